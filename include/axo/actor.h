@@ -1,0 +1,245 @@
+/* actor.h - what an actor is made of, and what its callbacks may do. */
+#ifndef AXO_ACTOR_H
+#define AXO_ACTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <axo/export.h>
+#include <axo/message.h>
+#include <axo/ref.h>
+#include <axo/status.h>
+#include <axo/supervision.h>
+
+/* The context of the running callback. Good inside the callback that got it and nowhere else: a
+ * function that is given another one returns AXO_ECONTEXT and changes nothing. */
+typedef struct axo_ctx axo_ctx;
+typedef struct axo_system axo_system;
+
+/* Callbacks. Each returns AXO_OK, or another status, which is this actor's failure. A callback
+ * runs on one worker at a time and sees everything that earlier ones of the same actor wrote
+ * (OR-02). It must not block the worker for long. */
+typedef axo_status (*axo_construct_fn)(axo_ctx *ctx, void *state, const void *args);
+typedef axo_status (*axo_start_fn)(axo_ctx *ctx, void *state);
+typedef axo_status (*axo_receive_fn)(axo_ctx *ctx, void *state, const axo_message *message);
+typedef axo_status (*axo_stop_fn)(axo_ctx *ctx, void *state);
+typedef axo_status (*axo_pre_restart_fn)(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                         const axo_message *message);
+typedef axo_status (*axo_post_restart_fn)(axo_ctx *ctx, void *state, const axo_failure *failure);
+
+/* A class: the callbacks and the size of the state. It must stay valid and unchanged while any
+ * actor of it lives. All but `receive` may be NULL. */
+typedef struct axo_class {
+    size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
+    const char *name;                 /* for reports; NULL: "actor" */
+    size_t state_size;                /* bytes of the state block; zeroed before each construct,
+                                         the same block for every instance (DESIGN D2) */
+    axo_construct_fn construct;       /* the factory: called anew for each instance (RS-06) */
+    axo_start_fn pre_start;           /* after construct, at creation */
+    axo_receive_fn receive;           /* handles a message; AXO_UNHANDLED: not known to it */
+    axo_stop_fn post_stop;            /* at most once an instance, and only for one whose start
+                                         finished (DESIGN D3) */
+    axo_pre_restart_fn pre_restart;   /* on the old instance; NULL: axo_default_pre_restart.
+                                         `message` is the one under which this instance failed,
+                                         else NULL (DESIGN D5) */
+    axo_post_restart_fn post_restart; /* on the new instance; NULL: axo_default_post_restart */
+} axo_class;
+#define AXO_CLASS(...) {.size = sizeof(axo_class), __VA_ARGS__}
+
+/* A recipe for an actor. axo_spawn copies it, the name, and args_size bytes of args. */
+typedef struct axo_props {
+    size_t size;                  /* sizeof(axo_props), set by AXO_PROPS */
+    const axo_class *cls;         /* not NULL */
+    const void *args;             /* handed to each construct; with args_size 0 the pointer
+                                     itself is handed on and must stay valid */
+    size_t args_size;             /* bytes to copy, at most AXO_ARGS_MAX; the copy is aligned for
+                                     any object and lives as long as the actor */
+    const char *name;             /* unique among siblings, [A-Za-z0-9_.~+=@:-], 1..AXO_NAME_MAX
+                                     bytes; NULL: the library gives one that begins with '$' */
+    const axo_strategy *strategy; /* how it supervises its children; NULL: the default: one for
+                                     one, default decider, unlimited restarts */
+    uint32_t system_actor;        /* axo_system_spawn only; 1: child of /system, outlives /user */
+    uint32_t reserved;            /* 0 */
+} axo_props;
+#define AXO_PROPS(...) {.size = sizeof(axo_props), __VA_ARGS__}
+
+#define AXO_NAME_MAX 255
+#define AXO_ARGS_MAX 65536
+/* Largest payload that is copied: 64 MiB less one page. */
+#define AXO_PAYLOAD_MAX ((size_t)64 * 1024 * 1024 - 4096)
+
+AXO_BEGIN_DECLS
+
+/* ---- who am I ------------------------------------------------------------------------------ */
+
+/* The running actor; axo_ref_none() for a bad context. */
+AXO_API axo_ref axo_self(axo_ctx *ctx);
+
+/* Its parent; axo_ref_none() for a bad context. */
+AXO_API axo_ref axo_parent(axo_ctx *ctx);
+
+/* Who sent the message that is being handled; in a decider the failed child (DC-07); in hooks of
+ * a failed instance the sender of the failing message (RS-09); else none. */
+AXO_API axo_ref axo_sender(axo_ctx *ctx);
+
+/* The system it runs in; NULL for a bad context. */
+AXO_API axo_system *axo_system_of(axo_ctx *ctx);
+
+/* How many children are not yet gone, those that are stopping included. */
+AXO_API uint32_t axo_child_count(axo_ctx *ctx);
+
+/* Writes the children's references, youngest first, at most `max`.
+ *   returns   how many there are, which may be more than `max` */
+AXO_API uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max);
+
+/* The living or dying child with this name; axo_ref_none() if there is none. */
+AXO_API axo_ref axo_child(axo_ctx *ctx, const char *name);
+
+/* Writes an actor's path ("/user/a/b") and a closing zero, cut to `size` bytes. Only the caller's
+ * own path and those of its ancestors and children can be asked for from a context.
+ *   returns   AXO_OK, AXO_EINVAL, AXO_ECONTEXT, AXO_EGONE */
+AXO_API axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size);
+
+/* ---- spawn and stop ------------------------------------------------------------------------ */
+
+/* Starts an actor as a child of the caller; it is constructed and started later, on its own turn
+ * (IN-01), before any message to it is handled (OR-09).
+ *   thread    only the callback that was given `ctx`
+ *   blocks    no
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_EEXIST, AXO_ENOMEM,
+ *             AXO_ELIMIT, AXO_ESTOPPING (the caller is terminating, ST-10)
+ *   after     on failure *out is axo_ref_none() and nothing was started */
+AXO_API AXO_NODISCARD axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out);
+
+/* Stops an actor: its current message completes, the rest becomes dead letters (ST-01). Anyone
+ * may stop anyone. Takes no memory and may be repeated.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none), AXO_EGONE */
+AXO_API axo_status axo_stop(axo_ctx *ctx, axo_ref ref);
+
+/* Stops the caller after the running callback (ST-06). */
+AXO_API axo_status axo_stop_self(axo_ctx *ctx);
+
+/* Sends a PoisonPill: the actor stops when it comes to it in its mailbox (PK-01).
+ *   returns   as axo_send */
+AXO_API axo_status axo_poison(axo_ctx *ctx, axo_ref ref);
+
+/* Sends a Kill: the actor fails with AXO_FAILURE_KILLED when it comes to it (PK-05).
+ *   returns   as axo_send */
+AXO_API axo_status axo_kill(axo_ctx *ctx, axo_ref ref);
+
+/* ---- send ---------------------------------------------------------------------------------- */
+
+/* Sends a message; `size` bytes of `payload` are copied. Messages of one sender to one receiver
+ * keep their order (OR-01). The result may be ignored: sending to one that has gone is not
+ * exceptional; the message is a dead letter then.
+ *   thread    only the callback that was given `ctx`
+ *   blocks    no
+ *   returns   AXO_OK; AXO_EGONE (accepted, and dead-lettered at once); AXO_ECONTEXT, AXO_EINVAL
+ *             (none as receiver, a reserved tag, NULL with a size), AXO_ETOOBIG, AXO_ENOMEM: not
+ *             accepted, nothing changed */
+AXO_API axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload,
+                            size_t size);
+
+/* As axo_send, with another actor as sender: how a request is forwarded. */
+AXO_API axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag,
+                                 const void *payload, size_t size);
+
+/* As axo_send, to message->sender; AXO_EINVAL if that is none. */
+AXO_API axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag,
+                             const void *payload, size_t size);
+
+/* As axo_send, with a payload that is handed over and not copied.
+ *   owns      on AXO_OK and AXO_EGONE the runtime owns `payload` and calls destroy(payload, user)
+ *             once when its life ends; else the caller keeps it. destroy may be NULL */
+AXO_API axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
+                                  size_t size, axo_payload_free destroy, void *user);
+
+/* A message to be filled in place and then moved. Its payload is `size` bytes, not initialised.
+ *   returns   the writable payload in *out; AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ETOOBIG,
+ *             AXO_ENOMEM
+ *   owns      the caller, until axo_send_message or axo_message_discard, which it must call
+ *             before this callback returns */
+typedef struct axo_draft axo_draft;
+AXO_API AXO_NODISCARD axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size,
+                                                 axo_draft **draft, void **payload);
+
+/* Sends a draft. It is consumed on AXO_OK and AXO_EGONE, and still the caller's on any other. */
+AXO_API axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft);
+
+/* Frees a draft unsent. */
+AXO_API void axo_message_discard(axo_ctx *ctx, axo_draft *draft);
+
+/* Sends a message once, `delay_ns` from now: never early. The sender is the caller. It is handed
+ * to the receiver even if the caller has gone meanwhile.
+ *   returns   as axo_send, and AXO_EINVAL for a negative delay, AXO_ELIMIT for too many timers */
+AXO_API axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
+                                  const void *payload, size_t size);
+
+/* ---- fail ---------------------------------------------------------------------------------- */
+
+/* Records a failure of the running callback; the failure happens when the callback returns the
+ * result, so `return axo_fail(ctx, code, "...")` is the usual form. A later call replaces it; a
+ * callback that returns AXO_OK all the same has not failed.
+ *   returns   AXO_EFAILED; AXO_ECONTEXT for a bad context */
+AXO_API axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...) AXO_PRINTF(3, 4);
+
+/* As axo_fail, outside the ordinary family: AXO_FAILURE_FATAL (DESIGN D13). */
+AXO_API axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
+    AXO_PRINTF(3, 4);
+
+/* Fails at once: unwinds to the runtime from any depth of C calls. Memory taken through axo_alloc
+ * and clean-ups given to axo_defer are seen to; destructors of C++ frames are not run. With a bad
+ * context there is nowhere to go: it aborts the process. */
+AXO_API AXO_NORETURN void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)
+    AXO_PRINTF(3, 4);
+
+/* As axo_throw, with AXO_FAILURE_FATAL. */
+AXO_API AXO_NORETURN void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
+    AXO_PRINTF(3, 4);
+
+/* ---- what an instance owns ----------------------------------------------------------------- */
+
+/* Memory of the running instance, aligned for any object, not initialised; it goes when the
+ * instance ends, however it ends (DESIGN D2).
+ *   returns   NULL: no memory, size 0, or a bad context */
+AXO_API void *axo_alloc(axo_ctx *ctx, size_t size);
+
+/* Calls fn(arg) when the running instance ends, last in first out, before its memory goes. fn has
+ * no context and must not throw.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ENOMEM (then nothing was registered) */
+AXO_API AXO_NODISCARD axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg);
+
+/* ---- behaviour ----------------------------------------------------------------------------- */
+
+/* Puts another receive function on top of the instance's stack; a restart clears it (RS-11), a
+ * Resume keeps it.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ENOMEM */
+AXO_API AXO_NODISCARD axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive);
+
+/* Takes the top off; the class's receive always stays. */
+AXO_API axo_status axo_unbecome(axo_ctx *ctx);
+
+/* ---- default hooks ------------------------------------------------------------------------- */
+
+/* What a NULL pre_restart does: unwatch and stop every child, then post_stop (RS-04). For an
+ * override to call. */
+AXO_API axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                           const axo_message *message);
+
+/* What a NULL post_restart does: pre_start. */
+AXO_API axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure);
+
+/* ---- shutdown ------------------------------------------------------------------------------ */
+
+/* Registers the caller, a child of /system, to be sent AXO_TERMINATION_HOOK when /user has
+ * terminated; /system stops only when every registered actor has answered or gone (GU-09).
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (not a child of /system), AXO_ENOMEM,
+ *             AXO_ESTOPPING */
+AXO_API AXO_NODISCARD axo_status axo_termination_hook(axo_ctx *ctx);
+
+/* The answer to AXO_TERMINATION_HOOK. */
+AXO_API axo_status axo_termination_hook_done(axo_ctx *ctx);
+
+AXO_END_DECLS
+
+#endif

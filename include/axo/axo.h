@@ -1,0 +1,17 @@
+/* axo.h - everything. */
+#ifndef AXO_AXO_H
+#define AXO_AXO_H
+
+#include <axo/actor.h>
+#include <axo/export.h>
+#include <axo/message.h>
+#include <axo/ref.h>
+#include <axo/stats.h>
+#include <axo/status.h>
+#include <axo/supervision.h>
+#include <axo/system.h>
+#include <axo/trace.h>
+#include <axo/version.h>
+#include <axo/watch.h>
+
+#endif

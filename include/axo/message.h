@@ -1,0 +1,52 @@
+/* message.h - what actors send one another. */
+#ifndef AXO_MESSAGE_H
+#define AXO_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <axo/export.h>
+#include <axo/ref.h>
+#include <axo/status.h>
+
+/* Tags from AXO_TAG_RESERVED up are the library's; sending one is AXO_EINVAL. */
+#define AXO_TAG_RESERVED UINT32_C(0xffff0000)
+
+/* A watched actor has terminated; the payload is an axo_terminated (DW-01). Returning
+ * AXO_UNHANDLED for it fails the watcher with AXO_FAILURE_DEATH_PACT (DP-01). */
+#define AXO_TERMINATED UINT32_C(0xffff0001)
+
+/* /user has terminated and this actor has registered a termination hook (GU-09); it answers
+ * with axo_termination_hook_done. */
+#define AXO_TERMINATION_HOOK UINT32_C(0xffff0002)
+
+/* One message, as its receiver sees it.
+ * It and its payload are the runtime's and live until the callback that got it returns; the
+ * message under which an instance failed lives until pre_restart (or the stop) is over. */
+typedef struct axo_message {
+    uint32_t tag;        /* the sender's, for a switch */
+    uint32_t size;       /* bytes of payload; 0: none, or an owned pointer of unknown size */
+    axo_ref sender;      /* who sent it; axo_ref_none() from outside */
+    const void *payload; /* aligned for any object; NULL when size is 0 and nothing is owned */
+} axo_message;
+
+/* Payload of AXO_TERMINATED. */
+typedef struct axo_terminated {
+    axo_ref actor;              /* the incarnation that was watched */
+    uint32_t existence_known;   /* 1: it has lived; 0: no such actor was ever seen (DW-10) */
+    uint32_t reserved;          /* 0 */
+} axo_terminated;
+
+/* The payload as a pointer to `type`. */
+#ifdef __cplusplus
+#define AXO_PAYLOAD(message, type) (static_cast<const type *>((message)->payload))
+#else
+#define AXO_PAYLOAD(message, type) ((const type *)(message)->payload)
+#endif
+
+/* What frees an owned payload. Runs exactly once, on whatever thread the payload's life ends:
+ * after it was handled, or when it is dead-lettered or dropped. It must not block and has no
+ * context. */
+typedef void (*axo_payload_free)(void *payload, void *user);
+
+#endif

@@ -1,0 +1,36 @@
+/* stats.h - what a system counts. */
+#ifndef AXO_STATS_H
+#define AXO_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <axo/export.h>
+
+/* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued, exactly
+ * (DESIGN D7); while actors run they are read one by one and may be off by what moves meanwhile.
+ * Messages of users count, PoisonPill and Kill among them; notices and system messages do not. */
+typedef struct axo_stats {
+    size_t size;               /* sizeof(axo_stats), set by AXO_STATS */
+    uint64_t sent;             /* user messages accepted */
+    uint64_t handled;          /* taken by a receive (or by the runtime: pill, kill) */
+    uint64_t dead;             /* dead-lettered */
+    uint64_t dropped;          /* freed unsent or undelivered at shutdown (timers) */
+    uint64_t unhandled;        /* of the handled: receive returned AXO_UNHANDLED */
+    uint64_t spawned;          /* actors made, guardians included */
+    uint64_t terminated;       /* actors gone */
+    uint64_t failures;         /* failures reported to a parent */
+    uint64_t restarts;         /* instances made by a restart that ran */
+    uint64_t notices;          /* AXO_TERMINATED queued */
+    uint64_t texts_lost;       /* failures whose text found no room */
+    uint64_t turns;            /* batches run */
+    uint64_t steals;           /* actors taken from another worker */
+    uint64_t parks;            /* times a worker went to sleep */
+    uint64_t wakes;            /* times one was woken */
+    uint64_t actors;           /* alive now */
+    uint64_t memory_bytes;     /* held from the allocator now */
+    uint64_t memory_blocks;    /* blocks held from the allocator now */
+} axo_stats;
+#define AXO_STATS(...) {.size = sizeof(axo_stats), __VA_ARGS__}
+
+#endif

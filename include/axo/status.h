@@ -1,0 +1,46 @@
+/* status.h - what a function says about how it went. */
+#ifndef AXO_STATUS_H
+#define AXO_STATUS_H
+
+#include <axo/export.h>
+
+/* Every status with its text. Values are part of the ABI: none changes. */
+#define AXO_STATUS_LIST(X)                                                                         \
+    X(AXO_OK, 0, "ok")                                                                             \
+    X(AXO_EINVAL, -1, "invalid argument")                                                          \
+    X(AXO_ENOMEM, -2, "out of memory")                                                             \
+    X(AXO_ELIMIT, -3, "a limit of the options is reached")                                         \
+    X(AXO_ENAME, -4, "name is malformed")                                                          \
+    X(AXO_EEXIST, -5, "name is taken by a living or dying sibling")                                \
+    X(AXO_EVERSION, -6, "struct comes from another version of the header")                         \
+    X(AXO_EGONE, -7, "no living actor has this reference")                                         \
+    X(AXO_ESTOPPING, -8, "the actor or the system is stopping")                                    \
+    X(AXO_ECONTEXT, -9, "the context is not the one of the running callback")                      \
+    X(AXO_ETIMEDOUT, -10, "the deadline passed")                                                   \
+    X(AXO_ETOOBIG, -11, "payload is larger than the limit")                                        \
+    X(AXO_ETHREAD, -12, "the operating system refused a thread or another resource")               \
+    X(AXO_ENOTCHILD, -13, "the reference is not a child of the caller")                            \
+    X(AXO_EFAILED, -14, "the actor fails (see axo_fail)")                                          \
+    X(AXO_UNHANDLED, -15, "the message was not handled (only receive returns it)")
+
+typedef enum axo_status {
+#define AXO_STATUS_ENUM(name, value, text) name = value,
+    AXO_STATUS_LIST(AXO_STATUS_ENUM)
+#undef AXO_STATUS_ENUM
+} axo_status;
+
+AXO_BEGIN_DECLS
+
+/* The name of a status, such as "AXO_ENOMEM"; "AXO_?" for a number that is none.
+ *   thread    any
+ *   returns   a string that lives as long as the library is loaded */
+AXO_API const char *axo_status_name(axo_status status);
+
+/* The text of a status, such as "out of memory"; "unknown status" for a number that is none.
+ *   thread    any
+ *   returns   a string that lives as long as the library is loaded */
+AXO_API const char *axo_status_text(axo_status status);
+
+AXO_END_DECLS
+
+#endif

@@ -1,0 +1,145 @@
+/* supervision.h - failures, and what a parent decides about them. */
+#ifndef AXO_SUPERVISION_H
+#define AXO_SUPERVISION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <axo/export.h>
+#include <axo/ref.h>
+
+/* What kind of failure it is (DESIGN D1, D13; conformance DC-01). */
+typedef enum axo_failure_kind {
+    AXO_FAILURE_NONE = 0,         /* no failure; never handed to a callback */
+    AXO_FAILURE_ORDINARY = 1,     /* a status or axo_fail or axo_throw; default: Restart */
+    AXO_FAILURE_INIT = 2,         /* construct or pre_start failed at creation; default: Stop */
+    AXO_FAILURE_POST_RESTART = 3, /* construct or post_restart failed at re-creation: a sub-kind
+                                     of INIT; default: Stop */
+    AXO_FAILURE_PRE_RESTART = 4,  /* pre_restart failed: only reported to the log, never decided */
+    AXO_FAILURE_KILLED = 5,       /* axo_kill; default: Stop */
+    AXO_FAILURE_DEATH_PACT = 6,   /* AXO_TERMINATED was not handled; default: Stop */
+    AXO_FAILURE_FATAL = 7         /* outside the ordinary family; default: Escalate */
+} axo_failure_kind;
+
+/* Where it happened (DESIGN D15). */
+typedef enum axo_site {
+    AXO_SITE_NONE = 0,
+    AXO_SITE_CONSTRUCT = 1,
+    AXO_SITE_PRE_START = 2,
+    AXO_SITE_RECEIVE = 3,
+    AXO_SITE_TIMER = 4,
+    AXO_SITE_DECIDER = 5,
+    AXO_SITE_PRE_RESTART = 6,
+    AXO_SITE_POST_RESTART = 7,
+    AXO_SITE_POST_STOP = 8
+} axo_site;
+
+/* A failure, as deciders and hooks see it; it lives until the callback that got it returns.
+ * An escalated failure is handed on unchanged (DR-05): `actor` stays the one that failed first. */
+typedef struct axo_failure {
+    uint32_t kind;       /* an axo_failure_kind */
+    uint32_t site;       /* an axo_site */
+    int32_t code;        /* the user's, from axo_fail or axo_throw; or the returned status */
+    uint32_t root_kind;  /* of the first cause: differs from kind for INIT and POST_RESTART, whose
+                            root is what the callback itself raised (HF-11) */
+    int32_t root_code;   /* of the first cause */
+    uint32_t reserved;   /* 0 */
+    axo_ref actor;       /* who failed */
+    axo_ref about;       /* DEATH_PACT: whose termination was not handled; else none */
+    const char *text;    /* what the user said, at most AXO_FAILURE_TEXT_MAX bytes; "" if nothing,
+                            or if the system's reserve of texts is spent (axo_stats counts it) */
+    const char *original_text; /* POST_RESTART: the text of the failure that led to the restart;
+                                  else "" */
+    int32_t original_code;     /* POST_RESTART: its code; else 0 */
+    uint32_t original_kind;    /* POST_RESTART: its kind; else AXO_FAILURE_NONE */
+} axo_failure;
+
+/* Bytes of a failure's text, with its closing zero; longer ones are cut. */
+#define AXO_FAILURE_TEXT_MAX 112
+
+/* What a parent decides about a failed child (conformance DR). */
+typedef enum axo_directive {
+    AXO_RESUME = 1,  /* go on with the same instance and its state; the message is gone */
+    AXO_RESTART = 2, /* a new instance behind the same reference and mailbox */
+    AXO_STOP = 3,    /* terminate the child */
+    AXO_ESCALATE = 4 /* fail with the same cause and let the next parent decide */
+} axo_directive;
+
+/* A decider. It runs in the parent's own turn and may use its state (DC-08); while it runs,
+ * axo_sender(ctx) is the failed child (DC-07). A number that is no directive is AXO_ESCALATE.
+ * It may fail like any callback: the parent fails then, with AXO_SITE_DECIDER (DC-09).
+ *   ctx       the parent's context
+ *   state     the parent's state block
+ *   failure   why the child failed
+ *   user      the strategy's `user` */
+struct axo_ctx;
+typedef axo_directive (*axo_decider)(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                                     void *user);
+
+/* The default decider (DC-01): INIT, POST_RESTART, KILLED, DEATH_PACT: Stop; FATAL: Escalate;
+ * others: Restart. Cases of one's own first, then this one, is how deciders compose (DC-03).
+ *   thread    any; arguments but `failure` are not looked at */
+AXO_BEGIN_DECLS
+AXO_API axo_directive axo_decide_default(struct axo_ctx *ctx, void *state,
+                                         const axo_failure *failure, void *user);
+
+/* The stopping decider (DC-04): FATAL: Escalate; others: Stop. */
+AXO_API axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                                      void *user);
+
+/* Escalates everything. */
+AXO_API axo_directive axo_decide_escalate(struct axo_ctx *ctx, void *state,
+                                          const axo_failure *failure, void *user);
+
+/* Restarts for everything, FATAL too. */
+AXO_API axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state,
+                                         const axo_failure *failure, void *user);
+AXO_END_DECLS
+
+/* Whom a directive reaches. */
+typedef enum axo_scope {
+    AXO_ONE_FOR_ONE = 0, /* the failed child only (AF-01) */
+    AXO_ALL_FOR_ONE = 1  /* Restart and Stop: every child (AF-02, AF-03); Resume: the failed one */
+} axo_scope;
+
+/* How restarts are counted. */
+typedef enum axo_window {
+    AXO_WINDOW_FIXED = 0,  /* Akka's: opens at the first failure, inclusive (RW-05, RW-06) */
+    AXO_WINDOW_SLIDING = 1 /* Proto.Actor's: failures younger than the window (RW-19) */
+} axo_window;
+
+/* How many restarts a child may have (conformance RW). A fixed window with a duration and no
+ * count permits one restart a window (RW-03). The sliding form remembers at most
+ * AXO_SLIDING_MAX failures and needs 0 <= retries_max < AXO_SLIDING_MAX. */
+#define AXO_RETRIES_UNLIMITED (-1)
+#define AXO_SLIDING_MAX 16
+
+/* A strategy. One may serve many parents; it carries no state (DC-12) and must stay valid and
+ * unchanged while any actor that uses it lives. */
+typedef struct axo_strategy {
+    size_t size;          /* sizeof(axo_strategy), set by AXO_STRATEGY */
+    axo_scope scope;      /* zero: one for one */
+    axo_window window;    /* zero: fixed */
+    axo_decider decider;  /* NULL: axo_decide_default */
+    void *user;           /* handed to the decider */
+    int32_t retries_max;  /* restarts a child may have, 0..INT32_MAX; negative: unlimited.
+                             Used only with `limited` */
+    uint32_t limited;     /* 0: unlimited restarts, the two other fields are not looked at */
+    int64_t within_ns;    /* length of the window in ns; negative: no window (RW-10) */
+} axo_strategy;
+#define AXO_STRATEGY(...) {.size = sizeof(axo_strategy), __VA_ARGS__}
+
+/* Fills *strategy with defaults: what AXO_STRATEGY does, for older C++. */
+static inline void axo_strategy_init(axo_strategy *strategy)
+{
+    strategy->size = sizeof *strategy;
+    strategy->scope = AXO_ONE_FOR_ONE;
+    strategy->window = AXO_WINDOW_FIXED;
+    strategy->decider = NULL;
+    strategy->user = NULL;
+    strategy->retries_max = 0;
+    strategy->limited = 0;
+    strategy->within_ns = 0;
+}
+
+#endif

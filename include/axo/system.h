@@ -1,0 +1,162 @@
+/* system.h - a system of actors: start, use from outside, stop. */
+#ifndef AXO_SYSTEM_H
+#define AXO_SYSTEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <axo/actor.h>
+#include <axo/stats.h>
+#include <axo/trace.h>
+
+/* The user's allocator. Both functions or none; they are called from many threads at once.
+ * `align` is a power of two. alloc returns NULL when there is no memory. */
+typedef struct axo_allocator {
+    void *(*alloc)(void *user, size_t size, size_t align);
+    void (*free)(void *user, void *block, size_t size, size_t align);
+    void *user;
+} axo_allocator;
+
+/* Why a message became a dead letter. */
+typedef enum axo_dead_reason {
+    AXO_DEAD_GONE = 1,   /* no living actor had the reference */
+    AXO_DEAD_STOPPED = 2 /* it was in the mailbox when the actor terminated */
+} axo_dead_reason;
+
+typedef struct axo_dead_letter {
+    const axo_message *message; /* lives during the call */
+    axo_ref recipient;
+    uint32_t reason;            /* an axo_dead_reason */
+    uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone (PK-06) */
+} axo_dead_letter;
+
+/* Called for each dead letter (DL-01), on the thread where it happens, with no lock held. It must
+ * be quick and must not send (DL-06). */
+typedef void (*axo_dead_letter_fn)(void *user, const axo_dead_letter *letter);
+
+typedef enum axo_log_level {
+    AXO_LOG_ERROR = 1,
+    AXO_LOG_WARNING = 2,
+    AXO_LOG_INFO = 3,
+    AXO_LOG_DEBUG = 4
+} axo_log_level;
+
+/* Called for what a person should know: failures decided, hooks that failed (DR-09, HF-01). On the
+ * thread where it happens. NULL: silence. */
+typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
+
+typedef struct axo_options {
+    size_t size;                      /* sizeof(axo_options), set by AXO_OPTIONS */
+    uint32_t workers;                 /* 0: as many as affinity and the container's CPU quota allow;
+                                         at most AXO_WORKERS_MAX */
+    uint32_t quantum;                 /* 0: 64 messages before an actor yields its worker; at most
+                                         65536 */
+    uint32_t quantum_us;              /* 0: 100 us before it yields; at most 1000000 */
+    uint32_t actors_max;              /* 0: 2^22; at most 2^24 - 1 */
+    uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */
+    uint32_t timers_max;              /* 0: 2^20 messages waiting for their time */
+    uint64_t seed;                    /* of all chance; 0: from the operating system */
+    axo_allocator allocator;          /* zeroed: malloc and free */
+    const axo_strategy *user_strategy; /* how /user supervises (GU-03); NULL: the default */
+    axo_dead_letter_fn on_dead_letter; /* NULL: only counted */
+    void *dead_letter_user;
+    axo_log_fn log;                   /* NULL: silence */
+    void *log_user;
+    axo_trace_fn trace;               /* NULL: no events are made */
+    void *trace_user;
+} axo_options;
+#define AXO_OPTIONS(...) {.size = sizeof(axo_options), __VA_ARGS__}
+#define AXO_WORKERS_MAX 256
+
+/* The three guardians (GU-01). */
+typedef enum axo_guardian {
+    AXO_GUARDIAN_ROOT = 0,
+    AXO_GUARDIAN_USER = 1,
+    AXO_GUARDIAN_SYSTEM = 2
+} axo_guardian;
+
+/* One actor that is late at a stop (DESIGN D16). */
+typedef struct axo_late {
+    axo_ref actor;
+    char path[256];       /* cut if longer */
+    const char *doing;    /* "running", "waiting for children", "queued", "suspended" */
+    uint32_t tag;         /* running: tag of its message, if has_tag */
+    uint32_t has_tag;
+    int64_t since_ns;     /* running: for how long its worker has been at it, about */
+} axo_late;
+
+/* Why the system ended, as axo_system_wait returns it (GU-08). */
+typedef struct axo_outcome {
+    uint32_t failed;      /* 1: a failure reached the root; 0: it was stopped */
+    uint32_t kind;        /* of the failure: an axo_failure_kind */
+    int32_t code;
+    uint32_t reserved;
+    axo_ref actor;        /* who failed first */
+    char text[AXO_FAILURE_TEXT_MAX];
+} axo_outcome;
+
+AXO_BEGIN_DECLS
+
+/* Starts a system: its memory, its guardians, its workers.
+ *   blocks    until the workers run
+ *   owns      copies the options; hooks must stay valid until axo_system_destroy
+ *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENOMEM, AXO_ETHREAD
+ *   after     on failure *out is NULL and nothing is left behind */
+AXO_API AXO_NODISCARD axo_status axo_system_start(const axo_options *options, axo_system **out);
+
+/* Asks /user to stop and waits until the whole system has terminated, at most `timeout_ns` (0: do
+ * not wait; negative: for ever). May be repeated, and called by many threads.
+ *   thread    any but a worker's (there: AXO_ECONTEXT; use axo_system_shutdown)
+ *   returns   AXO_OK: terminated; AXO_ETIMEDOUT: then up to `late_max` of those that are late are
+ *             written to `late` (may be NULL with 0) and their number to *late_count (may be
+ *             NULL) */
+AXO_API axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *late,
+                                   uint32_t late_max, uint32_t *late_count);
+
+/* Asks /user to stop and returns. Any thread, actors too; takes no memory. */
+AXO_API axo_status axo_system_shutdown(axo_system *system);
+
+/* Waits until the system has terminated, at most `timeout_ns` (negative: for ever).
+ *   returns   AXO_OK and *outcome (may be NULL), AXO_ETIMEDOUT, AXO_ECONTEXT on a worker */
+AXO_API axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome);
+
+/* Joins the workers and frees everything. The system must have terminated, and no other thread may
+ * be in a call on it or make one after.
+ *   returns   AXO_OK; AXO_ESTOPPING: it has not terminated, nothing changed; AXO_ECONTEXT on a
+ *             worker */
+AXO_API axo_status axo_system_destroy(axo_system *system);
+
+/* ---- from any thread ------------------------------------------------------------------------
+ * No registration is needed; blocks only for as long as another outside thread is in the same
+ * call. Sender of these messages is none. Otherwise as the functions of actor.h. */
+
+/* Spawns a child of /user (or of /system). */
+AXO_API AXO_NODISCARD axo_status axo_system_spawn(axo_system *system, const axo_props *props,
+                                                  axo_ref *out);
+AXO_API axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag,
+                                   const void *payload, size_t size);
+AXO_API axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_ref to, uint32_t tag,
+                                        const void *payload, size_t size);
+AXO_API axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag,
+                                         void *payload, size_t size, axo_payload_free destroy,
+                                         void *user);
+AXO_API axo_status axo_system_stop_actor(axo_system *system, axo_ref ref);
+AXO_API axo_status axo_system_poison(axo_system *system, axo_ref ref);
+AXO_API axo_status axo_system_kill(axo_system *system, axo_ref ref);
+
+/* A guardian's reference; axo_ref_none() for a number that is none. */
+AXO_API axo_ref axo_system_guardian(axo_system *system, axo_guardian which);
+
+/* The actor's path; as axo_path, for any actor. */
+AXO_API axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t size);
+
+/* Fills *stats. `stats->size` must be set (AXO_STATS).
+ *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION */
+AXO_API axo_status axo_system_stats(axo_system *system, axo_stats *stats);
+
+/* How many workers run. */
+AXO_API uint32_t axo_system_workers(axo_system *system);
+
+AXO_END_DECLS
+
+#endif

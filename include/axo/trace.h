@@ -1,0 +1,69 @@
+/* trace.h - the life-cycle events of a system, for recorders, checkers and benchmarks. */
+#ifndef AXO_TRACE_H
+#define AXO_TRACE_H
+
+#include <stdint.h>
+
+#include <axo/export.h>
+#include <axo/ref.h>
+
+/* Every event: enum word, name, what `arg` holds. */
+#define AXO_EVENT_LIST(X)                                                                          \
+    X(AXO_EV_SPAWN, "spawn", "parent's reference bits")                                            \
+    X(AXO_EV_CONSTRUCT, "construct", "0 before the call")                                          \
+    X(AXO_EV_CONSTRUCTED, "constructed", "status")                                                 \
+    X(AXO_EV_PRE_START, "pre_start", "0 before the call")                                          \
+    X(AXO_EV_STARTED, "started", "status of pre_start or post_restart")                            \
+    X(AXO_EV_RECEIVE, "receive", "tag, before the call")                                           \
+    X(AXO_EV_RECEIVED, "received", "status")                                                       \
+    X(AXO_EV_FAIL, "fail", "failure kind << 32 | code")                                            \
+    X(AXO_EV_SUSPEND, "suspend", "0: own failure; 1: by parent; 2: while it waits to terminate")   \
+    X(AXO_EV_RESUME, "resume", "0: own failure is over; 1: by parent")                             \
+    X(AXO_EV_REPORT, "report", "child's reference bits: report taken by its parent")               \
+    X(AXO_EV_HOLD, "hold", "child's reference bits: report held back")                             \
+    X(AXO_EV_DECIDE, "decide", "directive << 32 | low bits of the child's slot")                   \
+    X(AXO_EV_DIRECTIVE, "directive", "directive applied to this cell")                             \
+    X(AXO_EV_PRE_RESTART, "pre_restart", "1: with the failing message")                            \
+    X(AXO_EV_PRE_RESTARTED, "pre_restarted", "status")                                             \
+    X(AXO_EV_POST_RESTART, "post_restart", "0 before the call")                                    \
+    X(AXO_EV_POST_STOP, "post_stop", "0 before the call")                                          \
+    X(AXO_EV_POST_STOPPED, "post_stopped", "status")                                               \
+    X(AXO_EV_DESTROY, "destroy", "instance's memory goes")                                         \
+    X(AXO_EV_STOPPING, "stopping", "children it waits for")                                        \
+    X(AXO_EV_TERMINATED, "terminated", "0")                                                        \
+    X(AXO_EV_CHILD_GONE, "child_gone", "child's reference bits: removed from the parent")          \
+    X(AXO_EV_WATCH, "watch", "target's reference bits")                                            \
+    X(AXO_EV_UNWATCH, "unwatch", "target's reference bits")                                        \
+    X(AXO_EV_NOTICE, "notice", "target's reference bits, queued for the handler")                  \
+    X(AXO_EV_DEAD_LETTER, "dead_letter", "tag")                                                    \
+    X(AXO_EV_UNHANDLED, "unhandled", "tag")
+
+typedef enum axo_event_kind {
+#define AXO_EVENT_ENUM(word, name, arg) word,
+    AXO_EVENT_LIST(AXO_EVENT_ENUM)
+#undef AXO_EVENT_ENUM
+        AXO_EVENT_KINDS
+} axo_event_kind;
+
+typedef struct axo_event {
+    int64_t time_ns;     /* monotonic; virtual in the simulator */
+    axo_ref actor;       /* whose event it is */
+    uint64_t arg;        /* see the list */
+    uint32_t kind;       /* an axo_event_kind */
+    uint32_t worker;     /* index of the worker; UINT32_MAX from outside */
+    uint32_t instance;   /* number of the instance, from 1; 0 before the first */
+    uint32_t suspends;   /* the actor's suspend count */
+} axo_event;
+
+/* Called at each event, on the thread where it happens, while it happens: it must be quick, take
+ * care of its own locking and call nothing of the library. */
+typedef void (*axo_trace_fn)(void *user, const axo_event *event);
+
+AXO_BEGIN_DECLS
+
+/* The name of an event kind; "?" for a number that is none. */
+AXO_API const char *axo_event_name(uint32_t kind);
+
+AXO_END_DECLS
+
+#endif

@@ -1,0 +1,24 @@
+/* watch.h - learning of another actor's end. */
+#ifndef AXO_WATCH_H
+#define AXO_WATCH_H
+
+#include <axo/actor.h>
+
+AXO_BEGIN_DECLS
+
+/* Asks for one AXO_TERMINATED when the actor has terminated (DW-01), also if it already has
+ * (DW-02) or never lived (DW-10). Watching twice is watching once (DW-07); oneself: a no-op
+ * (DW-09). The watch survives restarts of both (RS-12). The notice comes after every message that
+ * the dead one sent to the caller (DW-11), and after its post_stop.
+ *   thread    only the callback that was given `ctx`
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none), AXO_ENOMEM
+ *   after     on failure nothing is watched that was not before */
+AXO_API AXO_NODISCARD axo_status axo_watch(axo_ctx *ctx, axo_ref ref);
+
+/* Ends a watch: no notice comes after it, not even one that is queued already (DW-05).
+ *   returns   AXO_OK, also if it was not watched; AXO_ECONTEXT, AXO_EINVAL */
+AXO_API axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref);
+
+AXO_END_DECLS
+
+#endif
