@@ -1,0 +1,68 @@
+#!/bin/bash
+# deps.sh - finds what a target needs and is not there, and installs it on Debian as root.
+#
+#   tools/deps.sh [target...]     the targets of the Makefile; none: what `all` needs
+#
+# AXO_DEPS_NO_ROOT=1     behave as without root: print the line to run and fail
+# AXO_DEPS_MISSING="a b" take these packages for missing too (for tests)
+set -u
+
+missing=()
+need_tool() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
+need_file() {
+    local file
+    for file in /usr/include/$1 /usr/include/*-linux-gnu*/$1 /usr/local/include/$1; do
+        [ -e "$file" ] && return
+    done
+    missing+=("$2")
+}
+
+compiler() {
+    need_tool "${CC:-cc}" build-essential
+    need_tool pkg-config pkg-config
+    need_file urcu.h liburcu-dev
+    need_file ck_ring.h libck-dev
+}
+testing() {
+    need_tool python3 python3
+    need_tool c++ build-essential
+    need_file cmocka.h libcmocka-dev
+}
+compiler
+for goal in "$@"; do
+    case $goal in
+    run) need_tool gnuplot gnuplot-nox ;;
+    lint)
+        testing
+        need_tool clang clang
+        need_tool clang-format clang-format
+        need_tool clang-tidy clang-tidy
+        ;;
+    valgrind) testing; need_tool valgrind valgrind ;;
+    all | install | bench | amalgamation) ;;
+    *) testing ;;
+    esac
+done
+# shellcheck disable=SC2206
+missing+=(${AXO_DEPS_MISSING:-})
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+install="apt-get install -y --no-install-recommends ${missing[*]}"
+if [ -n "${AXO_DEPS_NO_ROOT:-}" ] || [ "$(id -u)" != 0 ]; then
+    echo "error: missing packages: ${missing[*]}" >&2
+    echo "run this as root, then try again:" >&2
+    echo "  apt-get update && $install" >&2
+    exit 1
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "error: missing packages (Debian's names): ${missing[*]}" >&2
+    echo "this system has no apt-get; install them its own way, then try again" >&2
+    exit 1
+fi
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+if ! { apt-get update -q && $install -q; } then
+    echo "error: could not install: ${missing[*]}" >&2
+    exit 1
+fi
