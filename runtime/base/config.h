@@ -1,0 +1,55 @@
+/* config.h - every compile-time limit, with its reason. */
+#ifndef AXO__BASE_CONFIG_H
+#define AXO__BASE_CONFIG_H
+
+#define AXO__CACHE_LINE 64
+
+#ifdef AXO_HARD /* tiny limits make rare paths common */
+#define AXO__RUNQ_SIZE 4
+#define AXO__MAGAZINE 2
+#define AXO__TABLE_CHUNK_SHIFT 2
+#else
+/* A worker's local queue; more ready actors overflow to the injector. */
+#define AXO__RUNQ_SIZE 1024
+/* Blocks that move between a worker's cache and the depot at once: one lock for 64 blocks. */
+#define AXO__MAGAZINE 64
+/* Cells a table chunk holds: 256. */
+#define AXO__TABLE_CHUNK_SHIFT 8
+#endif
+
+/* The urgent lane of a worker; more overflow to the urgent injector. */
+#define AXO__URGENT_SIZE 256
+/* Times in a row that the next slot may be served before the queue is: two actors that answer
+ * each other must not starve it. */
+#define AXO__NEXT_RUNS_MAX 64
+/* Every how many turns the injector is looked at even when there is local work. */
+#define AXO__INJECT_TURNS 61
+/* Every how many turns retired cells are handed over and expired ones taken. */
+#define AXO__HOUSE_TURNS 256
+/* A queue shorter than this is left to its owner until its head has aged. */
+#define AXO__STEAL_MIN 4
+/* At most this many are taken at once. */
+#define AXO__STEAL_MAX 64
+/* Bounds of the wait of the one idle worker that looks after the busy ones. */
+#define AXO__WATCH_MIN_NS 50000
+#define AXO__WATCH_MAX_NS 2000000
+/* Outside threads are spread over at most this many doors. */
+#define AXO__DOORS_MAX 16
+/* Blocks up to this size are pooled. */
+#define AXO__POOL_MAX 4096
+/* Bytes that a pool asks the allocator for at once. */
+#define AXO__POOL_CHUNK 32768
+/* First chunk of an instance's region. */
+#define AXO__REGION_CHUNK 512
+/* Messages between two readings of the clock, at most. */
+#define AXO__CLOCK_STRIDE_MAX 64
+
+#if !defined(__x86_64__)
+#include <ck_md.h>
+#include <ck_version.h>
+#if !defined(CK_VERSION_MAJOR)
+#error "Concurrency Kit 0.7.1 is right on x86-64 only; axo needs 0.7.2 or newer here"
+#endif
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+/* random.h - the only source of chance: named streams split from one seed (xoshiro256**). */
+#ifndef AXO__BASE_RANDOM_H
+#define AXO__BASE_RANDOM_H
+
+#include <stdint.h>
+
+typedef struct axo__random {
+    uint64_t s[4];
+} axo__random;
+
+/* Starts the stream `name` of `seed`: another name or seed gives an unrelated stream, and a draw
+ * from one never shifts another. */
+void axo__random_init(axo__random *random, uint64_t seed, uint64_t name);
+
+/* The next 64 bits. */
+uint64_t axo__random_next(axo__random *random);
+
+/* A number below `bound` (> 0), near enough uniform for scheduling. */
+static inline uint32_t axo__random_below(axo__random *random, uint32_t bound)
+{
+    return (uint32_t)(((axo__random_next(random) >> 32) * bound) >> 32);
+}
+
+#endif

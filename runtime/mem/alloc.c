@@ -1,0 +1,38 @@
+/* alloc.c - the user's allocator, and an account of what is held from it. */
+#include "mem/alloc.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+void axo__heap_init(axo__heap *heap, const axo_allocator *hook)
+{
+    memset(heap, 0, sizeof *heap);
+    heap->hook = *hook;
+    if (hook->alloc == NULL) {
+        heap->hook.alloc = axo__os_alloc;
+        heap->hook.free = axo__os_free;
+    }
+}
+
+void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_site site)
+{
+    AXO_DEBUG_ASSERT(size > 0);
+    (void)axo__a64_add_relaxed(&heap->calls[site], 1);
+    void *block = heap->hook.alloc(heap->hook.user, size, align);
+    if (block == NULL)
+        return NULL;
+    (void)axo__a64_add_relaxed(&heap->bytes, size);
+    (void)axo__a64_add_relaxed(&heap->blocks, 1);
+    return block;
+}
+
+void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align)
+{
+    if (block == NULL)
+        return;
+    (void)axo__a64_add_relaxed(&heap->bytes, (uint64_t)0 - size);
+    (void)axo__a64_add_relaxed(&heap->blocks, (uint64_t)0 - 1);
+    heap->hook.free(heap->hook.user, block, size, align);
+}

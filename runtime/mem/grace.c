@@ -1,0 +1,110 @@
+/* grace.c - grace periods through urcu-qsbr; the reclaimer's thread. */
+#define _LGPL_SOURCE
+#define URCU_INLINE_SMALL_FUNCTIONS
+#include <urcu/urcu-qsbr.h>
+
+#include "base/assert.h"
+#include "mem/grace.h"
+
+/* How often this thread entered: the simulator runs many workers on one. */
+static _Thread_local uint32_t grace_depth;
+
+void axo__grace_enter(void)
+{
+    if (grace_depth++ == 0)
+        urcu_qsbr_register_thread();
+}
+
+void axo__grace_leave(void)
+{
+    AXO_ASSERT(grace_depth > 0);
+    if (--grace_depth == 0)
+        urcu_qsbr_unregister_thread();
+}
+
+void axo__grace_quiet(void)
+{
+    AXO_TSAN_RELEASE(&urcu_qsbr_gp);
+    urcu_qsbr_quiescent_state();
+}
+
+void axo__grace_offline(void)
+{
+    AXO_TSAN_RELEASE(&urcu_qsbr_gp);
+    urcu_qsbr_thread_offline();
+}
+
+void axo__grace_online(void)
+{
+    urcu_qsbr_thread_online();
+}
+
+static void grace_nothing(void *user)
+{
+    (void)user;
+}
+
+static axo__step grace_step(void *user)
+{
+    axo__grace *grace = user;
+    grace->thread.ticket = axo__os_parker_ticket(&grace->thread.parker);
+    grace->thread.deadline = AXO__NEVER;
+    axo__os_mutex_lock(&grace->mutex);
+    axo__grace_item *items = grace->retired;
+    grace->retired = NULL;
+    bool quit = grace->quit;
+    axo__os_mutex_unlock(&grace->mutex);
+    if (items == NULL)
+        return quit ? AXO__STEP_EXIT : AXO__STEP_PARK;
+    urcu_qsbr_synchronize_rcu();
+    AXO_TSAN_ACQUIRE(&urcu_qsbr_gp);
+    grace->pass(grace->user);
+    grace->expire(grace->user, items);
+    return AXO__STEP_AGAIN;
+}
+
+static const axo__os_body grace_body = {
+    .begin = grace_nothing,
+    .step = grace_step,
+    .sleep = grace_nothing,
+    .wake = grace_nothing,
+    .end = grace_nothing,
+};
+
+bool axo__grace_start(axo__grace *grace, void (*pass)(void *user),
+                      void (*expire)(void *user, axo__grace_item *items), void *user)
+{
+    grace->retired = NULL;
+    grace->quit = false;
+    grace->pass = pass;
+    grace->expire = expire;
+    grace->user = user;
+    if (!axo__os_mutex_init(&grace->mutex))
+        return false;
+    if (!axo__os_thread_start(&grace->thread, &grace_body, grace)) {
+        axo__os_mutex_fini(&grace->mutex);
+        return false;
+    }
+    return true;
+}
+
+void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    bool idle = grace->retired == NULL;
+    last->next = grace->retired;
+    grace->retired = first;
+    axo__os_mutex_unlock(&grace->mutex);
+    if (idle)
+        axo__os_parker_wake(&grace->thread.parker);
+}
+
+void axo__grace_stop(axo__grace *grace)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    grace->quit = true;
+    axo__os_mutex_unlock(&grace->mutex);
+    axo__os_parker_wake(&grace->thread.parker);
+    axo__os_thread_join(&grace->thread);
+    axo__os_mutex_fini(&grace->mutex);
+}

@@ -1,0 +1,53 @@
+/* grace.h - when memory that another thread may still read can be used again.
+ *
+ * Workers are urcu-qsbr readers: quiescent once a turn, offline while they wait. Outside threads
+ * may block for ever between two calls, so they are none: each of their calls runs under the
+ * mutex of a door, and a grace period ends by passing through every door once.
+ *
+ * Roles      retire: any worker or door.  step: the reclaimer's thread.
+ * Progress   retire never waits for readers; the reclaimer does.
+ * Memory     a retired item is the grace's until it is handed to `expire`.
+ */
+#ifndef AXO__MEM_GRACE_H
+#define AXO__MEM_GRACE_H
+
+#include <stdbool.h>
+
+#include "os/os.h"
+
+typedef struct axo__grace_item {
+    struct axo__grace_item *next;
+} axo__grace_item;
+
+typedef struct axo__grace {
+    axo__os_thread thread;
+    axo__os_mutex mutex;                   /* guards retired and quit */
+    axo__grace_item *retired;
+    bool quit;
+    void (*pass)(void *user);              /* passes through every door */
+    void (*expire)(void *user, axo__grace_item *items); /* nobody can read them any more */
+    void *user;
+} axo__grace;
+
+/* Starts the reclaimer. false: the system refused, nothing is left. */
+bool axo__grace_start(axo__grace *grace, void (*pass)(void *user),
+                      void (*expire)(void *user, axo__grace_item *items), void *user);
+
+/* Expires what is retired and joins the reclaimer. */
+void axo__grace_stop(axo__grace *grace);
+
+/* Hands over a list of items, `last` its end. Takes no memory. */
+void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last);
+
+/* A worker's side; in pairs, on its own thread. */
+void axo__grace_enter(void);
+void axo__grace_leave(void);
+
+/* Nothing read before is used after. */
+void axo__grace_quiet(void);
+
+/* Around every wait. */
+void axo__grace_offline(void);
+void axo__grace_online(void);
+
+#endif

@@ -1,0 +1,136 @@
+/* slab.c - pooled blocks of fixed classes: a cache for each worker or door, one depot. */
+#include "mem/slab.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+
+static const uint16_t slab_sizes[AXO__POOL_CLASSES] = {16,  32,  64,  96,   128,  192,  256,
+                                                       384, 512, 768, 1024, 1536, 2048, 4096};
+
+/* Class of each size in steps of 32; of the first step only the upper half. */
+static uint32_t slab_class(size_t size)
+{
+    if (size <= 64)
+        return size <= 16 ? 0 : size <= 32 ? 1 : 2;
+    uint32_t index = 3;
+    while (slab_sizes[index] < size)
+        index++;
+    return index;
+}
+
+bool axo__pool_init(axo__pool *pool, axo__heap *heap)
+{
+    memset(pool, 0, sizeof *pool);
+    pool->heap = heap;
+    return axo__os_mutex_init(&pool->mutex);
+}
+
+void axo__pool_fini(axo__pool *pool)
+{
+    axo__chunk *chunk = pool->chunks;
+    while (chunk != NULL) {
+        axo__chunk *next = chunk->next;
+        AXO_UNPOISON(chunk, AXO__POOL_CHUNK);
+        axo__heap_free(pool->heap, chunk, AXO__POOL_CHUNK, AXO__CACHE_LINE);
+        chunk = next;
+    }
+    axo__os_mutex_fini(&pool->mutex);
+}
+
+/* Cuts a new chunk into blocks; the first goes to the caller, the rest to the cache. */
+static void *slab_grow(axo__pool *pool, axo__cache *cache, uint32_t index)
+{
+    char *memory = axo__heap_alloc(pool->heap, AXO__POOL_CHUNK, AXO__CACHE_LINE, AXO__SITE_POOL);
+    if (memory == NULL)
+        return NULL;
+    axo__chunk *chunk = (axo__chunk *)(void *)memory;
+    axo__os_mutex_lock(&pool->mutex);
+    chunk->next = pool->chunks;
+    pool->chunks = chunk;
+    axo__os_mutex_unlock(&pool->mutex);
+
+    size_t size = slab_sizes[index];
+    size_t count = (AXO__POOL_CHUNK - AXO__CACHE_LINE) / size;
+    char *first = memory + AXO__CACHE_LINE;
+    for (size_t i = count; i-- > 1;) {
+        axo__block *block = (axo__block *)(void *)(first + i * size);
+        block->next = cache->free[index];
+        cache->free[index] = block;
+        AXO_POISON((char *)block + sizeof *block, size - sizeof *block);
+    }
+    cache->count[index] += (uint32_t)(count - 1);
+    return first;
+}
+
+static bool slab_refill(axo__pool *pool, axo__cache *cache, uint32_t index)
+{
+    axo__os_mutex_lock(&pool->mutex);
+    axo__block *magazine = pool->magazines[index];
+    if (magazine != NULL)
+        pool->magazines[index] = magazine->magazine;
+    axo__os_mutex_unlock(&pool->mutex);
+    if (magazine == NULL)
+        return false;
+    cache->free[index] = magazine;
+    cache->count[index] = AXO__MAGAZINE;
+    return true;
+}
+
+void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t size)
+{
+    if (axo__unlikely(size > AXO__POOL_MAX))
+        return axo__heap_alloc(pool->heap, size, AXO__CACHE_LINE, AXO__SITE_LARGE);
+    uint32_t index = slab_class(size);
+    axo__block *block = cache->free[index];
+    if (axo__unlikely(block == NULL)) {
+        if (!slab_refill(pool, cache, index))
+            return slab_grow(pool, cache, index);
+        block = cache->free[index];
+    }
+    cache->free[index] = block->next;
+    cache->count[index]--;
+    AXO_UNPOISON(block, slab_sizes[index]);
+    return block;
+}
+
+/* Moves one magazine from the cache to the depot. */
+static void slab_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
+{
+    axo__block *first = cache->free[index];
+    axo__block *last = first;
+    for (uint32_t i = 1; i < AXO__MAGAZINE; i++)
+        last = last->next;
+    cache->free[index] = last->next;
+    cache->count[index] -= AXO__MAGAZINE;
+    last->next = NULL;
+    axo__os_mutex_lock(&pool->mutex);
+    first->magazine = pool->magazines[index];
+    pool->magazines[index] = first;
+    axo__os_mutex_unlock(&pool->mutex);
+}
+
+void axo__pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t size)
+{
+    if (memory == NULL)
+        return;
+    if (axo__unlikely(size > AXO__POOL_MAX)) {
+        axo__heap_free(pool->heap, memory, size, AXO__CACHE_LINE);
+        return;
+    }
+    uint32_t index = slab_class(size);
+    axo__block *block = memory;
+    block->next = cache->free[index];
+    cache->free[index] = block;
+    AXO_POISON((char *)block + sizeof *block, slab_sizes[index] - sizeof *block);
+    if (axo__unlikely(++cache->count[index] >= 4 * AXO__MAGAZINE))
+        slab_spill(pool, cache, index);
+}
+
+void axo__cache_flush(axo__pool *pool, axo__cache *cache)
+{
+    for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++) {
+        while (cache->count[index] >= AXO__MAGAZINE)
+            slab_spill(pool, cache, index);
+    }
+}

@@ -1,0 +1,141 @@
+/* linux.c - the port on Linux: parking on CK's event count over futexes, CPUs, entropy.
+ *
+ * ck_ec64 in its multi-producer mode only (the single-producer one leans on timed polling). The
+ * count is 63 bits over a flag; the futex sleeps on its low half.
+ */
+#include <ck_ec.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+#define LINUX_SECOND INT64_C(1000000000)
+
+AXO_STATIC_ASSERT(sizeof(struct ck_ec64) == sizeof(axo__os_parker), "the parker is a ck_ec64");
+
+static int linux_ec_now(const struct ck_ec_ops *ops, struct timespec *out)
+{
+    (void)ops;
+    int64_t now = axo__os_now();
+    out->tv_sec = (time_t)(now / LINUX_SECOND);
+    out->tv_nsec = (long)(now % LINUX_SECOND);
+    return 0;
+}
+
+static void linux_futex_wait(const void *address, uint32_t expected, const struct timespec *until)
+{
+    (void)syscall(SYS_futex, address, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until,
+                  NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void linux_ec_wait32(const struct ck_ec_wait_state *state, const uint32_t *address,
+                            uint32_t expected, const struct timespec *until)
+{
+    (void)state;
+    linux_futex_wait(address, expected, until);
+}
+
+static void linux_ec_wait64(const struct ck_ec_wait_state *state, const uint64_t *address,
+                            uint64_t expected, const struct timespec *until)
+{
+    (void)state;
+    linux_futex_wait(address, (uint32_t)expected, until);
+}
+
+static void linux_ec_wake32(const struct ck_ec_ops *ops, const uint32_t *address)
+{
+    (void)ops;
+    (void)syscall(SYS_futex, address, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL, 0);
+}
+
+static void linux_ec_wake64(const struct ck_ec_ops *ops, const uint64_t *address)
+{
+    (void)ops;
+    (void)syscall(SYS_futex, address, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL, 0);
+}
+
+static const struct ck_ec_ops linux_ec_ops = {
+    .gettime = linux_ec_now,
+    .wait32 = linux_ec_wait32,
+    .wait64 = linux_ec_wait64,
+    .wake32 = linux_ec_wake32,
+    .wake64 = linux_ec_wake64,
+    .busy_loop_iter = 16,
+};
+static const struct ck_ec_mode linux_ec_mode = {.ops = &linux_ec_ops, .single_producer = false};
+
+void axo__os_parker_init(axo__os_parker *parker)
+{
+    ck_ec64_init((struct ck_ec64 *)(void *)parker, 0);
+}
+
+uint64_t axo__os_parker_ticket(axo__os_parker *parker)
+{
+    return ck_ec64_value((struct ck_ec64 *)(void *)parker);
+}
+
+void axo__os_parker_wake(axo__os_parker *parker)
+{
+    AXO_TSAN_RELEASE(parker);
+    ck_ec64_inc((struct ck_ec64 *)(void *)parker, &linux_ec_mode);
+}
+
+void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadline)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline / LINUX_SECOND),
+                             .tv_nsec = (long)(deadline % LINUX_SECOND)};
+    (void)ck_ec64_wait((struct ck_ec64 *)(void *)parker, &linux_ec_mode, ticket,
+                       deadline == AXO__NEVER ? NULL : &until);
+    AXO_TSAN_ACQUIRE(parker);
+}
+
+/* The first two numbers of a file such as cgroup's cpu.max; false if there are none. */
+static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    long long one = 0;
+    long long two = 0;
+    int found = fscanf(file, "%lld %lld", &one, &two);
+    (void)fclose(file);
+    *first = one;
+    *second = two;
+    return found == 2;
+}
+
+uint32_t axo__os_cpus(void)
+{
+    cpu_set_t set;
+    uint32_t cpus = 1;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        cpus = (uint32_t)CPU_COUNT(&set);
+    int64_t quota = 0;
+    int64_t period = 0;
+    if (linux_read_pair("/sys/fs/cgroup/cpu.max", &quota, &period) && quota > 0 && period > 0) {
+        int64_t allowed = (quota + period - 1) / period;
+        if (allowed < (int64_t)cpus)
+            cpus = (uint32_t)allowed;
+    }
+    return cpus > 0 ? cpus : 1;
+}
+
+uint32_t axo__os_cpu_index(void)
+{
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (uint32_t)cpu;
+}
+
+uint64_t axo__os_entropy(void)
+{
+    uint64_t bits = 0;
+    if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
+        bits = (uint64_t)axo__os_now();
+    return bits;
+}

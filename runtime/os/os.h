@@ -1,0 +1,116 @@
+/* os.h - the port's contract: threads, waiting, the clock, pages. posix.c and linux.c keep it on
+ * a real machine; sim.c keeps it on one thread, with a seed and a clock of its own.
+ *
+ * A thread is a step function: it does one bounded thing, never blocks, and says what next. Only
+ * the port waits, so a simulator that calls the steps itself sees every choice.
+ */
+#ifndef AXO__OS_OS_H
+#define AXO__OS_OS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- clock and chance ---- */
+
+#define AXO__NEVER INT64_MAX
+
+/* Monotonic nanoseconds. Never goes back. */
+int64_t axo__os_now(void);
+
+/* 64 bits that differ from start to start. */
+uint64_t axo__os_entropy(void);
+
+/* ---- machine ---- */
+
+/* CPUs that affinity and the container's quota allow this process: at least 1. */
+uint32_t axo__os_cpus(void);
+
+/* A number that tells apart threads that run at the same time: only to spread load. */
+uint32_t axo__os_cpu_index(void);
+
+/* ---- memory: the default allocator ---- */
+
+void *axo__os_alloc(void *user, size_t size, size_t align);
+void axo__os_free(void *user, void *block, size_t size, size_t align);
+
+/* ---- mutex: short sections only; never held while user code runs ---- */
+
+typedef struct axo__os_mutex {
+    pthread_mutex_t mutex;
+} axo__os_mutex;
+
+bool axo__os_mutex_init(axo__os_mutex *mutex);
+void axo__os_mutex_fini(axo__os_mutex *mutex);
+void axo__os_mutex_lock(axo__os_mutex *mutex);
+void axo__os_mutex_unlock(axo__os_mutex *mutex);
+
+/* ---- latch: set once, waited for by outside threads ---- */
+
+typedef struct axo__os_latch {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    bool set;
+} axo__os_latch;
+
+bool axo__os_latch_init(axo__os_latch *latch);
+void axo__os_latch_fini(axo__os_latch *latch);
+void axo__os_latch_set(axo__os_latch *latch);
+
+/* Waits until the latch is set or the clock passes `deadline`; says whether it is set. */
+bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline);
+
+/* ---- parker: an event count, one for each thread that parks ---- */
+
+typedef struct axo__os_parker {
+    uint64_t word; /* the port's */
+} axo__os_parker;
+
+void axo__os_parker_init(axo__os_parker *parker);
+
+/* The ticket to take before announcing idleness and looking for work a last time. */
+uint64_t axo__os_parker_ticket(axo__os_parker *parker);
+
+/* Wakes the thread that waits, or will wait, with a ticket taken before this call. */
+void axo__os_parker_wake(axo__os_parker *parker);
+
+/* ---- threads ---- */
+
+typedef enum axo__step {
+    AXO__STEP_AGAIN = 0, /* call me again */
+    AXO__STEP_PARK = 1,  /* after waiting with my ticket until my deadline; may come early */
+    AXO__STEP_EXIT = 2   /* never call me again */
+} axo__step;
+
+typedef struct axo__os_thread axo__os_thread;
+
+/* What a thread is made of. All run on the thread itself. */
+typedef struct axo__os_body {
+    void (*begin)(void *arg);     /* once, first */
+    axo__step (*step)(void *arg); /* until it says EXIT */
+    void (*sleep)(void *arg);     /* before each wait */
+    void (*wake)(void *arg);      /* after each wait */
+    void (*end)(void *arg);       /* once, last */
+} axo__os_body;
+
+struct axo__os_thread {
+    axo__os_parker parker;
+    uint64_t ticket;  /* set by the step that says PARK */
+    int64_t deadline; /* set by the step that says PARK; AXO__NEVER: none */
+    const axo__os_body *body;
+    void *arg;
+    pthread_t thread;
+    void *port; /* the simulator's record */
+};
+
+/* Starts a thread; false: the system refused, nothing was started. */
+bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg);
+
+/* Waits for the thread's end. */
+void axo__os_thread_join(axo__os_thread *thread);
+
+/* Waits with the thread's ticket until its deadline. Only for the port's own loop. */
+void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadline);
+
+#endif

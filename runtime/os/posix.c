@@ -1,0 +1,157 @@
+/* posix.c - the port on POSIX: threads, mutexes, latches, the clock, memory. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+#define POSIX_SECOND INT64_C(1000000000)
+
+int64_t axo__os_now(void)
+{
+    struct timespec t;
+    int error = clock_gettime(CLOCK_MONOTONIC, &t);
+    AXO_ASSERT(error == 0);
+    return (int64_t)t.tv_sec * POSIX_SECOND + (int64_t)t.tv_nsec;
+}
+
+void *axo__os_alloc(void *user, size_t size, size_t align)
+{
+    (void)user;
+    if (align <= _Alignof(max_align_t))
+        return malloc(size);
+    void *block = NULL;
+    return posix_memalign(&block, align, size) == 0 ? block : NULL;
+}
+
+void axo__os_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)user;
+    (void)size;
+    (void)align;
+    free(block);
+}
+
+bool axo__os_mutex_init(axo__os_mutex *mutex)
+{
+    return pthread_mutex_init(&mutex->mutex, NULL) == 0;
+}
+
+void axo__os_mutex_fini(axo__os_mutex *mutex)
+{
+    (void)pthread_mutex_destroy(&mutex->mutex);
+}
+
+void axo__os_mutex_lock(axo__os_mutex *mutex)
+{
+    int error = pthread_mutex_lock(&mutex->mutex);
+    AXO_ASSERT(error == 0);
+}
+
+void axo__os_mutex_unlock(axo__os_mutex *mutex)
+{
+    int error = pthread_mutex_unlock(&mutex->mutex);
+    AXO_ASSERT(error == 0);
+}
+
+bool axo__os_latch_init(axo__os_latch *latch)
+{
+    pthread_condattr_t attr;
+    latch->set = false;
+    if (pthread_mutex_init(&latch->mutex, NULL) != 0)
+        return false;
+    if (pthread_condattr_init(&attr) != 0)
+        goto fail_mutex;
+    int error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (error == 0)
+        error = pthread_cond_init(&latch->cond, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    if (error != 0)
+        goto fail_mutex;
+    return true;
+fail_mutex:
+    (void)pthread_mutex_destroy(&latch->mutex);
+    return false;
+}
+
+void axo__os_latch_fini(axo__os_latch *latch)
+{
+    (void)pthread_cond_destroy(&latch->cond);
+    (void)pthread_mutex_destroy(&latch->mutex);
+}
+
+void axo__os_latch_set(axo__os_latch *latch)
+{
+    int error = pthread_mutex_lock(&latch->mutex);
+    AXO_ASSERT(error == 0);
+    latch->set = true;
+    (void)pthread_cond_broadcast(&latch->cond);
+    (void)pthread_mutex_unlock(&latch->mutex);
+}
+
+bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
+{
+    int error = pthread_mutex_lock(&latch->mutex);
+    AXO_ASSERT(error == 0);
+    struct timespec until = {.tv_sec = (time_t)(deadline / POSIX_SECOND),
+                             .tv_nsec = (long)(deadline % POSIX_SECOND)};
+    while (!latch->set && error != ETIMEDOUT) {
+        if (deadline == AXO__NEVER)
+            error = pthread_cond_wait(&latch->cond, &latch->mutex);
+        else
+            error = pthread_cond_timedwait(&latch->cond, &latch->mutex, &until);
+    }
+    bool set = latch->set;
+    (void)pthread_mutex_unlock(&latch->mutex);
+    return set;
+}
+
+static void *posix_thread_main(void *argument)
+{
+    axo__os_thread *thread = argument;
+    const axo__os_body *body = thread->body;
+    body->begin(thread->arg);
+    for (;;) {
+        axo__step step = body->step(thread->arg);
+        if (step == AXO__STEP_EXIT)
+            break;
+        if (step == AXO__STEP_PARK) {
+            body->sleep(thread->arg);
+            axo__os_parker_wait(&thread->parker, thread->ticket, thread->deadline);
+            body->wake(thread->arg);
+        }
+    }
+    body->end(thread->arg);
+    return NULL;
+}
+
+/* Workers take no signals but the synchronous ones: the program's handlers run on its own
+ * threads. */
+bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg)
+{
+    sigset_t all;
+    sigset_t before;
+    thread->body = body;
+    thread->arg = arg;
+    axo__os_parker_init(&thread->parker);
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    sigdelset(&all, SIGTRAP);
+    sigdelset(&all, SIGPROF);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    int error = pthread_create(&thread->thread, NULL, posix_thread_main, thread);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+void axo__os_thread_join(axo__os_thread *thread)
+{
+    int error = pthread_join(thread->thread, NULL);
+    AXO_ASSERT(error == 0);
+}

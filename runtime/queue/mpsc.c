@@ -1,0 +1,53 @@
+/* mpsc.c - many producers, one consumer: liburcu's wfcqueue in its non-blocking forms. */
+#define _LGPL_SOURCE
+#include "queue/mpsc.h"
+
+#include <urcu/wfcqueue.h>
+
+#include "base/assert.h"
+
+AXO_STATIC_ASSERT(sizeof(axo__mpsc_node) == sizeof(struct cds_wfcq_node), "same node");
+AXO_STATIC_ASSERT(sizeof(struct __cds_wfcq_head) == sizeof(axo__mpsc_node), "same head");
+AXO_STATIC_ASSERT(sizeof(struct cds_wfcq_tail) == sizeof(void *), "same tail");
+
+static struct __cds_wfcq_head *mpsc_head(axo__mpsc *queue)
+{
+    return (struct __cds_wfcq_head *)(void *)&queue->head;
+}
+
+static struct cds_wfcq_tail *mpsc_tail(axo__mpsc *queue)
+{
+    return (struct cds_wfcq_tail *)(void *)&queue->tail;
+}
+
+void axo__mpsc_init(axo__mpsc *queue)
+{
+    __cds_wfcq_init(mpsc_head(queue), mpsc_tail(queue));
+}
+
+void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node)
+{
+    struct cds_wfcq_node *inner = (struct cds_wfcq_node *)(void *)node;
+    cds_wfcq_node_init(inner);
+    AXO_TSAN_RELEASE(node);
+    (void)cds_wfcq_enqueue(mpsc_head(queue), mpsc_tail(queue), inner);
+}
+
+axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
+{
+    struct cds_wfcq_node *node =
+        __cds_wfcq_dequeue_nonblocking(mpsc_head(queue), mpsc_tail(queue));
+    if (node == NULL)
+        return AXO__POP_EMPTY;
+    if (node == CDS_WFCQ_WOULDBLOCK)
+        return AXO__POP_BUSY;
+    AXO_TSAN_ACQUIRE(node);
+    *out = (axo__mpsc_node *)(void *)node;
+    return AXO__POP_ITEM;
+}
+
+bool axo__mpsc_is_empty_owner(const axo__mpsc *queue)
+{
+    axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;
+    return cds_wfcq_empty(mpsc_head(inner), mpsc_tail(inner));
+}

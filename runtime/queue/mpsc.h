@@ -1,0 +1,36 @@
+/* mpsc.h - many producers, one consumer: liburcu's wfcqueue in its non-blocking forms.
+ *
+ * Roles      push_any: every thread.  pop_owner, is_empty_owner: the one consumer.
+ * Order      first in first out for each producer.
+ * Progress   push is wait-free.  pop says BUSY while a push is half done; nobody waits for it: the
+ *            pusher announces itself to the consumer's scheduler after push has returned.
+ * Memory     a node is the queue's from push to pop; the queue never frees one.
+ */
+#ifndef AXO__QUEUE_MPSC_H
+#define AXO__QUEUE_MPSC_H
+
+#include <stdbool.h>
+
+typedef struct axo__mpsc_node {
+    struct axo__mpsc_node *next;
+} axo__mpsc_node;
+
+typedef struct axo__mpsc {
+    axo__mpsc_node head;  /* the consumer's end; a dummy node */
+    axo__mpsc_node *tail; /* the producers' end */
+} axo__mpsc;
+
+typedef enum axo__pop {
+    AXO__POP_EMPTY = 0,
+    AXO__POP_ITEM = 1,
+    AXO__POP_BUSY = 2
+} axo__pop;
+
+void axo__mpsc_init(axo__mpsc *queue);
+void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node);
+axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out);
+
+/* false also while a push is half done. */
+bool axo__mpsc_is_empty_owner(const axo__mpsc *queue);
+
+#endif

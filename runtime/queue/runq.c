@@ -1,0 +1,35 @@
+/* runq.c - a worker's local queue of ready actors: CK's ring, one producer, many consumers. */
+#include "queue/runq.h"
+
+#include "base/assert.h"
+
+void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
+{
+    ck_ring_init(&runq->ring, size);
+    runq->slots = slots;
+}
+
+bool axo__runq_push_owner(axo__runq *runq, void *entry)
+{
+    AXO_TSAN_RELEASE(entry);
+    return ck_ring_enqueue_spmc(&runq->ring, runq->slots, entry);
+}
+
+void *axo__runq_take_any(axo__runq *runq)
+{
+    void *entry = NULL;
+    if (!ck_ring_dequeue_spmc(&runq->ring, runq->slots, &entry))
+        return NULL;
+    AXO_TSAN_ACQUIRE(entry);
+    return entry;
+}
+
+uint32_t axo__runq_count_any(const axo__runq *runq)
+{
+    return ck_ring_size(&runq->ring);
+}
+
+uint32_t axo__runq_age_any(const axo__runq *runq)
+{
+    return ck_pr_load_uint(&runq->ring.c_head);
+}

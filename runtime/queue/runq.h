@@ -1,0 +1,37 @@
+/* runq.h - a worker's local queue of ready actors: CK's ring, one producer, many consumers.
+ *
+ * Entries are hints: an entry says "try to claim this cell". The cell's scheduling word decides,
+ * so an entry that has gone stale is dropped by whoever takes it, and harms nobody.
+ *
+ * Roles      push_owner: the worker.  take_any: the worker and thieves.
+ * Order      first in first out.
+ * Progress   push is wait-free, take is lock-free.
+ */
+#ifndef AXO__QUEUE_RUNQ_H
+#define AXO__QUEUE_RUNQ_H
+
+#include <ck_ring.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct axo__runq {
+    struct ck_ring ring;
+    struct ck_ring_buffer *slots;
+} axo__runq;
+
+/* `slots` has `size` entries, a power of two; one of them stays free. */
+void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size);
+
+/* false: full. */
+bool axo__runq_push_owner(axo__runq *runq, void *entry);
+
+/* NULL: empty. */
+void *axo__runq_take_any(axo__runq *runq);
+
+/* How many entries there are, about. */
+uint32_t axo__runq_count_any(const axo__runq *runq);
+
+/* A number that changes whenever an entry is taken. */
+uint32_t axo__runq_age_any(const axo__runq *runq);
+
+#endif
