@@ -1,0 +1,29 @@
+#!/bin/bash
+# lint.sh - every check of the house, and the self test of the checks.
+#
+#   tools/lint.sh build/release/libaxo.so
+#
+# All checks run, also when one fails. The last line is "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.." || exit 1
+passed=0
+failed=0
+check() {
+    local name=$1 output start=$SECONDS
+    shift
+    if output=$("$@" 2>&1); then
+        passed=$((passed + 1))
+        echo "  ok    $name ($((SECONDS - start)) s)"
+    else
+        failed=$((failed + 1))
+        echo "  FAIL  $name"
+        sed 's/^/        | /' <<<"$output"
+    fi
+}
+check layers python3 tools/check_layers.py
+check headers tools/check_headers.sh
+check symbols python3 tools/check_symbols.py "$1"
+check tidy python3 tools/tidy.py
+check "self test" python3 tools/lint_test.py
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
