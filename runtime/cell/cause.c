@@ -1,0 +1,108 @@
+/* cause.c - a failure by value; the reserve of texts.
+ *
+ * Orders
+ *   [X1] add acq_rel, users   the last user's reads happen before the text is used again
+ */
+#include "cell/cause.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/config.h"
+
+bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
+{
+    memset(texts, 0, sizeof *texts);
+    texts->heap = heap;
+    texts->count = count + 1;
+    if (!axo__os_mutex_init(&texts->mutex))
+        return false;
+    texts->all = axo__heap_alloc(heap, sizeof(axo__text) * texts->count, AXO__CACHE_LINE,
+                                 AXO__SITE_TEXTS);
+    if (texts->all == NULL) {
+        axo__os_mutex_fini(&texts->mutex);
+        return false;
+    }
+    memset(texts->all, 0, sizeof(axo__text) * texts->count);
+    for (uint32_t i = count; i >= 1; i--) {
+        texts->all[i].next = texts->free;
+        texts->free = i;
+    }
+    return true;
+}
+
+void axo__texts_fini(axo__texts *texts)
+{
+    axo__heap_free(texts->heap, texts->all, sizeof(axo__text) * texts->count,
+                   AXO__CACHE_LINE);
+    axo__os_mutex_fini(&texts->mutex);
+}
+
+uint32_t axo__texts_take(axo__texts *texts)
+{
+    axo__os_mutex_lock(&texts->mutex);
+    uint32_t index = texts->free;
+    if (index != 0)
+        texts->free = texts->all[index].next;
+    axo__os_mutex_unlock(&texts->mutex);
+    if (index == 0) {
+        (void)axo__a64_add_relaxed(&texts->lost, 1);
+        return 0;
+    }
+    axo__a32_store_relaxed(&texts->all[index].users, 1);
+    return index;
+}
+
+char *axo__texts_at(axo__texts *texts, uint32_t index)
+{
+    AXO_DEBUG_ASSERT(index < texts->count);
+    return texts->all[index].text;
+}
+
+static void cause_release(axo__texts *texts, uint32_t index)
+{
+    if (index == 0)
+        return;
+    uint32_t users = axo__a32_add_acq_rel(&texts->all[index].users, UINT32_MAX); /* [X1] */
+    AXO_ASSERT(users > 0);
+    if (users > 1)
+        return;
+    axo__os_mutex_lock(&texts->mutex);
+    texts->all[index].next = texts->free;
+    texts->free = index;
+    axo__os_mutex_unlock(&texts->mutex);
+}
+
+axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause)
+{
+    if (cause->text != 0)
+        (void)axo__a32_add_relaxed(&texts->all[cause->text].users, 1);
+    if (cause->original_text != 0)
+        (void)axo__a32_add_relaxed(&texts->all[cause->original_text].users, 1);
+    return *cause;
+}
+
+void axo__cause_drop(axo__texts *texts, axo__cause *cause)
+{
+    cause_release(texts, cause->text);
+    cause_release(texts, cause->original_text);
+    memset(cause, 0, sizeof *cause);
+}
+
+axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
+{
+    axo_failure failure = {
+        .kind = cause->kind,
+        .site = cause->site,
+        .code = cause->code,
+        .root_kind = cause->root_kind,
+        .root_code = cause->root_code,
+        .actor = cause->actor,
+        .about = cause->about,
+        .text = cause->text != 0 ? texts->all[cause->text].text : "",
+        .original_text = cause->original_text != 0 ? texts->all[cause->original_text].text : "",
+        .original_code = cause->original_code,
+        .original_kind = cause->original_kind,
+    };
+    return failure;
+}

@@ -1,0 +1,58 @@
+/* cause.h - a failure by value, so that failing takes no memory; only its text is in a reserve.
+ *
+ * The reserve is made at the start. When it is spent a failure goes on without its text, and the
+ * system counts it: supervision never waits for memory (DESIGN D10).
+ */
+#ifndef AXO__CELL_CAUSE_H
+#define AXO__CELL_CAUSE_H
+
+#include <axo/supervision.h>
+
+#include "base/atomic.h"
+#include "mem/alloc.h"
+#include "os/os.h"
+
+typedef struct axo__cause {
+    uint8_t kind;
+    uint8_t site;
+    uint8_t root_kind;
+    uint8_t original_kind;
+    int32_t code;
+    int32_t root_code;
+    int32_t original_code;
+    uint32_t text;          /* index into the reserve; 0: none */
+    uint32_t original_text;
+    axo_ref actor;
+    axo_ref about;
+} axo__cause;
+
+typedef struct axo__text {
+    axo__a32 users;
+    uint32_t next; /* free: index of the next free one */
+    char text[AXO_FAILURE_TEXT_MAX];
+} axo__text;
+
+typedef struct axo__texts {
+    axo__heap *heap;
+    axo__text *all; /* all[0] is not used */
+    uint32_t count;
+    uint32_t free;  /* guarded by the mutex */
+    axo__os_mutex mutex;
+    axo__a64 lost;
+} axo__texts;
+
+bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count);
+void axo__texts_fini(axo__texts *texts);
+
+/* A text with one user; 0: the reserve is spent. */
+uint32_t axo__texts_take(axo__texts *texts);
+char *axo__texts_at(axo__texts *texts, uint32_t index);
+
+/* A copy holds its texts too. */
+axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause);
+void axo__cause_drop(axo__texts *texts, axo__cause *cause);
+
+/* What users see; it lives as long as the cause. */
+axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause);
+
+#endif

@@ -1,0 +1,135 @@
+/* cell.h - an actor's record: who may touch which field, and when.
+ *
+ * "Runner" is the worker that has set RUNNING in the word. "Parent" is the parent's runner. Cells
+ * are type-stable: their memory stays until the system is destroyed, and a slot is used again only
+ * after a grace period, with another generation.
+ */
+#ifndef AXO__CELL_CELL_H
+#define AXO__CELL_CELL_H
+
+#include <axo/actor.h>
+#include <axo/trace.h>
+
+#include "cell/cause.h"
+#include "cell/directive.h"
+#include "cell/state.h"
+#include "mailbox/message.h"
+#include "mem/grace.h"
+#include "mem/region.h"
+#include "queue/stack.h"
+
+typedef struct axo__cell axo__cell;
+typedef struct axo__watch axo__watch;
+typedef struct axo__name axo__name;
+
+/* A message of the system lane. Each is part of a cell or a watch record, and in one lane at a
+ * time (OR-13). */
+typedef enum axo__sys_kind {
+    AXO__SYS_ADOPT = 1,   /* child -> parent: spawned from outside, take me in */
+    AXO__SYS_FAILED = 2,  /* child -> parent: I have failed */
+    AXO__SYS_GONE = 3,    /* child -> parent: I have terminated */
+    AXO__SYS_WATCH = 4,   /* watcher -> target */
+    AXO__SYS_UNWATCH = 5, /* watcher -> target */
+    AXO__SYS_RETURN = 6   /* target -> watcher: the record comes back */
+} axo__sys_kind;
+
+typedef struct axo__sys {
+    axo__stack_node node; /* first */
+    uint32_t kind;
+    axo__cell *from;      /* ADOPT, FAILED, GONE: the child */
+    axo__watch *watch;    /* the others */
+} axo__sys;
+
+/* Where a cell is in its life. */
+typedef enum axo__phase {
+    AXO__PHASE_NEW = 0,        /* before its first turn */
+    AXO__PHASE_NORMAL = 1,
+    AXO__PHASE_RECREATING = 2, /* waits for children before the new instance (RS-05) */
+    AXO__PHASE_CREATING = 3,   /* waits for a failed attempt's children (IN-06) */
+    AXO__PHASE_TERMINATING = 4,
+    AXO__PHASE_GONE = 5
+} axo__phase;
+
+/* What there is of an instance. */
+typedef enum axo__instance {
+    AXO__INSTANCE_NONE = 0,    /* none, or a first creation that failed */
+    AXO__INSTANCE_BROKEN = 1,  /* a re-creation that failed: its memory is still there */
+    AXO__INSTANCE_STARTED = 2, /* its start finished: post_stop is owed to it */
+    AXO__INSTANCE_STOPPED = 3  /* post_stop ran */
+} axo__instance;
+
+struct axo__cell {
+    /* ---- senders write ---- */
+    axo__state state;
+    axo__mpsc users;            /* user lane */
+    axo__stack system;          /* system lane */
+    axo__directives directives;
+    axo__mpsc_node inject_node; /* in use while INJECTED */
+    axo__mpsc_node urgent_node; /* in use while URGENT_INJECTED */
+    axo__a32 generation;        /* of the living incarnation; 0: nobody lives here */
+    axo__a32 next_generation;   /* of the next one; 0: spent */
+    uint32_t slot;              /* fixed */
+
+    /* ---- runner ---- */
+    _Alignas(AXO__CACHE_LINE) const axo_class *cls;
+    axo_receive_fn receive;     /* top of the behaviour stack */
+    void *state_block;
+    axo__region *region;
+    axo__message *failed;       /* the message this instance failed under, until it ends */
+    axo__cell *children;        /* youngest first */
+    uint32_t child_count;
+    uint32_t waiting;           /* children told to stop that this phase waits for */
+    uint32_t instance;          /* number, from 1 */
+    uint8_t phase;
+    uint8_t life;               /* an axo__instance */
+    uint8_t reported;           /* its own failure is with the parent, undecided */
+    uint8_t mortal;             /* pre_restart ran on this instance */
+    const axo_strategy *strategy;
+    void *behaviours;           /* saved ones, in the region */
+    axo__sys *held;             /* reports held back, oldest first (SC-09) */
+    axo__sys *held_last;
+    axo__watch *watching;       /* records of what it watches */
+    axo__watch *watchers;       /* records of who watches it */
+    axo_ref perpetrator;        /* the child whose failure it escalated */
+    const void *args;
+    size_t args_size;
+
+    /* ---- runner writes before the report, parent reads after ---- */
+    axo__cause failure;
+    axo__sys report;            /* FAILED */
+
+    /* ---- parent (the spawner before) ---- */
+    axo__cell *parent;          /* fixed from spawn on */
+    axo__cell *next;            /* siblings */
+    axo__cell *before;
+    axo__name *name;
+    axo__sys family;            /* ADOPT, then GONE */
+    axo__cause parent_cause;    /* under directive.h's I2 */
+    int64_t window_start;       /* restart budget (RW) */
+    uint32_t restarts;
+    uint32_t born_in;           /* the parent's instance that spawned it */
+    uint8_t stopping;           /* told to stop by the parent */
+    uint8_t waited;             /* counted in the parent's `waiting` */
+    uint8_t adopted;            /* in the parent's list */
+    uint8_t limited;            /* window_start is set */
+    int64_t *failures;          /* sliding window: AXO_SLIDING_MAX times */
+
+    axo__grace_item retired;
+};
+
+static inline axo__cell *axo__cell_of_inject(axo__mpsc_node *node)
+{
+    return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, inject_node));
+}
+
+static inline axo__cell *axo__cell_of_urgent(axo__mpsc_node *node)
+{
+    return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, urgent_node));
+}
+
+static inline axo__cell *axo__cell_of_retired(axo__grace_item *item)
+{
+    return (axo__cell *)(void *)((char *)item - offsetof(axo__cell, retired));
+}
+
+#endif

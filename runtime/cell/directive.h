@@ -1,0 +1,84 @@
+/* directive.h - what a parent wants of a child, and who wants it stopped: one word, no memory.
+ *
+ * A parent's directives to one child may pile up without bound while the child is busy, and
+ * failure handling takes no memory (DESIGN D10). So they are folded into a word: suspensions and
+ * resumptions are summed, the others are bits. Two restarts, one for the child's own failure and
+ * one as a survivor or sibling, are kept apart and in order (RR-07); a further one that finds its
+ * like still waiting is merged with it: it would only replace an instance that never ran.
+ *
+ * Roles      add: the parent's runner; stop: anyone.  take: the child's runner.
+ *
+ * Invariants
+ *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
+ *       that adds -1.
+ *   I2  parent_cause is written only while RESTART_PARENT is clear, read only while it is set.
+ *
+ * Orders
+ *   [D1] cas acq_rel, add    releases parent_cause; pairs with [D2]
+ *   [D2] load acquire, look  acquires parent_cause
+ *   [D3] cas acq_rel, take   releases that parent_cause was read; pairs with [D1]'s load
+ */
+#ifndef AXO__CELL_DIRECTIVE_H
+#define AXO__CELL_DIRECTIVE_H
+
+#include "base/atomic.h"
+
+#define AXO__STOP UINT64_C(1)            /* terminate */
+#define AXO__RESUME_OWN UINT64_C(2)      /* resume from its own failure */
+#define AXO__RESTART_OWN UINT64_C(4)     /* restart for its own failure */
+#define AXO__RESTART_PARENT UINT64_C(8)  /* restart as a survivor or sibling */
+#define AXO__PARENT_FIRST UINT64_C(16)   /* RESTART_PARENT came before RESTART_OWN */
+#define AXO__RESOLVE_OWN UINT64_C(32)    /* RESTART_PARENT also answers its own failure */
+#define AXO__DELTA_ONE (UINT64_C(1) << 32)
+
+typedef axo__a64 axo__directives;
+
+/* Net suspensions; negative: resumptions. */
+static inline int32_t axo__directives_delta(uint64_t word)
+{
+    return (int32_t)(uint32_t)(word >> 32);
+}
+
+static inline uint64_t axo__directives_look(const axo__directives *directives)
+{
+    return axo__a64_load_acquire(directives); /* [D2] */
+}
+
+static inline void axo__directives_stop(axo__directives *directives)
+{
+    (void)axo__a64_or_acq_rel(directives, AXO__STOP); /* [D1] */
+}
+
+static inline void axo__directives_delta_add(axo__directives *directives, int32_t delta)
+{
+    (void)axo__a64_add_acq_rel(directives, (uint64_t)(uint32_t)delta << 32); /* [D1] */
+}
+
+static inline void axo__directives_resume_own(axo__directives *directives)
+{
+    (void)axo__a64_or_acq_rel(directives, AXO__RESUME_OWN); /* [D1] */
+}
+
+static inline void axo__directives_restart_own(axo__directives *directives)
+{
+    uint64_t old = axo__directives_look(directives);
+    uint64_t want;
+    do {
+        want = old | AXO__RESTART_OWN;
+        if ((old & AXO__RESTART_PARENT) != 0)
+            want |= AXO__PARENT_FIRST;
+    } while (!axo__a64_cas_acq_rel(directives, &old, want)); /* [D1] */
+}
+
+/* Clears `bits` and takes `delta` out. */
+static inline void axo__directives_take(axo__directives *directives, uint64_t bits, int32_t delta)
+{
+    uint64_t old = axo__directives_look(directives);
+    uint64_t want;
+    do {
+        uint64_t rest = (old >> 32) - (uint64_t)(uint32_t)delta;
+        want = (old & UINT64_C(0xffffffff) & ~bits) | (rest << 32);
+    } while (!axo__a64_cas_acq_rel(directives, &old, want)); /* [D3] */
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* name.c - names of children: unique among siblings, found by any thread. */
+#include "cell/name.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/config.h"
+#include "base/random.h"
+
+#define NAME_BUCKETS_MIN 16
+
+bool axo__names_init(axo__names *names, axo__heap *heap, uint64_t seed)
+{
+    axo__random random;
+    memset(names, 0, sizeof *names);
+    names->heap = heap;
+    axo__random_init(&random, seed, UINT64_C(0x6e616d6573));
+    names->salt = axo__random_next(&random);
+    for (; names->ready < AXO__NAME_STRIPES; names->ready++) {
+        if (!axo__os_mutex_init(&names->stripes[names->ready].mutex)) {
+            axo__names_fini(names);
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t name_size(const axo__name *name)
+{
+    return sizeof *name + name->length + 1;
+}
+
+void axo__names_fini(axo__names *names)
+{
+    for (uint32_t i = 0; i < names->ready; i++) {
+        axo__name_stripe *stripe = &names->stripes[i];
+        AXO_DEBUG_ASSERT(stripe->count == 0);
+        if (stripe->buckets != NULL)
+            axo__heap_free(names->heap, stripe->buckets,
+                           sizeof(axo__name *) * ((size_t)stripe->mask + 1), AXO__CACHE_LINE);
+        axo__os_mutex_fini(&stripe->mutex);
+    }
+}
+
+axo_status axo__name_check(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_.~+=@:-";
+    size_t length = strnlen(text, AXO_NAME_MAX + 1);
+    if (length == 0 || length > AXO_NAME_MAX || strspn(text, allowed) != length)
+        return AXO_ENAME;
+    if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+        return AXO_ENAME;
+    return AXO_OK;
+}
+
+static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *text)
+{
+    uint64_t hash = names->salt ^ (parent.bits * UINT64_C(0x9e3779b97f4a7c15));
+    for (; *text != 0; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+    }
+    hash *= UINT64_C(0xbf58476d1ce4e5b9);
+    return hash ^ (hash >> 32);
+}
+
+static axo__name_stripe *name_stripe(axo__names *names, uint64_t hash)
+{
+    return &names->stripes[hash >> 58];
+}
+
+/* Under the stripe's mutex: where the name is linked, or the end of its bucket. */
+static axo__name **name_link(axo__name_stripe *stripe, uint64_t hash, axo_ref parent,
+                             const char *text)
+{
+    axo__name **link = &stripe->buckets[hash & stripe->mask];
+    while (*link != NULL) {
+        axo__name *name = *link;
+        if (name->hash == hash && axo_ref_equal(name->parent, parent) &&
+            strcmp(name->text, text) == 0)
+            break;
+        link = &name->next;
+    }
+    return link;
+}
+
+/* Under the mutex: doubles the buckets when they are full; the first ones must be had. */
+static bool name_room(axo__names *names, axo__name_stripe *stripe)
+{
+    uint32_t old = stripe->buckets != NULL ? stripe->mask + 1 : 0;
+    if (stripe->count < old)
+        return true;
+    uint32_t size = old != 0 ? old * 2 : NAME_BUCKETS_MIN;
+    axo__name **buckets = axo__heap_alloc(names->heap, sizeof(axo__name *) * size, AXO__CACHE_LINE,
+                                          AXO__SITE_NAMES);
+    if (buckets == NULL)
+        return old != 0;
+    memset((void *)buckets, 0, sizeof(axo__name *) * size);
+    for (uint32_t i = 0; i < old; i++) {
+        for (axo__name *name = stripe->buckets[i]; name != NULL;) {
+            axo__name *next = name->next;
+            name->next = buckets[name->hash & (size - 1)];
+            buckets[name->hash & (size - 1)] = name;
+            name = next;
+        }
+    }
+    if (old != 0)
+        axo__heap_free(names->heap, stripe->buckets, sizeof(axo__name *) * old, AXO__CACHE_LINE);
+    stripe->buckets = buckets;
+    stripe->mask = size - 1;
+    return true;
+}
+
+axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, axo__name **out)
+{
+    uint64_t hash = name_hash(names, parent, text);
+    axo__name_stripe *stripe = name_stripe(names, hash);
+    uint32_t length = (uint32_t)strlen(text);
+    axo__name *name = axo__heap_alloc(names->heap, sizeof *name + length + 1, _Alignof(axo__name),
+                                      AXO__SITE_NAMES);
+    *out = NULL;
+    if (name == NULL)
+        return AXO_ENOMEM;
+    *name = (axo__name){.hash = hash, .parent = parent, .length = length};
+    memcpy(name->text, text, (size_t)length + 1);
+
+    axo_status status = AXO_ENOMEM;
+    axo__os_mutex_lock(&stripe->mutex);
+    if (name_room(names, stripe)) {
+        axo__name **link = name_link(stripe, hash, parent, text);
+        status = *link != NULL ? AXO_EEXIST : AXO_OK;
+        if (status == AXO_OK) {
+            *link = name;
+            stripe->count++;
+        }
+    }
+    axo__os_mutex_unlock(&stripe->mutex);
+    if (status == AXO_OK)
+        *out = name;
+    else
+        axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
+    return status;
+}
+
+void axo__names_bind(axo__names *names, axo__name *name, axo_ref child)
+{
+    axo__name_stripe *stripe = name_stripe(names, name->hash);
+    axo__os_mutex_lock(&stripe->mutex);
+    name->child = child;
+    axo__os_mutex_unlock(&stripe->mutex);
+}
+
+void axo__names_give(axo__names *names, axo__name *name)
+{
+    axo__name_stripe *stripe = name_stripe(names, name->hash);
+    axo__os_mutex_lock(&stripe->mutex);
+    axo__name **link = name_link(stripe, name->hash, name->parent, name->text);
+    AXO_ASSERT(*link == name);
+    *link = name->next;
+    stripe->count--;
+    axo__os_mutex_unlock(&stripe->mutex);
+    axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
+}
+
+axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text)
+{
+    uint64_t hash = name_hash(names, parent, text);
+    axo__name_stripe *stripe = name_stripe(names, hash);
+    axo_ref child = axo_ref_none();
+    axo__os_mutex_lock(&stripe->mutex);
+    if (stripe->buckets != NULL) {
+        axo__name *name = *name_link(stripe, hash, parent, text);
+        if (name != NULL)
+            child = name->child;
+    }
+    axo__os_mutex_unlock(&stripe->mutex);
+    return child;
+}

@@ -1,0 +1,177 @@
+/* state.h - the scheduling word of a cell: every transition is a function here, nothing else
+ * touches the word.
+ *
+ *             announce (token pushed)          claim                 close
+ *      IDLE ------------------------> QUEUED --------> RUNNING ----------------> CLOSED
+ *        ^                                               |  ^                  (for good)
+ *        +----------------- finish: IDLE ----------------+  | finish: AGAIN
+ *                                                        +--+
+ *
+ * Bits: RUNNING a worker is inside; READY user work was announced; URGENT system work was;
+ * INJECTED, URGENT_INJECTED the node of that injector is in use; CLOSED terminated; the upper half
+ * counts suspensions.
+ *
+ * Invariants
+ *   I1  URGENT, or READY with no suspension, without RUNNING and CLOSED: an entry that will be
+ *       tried exists in some queue. Whoever brings this about pushes it.
+ *   I2  Only the worker that set RUNNING changes the count, clears READY or URGENT, or closes.
+ *   I3  An entry in a queue is a hint. claim decides; a stale entry changes nothing.
+ *
+ * Wake-up: a sender announces after its enqueue is complete, with a read-modify-write, so on every
+ * machine the link is visible before the bit. The worker clears the bit first and looks after.
+ *
+ * Orders
+ *   [S1] or acq_rel, announce       releases the enqueue; pairs with [S2] [S3]
+ *   [S2] cas acq_rel, claim         acquires what the last runner and all announcers wrote
+ *   [S3] and acq_rel, take_urgent   clear, then look: acquires the system lane
+ *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]
+ *   [S5] add acq_rel, suspend       count; by the runner only
+ *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
+ *   [S7] load acquire, look         sees an announced bit and what it announced
+ */
+#ifndef AXO__CELL_STATE_H
+#define AXO__CELL_STATE_H
+
+#include "base/assert.h"
+#include "base/atomic.h"
+
+#define AXO__RUNNING UINT64_C(1)
+#define AXO__READY UINT64_C(2)
+#define AXO__URGENT UINT64_C(4)
+#define AXO__INJECTED UINT64_C(8)
+#define AXO__URGENT_INJECTED UINT64_C(16)
+#define AXO__CLOSED UINT64_C(32)
+#define AXO__SUSPEND_ONE (UINT64_C(1) << 32)
+
+typedef axo__a64 axo__state;
+
+typedef enum axo__announce {
+    AXO__ANNOUNCE_DONE = 0, /* someone else sees to it */
+    AXO__ANNOUNCE_PUSH = 1  /* the caller pushes an entry */
+} axo__announce;
+
+typedef enum axo__claim {
+    AXO__CLAIM_STALE = 0,
+    AXO__CLAIM_MINE = 1
+} axo__claim;
+
+typedef enum axo__finish {
+    AXO__FINISH_IDLE = 0,
+    AXO__FINISH_AGAIN = 1, /* not finished: there is work to look at */
+    AXO__FINISH_PUSH = 2,  /* finished; the caller pushes an entry */
+    AXO__FINISH_CLOSED = 3
+} axo__finish;
+
+static inline uint32_t axo__state_suspends(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+
+/* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). */
+static inline void axo__state_init(axo__state *state, uint32_t suspends)
+{
+    axo__a64_store_relaxed(state, AXO__URGENT | (AXO__SUSPEND_ONE * suspends));
+}
+
+static inline axo__announce axo__state_announce_user(axo__state *state)
+{
+    uint64_t old = axo__a64_or_acq_rel(state, AXO__READY); /* [S1] */
+    uint64_t others = AXO__READY | AXO__RUNNING | AXO__URGENT | AXO__CLOSED;
+    bool push = (old & others) == 0 && axo__state_suspends(old) == 0;
+    return push ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
+}
+
+static inline axo__announce axo__state_announce_system(axo__state *state)
+{
+    uint64_t old = axo__a64_or_acq_rel(state, AXO__URGENT); /* [S1] */
+    bool push = (old & (AXO__URGENT | AXO__RUNNING | AXO__CLOSED)) == 0;
+    return push ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
+}
+
+/* URGENT stays set for the runner to take; READY goes unless the cell is suspended. */
+static inline axo__claim axo__state_claim(axo__state *state)
+{
+    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    for (;;) {
+        if ((old & (AXO__RUNNING | AXO__CLOSED)) != 0)
+            return AXO__CLAIM_STALE;
+        bool free = axo__state_suspends(old) == 0;
+        if ((old & AXO__URGENT) == 0 && ((old & AXO__READY) == 0 || !free))
+            return AXO__CLAIM_STALE;
+        uint64_t want = (free ? old & ~AXO__READY : old) | AXO__RUNNING;
+        if (axo__a64_cas_acq_rel(state, &old, want)) /* [S2] */
+            return AXO__CLAIM_MINE;
+    }
+}
+
+static inline uint64_t axo__state_look(const axo__state *state)
+{
+    return axo__a64_load_acquire(state); /* [S7] */
+}
+
+/* Before the runner looks at the system lane. */
+static inline void axo__state_take_urgent(axo__state *state)
+{
+    (void)axo__a64_and_acq_rel(state, ~AXO__URGENT); /* [S3] */
+}
+
+/* `more`: user messages may be left, the batch is over. Without it the lane was seen empty (or
+ * half-pushed) after READY was cleared; AGAIN clears it anew. */
+static inline axo__finish axo__state_finish(axo__state *state, bool more)
+{
+    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    for (;;) {
+        AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0);
+        bool free = axo__state_suspends(old) == 0;
+        uint64_t want = old & ~AXO__RUNNING;
+        axo__finish result = AXO__FINISH_IDLE;
+        if ((old & AXO__CLOSED) != 0) {
+            result = AXO__FINISH_CLOSED;
+        } else if ((old & AXO__URGENT) != 0) {
+            return AXO__FINISH_AGAIN;
+        } else if (!free) {
+            want |= AXO__READY; /* looked at when it is resumed */
+        } else if (more) {
+            want |= AXO__READY;
+            result = AXO__FINISH_PUSH;
+        } else if ((old & AXO__READY) != 0) {
+            (void)axo__a64_and_acq_rel(state, ~AXO__READY); /* [S3] */
+            return AXO__FINISH_AGAIN;
+        }
+        if (axo__a64_cas_acq_rel(state, &old, want)) /* [S4] */
+            return result;
+    }
+}
+
+static inline void axo__state_suspend(axo__state *state)
+{
+    (void)axo__a64_add_acq_rel(state, AXO__SUSPEND_ONE); /* [S5] */
+}
+
+/* Resume at zero stays at zero (SC-07): false. */
+static inline bool axo__state_resume(axo__state *state)
+{
+    if (axo__state_suspends(axo__a64_load_relaxed(state)) == 0)
+        return false;
+    (void)axo__a64_add_acq_rel(state, UINT64_C(0) - AXO__SUSPEND_ONE); /* [S5] */
+    return true;
+}
+
+static inline void axo__state_close(axo__state *state)
+{
+    (void)axo__a64_or_acq_rel(state, AXO__CLOSED); /* [S4] */
+}
+
+/* Takes an injector's node into use; false: it is in the queue already, which will do. */
+static inline bool axo__state_inject(axo__state *state, uint64_t bit)
+{
+    return (axo__a64_or_acq_rel(state, bit) & bit) == 0; /* [S6] */
+}
+
+/* The node has been popped: before the claim is tried. */
+static inline void axo__state_injected(axo__state *state, uint64_t bit)
+{
+    (void)axo__a64_and_acq_rel(state, ~bit); /* [S6] */
+}
+
+#endif

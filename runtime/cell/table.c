@@ -1,0 +1,116 @@
+/* table.c - references to cells and back: slots, generations, reuse. */
+#include "cell/table.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/random.h"
+
+#define TABLE_BATCH 64
+
+bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed)
+{
+    axo__random random;
+    memset(table, 0, sizeof *table);
+    table->heap = heap;
+    table->actors_max = actors_max;
+    table->chunks_max = (actors_max + AXO__TABLE_CHUNK - 1) >> AXO__TABLE_CHUNK_SHIFT;
+    axo__random_init(&random, seed, UINT64_C(0x67656e65726174));
+    table->first_generation = (uint32_t)axo__random_next(&random) | 1;
+    if (!axo__os_mutex_init(&table->mutex))
+        return false;
+    size_t size = sizeof(axo__aptr) * table->chunks_max;
+    table->chunks = axo__heap_alloc(heap, size, AXO__CACHE_LINE, AXO__SITE_TABLE);
+    if (table->chunks == NULL) {
+        axo__os_mutex_fini(&table->mutex);
+        return false;
+    }
+    memset((void *)table->chunks, 0, size);
+    return true;
+}
+
+void axo__table_fini(axo__table *table)
+{
+    for (uint32_t i = 0; i < table->chunks_max; i++) {
+        void *chunk = axo__aptr_load_relaxed(&table->chunks[i]);
+        axo__heap_free(table->heap, chunk, sizeof(axo__cell) * AXO__TABLE_CHUNK, AXO__CACHE_LINE);
+    }
+    axo__heap_free(table->heap, table->chunks, sizeof(axo__aptr) * table->chunks_max,
+                   AXO__CACHE_LINE);
+    axo__os_mutex_fini(&table->mutex);
+}
+
+/* Under the mutex: makes a chunk and links its cells into `free`. */
+static axo_status table_grow(axo__table *table)
+{
+    uint32_t slots = axo__a32_load_relaxed(&table->slots);
+    if (slots >= table->actors_max)
+        return AXO_ELIMIT;
+    axo__cell *chunk = axo__heap_alloc(table->heap, sizeof(axo__cell) * AXO__TABLE_CHUNK,
+                                       AXO__CACHE_LINE, AXO__SITE_CELLS);
+    if (chunk == NULL)
+        return AXO_ENOMEM;
+    memset((void *)chunk, 0, sizeof(axo__cell) * AXO__TABLE_CHUNK);
+    for (uint32_t i = AXO__TABLE_CHUNK; i-- > 0;) {
+        chunk[i].slot = slots + i;
+        axo__a32_store_relaxed(&chunk[i].next_generation, table->first_generation);
+        axo__a64_store_relaxed(&chunk[i].state, AXO__CLOSED);
+        if (slots + i >= table->actors_max)
+            continue;
+        chunk[i].next = table->free;
+        table->free = &chunk[i];
+    }
+    axo__aptr_store_release(&table->chunks[slots >> AXO__TABLE_CHUNK_SHIFT], chunk); /* [T1] */
+    axo__a32_store_release(&table->slots, slots + AXO__TABLE_CHUNK);                 /* [T1] */
+    return AXO_OK;
+}
+
+axo__cell *axo__table_take(axo__table *table, axo_status *status)
+{
+    *status = AXO_OK;
+    axo__os_mutex_lock(&table->mutex);
+    if (table->free == NULL)
+        *status = table_grow(table);
+    axo__cell *first = table->free;
+    if (first != NULL) {
+        axo__cell *last = first;
+        for (uint32_t i = 1; i < TABLE_BATCH && last->next != NULL; i++)
+            last = last->next;
+        table->free = last->next;
+        last->next = NULL;
+    }
+    axo__os_mutex_unlock(&table->mutex);
+    return first;
+}
+
+void axo__table_give(axo__table *table, axo__cell *first, axo__cell *last)
+{
+    axo__os_mutex_lock(&table->mutex);
+    last->next = table->free;
+    table->free = first;
+    axo__os_mutex_unlock(&table->mutex);
+}
+
+void axo__table_begin(axo__table *table, axo__cell *cell)
+{
+    uint32_t generation = axo__a32_load_relaxed(&cell->next_generation);
+    AXO_ASSERT(generation != 0);
+    uint32_t next = generation == UINT32_MAX ? 1 : generation + 1;
+    axo__a32_store_relaxed(&cell->next_generation, next == table->first_generation ? 0 : next);
+    axo__a32_store_release(&cell->generation, generation); /* [T3] */
+}
+
+void axo__table_end(axo__cell *cell)
+{
+    axo__a32_store_release(&cell->generation, 0); /* [T3] */
+}
+
+bool axo__table_knows(const axo__table *table, axo_ref ref)
+{
+    axo__cell *cell = axo__table_at(table, (uint32_t)(ref.bits & AXO__SLOT_MASK));
+    if (cell == NULL || ref.bits >> 56 != 0)
+        return false;
+    uint32_t given = (uint32_t)(ref.bits >> AXO__SLOT_BITS);
+    uint32_t next = axo__a32_load_relaxed(&cell->next_generation);
+    return given != 0 && given - table->first_generation < next - table->first_generation;
+}

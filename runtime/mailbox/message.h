@@ -1,0 +1,64 @@
+/* message.h - the envelope: a header, and the payload behind it or owned elsewhere. */
+#ifndef AXO__MAILBOX_MESSAGE_H
+#define AXO__MAILBOX_MESSAGE_H
+
+#include <axo/message.h>
+
+#include "mem/slab.h"
+#include "queue/mpsc.h"
+
+enum {
+    AXO__MESSAGE_OWNED = 1,  /* payload is elsewhere; `destroy` frees it */
+    AXO__MESSAGE_PILL = 2,   /* stops the receiver (PK-01) */
+    AXO__MESSAGE_KILL = 4,   /* fails the receiver (PK-05) */
+    AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED: part of a watch record, not counted */
+    AXO__MESSAGE_SIGNAL = 16 /* the runtime's own, not counted */
+};
+
+typedef struct axo__message {
+    axo__mpsc_node node; /* first: the lane's */
+    axo_message pub;     /* what the receiver sees */
+    uint32_t flags;
+    uint32_t block; /* bytes of the whole block */
+    axo_payload_free destroy;
+    /* payload, or `user` of destroy, follows */
+} axo__message;
+
+/* An envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at the
+ * room (NULL for size 0). */
+static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache, uint32_t tag,
+                                              axo_ref sender, size_t size)
+{
+    size_t block = sizeof(axo__message) + size;
+    axo__message *message = axo__pool_alloc(pool, cache, block);
+    if (message == NULL)
+        return NULL;
+    message->pub.tag = tag;
+    message->pub.size = (uint32_t)size;
+    message->pub.sender = sender;
+    message->pub.payload = size > 0 ? (void *)(message + 1) : NULL;
+    message->flags = 0;
+    message->block = (uint32_t)block;
+    return message;
+}
+
+/* Runs the destructor of an owned payload and gives the block back. Not for notices. */
+static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__message *message)
+{
+    if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL)
+        message->destroy((void *)(uintptr_t)message->pub.payload, *(void **)(void *)(message + 1));
+    axo__pool_free(pool, cache, message, message->block);
+}
+
+static inline axo__message *axo__message_of_node(axo__mpsc_node *node)
+{
+    return (axo__message *)(void *)node;
+}
+
+/* Whether it counts in sent, handled and dead. */
+static inline bool axo__message_counts(const axo__message *message)
+{
+    return (message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_SIGNAL)) == 0;
+}
+
+#endif
