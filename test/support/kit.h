@@ -43,7 +43,8 @@
  *   ping note set spawned run wait  value       get         the puppet's value
  *   fails                    code, before it fails in receive
  *   pong value               value of the answer to a ping or a get
- *   term                     who terminated     stash       value of an unknown tag
+ *   term                     who terminated     known       its existence_known, beside term
+ *   stash                    an unknown tag     barrier     the kit's own
  *   dl                       tag of a dead letter to this actor (recorded for the recipient)
  *   log                      level of a log line about this actor
  *   freed                    an instance ended (its deferred call ran); argument: its number
@@ -77,6 +78,8 @@ typedef struct kit_puppet {
     axo_ref ref;
     uint32_t instance; /* from 1 */
     int64_t value;     /* KIT_SET, KIT_GET */
+    const axo_message *message; /* in receive and pre_restart: its message */
+    const axo_failure *failure; /* in pre_restart, post_restart and the decider: the cause */
 } kit_puppet;
 
 /* A piece of test that runs inside an actor. Its result is the callback's. */
@@ -195,6 +198,10 @@ axo_ref kit_ref(kit_script *script);
 axo_ref kit_spawn(kit *k, kit_script *script);            /* child of /user, from the test */
 axo_status kit_spawn_in(axo_ctx *ctx, kit_script *script); /* child of the running puppet */
 axo_status kit_spawn_system(kit *k, kit_script *script);  /* child of /system */
+
+/* Makes a puppet, has it spawned under /user or under `parent`, and waits for its pre_start. */
+kit_script *kit_top(kit *k, const char *label);
+kit_script *kit_child(kit *k, kit_script *parent, const char *label);
 
 /* The receive of a puppet, for behaviours of a test to fall back on. */
 axo_status kit_receive(axo_ctx *ctx, void *state, const axo_message *message);

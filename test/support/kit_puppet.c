@@ -1,6 +1,8 @@
 /* kit_puppet.c - the kit's scripted actor, and how it is told things. */
 #include "kit_inside.h"
 
+#include <stdio.h>
+
 /* ---- puppets -------------------------------------------------------------------------------- */
 
 static axo_status kit_raise(axo_ctx *ctx, kit_how how, int32_t code)
@@ -115,6 +117,8 @@ static axo_status kit_pre_restart(axo_ctx *ctx, void *state, const axo_failure *
 {
     kit_puppet *self = state;
     axo_status status;
+    self->message = message;
+    self->failure = failure;
     kit_mark(self, "preRestart", failure->code);
     if (message != NULL)
         kit_mark(self, "preRestartWith", kit_value_of(message));
@@ -130,6 +134,7 @@ static axo_status kit_post_restart(axo_ctx *ctx, void *state, const axo_failure 
 {
     kit_puppet *self = state;
     axo_status status;
+    self->failure = failure;
     kit_mark(self, "postRestart", failure->code);
     status = kit_play(ctx, self, &self->script->post_restart);
     if (status != AXO_OK || self->script->no_default_start)
@@ -142,6 +147,7 @@ static axo_directive kit_decide(axo_ctx *ctx, void *state, const axo_failure *fa
     kit_puppet *self = state;
     kit_script *script = user;
     axo_directive directive = script->directive;
+    self->failure = failure;
     kit_mark(self, "decider", (int64_t)axo_sender(ctx).bits);
     kit_mark(self, "cause", failure->code);
     if (kit_play(ctx, self, &script->decider) != AXO_OK)
@@ -221,8 +227,10 @@ static axo_status kit_command(axo_ctx *ctx, kit_puppet *self, const axo_message 
 axo_status kit_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     kit_puppet *self = state;
+    self->message = message;
     if (message->tag == AXO_TERMINATED) {
         kit_mark(self, "term", (int64_t)AXO_PAYLOAD(message, axo_terminated)->actor.bits);
+        kit_mark(self, "known", AXO_PAYLOAD(message, axo_terminated)->existence_known);
         return self->script->term_unhandled ? AXO_UNHANDLED : AXO_OK;
     }
     if (message->tag != KIT_BARRIER) {
@@ -314,6 +322,26 @@ axo_status kit_spawn_in(axo_ctx *ctx, kit_script *script)
         kit_register(script, ref);
     return status;
 }
+kit_script *kit_top(kit *k, const char *label)
+{
+    kit_script *script = kit_actor(k, label);
+    char pattern[80];
+    (void)kit_spawn(k, script);
+    (void)snprintf(pattern, sizeof pattern, "%s.preStart", label);
+    kit_await(k, pattern);
+    return script;
+}
+
+kit_script *kit_child(kit *k, kit_script *parent, const char *label)
+{
+    kit_script *script = kit_actor(k, label);
+    char pattern[80];
+    (void)kit_spawn_child(k, parent, script, 0);
+    (void)snprintf(pattern, sizeof pattern, "%s.preStart", label);
+    kit_await(k, pattern);
+    return script;
+}
+
 /* ---- telling -------------------------------------------------------------------------------- */
 
 static axo_status kit_send(kit *k, kit_script *to, uint32_t tag, const kit_payload *order)

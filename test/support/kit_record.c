@@ -122,6 +122,7 @@ kit_actor_entry *kit_register_locked(kit *k, axo_ref ref, kit_script *script,
     *entry = (kit_actor_entry){.ref = ref, .script = script, .label = label};
     if (script != NULL)
         script->ref = ref;
+    pthread_cond_broadcast(&k->change);
     return entry;
 }
 
@@ -256,13 +257,19 @@ void kit_await_count(kit *k, const char *pattern, uint32_t n)
     kit_pattern p = kit_parse(pattern);
     struct timespec deadline = kit_deadline();
     uint32_t count = 0;
+    uint32_t actors = 0;
+    size_t next = 0;
     int rc = 0;
     pthread_mutex_lock(&k->lock);
     for (;;) {
-        /* From the start each time: an actor's label may be known only after its first records. */
-        count = 0;
-        for (size_t i = 0; i < k->records_count && count < n; i++)
-            count += kit_match_locked(k, &p, &k->records[i]);
+        /* From the start when an actor is new: its label was not known at its first records. */
+        if (actors != k->actors_count) {
+            actors = k->actors_count;
+            next = 0;
+            count = 0;
+        }
+        for (; next < k->records_count && count < n; next++)
+            count += kit_match_locked(k, &p, &k->records[next]);
         if (count >= n || rc == ETIMEDOUT)
             break;
         rc = pthread_cond_timedwait(&k->change, &k->lock, &deadline);
