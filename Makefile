@@ -6,13 +6,14 @@
 #   make run               the main job, test/example/main_job.sh
 #   make sim SEEDS=200     whole systems in the simulator; sim-replay SEED=x repeats one
 #   make asan | tsan       the tests under address+undefined+leak, under thread sanitizer
+#   make hard              the tests with tiny limits, which make rare paths common
 #   make valgrind          the tests of test/valgrind.txt
 #   make lint              layers, headers, symbols, style, and the self test of these checks
 #   make bench             builds and runs bench/*.c
 #   make install           PREFIX=/usr/local DESTDIR= LIBDIR= INCDIR=; also uninstall
 #   make clean | help
 #
-# VARIANT is release, debug, asan, tsan or sim; each has its own folder in build/. V=1 shows the
+# VARIANT is release, debug, hard, asan, tsan or sim; each has its own folder in build/. V=1 shows the
 # commands, FILTER=word runs only the tests whose name has it, REPEAT=n runs them n times.
 # CC, CFLAGS and LDFLAGS are yours.
 
@@ -31,7 +32,7 @@ JOBS ?= 2
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCDIR ?= $(PREFIX)/include
-VARIANTS := release debug asan tsan sim
+VARIANTS := release debug hard asan tsan sim
 GOALS := $(or $(MAKECMDGOALS),all)
 ifneq ($(VARIANT),)
 ifeq ($(filter $(VARIANT),$(VARIANTS)),)
@@ -51,6 +52,7 @@ endif
 export AXO_DEPS_DONE := 1
 endif
 endif
+export BUILD CC
 
 # ---- flags -----------------------------------------------------------------------------------
 PACKAGES := liburcu-qsbr liburcu-cds ck
@@ -61,6 +63,7 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion
   -Wimplicit-fallthrough
 flags_release := -O2 -g -DAXO_RELEASE=1 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 flags_debug := -O1 -g -DAXO_DEBUG=1 -fno-omit-frame-pointer
+flags_hard := $(flags_debug) -DAXO_HARD=1
 flags_asan := $(flags_debug) -DAXO_ASAN=1 -fno-sanitize-recover=all
 flags_tsan := $(flags_debug) -DAXO_TSAN=1
 flags_sim := $(flags_debug) -DAXO_SIM=1
@@ -98,8 +101,8 @@ RUN_TESTS = python3 test/run_tests.py --jobs $(JOBS) --variant $v $(if $(FILTER)
   $(if $(REPEAT),--repeat $(REPEAT))
 
 # ---- the library -----------------------------------------------------------------------------
-.PHONY: all tests run-tests test conformance run sim sim-replay asan tsan valgrind lint bench \
-  install uninstall clean help programs
+.PHONY: all tests run-tests test conformance run sim sim-replay asan tsan hard valgrind lint bench \
+  install uninstall clean help programs run-conformance run-valgrind
 all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED))
 
 $B/obj/%.o: %.c Makefile
@@ -135,10 +138,11 @@ $(TESTS) $(SIMS): $B/%: $B/obj/%.o $B/libsupport.a $B/libaxo.a
 
 # ---- tests -----------------------------------------------------------------------------------
 test:
+	$Q$(call in,release) all
 	$Q$(call in,$(tv)) run-tests
 run-tests: $(TESTS) $(EXAMPLES)
 	$Q$(RUN_TESTS) $(TESTS) $(if $(sanitize_$v),,$(SCRIPTS))
-asan tsan:
+asan tsan hard:
 	$Q$(call in,$@) run-tests
 conformance:
 	$Q$(call in,$(tv)) run-conformance
@@ -169,7 +173,8 @@ install: all
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
 	ln -sf libaxo.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libaxo.so.$(ABI)
 	ln -sf libaxo.so.$(ABI) $(DESTDIR)$(LIBDIR)/libaxo.so
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCDIR@|$(INCDIR)|' \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+	  -e 's|@INCDIR@|$(INCDIR:$(PREFIX)/%=$${prefix}/%)|' \
 	  -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PACKAGES_LIBS)|' tools/axo.pc.in \
 	  >$(DESTDIR)$(LIBDIR)/pkgconfig/axo.pc
 uninstall:

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# lint_test.py - the tools are tested too: each planted violation must be refused.
+#
+# A small clean tree is made, which every check must pass; then, for each kind of violation, one is
+# planted and the check must fail and say the right thing.
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOOLS = os.path.join(ROOT, "tools")
+LAYERS = "base os mem queue mailbox cell sched super system pattern".split()
+
+CLEAN = {
+    "runtime/LAYERS": "".join(f"{layer}  what it owns\n" for layer in LAYERS),
+    "include/axo/axo.h": "/* axo.h - everything. */\n#ifndef AXO_H\n#define AXO_H\n"
+                         "#include <stdint.h>\nint axo_one(void);\n#endif\n",
+    "runtime/base/atomic.h": "/* atomic.h - orders. */\n#ifndef A\n#define A\n"
+                             "#include <stdatomic.h>\n#include <stdint.h>\n"
+                             "typedef struct axo__a32 {\n    _Atomic uint32_t v;\n} axo__a32;\n"
+                             "static inline uint32_t axo__a32_load_acquire(axo__a32 *a)\n{\n"
+                             "    return atomic_load_explicit(&a->v, memory_order_acquire);\n}\n"
+                             "#endif\n",
+    "runtime/cell/state.h": "/* state.h - the word.\n *\n * Orders\n *   [S1] load acquire   why\n"
+                            " */\n#ifndef S\n#define S\n#include \"base/atomic.h\"\n"
+                            "uint32_t axo__state_read(axo__a32 *a);\n#endif\n",
+    "runtime/cell/state.c": "/* state.c - the word. */\n#include \"cell/state.h\"\n\n"
+                            "uint32_t axo__state_read(axo__a32 *a)\n{\n"
+                            "    return axo__a32_load_acquire(a); /* [S1] */\n}\n",
+    "runtime/queue/ring.c": "/* ring.c - CK's ring. */\n#include <ck_ring.h>\n"
+                            "#include <urcu/wfcqueue.h>\n\n#include \"mem/pool.h\"\n",
+    "runtime/mem/pool.h": "/* pool.h - blocks. */\n#ifndef P\n#define P\n#endif\n",
+    "runtime/mem/pool.c": "/* pool.c - blocks. */\n#include \"mem/pool.h\"\n#include <stdlib.h>\n\n"
+                          "void *axo__pool_get(void)\n{\n    return malloc(8);\n}\n",
+    "runtime/pattern/ask.c": "/* ask.c - asks; malloc(3) in a comment is no call. */\n"
+                             "#include <axo/axo.h>\n#include <string.h>\n",
+    "test/unit/cell/state_test.c": "/* state_test.c - the word. */\nint main(void)\n{\n}\n",
+}
+STATE = CLEAN["runtime/cell/state.c"]
+LONG_FUNCTION = STATE + "\nvoid axo__long(void)\n{\n" + "    ;\n" * 70 + "}\n"
+
+
+def line(path, text):
+    """A change that appends a line to a file of the clean tree."""
+    return {path: CLEAN.get(path, "") + text + "\n"}
+
+
+# (check, what is planted, a part of what the check must say)
+PLANTED = [
+    ("layers", line("runtime/base/atomic.h", '#include "cell/state.h"'), "higher layer"),
+    ("layers", line("runtime/cell/state.h", '#include "atomic.h"'), "layer/file.h"),
+    ("layers", line("runtime/cell/state.h", '#include "../base/atomic.h"'), "layer/file.h"),
+    ("layers", line("runtime/cell/state.h", '#include "base/none.h"'), "does not exist"),
+    ("layers", line("runtime/cell/state.h", "#include SOMETHING"), "cannot tell"),
+    ("layers", line("runtime/sched/run.c", "#include <urcu/urcu-qsbr.h>"), "liburcu"),
+    ("layers", line("runtime/base/atomic.h", "#include <urcu-qsbr.h>"), "liburcu"),
+    ("layers", line("runtime/mailbox/box.h", "#include <ck_ring.h>"), "CK's"),
+    ("layers", line("runtime/pattern/ask.c", '#include "base/atomic.h"'), "pattern/"),
+    ("layers", line("runtime/pattern/ask.c", "#include <pthread.h>"), "pattern/"),
+    ("layers", line("runtime/extra/new.c", ""), "not in runtime/LAYERS"),
+    ("layers", line("runtime/loose.c", ""), "outside the layers"),
+    ("layers", line("include/axo/axo.h", "#include <urcu.h>"), "public header"),
+    ("layers", {"runtime/cell/state.c": STATE.replace(
+        '#include "cell', '#include "base/atomic.h"\n#include "cell')}, "own header"),
+    ("headers", line("include/axo/axo.h", "size_t axo_two(void);"), "axo.h: does not compile"),
+    ("headers", line("include/axo/axo.h", "void axo_three(int class);"), "axo.h: does not compile"),
+    ("headers", line("include/axo/axo.h", "struct axo_four { int x; };"),
+     "axo.h: does not compile"),
+    ("headers", line("runtime/mem/pool.h", "size_t axo__size(void);"), "pool.h: does not compile"),
+    ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint axo_two(void) { return 2; }\n"},
+     "axo_two is exported and not in"),
+    ("symbols", {"lib.c": "int axo_other;\n"}, "not a function"),
+    ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint one(void) { return 1; }\n"},
+     "does not begin with axo_"),
+    ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint axo__i(void) { return 1; }\n"},
+     "does not begin with axo_"),
+    ("symbols", {"lib.c": "int axo_none(void) { return 1; }\n"}, "and not exported"),
+    ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
+    ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
+    ("tidy", {"runtime/cell/state.c": STATE + "\n" * 700}, "fewer than 700"),
+    ("tidy", {"runtime/cell/state.c": LONG_FUNCTION}, "fewer than 70"),
+    ("tidy", line("include/axo/axo.h", "/* " + "x" * 100 + " */"), "at most 100"),
+    ("tidy", line("runtime/cell/state.c", "\tint x;"), "a tab"),
+    ("tidy", line("test/unit/cell/state_test.c", "int x; "), "trailing blanks"),
+    ("tidy", line("runtime/cell/state.c", "/* TO" "DO: later */"), "unfinished"),
+    ("tidy", line("runtime/cell/state.c", "/* FIX" "ME */"), "unfinished"),
+    ("tidy", line("runtime/cell/state.c", "int f(void) { return atomic_load(&x); }"), "atomic.h"),
+    ("tidy", line("runtime/cell/state.c", "_Atomic int x;"), "atomic.h"),
+    ("tidy", line("runtime/cell/state.c", "#include <stdatomic.h>"), "atomic.h"),
+    ("tidy", line("runtime/cell/state.c", "static volatile int x;"), "atomic.h"),
+    ("tidy", line("runtime/cell/state.c", "int f(void) { __atomic_load_n(&x, 0); }"), "atomic.h"),
+    ("tidy", line("runtime/cell/state.c", "int f(void) { return !malloc(8); }"), "mem/"),
+    ("tidy", line("runtime/sched/run.c", "int f(void) { free(x); }"), "mem/"),
+    ("tidy", {"runtime/cell/state.c": STATE.replace(" /* [S1] */", "")}, "without its [tag]"),
+    ("tidy", {"runtime/cell/state.c": STATE.replace("[S1]", "[S2]")}, "[S2] is not in an Orders"),
+    ("tidy", {"runtime/cell/state.h": CLEAN["runtime/cell/state.h"].replace("Orders", "Notes")},
+     "[S1] is not in an Orders"),
+]
+
+CMOCKA = "[==========] Running {n} test(s).\n{body}"
+OK = "[ RUN      ] {0}\n[       OK ] {0}\n"
+BAD = "[ RUN      ] {0}\n[  FAILED  ] {0}\n"
+ENTRIES = "FS-01 C one\nFS-02 C two\nFS-03 X three\n"
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        if name.endswith("_test"):
+            os.chmod(path, 0o755)
+
+
+def run(*command, **environment):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            universal_newlines=True, env=dict(os.environ, **environment))
+    return result.returncode, result.stdout
+
+
+def check(name, folder):
+    if name == "symbols":
+        library = os.path.join(folder, "lib.so")
+        code, output = run("cc", "-shared", "-fPIC", "-o", library, os.path.join(folder, "lib.c"))
+        if code:
+            return code, output
+        return run(sys.executable, os.path.join(TOOLS, "check_symbols.py"), "--golden",
+                   os.path.join(folder, "symbols.txt"), library)
+    if name == "headers":
+        return run(os.path.join(TOOLS, "check_headers.sh"), folder)
+    script = "check_layers.py" if name == "layers" else "tidy.py"
+    return run(sys.executable, os.path.join(TOOLS, script), "--root", folder)
+
+
+def planted_tests(scratch, expect):
+    """Each check passes the clean tree and refuses each planted violation."""
+    clean = dict(CLEAN, **{"lib.c": "int axo_one(void) { return 1; }\n",
+                           "symbols.txt": "axo_one\n"})
+    for number, (name, files, said) in enumerate(
+            [(name, {}, None) for name in ("layers", "headers", "symbols", "tidy")] + PLANTED):
+        folder = os.path.join(scratch, str(number))
+        write(folder, dict(clean, **files))
+        code, output = check(name, folder)
+        what = f"{name}: " + (said or "a clean tree")
+        expect(what, code == 0 if said is None else code != 0 and said in output, output)
+        shutil.rmtree(folder)
+
+
+def program(body, count, end="exit 0"):
+    return "#!/bin/bash\ncat <<'END'\n" + CMOCKA.format(n=count, body=body) + "END\n" + end + "\n"
+
+
+def runner_tests(scratch, expect):
+    """run_tests.py counts what passed, and what failed, died, hung or never ran."""
+    write(scratch, {
+        "good_test": program(OK.format("one") + OK.format("two"), 2),
+        "bad_test": program(OK.format("one") + BAD.format("two"), 2, "exit 1"),
+        "dead_test": program(OK.format("one") + "[ RUN      ] two\n", 3, "kill -SEGV $$"),
+        "slow_test": program("[ RUN      ] one\n", 1, "sleep 30"),
+        "empty_test": program("", 0),
+        "leak_test": program(OK.format("one"), 1, "exit 23"),
+        "script_test": "#!/bin/bash\nexit 0\n",
+        "script_bad_test": "#!/bin/bash\nexit 3\n",
+    })
+
+    def last(*names, **environment):
+        code, output = run(sys.executable, os.path.join(ROOT, "test", "run_tests.py"),
+                           *[name if name.startswith("--") or name.isdigit() else
+                             os.path.join(scratch, name) for name in names], **environment)
+        return code, output.splitlines()[-1], output
+
+    for names, code, line_wanted in (
+            (["good_test"], 0, "2 passed, 0 failed"),
+            (["bad_test"], 1, "1 passed, 1 failed"),
+            (["dead_test"], 1, "1 passed, 2 failed"),
+            (["empty_test"], 1, "0 passed, 1 failed"),
+            (["leak_test"], 1, "1 passed, 1 failed"),
+            (["script_test"], 0, "1 passed, 0 failed"),
+            (["script_bad_test"], 1, "0 passed, 1 failed"),
+            (["no_such_test"], 1, "0 passed, 1 failed"),
+            (["good_test", "--repeat", "3"], 0, "6 passed, 0 failed"),
+            (["good_test", "--filter=nothing"], 1, "0 passed, 0 failed"),
+            ([], 1, "0 passed, 0 failed")):
+        got = last(*names)
+        expect(f"run_tests: {' '.join(names) or 'nothing'}", got[:2] == (code, line_wanted), got[2])
+    got = last("slow_test", AXO_TEST_SCALE="0.01")
+    expect("run_tests: slow_test", got[:2] == (1, "0 passed, 1 failed"), got[2])
+
+
+def conformance_tests(scratch, expect):
+    """conformance.py wants a test or a reason for each C entry, and an entry for each test."""
+    good = OK.format("FS-01 [1 worker]") + OK.format("FS_02_words")
+    for what, body, reasons, code, said in (
+            ("all there", good, "", 0, "later 1"),
+            ("a reason", OK.format("FS-01"), "FS-02: why\n", 0, "excused 1"),
+            ("missing", OK.format("FS-01"), "", 1, "MISSING"),
+            ("failed", OK.format("FS-01") + BAD.format("FS-02"), "", 1, "FAILED 1 of 1"),
+            ("unknown test", good + OK.format("FS-99"), "", 1, "no entry for the test"),
+            ("unknown reason", good, "FS-98: why\n", 1, "no entry for the reason"),
+            ("reason and test", good, "FS-01: why\n", 1, "drop the reason")):
+        write(scratch, {"fs_test": program(body, body.count("RUN")), "entries.txt": ENTRIES,
+                        "reasons.txt": reasons})
+        got, output = run(sys.executable, os.path.join(TOOLS, "conformance.py"), "--folder",
+                          scratch, os.path.join(scratch, "fs_test"))
+        expect(f"conformance: {what}", got == code and said in output, output)
+
+
+def deps_tests(expect):
+    """deps.sh says the line to run when it may not install."""
+    deps = os.path.join(TOOLS, "deps.sh")
+    code, output = run(deps, "lint", AXO_DEPS_NO_ROOT="1", AXO_DEPS_MISSING="libnone-dev")
+    expect("deps: without root", code != 0 and "libnone-dev" in output and
+           "apt-get update && apt-get install -y" in output, output)
+    code, output = run(deps, "test", AXO_DEPS_NO_ROOT="1")
+    expect("deps: nothing missing", code == 0 and not output, output)
+
+
+def main():
+    counts = [0, 0]
+
+    def expect(what, good, output):
+        counts[0 if good else 1] += 1
+        if not good:
+            print(f"FAILED {what}\n{output}")
+
+    with tempfile.TemporaryDirectory() as scratch:
+        planted_tests(os.path.join(scratch, "planted"), expect)
+        runner_tests(os.path.join(scratch, "runner"), expect)
+        conformance_tests(os.path.join(scratch, "conformance"), expect)
+    deps_tests(expect)
+    print(f"{counts[0]} passed, {counts[1]} failed")
+    return 1 if counts[1] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
