@@ -136,7 +136,7 @@ static bool kit_settled_locked(kit *k, axo_ref ref, uint32_t barrier)
     return false;
 }
 
-void kit_settle(kit *k)
+static void kit_settle_round(kit *k)
 {
     struct timespec deadline = kit_deadline();
     uint32_t barrier;
@@ -163,6 +163,13 @@ void kit_settle(kit *k)
     pthread_mutex_unlock(&k->lock);
     if (rc == ETIMEDOUT)
         kit_fail(k, "%s does not answer: is it still suspended?", k->actors[late].label);
+}
+
+/* Twice: what an actor caused on its way to the first barrier has been done at the second. */
+void kit_settle(kit *k)
+{
+    kit_settle_round(k);
+    kit_settle_round(k);
 }
 
 /* The last event of each live puppet must have a suspend count of zero. */

@@ -262,7 +262,7 @@ typedef struct kit_record {
 } kit_record;
 kit_record kit_find(kit *k, const char *pattern);
 
-/* Every live puppet handles one more message; fails if one does not. */
+/* Every live puppet handles two more messages, one after the other; fails if one does not. */
 void kit_settle(kit *k);
 
 void kit_dump(kit *k);

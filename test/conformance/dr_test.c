@@ -1,0 +1,456 @@
+/* dr_test.c - the four directives. */
+#include "support/kit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A behaviour that says it is on, and otherwise does as the puppet does. */
+static axo_status shout(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    if (message->tag == KIT_NOTE)
+        kit_mark(state, "shout", AXO_PAYLOAD(message, kit_payload)->value);
+    return kit_receive(ctx, state, message);
+}
+
+static axo_status become_shout(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)self;
+    (void)arg;
+    return axo_become(ctx, shout);
+}
+
+/* Keeps a block of its own from one message to the next. */
+static axo_status fill_block(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    char *block = axo_alloc(ctx, 64);
+    KIT_REQUIRE(self->k, block != NULL);
+    if (block != NULL)
+        memset(block, 'x', 64);
+    *(char **)arg = block;
+    return AXO_OK;
+}
+
+static axo_status check_block(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    char *block = *(char **)arg;
+    (void)ctx;
+    for (int i = 0; block != NULL && i < 64; i++)
+        KIT_REQUIRE(self->k, block[i] == 'x');
+    kit_mark(self, "checked", 0);
+    return AXO_OK;
+}
+
+/* Resume: same instance, state, behaviour and memory; the message is gone; no hook runs. */
+static void DR_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    char **block = kit_alloc(k, sizeof *block);
+    (void)kit_tell(k, a, KIT_SET, 42);
+    (void)kit_run(k, a, become_shout, NULL);
+    (void)kit_run(k, a, fill_block, block);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, a, KIT_THROW, KIT_DO_RESUME);
+    (void)kit_tell(k, a, KIT_GET, 0);
+    (void)kit_tell(k, a, KIT_NOTE, 2);
+    (void)kit_run(k, a, check_block, block);
+    kit_await(k, "a.checked");
+    kit_settle(k);
+    kit_order(k, "a.set(42)", "a.fails@1", "p.decided(1)@1", "a.shout(1)", "a.fails@2",
+              "p.decided(1)@2", "a.get(42)", "a.shout(2)", "a.checked");
+    kit_expect_count(k, "a.fails", 2);
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "a.preStart", 1);
+    kit_never(k, "a.preRestart");
+    kit_never(k, "a.postRestart");
+    kit_never(k, "a.postStop");
+    kit_never(k, "a.freed");
+    kit_never(k, "*.dl");
+    /* A Restart clears the behaviour, so the test above could tell. */
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, a, KIT_NOTE, 3);
+    kit_await(k, "a#2.note(3)");
+    kit_never(k, "a.shout(3)");
+    kit_expect_count(k, "a.freed(1)", 1);
+    kit_finish(k);
+}
+
+/* Resume reaches the whole subtree. */
+static void DR_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *boss = kit_top(k, "boss");
+    kit_script *middle = kit_child(k, boss, "middle");
+    kit_script *worker = kit_child(k, middle, "worker");
+    kit_script *probe = kit_top(k, "probe");
+    boss->directive = AXO_RESUME;
+    (void)kit_tell(k, worker, KIT_SET, 5);
+    kit_await(k, "worker.set(5)");
+    (void)kit_tell(k, middle, KIT_FAIL, 7);
+    kit_await(k, "worker.resume(1)");
+    (void)kit_tell_as(k, probe, middle, KIT_PING, 1);
+    (void)kit_tell_as(k, probe, worker, KIT_GET, 0);
+    kit_await(k, "probe.pong(1)");
+    kit_await(k, "probe.pong(5)");
+    kit_order(k, "middle.suspend(0)", "worker.suspend(1)", "worker.resume(1)", "worker.get(5)");
+    kit_order(k, "boss.decided", "middle.resume(0)", "middle.ping(1)");
+    kit_expect_count(k, "worker.suspend", 1);
+    kit_expect_count(k, "worker.resume", 1);
+    kit_expect_count(k, "*.ctor", 4);
+    assert_int_equal(kit_find(k, "worker.resume(1)").suspends, 0);
+    kit_finish(k);
+}
+
+/* Restart: a new instance from the factory, the same reference, the mailbox kept. */
+static void DR_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    axo_ref before = kit_ref(a);
+    kit_gate *gate = kit_gate_new(k);
+    (void)kit_tell(k, a, KIT_SET, 23);
+    (void)kit_wait_at(k, a, gate, 0);
+    (void)kit_tell(k, a, KIT_GET, 0);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, a, KIT_GET, 0);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_gate_open(gate);
+    kit_await(k, "a.note(1)");
+    kit_order(k, "a#1.get(23)", "a#1.fails", "a#1.preRestart", "a#1.postStop", "a#2.ctor",
+              "a#2.postRestart", "a#2.preStart", "a#2.get(0)", "a#2.note(1)");
+    kit_order(k, "a#1.postStop", "a.freed(1)", "a#2.ctor");
+    kit_expect_count(k, "a.ctor", 2);
+    assert_true(axo_ref_equal(before, kit_ref(a)));
+    assert_true(axo_ref_equal(before, kit_find(k, "a#2.note(1)").actor));
+    kit_never(k, "a.terminated");
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* Stop: post_stop once, no restart hook, watchers are told, the queue becomes dead letters. */
+static void DR_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *w = kit_top(k, "w");
+    kit_gate *gate = kit_gate_new(k);
+    (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
+    kit_settle(k);
+    (void)kit_wait_at(k, a, gate, 0);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_STOP);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_gate_open(gate);
+    kit_await(k, "w.term(a)");
+    kit_settle(k);
+    kit_order(k, "a.fails", "p.decided(3)", "a.postStop", "a.terminated", "w.term(a)");
+    kit_expect_count(k, "w.term", 1);
+    kit_expect_count(k, "w.known(1)", 1);
+    kit_expect_count(k, "a.postStop", 1);
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "a.dl(3)", 1);
+    kit_expect_count(k, "p.child_gone(a)", 1);
+    kit_never(k, "a.note");
+    kit_never(k, "a.preRestart");
+    kit_never(k, "a.postRestart");
+    assert_int_equal(kit_tell(k, a, KIT_NOTE, 2), AXO_EGONE);
+    kit_finish(k);
+}
+
+/* What each level saw of one failure. */
+typedef struct seen {
+    axo_failure failure;
+    char text[AXO_FAILURE_TEXT_MAX];
+} seen;
+
+static void see(kit_puppet *self, const axo_failure *failure)
+{
+    seen *s = self->script->user;
+    s->failure = *failure;
+    (void)snprintf(s->text, sizeof s->text, "%s", failure->text);
+}
+
+static axo_directive see_and_escalate(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
+{
+    (void)ctx;
+    see(self, failure);
+    return AXO_ESCALATE;
+}
+
+static axo_directive see_and_restart(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
+{
+    (void)ctx;
+    see(self, failure);
+    return AXO_RESTART;
+}
+
+static axo_status fail_in_detail(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)self;
+    (void)arg;
+    return axo_fail(ctx, 1234, "all the %s", "detail");
+}
+
+/* Escalate: the parent fails with the same cause, and its own parent decides. */
+static void DR_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *q = kit_child(k, g, "q");
+    kit_script *p = kit_child(k, q, "p");
+    kit_script *a = kit_child(k, p, "a");
+    seen *by_g = g->user = kit_alloc(k, sizeof(seen));
+    seen *by_q = q->user = kit_alloc(k, sizeof(seen));
+    seen *by_p = p->user = kit_alloc(k, sizeof(seen));
+    g->decide = see_and_restart;
+    q->decide = see_and_escalate;
+    p->decide = see_and_escalate;
+    (void)kit_run(k, a, fail_in_detail, NULL);
+    kit_await(k, "q#2.preStart");
+    kit_settle(k);
+    kit_order(k, "p.decider(a)", "q.decider(p)", "g.decider(q)", "q#1.preRestart(1234)",
+              "q#2.postRestart(1234)");
+    kit_order(k, "p.decided", "p.suspend(0)", "q.decider(p)");
+    kit_expect_count(k, "*.decider", 3);
+    assert_int_equal(by_p->failure.code, 1234);
+    assert_string_equal(by_p->text, "all the detail");
+    assert_true(axo_ref_equal(by_p->failure.actor, kit_ref(a)));
+    for (int i = 0; i < 2; i++) {
+        const seen *s = i == 0 ? by_q : by_g;
+        assert_int_equal(s->failure.code, by_p->failure.code);
+        assert_int_equal(s->failure.kind, by_p->failure.kind);
+        assert_int_equal(s->failure.site, by_p->failure.site);
+        assert_int_equal(s->failure.root_kind, by_p->failure.root_kind);
+        assert_int_equal(s->failure.root_code, by_p->failure.root_code);
+        assert_true(axo_ref_equal(s->failure.actor, by_p->failure.actor));
+        assert_string_equal(s->text, by_p->text);
+    }
+    /* The default pre_restart of q stopped p, and p's end stopped a. */
+    kit_order(k, "q#1.postStop", "a.terminated", "p.terminated", "q#2.ctor");
+    kit_never(k, "p.preRestart");
+    kit_never(k, "a.preRestart");
+    kit_finish(k);
+}
+
+/* Tells the child to fail and itself to do a lot. */
+static axo_status fail_child_and_flood(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)kit_tell_in(ctx, kit_ref(arg), KIT_FAIL, KIT_DO_RESTART);
+    for (int i = 0; i < 2000; i++)
+        (void)kit_tell_in(ctx, axo_self(ctx), KIT_NOTE, i);
+    kit_mark(self, "flooded", 0);
+    return AXO_OK;
+}
+
+/* The report does not wait for the parent's queue; it does wait for the message in progress. */
+static void DR_06(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *probe = kit_top(k, "probe");
+    if (kit_workers(k) == 1) {
+        (void)kit_run(k, p, fail_child_and_flood, a);
+        kit_await(k, "a#2.preStart");
+        kit_none_between(k, "p.note", "a.suspend(0)", "p.decider(a)");
+    } else {
+        kit_gate *gate = kit_gate_new(k);
+        (void)kit_wait_at(k, p, gate, 0);
+        kit_gate_arrived(gate, 1);
+        for (int i = 0; i < 2000; i++)
+            (void)kit_tell(k, p, KIT_NOTE, i);
+        (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+        kit_await(k, "a.suspend(0)");
+        /* With one worker free, a's turn is over, and the report out, when probe has its turn. */
+        (void)kit_tell(k, probe, KIT_NOTE, 1);
+        kit_await(k, "probe.note(1)");
+        kit_never(k, "p.decider");
+        kit_gate_open(gate);
+        kit_await(k, "a#2.preStart");
+        if (kit_workers(k) == 2)
+            kit_order(k, "p.decider(a)", "p.note(0)");
+    }
+    kit_await(k, "p.note(1999)");
+    kit_order(k, "p.decider(a)", "p.note(1000)");
+    kit_expect_count(k, "p.note", 2000);
+    kit_finish(k);
+}
+
+/* A child that is gone, or going, before its directive comes: nothing happens to it. */
+static void directive_too_late(kit *k, const char *parent, const char *child,
+                               axo_directive directive)
+{
+    char pattern[80];
+    kit_script *p = kit_top(k, parent);
+    kit_script *a = kit_child(k, p, child);
+    p->directive = directive;
+    p->decider.gate = kit_gate_new(k);
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    kit_gate_arrived(p->decider.gate, 1);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+    (void)snprintf(pattern, sizeof pattern, "%s.terminated", child);
+    if (kit_workers(k) > 1)
+        kit_await(k, pattern);
+    kit_gate_open(p->decider.gate);
+    kit_await(k, pattern);
+    kit_settle(k);
+    (void)snprintf(pattern, sizeof pattern, "%s.ctor", child);
+    kit_expect_count(k, pattern, 1);
+    (void)snprintf(pattern, sizeof pattern, "%s.postStop", child);
+    kit_expect_count(k, pattern, 1);
+    (void)snprintf(pattern, sizeof pattern, "%s.preRestart", child);
+    kit_never(k, pattern);
+    /* The name is free again. */
+    kit_script *again = kit_actor(k, "again");
+    again->name = child;
+    (void)kit_spawn_child(k, p, again, (int64_t)directive);
+    (void)snprintf(pattern, sizeof pattern, "%s.spawned(%d)", parent, (int)directive);
+    kit_await(k, pattern);
+}
+
+static void DR_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    directive_too_late(k, "p1", "resumed", AXO_RESUME);
+    directive_too_late(k, "p2", "restarted", AXO_RESTART);
+    directive_too_late(k, "p3", "stopped", AXO_STOP);
+    if (kit_workers(k) >= 4) {
+        /* a waits for its child, which is busy, when the Restart comes. */
+        kit_script *p = kit_top(k, "p");
+        kit_script *a = kit_child(k, p, "a");
+        kit_script *c = kit_child(k, a, "c");
+        kit_gate *gate = kit_gate_new(k);
+        (void)kit_wait_at(k, c, gate, 0);
+        kit_gate_arrived(gate, 1);
+        p->directive = AXO_RESTART;
+        p->decider.gate = kit_gate_new(k);
+        (void)kit_tell(k, a, KIT_FAIL, 7);
+        kit_gate_arrived(p->decider.gate, 1);
+        (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
+        kit_await(k, "a.stopping");
+        kit_gate_open(p->decider.gate);
+        (void)kit_tell(k, p, KIT_NOTE, 1);
+        kit_await(k, "p.note(1)");
+        kit_gate_open(gate);
+        kit_await(k, "a.terminated");
+        kit_expect_count(k, "a.ctor", 1);
+        kit_expect_count(k, "a.postStop", 1);
+        kit_never(k, "a.preRestart");
+        kit_order(k, "p.decided", "c.terminated", "a.terminated");
+    }
+    kit_finish(k);
+}
+
+static void resume_one(kit *k, axo_scope scope, const char *parent, const char *const *names)
+{
+    char pattern[80];
+    kit_script *p = kit_actor(k, parent);
+    kit_script *a;
+    kit_script *b;
+    p->strategy.scope = scope;
+    p->directive = AXO_RESUME;
+    (void)kit_spawn(k, p);
+    a = kit_child(k, p, names[0]);
+    b = kit_child(k, p, names[1]);
+    for (int i = 0; i < 5; i++)
+        (void)kit_tell(k, a, KIT_FAIL, i);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, b, KIT_NOTE, 1);
+    kit_settle(k);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume(0)", names[0]);
+    kit_expect_count(k, pattern, 5);
+    (void)snprintf(pattern, sizeof pattern, "%s.directive(1)", names[0]);
+    kit_expect_count(k, pattern, 5);
+    (void)snprintf(pattern, sizeof pattern, "%s.note", names[0]);
+    kit_expect_count(k, pattern, 1);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume", names[1]);
+    kit_never(k, pattern);
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend", names[1]);
+    kit_never(k, pattern);
+    (void)snprintf(pattern, sizeof pattern, "%s.directive", names[1]);
+    kit_never(k, pattern);
+    /* b's own count is sound: it can fail and go on. */
+    (void)kit_tell(k, b, KIT_FAIL, 9);
+    (void)kit_tell(k, b, KIT_NOTE, 2);
+    (void)snprintf(pattern, sizeof pattern, "%s.note(2)", names[1]);
+    kit_await(k, pattern);
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", names[1]);
+    assert_int_equal(kit_find(k, pattern).suspends, 1);
+}
+
+/* Resume is for the one that failed, in either scope. */
+static void DR_08(void **state)
+{
+    static const char *const one[] = {"a1", "b1"};
+    static const char *const all[] = {"a2", "b2"};
+    kit *k = kit_start(state, NULL);
+    resume_one(k, AXO_ONE_FOR_ONE, "one", one);
+    resume_one(k, AXO_ALL_FOR_ONE, "all", all);
+    kit_finish(k);
+}
+
+/* One log line a decision: a warning for Resume, an error for Restart and Stop, none here for
+ * Escalate. */
+static void DR_09(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_child(k, g, "p");
+    kit_script *a = kit_child(k, p, "a");
+    g->directive = AXO_RESUME;
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
+    kit_settle(k);
+    kit_expect_count(k, "*.log", 1);
+    kit_expect_count(k, "*.log(2)", 1);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    kit_settle(k);
+    kit_expect_count(k, "*.log", 2);
+    kit_expect_count(k, "*.log(1)", 1);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_ESCALATE);
+    kit_settle(k);
+    kit_await(k, "g.decided(1)");
+    kit_settle(k);
+    kit_expect_count(k, "*.log", 3);
+    kit_expect_count(k, "*.log(2)", 2); /* g's Resume of p */
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_STOP);
+    kit_await(k, "a.terminated");
+    kit_settle(k);
+    kit_expect_count(k, "*.log", 4);
+    kit_expect_count(k, "*.log(1)", 2);
+    kit_finish(k);
+}
+
+/* One child after another directive: state kept, state fresh, gone. */
+static void DR_11(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    (void)kit_tell(k, a, KIT_SET, 42);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
+    (void)kit_tell(k, a, KIT_GET, 0);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, a, KIT_GET, 0);
+    (void)kit_tell(k, a, KIT_SET, 7);
+    (void)kit_tell(k, a, KIT_THROW, KIT_DO_RESUME);
+    (void)kit_tell(k, a, KIT_GET, 0);
+    (void)kit_tell(k, a, KIT_THROW, KIT_DO_STOP);
+    kit_await(k, "a.terminated");
+    kit_order(k, "a#1.get(42)", "a#2.get(0)", "a#2.get(7)", "a#2.postStop", "a.terminated");
+    kit_expect_count(k, "a.get", 3);
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "a.postStop", 2);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("DR-01", DR_01), KIT_TEST("DR-02", DR_02), KIT_TEST("DR-03", DR_03),
+    KIT_TEST("DR-04", DR_04), KIT_TEST("DR-05", DR_05), KIT_TEST("DR-06", DR_06),
+    KIT_TEST("DR-07", DR_07), KIT_TEST("DR-08", DR_08), KIT_TEST("DR-09", DR_09),
+    KIT_TEST("DR-11", DR_11),
+};
+KIT_MAIN(tests)

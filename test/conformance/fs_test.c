@@ -1,0 +1,453 @@
+/* fs_test.c - failure and suspension. */
+#include "support/kit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where an actor waits, and what it does then. */
+typedef struct in_flight {
+    kit_gate *gate;
+    int32_t code;
+} in_flight;
+
+/* Passes the gate, then fails: a message in progress that fails late. */
+static axo_status fail_behind_gate(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const in_flight *flight = arg;
+    kit_gate_pass(flight->gate);
+    kit_mark(self, "fails", flight->code);
+    return axo_fail(ctx, flight->code, "late");
+}
+
+/* Leaves `a` waiting inside a message, under which it will fail. */
+static kit_gate *put_in_flight(kit *k, kit_script *a, int32_t code)
+{
+    in_flight *flight = kit_alloc(k, sizeof *flight);
+    flight->gate = kit_gate_new(k);
+    flight->code = code;
+    (void)kit_run(k, a, fail_behind_gate, flight);
+    kit_gate_arrived(flight->gate, 1);
+    return flight->gate;
+}
+
+/* The failing actor is suspended before its parent decides; what is queued waits. */
+static void FS_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_gate *first = kit_gate_new(k);
+    p->directive = AXO_RESTART;
+    p->decider.gate = kit_gate_new(k);
+    (void)kit_wait_at(k, a, first, 0);
+    kit_gate_arrived(first, 1);
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, a, KIT_NOTE, 2);
+    kit_gate_open(first);
+    kit_gate_arrived(p->decider.gate, 1);
+    kit_never(k, "a.note");
+    kit_order(k, "a.fails(7)", "a.fail", "p.decider(a)");
+    kit_order(k, "a.fails(7)", "a.suspend(0)", "p.decider(a)");
+    assert_int_equal(kit_find(k, "a.suspend(0)").suspends, 1);
+    assert_int_equal(kit_find(k, "a.fail").arg, (uint64_t)AXO_FAILURE_ORDINARY << 32 | 7);
+    kit_gate_open(p->decider.gate);
+    kit_await(k, "a.note(2)");
+    kit_order(k, "p.decided", "a#1.preRestart(7)", "a#2.ctor", "a#2.note(1)", "a#2.note(2)");
+    kit_expect_count(k, "a.fails", 1);
+    kit_expect_count(k, "p.decider", 1);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* The whole subtree of the failed actor is suspended, not only its children. */
+static void FS_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *top = kit_top(k, "top");
+    kit_script *boss = kit_child(k, top, "boss");
+    kit_script *middle = kit_child(k, boss, "middle");
+    kit_script *worker = kit_child(k, middle, "worker");
+    kit_script *probe = kit_top(k, "probe");
+    top->directive = AXO_RESUME;
+    top->decider.gate = kit_gate_new(k);
+    (void)kit_tell(k, boss, KIT_FAIL, 7);
+    kit_gate_arrived(top->decider.gate, 1);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "worker.suspend(1)");
+        (void)kit_tell_as(k, probe, worker, KIT_PING, 1);
+        (void)kit_tell(k, probe, KIT_NOTE, 1);
+        kit_await(k, "probe.note(1)");
+        (void)kit_tell(k, probe, KIT_NOTE, 2);
+        kit_await(k, "probe.note(2)");
+        kit_never(k, "worker.ping");
+        kit_never(k, "worker.resume");
+    }
+    kit_gate_open(top->decider.gate);
+    if (kit_workers(k) == 1) {
+        kit_await(k, "worker.resume(1)");
+        (void)kit_tell_as(k, probe, worker, KIT_PING, 1);
+    }
+    kit_await(k, "probe.pong(1)");
+    kit_settle(k);
+    kit_expect_count(k, "probe.pong(1)", 1);
+    kit_order(k, "boss.fails", "boss.suspend(0)", "middle.suspend(1)", "worker.suspend(1)",
+              "worker.resume(1)", "worker.ping(1)");
+    kit_order(k, "top.decided", "boss.resume", "middle.resume(1)", "worker.resume(1)");
+    kit_expect_count(k, "*.ctor", 5);
+    kit_finish(k);
+}
+
+/* A suspended actor takes system messages: watch and stop. */
+static void FS_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *w = kit_top(k, "w");
+    p->directive = AXO_RESTART;
+    p->decider.gate = kit_gate_new(k);
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    kit_gate_arrived(p->decider.gate, 1);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "w.term(a)");
+        kit_never(k, "p.decided");
+    }
+    kit_gate_open(p->decider.gate);
+    kit_await(k, "w.term(a)");
+    kit_settle(k);
+    kit_order(k, "a.suspend(0)", "a.terminated", "w.term(a)");
+    kit_expect_count(k, "w.known(1)", 1);
+    kit_expect_count(k, "a.postStop", 1);
+    kit_never(k, "a.note");
+    kit_never(k, "a.preRestart");
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "a.dl(3)", 1); /* the note */
+    kit_finish(k);
+}
+
+static void queue_while_failed(kit *k, const char *name, axo_directive directive)
+{
+    char label[32];
+    char pattern[80];
+    kit_script *p;
+    kit_script *a;
+    kit_gate *first = kit_gate_new(k);
+    (void)snprintf(label, sizeof label, "p%s", name);
+    p = kit_top(k, strcpy(kit_alloc(k, sizeof label), label));
+    a = kit_child(k, p, name);
+    p->directive = directive;
+    p->decider.gate = kit_gate_new(k);
+    (void)kit_wait_at(k, a, first, 0);
+    kit_gate_arrived(first, 1);
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, a, KIT_NOTE, 2);
+    kit_gate_open(first);
+    kit_gate_arrived(p->decider.gate, 1);
+    (void)kit_tell(k, a, KIT_NOTE, 3);
+    (void)kit_tell(k, a, KIT_NOTE, 4);
+    (void)snprintf(pattern, sizeof pattern, "%s.note", name);
+    kit_never(k, pattern);
+    kit_gate_open(p->decider.gate);
+    kit_await_count(k, pattern, 4);
+}
+
+/* Messages to a failed actor keep their place and their order. */
+static void FS_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    queue_while_failed(k, "resumed", AXO_RESUME);
+    queue_while_failed(k, "restarted", AXO_RESTART);
+    kit_settle(k);
+    kit_order(k, "presumed.decided", "resumed#1.note(1)", "resumed#1.note(2)", "resumed#1.note(3)",
+              "resumed#1.note(4)");
+    kit_order(k, "restarted#2.ctor", "restarted#2.note(1)", "restarted#2.note(2)",
+              "restarted#2.note(3)", "restarted#2.note(4)");
+    kit_expect_count(k, "*.note", 8);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* At the first failure the message is sent again, in its sender's name; later it is let go. */
+static axo_status send_again_once(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const axo_message *m = self->message;
+    axo_ref probe = kit_ref(arg);
+    KIT_REQUIRE(self->k, m != NULL);
+    if (m == NULL)
+        return AXO_OK;
+    KIT_REQUIRE(self->k, axo_ref_equal(m->sender, probe));
+    KIT_REQUIRE(self->k, axo_ref_equal(axo_sender(ctx), probe));
+    if (self->script->pre_restart.calls > 1)
+        return AXO_OK;
+    return axo_send_from(ctx, m->sender, axo_self(ctx), m->tag, m->payload, m->size);
+}
+
+/* The failing message is lost, unless pre_restart sends it again. */
+static void FS_06(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *probe = kit_top(k, "probe");
+    p->directive = AXO_RESTART;
+    a->pre_restart.run = send_again_once;
+    a->pre_restart.arg = probe;
+    (void)kit_tell_as(k, probe, a, KIT_THROW, 5);
+    kit_await(k, "a#3.preStart");
+    (void)kit_tell_as(k, probe, a, KIT_PING, 6);
+    kit_await(k, "probe.pong(6)");
+    kit_settle(k);
+    kit_order(k, "a#1.fails(5)", "a#1.preRestartWith(5)", "a#2.ctor", "a#2.fails(5)",
+              "a#2.preRestartWith(5)", "a#3.ctor", "a#3.ping(6)");
+    kit_expect_count(k, "a.fails", 2);
+    kit_expect_count(k, "a.ctor", 3);
+    kit_never(k, "*.dl");
+    /* Lost under Resume too. */
+    p->directive = AXO_RESUME;
+    (void)kit_tell_as(k, probe, a, KIT_FAIL, 8);
+    (void)kit_tell_as(k, probe, a, KIT_PING, 9);
+    kit_await(k, "probe.pong(9)");
+    kit_settle(k);
+    kit_expect_count(k, "a.fails(8)", 1);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* Three ways to fail in one callback: the failure is one, the last. */
+static axo_status fail_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)self;
+    (void)arg;
+    (void)axo_fail(ctx, 1, "first");
+    (void)axo_fail(ctx, 2, "second");
+    axo_throw(ctx, 3, "third");
+}
+
+/* One report and one suspension for each failure, whatever else would fail meanwhile. */
+static void FS_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_child(k, g, "p");
+    kit_script *a = kit_child(k, p, "a");
+    g->directive = AXO_RESUME;
+    p->directive = AXO_RESUME;
+    p->decider.gate = kit_gate_new(k);
+    (void)kit_run(k, a, fail_thrice, NULL);
+    kit_gate_arrived(p->decider.gate, 1);
+    (void)axo_system_kill(kit_system(k), kit_ref(a));
+    (void)kit_tell(k, a, KIT_FAIL, 4);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_expect_count(k, "a.fail", 1);
+    kit_expect_count(k, "a.suspend", 1);
+    kit_gate_open(p->decider.gate);
+    kit_await(k, "a.note(1)");
+    kit_expect_count(k, "p.cause(3)", 1);
+    kit_expect_count(k, "p.cause(4)", 1);
+    kit_expect_count(k, "p.decider(a)", 3); /* 3, the Kill, 4 */
+    kit_expect_count(k, "a.fail", 3);
+    kit_expect_count(k, "a.suspend(0)", 3);
+    kit_expect_count(k, "a.resume(0)", 3);
+    kit_expect_count(k, "a.ctor", 1);
+    if (kit_workers(k) > 1) {
+        /* a fails while its parent has failed and is not decided: p's report stays one. */
+        kit_gate *gate = put_in_flight(k, a, 5);
+        g->decider.gate = kit_gate_new(k);
+        (void)kit_tell(k, p, KIT_FAIL, 6);
+        kit_gate_arrived(g->decider.gate, 1);
+        kit_gate_open(gate);
+        kit_await(k, "p.hold(a)");
+        kit_never(k, "p.cause(5)");
+        kit_gate_open(g->decider.gate);
+        kit_await(k, "p.cause(5)");
+        kit_settle(k);
+        kit_expect_count(k, "g.decider", 1);
+        kit_expect_count(k, "p.suspend", 1);
+        kit_expect_count(k, "p.decider(a)", 4);
+        kit_order(k, "p.hold(a)", "g.decided", "p.resume", "p.cause(5)");
+    }
+    kit_finish(k);
+}
+
+/* Stops all children but keeps watching them. */
+static axo_status stop_children(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    axo_ref children[8];
+    uint32_t count = axo_children(ctx, children, 8);
+    (void)self;
+    (void)arg;
+    for (uint32_t i = 0; i < count; i++)
+        (void)axo_stop(ctx, children[i]);
+    return AXO_OK;
+}
+
+/* A decider that fails, fails its actor; no system message is lost over it. */
+static void FS_08(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_child(k, g, "p");
+    kit_script *c = kit_child(k, p, "c");
+    kit_script *d = kit_child(k, p, "d");
+    kit_script *w = kit_top(k, "w");
+    g->directive = AXO_RESTART;
+    p->decider.fail_first = 1;
+    p->decider.how = KIT_BY_THROW;
+    p->decider.code = 99;
+    p->keep_children = true;
+    p->no_default_start = true;
+    p->pre_restart.run = stop_children;
+    (void)kit_tell_ref(k, p, KIT_WATCH, kit_ref(c));
+    (void)kit_tell_ref(k, p, KIT_WATCH, kit_ref(d));
+    kit_settle(k);
+    if (kit_workers(k) > 1) {
+        /* All in p's system lane at once: c's failure, d's end, w's watch. */
+        kit_gate *gate = kit_gate_new(k);
+        (void)kit_wait_at(k, p, gate, 0);
+        kit_gate_arrived(gate, 1);
+        (void)kit_tell(k, c, KIT_FAIL, 7);
+        kit_await(k, "c.suspend(0)");
+        (void)kit_tell(k, d, KIT_STOP_SELF, 0);
+        kit_await(k, "d.terminated");
+        (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(p));
+        (void)kit_tell(k, w, KIT_NOTE, 1);
+        kit_await(k, "w.note(1)");
+        kit_gate_open(gate);
+    } else {
+        (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(p));
+        (void)kit_tell(k, w, KIT_NOTE, 1);
+        kit_await(k, "w.note(1)");
+        (void)kit_tell(k, c, KIT_FAIL, 7);
+    }
+    kit_await(k, "p#2.term(c)");
+    kit_await(k, "p.term(d)");
+    kit_settle(k);
+    kit_order(k, "p#1.decider(c)", "g.decider(p)", "p#1.preRestart(99)", "c.postStop",
+              "p#2.postRestart(99)", "p#2.term(c)");
+    kit_expect_count(k, "g.cause(99)", 1);
+    kit_expect_count(k, "p.term(c)", 1);
+    kit_expect_count(k, "p.term(d)", 1);
+    kit_never(k, "c.preRestart");
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
+    kit_await(k, "w.term(p)");
+    kit_finish(k);
+}
+
+/* post_stop that fails, and a child that fails while its parent stops: nobody is told. */
+static void FS_10(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *c = kit_child(k, a, "c");
+    kit_gate *gate = put_in_flight(k, c, 7);
+    a->post_stop.fail_first = 1;
+    a->post_stop.code = 8;
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
+    if (kit_workers(k) > 1)
+        kit_await(k, "a.stopping");
+    kit_gate_open(gate);
+    kit_await(k, "p.child_gone(a)");
+    kit_settle(k);
+    kit_never(k, "p.decider");
+    kit_never(k, "a.decider");
+    kit_expect_count(k, "c.fails", 1);
+    kit_order(k, "c.terminated", "a.postStop", "a.terminated");
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "c.ctor", 1);
+    kit_finish(k);
+}
+
+/* Says something to its parent, then fails. */
+static axo_status tell_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)self;
+    (void)arg;
+    (void)kit_tell_in(ctx, axo_parent(ctx), KIT_NOTE, 1);
+    return axo_fail(ctx, -77, "word %s", "seven");
+}
+
+static axo_directive look_at_report(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
+{
+    kit *k = self->k;
+    axo_ref child = kit_ref(self->script->user);
+    KIT_REQUIRE(k, axo_ref_equal(axo_sender(ctx), child));
+    KIT_REQUIRE(k, axo_ref_equal(failure->actor, child));
+    KIT_REQUIRE(k, failure->kind == AXO_FAILURE_ORDINARY);
+    KIT_REQUIRE(k, failure->root_kind == AXO_FAILURE_ORDINARY);
+    KIT_REQUIRE(k, failure->site == AXO_SITE_RECEIVE);
+    KIT_REQUIRE(k, failure->code == -77 && failure->root_code == -77);
+    KIT_REQUIRE(k, strcmp(failure->text, "word seven") == 0);
+    KIT_REQUIRE(k, failure->original_text != NULL && failure->original_text[0] == 0);
+    KIT_REQUIRE(k, axo_ref_is_none(failure->about));
+    return AXO_STOP;
+}
+
+/* The report says who and why. It is not ordered with the child's messages: both orders pass. */
+static void FS_11(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    p->decide = look_at_report;
+    p->user = a;
+    (void)kit_run(k, a, tell_and_fail, NULL);
+    kit_await(k, "p.note(1)");
+    kit_await(k, "p.child_gone(a)");
+    kit_settle(k);
+    kit_expect_count(k, "p.report(a)", 1);
+    kit_expect_count(k, "p.decider(a)", 1);
+    kit_expect_count(k, "p.cause(-77)", 1);
+    kit_expect_count(k, "p.note", 1);
+    /* Another incarnation with the same name has another reference, and reports as itself. */
+    kit_script *again = kit_actor(k, "again");
+    again->name = "a";
+    p->user = again;
+    (void)kit_spawn_child(k, p, again, 0);
+    kit_await(k, "again.preStart");
+    assert_false(axo_ref_equal(kit_ref(a), kit_ref(again)));
+    (void)kit_run(k, again, tell_and_fail, NULL);
+    kit_await(k, "p.child_gone(again)");
+    kit_expect_count(k, "p.decider(again)", 1);
+    kit_expect_count(k, "p.decider(a)", 1);
+    kit_finish(k);
+}
+
+/* Throwing handlers harm neither the worker nor the neighbours. */
+static void FS_14(void **state)
+{
+    enum { ROUNDS = 50 };
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *b = kit_child(k, p, "b");
+    kit_script *other = kit_top(k, "other");
+    for (int i = 0; i < ROUNDS; i++) {
+        (void)kit_tell(k, a, KIT_THROW, i % 2 == 0 ? KIT_DO_RESUME : KIT_DO_RESTART);
+        (void)kit_tell(k, b, KIT_NOTE, i);
+        (void)kit_tell(k, other, KIT_NOTE, i);
+        (void)kit_tell(k, a, KIT_NOTE, i);
+    }
+    kit_await_count(k, "*.note", 3 * ROUNDS);
+    kit_settle(k);
+    kit_expect_count(k, "a.note", ROUNDS);
+    kit_expect_count(k, "a.ctor", 1 + ROUNDS / 2);
+    kit_expect_count(k, "b.note", ROUNDS);
+    kit_expect_count(k, "other.note", ROUNDS);
+    kit_never(k, "b.suspend");
+    kit_never(k, "other.suspend");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("FS-01", FS_01), KIT_TEST("FS-02", FS_02), KIT_TEST("FS-04", FS_04),
+    KIT_TEST("FS-05", FS_05), KIT_TEST("FS-06", FS_06), KIT_TEST("FS-07", FS_07),
+    KIT_TEST("FS-08", FS_08), KIT_TEST("FS-10", FS_10), KIT_TEST("FS-11", FS_11),
+    KIT_TEST("FS-14", FS_14),
+};
+KIT_MAIN(tests)
