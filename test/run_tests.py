@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIMIT_S = {"release": 60, "debug": 60, "hard": 120, "sim": 60, "asan": 180, "tsan": 300, "valgrind": 600}
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
@@ -68,7 +69,14 @@ def parse(run, exit_code, timed_out):
     if began is not None:
         run.failed.append(began)
     if not is_cmocka:
-        (run.passed if exit_code == 0 and not timed_out else run.failed).append("whole program")
+        good = exit_code == 0 and not timed_out
+        expected = os.path.join(ROOT, "test", short(run.program) + ".expected")
+        if good and os.path.exists(expected):
+            with open(expected, encoding="utf-8") as file:
+                good = file.read() == run.output
+            if not good:
+                run.output += f"*** is not what {os.path.relpath(expected, ROOT)} says\n"
+        (run.passed if good else run.failed).append("whole program")
         return
     lost = planned - len(run.passed) - len(run.failed) - len(run.skipped)
     if lost > 0 and (timed_out or exit_code != 0):
@@ -133,8 +141,8 @@ def execute_all(programs, variant="debug", jobs=2, valgrind=False, on_done=None)
 
 
 def short(program):
-    """test/unit/queue/mpsc_test instead of build/debug/test/unit/queue/mpsc_test."""
-    at = program.find("test/")
+    """unit/queue/mpsc_test instead of build/debug/test/unit/queue/mpsc_test."""
+    at = program.rfind("test/", 0, program.rfind("/") + 1)
     return program[at + 5:] if at >= 0 else program
 
 

@@ -84,7 +84,7 @@ def main():
         else:
             key, result = "later", "later"
         counts[key] += 1
-        print(f"{entry:6} {mark}  {title[:58]:58}  {where or '-':22}  {result}")
+        print(f"{entry:6} {mark}  {title[:68]:68}  {where or '-':22}  {result}")
 
     for run in runs:
         if run.failed:
