@@ -194,7 +194,8 @@ static axo_status mark_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-/* While a decider runs, the failed child is the sender; for an escalation the one that escalates. */
+/* While a decider runs, the failed child is the sender; after an escalation the one that failed
+ * last. */
 static void DC_07(void **state)
 {
     kit *k = kit_start(state, NULL);

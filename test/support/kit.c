@@ -199,6 +199,7 @@ static void kit_check_instances(kit *k)
         uint32_t constructs = 0;
         uint32_t destroys = 0;
         uint32_t terminated = 0;
+        pthread_mutex_lock(&k->lock);
         for (size_t j = 0; j < k->records_count; j++) {
             const kit_record *r = &k->records[j];
             if (r->mark || !axo_ref_equal(r->actor, entry->ref))
@@ -207,6 +208,7 @@ static void kit_check_instances(kit *k)
             destroys += strcmp(r->word, "destroy") == 0;
             terminated += strcmp(r->word, "terminated") == 0;
         }
+        pthread_mutex_unlock(&k->lock);
         if (terminated != 1)
             kit_fail(k, "%s terminated %u times", entry->label, terminated);
         if (entry->script == NULL)

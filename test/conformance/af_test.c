@@ -1,0 +1,442 @@
+/* af_test.c - one for one and all for one. */
+#include "support/kit.h"
+
+/* A parent with this scope under /user, and its children a, b, c. */
+typedef struct family {
+    kit_script *p;
+    kit_script *a;
+    kit_script *b;
+    kit_script *c;
+} family;
+
+static family family_of(kit *k, axo_scope scope)
+{
+    family f = {.p = kit_actor(k, "p")};
+    f.p->strategy.scope = scope;
+    (void)kit_spawn(k, f.p);
+    f.a = kit_child(k, f.p, "a");
+    f.b = kit_child(k, f.p, "b");
+    f.c = kit_child(k, f.p, "c");
+    return f;
+}
+
+/* Siblings are not even suspended. */
+static void AF_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ONE_FOR_ONE);
+    f.p->decider.gate = kit_gate_new(k);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
+    (void)kit_tell(k, f.c, KIT_NOTE, 1);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "b.note(1)");
+        kit_await(k, "c.note(1)");
+        kit_never(k, "p.decided");
+    }
+    kit_gate_open(f.p->decider.gate);
+    kit_await(k, "a#2.preStart");
+    (void)kit_tell(k, f.b, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.c, KIT_FAIL, KIT_DO_STOP);
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c.terminated");
+    kit_settle(k);
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "b.ctor", 2);
+    kit_expect_count(k, "c.ctor", 1);
+    kit_expect_count(k, "*.note", 2);
+    kit_expect_count(k, "a.suspend", 1);
+    kit_expect_count(k, "b.suspend", 1);
+    kit_expect_count(k, "c.suspend(0)", 1);
+    kit_never(k, "*.suspend(1)");
+    kit_finish(k);
+}
+
+/* Restart for all: the perpetrator with its message, the others suspended first and with none. */
+static void AF_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    f.p->directive = AXO_RESTART;
+    (void)kit_tell(k, f.b, KIT_SET, 5);
+    kit_await(k, "b.set(5)");
+    (void)kit_tell(k, f.a, KIT_FAIL, 31);
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c#2.preStart");
+    (void)kit_tell(k, f.b, KIT_GET, 0);
+    kit_settle(k);
+    kit_expect_count(k, "*.postRestart(31)", 3);
+    kit_expect_count(k, "*.postRestart", 3);
+    kit_expect_count(k, "a.preRestartWith(31)", 1);
+    kit_expect_count(k, "b.preRestartNone", 1);
+    kit_expect_count(k, "c.preRestartNone", 1);
+    kit_expect_count(k, "a.suspend(0)", 1);
+    kit_expect_count(k, "a.suspend", 1);
+    kit_expect_count(k, "b.suspend(1)", 1);
+    kit_expect_count(k, "b.suspend", 1);
+    kit_expect_count(k, "c.suspend(1)", 1);
+    kit_order(k, "p.decided(2)", "b.suspend(1)", "b.preRestart(31)", "b#2.ctor", "b#2.get(0)");
+    kit_order(k, "p.decided(2)", "c.suspend(1)", "c.preRestart(31)", "c#2.ctor");
+    kit_order(k, "a.suspend(0)", "p.decided(2)", "a.preRestart(31)", "a#2.ctor");
+    kit_expect_count(k, "p.decider", 1);
+    kit_expect_count(k, "p.ctor", 1);
+    kit_finish(k);
+}
+
+/* Stop for all. */
+static void AF_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    f.p->directive = AXO_STOP;
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
+    kit_await(k, "p.child_gone(a)");
+    kit_await(k, "p.child_gone(b)");
+    kit_await(k, "p.child_gone(c)");
+    (void)kit_tell(k, f.p, KIT_NOTE, 1);
+    kit_await(k, "p.note(1)");
+    kit_expect_count(k, "*.postStop", 3);
+    kit_expect_count(k, "b.postStop", 1);
+    kit_never(k, "*.preRestart");
+    kit_expect_count(k, "*.ctor", 4);
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
+/* Resume is for the perpetrator only. */
+static void AF_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    f.p->directive = AXO_RESUME;
+    (void)kit_tell(k, f.a, KIT_SET, 3);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    kit_await(k, "a.get(3)");
+    kit_settle(k);
+    kit_expect_count(k, "a.resume", 1);
+    kit_never(k, "b.resume");
+    kit_never(k, "b.suspend");
+    kit_never(k, "b.directive");
+    kit_never(k, "c.resume");
+    kit_never(k, "c.suspend");
+    kit_never(k, "c.directive");
+    kit_expect_count(k, "*.ctor", 4);
+    kit_finish(k);
+}
+
+/* Escalate: siblings are suspended as part of the parent's own failure, and resumed with it. */
+static void AF_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *a;
+    kit_script *b;
+    p->strategy.scope = AXO_ALL_FOR_ONE;
+    p->directive = AXO_ESCALATE;
+    g->directive = AXO_RESUME;
+    g->decider.gate = kit_gate_new(k);
+    (void)kit_spawn_child(k, g, p, 0);
+    kit_await(k, "p.preStart");
+    a = kit_child(k, p, "a");
+    b = kit_child(k, p, "b");
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    kit_gate_arrived(g->decider.gate, 1);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "b.suspend(1)");
+        (void)kit_tell(k, b, KIT_NOTE, 1);
+        (void)kit_tell(k, a, KIT_NOTE, 1);
+        kit_never(k, "b.note");
+    }
+    kit_gate_open(g->decider.gate);
+    kit_await(k, "b.resume(1)");
+    if (kit_workers(k) == 1) {
+        (void)kit_tell(k, b, KIT_NOTE, 1);
+        (void)kit_tell(k, a, KIT_NOTE, 1);
+    }
+    kit_await(k, "b.note(1)");
+    kit_await(k, "a.note(1)");
+    kit_settle(k);
+    kit_order(k, "p.decided(4)", "p.suspend(0)", "b.suspend(1)", "b.resume(1)", "b.note(1)");
+    kit_order(k, "p.decided(4)", "g.decider(p)", "g.decided(1)", "a.note(1)");
+    kit_expect_count(k, "a.suspend", 1);
+    kit_expect_count(k, "b.suspend", 1);
+    kit_expect_count(k, "*.ctor", 4);
+    kit_finish(k);
+}
+
+/* Permission is asked for every child: b's first failure is over b's budget, for a spent it. */
+static void AF_06(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *a;
+    kit_script *b;
+    p->strategy.scope = AXO_ALL_FOR_ONE;
+    p->strategy.limited = 1;
+    p->strategy.retries_max = 1;
+    p->strategy.within_ns = -1;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    a = kit_child(k, p, "a");
+    b = kit_child(k, p, "b");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    (void)kit_tell(k, b, KIT_FAIL, 2);
+    kit_await(k, "p.child_gone(a)");
+    kit_await(k, "p.child_gone(b)");
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "b.ctor", 2);
+    kit_expect_count(k, "a.preRestart", 1);
+    kit_expect_count(k, "b.preRestart", 1);
+    kit_expect_count(k, "p.decided(2)", 2);
+    kit_order(k, "b.fails(2)", "p.cause(2)", "a#2.postStop");
+    kit_finish(k);
+}
+
+/* Two siblings fail while their parent is busy: two decisions, in turn. */
+static family fail_both(kit *k, uint32_t limited)
+{
+    family f = {.p = kit_actor(k, "p")};
+    kit_gate *gate = kit_gate_new(k);
+    f.p->strategy.scope = AXO_ALL_FOR_ONE;
+    f.p->strategy.limited = limited;
+    f.p->strategy.retries_max = 1;
+    f.p->strategy.within_ns = -1;
+    f.p->directive = AXO_RESTART;
+    (void)kit_spawn(k, f.p);
+    f.a = kit_child(k, f.p, "a");
+    f.b = kit_child(k, f.p, "b");
+    f.c = kit_child(k, f.p, "c");
+    if (kit_workers(k) == 1) {
+        (void)kit_tell(k, f.a, KIT_FAIL, 1);
+        if (limited)
+            kit_await(k, "b#2.preStart");
+        (void)kit_tell(k, f.b, KIT_FAIL, 2);
+        return f;
+    }
+    (void)kit_wait_at(k, f.p, gate, 0);
+    kit_gate_arrived(gate, 1);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
+    kit_await(k, "a.suspend(0)");
+    (void)kit_tell(k, f.b, KIT_FAIL, 2);
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
+    kit_await(k, "b.suspend(0)");
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.c, KIT_NOTE, 1);
+    kit_gate_open(gate);
+    return f;
+}
+
+static void AF_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)fail_both(k, 0);
+    kit_await(k, "a#3.preStart");
+    kit_await(k, "b#3.preStart");
+    kit_await(k, "c#3.preStart");
+    kit_settle(k);
+    kit_expect_count(k, "p.decider(a)", 1);
+    kit_expect_count(k, "p.decider(b)", 1);
+    kit_expect_count(k, "a.ctor", 3);
+    kit_expect_count(k, "b.ctor", 3);
+    kit_expect_count(k, "c.ctor", 3);
+    kit_never(k, "*.dl");
+    if (kit_workers(k) > 1)
+        kit_expect_count(k, "*.note", 3);
+    /* Not between the two rounds. With one worker free beside p's, b's report is out by then. */
+    if (kit_workers(k) == 2)
+        kit_expect_count(k, "b#3.note(1)", 1);
+    kit_finish(k);
+}
+
+static void AF_08(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)fail_both(k, 1);
+    kit_await(k, "p.child_gone(a)");
+    kit_await(k, "p.child_gone(b)");
+    kit_await(k, "p.child_gone(c)");
+    kit_expect_count(k, "p.decider", 2);
+    assert_true(kit_count(k, "a.ctor") <= 2);
+    assert_true(kit_count(k, "b.ctor") <= 2);
+    kit_never(k, "*#3.ctor");
+    kit_settle(k);
+    if (kit_workers(k) == 2)
+        kit_never(k, "b.note");
+    kit_finish(k);
+}
+
+/* A sibling that terminates is left alone, and is not waited for. */
+static void AF_09(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    kit_script *child = kit_child(k, f.c, "child");
+    kit_gate *gate = kit_gate_new(k);
+    f.p->directive = AXO_RESTART;
+    (void)kit_wait_at(k, child, gate, 0);
+    kit_gate_arrived(gate, 1);
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(f.c));
+    if (kit_workers(k) > 1)
+        kit_await(k, "c.stopping");
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "a#2.preStart");
+        kit_await(k, "b#2.preStart");
+        kit_never(k, "c.terminated");
+    }
+    kit_gate_open(gate);
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "p.child_gone(c)");
+    kit_settle(k);
+    kit_expect_count(k, "c.ctor", 1);
+    kit_expect_count(k, "c.postStop", 1);
+    kit_never(k, "c.preRestart");
+    kit_expect_count(k, "child.ctor", 1);
+    kit_expect_count(k, "child.postStop", 1);
+    kit_order(k, "child.postStop", "c.postStop", "c.terminated");
+    kit_finish(k);
+}
+
+/* A normal stop pulls nobody down. */
+static void AF_10(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    (void)kit_tell(k, f.a, KIT_STOP_SELF, 0);
+    kit_await(k, "p.child_gone(a)");
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
+    (void)kit_tell(k, f.c, KIT_NOTE, 1);
+    kit_await(k, "b.note(1)");
+    kit_await(k, "c.note(1)");
+    kit_settle(k);
+    kit_never(k, "p.decider");
+    kit_never(k, "*.suspend(0)");
+    kit_never(k, "*.suspend(1)");
+    kit_expect_count(k, "*.ctor", 4);
+    kit_expect_count(k, "*.postStop", 1);
+    kit_finish(k);
+}
+
+/* What was queued, before and during the restart, reaches the new instances in order. */
+static void AF_11(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    kit_gate *busy = kit_gate_new(k);
+    f.p->directive = AXO_RESTART;
+    f.b->pre_restart.gate = kit_gate_new(k);
+    if (kit_workers(k) > 1) {
+        (void)kit_wait_at(k, f.b, busy, 0);
+        kit_gate_arrived(busy, 1);
+        (void)kit_tell(k, f.b, KIT_NOTE, 1);
+        (void)kit_tell(k, f.b, KIT_NOTE, 2);
+    }
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "p.decided(2)");
+        (void)kit_tell(k, f.p, KIT_NOTE, 0);
+        kit_await(k, "p.note(0)"); /* p has sent all that it decided */
+        kit_gate_open(busy);
+    }
+    kit_gate_arrived(f.b->pre_restart.gate, 1);
+    if (kit_workers(k) == 1) {
+        (void)kit_tell(k, f.b, KIT_NOTE, 1);
+        (void)kit_tell(k, f.b, KIT_NOTE, 2);
+    }
+    (void)kit_tell(k, f.b, KIT_NOTE, 3);
+    kit_never(k, "b.note");
+    kit_gate_open(f.b->pre_restart.gate);
+    kit_await(k, "b.note(3)");
+    kit_order(k, "b#2.ctor", "b#2.note(1)", "b#2.note(2)", "b#2.note(3)");
+    kit_expect_count(k, "b.note", 3);
+    kit_expect_count(k, "b.ctor", 2);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* Nested: one grandchild fails, and everybody below the top restarts once. */
+static void AF_13(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *top = kit_actor(k, "top");
+    kit_script *middle = kit_actor(k, "middle");
+    kit_script *other;
+    kit_script *x;
+    kit_script *y;
+    top->strategy.scope = AXO_ALL_FOR_ONE;
+    top->directive = AXO_RESTART;
+    middle->strategy.scope = AXO_ALL_FOR_ONE;
+    middle->directive = AXO_ESCALATE;
+    middle->keep_children = true;
+    middle->no_default_start = true;
+    (void)kit_spawn(k, top);
+    kit_await(k, "top.preStart");
+    (void)kit_spawn_child(k, top, middle, 0);
+    kit_await(k, "middle.preStart");
+    other = kit_child(k, top, "other");
+    x = kit_child(k, middle, "x");
+    y = kit_child(k, middle, "y");
+    (void)kit_tell(k, x, KIT_FAIL, 13);
+    kit_await(k, "x#2.preStart");
+    kit_await(k, "y#2.preStart");
+    kit_await(k, "other#2.preStart");
+    for (int i = 0; i < 2; i++) {
+        (void)kit_tell(k, x, KIT_NOTE, i);
+        (void)kit_tell(k, y, KIT_NOTE, i);
+        (void)kit_tell(k, other, KIT_NOTE, i);
+        (void)kit_tell(k, middle, KIT_NOTE, i);
+    }
+    kit_await_count(k, "*.note", 8);
+    kit_settle(k);
+    kit_order(k, "middle.decider(x)", "top.decider(middle)", "middle#1.preRestart(13)",
+              "middle#2.postRestart(13)", "x#1.preRestart(13)", "x#2.ctor", "x#2.note(0)");
+    kit_order(k, "middle#2.postRestart(13)", "y#1.preRestart(13)", "y#2.ctor", "y#2.note(0)");
+    kit_order(k, "top.decider(middle)", "other#1.preRestart(13)", "other#2.ctor");
+    kit_expect_count(k, "*.postRestart(13)", 4);
+    kit_expect_count(k, "*.postRestart", 4);
+    kit_expect_count(k, "*.decider", 2);
+    kit_expect_count(k, "x.preRestartWith(13)", 1);
+    kit_expect_count(k, "*.preRestartNone", 3);
+    kit_expect_count(k, "top.ctor", 1);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* With one child, all for one is one for one. */
+static void AF_14(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *a;
+    p->strategy.scope = AXO_ALL_FOR_ONE;
+    (void)kit_spawn(k, p);
+    a = kit_child(k, p, "a");
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
+    (void)kit_tell(k, a, KIT_NOTE, 2);
+    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_STOP);
+    kit_await(k, "p.child_gone(a)");
+    kit_order(k, "a#1.preRestart", "a#2.ctor", "a#2.note(1)", "a#2.note(2)", "a#2.postStop",
+              "a.terminated");
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "a.suspend(0)", 3);
+    kit_never(k, "a.suspend(1)");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("AF-01", AF_01), KIT_TEST("AF-02", AF_02), KIT_TEST("AF-03", AF_03),
+    KIT_TEST("AF-04", AF_04), KIT_TEST("AF-05", AF_05), KIT_TEST("AF-06", AF_06),
+    KIT_TEST("AF-07", AF_07), KIT_TEST("AF-08", AF_08), KIT_TEST("AF-09", AF_09),
+    KIT_TEST("AF-10", AF_10), KIT_TEST("AF-11", AF_11), KIT_TEST("AF-13", AF_13),
+    KIT_TEST("AF-14", AF_14),
+};
+KIT_MAIN(tests)
