@@ -118,7 +118,7 @@ conformance:
 	+$Q$(in_tests) run-conformance
 run-conformance: $(filter $B/test/conformance/%,$(TESTS))
 	$Qpython3 tools/conformance.py --jobs $(or $(JOBS),2) --variant $v $^
-run: $B/libaxo.a $(EXAMPLES)
+run: all $(EXAMPLES) $(BENCHES)
 	$QAXO_BUILD=$B test/example/main_job.sh
 sim sim-replay:
 	+$Q$(call in,sim) $(BUILD)/sim/test/sim/tree_sim

@@ -29,6 +29,10 @@ CLEAN = {
     "runtime/cell/state.c": "/* state.c - the word. */\n#include \"cell/state.h\"\n\n"
                             "uint32_t axo__state_read(axo__a32 *a)\n{\n"
                             "    return axo__a32_load_acquire(a); /* [S1] */\n}\n",
+    "runtime/cell/next.c": "/* next.c - shares the table of state.h. */\n"
+                           "#include \"cell/state.h\"\n\nint axo__next(axo__a32 *a);\n"
+                           "int axo__next(axo__a32 *a)\n{\n"
+                           "    /* [S1] */\n    return (int)axo__a32_load_acquire(a);\n}\n",
     "runtime/queue/ring.c": "/* ring.c - CK's ring. */\n#include <ck_ring.h>\n"
                             "#include <urcu/wfcqueue.h>\n\n#include \"mem/pool.h\"\n",
     "runtime/mem/pool.h": "/* pool.h - blocks. */\n#ifndef P\n#define P\n#endif\n",
@@ -97,6 +101,8 @@ PLANTED = [
     ("tidy", {"runtime/cell/state.c": STATE.replace("[S1]", "[S2]")}, "[S2] is not in an Orders"),
     ("tidy", {"runtime/cell/state.h": CLEAN["runtime/cell/state.h"].replace("Orders", "Notes")},
      "[S1] is not in an Orders"),
+    ("tidy", {"runtime/cell/other.c": STATE.replace("/* state.c", "/* other.c").replace(
+        '#include "cell/state.h"', '#include "base/atomic.h"')}, "[S1] is not in an Orders"),
 ]
 
 CMOCKA = "[==========] Running {n} test(s).\n{body}"

@@ -5,8 +5,9 @@
 #
 # Everywhere: a first line that says what the file owns; length of files, functions and lines; no
 # tabs, no trailing blanks, no TODO. In runtime/ also: atomics only by the names of base/atomic.h;
-# each ordered one with its [tag], each such tag in an Orders table; the C allocator only in mem/
-# and os/; no volatile, no stand-alone fence.
+# each ordered one with its [tag]; each such tag in an Orders table of the file, of the .h or .c of
+# the same name, or of a header of the same layer that the file includes; the C allocator only in
+# mem/ and os/; no volatile, no stand-alone fence.
 import argparse
 import os
 import re
@@ -96,9 +97,13 @@ def check_text(name, lines, say):
 def check_orders(path, code_lines, comment_lines, text, say):
     twin = path[:-1] + ("h" if path.endswith(".c") else "c")
     known = order_tags(text)
-    if os.path.exists(twin):
-        with open(twin, encoding="utf-8") as file:
-            known |= order_tags(file.read())
+    layer = os.path.basename(os.path.dirname(path))
+    included = re.findall(r'^\s*#\s*include\s*"(' + layer + r'/\w+\.h)"', text, re.M)
+    runtime = os.path.dirname(os.path.dirname(path))
+    for other in {twin, *(os.path.join(runtime, name) for name in included)}:
+        if os.path.exists(other):
+            with open(other, encoding="utf-8") as file:
+                known |= order_tags(file.read())
     for number, line in enumerate(code_lines):
         for _ in ORDERED.finditer(line):
             end = number
@@ -109,7 +114,8 @@ def check_orders(path, code_lines, comment_lines, text, say):
             if not tags:
                 say(number + 1, "an ordered atomic without its [tag]")
             for tag in sorted(set(tags) - known):
-                say(number + 1, f"[{tag}] is not in an Orders table of this file or its twin")
+                say(number + 1, f"[{tag}] is not in an Orders table of this file, its "
+                    "twin or a header of its layer that it includes")
 
 
 def check_file(root, name, errors):
