@@ -152,7 +152,6 @@ static void AF_05(void **state)
         kit_never(k, "b.note");
     }
     kit_gate_open(g->decider.gate);
-    kit_await(k, "b.resume(1)");
     if (kit_workers(k) == 1) {
         (void)kit_tell(k, b, KIT_NOTE, 1);
         (void)kit_tell(k, a, KIT_NOTE, 1);
@@ -160,10 +159,12 @@ static void AF_05(void **state)
     kit_await(k, "b.note(1)");
     kit_await(k, "a.note(1)");
     kit_settle(k);
-    kit_order(k, "p.decided(4)", "p.suspend(0)", "b.suspend(1)", "b.resume(1)", "b.note(1)");
+    kit_order(k, "p.decided(4)", "p.suspend(0)", "g.decider(p)", "p.resume(0)");
+    if (kit_workers(k) > 1)
+        kit_order(k, "p.suspend(0)", "b.suspend(1)", "b.resume(1)", "b.note(1)");
     kit_order(k, "p.decided(4)", "g.decider(p)", "g.decided(1)", "a.note(1)");
     kit_expect_count(k, "a.suspend", 1);
-    kit_expect_count(k, "b.suspend", 1);
+    kit_expect_count(k, "b.suspend", kit_count(k, "b.resume"));
     kit_expect_count(k, "*.ctor", 4);
     kit_finish(k);
 }
@@ -198,7 +199,8 @@ static void AF_06(void **state)
     kit_finish(k);
 }
 
-/* Two siblings fail while their parent is busy: two decisions, in turn. */
+/* Two siblings fail while their parent is busy: two decisions, in turn. Two restarts that come to
+ * c before it has taken the first may be one. */
 static family fail_both(kit *k, uint32_t limited)
 {
     family f = {.p = kit_actor(k, "p")};
@@ -238,13 +240,12 @@ static void AF_07(void **state)
     (void)fail_both(k, 0);
     kit_await(k, "a#3.preStart");
     kit_await(k, "b#3.preStart");
-    kit_await(k, "c#3.preStart");
     kit_settle(k);
     kit_expect_count(k, "p.decider(a)", 1);
     kit_expect_count(k, "p.decider(b)", 1);
     kit_expect_count(k, "a.ctor", 3);
     kit_expect_count(k, "b.ctor", 3);
-    kit_expect_count(k, "c.ctor", 3);
+    assert_in_range(kit_count(k, "c.ctor"), 2, 3);
     kit_never(k, "*.dl");
     if (kit_workers(k) > 1)
         kit_expect_count(k, "*.note", 3);

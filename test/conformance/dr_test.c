@@ -86,20 +86,27 @@ static void DR_02(void **state)
     kit_script *worker = kit_child(k, middle, "worker");
     kit_script *probe = kit_top(k, "probe");
     boss->directive = AXO_RESUME;
+    boss->decider.gate = kit_gate_new(k);
     (void)kit_tell(k, worker, KIT_SET, 5);
     kit_await(k, "worker.set(5)");
     (void)kit_tell(k, middle, KIT_FAIL, 7);
-    kit_await(k, "worker.resume(1)");
+    kit_gate_arrived(boss->decider.gate, 1);
+    if (kit_workers(k) > 1)
+        kit_await(k, "worker.suspend(1)");
+    kit_gate_open(boss->decider.gate);
     (void)kit_tell_as(k, probe, middle, KIT_PING, 1);
     (void)kit_tell_as(k, probe, worker, KIT_GET, 0);
     kit_await(k, "probe.pong(1)");
     kit_await(k, "probe.pong(5)");
-    kit_order(k, "middle.suspend(0)", "worker.suspend(1)", "worker.resume(1)", "worker.get(5)");
     kit_order(k, "boss.decided", "middle.resume(0)", "middle.ping(1)");
-    kit_expect_count(k, "worker.suspend", 1);
-    kit_expect_count(k, "worker.resume", 1);
     kit_expect_count(k, "*.ctor", 4);
-    assert_int_equal(kit_find(k, "worker.resume(1)").suspends, 0);
+    assert_int_equal(kit_count(k, "worker.suspend"), kit_count(k, "worker.resume"));
+    if (kit_workers(k) > 1) {
+        kit_order(k, "middle.suspend(0)", "worker.suspend(1)", "worker.resume(1)",
+                  "worker.get(5)");
+        assert_int_equal(kit_find(k, "worker.suspend(1)").suspends, 1);
+        assert_int_equal(kit_find(k, "worker.resume(1)").suspends, 0);
+    }
     kit_finish(k);
 }
 

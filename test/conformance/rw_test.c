@@ -448,12 +448,15 @@ static void RW_19(void **state)
                                 (budget){.retries = AXO_SLIDING_MAX - 1,
                                          .within_ns = HOUR_NS,
                                          .window = AXO_WINDOW_SLIDING});
+    kit_script *u =
+        parent_with(k, "u", (budget){.retries = 2, .within_ns = -1, .window = AXO_WINDOW_SLIDING});
     kit_script *t =
         parent_with(k, "t", (budget){.retries = 1, .within_ns = 1, .window = AXO_WINDOW_SLIDING});
     crash_until(k, kit_child(k, p, "a"), 2);
     crash_until(k, kit_child(k, q, "b"), 0);
     crash_until(k, kit_child(k, r, "c"), 2);
     crash_until(k, kit_child(k, s, "d"), AXO_SLIDING_MAX - 1);
+    crash_until(k, kit_child(k, u, "f"), 2); /* RW-10: no window */
     crash_for_ever(k, kit_child(k, t, "e"), 2 * AXO_SLIDING_MAX);
     kit_finish(k);
 }

@@ -204,7 +204,7 @@ static void kit_check_instances(kit *k)
             const kit_record *r = &k->records[j];
             if (r->mark || !axo_ref_equal(r->actor, entry->ref))
                 continue;
-            constructs += strcmp(r->word, "construct") == 0;
+            constructs += strcmp(r->word, "constructed") == 0 && r->arg == AXO_OK;
             destroys += strcmp(r->word, "destroy") == 0;
             terminated += strcmp(r->word, "terminated") == 0;
         }
@@ -217,7 +217,7 @@ static void kit_check_instances(kit *k)
             kit_fail(k, "%s had %u instances, %u were freed", entry->label, entry->instances,
                      entry->freed);
         if (constructs != destroys)
-            kit_fail(k, "%s: %u construct, %u destroy", entry->label, constructs, destroys);
+            kit_fail(k, "%s: %u constructed, %u destroyed", entry->label, constructs, destroys);
     }
 }
 
