@@ -450,17 +450,20 @@ static void report_script(const report *all)
 {
     FILE *out = report_open(all, "gp");
     (void)fprintf(out,
-                  "set terminal svg size 1500,560 font 'sans,12' background 'white'\n"
+                  "set terminal svg size 1500,640 noenhanced font 'sans,12' background 'white'\n"
                   "set output '%s/restart_report.svg'\n"
                   "set multiplot layout 1,%d title 'restart latency, %" PRIu32 " workers'\n"
-                  "set logscale xy\nset grid\nset key top left\n"
-                  "set xlabel 'percentile'\nset ylabel 'ns from the failing call'\n"
-                  "set xtics ('p0' 1,'p50' 2,'p90' 10,'p99' 100,'p99.9' 1000,'p99.99' 1e4,"
-                  "'p99.999' 1e5,'p99.9999' 1e6)\nset yrange [10:*]\nset format y '10^{%%L}'\n",
+                  "set logscale xy\nset grid\nset bmargin 9\n"
+                  "set xlabel 'percentile'\nset ylabel 'from the failing call'\n"
+                  "set xtics ('p50' 2,'p90' 10,'p99' 100,'p99.9' 1000,'p99.99' 1e4,"
+                  "'p99.9999' 1e6)\nset yrange [10:*]\n"
+                  "set ytics ('10 ns' 10,'100 ns' 100,'1 us' 1e3,'10 us' 1e4,'100 us' 1e5,"
+                  "'1 ms' 1e6,'10 ms' 1e7,'100 ms' 1e8)\n",
                   all->folder, MODES, all->workers);
     uint32_t block = 0;
     for (uint32_t m = 0; m < MODES; m++) {
-        (void)fprintf(out, "set title '%s'\nplot", modes[m].name);
+        (void)fprintf(out, "set title '%s'\n%s\nplot", modes[m].name,
+                      m == MODES / 2 ? "set key bmargin center maxrows 4" : "unset key");
         for (uint32_t s = 0; s < SHAPES; s++) {
             (void)fprintf(out,
                           "%s '%s/restart_report.dat' index %" PRIu32 " with lines lw 2 title '%s'",

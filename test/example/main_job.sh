@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # main_job.sh - the main job, as `make run` starts it: the log pipeline on a million lines, checked
-# against awk, and the restart report. BUILD is the folder of the programs. LOG=path takes another
-# log, SECONDS_REPORT=n another length of the report.
+# against awk, and the restart report. AXO_BUILD is the folder of the programs. LOG=path takes
+# another log, SECONDS_REPORT=n another length of the report.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-build=${BUILD:-build/release}
+build=${AXO_BUILD:-build/release}
 out=build/run
 log=${LOG:-${1:-}}
 mkdir -p "$out"
