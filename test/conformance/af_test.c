@@ -362,6 +362,27 @@ static void AF_11(void **state)
     kit_finish(k);
 }
 
+/* A helper drags its siblings along, unless a parent of its own stands between. */
+static void AF_12(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_ALL_FOR_ONE);
+    kit_script *helper = kit_child(k, f.c, "helper");
+    (void)kit_tell(k, helper, KIT_FAIL, KIT_DO_RESTART);
+    kit_await(k, "helper#2.preStart");
+    (void)kit_tell(k, helper, KIT_FAIL, KIT_DO_STOP);
+    kit_await(k, "c.child_gone(helper)");
+    kit_settle(k);
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "b.ctor", 1);
+    kit_never(k, "a.suspend");
+    (void)kit_tell(k, f.b, KIT_FAIL, KIT_DO_RESTART);
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c#2.preStart");
+    kit_finish(k);
+}
+
 /* Nested: one grandchild fails, and everybody below the top restarts once. */
 static void AF_13(void **state)
 {
@@ -437,7 +458,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("AF-01", AF_01), KIT_TEST("AF-02", AF_02), KIT_TEST("AF-03", AF_03),
     KIT_TEST("AF-04", AF_04), KIT_TEST("AF-05", AF_05), KIT_TEST("AF-06", AF_06),
     KIT_TEST("AF-07", AF_07), KIT_TEST("AF-08", AF_08), KIT_TEST("AF-09", AF_09),
-    KIT_TEST("AF-10", AF_10), KIT_TEST("AF-11", AF_11), KIT_TEST("AF-13", AF_13),
-    KIT_TEST("AF-14", AF_14),
+    KIT_TEST("AF-10", AF_10), KIT_TEST("AF-11", AF_11), KIT_TEST("AF-12", AF_12),
+    KIT_TEST("AF-13", AF_13), KIT_TEST("AF-14", AF_14),
 };
 KIT_MAIN(tests)

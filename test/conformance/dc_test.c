@@ -419,6 +419,39 @@ static void DC_11(void **state)
     kit_finish(k);
 }
 
+/* One strategy for two parents: it keeps nothing of either. */
+static void DC_12(void **state)
+{
+    static const axo_strategy shared = AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1,
+                                                    .retries_max = 1, .within_ns = -1);
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *q = kit_actor(k, "q");
+    kit_script *a;
+    kit_script *b;
+    p->given = &shared;
+    q->given = &shared;
+    (void)kit_spawn(k, p);
+    (void)kit_spawn(k, q);
+    a = kit_child(k, p, "a");
+    b = kit_child(k, q, "b");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    (void)kit_tell(k, b, KIT_FAIL_FATAL, 1); /* axo_decide_restart restarts for that too */
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    (void)kit_tell(k, a, KIT_FAIL, 2);
+    kit_await(k, "p.child_gone(a)");
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
+    kit_await(k, "p.terminated");
+    (void)kit_tell(k, b, KIT_NOTE, 1);
+    (void)kit_tell(k, b, KIT_FAIL, 2);
+    kit_await(k, "q.child_gone(b)");
+    kit_expect_count(k, "b#2.note(1)", 1);
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "b.ctor", 2);
+    kit_finish(k);
+}
+
 static axo_directive mark_instance(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
     (void)ctx;
@@ -454,7 +487,7 @@ static void DC_13(void **state)
 static const struct CMUnitTest tests[] = {
     KIT_TEST("DC-01", DC_01), KIT_TEST("DC-02", DC_02), KIT_TEST("DC-03", DC_03),
     KIT_TEST("DC-04", DC_04), KIT_TEST("DC-07", DC_07), KIT_TEST("DC-08", DC_08),
-    KIT_TEST("DC-09", DC_09), KIT_TEST("DC-09 restart", DC_09_restart),
-    KIT_TEST("DC-10", DC_10), KIT_TEST("DC-11", DC_11), KIT_TEST("DC-13", DC_13),
+    KIT_TEST("DC-09", DC_09), KIT_TEST("DC-09 restart", DC_09_restart), KIT_TEST("DC-10", DC_10),
+    KIT_TEST("DC-11", DC_11), KIT_TEST("DC-12", DC_12), KIT_TEST("DC-13", DC_13),
 };
 KIT_MAIN(tests)

@@ -101,6 +101,34 @@ static void FS_02(void **state)
     kit_finish(k);
 }
 
+/* A descendant completes the message it is at, and then stands still. */
+static void FS_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_child(k, g, "p");
+    kit_script *c = kit_child(k, p, "c");
+    kit_gate *gate = kit_gate_new(k);
+    g->directive = AXO_RESUME;
+    g->decider.gate = kit_gate_new(k);
+    (void)kit_wait_at(k, c, gate, 1);
+    kit_gate_arrived(gate, 1);
+    (void)kit_tell(k, c, KIT_NOTE, 2);
+    (void)kit_tell(k, p, KIT_FAIL, 7);
+    kit_gate_arrived(g->decider.gate, 1);
+    assert_int_equal(kit_find(k, "p.suspend(0)").suspends, 1);
+    kit_never(k, "c.suspend"); /* it is busy */
+    kit_gate_open(gate);
+    kit_await(k, "c.suspend(1)");
+    kit_never(k, "c.note");
+    kit_gate_open(g->decider.gate);
+    kit_await(k, "c.note(2)");
+    kit_order(k, "p.suspend(0)", "c.received@1", "c.suspend(1)", "g.decided", "c.resume(1)",
+              "c.note(2)");
+    kit_expect_count(k, "c.ctor", 1);
+    kit_finish(k);
+}
+
 /* A suspended actor takes system messages: watch and stop. */
 static void FS_04(void **state)
 {
@@ -448,9 +476,10 @@ static void FS_14(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    KIT_TEST("FS-01", FS_01), KIT_TEST("FS-02", FS_02), KIT_TEST("FS-04", FS_04),
-    KIT_TEST("FS-05", FS_05), KIT_TEST("FS-06", FS_06), KIT_TEST("FS-07", FS_07),
-    KIT_TEST("FS-08", FS_08), KIT_TEST("FS-10", FS_10), KIT_TEST("FS-11", FS_11),
-    KIT_TEST("FS-14", FS_14),
+    KIT_TEST("FS-01", FS_01), KIT_TEST("FS-02", FS_02),
+    KIT_TEST_ONE("FS-03", FS_03, 2, "workers"), KIT_TEST_ONE("FS-03", FS_03, 4, "workers"),
+    KIT_TEST("FS-04", FS_04), KIT_TEST("FS-05", FS_05), KIT_TEST("FS-06", FS_06),
+    KIT_TEST("FS-07", FS_07), KIT_TEST("FS-08", FS_08), KIT_TEST("FS-10", FS_10),
+    KIT_TEST("FS-11", FS_11), KIT_TEST("FS-14", FS_14),
 };
 KIT_MAIN(tests)

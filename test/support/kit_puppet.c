@@ -280,7 +280,8 @@ static axo_props kit_props(kit_script *script)
     return (axo_props)AXO_PROPS(.cls = script->plain ? &kit_class_plain : &kit_class,
                                 .args = script,
                                 .name = script->name[0] == 0 ? NULL : script->name,
-                                .strategy = &script->strategy);
+                                .strategy =
+                                    script->given != NULL ? script->given : &script->strategy);
 }
 
 static void kit_register(kit_script *script, axo_ref ref)
