@@ -33,6 +33,12 @@ typedef enum axo__sys_kind {
     AXO__SYS_RETURN = 6   /* target -> watcher: the record comes back */
 } axo__sys_kind;
 
+/* One layer of the behaviour stack. */
+typedef struct axo__behaviour {
+    struct axo__behaviour *below;
+    axo_receive_fn receive;
+} axo__behaviour;
+
 typedef struct axo__sys {
     axo__stack_node node; /* first */
     uint32_t kind;
@@ -83,9 +89,8 @@ struct axo__cell {
     uint8_t phase;
     uint8_t life;               /* an axo__instance */
     uint8_t reported;           /* its own failure is with the parent, undecided */
-    uint8_t mortal;             /* pre_restart ran on this instance */
     const axo_strategy *strategy;
-    void *behaviours;           /* saved ones, in the region */
+    struct axo__behaviour *behaviours; /* saved ones, in the region */
     axo__sys *held;             /* reports held back, oldest first (SC-09) */
     axo__sys *held_last;
     axo__watch *watching;       /* records of what it watches */
@@ -93,12 +98,16 @@ struct axo__cell {
     axo_ref perpetrator;        /* the child whose failure it escalated */
     const void *args;
     size_t args_size;
+    axo__cause restart_cause;   /* of the restart that waits for children */
+    uint8_t restart_own;        /* it answers the report */
+    uint8_t constructed;        /* construct succeeded, destroy is owed */
 
     /* ---- runner writes before the report, parent reads after ---- */
     axo__cause failure;
     axo__sys report;            /* FAILED */
 
     /* ---- parent (the spawner before) ---- */
+    axo_ref self;               /* fixed from spawn on */
     axo__cell *parent;          /* fixed from spawn on */
     axo__cell *next;            /* siblings */
     axo__cell *before;

@@ -97,6 +97,7 @@ void axo__table_begin(axo__table *table, axo__cell *cell)
     AXO_ASSERT(generation != 0);
     uint32_t next = generation == UINT32_MAX ? 1 : generation + 1;
     axo__a32_store_relaxed(&cell->next_generation, next == table->first_generation ? 0 : next);
+    cell->self.bits = (uint64_t)generation << AXO__SLOT_BITS | cell->slot;
     axo__a32_store_release(&cell->generation, generation); /* [T3] */
 }
 

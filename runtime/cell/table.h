@@ -66,7 +66,7 @@ static inline axo__cell *axo__table_find(const axo__table *table, axo_ref ref)
 /* Whether a reference has ever been given. */
 bool axo__table_knows(const axo__table *table, axo_ref ref);
 
-/* Gives a free cell its new life's generation. */
+/* Gives a free cell its new life's generation and its reference. Its other fields are set. */
 void axo__table_begin(axo__table *table, axo__cell *cell);
 
 /* Ends it: from now on nobody finds the cell. */
@@ -74,9 +74,7 @@ void axo__table_end(axo__cell *cell);
 
 static inline axo_ref axo__cell_ref(const axo__cell *cell)
 {
-    axo_ref ref = {(uint64_t)axo__a32_load_relaxed(&cell->generation) << AXO__SLOT_BITS |
-                   cell->slot};
-    return ref;
+    return cell->self;
 }
 
 #endif

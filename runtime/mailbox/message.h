@@ -42,6 +42,17 @@ static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache
     return message;
 }
 
+/* Turns an envelope with room for one pointer into one that owns `payload`. */
+static inline void axo__message_own(axo__message *message, void *payload, size_t size,
+                                    axo_payload_free destroy, void *user)
+{
+    message->pub.payload = payload;
+    message->pub.size = (uint32_t)size;
+    message->flags = AXO__MESSAGE_OWNED;
+    message->destroy = destroy;
+    *(void **)(void *)(message + 1) = user;
+}
+
 /* Runs the destructor of an owned payload and gives the block back. Not for notices. */
 static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__message *message)
 {

@@ -1,0 +1,255 @@
+/* park.c - where ready cells are put, who is woken, who steals, who sleeps. */
+#include "sched/worker.h"
+
+/* ---- waking ---- */
+
+void axo__sched_wake_one(axo__sched *sched)
+{
+    if (axo__a32_load_seq_cst(&sched->parked) == 0) /* [W1] (7) */
+        return;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *worker = &sched->workers[i];
+        uint32_t parked = AXO__WORKER_PARKED;
+        if (axo__a32_load_relaxed(&worker->state) != parked)
+            continue;
+        if (!axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] (8) */
+            continue;
+        (void)axo__a32_add_seq_cst(&sched->parked, UINT32_MAX); /* [W1] */
+        axo__os_parker_wake(&worker->thread.parker);
+        return;
+    }
+}
+
+void axo__sched_wake_all(axo__sched *sched)
+{
+    for (uint32_t i = 0; i < sched->worker_count; i++)
+        axo__os_parker_wake(&sched->workers[i].thread.parker);
+}
+
+/* After a push to a queue that thieves can reach. A searcher will find it; a watcher looks in
+ * time, and is woken early only for what it may take at once. */
+static void park_offer(axo__worker *worker, uint32_t queued)
+{
+    axo__sched *sched = worker->sched;
+    if (sched->worker_count == 1)
+        return;
+    (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
+    if (axo__a32_load_seq_cst(&sched->parked) == 0)  /* [W1] (7) */
+        return;
+    if (axo__a32_load_relaxed(&sched->searching) != 0)
+        return;
+    if (queued < AXO__STEAL_MIN && axo__a32_load_relaxed(&sched->watcher) != 0)
+        return;
+    axo__sched_wake_one(sched);
+}
+
+/* ---- pushing ---- */
+
+void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell)
+{
+    if (axo__state_inject(&cell->state, AXO__INJECTED))
+        axo__inject_push_any(&sched->inject, &cell->inject_node);
+    axo__sched_wake_one(sched);
+}
+
+void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell)
+{
+    if (axo__state_inject(&cell->state, AXO__URGENT_INJECTED))
+        axo__inject_push_any(&sched->urgent, &cell->urgent_node);
+    axo__sched_wake_one(sched);
+}
+
+void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__unlikely(!axo__runq_push_owner(&worker->ready, cell))) {
+        axo__sched_push_ready_any(worker->sched, cell);
+        return;
+    }
+    park_offer(worker, axo__runq_count_any(&worker->ready));
+}
+
+void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
+{
+    axo__sched *sched = worker->sched;
+    bool guarded = axo__a32_load_relaxed(&sched->parked) == 0 ||
+                   axo__a32_load_relaxed(&sched->watcher) != 0;
+    if (!guarded) {
+        axo__worker_push_back(worker, cell);
+        return;
+    }
+    axo__cell *displaced = axo__aptr_load_relaxed(&worker->next);
+    axo__aptr_store_release(&worker->next, cell); /* [W2] */
+    if (displaced != NULL)
+        axo__worker_push_back(worker, displaced);
+}
+
+void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__unlikely(!axo__runq_push_owner(&worker->urgent, cell))) {
+        axo__sched_push_urgent_any(worker->sched, cell);
+        return;
+    }
+    /* Between callbacks this worker comes to it at once. */
+    if (worker->message != NULL || worker->site != AXO_SITE_NONE)
+        park_offer(worker, 0);
+}
+
+void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell)
+{
+    if (axo__state_announce_user(&cell->state) == AXO__ANNOUNCE_DONE)
+        return;
+    if (worker != NULL)
+        axo__worker_push_ready(worker, cell);
+    else
+        axo__sched_push_ready_any(sched, cell);
+}
+
+void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cell *cell)
+{
+    if (axo__state_announce_system(&cell->state) == AXO__ANNOUNCE_DONE)
+        return;
+    if (worker != NULL)
+        axo__worker_push_urgent(worker, cell);
+    else
+        axo__sched_push_urgent_any(sched, cell);
+}
+
+/* ---- stealing ---- */
+
+static axo__cell *park_claim(axo__cell *cell)
+{
+    return axo__state_claim(&cell->state) == AXO__CLAIM_MINE ? cell : NULL;
+}
+
+/* Takes up to half of a queue: the first claimed cell is returned, the rest becomes our own. */
+static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
+{
+    uint32_t count = axo__runq_count_any(&victim->ready);
+    uint32_t want = (count + 1) / 2;
+    axo__cell *mine = NULL;
+    if (want > AXO__STEAL_MAX)
+        want = AXO__STEAL_MAX;
+    for (uint32_t i = 0; i < want; i++) {
+        axo__cell *cell = axo__runq_take_any(&victim->ready);
+        if (cell == NULL)
+            break;
+        axo__a64_bump_owner(&worker->local.count.steals);
+        if (mine == NULL)
+            mine = park_claim(cell);
+        else if (!axo__runq_push_owner(&worker->ready, cell))
+            axo__sched_push_ready_any(worker->sched, cell);
+    }
+    return mine;
+}
+
+/* One victim. Its short queue and its next slot are taken only if it has not moved since this
+ * worker last slept. */
+static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool may_be_aged)
+{
+    axo__cell *cell = axo__runq_take_any(&victim->urgent);
+    if (cell != NULL && (cell = park_claim(cell)) != NULL)
+        return cell;
+    const axo__seen *seen = &worker->seen[victim->local.index];
+    bool aged = may_be_aged && seen->turn == axo__a32_load_relaxed(&victim->turn) &&
+                seen->age == axo__runq_age_any(&victim->ready);
+    if (aged || axo__runq_count_any(&victim->ready) >= AXO__STEAL_MIN) {
+        cell = park_take_half(worker, victim);
+        if (cell != NULL)
+            return cell;
+    }
+    if (!aged)
+        return NULL;
+    cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
+    return cell != NULL ? park_claim(cell) : NULL;
+}
+
+axo__cell *axo__worker_steal(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    uint32_t count = sched->worker_count;
+    if (count == 1)
+        return NULL;
+    if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
+        return NULL;
+    (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
+    bool may_be_aged = worker->now - worker->seen_at >= AXO__WATCH_MIN_NS;
+    uint32_t start = axo__random_below(&worker->random, count);
+    axo__cell *cell = NULL;
+    for (uint32_t i = 0; i < count && cell == NULL; i++) {
+        axo__worker *victim = &sched->workers[(start + i) % count];
+        if (victim != worker)
+            cell = park_steal_from(worker, victim, may_be_aged);
+    }
+    bool last = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX) == 1; /* [W1] */
+    if (cell != NULL && last && axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN)
+        axo__sched_wake_one(sched);
+    return cell;
+}
+
+/* ---- parking ---- */
+
+void axo__worker_unpark_owner(axo__worker *worker)
+{
+    uint32_t parked = AXO__WORKER_PARKED;
+    if (axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] */
+        (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX);   /* [W1] */
+    if (worker->watching) {
+        worker->watching = false;
+        axo__a32_store_relaxed(&worker->sched->watcher, 0);
+    }
+}
+
+/* (3): work that this worker could take now; *busy: others are awake. */
+static bool park_look(axo__worker *worker, bool *busy)
+{
+    axo__sched *sched = worker->sched;
+    *busy = false;
+    if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
+        return true;
+    if (axo__a32_load_relaxed(&sched->core->expired_any) != 0)
+        return true;
+    if (!axo__mpsc_is_empty_owner(&sched->urgent.queue) ||
+        !axo__mpsc_is_empty_owner(&sched->inject.queue))
+        return true;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *other = &sched->workers[i];
+        if (axo__runq_count_any(&other->urgent) > 0)
+            return true;
+        uint32_t ready = axo__runq_count_any(&other->ready);
+        if (ready >= AXO__STEAL_MIN || (other == worker && ready > 0))
+            return true;
+        if (other != worker && axo__a32_load_seq_cst(&other->state) == AXO__WORKER_AWAKE) /* [W1] */
+            *busy = true;
+        else if (other != worker && ready > 0)
+            return true;
+        worker->seen[i].turn = axo__a32_load_relaxed(&other->turn);
+        worker->seen[i].age = axo__runq_age_any(&other->ready);
+    }
+    return axo__aptr_load_relaxed(&worker->next) != NULL;
+}
+
+axo__step axo__worker_park(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    bool busy = false;
+    worker->thread.ticket = axo__os_parker_ticket(&worker->thread.parker);       /* (1) */
+    axo__a32_store_relaxed(&worker->state, AXO__WORKER_PARKED);
+    (void)axo__a32_add_seq_cst(&sched->parked, 1);                               /* [W1] (2) */
+    if (park_look(worker, &busy)) {                                              /* (3) */
+        axo__worker_unpark_owner(worker);
+        return AXO__STEP_AGAIN;
+    }
+    worker->seen_at = worker->now;
+    worker->thread.deadline = axo__timers_next(&worker->timers);
+    uint32_t none = 0;
+    if (busy && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
+        worker->watching = true;
+        int64_t look_at = worker->now + worker->watch_ns;
+        if (look_at < worker->thread.deadline)
+            worker->thread.deadline = look_at;
+        if (worker->watch_ns < AXO__WATCH_MAX_NS)
+            worker->watch_ns *= 2;
+    }
+    axo__a64_bump_owner(&worker->local.count.parks);
+    return AXO__STEP_PARK; /* (4) */
+}

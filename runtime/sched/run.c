@@ -1,0 +1,275 @@
+/* run.c - one cell for one turn: the only caller of user code, and where a throw lands. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sched/worker.h"
+
+void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
+                     va_list list)
+{
+    axo__texts *texts = &worker->core->texts;
+    axo__cause *pending = &worker->pending;
+    axo__cause_drop(texts, pending);
+    pending->kind = (uint8_t)kind;
+    pending->site = (uint8_t)worker->site;
+    pending->root_kind = (uint8_t)kind;
+    pending->code = code;
+    pending->root_code = code;
+    pending->actor = axo__cell_ref(worker->current);
+    if (format == NULL || format[0] == 0)
+        return;
+    pending->text = axo__texts_take(texts);
+    if (pending->text != 0)
+        (void)vsnprintf(axo__texts_at(texts, pending->text), AXO_FAILURE_TEXT_MAX, format, list);
+}
+
+/* A callback's status becomes a failure, unless axo_fail has said more. */
+static void run_blame(axo__worker *worker, const axo__cell *cell, axo_status status)
+{
+    axo__cause *pending = &worker->pending;
+    if (pending->kind != AXO_FAILURE_NONE && status == AXO_EFAILED)
+        return;
+    axo__cause_drop(&worker->core->texts, pending);
+    pending->kind = AXO_FAILURE_ORDINARY;
+    pending->root_kind = AXO_FAILURE_ORDINARY;
+    pending->site = (uint8_t)worker->site;
+    pending->code = (int32_t)status;
+    pending->root_code = (int32_t)status;
+    pending->actor = axo__cell_ref(cell);
+}
+
+void axo__run_free(axo__worker *worker, axo__message *message)
+{
+    if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
+        worker->sched->ops->notice_free(worker->core, &worker->local, message);
+    else
+        axo__message_free(&worker->core->pool, &worker->local.cache, message);
+}
+
+static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    worker->message = NULL;
+    worker->site = AXO_SITE_NONE;
+    if (cell->failed != NULL)
+        axo__run_free(worker, cell->failed);
+    cell->failed = message;
+    worker->sched->ops->fail(worker, cell);
+}
+
+/* A receive that did not return AXO_OK, or threw. */
+static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *message,
+                        axo_status status)
+{
+    if (axo__message_counts(message))
+        axo__a64_bump_owner(&worker->local.count.handled);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
+    if (status == AXO_OK) {
+        axo__cause_drop(&worker->core->texts, &worker->pending);
+        worker->message = NULL;
+        axo__run_free(worker, message);
+        return;
+    }
+    if (status == AXO_UNHANDLED) {
+        axo__cause_drop(&worker->core->texts, &worker->pending);
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
+        if ((message->flags & AXO__MESSAGE_NOTICE) == 0) {
+            axo__a64_bump_owner(&worker->local.count.unhandled);
+            worker->message = NULL;
+            axo__run_free(worker, message);
+            return;
+        }
+        run_blame(worker, cell, status); /* DP-01 */
+        worker->pending.kind = AXO_FAILURE_DEATH_PACT;
+        worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;
+        worker->pending.about = AXO_PAYLOAD(&message->pub, axo_terminated)->actor;
+        run_fail(worker, cell, message);
+        return;
+    }
+    run_blame(worker, cell, status);
+    run_fail(worker, cell, message);
+}
+
+/* PoisonPill and Kill never reach the handler (PK-02, PK-05). */
+static void run_special(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    axo__a64_bump_owner(&worker->local.count.handled);
+    if ((message->flags & AXO__MESSAGE_PILL) != 0) {
+        axo__directives_stop(&cell->directives);
+        (void)axo__state_announce_system(&cell->state);
+        axo__run_free(worker, message);
+        return;
+    }
+    worker->site = AXO_SITE_RECEIVE;
+    run_blame(worker, cell, AXO_EFAILED);
+    worker->pending.kind = AXO_FAILURE_KILLED;
+    worker->pending.root_kind = AXO_FAILURE_KILLED;
+    worker->pending.code = 0;
+    worker->pending.root_code = 0;
+    run_fail(worker, cell, message);
+}
+
+static void run_message(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    if (axo__unlikely(message->flags > AXO__MESSAGE_OWNED)) {
+        if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0) {
+            run_special(worker, cell, message);
+            return;
+        }
+        if ((message->flags & AXO__MESSAGE_NOTICE) != 0 &&
+            !worker->sched->ops->notice(worker, cell, message))
+            return;
+    }
+    worker->message = message;
+    worker->site = AXO_SITE_RECEIVE;
+    axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
+    worker->site = AXO_SITE_NONE;
+    if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
+                    worker->core->trace == NULL && message->flags == 0)) {
+        worker->message = NULL;
+        axo__a64_bump_owner(&worker->local.count.handled);
+        axo__pool_free(&worker->core->pool, &worker->local.cache, message, message->block);
+        return;
+    }
+    worker->site = AXO_SITE_RECEIVE;
+    run_outcome(worker, cell, message, status);
+    worker->site = AXO_SITE_NONE;
+}
+
+/* Until the turn is over; true: user messages may be left. */
+static bool run_messages(axo__worker *worker, axo__cell *cell)
+{
+    for (;;) {
+        uint64_t word = axo__state_look(&cell->state);
+        if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0)) {
+            if ((word & AXO__CLOSED) != 0)
+                return false;
+            axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
+            worker->sched->ops->system(worker, cell);
+            continue;
+        }
+        if (axo__unlikely(axo__state_suspends(word) != 0))
+            return true;
+        if (worker->left == 0)
+            return true;
+        axo__mpsc_node *node = NULL;
+        if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
+            return false; /* empty, or a sender is about to announce */
+        worker->left--;
+        run_message(worker, cell, axo__message_of_node(node));
+        if (--worker->until_clock == 0)
+            axo__worker_clock(worker);
+    }
+}
+
+static void run_turn(axo__worker *worker, axo__cell *cell)
+{
+    for (;;) {
+        bool more = run_messages(worker, cell);
+        switch (axo__state_finish(&cell->state, more)) {
+        case AXO__FINISH_AGAIN:
+            continue;
+        case AXO__FINISH_PUSH:
+            axo__worker_push_back(worker, cell);
+            return;
+        case AXO__FINISH_IDLE:
+        case AXO__FINISH_CLOSED:
+            return;
+        }
+    }
+}
+
+void axo__run_cell(axo__worker *worker, axo__cell *cell)
+{
+    axo__unwind unwind;
+    axo__a32_bump_owner(&worker->turn);
+    axo__a64_bump_owner(&worker->local.count.turns);
+    axo__aptr_store_relaxed(&worker->running, cell);
+    worker->current = cell;
+    worker->left = worker->sched->quantum;
+    worker->turn_clock = worker->now;
+    worker->unwind = &unwind;
+    if (_setjmp(unwind.env) != 0)
+        run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
+    run_turn(worker, worker->current);
+    worker->unwind = NULL;
+    worker->current = NULL;
+    axo__aptr_store_relaxed(&worker->running, NULL);
+    axo__a64_store_relaxed(&worker->running_tag, 0);
+}
+
+/* ---- hooks ---- */
+
+static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *failure,
+                           const axo__message *message)
+{
+    axo_ctx *ctx = (axo_ctx *)cell;
+    const axo_class *cls = cell->cls;
+    void *state = cell->state_block;
+    switch (site) {
+    case AXO_SITE_CONSTRUCT:
+        return cls->construct != NULL ? cls->construct(ctx, state, cell->args) : AXO_OK;
+    case AXO_SITE_PRE_START:
+        return cls->pre_start != NULL ? cls->pre_start(ctx, state) : AXO_OK;
+    case AXO_SITE_PRE_RESTART:
+        return cls->pre_restart(ctx, state, failure, message != NULL ? &message->pub : NULL);
+    case AXO_SITE_POST_RESTART:
+        return cls->post_restart(ctx, state, failure);
+    case AXO_SITE_POST_STOP:
+        return cls->post_stop != NULL ? cls->post_stop(ctx, state) : AXO_OK;
+    case AXO_SITE_NONE:
+    case AXO_SITE_RECEIVE:
+    case AXO_SITE_TIMER:
+    case AXO_SITE_DECIDER:
+        break;
+    }
+    return AXO_EINVAL;
+}
+
+axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+                         const axo_failure *failure, const axo__message *message)
+{
+    axo__unwind unwind;
+    axo__unwind *outer = worker->unwind;
+    uint32_t outer_site = worker->site;
+    axo_status status;
+    worker->unwind = &unwind;
+    worker->site = (uint32_t)site;
+    if (_setjmp(unwind.env) == 0)
+        status = run_call(cell, site, failure, message);
+    else
+        status = AXO_EFAILED;
+    if (status != AXO_OK)
+        run_blame(worker, cell, status);
+    else
+        axo__cause_drop(&worker->core->texts, &worker->pending);
+    worker->unwind = outer;
+    worker->site = outer_site;
+    return status;
+}
+
+bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
+                      const axo_failure *failure, axo_directive *directive)
+{
+    axo__unwind unwind;
+    axo__unwind *outer = worker->unwind;
+    uint32_t outer_site = worker->site;
+    const axo_strategy *strategy = parent->strategy;
+    axo_decider decider = strategy != NULL && strategy->decider != NULL ? strategy->decider
+                                                                        : axo_decide_default;
+    bool decided = false;
+    worker->unwind = &unwind;
+    worker->site = AXO_SITE_DECIDER;
+    worker->sender = axo__cell_ref(child); /* DC-07 */
+    if (_setjmp(unwind.env) == 0) {
+        *directive = decider((axo_ctx *)parent, parent->state_block, failure,
+                             strategy != NULL ? strategy->user : NULL);
+        decided = worker->pending.kind == AXO_FAILURE_NONE;
+    }
+    worker->sender = axo_ref_none();
+    worker->unwind = outer;
+    worker->site = outer_site;
+    return decided;
+}

@@ -1,0 +1,216 @@
+/* worker.c - a worker's step: find a cell and run it, or park. */
+#include "sched/worker.h"
+
+#include <string.h>
+
+_Thread_local axo__worker *axo__self;
+
+void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
+{
+    worker->core = sched->core;
+    worker->sched = sched;
+    worker->local.index = index;
+    worker->clock_stride = 1;
+    worker->until_clock = 1;
+    worker->watch_ns = AXO__WATCH_MIN_NS;
+    axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
+    axo__runq_init(&worker->urgent, worker->urgent_slots, AXO__URGENT_SIZE);
+    axo__runq_init(&worker->ready, worker->ready_slots, AXO__RUNQ_SIZE);
+}
+
+static void worker_fire(axo__worker *worker)
+{
+    while (axo__timers_next(&worker->timers) <= worker->now) {
+        axo__timer timer = axo__timers_pop(&worker->timers);
+        axo__cell *cell = axo__table_find(&worker->core->table, timer.to);
+        if (cell == NULL) {
+            axo__dead_letter(worker->core, &worker->local, timer.message, timer.to, AXO_DEAD_GONE);
+            continue;
+        }
+        axo__mpsc_push_any(&cell->users, &timer.message->node);
+        axo__sched_announce_user(worker->sched, worker, cell);
+    }
+}
+
+/* The stride adapts, so that short messages do not pay for the clock and long ones are seen. */
+void axo__worker_clock(axo__worker *worker)
+{
+    int64_t before = worker->now;
+    worker->now = axo__os_now();
+    axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
+    int64_t quantum = worker->sched->quantum_ns;
+    if (worker->now - before > quantum / 2)
+        worker->clock_stride = worker->clock_stride > 4 ? worker->clock_stride / 4 : 1;
+    else if (worker->clock_stride < AXO__CLOCK_STRIDE_MAX &&
+             worker->now - before < quantum / 8)
+        worker->clock_stride *= 2;
+    worker->until_clock = worker->clock_stride;
+    if (worker->now - worker->turn_clock >= quantum)
+        worker->left = 0;
+    if (axo__unlikely(axo__timers_next(&worker->timers) <= worker->now))
+        worker_fire(worker);
+}
+
+static axo__cell *worker_try(axo__cell *cell)
+{
+    return axo__state_claim(&cell->state) == AXO__CLAIM_MINE ? cell : NULL;
+}
+
+static axo__cell *worker_from_queue(axo__runq *queue)
+{
+    for (;;) {
+        axo__cell *cell = axo__runq_take_any(queue);
+        if (cell == NULL)
+            return NULL;
+        if (axo__state_claim(&cell->state) == AXO__CLAIM_MINE)
+            return cell;
+    }
+}
+
+static axo__cell *worker_from_inject(axo__sched *sched, axo__inject *inject, uint64_t bit)
+{
+    axo__mpsc_node *node = NULL;
+    while (axo__inject_pop_any(inject, &node) == AXO__INJECT_ITEM) {
+        axo__cell *cell = bit == AXO__INJECTED ? axo__cell_of_inject(node)
+                                               : axo__cell_of_urgent(node);
+        axo__state_injected(&cell->state, bit);
+        if (worker_try(cell) == NULL)
+            continue;
+        if (axo__inject_has_any(inject) && axo__a32_load_relaxed(&sched->searching) == 0)
+            axo__sched_wake_one(sched);
+        return cell;
+    }
+    return NULL;
+}
+
+static axo__cell *worker_from_next(axo__worker *worker)
+{
+    axo__cell *cell = axo__aptr_load_relaxed(&worker->next);
+    if (cell == NULL)
+        return NULL;
+    axo__aptr_store_relaxed(&worker->next, NULL);
+    if (worker->next_runs++ < AXO__NEXT_RUNS_MAX)
+        return worker_try(cell);
+    worker->next_runs = 0;
+    axo__worker_push_back(worker, cell);
+    return NULL;
+}
+
+/* Cells whose grace period is over: anybody may finish them. */
+static bool worker_expire(axo__worker *worker)
+{
+    axo__core *core = worker->core;
+    if (axo__a32_load_relaxed(&core->expired_any) == 0)
+        return false;
+    axo__os_mutex_lock(&core->expired_mutex);
+    axo__grace_item *items = core->expired;
+    core->expired = NULL;
+    axo__a32_store_relaxed(&core->expired_any, 0);
+    axo__os_mutex_unlock(&core->expired_mutex);
+    bool any = items != NULL;
+    while (items != NULL) {
+        axo__cell *cell = axo__cell_of_retired(items);
+        items = items->next;
+        worker->sched->ops->expire(core, &worker->local, cell);
+    }
+    return any;
+}
+
+static axo__cell *worker_find(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    axo__cell *cell = worker_from_queue(&worker->urgent);
+    if (cell != NULL)
+        return cell;
+    cell = worker_from_inject(sched, &sched->urgent, AXO__URGENT_INJECTED);
+    if (cell != NULL)
+        return cell;
+    if (axo__unlikely(turn % AXO__INJECT_TURNS == 0)) {
+        cell = worker_from_inject(sched, &sched->inject, AXO__INJECTED);
+        if (cell != NULL)
+            return cell;
+    }
+    cell = worker_from_next(worker);
+    if (cell != NULL)
+        return cell;
+    worker->next_runs = 0;
+    cell = worker_from_queue(&worker->ready);
+    if (cell != NULL)
+        return cell;
+    return worker_from_inject(sched, &sched->inject, AXO__INJECTED);
+}
+
+static axo__step worker_idle(axo__worker *worker)
+{
+    axo__local_flush(worker->core, &worker->local);
+    if (worker_expire(worker))
+        return AXO__STEP_AGAIN;
+    worker->sched->idle(worker->core);
+    axo__worker_clock(worker);
+    if (axo__runq_count_any(&worker->ready) > 0 || axo__aptr_load_relaxed(&worker->next) != NULL)
+        return AXO__STEP_AGAIN; /* a timer fired */
+    axo__cell *cell = axo__worker_steal(worker);
+    if (cell == NULL)
+        return axo__worker_park(worker);
+    worker->watch_ns = AXO__WATCH_MIN_NS;
+    axo__run_cell(worker, cell);
+    return AXO__STEP_AGAIN;
+}
+
+axo__step axo__worker_step(void *argument)
+{
+    axo__worker *worker = argument;
+    axo__self = worker;
+    axo__grace_quiet();
+    axo__cell *cell = worker_find(worker);
+    if (axo__unlikely(cell == NULL)) {
+        if (axo__a32_load_acquire(&worker->sched->quit) != 0) /* [W5] */
+            return AXO__STEP_EXIT;
+        return worker_idle(worker);
+    }
+    worker->watch_ns = AXO__WATCH_MIN_NS;
+    axo__run_cell(worker, cell);
+    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    if (axo__unlikely(turn % AXO__HOUSE_TURNS == 0)) {
+        axo__local_flush(worker->core, &worker->local);
+        (void)worker_expire(worker);
+    }
+    return AXO__STEP_AGAIN;
+}
+
+static void worker_begin(void *argument)
+{
+    axo__self = argument;
+    axo__grace_enter();
+}
+
+static void worker_end(void *argument)
+{
+    axo__worker *worker = argument;
+    axo__local_flush(worker->core, &worker->local);
+    axo__grace_leave();
+    axo__self = NULL;
+}
+
+static void worker_sleep(void *argument)
+{
+    (void)argument;
+    axo__grace_offline();
+}
+
+static void worker_wake(void *argument)
+{
+    axo__worker *worker = argument;
+    axo__grace_online();
+    axo__worker_unpark_owner(worker);
+    worker->now = axo__os_now();
+}
+
+const axo__os_body axo__worker_body = {
+    .begin = worker_begin,
+    .step = axo__worker_step,
+    .sleep = worker_sleep,
+    .wake = worker_wake,
+    .end = worker_end,
+};

@@ -1,0 +1,217 @@
+/* worker.h - a worker: its thread, its queues, what it runs; and the pool they form.
+ *
+ * A worker looks for a ready cell in this order: its urgent lane, the urgent injector, its next
+ * slot (a bounded number of times in a row), its run queue, the injector, other workers. When there
+ * is nothing it parks.
+ *
+ * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
+ * leave it alone until its owner has been in one turn for a while. It is used only while some
+ * worker watches (or none is idle), so an actor never waits behind a stuck handler unseen.
+ *
+ * Parking protocol. Numbers stand in the code.
+ *   sleeper  (1) take a ticket  (2) state = PARKED, parked += 1  (3) look everywhere once more
+ *            (4) wait with the ticket
+ *   waker    (5) push the work  (6) a seq_cst read-modify-write  (7) parked > 0?  (8) PARKED ->
+ *            AWAKE and wake
+ *   (2) and (6) are seq_cst, so the sleeper's (3) sees the work of (5), or the waker's (7) sees
+ *   the sleeper of (2); if both miss, one of the two came before the other in that order and read
+ *   the older value: a contradiction.
+ *
+ * Orders
+ *   [W1] seq_cst, state and parked   (2) against (6)-(7)
+ *   [W2] store release, next         the slot's cell; pairs with [W3]
+ *   [W3] load acquire, next          a thief's look; the claim decides
+ *   [W4] cas acq_rel, state          who takes a parked worker out
+ *   [W5] store release / load acquire, quit
+ */
+#ifndef AXO__SCHED_WORKER_H
+#define AXO__SCHED_WORKER_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "base/config.h"
+#include "base/random.h"
+#include "cell/core.h"
+#include "queue/inject.h"
+#include "queue/runq.h"
+#include "sched/timer.h"
+
+typedef struct axo__sched axo__sched;
+typedef struct axo__worker axo__worker;
+
+/* Where a throw lands. */
+typedef struct axo__unwind {
+    jmp_buf env;
+} axo__unwind;
+
+/* What the layer above does for a runner. */
+typedef struct axo__super_ops {
+    /* Takes the system lane and the directives. */
+    void (*system)(axo__worker *worker, axo__cell *cell);
+    /* The running callback failed: worker->pending says why. */
+    void (*fail)(axo__worker *worker, axo__cell *cell);
+    /* A notice has come up: false, it is void and gone. */
+    bool (*notice)(axo__worker *worker, axo__cell *cell, axo__message *message);
+    /* A notice was handled: its record goes. */
+    void (*notice_free)(axo__core *core, axo__local *local, axo__message *message);
+    /* A cell whose grace period is over: leftovers, then the slot. */
+    void (*expire)(axo__core *core, axo__local *local, axo__cell *cell);
+} axo__super_ops;
+
+enum {
+    AXO__WORKER_AWAKE = 0,
+    AXO__WORKER_PARKED = 1
+};
+
+typedef struct axo__seen {
+    uint32_t turn;
+    uint32_t age;
+} axo__seen;
+
+struct axo__worker {
+    axo__local local;
+    axo__core *core;
+    axo__sched *sched;
+
+    /* ---- runner ---- */
+    axo__cell *current;     /* whose callbacks may use their context; NULL between turns */
+    axo__message *message;  /* in receive */
+    axo__unwind *unwind;
+    uint32_t site;          /* axo_site of the running callback; NONE outside */
+    uint32_t left;          /* messages left in this turn */
+    uint32_t until_clock;   /* messages until the clock is read */
+    uint32_t clock_stride;
+    uint32_t next_runs;
+    int64_t now;            /* last reading */
+    int64_t turn_clock;     /* reading known at the turn's start */
+    axo_ref sender;         /* axo_sender in a decider */
+    axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
+    axo__random random;
+    axo__timers timers;
+    axo__seen *seen;        /* of each worker, when this one last parked */
+    int64_t seen_at;
+    int64_t watch_ns;       /* how long the next watch is */
+    bool watching;          /* this one is the watcher */
+
+    /* ---- read by others ---- */
+    _Alignas(AXO__CACHE_LINE) axo__aptr next;
+    axo__a32 turn;          /* turns begun */
+    axo__a32 state;
+    axo__a32 fence;         /* (6) of the parking protocol */
+    axo__a32 in_turn;       /* 1: inside a turn */
+    axo__aptr running;      /* the cell of the turn */
+    axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
+    axo__a64 since;         /* last reading of the clock */
+    axo__os_thread thread;
+    axo__runq urgent;
+    axo__runq ready;
+    struct ck_ring_buffer urgent_slots[AXO__URGENT_SIZE];
+    struct ck_ring_buffer ready_slots[AXO__RUNQ_SIZE];
+};
+
+/* A door: outside threads pass one at a time. */
+typedef struct axo__door {
+    _Alignas(AXO__CACHE_LINE) axo__os_mutex mutex;
+    axo__local local;
+} axo__door;
+
+struct axo__sched {
+    axo__core *core;
+    const axo__super_ops *ops;
+    void (*idle)(axo__core *core); /* told when a worker finds nothing to do */
+    axo__worker *workers;
+    uint32_t worker_count;
+    uint32_t quantum;
+    int64_t quantum_ns;
+    axo__door *doors;
+    uint32_t door_count;
+    uint32_t timers_max;
+    _Alignas(AXO__CACHE_LINE) axo__a32 parked;
+    axo__a32 searching;
+    axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after the others */
+    axo__a32 quit;
+    _Alignas(AXO__CACHE_LINE) axo__inject inject;
+    axo__inject urgent;
+};
+
+/* The scheduler of a core. */
+static inline axo__sched *axo__core_sched(axo__core *core)
+{
+    return core->sched;
+}
+
+/* The worker this thread is; NULL outside. */
+extern _Thread_local axo__worker *axo__self;
+
+/* ---- worker.c ---- */
+
+/* One bounded thing: a turn, a look around, or the decision to park. */
+axo__step axo__worker_step(void *worker);
+extern const axo__os_body axo__worker_body;
+
+void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
+
+/* Reads the clock: timers, the turn's time. */
+void axo__worker_clock(axo__worker *worker);
+
+/* ---- park.c ---- */
+
+/* An entry for a cell that an announce said to push. */
+void axo__worker_push_ready(axo__worker *worker, axo__cell *cell);
+void axo__worker_push_back(axo__worker *worker, axo__cell *cell);
+void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
+void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell);
+void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell);
+
+/* Announce and push, from a worker or (worker NULL) from outside. */
+void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell);
+void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cell *cell);
+
+/* Wakes one parked worker, if there is one. */
+void axo__sched_wake_one(axo__sched *sched);
+void axo__sched_wake_all(axo__sched *sched);
+
+/* A claimed cell from another worker; NULL: none that may be taken. */
+axo__cell *axo__worker_steal(axo__worker *worker);
+
+/* Parks, or says AGAIN: there is work after all. */
+axo__step axo__worker_park(axo__worker *worker);
+
+/* Takes the worker out of PARKED if nobody has. */
+void axo__worker_unpark_owner(axo__worker *worker);
+
+/* ---- run.c ---- */
+
+/* Runs a claimed cell for one turn. */
+void axo__run_cell(axo__worker *worker, axo__cell *cell);
+
+/* Calls a hook under an unwind point of its own. On another status than AXO_OK,
+ * worker->pending says why. */
+axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+                         const axo_failure *failure, const axo__message *message);
+
+/* Calls the strategy's decider in the parent's name; false: it failed, see worker->pending. */
+bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
+                      const axo_failure *failure, axo_directive *directive);
+
+/* Records a failure of the running callback. */
+void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
+                     va_list list);
+
+/* Frees a handled or undeliverable message, whatever it is. */
+void axo__run_free(axo__worker *worker, axo__message *message);
+
+/* ---- send.c ---- */
+
+/* Delivers a counted message; it is consumed in any case. AXO_OK or AXO_EGONE (dead-lettered).
+ * worker NULL: from outside, under the door's mutex; then a dead letter comes back in *dead for
+ * the caller to see to without the mutex. */
+axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
+                     axo__message *message, axo__message **dead);
+
+/* ---- doors ---- */
+axo__door *axo__door_enter(axo__sched *sched);
+void axo__door_leave(axo__door *door);
+
+#endif

@@ -1,0 +1,294 @@
+/* children.c - the parent's side: making, telling, counting and forgetting children. */
+#include <string.h>
+
+#include "super/super.h"
+
+/* ---- telling ---- */
+
+void axo__super_stop_child(axo__worker *worker, axo__cell *child)
+{
+    child->stopping = 1;
+    axo__directives_stop(&child->directives);
+    axo__sched_announce_system(worker->sched, worker, child);
+}
+
+void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta)
+{
+    axo__directives_delta_add(&child->directives, delta);
+    axo__sched_announce_system(worker->sched, worker, child);
+}
+
+void axo__super_resume_own(axo__worker *worker, axo__cell *child)
+{
+    if (child->stopping)
+        return;
+    axo__directives_resume_own(&child->directives);
+    axo__sched_announce_system(worker->sched, worker, child);
+}
+
+void axo__super_restart_own(axo__worker *worker, axo__cell *child)
+{
+    if (child->stopping)
+        return;
+    axo__directives_restart_own(&child->directives);
+    axo__sched_announce_system(worker->sched, worker, child);
+}
+
+/* The cause is written while RESTART_PARENT is clear. A restart that still waits is merged with
+ * this one: the suspension that came with this one is taken back. */
+void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
+                               bool resolve)
+{
+    axo__texts *texts = &worker->core->texts;
+    uint64_t resolved = resolve ? AXO__RESOLVE_OWN : 0;
+    uint64_t old = axo__directives_look(&child->directives);
+    bool written = false;
+    if (child->stopping)
+        return;
+    for (;;) {
+        bool merge = (old & AXO__RESTART_PARENT) != 0 && !written;
+        uint64_t want = old | AXO__RESTART_PARENT | resolved;
+        if (merge) {
+            want -= AXO__DELTA_ONE;
+        } else if (!written) {
+            axo__cause_drop(texts, &child->parent_cause);
+            child->parent_cause = axo__cause_copy(texts, cause);
+            written = true;
+        }
+        if (axo__a64_cas_acq_rel(&child->directives, &old, want)) /* [D1] */
+            break;
+    }
+    axo__sched_announce_system(worker->sched, worker, child);
+}
+
+void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in)
+{
+    for (axo__cell *child = parent->children; child != NULL; child = child->next) {
+        if (!child->stopping && (born_in == 0 || child->born_in == born_in))
+            axo__super_stop_child(worker, child);
+    }
+}
+
+void axo__super_wait_for_stopping(axo__cell *cell)
+{
+    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+        if (child->stopping && !child->waited) {
+            child->waited = 1;
+            cell->waiting++;
+        }
+    }
+}
+
+axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
+{
+    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+        if (axo_ref_equal(axo__cell_ref(child), ref))
+            return child;
+    }
+    return NULL;
+}
+
+/* ---- making ---- */
+
+/* What needs memory, all of it or none. */
+static axo_status children_take(axo__core *core, axo__local *local, const axo__birth *birth,
+                                axo__cell *cell)
+{
+    const axo_props *props = birth->props;
+    axo_status status = AXO_OK;
+    cell->name = NULL;
+    cell->state_block = NULL;
+    cell->failures = NULL;
+    cell->args = props->args;
+    cell->args_size = 0;
+    if (props->cls->state_size > 0) {
+        cell->state_block = axo__pool_alloc(&core->pool, &local->cache, props->cls->state_size);
+        if (cell->state_block == NULL)
+            return AXO_ENOMEM;
+    }
+    if (props->args_size > 0) {
+        void *copy = axo__pool_alloc(&core->pool, &local->cache, props->args_size);
+        if (copy == NULL)
+            return AXO_ENOMEM;
+        memcpy(copy, props->args, props->args_size);
+        cell->args = copy;
+        cell->args_size = props->args_size;
+    }
+    if (birth->parent_strategy != NULL && birth->parent_strategy->window == AXO_WINDOW_SLIDING) {
+        cell->failures = axo__pool_alloc(&core->pool, &local->cache,
+                                         sizeof(int64_t) * AXO_SLIDING_MAX);
+        if (cell->failures == NULL)
+            return AXO_ENOMEM;
+    }
+    if (props->name != NULL)
+        status = axo__names_take(&core->names, birth->parent, props->name, &cell->name);
+    return status;
+}
+
+static void children_give(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    if (cell->state_block != NULL)
+        axo__pool_free(&core->pool, &local->cache, cell->state_block, cell->cls->state_size);
+    if (cell->args_size > 0)
+        axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)cell->args, cell->args_size);
+    if (cell->failures != NULL)
+        axo__pool_free(&core->pool, &local->cache, cell->failures,
+                       sizeof(int64_t) * AXO_SLIDING_MAX);
+    if (cell->name != NULL)
+        axo__names_give(&core->names, cell->name);
+    cell->state_block = NULL;
+    cell->args_size = 0;
+    cell->failures = NULL;
+    cell->name = NULL;
+}
+
+/* A newborn's fields; the slot's own survive. */
+static void children_reset(axo__cell *cell)
+{
+    uint32_t slot = cell->slot;
+    uint32_t generation = axo__a32_load_relaxed(&cell->next_generation);
+    memset((void *)cell, 0, sizeof *cell);
+    cell->slot = slot;
+    axo__a32_store_relaxed(&cell->next_generation, generation);
+    axo__a64_store_relaxed(&cell->state, AXO__CLOSED);
+}
+
+axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
+                           axo__cell **out)
+{
+    const axo_props *props = birth->props;
+    axo_status status = AXO_OK;
+    *out = NULL;
+    axo__cell *cell = axo__local_take_cell(core, local, &status);
+    if (cell == NULL)
+        return status;
+    children_reset(cell);
+    cell->cls = props->cls;
+    status = children_take(core, local, birth, cell);
+    if (status != AXO_OK) {
+        children_give(core, local, cell);
+        cell->next = local->free;
+        local->free = cell;
+        return status;
+    }
+    cell->receive = props->cls->receive;
+    cell->strategy = props->strategy;
+    cell->parent = birth->parent_cell;
+    cell->born_in = birth->born_in;
+    cell->report = (axo__sys){.kind = AXO__SYS_FAILED, .from = cell};
+    cell->family = (axo__sys){.kind = AXO__SYS_ADOPT, .from = cell};
+    axo__mpsc_init(&cell->users);
+    axo__stack_init(&cell->system);
+    axo__state_init(&cell->state, birth->suspends);
+    axo__table_begin(&core->table, cell);
+    if (cell->name != NULL)
+        axo__names_bind(&core->names, cell->name, axo__cell_ref(cell));
+    axo__a64_bump_owner(&local->count.spawned);
+    axo__trace(core, local, cell, AXO_EV_SPAWN, birth->parent.bits);
+    *out = cell;
+    return AXO_OK;
+}
+
+void axo__super_unmake(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__table_end(cell);
+    axo__state_close(&cell->state);
+    children_give(core, local, cell);
+    axo__a64_bump_owner(&local->count.terminated);
+    axo__local_give_cell(core, local, cell);
+}
+
+void axo__super_link_child(axo__cell *parent, axo__cell *child)
+{
+    child->before = NULL;
+    child->next = parent->children;
+    if (parent->children != NULL)
+        parent->children->before = child;
+    parent->children = child;
+    parent->child_count++;
+    child->adopted = 1;
+    child->family.kind = AXO__SYS_GONE;
+}
+
+axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
+                            axo_ref *out)
+{
+    axo__core *core = worker->core;
+    axo__cell *child = NULL;
+    if (parent->phase == AXO__PHASE_TERMINATING || parent->phase == AXO__PHASE_GONE ||
+        worker->site == AXO_SITE_POST_STOP) {
+        /* post_stop within a restart's default pre_restart has that site too: ST-10 */
+        return AXO_ESTOPPING;
+    }
+    axo__birth birth = {
+        .props = props,
+        .parent = axo__cell_ref(parent),
+        .parent_cell = parent,
+        .suspends = axo__state_suspends(axo__a64_load_relaxed(&parent->state)),
+        .born_in = parent->instance,
+        .parent_strategy = parent->strategy,
+    };
+    axo_status status = axo__super_make(core, &worker->local, &birth, &child);
+    if (status != AXO_OK)
+        return status;
+    *out = axo__cell_ref(child);
+    axo__super_link_child(parent, child);
+    axo__worker_push_ready(worker, child);
+    return AXO_OK;
+}
+
+/* A child of a guardian, spawned from outside: it first runs once it is known here (OR-08). */
+void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__super_link_child(cell, child);
+    if (cell->phase == AXO__PHASE_TERMINATING)
+        axo__super_stop_child(worker, child);
+    axo__worker_push_back(worker, child);
+}
+
+/* ---- forgetting ---- */
+
+static void children_unhold(axo__cell *cell, axo__cell *child)
+{
+    axo__sys **link = &cell->held;
+    axo__sys *last = NULL;
+    while (*link != NULL) {
+        if (*link == &child->report) {
+            *link = (axo__sys *)(void *)(*link)->node.next;
+            continue;
+        }
+        last = *link;
+        link = (axo__sys **)(void *)&last->node.next;
+    }
+    cell->held_last = last;
+}
+
+void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__core *core = worker->core;
+    axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
+    if (cell->held != NULL)
+        children_unhold(cell, child);
+    if (child->before != NULL)
+        child->before->next = child->next;
+    else
+        cell->children = child->next;
+    if (child->next != NULL)
+        child->next->before = child->before;
+    cell->child_count--;
+    if (child->waited)
+        cell->waiting--;
+    if (axo_ref_equal(cell->perpetrator, axo__cell_ref(child)))
+        cell->perpetrator = axo_ref_none();
+    if (child->name != NULL)
+        axo__names_give(&core->names, child->name);
+    child->name = NULL;
+    axo__cause_drop(&core->texts, &child->parent_cause);
+    axo__cause_drop(&core->texts, &child->failure);
+    if (child->failures != NULL)
+        axo__pool_free(&core->pool, &worker->local.cache, child->failures,
+                       sizeof(int64_t) * AXO_SLIDING_MAX);
+    child->failures = NULL;
+    axo__local_retire(core, &worker->local, child);
+    axo__super_continue(worker, cell);
+}

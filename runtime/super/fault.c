@@ -1,0 +1,363 @@
+/* fault.c - the sequence itself: fail, suspend, resume, restart in two phases, create again. Each
+ * step names the conformance entry it keeps. */
+#include <string.h>
+
+#include "super/super.h"
+
+static uint32_t fault_suspends(const axo__cell *cell)
+{
+    return axo__state_suspends(axo__a64_load_relaxed(&cell->state));
+}
+
+static void fault_suspend_self(axo__worker *worker, axo__cell *cell, uint64_t why)
+{
+    axo__state_suspend(&cell->state);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, why);
+}
+
+static void fault_resume_self(axo__worker *worker, axo__cell *cell, uint64_t why)
+{
+    (void)axo__state_resume(&cell->state); /* SC-07 */
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_RESUME, why);
+}
+
+static void fault_drop_failed(axo__worker *worker, axo__cell *cell)
+{
+    axo__message *failed = cell->failed;
+    cell->failed = NULL;
+    if (failed != NULL)
+        axo__run_free(worker, failed);
+}
+
+/* The answer to the report has come: I2 ends. */
+static void fault_resolve(axo__worker *worker, axo__cell *cell)
+{
+    cell->reported = 0;
+    axo__cause_drop(&worker->core->texts, &cell->failure);
+}
+
+/* ---- failing ---- */
+
+void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
+{
+    axo__core *core = worker->core;
+    axo__cause *pending = &worker->pending;
+    axo__trace(core, &worker->local, cell, AXO_EV_FAIL,
+               (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
+    if (cell->phase == AXO__PHASE_TERMINATING || cell->reported) { /* FS-10, FS-07 */
+        axo__core_log(core, AXO_LOG_WARNING, axo__cell_ref(cell),
+                      "a further failure of an actor that has failed, code %d",
+                      (int)pending->code);
+        axo__cause_drop(&core->texts, pending);
+        return;
+    }
+    cell->failure = *pending;
+    memset(pending, 0, sizeof *pending);
+    cell->reported = 1;
+    if (!survivors)
+        cell->perpetrator = perpetrator;
+    fault_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
+    for (axo__cell *child = cell->children; child != NULL; child = child->next) { /* FS-02 */
+        bool skip = axo_ref_equal(axo__cell_ref(child), perpetrator) || /* SC-04 */
+                    (survivors && child->born_in != cell->instance);    /* HF-08 */
+        if (!skip)
+            axo__super_suspend_child(worker, child, 1);
+    }
+    axo__a64_bump_owner(&worker->local.count.failures);
+    if (cell->parent == NULL) { /* GU-08: nobody above the root */
+        axo__directives_stop(&cell->directives);
+        (void)axo__state_announce_system(&cell->state);
+        return;
+    }
+    axo__stack_push_any(&cell->parent->system, &cell->report.node); /* FS-11 */
+    axo__sched_announce_system(worker->sched, worker, cell->parent);
+}
+
+/* worker->pending, raised by a hook, becomes a failure of another kind (IN-02, HF-04). */
+static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *original)
+{
+    axo__cause *pending = &worker->pending;
+    if (pending->kind == AXO_FAILURE_FATAL)
+        kind = AXO_FAILURE_FATAL;
+    pending->kind = (uint8_t)kind;
+    if (original == NULL)
+        return;
+    pending->original_kind = original->kind;
+    pending->original_code = original->code;
+    pending->original_text = original->text;
+    original->text = 0;
+}
+
+/* ---- instances ---- */
+
+void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
+{
+    axo__region_end(&cell->region, &worker->core->pool, &worker->local.cache); /* D2 */
+    if (cell->constructed)
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_DESTROY, 0);
+    cell->constructed = 0;
+    cell->behaviours = NULL; /* RS-11 */
+    cell->receive = cell->cls->receive;
+    cell->life = AXO__INSTANCE_NONE;
+}
+
+static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
+{
+    axo__super_destroy_instance(worker, cell);
+    cell->instance++;
+    if (cell->cls->state_size > 0)
+        memset(cell->state_block, 0, cell->cls->state_size);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCT, 0);
+    axo_status status = axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, NULL, NULL);
+    cell->constructed = status == AXO_OK;
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
+    return status;
+}
+
+void axo__super_create(axo__worker *worker, axo__cell *cell)
+{
+    axo_status status = fault_construct(worker, cell);
+    if (status == AXO_OK) {
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_PRE_START, 0);
+        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, NULL, NULL);
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED,
+                   (uint64_t)(uint32_t)status);
+    }
+    if (status == AXO_OK) {
+        cell->life = AXO__INSTANCE_STARTED;
+        return;
+    }
+    fault_wrap(worker, AXO_FAILURE_INIT, NULL); /* IN-02 */
+    axo__super_fail(worker, cell, axo_ref_none(), false);
+}
+
+/* ---- restart ---- */
+
+static void fault_call_post_restart(axo__worker *worker, axo__cell *cell, axo_status *status)
+{
+    axo_failure failure = axo__cause_show(&worker->core->texts, &cell->restart_cause);
+    bool own = cell->cls->post_restart != NULL;
+    axo__trace(worker->core, &worker->local, cell,
+               own ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
+    *status = axo__run_hook(worker, cell, own ? AXO_SITE_POST_RESTART : AXO_SITE_PRE_START,
+                            &failure, NULL); /* RS-01 */
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)*status);
+}
+
+/* RR-01..RR-04: after the parent, with its cause, the perpetrator's own report answered too. */
+static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor)
+{
+    axo_ref perpetrator = cell->perpetrator;
+    cell->perpetrator = axo_ref_none();
+    for (; survivor != NULL; survivor = survivor->next) {
+        bool resolve = axo_ref_equal(axo__cell_ref(survivor), perpetrator);
+        axo__super_restart_parent(worker, survivor, &cell->restart_cause, resolve);
+    }
+}
+
+/* The second half: from here on nothing is waited for. */
+static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    axo__cell *survivor = cell->children; /* RR-04; new children come in front of it */
+    axo_status status;
+    cell->phase = AXO__PHASE_NORMAL;
+    fault_drop_failed(worker, cell);
+    if (cell->restart_own)
+        fault_resolve(worker, cell);
+    fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);
+    status = fault_construct(worker, cell); /* RS-06 */
+    if (status == AXO_OK)
+        fault_call_post_restart(worker, cell, &status);
+    if (status == AXO_OK) {
+        cell->life = AXO__INSTANCE_STARTED;
+        axo__a64_bump_owner(&worker->local.count.restarts);
+        fault_restart_survivors(worker, cell, survivor);
+        axo__cause_drop(&core->texts, &cell->restart_cause);
+        return;
+    }
+    cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
+    fault_wrap(worker, AXO_FAILURE_POST_RESTART, &cell->restart_cause);
+    axo__cause_drop(&core->texts, &cell->restart_cause);
+    axo__super_fail(worker, cell, axo_ref_none(), true);
+}
+
+static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    axo_failure failure = axo__cause_show(&core->texts, &cell->restart_cause);
+    axo__message *message = cell->failed; /* RS-09, D5 */
+    axo_status status = AXO_OK;
+    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
+    if (cell->cls->pre_restart != NULL) {
+        status = axo__run_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
+    } else { /* RS-04: unwatch and stop every child, then post_stop */
+        for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+            axo__super_unwatch(worker, cell, axo__cell_ref(child)); /* RS-13 */
+            if (!child->stopping)
+                axo__super_stop_child(worker, child);
+        }
+        axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
+        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
+        axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+        cell->life = AXO__INSTANCE_STOPPED; /* D3 */
+    }
+    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
+    if (status == AXO_OK)
+        return;
+    axo__core_log(core, AXO_LOG_ERROR, axo__cell_ref(cell), "pre_restart failed, code %d: %s",
+                  (int)worker->pending.code,
+                  worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
+                                            : ""); /* HF-01, HF-03 */
+    axo__cause_drop(&core->texts, &worker->pending);
+}
+
+/* IN-04, IN-05: there is no instance to resume or restart. */
+static void fault_create_again(axo__worker *worker, axo__cell *cell)
+{
+    axo__super_stop_children(worker, cell, 0); /* IN-06 */
+    cell->phase = AXO__PHASE_CREATING;
+    axo__super_continue(worker, cell);
+}
+
+/* `cause` is consumed. */
+static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
+{
+    axo__texts *texts = &worker->core->texts;
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESTART);
+    if (cell->phase == AXO__PHASE_TERMINATING) { /* SC-05 */
+        axo__cause_drop(texts, cause);
+        fault_resume_self(worker, cell, 1);
+        return;
+    }
+    AXO_DEBUG_ASSERT(fault_suspends(cell) > 0);
+    axo__cause_drop(texts, &cell->restart_cause);
+    cell->restart_cause = *cause;
+    cell->restart_own = own;
+    if (cell->life == AXO__INSTANCE_NONE) {
+        fault_create_again(worker, cell);
+        return;
+    }
+    if (cell->life == AXO__INSTANCE_BROKEN)
+        axo__super_stop_children(worker, cell, cell->instance); /* D4; HF-05: no pre_restart */
+    else
+        fault_call_pre_restart(worker, cell);
+    axo__super_wait_for_stopping(cell);
+    cell->phase = AXO__PHASE_RECREATING; /* RS-05 */
+    axo__super_continue(worker, cell);
+}
+
+/* ---- resume ---- */
+
+/* The perpetrator gets its answer, its siblings a plain resume (SC-04, EG-02). */
+static void fault_resume_own(axo__worker *worker, axo__cell *cell)
+{
+    axo_ref perpetrator = cell->perpetrator;
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESUME);
+    if (!cell->reported)
+        return;
+    if (cell->phase != AXO__PHASE_TERMINATING &&
+        (cell->life == AXO__INSTANCE_NONE || cell->life == AXO__INSTANCE_BROKEN)) {
+        if (cell->life == AXO__INSTANCE_BROKEN)
+            axo__core_log(worker->core, AXO_LOG_WARNING, axo__cell_ref(cell),
+                          "resume of an instance that failed to restart: restart"); /* HF-07 */
+        axo__cause cause = axo__cause_copy(&worker->core->texts, &cell->failure);
+        fault_recreate(worker, cell, &cause, true);
+        return;
+    }
+    fault_drop_failed(worker, cell);
+    fault_resolve(worker, cell);
+    cell->perpetrator = axo_ref_none();
+    fault_resume_self(worker, cell, 0);
+    for (axo__cell *child = cell->children; child != NULL; child = child->next) { /* DR-02 */
+        if (axo_ref_equal(axo__cell_ref(child), perpetrator))
+            axo__super_resume_own(worker, child);
+        else
+            axo__super_suspend_child(worker, child, -1);
+    }
+}
+
+/* Suspensions (or, below zero, resumptions) from above, to the whole subtree. */
+static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
+{
+    for (int32_t i = 0; i < delta; i++)
+        fault_suspend_self(worker, cell, 1);
+    for (int32_t i = delta; i < 0; i++)
+        fault_resume_self(worker, cell, 1);
+    for (axo__cell *child = cell->children; child != NULL; child = child->next)
+        axo__super_suspend_child(worker, child, delta);
+}
+
+/* ---- taking directives ---- */
+
+static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t word)
+{
+    bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
+                     ((word & AXO__RESTART_OWN) == 0 || (word & AXO__PARENT_FIRST) != 0);
+    axo__texts *texts = &worker->core->texts;
+    axo__cause cause;
+    if (by_parent) {
+        bool resolve = (word & AXO__RESOLVE_OWN) != 0;
+        cause = axo__cause_copy(texts, &cell->parent_cause);
+        axo__directives_take(&cell->directives,
+                             AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
+        fault_recreate(worker, cell, &cause, resolve && cell->reported);
+        return;
+    }
+    cause = axo__cause_copy(texts, &cell->failure);
+    axo__directives_take(&cell->directives, AXO__RESTART_OWN, 0);
+    fault_recreate(worker, cell, &cause, true);
+}
+
+void axo__super_directives(axo__worker *worker, axo__cell *cell)
+{
+    for (;;) {
+        uint64_t word = axo__directives_look(&cell->directives);
+        int32_t delta = axo__directives_delta(word);
+        if (cell->phase == AXO__PHASE_GONE || word == 0)
+            return;
+        if ((word & AXO__STOP) != 0) { /* ST-12: stop wins */
+            axo__directives_take(&cell->directives, AXO__STOP, 0);
+            axo__super_terminate(worker, cell);
+        } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
+            return; /* RS-18: held back until the restart is over */
+        } else if ((word & AXO__RESUME_OWN) != 0) {
+            axo__directives_take(&cell->directives, AXO__RESUME_OWN, 0);
+            fault_resume_own(worker, cell);
+        } else if (delta != 0) {
+            axo__directives_take(&cell->directives, 0, delta);
+            fault_shift(worker, cell, delta);
+        } else {
+            fault_take_restart(worker, cell, word);
+        }
+    }
+}
+
+void axo__super_continue(axo__worker *worker, axo__cell *cell)
+{
+    switch ((axo__phase)cell->phase) {
+    case AXO__PHASE_RECREATING:
+        if (cell->waiting == 0)
+            fault_finish_recreate(worker, cell);
+        return;
+    case AXO__PHASE_CREATING:
+        if (cell->child_count > 0)
+            return;
+        cell->phase = AXO__PHASE_NORMAL;
+        axo__cause_drop(&worker->core->texts, &cell->restart_cause);
+        fault_drop_failed(worker, cell);
+        if (cell->restart_own)
+            fault_resolve(worker, cell);
+        fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);
+        axo__super_create(worker, cell); /* IN-04: pre_start, not post_restart */
+        return;
+    case AXO__PHASE_TERMINATING:
+        if (cell->child_count == 0)
+            axo__super_finish_terminate(worker, cell);
+        return;
+    case AXO__PHASE_NEW:
+    case AXO__PHASE_NORMAL:
+    case AXO__PHASE_GONE:
+        return;
+    }
+}

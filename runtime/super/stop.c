@@ -1,0 +1,207 @@
+/* stop.c - the end of an actor, bottom-up; the system lane; what reaches one that is gone. */
+#include "super/super.h"
+
+void axo__super_terminate(axo__worker *worker, axo__cell *cell)
+{
+    if (cell->phase == AXO__PHASE_GONE)
+        return;
+    axo__super_stop_children(worker, cell, 0);
+    if (cell->phase != AXO__PHASE_TERMINATING) {
+        cell->phase = AXO__PHASE_TERMINATING;
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING, cell->child_count);
+        axo__state_suspend(&cell->state); /* ST-04 */
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, 2);
+    }
+    axo__super_continue(worker, cell);
+}
+
+static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__mpsc_node *node = NULL;
+    while (axo__mpsc_pop_owner(&cell->users, &node) == AXO__POP_ITEM) {
+        axo__message *message = axo__message_of_node(node);
+        if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
+            axo__super_notice_void(core, local, cell, message);
+        else
+            axo__dead_letter(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED);
+    }
+}
+
+static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__stack_node *node = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    while (node != NULL) {
+        axo__sys *message = (axo__sys *)(void *)node;
+        node = node->next;
+        axo__super_closed(core, local, cell, message);
+    }
+}
+
+static void stop_release(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    axo__message *failed = cell->failed;
+    cell->failed = NULL;
+    if (failed != NULL)
+        axo__run_free(worker, failed);
+    axo__super_destroy_instance(worker, cell);
+    if (cell->state_block != NULL)
+        axo__pool_free(&core->pool, &worker->local.cache, cell->state_block,
+                       cell->cls->state_size);
+    if (cell->args_size > 0)
+        axo__pool_free(&core->pool, &worker->local.cache, (void *)(uintptr_t)cell->args,
+                       cell->args_size);
+    cell->state_block = NULL;
+    cell->args = NULL;
+    cell->args_size = 0;
+    axo__cause_drop(&core->texts, &cell->restart_cause);
+}
+
+/* ST-03: post_stop, mailbox closed, leftovers to dead letters, parent told, watchers told, own
+ * watches dropped. */
+void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    axo__local *local = &worker->local;
+    if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
+        axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
+        axo_status status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
+        axo__trace(core, local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+        if (status != AXO_OK) { /* HF-12 */
+            axo__core_log(core, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",
+                          (int)worker->pending.code);
+            axo__cause_drop(&core->texts, &worker->pending);
+        }
+        cell->life = AXO__INSTANCE_STOPPED;
+    }
+    stop_release(worker, cell);
+    axo__state_close(&cell->state);
+    axo__table_end(cell);
+    cell->phase = AXO__PHASE_GONE;
+    stop_drain_users(core, local, cell);
+    axo__a64_bump_owner(&local->count.terminated);
+    axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
+    axo__cell *parent = cell->parent;
+    if (parent != NULL) {
+        axo__stack_push_any(&parent->system, &cell->family.node);
+        axo__sched_announce_system(worker->sched, worker, parent);
+    }
+    axo__super_tell_watchers(worker, cell);
+    axo__super_drop_watches(worker, cell);
+    stop_drain_system(core, local, cell);
+    if (parent == NULL) {
+        axo__cause_drop(&core->texts, &cell->failure);
+        axo__local_retire(core, local, cell);
+        axo__super_root_gone(core, worker);
+    }
+}
+
+/* ---- the system lane ---- */
+
+static void stop_take(axo__worker *worker, axo__cell *cell, axo__sys *message)
+{
+    if (cell->phase == AXO__PHASE_GONE) {
+        axo__super_closed(worker->core, &worker->local, cell, message);
+        return;
+    }
+    switch ((axo__sys_kind)message->kind) {
+    case AXO__SYS_ADOPT:
+        axo__super_adopt(worker, cell, message->from);
+        return;
+    case AXO__SYS_FAILED:
+        axo__super_report(worker, cell, message->from);
+        return;
+    case AXO__SYS_GONE:
+        axo__super_child_gone(worker, cell, message->from);
+        return;
+    case AXO__SYS_WATCH:
+    case AXO__SYS_UNWATCH:
+    case AXO__SYS_RETURN:
+        axo__super_take_watch(worker, cell, message);
+        return;
+    }
+}
+
+/* The lane whole, oldest first (OR-07), then the directives, then what was held back. */
+static void stop_system(axo__worker *worker, axo__cell *cell)
+{
+    if (cell->phase == AXO__PHASE_NEW) { /* OR-09 */
+        cell->phase = AXO__PHASE_NORMAL;
+        axo__super_create(worker, cell);
+    }
+    axo__stack_node *node = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    while (node != NULL) {
+        axo__sys *message = (axo__sys *)(void *)node;
+        node = node->next; /* its own node may be used anew from here on */
+        stop_take(worker, cell, message);
+    }
+    axo__super_directives(worker, cell);
+    axo__super_release(worker, cell);
+}
+
+/* ---- what reaches one that is gone ---- */
+
+/* A newborn whose guardian is gone: it never runs. */
+static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
+{
+    axo__state_close(&child->state);
+    axo__table_end(child);
+    child->phase = AXO__PHASE_GONE;
+    if (child->state_block != NULL)
+        axo__pool_free(&core->pool, &local->cache, child->state_block, child->cls->state_size);
+    if (child->args_size > 0)
+        axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)child->args,
+                       child->args_size);
+    if (child->failures != NULL)
+        axo__pool_free(&core->pool, &local->cache, child->failures,
+                       sizeof(int64_t) * AXO_SLIDING_MAX);
+    if (child->name != NULL)
+        axo__names_give(&core->names, child->name);
+    child->name = NULL;
+    axo__a64_bump_owner(&local->count.terminated);
+    axo__trace(core, local, child, AXO_EV_TERMINATED, 0);
+    axo__local_retire(core, local, child);
+}
+
+void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__sys *message)
+{
+    switch ((axo__sys_kind)message->kind) {
+    case AXO__SYS_ADOPT:
+        stop_abandon(core, local, message->from);
+        return;
+    case AXO__SYS_FAILED: /* cannot be: children are gone before their parent */
+    case AXO__SYS_GONE:
+        AXO_ASSERT(message->kind != AXO__SYS_GONE);
+        return;
+    case AXO__SYS_WATCH:
+    case AXO__SYS_UNWATCH:
+    case AXO__SYS_RETURN:
+        axo__super_watch_closed(core, local, cell, message);
+        return;
+    }
+}
+
+/* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
+void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    stop_drain_users(core, local, cell);
+    stop_drain_system(core, local, cell);
+    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
+    if ((axo__state_look(&cell->state) & nodes) != 0)
+        axo__local_retire(core, local, cell); /* an injector still has its node */
+    else
+        axo__local_give_cell(core, local, cell);
+}
+
+static void stop_fail(axo__worker *worker, axo__cell *cell)
+{
+    axo__super_fail(worker, cell, axo_ref_none(), false);
+}
+
+const axo__super_ops axo__super_ops_table = {
+    .system = stop_system,
+    .fail = stop_fail,
+    .notice = axo__super_notice,
+    .notice_free = axo__super_notice_free,
+    .expire = axo__super_expire,
+};

@@ -1,0 +1,225 @@
+/* strategy.c - what a parent decides: deciders, one-for-one, all-for-one, budgets, held reports. */
+#include <inttypes.h>
+
+#include "super/super.h"
+
+/* ---- deciders ---- */
+
+axo_directive axo_decide_default(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                                 void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)user;
+    switch ((axo_failure_kind)failure->kind) { /* DC-01 */
+    case AXO_FAILURE_INIT:
+    case AXO_FAILURE_POST_RESTART:
+    case AXO_FAILURE_KILLED:
+    case AXO_FAILURE_DEATH_PACT:
+        return AXO_STOP;
+    case AXO_FAILURE_FATAL:
+        return AXO_ESCALATE;
+    case AXO_FAILURE_NONE:
+    case AXO_FAILURE_ORDINARY:
+    case AXO_FAILURE_PRE_RESTART:
+        break;
+    }
+    return AXO_RESTART;
+}
+
+axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                              void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)user;
+    return failure->kind == AXO_FAILURE_FATAL ? AXO_ESCALATE : AXO_STOP; /* DC-04 */
+}
+
+axo_directive axo_decide_escalate(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                                  void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)user;
+    return AXO_ESCALATE;
+}
+
+axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                                 void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)user;
+    return AXO_RESTART;
+}
+
+/* ---- budgets ---- */
+
+/* Proto.Actor's: the failure is recorded, then the young ones are counted (RW-19, PH-08). */
+static bool strategy_sliding(const axo_strategy *strategy, axo__cell *child, int64_t now)
+{
+    uint32_t kept = 0;
+    if (strategy->retries_max <= 0)
+        return strategy->retries_max < 0;
+    for (uint32_t i = 0; i < child->restarts; i++) {
+        if (strategy->within_ns == 0 || now - child->failures[i] < strategy->within_ns)
+            child->failures[kept++] = child->failures[i];
+    }
+    if (kept < AXO_SLIDING_MAX)
+        child->failures[kept++] = now;
+    child->restarts = kept;
+    if (kept <= (uint32_t)strategy->retries_max)
+        return true;
+    child->restarts = 0;
+    return false;
+}
+
+bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t now)
+{
+    if (strategy == NULL || strategy->limited == 0)
+        return true;
+    if (strategy->window == AXO_WINDOW_SLIDING && child->failures != NULL)
+        return strategy_sliding(strategy, child, now);
+    bool counted = strategy->retries_max >= 0;
+    if (counted && strategy->retries_max == 0)
+        return false; /* RW-04 */
+    if (strategy->within_ns < 0) /* no window: RW-01, RW-02 */
+        return !counted || child->restarts++ < (uint32_t)strategy->retries_max;
+    uint32_t most = counted ? (uint32_t)strategy->retries_max : 1; /* RW-03 */
+    bool inside = child->limited && now - child->window_start <= strategy->within_ns; /* RW-06 */
+    if (!inside) { /* RW-05: the first failure after the window opens a new one */
+        child->limited = 1;
+        child->window_start = now;
+        child->restarts = 1;
+        return true;
+    }
+    if (child->restarts > most)
+        return false;
+    return ++child->restarts <= most;
+}
+
+/* ---- deciding ---- */
+
+static void strategy_log(axo__worker *worker, const axo__cell *child, axo_directive directive)
+{
+    static const char *const names[] = {"?", "resume", "restart", "stop", "escalate"};
+    if (worker->core->log == NULL || directive == AXO_ESCALATE)
+        return;
+    axo_failure failure = axo__cause_show(&worker->core->texts, &child->failure);
+    axo__core_log(worker->core, directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR,
+                  axo__cell_ref(child), "%s: failure kind %" PRIu32 " code %" PRId32 " %s",
+                  names[directive], failure.kind, failure.code, failure.text);
+}
+
+static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    const axo_strategy *strategy = cell->strategy;
+    bool all = strategy != NULL && strategy->scope == AXO_ALL_FOR_ONE;
+    bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
+    int64_t now = timed ? axo__os_now() : 0; /* RW-18 */
+    if (!all) {
+        if (axo__super_permit(strategy, child, now))
+            axo__super_restart_own(worker, child);
+        else if (!child->stopping)
+            axo__super_stop_child(worker, child); /* RW-17 */
+        return;
+    }
+    bool permitted = true; /* AF-06: every child's counter moves */
+    for (axo__cell *one = cell->children; one != NULL; one = one->next) {
+        if (!one->stopping && !axo__super_permit(strategy, one, now))
+            permitted = false;
+    }
+    if (!permitted) {
+        axo__super_stop_children(worker, cell, 0);
+        return;
+    }
+    for (axo__cell *one = cell->children; one != NULL; one = one->next) {
+        if (one->stopping)
+            continue; /* AF-09 */
+        if (one == child) {
+            axo__super_restart_own(worker, child);
+            continue;
+        }
+        axo__super_suspend_child(worker, one, 1); /* AF-02 */
+        axo__super_restart_parent(worker, one, &child->failure, false);
+    }
+}
+
+static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                           axo_directive directive)
+{
+    bool all = cell->strategy != NULL && cell->strategy->scope == AXO_ALL_FOR_ONE;
+    switch (directive) {
+    case AXO_RESUME:
+        axo__super_resume_own(worker, child); /* AF-04: the failed one only */
+        return;
+    case AXO_RESTART:
+        strategy_restart(worker, cell, child);
+        return;
+    case AXO_STOP:
+        if (all)
+            axo__super_stop_children(worker, cell, 0); /* AF-03 */
+        else if (!child->stopping)
+            axo__super_stop_child(worker, child);
+        return;
+    case AXO_ESCALATE:
+        break;
+    }
+    worker->pending = axo__cause_copy(&worker->core->texts, &child->failure); /* DR-05 */
+    axo__super_fail(worker, cell, axo__cell_ref(child), false);
+}
+
+static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__core *core = worker->core;
+    axo_directive directive = AXO_ESCALATE;
+    axo_failure failure = axo__cause_show(&core->texts, &child->failure);
+    axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
+    if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
+        axo__super_fail(worker, cell, axo__cell_ref(child), false); /* DC-09 */
+        return;
+    }
+    if (directive < AXO_RESUME || directive > AXO_ESCALATE)
+        directive = AXO_ESCALATE;
+    axo__trace(core, &worker->local, cell, AXO_EV_DECIDE,
+               (uint64_t)directive << 32 | (axo__cell_ref(child).bits & AXO__SLOT_MASK));
+    strategy_log(worker, child, directive);
+    strategy_apply(worker, cell, child, directive);
+}
+
+static bool strategy_may_decide(const axo__cell *cell)
+{
+    return cell->phase == AXO__PHASE_NORMAL &&
+           axo__state_suspends(axo__a64_load_relaxed(&cell->state)) == 0;
+}
+
+void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
+        return; /* DC-11: the child is stopping anyway */
+    if (strategy_may_decide(cell) && cell->held == NULL) {
+        strategy_decide(worker, cell, child);
+        return;
+    }
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
+    child->report.node.next = NULL; /* SC-09 */
+    if (cell->held == NULL)
+        cell->held = &child->report;
+    else
+        cell->held_last->node.next = &child->report.node;
+    cell->held_last = &child->report;
+}
+
+void axo__super_release(axo__worker *worker, axo__cell *cell)
+{
+    while (cell->held != NULL && strategy_may_decide(cell)) {
+        axo__sys *report = cell->held;
+        cell->held = (axo__sys *)(void *)report->node.next;
+        if (cell->held == NULL)
+            cell->held_last = NULL;
+        strategy_decide(worker, cell, report->from);
+    }
+}

@@ -1,0 +1,120 @@
+/* super.h - failure, directives, the restart, the end, death watch.
+ *
+ * All functions run on the cell's runner unless they say otherwise. The cell's phase:
+ *
+ *   NEW -> NORMAL <-> RECREATING (waits for children that pre_restart stopped, RS-05)
+ *             |  <-> CREATING    (waits for a failed attempt's children, IN-06)
+ *             +---> TERMINATING (waits for all children) -> GONE
+ *   RECREATING, CREATING -> TERMINATING: stop wins (RS-19).
+ *
+ * Invariants
+ *   I1  suspend count = (reported or restarting unresolved ? 1 : 0) + suspensions taken from the
+ *       parent - resumptions and restarts taken + (TERMINATING ? 1 : 0).
+ *   I2  reported: exactly one report is with the parent, undecided; the report node and `failure`
+ *       belong to the parent until it answers (FS-07).
+ *   I3  While RECREATING or CREATING no directive but STOP is taken, and reports are held (RS-18).
+ */
+#ifndef AXO__SUPER_SUPER_H
+#define AXO__SUPER_SUPER_H
+
+#include "sched/worker.h"
+
+extern const axo__super_ops axo__super_ops_table;
+
+/* ---- fault.c ---- */
+
+/* The cell fails for worker->pending. `perpetrator`: the child whose failure it is (EG-01), not to
+ * be suspended again; `survivors`: nor are children older than the running instance (HF-08). */
+void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors);
+
+/* RECREATE, RESUME, SUSPEND as they are taken. */
+void axo__super_directives(axo__worker *worker, axo__cell *cell);
+
+/* The first instance. */
+void axo__super_create(axo__worker *worker, axo__cell *cell);
+
+/* The wait for children is over: goes on with the phase. */
+void axo__super_continue(axo__worker *worker, axo__cell *cell);
+
+/* The instance's memory goes. */
+void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell);
+
+/* ---- stop.c ---- */
+
+void axo__super_terminate(axo__worker *worker, axo__cell *cell);
+void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell);
+
+/* A system message that reached a closed cell; any local. */
+void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__sys *message);
+
+/* A cell whose grace period is over. */
+void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* ---- strategy.c ---- */
+
+/* A child's report: held back, or decided. */
+void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
+/* Decides what was held back, in order, as long as the cell may (SC-10). */
+void axo__super_release(axo__worker *worker, axo__cell *cell);
+
+/* Restart permission for one child, counted (RW). */
+bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t now);
+
+/* ---- children.c ---- */
+
+/* Tells a child, in the parent's turn. Directives to a child that is stopping do nothing. */
+void axo__super_stop_child(axo__worker *worker, axo__cell *child);
+void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta);
+void axo__super_resume_own(axo__worker *worker, axo__cell *child);
+void axo__super_restart_own(axo__worker *worker, axo__cell *child);
+void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
+                               bool resolve);
+
+/* Stops every child that `parent`'s instance `born_in` made (0: all). */
+void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in);
+
+/* Counts the children that are stopping and not yet waited for. */
+void axo__super_wait_for_stopping(axo__cell *cell);
+
+void axo__super_link_child(axo__cell *parent, axo__cell *child);
+void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child);
+void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
+/* Makes a cell that is not yet scheduled. worker NULL: from outside. */
+typedef struct axo__birth {
+    const axo_props *props;
+    axo_ref parent;
+    axo__cell *parent_cell;
+    uint32_t suspends;
+    uint32_t born_in;
+    const axo_strategy *parent_strategy;
+} axo__birth;
+axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
+                           axo__cell **out);
+/* Undoes it: nobody has the reference yet. */
+void axo__super_unmake(axo__core *core, axo__local *local, axo__cell *cell);
+axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
+                            axo_ref *out);
+axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref);
+
+/* ---- watch.c ---- */
+
+axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref);
+void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref);
+void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *message);
+void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
+                             axo__sys *message);
+bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message);
+void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message);
+/* Before the termination: every watcher is told, every own watch dropped. */
+void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell);
+void axo__super_drop_watches(axo__worker *worker, axo__cell *cell);
+/* A notice left in a closed mailbox. */
+void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
+                            axo__message *message);
+
+/* ---- told to the layer above (system/) ---- */
+void axo__super_root_gone(axo__core *core, axo__worker *worker);
+
+#endif

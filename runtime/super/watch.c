@@ -1,0 +1,250 @@
+/* watch.c - death watch, both ends, and every race of them.
+ *
+ * A record is made by axo_watch and carries all that will ever be needed: two system messages and
+ * the notice, so that an end takes no memory. It makes one round trip: the request goes to the
+ * target, which keeps it in `watchers`, and RETURN brings it back when the target has terminated.
+ * Then the notice in it is queued as a user message (DW-11). An unwatch before that sends UNWATCH
+ * after it; `users` counts the trips under way, and the last one frees.
+ *
+ * Fields: target writes `linked`, `next_watcher`, `before_watcher`; watcher the rest.
+ *
+ * Orders
+ *   [H1] add acq_rel, users   the last trip sees what the others did
+ */
+#include <string.h>
+
+#include "super/super.h"
+
+struct axo__watch {
+    axo__message notice;     /* first: a notice leads to its record */
+    axo_terminated payload;  /* the notice's */
+    axo__sys request;        /* WATCH, then RETURN */
+    axo__sys cancel;         /* UNWATCH */
+    axo_ref watcher;
+    axo_ref target;
+    axo__a32 users;
+    uint8_t cancelled;       /* not wanted any more; not in `watching` */
+    uint8_t queued;          /* the notice is in the user lane */
+    uint8_t linked;          /* in the target's list */
+    axo__watch *next_watching;
+    axo__watch *before_watching;
+    axo__watch *next_watcher;
+    axo__watch *before_watcher;
+};
+
+static axo__watch *watch_of_notice(axo__message *message)
+{
+    return (axo__watch *)(void *)message;
+}
+
+static void watch_drop(axo__core *core, axo__local *local, axo__watch *watch)
+{
+    if (axo__a32_add_acq_rel(&watch->users, UINT32_MAX) == 1) /* [H1] */
+        axo__pool_free(&core->pool, &local->cache, watch, sizeof *watch);
+}
+
+static void watch_forget(axo__cell *cell, axo__watch *watch)
+{
+    if (watch->before_watching != NULL)
+        watch->before_watching->next_watching = watch->next_watching;
+    else
+        cell->watching = watch->next_watching;
+    if (watch->next_watching != NULL)
+        watch->next_watching->before_watching = watch->before_watching;
+    watch->cancelled = 1;
+}
+
+static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
+{
+    for (axo__watch *watch = cell->watching; watch != NULL; watch = watch->next_watching) {
+        if (axo_ref_equal(watch->target, ref))
+            return watch;
+    }
+    return NULL;
+}
+
+/* The target is gone: the notice goes into the watcher's own mailbox. */
+static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
+{
+    axo__core *core = worker->core;
+    watch->payload.existence_known = axo__table_knows(&core->table, watch->target) ? 1 : 0;
+    watch->queued = 1;
+    axo__a64_bump_owner(&worker->local.count.notices);
+    axo__trace(core, &worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
+    axo__mpsc_push_any(&cell->users, &watch->notice.node);
+    (void)axo__state_announce_user(&cell->state); /* its runner is here */
+}
+
+axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref)
+{
+    axo__core *core = worker->core;
+    if (axo_ref_equal(axo__cell_ref(cell), ref) || watch_find(cell, ref) != NULL)
+        return AXO_OK; /* DW-09, DW-07, DW-08 */
+    if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
+        return AXO_OK; /* DW-14: it would hear nothing */
+    axo__watch *watch = axo__pool_alloc(&core->pool, &worker->local.cache, sizeof *watch);
+    if (watch == NULL)
+        return AXO_ENOMEM;
+    memset((void *)watch, 0, sizeof *watch);
+    watch->notice.flags = AXO__MESSAGE_NOTICE;
+    watch->payload.actor = ref;
+    watch->notice.pub = (axo_message){.tag = AXO_TERMINATED,
+                                      .size = sizeof(axo_terminated),
+                                      .sender = ref,
+                                      .payload = &watch->payload};
+    watch->request = (axo__sys){.kind = AXO__SYS_WATCH, .watch = watch};
+    watch->cancel = (axo__sys){.kind = AXO__SYS_UNWATCH, .watch = watch};
+    watch->watcher = axo__cell_ref(cell);
+    watch->target = ref;
+    axo__a32_store_relaxed(&watch->users, 1);
+    watch->next_watching = cell->watching;
+    if (cell->watching != NULL)
+        cell->watching->before_watching = watch;
+    cell->watching = watch;
+    axo__trace(core, &worker->local, cell, AXO_EV_WATCH, ref.bits);
+    axo__cell *target = axo__table_find(&core->table, ref);
+    if (target == NULL) {
+        watch_queue(worker, cell, watch); /* DW-02, DW-10 */
+        return AXO_OK;
+    }
+    axo__stack_push_any(&target->system, &watch->request.node);
+    axo__sched_announce_system(worker->sched, worker, target);
+    return AXO_OK;
+}
+
+static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch)
+{
+    axo__core *core = worker->core;
+    watch_forget(cell, watch);
+    if (watch->queued)
+        return; /* swallowed when it comes up (DW-05) */
+    axo__cell *target = axo__table_find(&core->table, watch->target);
+    if (target == NULL)
+        return; /* it is on its way back */
+    (void)axo__a32_add_acq_rel(&watch->users, 1); /* [H1] */
+    axo__stack_push_any(&target->system, &watch->cancel.node);
+    axo__sched_announce_system(worker->sched, worker, target);
+}
+
+void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
+{
+    axo__watch *watch = watch_find(cell, ref);
+    if (watch == NULL)
+        return;
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_UNWATCH, ref.bits);
+    watch_cancel(worker, cell, watch);
+}
+
+void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
+{
+    while (cell->watching != NULL)
+        watch_cancel(worker, cell, cell->watching);
+}
+
+/* ---- the target's side ---- */
+
+static void watch_link(axo__cell *cell, axo__watch *watch)
+{
+    watch->linked = 1;
+    watch->before_watcher = NULL;
+    watch->next_watcher = cell->watchers;
+    if (cell->watchers != NULL)
+        cell->watchers->before_watcher = watch;
+    cell->watchers = watch;
+}
+
+static void watch_unlink(axo__cell *cell, axo__watch *watch)
+{
+    if (watch->before_watcher != NULL)
+        watch->before_watcher->next_watcher = watch->next_watcher;
+    else
+        cell->watchers = watch->next_watcher;
+    if (watch->next_watcher != NULL)
+        watch->next_watcher->before_watcher = watch->before_watcher;
+    watch->linked = 0;
+}
+
+/* Sends the record home; a watcher that is gone too has no use for it. */
+static void watch_return(axo__core *core, axo__worker *worker, axo__local *local,
+                         axo__watch *watch)
+{
+    axo__cell *watcher = axo__table_find(&core->table, watch->watcher);
+    if (watcher == NULL) {
+        watch_drop(core, local, watch);
+        return;
+    }
+    watch->request.kind = AXO__SYS_RETURN;
+    axo__stack_push_any(&watcher->system, &watch->request.node);
+    axo__sched_announce_system(axo__core_sched(core), worker, watcher);
+}
+
+void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
+{
+    while (cell->watchers != NULL) {
+        axo__watch *watch = cell->watchers;
+        watch_unlink(cell, watch);
+        watch_return(worker->core, worker, &worker->local, watch); /* DW-01 */
+    }
+}
+
+void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *message)
+{
+    axo__watch *watch = message->watch;
+    axo__core *core = worker->core;
+    if (message->kind == AXO__SYS_WATCH) {
+        watch_link(cell, watch);
+    } else if (message->kind == AXO__SYS_UNWATCH) {
+        if (watch->linked) {
+            watch_unlink(cell, watch);
+            watch_drop(core, &worker->local, watch);
+        }
+        watch_drop(core, &worker->local, watch);
+    } else if (watch->cancelled) {
+        watch_drop(core, &worker->local, watch);
+    } else {
+        watch_queue(worker, cell, watch);
+    }
+}
+
+/* The lane of one that is gone: every WATCH is answered (DW-18). */
+void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
+                             axo__sys *message)
+{
+    axo__watch *watch = message->watch;
+    axo__worker *worker = axo__self;
+    if (message->kind == AXO__SYS_WATCH) {
+        watch_return(core, worker, local, watch);
+        return;
+    }
+    if (message->kind == AXO__SYS_RETURN && !watch->cancelled)
+        watch_forget(cell, watch);
+    watch_drop(core, local, watch);
+}
+
+/* ---- notices ---- */
+
+/* From here on the handler may watch anew (DW-08). */
+bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    axo__watch *watch = watch_of_notice(message);
+    if (watch->cancelled) {
+        watch_drop(worker->core, &worker->local, watch);
+        return false;
+    }
+    watch_forget(cell, watch);
+    return true;
+}
+
+void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message)
+{
+    watch_drop(core, local, watch_of_notice(message));
+}
+
+void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
+                            axo__message *message)
+{
+    axo__watch *watch = watch_of_notice(message);
+    if (!watch->cancelled)
+        watch_forget(cell, watch);
+    watch_drop(core, local, watch);
+}

@@ -1,0 +1,476 @@
+/* api.c - the door for actors: what a callback may call with its context. */
+#include <axo/axo.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "system/system.h"
+
+/* The running cell, if `ctx` is its context on this very thread; else NULL. */
+static axo__cell *api_cell(axo_ctx *ctx)
+{
+    axo__worker *worker = axo__self;
+    if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx))
+        return NULL;
+    return worker->current;
+}
+
+static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payload, size_t size)
+{
+    if (axo__unlikely(axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
+                      (payload == NULL && size > 0)))
+        return AXO_EINVAL;
+    return axo__unlikely(size > AXO_PAYLOAD_MAX) ? AXO_ETOOBIG : AXO_OK;
+}
+
+/* ---- who am I ---- */
+
+axo_ref axo_self(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    return cell != NULL ? axo__cell_ref(cell) : axo_ref_none();
+}
+
+axo_ref axo_parent(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    return cell != NULL && cell->parent != NULL ? axo__cell_ref(cell->parent) : axo_ref_none();
+}
+
+axo_ref axo_sender(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return axo_ref_none();
+    if (axo__self->site == AXO_SITE_DECIDER)
+        return axo__self->sender;
+    if (axo__self->message != NULL)
+        return axo__self->message->pub.sender;
+    return cell->failed != NULL ? cell->failed->pub.sender : axo_ref_none();
+}
+
+axo_system *axo_system_of(axo_ctx *ctx)
+{
+    return api_cell(ctx) != NULL ? axo__self->core->system : NULL;
+}
+
+uint32_t axo_child_count(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    return cell != NULL ? cell->child_count : 0;
+}
+
+uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
+{
+    axo__cell *cell = api_cell(ctx);
+    uint32_t count = 0;
+    if (cell == NULL)
+        return 0;
+    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+        if (count < max && out != NULL)
+            out[count] = axo__cell_ref(child);
+        count++;
+    }
+    return count;
+}
+
+axo_ref axo_child(axo_ctx *ctx, const char *name)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL || name == NULL)
+        return axo_ref_none();
+    return axo__names_find(&axo__self->core->names, axo__cell_ref(cell), name);
+}
+
+axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (out == NULL || size == 0)
+        return AXO_EINVAL;
+    out[0] = 0;
+    axo__cell *found = axo__super_find_child(cell, ref);
+    for (axo__cell *up = cell; found == NULL && up != NULL; up = up->parent) {
+        if (axo_ref_equal(axo__cell_ref(up), ref))
+            found = up;
+    }
+    if (found == NULL)
+        return AXO_EGONE;
+    (void)axo__core_path(axo__self->core, found, out, size);
+    return AXO_OK;
+}
+
+/* ---- spawn and stop ---- */
+
+axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out)
+{
+    axo__cell *cell = api_cell(ctx);
+    axo_props copy;
+    if (out != NULL)
+        *out = axo_ref_none();
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (out == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__props_read(props, &copy);
+    return status == AXO_OK ? axo__super_spawn(axo__self, cell, &copy, out) : status;
+}
+
+axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    axo__cell *target = axo__table_find(&axo__self->core->table, ref);
+    if (target == NULL)
+        return AXO_EGONE;
+    if (target->parent == cell)
+        axo__super_stop_child(axo__self, target); /* ST-21 */
+    else {
+        axo__directives_stop(&target->directives);
+        axo__sched_announce_system(axo__self->sched, axo__self, target);
+    }
+    return AXO_OK;
+}
+
+axo_status axo_stop_self(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo__directives_stop(&cell->directives);
+    (void)axo__state_announce_system(&cell->state);
+    return AXO_OK;
+}
+
+static axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload, size_t size,
+                           uint32_t flags)
+{
+    axo__worker *worker = axo__self;
+    axo__message *message =
+        axo__message_make(&worker->core->pool, &worker->local.cache, tag, from, size);
+    if (axo__unlikely(message == NULL))
+        return AXO_ENOMEM;
+    message->flags = flags;
+    if (size > 0)
+        memcpy(message + 1, payload, size);
+    return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+}
+
+static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t flags)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    return api_send(axo__cell_ref(cell), ref, 0, NULL, 0, flags);
+}
+
+axo_status axo_poison(axo_ctx *ctx, axo_ref ref)
+{
+    return api_special(ctx, ref, AXO__MESSAGE_PILL);
+}
+
+axo_status axo_kill(axo_ctx *ctx, axo_ref ref)
+{
+    return api_special(ctx, ref, AXO__MESSAGE_KILL);
+}
+
+/* ---- send ---- */
+
+axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (axo__unlikely(cell == NULL))
+        return AXO_ECONTEXT;
+    axo_status status = api_check_payload(to, tag, payload, size);
+    if (axo__unlikely(status != AXO_OK))
+        return status;
+    return api_send(axo__cell_ref(cell), to, tag, payload, size, 0);
+}
+
+axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag, const void *payload,
+                         size_t size)
+{
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    axo_status status = api_check_payload(to, tag, payload, size);
+    return status == AXO_OK ? api_send(from, to, tag, payload, size, 0) : status;
+}
+
+axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag, const void *payload,
+                     size_t size)
+{
+    if (message == NULL)
+        return AXO_EINVAL;
+    return axo_send(ctx, message->sender, tag, payload, size);
+}
+
+axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload, size_t size,
+                          axo_payload_free destroy, void *user)
+{
+    axo__cell *cell = api_cell(ctx);
+    axo__worker *worker = axo__self;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED || payload == NULL)
+        return AXO_EINVAL;
+    if (size > UINT32_MAX)
+        return AXO_ETOOBIG;
+    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache, tag,
+                                              axo__cell_ref(cell), sizeof user);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    axo__message_own(message, payload, size, destroy, user);
+    return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+}
+
+axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,
+                           void **payload)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (draft != NULL)
+        *draft = NULL;
+    if (payload != NULL)
+        *payload = NULL;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (draft == NULL || payload == NULL || tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
+    axo__message *message = axo__message_make(&axo__self->core->pool, &axo__self->local.cache, tag,
+                                              axo__cell_ref(cell), size);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    *draft = (axo_draft *)(void *)message;
+    *payload = message + 1;
+    return AXO_OK;
+}
+
+axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
+{
+    axo__worker *worker = axo__self;
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    if (draft == NULL || axo_ref_is_none(to))
+        return AXO_EINVAL;
+    return axo__send(worker->sched, worker, &worker->local, to, (axo__message *)(void *)draft,
+                     NULL);
+}
+
+void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
+{
+    if (api_cell(ctx) == NULL || draft == NULL)
+        return;
+    axo__message_free(&axo__self->core->pool, &axo__self->local.cache,
+                      (axo__message *)(void *)draft);
+}
+
+axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
+                          const void *payload, size_t size)
+{
+    axo__cell *cell = api_cell(ctx);
+    axo__worker *worker = axo__self;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo_status status = api_check_payload(to, tag, payload, size);
+    if (status != AXO_OK)
+        return status;
+    if (delay_ns < 0)
+        return AXO_EINVAL;
+    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache, tag,
+                                              axo__cell_ref(cell), size);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    if (size > 0)
+        memcpy(message + 1, payload, size);
+    int64_t now = axo__os_now();
+    int64_t due = delay_ns < AXO__NEVER - now ? now + delay_ns : AXO__NEVER - 1;
+    status = axo__timers_add(&worker->timers, &worker->core->heap, worker->sched->timers_max, due,
+                             to, message);
+    if (status != AXO_OK) {
+        axo__message_free(&worker->core->pool, &worker->local.cache, message);
+        return status;
+    }
+    axo__a64_bump_owner(&worker->local.count.sent);
+    return AXO_OK;
+}
+
+/* ---- fail ---- */
+
+axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...)
+{
+    va_list list;
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    va_start(list, format);
+    axo__run_record(axo__self, AXO_FAILURE_ORDINARY, code, format, list);
+    va_end(list);
+    return AXO_EFAILED;
+}
+
+axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
+{
+    va_list list;
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    va_start(list, format);
+    axo__run_record(axo__self, AXO_FAILURE_FATAL, code, format, list);
+    va_end(list);
+    return AXO_EFAILED;
+}
+
+static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
+                      va_list list) __attribute__((noreturn));
+
+static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
+                      va_list list)
+{
+    AXO_ASSERT(api_cell(ctx) != NULL); /* axo_throw with a context that is not running */
+    axo__run_record(axo__self, kind, code, format, list);
+    _longjmp(axo__self->unwind->env, 1);
+}
+
+void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    api_throw(ctx, AXO_FAILURE_ORDINARY, code, format, list);
+}
+
+void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    api_throw(ctx, AXO_FAILURE_FATAL, code, format, list);
+}
+
+/* ---- what an instance owns ---- */
+
+void *axo_alloc(axo_ctx *ctx, size_t size)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return NULL;
+    return axo__region_alloc(&cell->region, &axo__self->core->pool, &axo__self->local.cache, size);
+}
+
+axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (fn == NULL)
+        return AXO_EINVAL;
+    bool done = axo__region_defer(&cell->region, &axo__self->core->pool, &axo__self->local.cache,
+                                  fn, arg);
+    return done ? AXO_OK : AXO_ENOMEM;
+}
+
+axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (receive == NULL)
+        return AXO_EINVAL;
+    axo__behaviour *behaviour = axo_alloc(ctx, sizeof *behaviour);
+    if (behaviour == NULL)
+        return AXO_ENOMEM;
+    behaviour->below = cell->behaviours;
+    behaviour->receive = cell->receive;
+    cell->behaviours = behaviour;
+    cell->receive = receive;
+    return AXO_OK;
+}
+
+axo_status axo_unbecome(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (cell->behaviours == NULL)
+        return AXO_OK;
+    cell->receive = cell->behaviours->receive;
+    cell->behaviours = cell->behaviours->below;
+    return AXO_OK;
+}
+
+/* ---- default hooks ---- */
+
+axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                   const axo_message *message)
+{
+    axo__cell *cell = api_cell(ctx);
+    (void)failure;
+    (void)message;
+    if (cell == NULL || axo__self->site != AXO_SITE_PRE_RESTART)
+        return AXO_ECONTEXT;
+    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+        axo__super_unwatch(axo__self, cell, axo__cell_ref(child)); /* RS-13 */
+        if (!child->stopping)
+            axo__super_stop_child(axo__self, child);
+    }
+    if (cell->life != AXO__INSTANCE_STARTED)
+        return AXO_OK;
+    cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, it may throw */
+    axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOP, 0);
+    axo_status status = cell->cls->post_stop != NULL ? cell->cls->post_stop(ctx, state) : AXO_OK;
+    axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOPPED,
+               (uint64_t)(uint32_t)status);
+    return status;
+}
+
+axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    axo__cell *cell = api_cell(ctx);
+    (void)failure;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    return cell->cls->pre_start != NULL ? cell->cls->pre_start(ctx, state) : AXO_OK;
+}
+
+/* ---- watch, shutdown ---- */
+
+axo_status axo_watch(axo_ctx *ctx, axo_ref ref)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    return axo_ref_is_none(ref) ? AXO_EINVAL : axo__super_watch(axo__self, cell, ref);
+}
+
+axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    axo__super_unwatch(axo__self, cell, ref);
+    return AXO_OK;
+}
+
+axo_status axo_termination_hook(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo_system *system = axo__self->core->system;
+    if (cell->parent != system->cells[AXO_GUARDIAN_SYSTEM])
+        return AXO_EINVAL;
+    return axo__guardian_add_hook(system, axo__self, cell);
+}
+
+axo_status axo_termination_hook_done(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    return axo__guardian_hook_done(axo__self->core->system, axo__self, cell);
+}

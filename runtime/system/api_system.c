@@ -1,0 +1,254 @@
+/* api_system.c - the door for everybody else: what any thread may call with the system. */
+#include <axo/axo.h>
+
+#include <string.h>
+
+#include "system/system.h"
+
+static bool api_on_worker(const axo_system *system)
+{
+    return axo__self != NULL && axo__self->current != NULL && axo__self->core == &system->core;
+}
+
+axo_status axo_system_start(const axo_options *options, axo_system **out)
+{
+    axo_options complete;
+    if (out == NULL)
+        return AXO_EINVAL;
+    *out = NULL;
+    axo_status status = axo__options_read(options, &complete);
+    return status == AXO_OK ? axo__system_start(&complete, out) : status;
+}
+
+axo_status axo_system_shutdown(axo_system *system)
+{
+    if (system == NULL)
+        return AXO_EINVAL;
+    axo__system_stop_user(system);
+    return AXO_OK;
+}
+
+static int64_t api_deadline(int64_t timeout_ns)
+{
+    int64_t now = axo__os_now();
+    return timeout_ns < 0 || timeout_ns >= AXO__NEVER - now ? AXO__NEVER : now + timeout_ns;
+}
+
+axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *late,
+                           uint32_t late_max, uint32_t *late_count)
+{
+    if (late_count != NULL)
+        *late_count = 0;
+    if (system == NULL || (late == NULL && late_max > 0))
+        return AXO_EINVAL;
+    if (api_on_worker(system))
+        return AXO_ECONTEXT;
+    axo__system_stop_user(system);
+    if (axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
+        return AXO_OK;
+    uint32_t count = axo__system_late(system, late, late_max);
+    if (late_count != NULL)
+        *late_count = count;
+    return AXO_ETIMEDOUT;
+}
+
+axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome)
+{
+    if (system == NULL)
+        return AXO_EINVAL;
+    if (api_on_worker(system))
+        return AXO_ECONTEXT;
+    if (!axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
+        return AXO_ETIMEDOUT;
+    if (outcome != NULL) {
+        axo__os_mutex_lock(&system->outcome_mutex);
+        *outcome = system->outcome;
+        axo__os_mutex_unlock(&system->outcome_mutex);
+    }
+    return AXO_OK;
+}
+
+axo_status axo_system_destroy(axo_system *system)
+{
+    if (system == NULL)
+        return AXO_EINVAL;
+    if (api_on_worker(system))
+        return AXO_ECONTEXT;
+    if (!axo__os_latch_wait(&system->terminated, 0))
+        return AXO_ESTOPPING;
+    axo__system_destroy(system);
+    return AXO_OK;
+}
+
+axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref *out)
+{
+    axo_props copy;
+    if (out == NULL)
+        return AXO_EINVAL;
+    *out = axo_ref_none();
+    if (system == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__props_read(props, &copy);
+    return status == AXO_OK ? axo__system_spawn(system, &copy, out) : status;
+}
+
+/* A dead letter is seen to outside the door: its observer is user code. */
+static void api_bury(axo_system *system, axo__message *message, axo_ref to)
+{
+    axo__core *core = &system->core;
+    if (message == NULL)
+        return;
+    if (core->on_dead_letter != NULL) {
+        axo_dead_letter letter = {
+            .message = &message->pub,
+            .recipient = to,
+            .reason = AXO_DEAD_GONE,
+            .suppressed = (message->flags & AXO__MESSAGE_PILL) != 0 ? 1 : 0,
+        };
+        core->on_dead_letter(core->dead_letter_user, &letter);
+    }
+    if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL)
+        message->destroy((void *)(uintptr_t)message->pub.payload, *(void **)(void *)(message + 1));
+    message->flags = 0;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__a64_bump_owner(&door->local.count.dead);
+    axo__message_free(&core->pool, &door->local.cache, message);
+    axo__door_leave(door);
+}
+
+typedef struct api_outside {
+    axo_ref from;
+    axo_ref to;
+    uint32_t tag;
+    uint32_t flags;
+    const void *payload; /* copied; or owned, with the next two */
+    size_t size;
+    axo_payload_free destroy;
+    void *user;
+} api_outside;
+
+static axo_status api_send_outside(axo_system *system, const api_outside *what)
+{
+    bool owned = (what->flags & AXO__MESSAGE_OWNED) != 0;
+    axo__core *core = &system->core;
+    axo__message *dead = NULL;
+    axo_status status = AXO_ENOMEM;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__message *message =
+        axo__message_make(&core->pool, &door->local.cache, what->tag, what->from,
+                          owned ? sizeof(void *) : what->size);
+    if (message != NULL) {
+        if (owned)
+            axo__message_own(message, (void *)(uintptr_t)what->payload, what->size, what->destroy,
+                             what->user);
+        else if (what->size > 0)
+            memcpy(message + 1, what->payload, what->size);
+        message->flags = what->flags;
+        status = axo__send(&system->sched, NULL, &door->local, what->to, message, &dead);
+    }
+    axo__door_leave(door);
+    api_bury(system, dead, what->to);
+    return status;
+}
+
+axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_ref to, uint32_t tag,
+                                const void *payload, size_t size)
+{
+    if (system == NULL || axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
+        (payload == NULL && size > 0))
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
+    api_outside what = {.from = from, .to = to, .tag = tag, .payload = payload, .size = size};
+    return api_send_outside(system, &what);
+}
+
+axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag, const void *payload,
+                           size_t size)
+{
+    return axo_system_send_from(system, axo_ref_none(), to, tag, payload, size);
+}
+
+axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, void *payload,
+                                 size_t size, axo_payload_free destroy, void *user)
+{
+    if (system == NULL || axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED || payload == NULL)
+        return AXO_EINVAL;
+    if (size > UINT32_MAX)
+        return AXO_ETOOBIG;
+    api_outside what = {.to = to, .tag = tag, .payload = payload, .size = size,
+                        .flags = AXO__MESSAGE_OWNED, .destroy = destroy, .user = user};
+    return api_send_outside(system, &what);
+}
+
+static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t flags)
+{
+    if (system == NULL || axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    api_outside what = {.to = ref, .flags = flags};
+    return api_send_outside(system, &what);
+}
+
+axo_status axo_system_poison(axo_system *system, axo_ref ref)
+{
+    return api_special_outside(system, ref, AXO__MESSAGE_PILL);
+}
+
+axo_status axo_system_kill(axo_system *system, axo_ref ref)
+{
+    return api_special_outside(system, ref, AXO__MESSAGE_KILL);
+}
+
+axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
+{
+    if (system == NULL || axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__cell *cell = axo__table_find(&system->core.table, ref);
+    if (cell != NULL) {
+        axo__directives_stop(&cell->directives);
+        axo__sched_announce_system(&system->sched, NULL, cell);
+    }
+    axo__door_leave(door);
+    return cell != NULL ? AXO_OK : AXO_EGONE;
+}
+
+axo_ref axo_system_guardian(axo_system *system, axo_guardian which)
+{
+    if (system == NULL || (unsigned)which > AXO_GUARDIAN_SYSTEM)
+        return axo_ref_none();
+    return system->guardians[which];
+}
+
+axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t size)
+{
+    if (system == NULL || out == NULL || size == 0)
+        return AXO_EINVAL;
+    out[0] = 0;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__cell *cell = axo__table_find(&system->core.table, ref);
+    if (cell != NULL)
+        (void)axo__core_path(&system->core, cell, out, size);
+    axo__door_leave(door);
+    return cell != NULL ? AXO_OK : AXO_EGONE;
+}
+
+axo_status axo_system_stats(axo_system *system, axo_stats *stats)
+{
+    axo_stats full;
+    if (system == NULL || stats == NULL || stats->size < sizeof stats->size)
+        return AXO_EINVAL;
+    size_t given = stats->size;
+    if (given > sizeof full)
+        return AXO_EVERSION;
+    memset(&full, 0, sizeof full);
+    axo__system_stats(system, &full);
+    full.size = given;
+    memcpy(stats, &full, given);
+    return AXO_OK;
+}
+
+uint32_t axo_system_workers(axo_system *system)
+{
+    return system != NULL ? system->sched.worker_count : 0;
+}

@@ -1,0 +1,281 @@
+/* guardian.c - root, /user, /system: what they decide, and the order of the end (GU). */
+#include <stdio.h>
+#include <string.h>
+
+#include "system/system.h"
+
+static axo_system *guardian_system(void)
+{
+    return axo__self->core->system;
+}
+
+static axo__cell *guardian_cell(axo_ctx *ctx)
+{
+    return (axo__cell *)(void *)ctx;
+}
+
+static void guardian_stop_self(axo__cell *cell)
+{
+    axo__directives_stop(&cell->directives);
+    (void)axo__state_announce_system(&cell->state);
+}
+
+/* ---- deciders ---- */
+
+/* GU-07, GU-08: whatever reaches the root stops the child, and the cause is kept. */
+static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                           void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)user;
+    axo_system *system = guardian_system();
+    axo__os_mutex_lock(&system->outcome_mutex);
+    axo_outcome *outcome = &system->outcome;
+    if (!outcome->failed) {
+        outcome->failed = 1;
+        outcome->kind = failure->kind;
+        outcome->code = failure->code;
+        outcome->actor = failure->actor;
+        (void)snprintf(outcome->text, sizeof outcome->text, "%s", failure->text);
+    }
+    axo__os_mutex_unlock(&system->outcome_mutex);
+    return AXO_STOP;
+}
+
+/* GU-11: restart, but INIT and KILLED stop; FATAL ends the system. */
+static axo_directive guardian_system_decides(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                             void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)user;
+    switch ((axo_failure_kind)failure->kind) {
+    case AXO_FAILURE_INIT:
+    case AXO_FAILURE_POST_RESTART:
+    case AXO_FAILURE_KILLED:
+        return AXO_STOP;
+    case AXO_FAILURE_FATAL:
+        return AXO_ESCALATE;
+    case AXO_FAILURE_NONE:
+    case AXO_FAILURE_ORDINARY:
+    case AXO_FAILURE_PRE_RESTART:
+    case AXO_FAILURE_DEATH_PACT:
+        break;
+    }
+    return AXO_RESTART;
+}
+
+/* ---- hooks of the end ---- */
+
+static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cell *cell,
+                               axo_ref actor)
+{
+    for (axo__hook **link = &system->hooks; *link != NULL; link = &(*link)->next) {
+        axo__hook *hook = *link;
+        if (!axo_ref_equal(hook->actor, actor))
+            continue;
+        *link = hook->next;
+        axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
+        system->hooks_waiting--;
+        break;
+    }
+    if (system->hooks_told && system->hooks_waiting == 0)
+        guardian_stop_self(cell); /* (4) */
+}
+
+/* (3) */
+static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__cell *cell)
+{
+    system->hooks_told = true;
+    for (axo__hook *hook = system->hooks; hook != NULL; hook = hook->next) {
+        axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache,
+                                                  AXO_TERMINATION_HOOK, axo__cell_ref(cell), 0);
+        axo__cell *actor = axo__table_find(&worker->core->table, hook->actor);
+        if (message == NULL || actor == NULL) { /* without memory nobody is asked */
+            axo__pool_free(&worker->core->pool, &worker->local.cache, message,
+                           sizeof(axo__message));
+            if (actor != NULL)
+                system->hooks_waiting--;
+            continue;
+        }
+        message->flags = AXO__MESSAGE_SIGNAL;
+        axo__mpsc_push_any(&actor->users, &message->node);
+        axo__sched_announce_user(worker->sched, worker, actor);
+    }
+    if (system->hooks_waiting == 0)
+        guardian_stop_self(cell);
+}
+
+enum { GUARDIAN_ADD = 1, GUARDIAN_DONE = 2 };
+
+/* A request of a child to /system travels as a counted-out message of the runtime's. */
+static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cell *cell,
+                               uint32_t what)
+{
+    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache,
+                                              AXO_TAG_RESERVED + 0x100 + what,
+                                              axo__cell_ref(cell), 0);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    message->flags = AXO__MESSAGE_SIGNAL;
+    axo__cell *guardian =
+        axo__table_find(&worker->core->table, system->guardians[AXO_GUARDIAN_SYSTEM]);
+    if (guardian == NULL) {
+        axo__message_free(&worker->core->pool, &worker->local.cache, message);
+        return AXO_ESTOPPING;
+    }
+    axo__mpsc_push_any(&guardian->users, &message->node);
+    axo__sched_announce_user(worker->sched, worker, guardian);
+    return AXO_OK;
+}
+
+axo_status axo__guardian_add_hook(axo_system *system, axo__worker *worker, axo__cell *cell)
+{
+    return guardian_ask(system, worker, cell, GUARDIAN_ADD);
+}
+
+axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo__cell *cell)
+{
+    return guardian_ask(system, worker, cell, GUARDIAN_DONE);
+}
+
+static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cell, axo_ref actor)
+{
+    for (axo__hook *hook = system->hooks; hook != NULL; hook = hook->next) {
+        if (axo_ref_equal(hook->actor, actor))
+            return;
+    }
+    axo__hook *hook = axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *hook);
+    if (hook == NULL || system->hooks_told ||
+        axo__super_watch(worker, cell, actor) != AXO_OK) {
+        axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
+        return;
+    }
+    hook->actor = actor;
+    hook->next = system->hooks;
+    system->hooks = hook;
+    system->hooks_waiting++;
+}
+
+/* ---- callbacks ---- */
+
+static axo_status guardian_root_start(axo_ctx *ctx, void *state)
+{
+    (void)state;
+    return axo__super_watch(axo__self, guardian_cell(ctx),
+                            guardian_system()->guardians[AXO_GUARDIAN_SYSTEM]);
+}
+
+static axo_status guardian_system_start(axo_ctx *ctx, void *state)
+{
+    (void)state;
+    return axo__super_watch(axo__self, guardian_cell(ctx),
+                            guardian_system()->guardians[AXO_GUARDIAN_USER]);
+}
+
+static axo_status guardian_root_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    if (message->tag != AXO_TERMINATED)
+        return AXO_UNHANDLED; /* GU-12 */
+    guardian_stop_self(guardian_cell(ctx)); /* (5) */
+    return AXO_OK;
+}
+
+static axo_status guardian_user_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    (void)message;
+    return AXO_UNHANDLED;
+}
+
+static axo_status guardian_system_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_system *system = guardian_system();
+    axo__cell *cell = guardian_cell(ctx);
+    (void)state;
+    switch (message->tag) {
+    case AXO_TERMINATED: {
+        axo_ref gone = AXO_PAYLOAD(message, axo_terminated)->actor;
+        if (axo_ref_equal(gone, system->guardians[AXO_GUARDIAN_USER]))
+            guardian_tell_hooks(system, axo__self, cell); /* (2) */
+        else
+            guardian_hook_gone(system, axo__self, cell, gone);
+        return AXO_OK;
+    }
+    case AXO_TAG_RESERVED + 0x100 + GUARDIAN_ADD:
+        guardian_add(system, axo__self, cell, message->sender);
+        return AXO_OK;
+    case AXO_TAG_RESERVED + 0x100 + GUARDIAN_DONE:
+        axo__super_unwatch(axo__self, cell, message->sender);
+        guardian_hook_gone(system, axo__self, cell, message->sender);
+        return AXO_OK;
+    default:
+        return AXO_UNHANDLED;
+    }
+}
+
+static axo_status guardian_system_stop(axo_ctx *ctx, void *state)
+{
+    axo_system *system = guardian_system();
+    (void)ctx;
+    (void)state;
+    while (system->hooks != NULL) {
+        axo__hook *hook = system->hooks;
+        system->hooks = hook->next;
+        axo__pool_free(&system->core.pool, &axo__self->local.cache, hook, sizeof *hook);
+    }
+    return AXO_OK;
+}
+
+/* GU-10: a guardian that restarts keeps its children. */
+static axo_status guardian_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                       const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)message;
+    return AXO_OK;
+}
+
+static const axo_class guardian_classes[3] = {
+    {.size = sizeof(axo_class), .name = "root", .pre_start = guardian_root_start,
+     .receive = guardian_root_receive, .pre_restart = guardian_pre_restart},
+    {.size = sizeof(axo_class), .name = "user", .receive = guardian_user_receive,
+     .pre_restart = guardian_pre_restart},
+    {.size = sizeof(axo_class), .name = "system", .pre_start = guardian_system_start,
+     .receive = guardian_system_receive, .post_stop = guardian_system_stop,
+     .pre_restart = guardian_pre_restart},
+};
+
+static const axo_strategy guardian_root_strategy = {.size = sizeof(axo_strategy),
+                                                    .decider = guardian_root_decides};
+static const axo_strategy guardian_system_strategy = {.size = sizeof(axo_strategy),
+                                                      .decider = guardian_system_decides};
+
+axo_status axo__guardians_make(axo_system *system)
+{
+    static const char *const names[3] = {NULL, "user", "system"};
+    axo__local *local = &system->sched.workers[0].local;
+    const axo_strategy *strategies[3] = {&guardian_root_strategy, system->options.user_strategy,
+                                         &guardian_system_strategy};
+    axo_status status = AXO_OK;
+    for (uint32_t i = 0; i < 3 && status == AXO_OK; i++) {
+        axo__cell *root = i > 0 ? system->cells[0] : NULL;
+        axo_props props = {.size = sizeof props, .cls = &guardian_classes[i], .name = names[i],
+                           .strategy = strategies[i]};
+        axo__birth birth = {.props = &props, .parent_cell = root};
+        if (root != NULL)
+            birth.parent = axo__cell_ref(root);
+        status = axo__super_make(&system->core, local, &birth, &system->cells[i]);
+        if (status != AXO_OK)
+            break;
+        system->guardians[i] = axo__cell_ref(system->cells[i]);
+        if (root != NULL)
+            axo__super_link_child(root, system->cells[i]);
+    }
+    return status;
+}

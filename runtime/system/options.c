@@ -1,0 +1,104 @@
+/* options.c - structs from older and newer callers. */
+#include <string.h>
+
+#include "system/system.h"
+
+axo_status axo__struct_read(const void *from, void *to, size_t size)
+{
+    size_t given;
+    memcpy(&given, from, sizeof given);
+    if (given < sizeof given)
+        return AXO_EINVAL; /* somebody zeroed it by hand */
+    memset(to, 0, size);
+    memcpy(to, from, given < size ? given : size);
+    for (size_t i = size; i < given; i++) {
+        if (((const unsigned char *)from)[i] != 0)
+            return AXO_EVERSION;
+    }
+    memcpy(to, &size, sizeof size);
+    return AXO_OK;
+}
+
+static axo_status options_check_strategy(const axo_strategy *strategy)
+{
+    axo_strategy copy;
+    if (strategy == NULL)
+        return AXO_OK;
+    axo_status status = axo__struct_read(strategy, &copy, sizeof copy);
+    if (status != AXO_OK)
+        return status;
+    if (copy.scope > AXO_ALL_FOR_ONE || copy.window > AXO_WINDOW_SLIDING)
+        return AXO_EINVAL;
+    if (copy.window == AXO_WINDOW_SLIDING &&
+        (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX ||
+         copy.within_ns < 0))
+        return AXO_EINVAL;
+    /* The original is used later: it must be whole. */
+    return strategy->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
+}
+
+static axo_status options_check_class(const axo_class *cls)
+{
+    axo_class copy;
+    axo_status status = axo__struct_read(cls, &copy, sizeof copy);
+    if (status != AXO_OK)
+        return status;
+    if (copy.receive == NULL || copy.state_size > AXO_PAYLOAD_MAX)
+        return AXO_EINVAL;
+    return cls->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
+}
+
+axo_status axo__props_read(const axo_props *from, axo_props *to)
+{
+    if (from == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__struct_read(from, to, sizeof *to);
+    if (status != AXO_OK)
+        return status;
+    if (to->cls == NULL || to->reserved != 0 || to->system_actor > 1 ||
+        to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL))
+        return AXO_EINVAL;
+    status = options_check_class(to->cls);
+    if (status == AXO_OK)
+        status = options_check_strategy(to->strategy);
+    if (status == AXO_OK && to->name != NULL)
+        status = axo__name_check(to->name);
+    return status;
+}
+
+axo_status axo__options_read(const axo_options *from, axo_options *to)
+{
+    memset(to, 0, sizeof *to);
+    if (from != NULL) {
+        axo_status status = axo__struct_read(from, to, sizeof *to);
+        if (status != AXO_OK)
+            return status;
+    }
+    bool half = (to->allocator.alloc == NULL) != (to->allocator.free == NULL);
+    if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
+        to->quantum_us > 1000000 || to->actors_max >= UINT32_C(1) << AXO__SLOT_BITS ||
+        to->failure_texts > UINT32_C(1) << 20)
+        return AXO_EINVAL;
+    if (to->actors_max > 0 && to->actors_max < 3)
+        return AXO_EINVAL; /* the guardians alone are three */
+    axo_status status = options_check_strategy(to->user_strategy);
+    if (status != AXO_OK)
+        return status;
+    if (to->workers == 0)
+        to->workers = axo__os_cpus();
+    if (to->workers > AXO_WORKERS_MAX)
+        to->workers = AXO_WORKERS_MAX;
+    if (to->quantum == 0)
+        to->quantum = 64;
+    if (to->quantum_us == 0)
+        to->quantum_us = 100;
+    if (to->actors_max == 0)
+        to->actors_max = UINT32_C(1) << 22;
+    if (to->failure_texts == 0)
+        to->failure_texts = 1024;
+    if (to->timers_max == 0)
+        to->timers_max = UINT32_C(1) << 20;
+    if (to->seed == 0)
+        to->seed = axo__os_entropy() | 1;
+    return AXO_OK;
+}

@@ -1,0 +1,384 @@
+/* system.c - boot in layer order, shutdown as a numbered protocol, stats, who is late. */
+#include "system/system.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- grace periods ---- */
+
+static void system_pass_doors(void *user)
+{
+    axo_system *system = user;
+    for (uint32_t i = 0; i < system->sched.door_count; i++) {
+        axo__os_mutex_lock(&system->sched.doors[i].mutex);
+        axo__os_mutex_unlock(&system->sched.doors[i].mutex);
+    }
+}
+
+static void system_expire(void *user, axo__grace_item *items)
+{
+    axo_system *system = user;
+    axo__core *core = &system->core;
+    axo__grace_item *last = items;
+    while (last->next != NULL)
+        last = last->next;
+    axo__os_mutex_lock(&core->expired_mutex);
+    last->next = core->expired;
+    core->expired = items;
+    axo__a32_store_relaxed(&core->expired_any, 1);
+    axo__os_mutex_unlock(&core->expired_mutex);
+    (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
+    axo__sched_wake_one(&system->sched);
+}
+
+/* ---- the end ---- */
+
+static uint64_t system_sum(const axo_system *system, size_t offset)
+{
+    uint64_t sum = 0;
+    const axo__sched *sched = &system->sched;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        const char *count = (const char *)&sched->workers[i].local.count;
+        sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
+    }
+    for (uint32_t i = 0; i < sched->door_count; i++) {
+        const char *count = (const char *)&sched->doors[i].local.count;
+        sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
+    }
+    return sum;
+}
+
+void axo__super_root_gone(axo__core *core, axo__worker *worker)
+{
+    (void)worker;
+    axo__a32_store_release(&core->system->root_gone, 1); /* [Y1] (6) */
+}
+
+/* (7): called by workers that have nothing to do. */
+void axo__system_check_end(axo_system *system)
+{
+    uint32_t none = 0;
+    if (axo__a32_load_acquire(&system->root_gone) == 0) /* [Y1] */
+        return;
+    uint64_t freed = system_sum(system, offsetof(axo__counters, freed));
+    if (freed != system_sum(system, offsetof(axo__counters, spawned)))
+        return;
+    if (axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
+        axo__os_latch_set(&system->terminated);
+}
+
+static void system_idle(axo__core *core)
+{
+    axo__system_check_end(core->system);
+}
+
+/* ---- boot ---- */
+
+static axo_status system_boot_core(axo_system *system)
+{
+    axo__core *core = &system->core;
+    const axo_options *options = &system->options;
+    core->system = system;
+    core->sched = &system->sched;
+    core->trace = options->trace;
+    core->trace_user = options->trace_user;
+    core->on_dead_letter = options->on_dead_letter;
+    core->dead_letter_user = options->dead_letter_user;
+    core->log = options->log;
+    core->log_user = options->log_user;
+    core->seed = options->seed;
+    if (!axo__pool_init(&core->pool, &core->heap))
+        return AXO_ETHREAD;
+    if (!axo__table_init(&core->table, &core->heap, options->actors_max, options->seed))
+        goto fail_pool;
+    if (!axo__names_init(&core->names, &core->heap, options->seed))
+        goto fail_table;
+    if (!axo__texts_init(&core->texts, &core->heap, options->failure_texts))
+        goto fail_names;
+    if (axo__os_mutex_init(&core->expired_mutex))
+        return AXO_OK;
+    axo__texts_fini(&core->texts);
+fail_names:
+    axo__names_fini(&core->names);
+fail_table:
+    axo__table_fini(&core->table);
+fail_pool:
+    axo__pool_fini(&core->pool);
+    return AXO_ENOMEM;
+}
+
+static void system_unboot_core(axo_system *system)
+{
+    axo__core *core = &system->core;
+    axo__os_mutex_fini(&core->expired_mutex);
+    axo__texts_fini(&core->texts);
+    axo__names_fini(&core->names);
+    axo__table_fini(&core->table);
+    axo__pool_fini(&core->pool);
+}
+
+static void *system_array(axo_system *system, size_t size, uint32_t count)
+{
+    void *array = axo__heap_alloc(&system->core.heap, size * count, AXO__CACHE_LINE,
+                                  AXO__SITE_WORKERS);
+    if (array != NULL)
+        memset(array, 0, size * count);
+    return array;
+}
+
+static void system_unboot_sched(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    axo__heap *heap = &system->core.heap;
+    for (uint32_t i = 0; i < sched->worker_count && sched->workers != NULL; i++) {
+        axo__worker *worker = &sched->workers[i];
+        axo__heap_free(heap, worker->seen, sizeof(axo__seen) * sched->worker_count,
+                       AXO__CACHE_LINE);
+        axo__timers_fini(&worker->timers, heap);
+    }
+    for (uint32_t i = 0; i < sched->door_count && sched->doors != NULL; i++)
+        axo__os_mutex_fini(&sched->doors[i].mutex);
+    axo__heap_free(heap, sched->workers, sizeof(axo__worker) * sched->worker_count,
+                   AXO__CACHE_LINE);
+    axo__heap_free(heap, sched->doors, sizeof(axo__door) * system->sched.door_count,
+                   AXO__CACHE_LINE);
+}
+
+static axo_status system_boot_sched(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    const axo_options *options = &system->options;
+    sched->core = &system->core;
+    sched->ops = &axo__super_ops_table;
+    sched->idle = system_idle;
+    sched->worker_count = options->workers;
+    sched->quantum = options->quantum;
+    sched->quantum_ns = (int64_t)options->quantum_us * 1000;
+    sched->timers_max = options->timers_max;
+    axo__inject_init(&sched->inject);
+    axo__inject_init(&sched->urgent);
+    sched->workers = system_array(system, sizeof(axo__worker), sched->worker_count);
+    uint32_t doors = axo__os_cpus() < AXO__DOORS_MAX ? axo__os_cpus() : AXO__DOORS_MAX;
+    sched->doors = system_array(system, sizeof(axo__door), doors);
+    if (sched->doors != NULL)
+        sched->door_count = doors;
+    bool made = sched->workers != NULL && sched->doors != NULL;
+    for (uint32_t i = 0; made && i < doors; i++) {
+        sched->doors[i].local.index = AXO__NO_WORKER;
+        made = axo__os_mutex_init(&sched->doors[i].mutex);
+    }
+    for (uint32_t i = 0; made && i < sched->worker_count; i++) {
+        axo__worker_init(&sched->workers[i], sched, i);
+        sched->workers[i].seen = system_array(system, sizeof(axo__seen), sched->worker_count);
+        made = sched->workers[i].seen != NULL;
+    }
+    if (made)
+        return AXO_OK;
+    system_unboot_sched(system);
+    return AXO_ENOMEM;
+}
+
+/* Ends every thread that was started, in a system whose actors are gone or never ran. */
+static void system_join(axo_system *system)
+{
+    axo__a32_store_release(&system->sched.quit, 1); /* [W5] (8) */
+    for (uint32_t i = 0; i < system->workers_started; i++)
+        axo__os_parker_wake(&system->sched.workers[i].thread.parker);
+    for (uint32_t i = 0; i < system->workers_started; i++)
+        axo__os_thread_join(&system->sched.workers[i].thread);
+}
+
+static axo_status system_boot_threads(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *worker = &sched->workers[i];
+        if (!axo__os_thread_start(&worker->thread, &axo__worker_body, worker)) {
+            system_join(system);
+            return AXO_ETHREAD;
+        }
+        system->workers_started++;
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        axo__sched_push_ready_any(sched, system->cells[i]);
+    return AXO_OK;
+}
+
+static void system_free(axo_system *system)
+{
+    axo__heap heap = system->core.heap;
+    axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE);
+}
+
+static void system_free_names(axo_system *system)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        if (system->cells[i] != NULL && system->cells[i]->name != NULL)
+            axo__names_give(&system->core.names, system->cells[i]->name);
+    }
+}
+
+axo_status axo__system_start(const axo_options *options, axo_system **out)
+{
+    axo__heap heap;
+    axo__heap_init(&heap, &options->allocator);
+    axo_system *system = axo__heap_alloc(&heap, sizeof *system, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
+    if (system == NULL)
+        return AXO_ENOMEM;
+    memset((void *)system, 0, sizeof *system);
+    system->core.heap = heap;
+    system->options = *options;
+    axo_status status = AXO_ETHREAD;
+    if (!axo__os_latch_init(&system->terminated))
+        goto fail_system;
+    if (!axo__os_mutex_init(&system->outcome_mutex))
+        goto fail_latch;
+    status = system_boot_core(system);
+    if (status != AXO_OK)
+        goto fail_mutex;
+    status = system_boot_sched(system);
+    if (status != AXO_OK)
+        goto fail_core;
+    status = axo__guardians_make(system);
+    if (status != AXO_OK)
+        goto fail_sched;
+    if (!axo__grace_start(&system->core.grace, system_pass_doors, system_expire, system)) {
+        status = AXO_ETHREAD;
+        goto fail_sched;
+    }
+    status = system_boot_threads(system);
+    if (status == AXO_OK) {
+        *out = system;
+        return AXO_OK;
+    }
+    axo__grace_stop(&system->core.grace);
+fail_sched:
+    system_free_names(system);
+    system_unboot_sched(system);
+fail_core:
+    system_unboot_core(system);
+fail_mutex:
+    axo__os_mutex_fini(&system->outcome_mutex);
+fail_latch:
+    axo__os_latch_fini(&system->terminated);
+fail_system:
+    system_free(system);
+    return status;
+}
+
+/* (8) */
+void axo__system_destroy(axo_system *system)
+{
+    system_join(system);
+    axo__grace_stop(&system->core.grace);
+    axo__local *local = &system->sched.workers[0].local;
+    for (uint32_t i = 0; i < system->sched.worker_count; i++) {
+        axo__timers *timers = &system->sched.workers[i].timers;
+        while (timers->count > 0) {
+            axo__timer timer = axo__timers_pop(timers);
+            axo__message_free(&system->core.pool, &local->cache, timer.message);
+            axo__a64_bump_owner(&local->count.dropped);
+        }
+    }
+    system_unboot_sched(system);
+    system_unboot_core(system);
+    axo__os_mutex_fini(&system->outcome_mutex);
+    axo__os_latch_fini(&system->terminated);
+    system_free(system);
+}
+
+/* ---- from outside ---- */
+
+axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref *out)
+{
+    axo_guardian which = props->system_actor ? AXO_GUARDIAN_SYSTEM : AXO_GUARDIAN_USER;
+    axo__core *core = &system->core;
+    axo__cell *child = NULL;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__cell *parent = axo__table_find(&core->table, system->guardians[which]);
+    axo_status status = AXO_ESTOPPING;
+    if (parent != NULL) {
+        axo__birth birth = {.props = props, .parent = system->guardians[which],
+                            .parent_cell = parent, .parent_strategy = parent->strategy,
+                            .born_in = 1};
+        status = axo__super_make(core, &door->local, &birth, &child);
+    }
+    if (status == AXO_OK) {
+        *out = axo__cell_ref(child);
+        axo__stack_push_any(&parent->system, &child->family.node);
+        axo__sched_announce_system(&system->sched, NULL, parent);
+    }
+    axo__door_leave(door);
+    return status;
+}
+
+/* (1) */
+void axo__system_stop_user(axo_system *system)
+{
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__cell *user = axo__table_find(&system->core.table, system->guardians[AXO_GUARDIAN_USER]);
+    if (user != NULL) {
+        axo__directives_stop(&user->directives);
+        axo__sched_announce_system(&system->sched, NULL, user);
+    }
+    axo__door_leave(door);
+}
+
+/* D16: what the workers are at. */
+uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
+{
+    uint32_t count = 0;
+    axo__core *core = &system->core;
+    axo__door *door = axo__door_enter(&system->sched);
+    for (uint32_t slot = 0; slot < axo__a32_load_acquire(&core->table.slots); slot++) { /* [T2] */
+        axo__cell *cell = axo__table_at(&core->table, slot);
+        if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+            continue;
+        if (count++ >= late_max)
+            continue;
+        uint64_t word = axo__state_look(&cell->state);
+        axo_late *one = &late[count - 1];
+        memset(one, 0, sizeof *one);
+        one->actor = axo__cell_ref(cell);
+        (void)axo__core_path(core, cell, one->path, sizeof one->path);
+        one->doing = axo__state_suspends(word) > 0 ? "waiting" : "queued";
+        if ((word & AXO__RUNNING) == 0)
+            continue;
+        one->doing = "running";
+        for (uint32_t i = 0; i < system->sched.worker_count; i++) {
+            axo__worker *worker = &system->sched.workers[i];
+            if (axo__aptr_load_relaxed(&worker->running) != cell)
+                continue;
+            uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
+            one->has_tag = tag != 0;
+            one->tag = (uint32_t)tag;
+            one->since_ns = axo__os_now() - (int64_t)axo__a64_load_relaxed(&worker->since);
+        }
+    }
+    axo__door_leave(door);
+    return count;
+}
+
+void axo__system_stats(axo_system *system, axo_stats *stats)
+{
+#define SYSTEM_SUM(field) stats->field = system_sum(system, offsetof(axo__counters, field))
+    SYSTEM_SUM(handled);
+    SYSTEM_SUM(dead);
+    SYSTEM_SUM(dropped);
+    SYSTEM_SUM(sent);
+    SYSTEM_SUM(unhandled);
+    SYSTEM_SUM(terminated);
+    SYSTEM_SUM(spawned);
+    SYSTEM_SUM(failures);
+    SYSTEM_SUM(restarts);
+    SYSTEM_SUM(notices);
+    SYSTEM_SUM(turns);
+    SYSTEM_SUM(steals);
+    SYSTEM_SUM(parks);
+    SYSTEM_SUM(wakes);
+#undef SYSTEM_SUM
+    stats->texts_lost = axo__a64_load_relaxed(&system->core.texts.lost);
+    stats->actors = stats->spawned - stats->terminated;
+    stats->memory_bytes = axo__a64_load_relaxed(&system->core.heap.bytes);
+    stats->memory_blocks = axo__a64_load_relaxed(&system->core.heap.blocks);
+}

@@ -1,0 +1,70 @@
+/* system.h - one system: boot in layer order, the guardians, shutdown.
+ *
+ * Shutdown, step by step; the numbers stand in the code:
+ *   (1) somebody stops /user            (2) /user terminates; /system has watched it
+ *   (3) /system tells the termination hooks and waits for them (GU-09)
+ *   (4) /system stops itself; root has watched it   (5) root stops itself
+ *   (6) root is gone: `root_gone`       (7) when every slot is back, the latch is set
+ *   (8) axo_system_destroy: quit, join, free
+ *
+ * Orders
+ *   [Y1] store release / load acquire, root_gone   what root wrote; (6) before (7)
+ *   [Y2] cas acq_rel, ended                        the latch is set once
+ */
+#ifndef AXO__SYSTEM_SYSTEM_H
+#define AXO__SYSTEM_SYSTEM_H
+
+#include "super/super.h"
+
+/* One actor that /system waits for at its end. */
+typedef struct axo__hook {
+    struct axo__hook *next;
+    axo_ref actor;
+} axo__hook;
+
+struct axo_system {
+    axo__core core;
+    axo__sched sched;
+    axo_options options;      /* as completed */
+    axo_ref guardians[3];
+    axo__cell *cells[3];
+    axo__os_latch terminated;
+    axo__os_mutex outcome_mutex;
+    axo_outcome outcome;      /* guarded by it */
+    axo__a32 root_gone;
+    axo__a32 ended;
+    uint32_t workers_started;
+    axo__hook *hooks;         /* /system's runner */
+    uint32_t hooks_waiting;   /* /system's runner */
+    bool hooks_told;          /* /system's runner */
+};
+
+/* ---- options.c ---- */
+
+/* Copies what the caller's header knew and completes it. AXO_OK, AXO_EINVAL, AXO_EVERSION. */
+axo_status axo__options_read(const axo_options *from, axo_options *to);
+
+/* A struct with `size` first: copies what is known; AXO_EVERSION if more is set. */
+axo_status axo__struct_read(const void *from, void *to, size_t size);
+
+/* Checks props and what they point at. */
+axo_status axo__props_read(const axo_props *from, axo_props *to);
+
+/* ---- guardian.c ---- */
+
+/* Makes root, /user and /system; before the workers run. */
+axo_status axo__guardians_make(axo_system *system);
+axo_status axo__guardian_add_hook(axo_system *system, axo__worker *worker, axo__cell *cell);
+axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo__cell *cell);
+
+/* ---- system.c ---- */
+
+axo_status axo__system_start(const axo_options *options, axo_system **out);
+void axo__system_destroy(axo_system *system);
+void axo__system_check_end(axo_system *system);
+axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref *out);
+void axo__system_stop_user(axo_system *system);
+uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max);
+void axo__system_stats(axo_system *system, axo_stats *stats);
+
+#endif
