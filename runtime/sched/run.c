@@ -259,7 +259,7 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
     const axo_strategy *strategy = parent->strategy;
     axo_decider decider = strategy != NULL && strategy->decider != NULL ? strategy->decider
                                                                         : axo_decide_default;
-    bool decided = false;
+    bool decided;
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;
     worker->sender = axo__cell_ref(child); /* DC-07 */
@@ -267,6 +267,8 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
         *directive = decider((axo_ctx *)parent, parent->state_block, failure,
                              strategy != NULL ? strategy->user : NULL);
         decided = worker->pending.kind == AXO_FAILURE_NONE;
+    } else {
+        decided = false;
     }
     worker->sender = axo_ref_none();
     worker->unwind = outer;

@@ -197,7 +197,7 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
 
 /* Records a failure of the running callback. */
 void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
-                     va_list list);
+                     va_list list) __attribute__((format(printf, 4, 0)));
 
 /* Frees a handled or undeliverable message, whatever it is. */
 void axo__run_free(axo__worker *worker, axo__message *message);

@@ -326,7 +326,7 @@ axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 }
 
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
-                      va_list list) __attribute__((noreturn));
+                      va_list list) __attribute__((noreturn, format(printf, 4, 0)));
 
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
