@@ -1,0 +1,435 @@
+/* rr_test.c - survivors of a restart are restarted too: conformance RR-01 to RR-10. */
+#include "family.h"
+
+static void RR_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *d = kit_actor(k, "d");
+    kit_script *e = kit_actor(k, "e");
+    p->keep_children = true;
+    p->construct.run = family_mark_kids;
+    p->post_restart.run = family_mark_kids;
+    c->keep_children = true;
+    c->post_restart.run = family_mark_kids;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    family_born(k, c, d);
+    family_born(k, d, e); /* d has the default hooks: e is stopped */
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_await(k, "d#2.postRestart(7)");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p#1.preRestartWith(7)", "p#2.ctor", "p#2.kids(1)@1",
+              "p#2.postRestart(7)", "p#2.kids(1)@2", "p#2.preStart", "c#1.preRestart(7)",
+              "c#1.preRestartNone", "c#2.ctor", "c#2.postRestart(7)", "c#2.kids(1)", "c#2.preStart",
+              "d#1.preRestart(7)", "d#1.preRestartNone", "d#1.postStop", "d#2.ctor",
+              "d#2.postRestart(7)", "d#2.preStart");
+    kit_order(k, "d#1.preRestart(7)", "e.postStop", "e.terminated", "d#2.ctor");
+    kit_expect_count(k, "p.ctor", 2);
+    kit_expect_count(k, "c.ctor", 2);
+    kit_expect_count(k, "d.ctor", 2);
+    kit_expect_count(k, "e.ctor", 1);
+    kit_never(k, "p.postStop");
+    kit_never(k, "c.postStop");
+    kit_never(k, "c.terminated");
+    kit_never(k, "d.terminated");
+    kit_never(k, "p.decider");
+    kit_expect_count(k, "g.decider", 1);
+    kit_finish(k);
+}
+
+static axo_status rr_check_cause(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const axo_failure *failure = self->failure;
+    KIT_REQUIRE(self->k, failure != NULL);
+    if (failure == NULL)
+        return AXO_OK;
+    KIT_REQUIRE(self->k, failure->kind == AXO_FAILURE_ORDINARY);
+    KIT_REQUIRE(self->k, failure->site == AXO_SITE_RECEIVE);
+    KIT_REQUIRE(self->k, failure->code == 7 && failure->root_code == 7);
+    KIT_REQUIRE(self->k, strcmp(failure->text, "thrown 7") == 0);
+    KIT_REQUIRE(self->k, axo_ref_equal(failure->actor, kit_ref(arg)));
+    kit_mark(self, "checked", 0);
+    return AXO_OK;
+}
+
+static void RR_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *d = kit_actor(k, "d");
+    kit_script *all[] = {p, c, d};
+    for (uint32_t i = 0; i < 3; i++) {
+        all[i]->keep_children = true;
+        all[i]->pre_restart.run = rr_check_cause;
+        all[i]->pre_restart.arg = p;
+        all[i]->post_restart.run = rr_check_cause;
+        all[i]->post_restart.arg = p;
+        family_born(k, i == 0 ? NULL : all[i - 1], all[i]);
+    }
+    kit_tell(k, p, KIT_THROW, 7);
+    kit_await(k, "d#2.checked");
+    kit_settle(k);
+    kit_order(k, "p#1.checked", "p#2.checked", "c#1.checked", "c#2.checked", "d#1.checked",
+              "d#2.checked");
+    kit_expect_count(k, "*.checked", 6);
+    kit_finish(k);
+}
+
+static void RR_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *d = kit_actor(k, "d");
+    kit_gate *deciding = kit_gate_new(k);
+    kit_gate *restarting = kit_gate_new(k);
+    g->decider.gate = deciding;
+    p->keep_children = true;
+    p->post_restart.gate = restarting;
+    c->keep_children = true;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    family_born(k, c, d);
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_gate_arrived(deciding, 1);
+    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, d, KIT_NOTE, 2);
+    kit_gate_open(deciding);
+    kit_gate_arrived(restarting, 1);
+    kit_tell(k, c, KIT_NOTE, 3);
+    kit_tell(k, d, KIT_NOTE, 4);
+    kit_never(k, "c.note");
+    kit_never(k, "d.note");
+    kit_gate_open(restarting);
+    kit_await(k, "c.note(3)");
+    kit_await(k, "d.note(4)");
+    kit_settle(k);
+    kit_order(k, "p#2.postRestart(7)", "c#2.postRestart(7)", "c#2.note(1)", "c#2.note(3)");
+    kit_order(k, "c#2.postRestart(7)", "d#2.postRestart(7)", "d#2.note(2)", "d#2.note(4)");
+    kit_expect_count(k, "c.note", 2);
+    kit_expect_count(k, "d.note", 2);
+    kit_expect_count(k, "c.ctor", 2);
+    kit_expect_count(k, "d.ctor", 2);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+static axo_status rr_spawn_in_second(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return self->instance == 2 ? kit_spawn_in(ctx, arg) : AXO_OK;
+}
+
+/* What the new instance spawns is no survivor of this round; of the next one it is. */
+static void RR_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *n = kit_actor(k, "n");
+    kit_script *m = kit_actor(k, "m");
+    p->keep_children = true;
+    p->construct.run = rr_spawn_in_second;
+    p->construct.arg = n;
+    p->post_restart.run = rr_spawn_in_second;
+    p->post_restart.arg = m;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_await(k, "c#2.preStart");
+    kit_await(k, "n.preStart");
+    kit_await(k, "m.preStart");
+    kit_settle(k);
+    kit_expect_count(k, "c.preRestart", 1);
+    kit_never(k, "n.preRestart");
+    kit_never(k, "m.preRestart");
+    kit_tell(k, p, KIT_FAIL, 8);
+    kit_await(k, "c#3.preStart");
+    kit_await(k, "n#2.preStart");
+    kit_await(k, "m#2.preStart");
+    kit_settle(k);
+    kit_expect_count(k, "c.ctor", 3);
+    kit_expect_count(k, "n.ctor", 2);
+    kit_expect_count(k, "m.ctor", 2);
+    kit_order(k, "p#3.postRestart(8)", "n#1.preRestart(8)", "n#2.postRestart(8)");
+    kit_order(k, "p#3.postRestart(8)", "m#1.preRestart(8)", "m#2.postRestart(8)");
+    kit_finish(k);
+}
+
+static void RR_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    p->directive = AXO_ESCALATE;
+    p->keep_children = true;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    kit_tell(k, c, KIT_SET, 23);
+    kit_tell(k, c, KIT_FAIL, 7);
+    kit_tell(k, c, KIT_GET, 0);
+    kit_await(k, "c.get");
+    kit_settle(k);
+    kit_order(k, "c#1.set(23)", "c#1.fails(7)", "p#1.decider(c)", "g.decider(p)",
+              "p#1.preRestart(7)", "p#2.ctor", "p#2.postRestart(7)", "c#1.preRestart(7)",
+              "c#2.ctor", "c#2.postRestart(7)", "c#2.get(0)");
+    kit_expect_count(k, "c.ctor", 2);
+    kit_expect_count(k, "p.ctor", 2);
+    kit_expect_count(k, "c.preRestart", 1);
+    kit_expect_count(k, "p.decider", 1);
+    kit_expect_count(k, "g.decider", 1);
+    kit_never(k, "c.terminated");
+    kit_finish(k);
+}
+
+/* The failed one's siblings too; with all for one above, the supervisor's sibling as well. */
+static void RR_06(void **state)
+{
+    static const char *const labels[] = {"c1", "c2", "c3"};
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *q = kit_actor(k, "q");
+    kit_script *c[3];
+    g->strategy.scope = AXO_ALL_FOR_ONE;
+    p->directive = AXO_ESCALATE;
+    p->keep_children = true;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, g, q);
+    for (uint32_t i = 0; i < 3; i++) {
+        c[i] = kit_actor(k, labels[i]);
+        family_born(k, p, c[i]);
+        kit_tell(k, c[i], KIT_SET, 23);
+    }
+    kit_settle(k);
+    kit_tell(k, c[1], KIT_FAIL, 7);
+    for (uint32_t i = 0; i < 3; i++)
+        family_await(k, c[i], "postRestart(7)");
+    kit_await(k, "q#2.postRestart(7)");
+    for (uint32_t i = 0; i < 3; i++) {
+        kit_tell(k, c[i], KIT_GET, 0);
+        family_await(k, c[i], "get(0)");
+    }
+    kit_settle(k);
+    for (uint32_t i = 0; i < 3; i++) {
+        family_expect(k, c[i], "ctor", 2);
+        family_expect(k, c[i], "preRestart", 1);
+        family_expect(k, c[i], "preRestartNone", i == 1 ? 0 : 1);
+        family_expect(k, c[i], "terminated", 0);
+    }
+    kit_order(k, "p#2.postRestart(7)", "c1#1.preRestart(7)", "c1#2.get(0)");
+    kit_order(k, "p#2.postRestart(7)", "c2#1.preRestart(7)", "c2#2.get(0)");
+    kit_order(k, "p#2.postRestart(7)", "c3#1.preRestart(7)", "c3#2.get(0)");
+    kit_expect_count(k, "p.ctor", 2);
+    kit_expect_count(k, "q.ctor", 2);
+    kit_expect_count(k, "p.decider", 1);
+    kit_expect_count(k, "g.decider", 1);
+    kit_finish(k);
+}
+
+/* ---- RR-07: fails while its parent is failing ----------------------------------------------- */
+
+static axo_status rr_pass_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    kit_gate_pass(arg);
+    kit_mark(self, "fails", 9);
+    return axo_fail(ctx, 9, "in flight");
+}
+
+/* Needs two workers: one for the child at its gate, one for all the rest. With one worker the
+ * child's failure comes after its restart, and it is decided on all the same. */
+static kit_script *rr_fail_together(kit *k, axo_directive second)
+{
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_gate *flying = kit_gate_new(k);
+    kit_gate *deciding = kit_gate_new(k);
+    bool many = kit_workers(k) > 1;
+    g->decider.gate = deciding;
+    p->keep_children = true;
+    p->directive = second;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    if (many) {
+        kit_run(k, c, rr_pass_and_fail, flying);
+        kit_gate_arrived(flying, 1);
+    }
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_gate_arrived(deciding, 1);
+    kit_gate_open(flying);
+    if (many)
+        kit_await(k, "p.hold(c)");
+    else
+        kit_run(k, c, rr_pass_and_fail, flying);
+    kit_tell(k, c, KIT_NOTE, 1);
+    kit_never(k, "p.decider");
+    kit_gate_open(deciding);
+    return c;
+}
+
+static void RR_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)rr_fail_together(k, AXO_RESTART);
+    kit_await(k, "c.note(1)");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p#2.ctor", "p#2.postRestart(7)", "c#1.preRestart(7)",
+              "c#2.ctor", "c#2.postRestart(7)", "c#2.preRestart(9)", "c#3.ctor",
+              "c#3.postRestart(9)", "c#3.note(1)");
+    kit_order(k, "p#2.postRestart(7)", "p#2.decider(c)", "c#2.preRestart(9)");
+    kit_expect_count(k, "p.decider", 1);
+    kit_expect_count(k, "c.ctor", 3);
+    kit_expect_count(k, "c.note", 1);
+    kit_expect_count(k, "g.decider", 1);
+    kit_finish(k);
+}
+
+/* With Stop as the decision the child ends. Whether its restart still comes before is not told: a
+ * stop that finds the restart waiting overtakes it (ST-12). Each instance has one post_stop. */
+static void RR_07_stop(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)rr_fail_together(k, AXO_STOP);
+    kit_await(k, "c.terminated");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p#2.ctor", "p#2.postRestart(7)", "p#2.decider(c)",
+              "p#2.decided(3)", "c.terminated");
+    assert_in_range(kit_count(k, "c.ctor"), 1, 2);
+    assert_int_equal(kit_count(k, "c.preRestart(7)"), kit_count(k, "c.ctor") - 1);
+    assert_int_equal(kit_count(k, "c.postStop"), kit_count(k, "c.ctor"));
+    if (kit_count(k, "c.ctor") == 2)
+        kit_order(k, "p#2.postRestart(7)", "c#1.preRestart(7)", "c#2.ctor", "c#2.postRestart(7)",
+                  "c#2.postStop", "c.terminated");
+    kit_never(k, "c.preRestart(9)");
+    kit_never(k, "c.note");
+    kit_expect_count(k, "c.dl(3)", 1); /* KIT_NOTE */
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
+/* ---- RR-09, RR-10 --------------------------------------------------------------------------- */
+
+#define RR_LEVELS 3
+#define RR_WIDTH  3
+
+/* A tree of survivors, three levels, restarted from the top, from the middle by escalation, with
+ * a constructor that fails on the way: all answer, with no suspend count left. */
+static void RR_09(void **state)
+{
+    static const char *const labels[RR_LEVELS][RR_WIDTH] = {
+        {"a1", "a2", "a3"}, {"b1", "b2", "b3"}, {"c1", "c2", "c3"}};
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *w = kit_actor(k, "w");
+    kit_script *tree[RR_LEVELS][RR_WIDTH];
+    p->directive = AXO_ESCALATE;
+    p->keep_children = true;
+    p->construct.fail_first = 3;
+    p->construct.code = 55;
+    family_born(k, NULL, g);
+    family_born(k, NULL, w);
+    family_born(k, g, p);
+    for (int i = 0; i < RR_LEVELS; i++) {
+        for (int j = 0; j < RR_WIDTH; j++) {
+            tree[i][j] = kit_actor(k, labels[i][j]);
+            tree[i][j]->keep_children = true;
+            tree[i][j]->directive = AXO_ESCALATE;
+            family_born(k, i == 0 ? p : tree[i - 1][j], tree[i][j]);
+        }
+    }
+    kit_tell(k, p, KIT_FAIL, 7); /* p#2 */
+    kit_settle(k);
+    kit_tell(k, tree[1][1], KIT_FAIL, 8); /* through a2 and p to g: p#3 fails, p#4 */
+    kit_settle(k);
+    kit_tell(k, p, KIT_FAIL, 9); /* p#5, while leaves fail too */
+    for (int j = 0; j < RR_WIDTH; j++)
+        kit_tell(k, tree[2][j], KIT_FAIL, 10 + j);
+    kit_settle(k);
+    family_answers(k, w, p, 99);
+    for (int i = 0; i < RR_LEVELS; i++) {
+        for (int j = 0; j < RR_WIDTH; j++) {
+            uint32_t mid = i == 0 && j == 1 ? 1 : 0; /* decided on b2 */
+            family_answers(k, w, tree[i][j], 10 * i + j + 100);
+            family_expect(k, tree[i][j], "preRestart(7)", 1);
+            family_expect(k, tree[i][j], "decider", i == RR_LEVELS - 1 ? 0 : 1 + mid);
+            family_expect(k, tree[i][j], "terminated", 0);
+        }
+    }
+    /* Whenever the leaves failed, each cost p one restart. */
+    kit_expect_count(k, "p.decider", 1 + RR_WIDTH);
+    kit_expect_count(k, "p.ctor", 5 + RR_WIDTH);
+    kit_expect_count(k, "g.decider(p)", 4 + RR_WIDTH);
+    kit_expect_count(k, "w.pong", 1 + RR_LEVELS * RR_WIDTH);
+    kit_finish(k);
+}
+
+static axo_status rr_spawn_same_name(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return kit_spawn_in(ctx, arg);
+}
+
+/* The old child fails in flight while it is told to stop; its namesake is left alone. */
+static void RR_10(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = family_restarter(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *n = kit_actor(k, "n");
+    kit_gate *flying = kit_gate_new(k);
+    bool many = kit_workers(k) > 1;
+    n->name = "c";
+    p->post_restart.run = rr_spawn_same_name;
+    p->post_restart.arg = n;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    if (many) {
+        kit_run(k, c, rr_pass_and_fail, flying);
+        kit_gate_arrived(flying, 1);
+    }
+    kit_tell(k, p, KIT_FAIL, 7);
+    if (many) {
+        kit_await(k, "p#1.postStop");
+        kit_never(k, "p#2.ctor");
+    }
+    kit_gate_open(flying);
+    kit_await(k, "n.preStart");
+    family_answers(k, g, n, 5);
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p#1.postStop", "p#2.ctor", "p#2.postRestart(7)", "n.ctor",
+              "n.ping(5)");
+    kit_order(k, "p#1.preRestart(7)", "c.terminated", "p#2.ctor");
+    if (many)
+        kit_order(k, "p#1.postStop", "c.fails(9)", "c.postStop", "p#2.ctor");
+    kit_never(k, "p.decider");
+    kit_never(k, "p.spawnFailed");
+    kit_expect_count(k, "n.ctor", 1);
+    kit_never(k, "n.preRestart");
+    kit_expect_count(k, "c.ctor", 1);
+    assert_false(axo_ref_equal(kit_ref(c), kit_ref(n)));
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("RR-01", RR_01), KIT_TEST("RR-02", RR_02),           KIT_TEST("RR-03", RR_03),
+    KIT_TEST("RR-04", RR_04), KIT_TEST("RR-05", RR_05),           KIT_TEST("RR-06", RR_06),
+    KIT_TEST("RR-07", RR_07), KIT_TEST("RR-07 stop", RR_07_stop), KIT_TEST("RR-09", RR_09),
+    KIT_TEST("RR-10", RR_10),
+};
+
+KIT_MAIN(tests)

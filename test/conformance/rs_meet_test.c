@@ -1,0 +1,366 @@
+/* rs_meet_test.c - a restart that meets other things: conformance RS-17 to RS-25. */
+#include "family.h"
+
+static axo_status rs_watch_script(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return axo_watch(ctx, kit_ref(arg));
+}
+
+static axo_status rs_stop_self(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return axo_stop_self(ctx);
+}
+
+static void RS_17(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *q = kit_actor(k, "q");
+    kit_script *l = kit_actor(k, "l");
+    kit_script *m = kit_actor(k, "m");
+    p->keep_children = true;
+    p->pre_restart.spawn[0] = l;
+    q->pre_restart.spawn[0] = m; /* and the default hook then stops it */
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, g, q);
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_await(k, "l#2.postRestart(7)");
+    kit_order(k, "p#1.preRestart(7)", "l#1.ctor", "l#1.preStart", "l#1.preRestart(7)",
+              "l#1.preRestartNone", "l#2.ctor", "l#2.postRestart(7)");
+    kit_order(k, "p#2.ctor", "p#2.postRestart(7)", "l#1.preRestart(7)");
+    kit_tell(k, q, KIT_FAIL, 8);
+    kit_await(k, "q#2.preStart");
+    kit_order(k, "q#1.preRestart(8)", "m.ctor", "m.preStart", "m.postStop", "q#2.ctor");
+    family_answers(k, g, l, 30);
+    kit_settle(k);
+    kit_expect_count(k, "l.ctor", 2);
+    kit_expect_count(k, "m.ctor", 1);
+    kit_never(k, "m.preRestart");
+    kit_finish(k);
+}
+
+/* ---- RS-18: a restart is atomic ------------------------------------------------------------- */
+
+static axo_status rs_pass_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    kit_gate_pass(arg);
+    kit_mark(self, "fails", 9);
+    return axo_fail(ctx, 9, "in flight");
+}
+
+/* A child's report that comes while its parent waits is decided by the new instance. With one
+ * worker the child can only fail after its own restart, which ends the same. */
+static void RS_18(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = family_restarter(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *d = kit_actor(k, "d");
+    kit_gate *stopping = kit_gate_new(k);
+    kit_gate *flying = kit_gate_new(k);
+    bool many = kit_workers(k) > 1;
+    p->keep_children = true;
+    p->pre_restart.run = family_stop_child;
+    p->pre_restart.arg = (void *)(uintptr_t) "c";
+    c->post_stop.gate = stopping;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    family_born(k, p, d);
+    if (many) {
+        kit_run(k, d, rs_pass_and_fail, flying);
+        kit_gate_arrived(flying, 1);
+    }
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_gate_arrived(stopping, 1);
+    kit_gate_open(flying);
+    if (many)
+        kit_await(k, "p.hold(d)");
+    else
+        kit_run(k, d, rs_pass_and_fail, flying);
+    kit_never(k, "p.decider");
+    kit_never(k, "p#2.ctor");
+    kit_tell(k, d, KIT_NOTE, 1);
+    kit_gate_open(stopping);
+    kit_await(k, "d#3.note(1)");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "c.postStop", "p.child_gone(c)", "p#2.ctor",
+              "p#2.postRestart(7)", "p#2.preStart", "p#2.decider(d)");
+    kit_order(k, "p#2.postRestart(7)", "d#1.preRestart(7)", "d#2.ctor", "d#2.postRestart(7)",
+              "d#2.preRestart(9)", "d#3.ctor", "d#3.postRestart(9)", "d#3.note(1)");
+    kit_order(k, "p#2.decider(d)", "d#2.preRestart(9)");
+    kit_expect_count(k, "p.decider", 1);
+    kit_expect_count(k, "p.ctor", 2);
+    kit_expect_count(k, "d.ctor", 3);
+    kit_expect_count(k, "d.note", 1);
+    kit_finish(k);
+}
+
+/* A second Restart from above that comes while the first one waits is done after it. */
+static void RS_18_restart(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *s = kit_actor(k, "s");
+    kit_script *c = kit_actor(k, "c");
+    kit_gate *stopping = kit_gate_new(k);
+    g->strategy.scope = AXO_ALL_FOR_ONE;
+    c->post_stop.gate = stopping;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, g, s);
+    family_born(k, p, c);
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_gate_arrived(stopping, 1);
+    kit_tell(k, s, KIT_FAIL, 8);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "s#3.preStart");
+        kit_tell(k, g, KIT_NOTE, 0); /* then all that g asked of its children is sent */
+        kit_await(k, "g.note(0)");
+        kit_never(k, "p#2.ctor");
+    }
+    kit_tell(k, p, KIT_NOTE, 1);
+    kit_gate_open(stopping);
+    kit_await(k, "p#3.preStart");
+    kit_await(k, "p.note(1)");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p#1.preRestartWith(7)", "c.postStop", "p#2.ctor",
+              "p#2.postRestart(7)", "p#2.preStart", "p#2.preRestart(8)", "p#2.preRestartNone",
+              "p#3.ctor", "p#3.postRestart(8)", "p#3.preStart");
+    if (kit_workers(k) > 1)
+        kit_order(k, "p#3.preStart", "p#3.note(1)");
+    kit_expect_count(k, "p.ctor", 3);
+    kit_expect_count(k, "s.ctor", 3);
+    kit_expect_count(k, "g.decider", 2);
+    kit_expect_count(k, "p.note", 1);
+    kit_finish(k);
+}
+
+/* Suspend and Resume from above that come while a restart waits leave the count at zero. */
+static void RS_18_suspend_resume(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *h = kit_actor(k, "h");
+    kit_script *g = kit_actor(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *s = kit_actor(k, "s");
+    kit_script *c = kit_actor(k, "c");
+    kit_gate *stopping = kit_gate_new(k);
+    h->directive = AXO_RESUME;
+    c->post_stop.gate = stopping;
+    family_born(k, NULL, h);
+    family_born(k, h, g);
+    family_born(k, g, p);
+    family_born(k, g, s);
+    family_born(k, p, c);
+    kit_tell(k, p, KIT_FAIL, KIT_DO_RESTART);
+    kit_gate_arrived(stopping, 1);
+    kit_tell(k, s, KIT_FAIL, KIT_DO_ESCALATE);
+    kit_tell(k, s, KIT_NOTE, 1);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "s#1.note(1)");
+        kit_tell(k, g, KIT_NOTE, 0); /* then all that g asked of its children is sent */
+        kit_await(k, "g.note(0)");
+        kit_never(k, "p#2.ctor");
+    }
+    kit_tell(k, p, KIT_NOTE, 1);
+    kit_gate_open(stopping);
+    kit_await(k, "p#2.note(1)");
+    kit_await(k, "s#1.note(1)");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(102)", "c.postStop", "p#2.ctor", "p#2.postRestart(102)",
+              "p#2.preStart", "p#2.note(1)");
+    kit_expect_count(k, "p.ctor", 2);
+    kit_expect_count(k, "s.ctor", 1);
+    kit_expect_count(k, "g.ctor", 1);
+    kit_expect_count(k, "h.decider(g)", 1);
+    kit_finish(k);
+}
+
+/* ---- RS-19 and on --------------------------------------------------------------------------- */
+
+static void RS_19(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *q = kit_actor(k, "q");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *d = kit_actor(k, "d");
+    kit_script *two[] = {p, q};
+    kit_gate *gates[] = {kit_gate_new(k), kit_gate_new(k)};
+    c->post_stop.gate = gates[0];
+    d->post_stop.gate = gates[1];
+    /* q's hook stops its child and runs no post_stop: that is still owed. */
+    q->keep_children = true;
+    q->pre_restart.run = family_stop_child;
+    q->pre_restart.arg = (void *)(uintptr_t) "d";
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, g, q);
+    family_born(k, p, c);
+    family_born(k, q, d);
+    kit_run(k, g, rs_watch_script, p);
+    kit_run(k, g, rs_watch_script, q);
+    for (size_t i = 0; i < 2; i++) {
+        kit_tell(k, two[i], KIT_FAIL, 7);
+        kit_tell(k, two[i], KIT_NOTE, 1);
+        kit_gate_arrived(gates[i], 1);
+        if (i == 0)
+            kit_await(k, "p#1.postStop");
+        assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(two[i])), AXO_OK);
+        kit_gate_open(gates[i]);
+        family_await(k, two[i], "terminated");
+    }
+    kit_await(k, "g.term(p)");
+    kit_await(k, "g.term(q)");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p#1.postStop", "p.terminated", "g.term(p)");
+    kit_order(k, "p#1.preRestart(7)", "c.postStop", "c.terminated", "p.terminated");
+    kit_order(k, "q#1.preRestart(7)", "d.postStop", "d.terminated", "q#1.postStop", "q.terminated",
+              "g.term(q)");
+    for (size_t i = 0; i < 2; i++) {
+        family_expect(k, two[i], "ctor", 1);
+        family_expect(k, two[i], "postRestart", 0);
+        family_expect(k, two[i], "postStop", 1); /* DESIGN D3 */
+        family_expect(k, two[i], "note", 0);
+        family_expect(k, two[i], "dl(3)", 1); /* KIT_NOTE */
+        family_expect(k, two[i], "terminated", 1);
+    }
+    kit_expect_count(k, "g.term", 2);
+    kit_finish(k);
+}
+
+static void RS_20(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = family_restarter(k, "p");
+    kit_script *a = kit_actor(k, "a");
+    kit_script *b = kit_actor(k, "b");
+    kit_gate *gate = kit_gate_new(k);
+    a->pre_restart.run = rs_stop_self;
+    b->post_restart.run = rs_stop_self;
+    family_born(k, NULL, p);
+    family_born(k, p, a);
+    family_born(k, p, b);
+    for (int i = 0; i < 2; i++) {
+        kit_script *who = i == 0 ? a : b;
+        kit_wait_at(k, who, gate, 0);
+        kit_tell(k, who, KIT_FAIL, 7);
+        kit_tell(k, who, KIT_NOTE, 1);
+    }
+    kit_gate_open(gate);
+    kit_await(k, "a.terminated");
+    kit_await(k, "b.terminated");
+    kit_settle(k);
+    kit_order(k, "a#1.preRestart(7)", "a#1.postStop", "a#2.ctor", "a#2.postRestart(7)",
+              "a#2.preStart", "a#2.postStop", "a.terminated");
+    kit_order(k, "b#1.preRestart(7)", "b#1.postStop", "b#2.ctor", "b#2.postRestart(7)",
+              "b#2.preStart", "b#2.postStop", "b.terminated");
+    for (int i = 0; i < 2; i++) {
+        kit_script *who = i == 0 ? a : b;
+        family_expect(k, who, "note", 0);
+        family_expect(k, who, "dl(3)", 1); /* KIT_NOTE */
+        family_expect(k, who, "postStop", 2);
+        family_expect(k, who, "ctor", 2);
+    }
+    kit_finish(k);
+}
+
+static void RS_23(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = family_restarter(k, "p");
+    kit_script *a = kit_actor(k, "a");
+    kit_gate *gate = kit_gate_new(k);
+    family_born(k, NULL, p);
+    family_born(k, p, a);
+    kit_wait_at(k, a, gate, 0);
+    kit_gate_arrived(gate, 1);
+    kit_tell(k, a, KIT_FAIL, 7);
+    kit_tell(k, a, KIT_NOTE, 1);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(a)), AXO_OK);
+    kit_tell(k, a, KIT_NOTE, 2);
+    kit_gate_open(gate);
+    kit_await(k, "a.terminated");
+    kit_settle(k);
+    kit_order(k, "a#1.fails(7)", "a#1.preRestart(7)", "a#1.postStop", "a#2.ctor", "a#2.note(1)",
+              "a#2.postStop", "a.dl(3)", "a.terminated");
+    kit_expect_count(k, "a.note", 1);
+    kit_expect_count(k, "a.dl(3)", 1);
+    kit_expect_count(k, "a.postStop", 2);
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
+/* While its survivor is still being made again, the parent handles messages. */
+static void RS_24(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *s = kit_actor(k, "s");
+    kit_gate *gate = kit_gate_new(k);
+    p->keep_children = true;
+    s->construct.gate = gate;
+    s->construct.gate_call = 2;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, s);
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_gate_arrived(gate, 1);
+    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell_as(k, p, s, KIT_PING, 2);
+    if (kit_workers(k) > 1)
+        kit_await(k, "p#2.note(1)");
+    kit_never(k, "s.ping");
+    kit_gate_open(gate);
+    kit_await(k, "p#2.pong(2)");
+    kit_await(k, "p#2.note(1)");
+    kit_order(k, "p#2.postRestart(7)", "s#1.preRestart(7)", "s#2.ctor", "s#2.ping(2)",
+              "p#2.pong(2)");
+    kit_finish(k);
+}
+
+static void RS_25(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = family_restarter(k, "p");
+    kit_script *a = kit_actor(k, "a");
+    family_born(k, NULL, p);
+    family_born(k, p, a);
+    kit_tell(k, a, KIT_SET, 23);
+    for (int64_t i = 0; i < 100; i++)
+        kit_tell(k, a, i % 2 == 0 ? KIT_FAIL : KIT_THROW, i);
+    kit_tell(k, a, KIT_GET, 0);
+    family_answers(k, p, a, 5);
+    kit_settle(k);
+    kit_order(k, "a#1.set(23)", "a#1.fails(0)", "a#2.fails(1)", "a#50.fails(49)", "a#100.fails(99)",
+              "a#101.get(0)", "a#101.ping(5)");
+    kit_expect_count(k, "a.ctor", 101);
+    kit_expect_count(k, "a.preRestart", 100);
+    kit_expect_count(k, "a.postRestart", 100);
+    kit_expect_count(k, "a.postStop", 100);
+    kit_expect_count(k, "a.freed", 100);
+    kit_expect_count(k, "p.decider(a)", 100);
+    assert_int_equal(kit_stats(k).restarts, 100);
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("RS-17", RS_17),
+    KIT_TEST("RS-18", RS_18),
+    KIT_TEST("RS-18 restart", RS_18_restart),
+    KIT_TEST("RS-18 suspend and resume", RS_18_suspend_resume),
+    KIT_TEST("RS-19", RS_19),
+    KIT_TEST("RS-20", RS_20),
+    KIT_TEST("RS-23", RS_23),
+    KIT_TEST("RS-24", RS_24),
+    KIT_TEST("RS-25", RS_25),
+};
+
+KIT_MAIN(tests)
