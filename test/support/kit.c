@@ -77,6 +77,8 @@ kit *kit_start(void **state, const axo_options *options)
         own = *options;
     if (own.workers == 0)
         own.workers = (uint32_t)(uintptr_t)*state;
+    if (own.quantum == 0 && getenv("AXO_TEST_QUANTUM") != NULL)
+        own.quantum = (uint32_t)strtoul(getenv("AXO_TEST_QUANTUM"), NULL, 10);
     if (own.seed == 0)
         own.seed = 1;
     own.allocator = (axo_allocator){kit_hook_alloc, kit_hook_free, k};
@@ -138,7 +140,7 @@ static bool kit_settled_locked(kit *k, axo_ref ref, uint32_t barrier)
 
 static void kit_settle_round(kit *k)
 {
-    struct timespec deadline = kit_deadline();
+    struct timespec deadline = kit_deadline(KIT_DEADLINE_S);
     uint32_t barrier;
     uint32_t count;
     uint32_t late = UINT32_MAX;

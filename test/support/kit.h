@@ -67,8 +67,10 @@ typedef struct kit kit;
 typedef struct kit_gate kit_gate;
 typedef struct kit_script kit_script;
 
-/* How long a wait may last before it is a failed test. */
+/* How long the test may wait before it has failed; an actor at a gate waits longer, so that the
+ * test fails first and says what it waited for. */
 #define KIT_DEADLINE_S 20
+#define KIT_GATE_DEADLINE_S 30
 #define KIT_SPAWN_MAX 16
 
 /* State of a puppet: zeroed with each instance, except what the constructor sets. */
@@ -169,7 +171,9 @@ typedef struct kit_payload {
 
 /* ---- start and finish ------------------------------------------------------------------------
  * Starts a system. Hooks, allocator and (unless set) workers and seed of `options` are the kit's;
- * the worker count comes from KIT_TEST. NULL: defaults. Fails the test if it cannot. */
+ * the worker count comes from KIT_TEST. NULL: defaults. The
+ * environment's AXO_TEST_QUANTUM is the quantum, if there is one: 1 forces actors to change workers
+ * after each message. Fails the test if it cannot. */
 kit *kit_start(void **state, const axo_options *options);
 
 /* Settles (all puppets answer, no suspend count left), stops the system, and checks: nobody late,

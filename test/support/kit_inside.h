@@ -48,7 +48,7 @@ struct kit {
 };
 
 /* ---- kit_record.c --------------------------------------------------------------------------- */
-struct timespec kit_deadline(void);
+struct timespec kit_deadline(time_t seconds);
 void kit_cond_init(pthread_cond_t *cond);
 int64_t kit_now(void);
 

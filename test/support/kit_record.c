@@ -26,11 +26,11 @@ typedef struct kit_pattern {
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
-struct timespec kit_deadline(void)
+struct timespec kit_deadline(time_t seconds)
 {
     struct timespec at;
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += KIT_DEADLINE_S;
+    at.tv_sec += seconds;
     return at;
 }
 
@@ -255,7 +255,7 @@ void kit_never(kit *k, const char *pattern)
 void kit_await_count(kit *k, const char *pattern, uint32_t n)
 {
     kit_pattern p = kit_parse(pattern);
-    struct timespec deadline = kit_deadline();
+    struct timespec deadline = kit_deadline(KIT_DEADLINE_S);
     uint32_t count = 0;
     uint32_t actors = 0;
     size_t next = 0;
@@ -392,7 +392,7 @@ void kit_gate_close(kit_gate *gate)
 
 void kit_gate_pass(kit_gate *gate)
 {
-    struct timespec deadline = kit_deadline();
+    struct timespec deadline = kit_deadline(KIT_GATE_DEADLINE_S);
     int rc = 0;
     bool open;
     pthread_mutex_lock(&gate->lock);
@@ -408,7 +408,7 @@ void kit_gate_pass(kit_gate *gate)
 
 void kit_gate_arrived(kit_gate *gate, uint32_t n)
 {
-    struct timespec deadline = kit_deadline();
+    struct timespec deadline = kit_deadline(KIT_DEADLINE_S);
     int rc = 0;
     uint32_t arrived;
     pthread_mutex_lock(&gate->lock);
