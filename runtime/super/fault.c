@@ -65,6 +65,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     }
     axo__a64_bump_owner(&worker->local.count.failures);
     if (cell->parent == NULL) { /* GU-08: nobody above the root */
+        axo__super_root_failed(core, &cell->failure);
         axo__directives_stop(&cell->directives);
         (void)axo__state_announce_system(&cell->state);
         return;
@@ -82,6 +83,13 @@ static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *o
     pending->kind = (uint8_t)kind;
     if (original == NULL)
         return;
+    if (original->original_kind != AXO_FAILURE_NONE) { /* HF-11: a retry keeps the first one */
+        pending->original_kind = original->original_kind;
+        pending->original_code = original->original_code;
+        pending->original_text = original->original_text;
+        original->original_text = 0;
+        return;
+    }
     pending->original_kind = original->kind;
     pending->original_code = original->code;
     pending->original_text = original->text;
@@ -318,6 +326,7 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
             return;
         if ((word & AXO__STOP) != 0) { /* ST-12: stop wins */
             axo__directives_take(&cell->directives, AXO__STOP, 0);
+            axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_STOP);
             axo__super_terminate(worker, cell);
         } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
             return; /* RS-18: held back until the restart is over */

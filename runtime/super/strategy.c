@@ -65,7 +65,7 @@ static bool strategy_sliding(const axo_strategy *strategy, axo__cell *child, int
     if (strategy->retries_max <= 0)
         return strategy->retries_max < 0;
     for (uint32_t i = 0; i < child->restarts; i++) {
-        if (strategy->within_ns == 0 || now - child->failures[i] < strategy->within_ns)
+        if (strategy->within_ns <= 0 || now - child->failures[i] < strategy->within_ns)
             child->failures[kept++] = child->failures[i];
     }
     if (kept < AXO_SLIDING_MAX)
@@ -190,9 +190,12 @@ static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *chi
     strategy_apply(worker, cell, child, directive);
 }
 
+/* Directives that wait count as taken: they may be older than the report (OR-07). */
 static bool strategy_may_decide(const axo__cell *cell)
 {
-    return cell->phase == AXO__PHASE_NORMAL &&
+    uint64_t waiting = axo__directives_look(&cell->directives);
+    return cell->phase == AXO__PHASE_NORMAL && axo__directives_delta(waiting) <= 0 &&
+           (waiting & (AXO__STOP | AXO__RESTART_PARENT)) == 0 &&
            axo__state_suspends(axo__a64_load_relaxed(&cell->state)) == 0;
 }
 

@@ -115,6 +115,7 @@ void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
                             axo__message *message);
 
 /* ---- told to the layer above (system/) ---- */
+void axo__super_root_failed(axo__core *core, const axo__cause *cause);
 void axo__super_root_gone(axo__core *core, axo__worker *worker);
 
 #endif

@@ -22,6 +22,23 @@ static void guardian_stop_self(axo__cell *cell)
 
 /* ---- deciders ---- */
 
+/* The first cause that reaches the top is the system's. */
+void axo__super_root_failed(axo__core *core, const axo__cause *cause)
+{
+    axo_system *system = core->system;
+    axo_failure failure = axo__cause_show(&core->texts, cause);
+    axo_outcome *outcome = &system->outcome;
+    axo__os_mutex_lock(&system->outcome_mutex);
+    if (!outcome->failed) {
+        outcome->failed = 1;
+        outcome->kind = failure.kind;
+        outcome->code = failure.code;
+        outcome->actor = failure.actor;
+        (void)snprintf(outcome->text, sizeof outcome->text, "%s", failure.text);
+    }
+    axo__os_mutex_unlock(&system->outcome_mutex);
+}
+
 /* GU-07, GU-08: whatever reaches the root stops the child, and the cause is kept. */
 static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_failure *failure,
                                            void *user)
@@ -29,17 +46,10 @@ static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_
     (void)ctx;
     (void)state;
     (void)user;
-    axo_system *system = guardian_system();
-    axo__os_mutex_lock(&system->outcome_mutex);
-    axo_outcome *outcome = &system->outcome;
-    if (!outcome->failed) {
-        outcome->failed = 1;
-        outcome->kind = failure->kind;
-        outcome->code = failure->code;
-        outcome->actor = failure->actor;
-        (void)snprintf(outcome->text, sizeof outcome->text, "%s", failure->text);
-    }
-    axo__os_mutex_unlock(&system->outcome_mutex);
+    (void)failure;
+    axo__cell *child = axo__table_at(&axo__self->core->table,
+                                     (uint32_t)(axo__self->sender.bits & AXO__SLOT_MASK));
+    axo__super_root_failed(axo__self->core, &child->failure);
     return AXO_STOP;
 }
 

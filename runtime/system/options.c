@@ -30,8 +30,7 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     if (copy.scope > AXO_ALL_FOR_ONE || copy.window > AXO_WINDOW_SLIDING)
         return AXO_EINVAL;
     if (copy.window == AXO_WINDOW_SLIDING &&
-        (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX ||
-         copy.within_ns < 0))
+        (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX))
         return AXO_EINVAL;
     /* The original is used later: it must be whole. */
     return strategy->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
