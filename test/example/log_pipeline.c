@@ -1,19 +1,18 @@
 /* log_pipeline.c - counts a web server's access log with supervised actors that fail on bad lines.
  *
- *   reader --CHUNK--> parser (a pool, children of one supervisor) --PARTIAL--> aggregator
- *     ^------CREDIT-----'                                         --MALFORMED--> reporter
+ *   reader --CHUNK--> parser (a pool, children of one supervisor) --COUNTS, MALFORMED--> collector
+ *     ^----------------------------------CREDIT------------------------------------------'
  *
- * The reader cuts the file into chunks of whole lines and sends each to a parser that has credit,
- * so that a bounded number of chunks is in memory. A chunk is not copied: the message owns a view
- * of it, and the last view frees it.
+ * The reader cuts the file into chunks of whole lines and sends each to a parser that has credit.
+ * Credit comes back when the collector has the chunk's counts, so a bounded number of chunks, and
+ * of what is made of them, is in memory. A chunk is not copied: the message owns a view of it, and
+ * the last view frees it.
  *
  * A parser fails on the first malformed line of its view, and its supervisor restarts it. Before
- * that, pre_restart, which still sees the old instance's state, hands on what was counted, reports
- * the line, and sends the rest of the view to the new instance: only the malformed line is lost.
+ * that, pre_restart, which still sees the old instance's state, reports the line and sends a view
+ * of the rest, with what was counted so far, to the new instance: only the malformed line is lost.
  *
- * End: when all credit is back, the reader sends END to each parser and to the aggregator, each
- * parser sends its END after its last result, and the aggregator, with all of them and the
- * reporter's, shuts the system down. */
+ * The reader shuts the system down when the file is at its end and all credit is back. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +30,7 @@
 
 #include "access_line.h"
 
-enum { POOL = 1, CHUNK = 2, CREDIT = 3, PARTIAL = 4, MALFORMED = 5, END = 6 };
+enum { POOL = 1, CHUNK = 2, CREDIT = 3, COUNTS = 4, MALFORMED = 5 };
 
 #define CHUNK_BYTES    ((size_t)64 * 1024)
 #define LINE_BYTES_MAX ((size_t)64 * 1024 * 1024)
@@ -48,7 +47,7 @@ typedef struct tally {
     uint64_t bytes;
 } tally;
 
-/* What is counted: payload of PARTIAL. */
+/* What is counted: payload of COUNTS. */
 typedef struct counts {
     uint64_t parsed;
     uint64_t malformed;
@@ -60,14 +59,13 @@ typedef struct counts {
  * when the system has ended. */
 typedef struct job {
     int input;        /* reader */
-    FILE *report;     /* reporter */
+    FILE *report;     /* collector */
     uint32_t parsers; /* set before the start, as the two above */
     axo_ref reader;
-    axo_ref aggregator;
-    axo_ref reporter;
+    axo_ref collector;
     uint64_t decided;            /* supervisor: failures it has restarted a child for */
-    uint64_t reported;           /* reporter: lines in the report */
-    counts total;                /* aggregator */
+    uint64_t reported;           /* collector: lines in the report */
+    counts total;                /* collector */
     _Atomic uint64_t lines_read; /* reader; main shows it as progress */
     _Atomic uint64_t bytes_read;
 } job;
@@ -80,11 +78,13 @@ typedef struct chunk {
     char text[];
 } chunk;
 
-/* Payload of CHUNK: the lines of a chunk from byte `at`, which is line number `line`, on. */
+/* Payload of CHUNK: the lines of a chunk from byte `at`, which is line number `line`, on; and what
+ * was counted in the lines before. */
 typedef struct view {
     chunk *chunk;
     size_t at;
     uint64_t line;
+    counts counts;
 } view;
 
 static void chunk_release(chunk *whole)
@@ -100,14 +100,24 @@ static void view_free(void *payload, void *user)
     free(payload);
 }
 
-/* Sends a view of a chunk, for which a new count is taken. */
-static axo_status view_send(axo_ctx *ctx, axo_ref to, chunk *whole, size_t at, uint64_t line)
+/* Makes a view that holds the chunk; NULL: no memory. */
+static view *view_create(chunk *whole, size_t at, uint64_t line)
 {
-    view *seen = malloc(sizeof *seen);
+    view *seen = calloc(1, sizeof *seen);
+    if (seen == NULL)
+        return NULL;
+    seen->chunk = whole;
+    seen->at = at;
+    seen->line = line;
+    atomic_fetch_add(&whole->views, 1);
+    return seen;
+}
+
+/* Sends a view, or frees it; NULL is AXO_ENOMEM. */
+static axo_status view_send(axo_ctx *ctx, axo_ref to, view *seen)
+{
     if (seen == NULL)
         return AXO_ENOMEM;
-    *seen = (view){.chunk = whole, .at = at, .line = line};
-    atomic_fetch_add(&whole->views, 1);
     axo_status status = axo_send_owned(ctx, to, CHUNK, seen, sizeof *seen, view_free, NULL);
     if (status != AXO_OK && status != AXO_EGONE)
         view_free(seen, NULL);
@@ -116,7 +126,7 @@ static axo_status view_send(axo_ctx *ctx, axo_ref to, chunk *whole, size_t at, u
 
 /* ---- parts that all actors have in common -------------------------------------------------- */
 
-/* The state of an actor that has only what it shares; others begin with it. */
+/* The state of an actor that has only what all share; others begin with it. */
 typedef struct part {
     job *job;
 } part;
@@ -206,17 +216,6 @@ static uint64_t reader_count_lines(const chunk *whole)
     return lines;
 }
 
-static axo_status reader_end(axo_ctx *ctx, reader *me)
-{
-    job *shared = me->part.job;
-    axo_status status = AXO_OK;
-    for (uint32_t i = 0; status == AXO_OK && i < shared->parsers; i++)
-        status = axo_send(ctx, me->parsers[i], END, NULL, 0);
-    if (status == AXO_OK)
-        status = axo_send(ctx, shared->aggregator, END, NULL, 0);
-    return part_must(ctx, status, "end");
-}
-
 /* Sends the next chunk of the file to a parser. */
 static axo_status reader_feed(axo_ctx *ctx, reader *me, axo_ref parser)
 {
@@ -226,7 +225,7 @@ static axo_status reader_feed(axo_ctx *ctx, reader *me, axo_ref parser)
     if (status != AXO_OK)
         return status;
     if (me->at_end && me->rest == NULL)
-        return me->outstanding == 0 ? reader_end(ctx, me) : AXO_OK;
+        return me->outstanding == 0 ? axo_system_shutdown(axo_system_of(ctx)) : AXO_OK;
     size_t left = whole->size - used;
     me->rest = NULL;
     if (left > 0) {
@@ -240,7 +239,7 @@ static axo_status reader_feed(axo_ctx *ctx, reader *me, axo_ref parser)
     }
     whole->size = used;
     uint64_t lines = reader_count_lines(whole);
-    status = view_send(ctx, parser, whole, 0, me->line);
+    status = view_send(ctx, parser, view_create(whole, 0, me->line));
     chunk_release(whole);
     me->line += lines;
     me->outstanding++;
@@ -275,7 +274,7 @@ typedef struct parser {
     part part;
     size_t next_at; /* behind the line that is being parsed */
     uint64_t line;  /* its number */
-    counts counts;  /* not yet handed on */
+    counts counts;  /* of this chunk, up to here */
 } parser;
 
 /* Payload of MALFORMED. */
@@ -284,20 +283,19 @@ typedef struct malformed {
     char reason[AXO_FAILURE_TEXT_MAX];
 } malformed;
 
-/* Hands the counts on, in a message that is filled in place. */
-static axo_status parser_flush(axo_ctx *ctx, parser *me)
+/* Hands the chunk's counts on, in a message that is filled in place. */
+static axo_status parser_finish(axo_ctx *ctx, const parser *me)
 {
     axo_draft *draft;
     void *payload;
-    axo_status status = axo_message_new(ctx, PARTIAL, sizeof me->counts, &draft, &payload);
+    axo_status status = axo_message_new(ctx, COUNTS, sizeof me->counts, &draft, &payload);
     if (status != AXO_OK)
-        return part_must(ctx, status, "partial");
+        return part_must(ctx, status, "counts");
     memcpy(payload, &me->counts, sizeof me->counts);
-    status = axo_send_message(ctx, me->part.job->aggregator, draft);
+    status = axo_send_message(ctx, me->part.job->collector, draft);
     if (status != AXO_OK && status != AXO_EGONE)
         axo_message_discard(ctx, draft);
-    memset(&me->counts, 0, sizeof me->counts);
-    return part_must(ctx, status, "partial");
+    return part_must(ctx, status, "counts");
 }
 
 static void parser_count(parser *me, const access_line *line)
@@ -311,9 +309,14 @@ static void parser_count(parser *me, const access_line *line)
     hour->bytes += line->bytes;
 }
 
-static axo_status parser_parse(axo_ctx *ctx, parser *me, const view *seen)
+static axo_status parser_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
+    parser *me = state;
+    if (message->tag != CHUNK)
+        return AXO_UNHANDLED;
+    const view *seen = AXO_PAYLOAD(message, view);
     const chunk *whole = seen->chunk;
+    me->counts = seen->counts;
     me->line = seen->line;
     for (size_t at = seen->at; at < whole->size; at = me->next_at, me->line++) {
         const char *text = whole->text + at;
@@ -326,23 +329,7 @@ static axo_status parser_parse(axo_ctx *ctx, parser *me, const view *seen)
             return status;
         parser_count(me, &line);
     }
-    axo_status status = parser_flush(ctx, me);
-    if (status != AXO_OK)
-        return status;
-    return part_must(ctx, axo_send(ctx, me->part.job->reader, CREDIT, NULL, 0), "credit");
-}
-
-static axo_status parser_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    parser *me = state;
-    if (message->tag == CHUNK)
-        return parser_parse(ctx, me, AXO_PAYLOAD(message, view));
-    if (message->tag != END)
-        return AXO_UNHANDLED;
-    axo_status status = axo_send(ctx, me->part.job->aggregator, END, NULL, 0);
-    if (status == AXO_OK)
-        status = axo_send(ctx, me->part.job->reporter, END, NULL, 0);
-    return part_must(ctx, status, "end");
+    return parser_finish(ctx, me);
 }
 
 /* The old instance has failed on line `me->line`: saves all but that line. */
@@ -355,11 +342,12 @@ static axo_status parser_pre_restart(axo_ctx *ctx, void *state, const axo_failur
         malformed report = {.line = me->line};
         (void)snprintf(report.reason, sizeof report.reason, "%s", failure->text);
         me->counts.malformed++;
-        axo_status status = parser_flush(ctx, me);
+        view *rest = view_create(seen->chunk, me->next_at, me->line + 1);
+        if (rest != NULL)
+            rest->counts = me->counts;
+        axo_status status = view_send(ctx, axo_self(ctx), rest);
         if (status == AXO_OK)
-            status = axo_send(ctx, me->part.job->reporter, MALFORMED, &report, sizeof report);
-        if (status == AXO_OK)
-            status = view_send(ctx, axo_self(ctx), seen->chunk, me->next_at, me->line + 1);
+            status = axo_send(ctx, me->part.job->collector, MALFORMED, &report, sizeof report);
         if (status != AXO_OK)
             return status; /* main sees that nothing moves, and says so */
     }
@@ -413,59 +401,45 @@ static const axo_class supervisor_class =
     AXO_CLASS(.name = "supervisor", .state_size = sizeof(part), .construct = part_construct,
               .pre_start = supervisor_start, .receive = supervisor_receive);
 
-/* ---- reporter and aggregator --------------------------------------------------------------- */
+/* ---- collector ----------------------------------------------------------------------------- */
 
-/* Counts ENDs down: one of each parser, and for the aggregator of the reader and the reporter. */
-typedef struct sink {
-    part part;
-    uint32_t ended;
-} sink;
-
-static axo_status reporter_receive(axo_ctx *ctx, void *state, const axo_message *message)
+static void tally_add(tally *sums, const tally *more, uint32_t count)
 {
-    sink *me = state;
-    job *shared = me->part.job;
-    if (message->tag == MALFORMED) {
-        const malformed *report = AXO_PAYLOAD(message, malformed);
-        shared->reported++;
-        if (fprintf(shared->report, "%" PRIu64 "\t%s\n", report->line, report->reason) < 0)
-            return axo_fail_fatal(ctx, errno, "cannot write the report: %s", strerror(errno));
-        return AXO_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        sums[i].requests += more[i].requests;
+        sums[i].bytes += more[i].bytes;
     }
-    if (++me->ended < shared->parsers)
-        return AXO_OK;
-    return part_must(ctx, axo_send(ctx, shared->aggregator, END, NULL, 0), "end");
 }
 
-static axo_status aggregator_receive(axo_ctx *ctx, void *state, const axo_message *message)
+static axo_status collector_report(axo_ctx *ctx, job *shared, const malformed *report)
 {
-    sink *me = state;
-    counts *total = &me->part.job->total;
-    if (message->tag == END) {
-        if (++me->ended < me->part.job->parsers + 2)
-            return AXO_OK;
-        return axo_system_shutdown(axo_system_of(ctx));
-    }
-    const counts *more = AXO_PAYLOAD(message, counts);
-    total->parsed += more->parsed;
-    total->malformed += more->malformed;
-    for (uint32_t i = 0; i < STATUSES; i++) {
-        total->statuses[i].requests += more->statuses[i].requests;
-        total->statuses[i].bytes += more->statuses[i].bytes;
-    }
-    for (uint32_t i = 0; i < HOURS; i++) {
-        total->hours[i].requests += more->hours[i].requests;
-        total->hours[i].bytes += more->hours[i].bytes;
-    }
+    shared->reported++;
+    if (fprintf(shared->report, "%" PRIu64 "\t%s\n", report->line, report->reason) < 0)
+        return axo_fail_fatal(ctx, errno, "cannot write the report: %s", strerror(errno));
     return AXO_OK;
 }
 
-static const axo_class reporter_class =
-    AXO_CLASS(.name = "reporter", .state_size = sizeof(sink), .construct = part_construct,
-              .receive = reporter_receive);
-static const axo_class aggregator_class =
-    AXO_CLASS(.name = "aggregator", .state_size = sizeof(sink), .construct = part_construct,
-              .receive = aggregator_receive);
+static axo_status collector_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    part *me = state;
+    counts *total = &me->job->total;
+    if (message->tag == MALFORMED)
+        return collector_report(ctx, me->job, AXO_PAYLOAD(message, malformed));
+    if (message->tag != COUNTS)
+        return AXO_UNHANDLED;
+    const counts *more = AXO_PAYLOAD(message, counts);
+    total->parsed += more->parsed;
+    total->malformed += more->malformed;
+    tally_add(total->statuses, more->statuses, STATUSES);
+    tally_add(total->hours, more->hours, HOURS);
+    /* On the parser's behalf: the reader gives it the next chunk. */
+    axo_status status = axo_send_from(ctx, message->sender, me->job->reader, CREDIT, NULL, 0);
+    return part_must(ctx, status, "credit");
+}
+
+static const axo_class collector_class =
+    AXO_CLASS(.name = "collector", .state_size = sizeof(part), .construct = part_construct,
+              .receive = collector_receive);
 
 /* ---- results ------------------------------------------------------------------------------- */
 
@@ -587,9 +561,7 @@ static int pipeline_run(job *shared, uint32_t workers, uint64_t size, axo_stats 
         return 1;
     shared->parsers = 2 * axo_system_workers(system);
     axo_status status =
-        pipeline_spawn(system, "aggregator", &aggregator_class, &shared, &shared->aggregator);
-    if (status == AXO_OK)
-        status = pipeline_spawn(system, "reporter", &reporter_class, &shared, &shared->reporter);
+        pipeline_spawn(system, "collector", &collector_class, &shared, &shared->collector);
     if (status == AXO_OK)
         status = pipeline_spawn(system, "reader", &reader_class, &shared, &shared->reader);
     if (status == AXO_OK) /* the last one: when it starts, the others' references are set */
