@@ -171,9 +171,8 @@ typedef struct kit_payload {
 
 /* ---- start and finish ------------------------------------------------------------------------
  * Starts a system. Hooks, allocator and (unless set) workers and seed of `options` are the kit's;
- * the worker count comes from KIT_TEST. NULL: defaults. The
- * environment's AXO_TEST_QUANTUM is the quantum, if there is one: 1 forces actors to change workers
- * after each message. Fails the test if it cannot. */
+ * the worker count comes from KIT_TEST. NULL: defaults. Fails the test if it cannot.
+ * AXO_TEST_QUANTUM in the environment is the quantum: with 1 actors change workers all the time. */
 kit *kit_start(void **state, const axo_options *options);
 
 /* Settles (all puppets answer, no suspend count left), stops the system, and checks: nobody late,
