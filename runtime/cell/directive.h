@@ -70,6 +70,18 @@ static inline void axo__directives_restart_own(axo__directives *directives)
     } while (!axo__a64_cas_acq_rel(directives, &old, want)); /* [D1] */
 }
 
+/* RESTART_PARENT, with `resolve` answering its own failure too. `merge`: one that waits takes this
+ * one in, and the suspension that came with it is taken back. false: the word was another one; it
+ * is in *old now. */
+static inline bool axo__directives_restart_parent(axo__directives *directives, uint64_t *old,
+                                                  bool resolve, bool merge)
+{
+    uint64_t want = *old | AXO__RESTART_PARENT | (resolve ? AXO__RESOLVE_OWN : 0);
+    if (merge)
+        want -= AXO__DELTA_ONE;
+    return axo__a64_cas_acq_rel(directives, old, want); /* [D1] */
+}
+
 /* Clears `bits` and takes `delta` out. */
 static inline void axo__directives_take(axo__directives *directives, uint64_t bits, int32_t delta)
 {

@@ -2,7 +2,7 @@
  *
  * A reference is generation << 24 | slot; the upper 8 bits are kept for a node. A slot's
  * generation starts at a number of the system's seed, so a reference of another system is stale
- * here; it is 0 while nobody lives in the slot. A slot whose generations are spent is retired for good.
+ * here; it is 0 while nobody lives in the slot. A slot whose generations are spent is retired.
  *
  * Roles      find: workers (as grace readers) and doors (under their mutex).
  *            take, give: through a local's list, its owner only.

@@ -1,10 +1,11 @@
 /* grace.c - grace periods through urcu-qsbr; the reclaimer's thread. */
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
+#include "mem/grace.h"
+
 #include <urcu/urcu-qsbr.h>
 
 #include "base/assert.h"
-#include "mem/grace.h"
 
 /* How often this thread entered: the simulator runs many workers on one. */
 static _Thread_local uint32_t grace_depth;

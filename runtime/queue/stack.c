@@ -17,7 +17,8 @@ void axo__stack_init(axo__stack *stack)
 void axo__stack_push_any(axo__stack *stack, axo__stack_node *node)
 {
     AXO_TSAN_RELEASE(node);
-    (void)cds_lfs_push((struct __cds_lfs_stack *)(void *)stack, (struct cds_lfs_node *)(void *)node);
+    (void)cds_lfs_push((struct __cds_lfs_stack *)(void *)stack,
+                       (struct cds_lfs_node *)(void *)node);
 }
 
 axo__stack_node *axo__stack_take_any(axo__stack *stack)

@@ -40,24 +40,19 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
                                bool resolve)
 {
     axo__texts *texts = &worker->core->texts;
-    uint64_t resolved = resolve ? AXO__RESOLVE_OWN : 0;
     uint64_t old = axo__directives_look(&child->directives);
     bool written = false;
+    bool merge;
     if (child->stopping)
         return;
-    for (;;) {
-        bool merge = (old & AXO__RESTART_PARENT) != 0 && !written;
-        uint64_t want = old | AXO__RESTART_PARENT | resolved;
-        if (merge) {
-            want -= AXO__DELTA_ONE;
-        } else if (!written) {
+    do {
+        merge = (old & AXO__RESTART_PARENT) != 0 && !written;
+        if (!merge && !written) {
             axo__cause_drop(texts, &child->parent_cause);
             child->parent_cause = axo__cause_copy(texts, cause);
             written = true;
         }
-        if (axo__a64_cas_acq_rel(&child->directives, &old, want)) /* [D1] */
-            break;
-    }
+    } while (!axo__directives_restart_parent(&child->directives, &old, resolve, merge));
     axo__sched_announce_system(worker->sched, worker, child);
 }
 

@@ -136,7 +136,7 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
         stop_take(worker, cell, message);
     }
     axo__super_directives(worker, cell);
-    axo__super_release(worker, cell);
+    axo__super_unhold(worker, cell);
 }
 
 /* ---- what reaches one that is gone ---- */

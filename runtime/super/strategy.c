@@ -216,7 +216,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
     cell->held_last = &child->report;
 }
 
-void axo__super_release(axo__worker *worker, axo__cell *cell)
+void axo__super_unhold(axo__worker *worker, axo__cell *cell)
 {
     while (cell->held != NULL && strategy_may_decide(cell)) {
         axo__sys *report = cell->held;

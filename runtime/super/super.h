@@ -56,7 +56,7 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell);
 void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
 /* Decides what was held back, in order, as long as the cell may (SC-10). */
-void axo__super_release(axo__worker *worker, axo__cell *cell);
+void axo__super_unhold(axo__worker *worker, axo__cell *cell);
 
 /* Restart permission for one child, counted (RW). */
 bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t now);

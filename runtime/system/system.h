@@ -10,6 +10,10 @@
  * Orders
  *   [Y1] store release / load acquire, root_gone   what root wrote; (6) before (7)
  *   [Y2] cas acq_rel, ended                        the latch is set once
+ *   [W1] as in sched/worker.h
+ *   [W5] as in sched/worker.h
+ *   [T2] as in cell/table.h
+ *   [T4] as in cell/table.h
  */
 #ifndef AXO__SYSTEM_SYSTEM_H
 #define AXO__SYSTEM_SYSTEM_H
