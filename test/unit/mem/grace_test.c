@@ -1,0 +1,174 @@
+/* grace_test.c - grace periods on real threads: nothing expires under a reader, all expires. */
+#include "unit/unit.h"
+
+#include "mem/grace.h"
+
+enum { READERS = 3, ITEMS = 3000, LIVE = 0x11ce, DEAD = 0xdead };
+
+typedef struct grace_thing {
+    axo__grace_item item; /* first */
+    axo__a32 value;
+    axo__a32 times; /* expired so often */
+} grace_thing;
+
+typedef struct grace_world {
+    axo__grace grace;
+    grace_thing things[ITEMS];
+    axo__aptr current; /* what readers may find */
+    axo__a32 stop;
+    axo__a32 wrong;
+    axo__a32 passes;
+    axo__a32 expired;
+    axo__a32 passes_missing;
+} grace_world;
+
+static void world_pass(void *user)
+{
+    grace_world *world = user;
+    (void)axo__a32_add_relaxed(&world->passes, 1);
+}
+
+/* Each batch comes after a passage of its own through the doors. */
+static void world_expire(void *user, axo__grace_item *items)
+{
+    grace_world *world = user;
+    if (axo__a32_xchg_acq_rel(&world->passes, 0) == 0)
+        (void)axo__a32_add_relaxed(&world->passes_missing, 1);
+    while (items != NULL) {
+        grace_thing *thing = (grace_thing *)(void *)items;
+        items = items->next;
+        axo__a32_store_relaxed(&thing->value, DEAD);
+        (void)axo__a32_add_relaxed(&thing->times, 1);
+        (void)axo__a32_add_acq_rel(&world->expired, 1);
+    }
+}
+
+static grace_world *world_new(void)
+{
+    grace_world *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    for (int i = 0; i < ITEMS; i++)
+        axo__a32_store_relaxed(&world->things[i].value, LIVE);
+    axo__aptr_store_release(&world->current, &world->things[0]);
+    assert_true(axo__grace_start(&world->grace, world_pass, world_expire, world));
+    return world;
+}
+
+/* Reads one thing many times over before it is quiet. */
+static void reader(grace_world *world)
+{
+    uint32_t turn = 0;
+    axo__grace_enter();
+    while (axo__a32_load_acquire(&world->stop) == 0) {
+        const grace_thing *thing = axo__aptr_load_acquire(&world->current);
+        for (int i = 0; i < 200; i++) {
+            if (axo__a32_load_relaxed(&thing->value) != LIVE)
+                (void)axo__a32_add_relaxed(&world->wrong, 1);
+        }
+        if (++turn % 16 == 0) {
+            axo__grace_offline();
+            (void)sched_yield();
+            axo__grace_online();
+        } else {
+            axo__grace_quiet();
+        }
+    }
+    axo__grace_leave();
+}
+
+static void reader_or_writer(void *arg, uint32_t index)
+{
+    grace_world *world = arg;
+    if (index < READERS) {
+        reader(world);
+        return;
+    }
+    for (int i = 1; i < ITEMS; i++) {
+        axo__aptr_store_release(&world->current, &world->things[i]);
+        axo__grace_item *old = &world->things[i - 1].item;
+        axo__grace_retire(&world->grace, old, old);
+        if (i % 8 == 0)
+            (void)sched_yield();
+    }
+    axo__a32_store_release(&world->stop, 1);
+}
+
+static void readers_never_see_an_expired_thing(void **state)
+{
+    grace_world *world = world_new();
+    unit_run_threads(READERS + 1, reader_or_writer, world);
+    axo__grace_stop(&world->grace);
+    assert_int_equal(axo__a32_load_relaxed(&world->wrong), 0);
+    assert_int_equal(axo__a32_load_relaxed(&world->passes_missing), 0);
+    for (int i = 0; i < ITEMS - 1; i++)
+        assert_int_equal(axo__a32_load_relaxed(&world->things[i].times), 1);
+    assert_int_equal(axo__a32_load_relaxed(&world->things[ITEMS - 1].times), 0);
+    free(world);
+}
+
+/* This thread is a reader: nothing expires before it is quiet, however often others look. */
+static void a_reader_holds_the_period_open(void **state)
+{
+    grace_world *world = world_new();
+    axo__grace_enter();
+    axo__grace_retire(&world->grace, &world->things[0].item, &world->things[0].item);
+    for (int i = 0; i < 20000; i++) {
+        assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
+        (void)sched_yield();
+    }
+    axo__grace_offline();
+    while (axo__a32_load_acquire(&world->expired) == 0)
+        (void)sched_yield();
+    axo__grace_online();
+    axo__grace_leave();
+    axo__grace_stop(&world->grace);
+    free(world);
+}
+
+static void enter_nests(void **state)
+{
+    grace_world *world = world_new();
+    axo__grace_enter();
+    axo__grace_enter();
+    axo__grace_leave();
+    axo__grace_retire(&world->grace, &world->things[0].item, &world->things[0].item);
+    for (int i = 0; i < 5000; i++) {
+        assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
+        (void)sched_yield();
+    }
+    axo__grace_leave();
+    axo__grace_stop(&world->grace);
+    assert_int_equal(axo__a32_load_relaxed(&world->expired), 1);
+    free(world);
+}
+
+static void a_list_is_retired_whole_and_stop_expires_it(void **state)
+{
+    grace_world *world = world_new();
+    for (int i = 0; i < ITEMS - 1; i++)
+        world->things[i].item.next = &world->things[i + 1].item;
+    axo__grace_retire(&world->grace, &world->things[0].item, &world->things[ITEMS - 1].item);
+    axo__grace_stop(&world->grace);
+    for (int i = 0; i < ITEMS; i++)
+        assert_int_equal(axo__a32_load_relaxed(&world->things[i].times), 1);
+    free(world);
+}
+
+static void stop_with_nothing_to_do(void **state)
+{
+    for (int i = 0; i < 50; i++) {
+        grace_world *world = world_new();
+        axo__grace_stop(&world->grace);
+        assert_int_equal(axo__a32_load_relaxed(&world->expired), 0);
+        free(world);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(readers_never_see_an_expired_thing),
+    cmocka_unit_test(a_reader_holds_the_period_open),
+    cmocka_unit_test(enter_nests),
+    cmocka_unit_test(a_list_is_retired_whole_and_stop_expires_it),
+    cmocka_unit_test(stop_with_nothing_to_do),
+};
+UNIT_MAIN(tests)
