@@ -1,4 +1,4 @@
-/* region_test.c - what an instance owns: memory, clean-ups last in first out, no memory, balance. */
+/* region_test.c - what an instance owns: memory, clean-ups last in first out, balance. */
 #include "unit/unit.h"
 
 #include "mem/region.h"

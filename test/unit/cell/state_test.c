@@ -1,0 +1,328 @@
+/* state_test.c - the scheduling word: every transition from every word, and nothing gets lost. */
+#include "unit/unit.h"
+
+#include "cell/state.h"
+#include "queue/inject.h"
+
+/* Every combination of the six bits, with no, one and many suspensions. */
+#define WORDS (64 * 4)
+
+static uint64_t word_at(uint64_t i)
+{
+    static const uint64_t suspends[] = {0, 1, 2, UINT32_MAX};
+    return suspends[i / 64] * AXO__SUSPEND_ONE | i % 64;
+}
+
+static bool has(uint64_t word, uint64_t bit)
+{
+    return (word & bit) != 0;
+}
+
+static void set(axo__state *word, uint64_t value)
+{
+    axo__a64_store_relaxed(word, value);
+}
+
+static uint64_t get(const axo__state *word)
+{
+    return axo__a64_load_relaxed(word);
+}
+
+/* I1: somebody is bound to come to this cell. */
+static bool wants_entry(uint64_t word)
+{
+    bool work = has(word, AXO__URGENT) ||
+                (has(word, AXO__READY) && axo__state_suspends(word) == 0);
+    return work && !has(word, AXO__RUNNING) && !has(word, AXO__CLOSED);
+}
+
+static void newborn(void **state)
+{
+    axo__state word;
+    for (uint32_t i = 0; i < 5; i++) {
+        axo__state_init(&word, i);
+        assert_true(get(&word) == (AXO__URGENT | i * AXO__SUSPEND_ONE));
+        assert_int_equal(axo__state_suspends(axo__state_look(&word)), i);
+        assert_true(wants_entry(get(&word)));
+    }
+}
+
+static void announce_user_pushes_exactly_when_it_makes_work(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t old = word_at(i);
+        set(&word, old);
+        bool push = axo__state_announce_user(&word) == AXO__ANNOUNCE_PUSH;
+        assert_true(get(&word) == (old | AXO__READY));
+        assert_int_equal(push, !wants_entry(old) && wants_entry(old | AXO__READY));
+    }
+}
+
+/* Also when a READY entry waits already: the urgent one goes to another lane. */
+static void announce_system_pushes_once(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t old = word_at(i);
+        set(&word, old);
+        bool push = axo__state_announce_system(&word) == AXO__ANNOUNCE_PUSH;
+        assert_true(get(&word) == (old | AXO__URGENT));
+        assert_int_equal(push, !has(old, AXO__URGENT) && !has(old, AXO__RUNNING) &&
+                                   !has(old, AXO__CLOSED));
+    }
+}
+
+static void claim_decides(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t old = word_at(i);
+        set(&word, old);
+        bool mine = axo__state_claim(&word) == AXO__CLAIM_MINE;
+        assert_int_equal(mine, wants_entry(old));
+        uint64_t want = old;
+        if (mine) {
+            want |= AXO__RUNNING;
+            if (axo__state_suspends(old) == 0)
+                want &= ~AXO__READY;
+        }
+        assert_true(get(&word) == want);
+        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE);
+        assert_true(get(&word) == want);
+    }
+}
+
+static void take_urgent_clears_one_bit(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        axo__state_take_urgent(&word);
+        assert_true(get(&word) == (word_at(i) & ~AXO__URGENT));
+    }
+}
+
+static void check_finish(uint64_t old, bool more)
+{
+    axo__state word;
+    set(&word, old);
+    axo__finish finish = axo__state_finish(&word, more);
+    uint64_t rest = old & ~AXO__RUNNING;
+    bool suspended = axo__state_suspends(old) != 0;
+    if (has(old, AXO__CLOSED)) {
+        assert_int_equal(finish, AXO__FINISH_CLOSED);
+        assert_true(get(&word) == rest);
+    } else if (has(old, AXO__URGENT)) {
+        assert_int_equal(finish, AXO__FINISH_AGAIN);
+        assert_true(get(&word) == old);
+    } else if (suspended) {
+        assert_int_equal(finish, AXO__FINISH_IDLE);
+        assert_true(get(&word) == (rest | AXO__READY));
+    } else if (more) {
+        assert_int_equal(finish, AXO__FINISH_PUSH);
+        assert_true(get(&word) == (rest | AXO__READY));
+    } else if (has(old, AXO__READY)) {
+        assert_int_equal(finish, AXO__FINISH_AGAIN);
+        assert_true(get(&word) == (old & ~AXO__READY));
+    } else {
+        assert_int_equal(finish, AXO__FINISH_IDLE);
+        assert_true(get(&word) == rest);
+    }
+    /* An entry exists if and only if the caller pushes one. */
+    if (finish != AXO__FINISH_AGAIN)
+        assert_int_equal(wants_entry(get(&word)), finish == AXO__FINISH_PUSH);
+    else
+        assert_true(has(get(&word), AXO__RUNNING));
+}
+
+static void finish_leaves_no_work_unseen(void **state)
+{
+    for (uint64_t i = 0; i < WORDS; i++) {
+        check_finish(word_at(i) | AXO__RUNNING, false);
+        check_finish(word_at(i) | AXO__RUNNING, true);
+    }
+}
+
+static void suspend_and_resume_count(void **state)
+{
+    axo__state word;
+    for (uint64_t bits = 0; bits < 64; bits++) {
+        set(&word, bits);
+        assert_false(axo__state_resume(&word)); /* SC-07 */
+        assert_true(get(&word) == bits);
+        for (uint32_t i = 1; i <= 5; i++) {
+            axo__state_suspend(&word);
+            assert_int_equal(axo__state_suspends(get(&word)), i);
+        }
+        for (uint32_t i = 5; i-- > 0;) {
+            assert_true(axo__state_resume(&word));
+            assert_int_equal(axo__state_suspends(get(&word)), i);
+        }
+        assert_false(axo__state_resume(&word));
+        assert_true(get(&word) == bits);
+    }
+}
+
+/* What came while it was suspended is run after the resume, in the same turn or by an entry. */
+static void resumed_work_is_not_lost(void **state)
+{
+    axo__state word;
+    axo__state_init(&word, 0);
+    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+    axo__state_take_urgent(&word);
+    axo__state_suspend(&word);
+    assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_IDLE);
+    assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
+    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE);
+    assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_PUSH);
+    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+    axo__state_take_urgent(&word);
+    assert_true(axo__state_resume(&word));
+    assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_AGAIN);
+    assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_IDLE);
+}
+
+static void close_is_for_good(void **state)
+{
+    axo__state word;
+    axo__state_init(&word, 0);
+    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+    axo__state_close(&word);
+    assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
+    assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
+    assert_int_equal(axo__state_finish(&word, true), AXO__FINISH_CLOSED);
+    assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
+    assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
+    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE);
+}
+
+static void injector_nodes_are_used_once(void **state)
+{
+    static const uint64_t bits[] = {AXO__INJECTED, AXO__URGENT_INJECTED};
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        for (int b = 0; b < 2; b++) {
+            uint64_t old = word_at(i);
+            set(&word, old);
+            assert_int_equal(axo__state_inject(&word, bits[b]), !has(old, bits[b]));
+            assert_true(get(&word) == (old | bits[b]));
+            assert_false(axo__state_inject(&word, bits[b]));
+            axo__state_injected(&word, bits[b]);
+            assert_true(get(&word) == (old & ~bits[b]));
+        }
+    }
+}
+
+/* ---- the wake-up protocol on real threads: senders, and workers that take entries ---- */
+
+enum { SENDERS = 3, WORKERS = 3, CELLS = 3, EACH = 30000 };
+
+typedef struct state_cell {
+    axo__state word;
+    axo__mpsc users;
+    axo__mpsc_node entry; /* in use while INJECTED */
+    axo__a32 inside;
+    uint64_t handled;     /* the runner's: not atomic on purpose */
+} state_cell;
+
+typedef struct state_world {
+    axo__inject inject;
+    state_cell cells[CELLS];
+    axo__mpsc_node *nodes;
+    axo__a32 got;
+    axo__a32 wrong;
+} state_world;
+
+static void push_entry(state_world *world, state_cell *cell)
+{
+    if (axo__state_inject(&cell->word, AXO__INJECTED))
+        axo__inject_push_any(&world->inject, &cell->entry);
+}
+
+static bool handle(state_world *world, state_cell *cell)
+{
+    axo__mpsc_node *node = NULL;
+    for (int left = 7; left > 0; left--) {
+        if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
+            return false;
+        cell->handled++;
+        (void)axo__a32_add_relaxed(&world->got, 1);
+    }
+    return true;
+}
+
+static void run_cell(state_world *world, state_cell *cell)
+{
+    axo__finish finish;
+    do {
+        if (has(axo__state_look(&cell->word), AXO__URGENT))
+            axo__state_take_urgent(&cell->word);
+        if (axo__a32_xchg_acq_rel(&cell->inside, 1) != 0)
+            (void)axo__a32_add_relaxed(&world->wrong, 1);
+        bool more = handle(world, cell);
+        (void)axo__a32_xchg_acq_rel(&cell->inside, 0);
+        finish = axo__state_finish(&cell->word, more);
+    } while (finish == AXO__FINISH_AGAIN);
+    if (finish == AXO__FINISH_PUSH)
+        push_entry(world, cell);
+}
+
+static void send_or_work(void *arg, uint32_t index)
+{
+    state_world *world = arg;
+    axo__mpsc_node *node = NULL;
+    for (uint32_t i = 0; index < SENDERS && i < EACH; i++) {
+        state_cell *cell = &world->cells[(i + index) % CELLS];
+        axo__mpsc_push_any(&cell->users, &world->nodes[index * EACH + i]);
+        bool system = i % 16 == 0;
+        axo__announce announce = system ? axo__state_announce_system(&cell->word)
+                                        : axo__state_announce_user(&cell->word);
+        if (announce == AXO__ANNOUNCE_PUSH)
+            push_entry(world, cell);
+    }
+    while (index >= SENDERS && axo__a32_load_relaxed(&world->got) < SENDERS * EACH) {
+        if (axo__inject_pop_any(&world->inject, &node) != AXO__INJECT_ITEM) {
+            (void)sched_yield();
+            continue;
+        }
+        state_cell *cell = (state_cell *)(void *)((char *)node - offsetof(state_cell, entry));
+        axo__state_injected(&cell->word, AXO__INJECTED);
+        if (axo__state_claim(&cell->word) == AXO__CLAIM_MINE)
+            run_cell(world, cell);
+    }
+}
+
+/* A wake-up that got lost would leave this waiting until the runner's time limit. */
+static void no_wake_up_is_lost(void **state)
+{
+    state_world world;
+    uint64_t handled = 0;
+    memset(&world, 0, sizeof world);
+    world.nodes = calloc(SENDERS * EACH, sizeof *world.nodes);
+    assert_non_null(world.nodes);
+    axo__inject_init(&world.inject);
+    for (int i = 0; i < CELLS; i++)
+        axo__mpsc_init(&world.cells[i].users);
+    unit_run_threads(SENDERS + WORKERS, send_or_work, &world);
+    assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);
+    for (int i = 0; i < CELLS; i++)
+        handled += world.cells[i].handled;
+    assert_int_equal(handled, SENDERS * EACH);
+    free(world.nodes);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(newborn),
+    cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),
+    cmocka_unit_test(announce_system_pushes_once),
+    cmocka_unit_test(claim_decides),
+    cmocka_unit_test(take_urgent_clears_one_bit),
+    cmocka_unit_test(finish_leaves_no_work_unseen),
+    cmocka_unit_test(suspend_and_resume_count),
+    cmocka_unit_test(resumed_work_is_not_lost),
+    cmocka_unit_test(close_is_for_good),
+    cmocka_unit_test(injector_nodes_are_used_once),
+    cmocka_unit_test(no_wake_up_is_lost),
+};
+UNIT_MAIN(tests)

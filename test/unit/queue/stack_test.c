@@ -1,0 +1,100 @@
+/* stack_test.c - pushed by many, taken whole: order, every node once. */
+#include "unit/unit.h"
+
+#include "queue/stack.h"
+
+enum { PUSHERS = 3, TAKERS = 2, EACH = 50000 };
+
+typedef struct stack_entry {
+    axo__stack_node node; /* first */
+    uint32_t pusher;
+    uint32_t number;
+    axo__a32 taken;
+} stack_entry;
+
+static void youngest_first_and_reversed(void **state)
+{
+    axo__stack stack;
+    stack_entry entries[5];
+    axo__stack_init(&stack);
+    assert_true(axo__stack_is_empty_any(&stack));
+    assert_null(axo__stack_take_any(&stack));
+    for (int i = 0; i < 5; i++)
+        axo__stack_push_any(&stack, &entries[i].node);
+    assert_false(axo__stack_is_empty_any(&stack));
+    axo__stack_node *node = axo__stack_take_any(&stack);
+    assert_true(axo__stack_is_empty_any(&stack));
+    assert_null(axo__stack_take_any(&stack));
+    axo__stack_node *at = node;
+    for (int i = 5; i-- > 0; at = at->next)
+        assert_ptr_equal(at, &entries[i].node);
+    assert_null(at);
+    at = axo__stack_reverse(node);
+    for (int i = 0; i < 5; i++, at = at->next)
+        assert_ptr_equal(at, &entries[i].node);
+    assert_null(at);
+    assert_null(axo__stack_reverse(NULL));
+}
+
+typedef struct stack_world {
+    axo__stack stack;
+    stack_entry *entries;
+    axo__a32 got;
+    axo__a32 wrong;
+} stack_world;
+
+/* In one take, the entries of one pusher are in its order. */
+static void check_taken(stack_world *world, axo__stack_node *node)
+{
+    int64_t last[PUSHERS];
+    memset(last, -1, sizeof last);
+    for (node = axo__stack_reverse(node); node != NULL;) {
+        stack_entry *entry = (stack_entry *)(void *)node;
+        node = node->next;
+        if ((int64_t)entry->number <= last[entry->pusher] ||
+            axo__a32_xchg_acq_rel(&entry->taken, 1) != 0)
+            (void)axo__a32_add_relaxed(&world->wrong, 1);
+        last[entry->pusher] = entry->number;
+        (void)axo__a32_add_relaxed(&world->got, 1);
+    }
+}
+
+static void push_or_take(void *arg, uint32_t index)
+{
+    stack_world *world = arg;
+    if (index >= PUSHERS) {
+        while (axo__a32_load_relaxed(&world->got) < PUSHERS * EACH) {
+            axo__stack_node *node = axo__stack_take_any(&world->stack);
+            if (node == NULL)
+                (void)sched_yield();
+            check_taken(world, node);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < EACH; i++) {
+        stack_entry *entry = &world->entries[index * EACH + i];
+        entry->pusher = index;
+        entry->number = i;
+        axo__stack_push_any(&world->stack, &entry->node);
+    }
+}
+
+static void every_node_is_taken_once(void **state)
+{
+    stack_world world;
+    memset(&world, 0, sizeof world);
+    world.entries = calloc(PUSHERS * EACH, sizeof *world.entries);
+    assert_non_null(world.entries);
+    axo__stack_init(&world.stack);
+    unit_run_threads(PUSHERS + TAKERS, push_or_take, &world);
+    assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);
+    assert_int_equal(axo__a32_load_relaxed(&world.got), PUSHERS * EACH);
+    assert_true(axo__stack_is_empty_any(&world.stack));
+    free(world.entries);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(youngest_first_and_reversed),
+    cmocka_unit_test(every_node_is_taken_once),
+};
+UNIT_MAIN(tests)
