@@ -1,0 +1,432 @@
+/* world.h - what the simulated actors are and do: a random program, all of it drawn from the seed.
+ *
+ * Each seed first draws how often each thing happens, many of them never, so that rare pairs meet.
+ * In the calm phase nothing fails and nothing is started any more.
+ */
+#ifndef TEST_SIM_WORLD_H
+#define TEST_SIM_WORLD_H
+
+#include "base/random.h"
+#include "ghost.h"
+
+#define WORLD_LIVING_MAX 40
+#define WORLD_DEPTH_MAX 6
+#define WORLD_RECENT 40
+#define WORLD_WATCHES_MAX 40
+
+enum { TAG_WORK = 1, TAG_PING = 2 };
+
+/* How often, in 1024ths. */
+typedef enum knob {
+    KNOB_SPAWN,
+    KNOB_STOP,
+    KNOB_STOP_SELF,
+    KNOB_STOP_CHILD,
+    KNOB_POISON,
+    KNOB_KILL,
+    KNOB_WATCH,
+    KNOB_UNWATCH,
+    KNOB_SEND,
+    KNOB_AFTER,
+    KNOB_FAIL,
+    KNOB_FATAL,
+    KNOB_UNHANDLED,
+    KNOB_CONSTRUCT,
+    KNOB_PRE_START,
+    KNOB_PRE_RESTART,
+    KNOB_POST_RESTART,
+    KNOB_POST_STOP,
+    KNOB_DECIDER,
+    KNOB_KEEP,      /* pre_restart keeps the children */
+    KNOB_EARLY,     /* construct and the start hooks spawn */
+    KNOB_REGION,
+    KNOB_BECOME,
+    KNOB_TOP,       /* /user escalates: the end */
+    KNOB_SHUTDOWN,
+    KNOBS
+} knob;
+
+typedef struct world {
+    axo__random chance;
+    uint32_t knobs[KNOBS];
+    bool calm;
+    bool noisy;        /* foreign kills and stops too */
+    uint32_t refs;
+    axo_ref known[GHOSTS_MAX];
+    uint64_t owned;    /* payloads handed over */
+    uint64_t freed;    /* and freed */
+    uint64_t deferred;
+    uint64_t undone;
+    uint64_t dead_letters;
+    uint64_t mine;     /* blocks of the counting allocator */
+    uint64_t bytes;
+} world;
+
+static world w;
+
+typedef struct node {
+    uint32_t depth;
+} node;
+
+typedef struct work {
+    uint32_t left; /* further sends it may lead to */
+} work;
+
+static bool world_is(knob what)
+{
+    return !w.calm && axo__random_below(&w.chance, 1024) < w.knobs[what];
+}
+
+static uint32_t world_below(uint32_t bound)
+{
+    return axo__random_below(&w.chance, bound);
+}
+
+/* Somebody: mostly a young one, sometimes an old one, rarely nobody ever. */
+static axo_ref world_somebody(void)
+{
+    uint32_t kind = world_below(32);
+    if (w.refs == 0 || kind == 0)
+        return (axo_ref){.bits = UINT64_C(0x00dead0000000000) | (world_below(4096) + 1)};
+    if (kind < 4 || w.refs < WORLD_RECENT)
+        return w.known[world_below(w.refs)];
+    return w.known[w.refs - 1 - world_below(WORLD_RECENT)];
+}
+
+static void world_free_payload(void *payload, void *user)
+{
+    world *it = user;
+    it->freed++;
+    free(payload);
+}
+
+static void world_undo(void *arg)
+{
+    world *it = arg;
+    it->undone++;
+}
+
+/* ---- failing ---- */
+
+/* The code says what deciders make of it: see world_decide. */
+static axo_status world_fail(axo_ctx *ctx)
+{
+    int32_t code = (int32_t)world_below(256);
+    bool fatal = world_is(KNOB_FATAL);
+    switch (world_below(4)) {
+    case 0:
+        if (fatal)
+            axo_throw_fatal(ctx, code, "thrown %d", code);
+        axo_throw(ctx, code, "thrown %d", code);
+    case 1:
+        return AXO_EINVAL;
+    default:
+        break;
+    }
+    return fatal ? axo_fail_fatal(ctx, code, "fatal %d", code) : axo_fail(ctx, code, "code %d", code);
+}
+
+/* Low bits: the directive; upper bits: escalate down to that depth first. */
+static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+{
+    const node *me = state;
+    uint32_t code = (uint32_t)failure->code;
+    ghost *parent = ghost_find(axo_self(ctx).bits);
+    if (parent == NULL || parent->deciding != axo_sender(ctx).bits)
+        ghost_fail("a decider whose sender is not the failed child");
+    if (me == NULL) /* /user */
+        return world_is(KNOB_TOP) ? AXO_ESCALATE : (axo_directive)(code % 3 + 1);
+    if (world_is(KNOB_DECIDER)) {
+        if (world_below(2) == 0)
+            axo_throw(ctx, (int32_t)world_below(256), "the decider");
+        (void)axo_fail(ctx, (int32_t)world_below(256), "the decider");
+    }
+    if (me->depth > (code >> 5) && (code & 4) != 0)
+        return AXO_ESCALATE;
+    return (axo_directive)((code & 3) + (world_below(64) == 0 ? 77 : 1));
+}
+
+/* ---- doing ---- */
+
+static const axo_props *world_props(uint32_t depth);
+
+static void world_know(axo_ref ref)
+{
+    if (w.refs < GHOSTS_MAX)
+        w.known[w.refs++] = ref;
+}
+
+static void world_spawn(axo_ctx *ctx, uint32_t depth)
+{
+    axo_ref child;
+    if (g.living >= WORLD_LIVING_MAX || depth >= WORLD_DEPTH_MAX || w.calm)
+        return;
+    if (axo_spawn(ctx, world_props(depth + 1), &child) == AXO_OK)
+        world_know(child);
+    else if (!axo_ref_is_none(child))
+        ghost_fail("axo_spawn failed and gave a reference");
+}
+
+static void world_send(axo_ctx *ctx, uint32_t left)
+{
+    work next = {.left = left};
+    axo_ref to = world_somebody();
+    if (world_below(4) == 0) {
+        work *owned = malloc(sizeof *owned);
+        *owned = next;
+        axo_status status =
+            axo_send_owned(ctx, to, TAG_WORK, owned, sizeof *owned, world_free_payload, &w);
+        if (status != AXO_OK && status != AXO_EGONE)
+            ghost_fail("axo_send_owned: %s", axo_status_name(status));
+        w.owned++;
+        return;
+    }
+    (void)axo_send(ctx, to, TAG_WORK, &next, sizeof next);
+}
+
+static void world_watch(axo_ctx *ctx)
+{
+    const ghost *me = ghost_find(axo_self(ctx).bits);
+    if (me->watch_count < WORLD_WATCHES_MAX && axo_watch(ctx, world_somebody()) != AXO_OK)
+        ghost_fail("axo_watch failed");
+}
+
+static void world_unwatch(axo_ctx *ctx)
+{
+    const ghost *me = ghost_find(axo_self(ctx).bits);
+    axo_ref whom = world_somebody();
+    if (me->watch_count > 0 && world_below(4) != 0)
+        whom.bits = me->watches[world_below(me->watch_count)].target;
+    (void)axo_unwatch(ctx, whom);
+}
+
+static void world_stop_child(axo_ctx *ctx)
+{
+    axo_ref children[WORLD_LIVING_MAX];
+    uint32_t count = axo_children(ctx, children, WORLD_LIVING_MAX);
+    if (count > 0 && count <= WORLD_LIVING_MAX)
+        (void)axo_stop(ctx, children[world_below(count)]);
+}
+
+static void world_own(axo_ctx *ctx)
+{
+    char *block = axo_alloc(ctx, 1 + world_below(700));
+    if (block != NULL)
+        block[0] = 1;
+    if (axo_defer(ctx, world_undo, &w) == AXO_OK)
+        w.deferred++;
+}
+
+static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message);
+
+static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
+{
+    if (world_is(KNOB_SPAWN))
+        world_spawn(ctx, me->depth);
+    if (world_is(KNOB_STOP))
+        (void)axo_stop(ctx, world_somebody());
+    if (world_is(KNOB_STOP_SELF))
+        (void)axo_stop_self(ctx);
+    if (world_is(KNOB_STOP_CHILD))
+        world_stop_child(ctx);
+    if (world_is(KNOB_POISON))
+        (void)axo_poison(ctx, world_somebody());
+    if (world_is(KNOB_KILL))
+        (void)axo_kill(ctx, world_somebody());
+    if (world_is(KNOB_WATCH))
+        world_watch(ctx);
+    if (world_is(KNOB_UNWATCH))
+        world_unwatch(ctx);
+    if (world_is(KNOB_REGION))
+        world_own(ctx);
+    if (world_is(KNOB_BECOME) && world_below(2) == 0 && axo_become(ctx, world_receive) != AXO_OK)
+        ghost_fail("axo_become failed");
+    if (world_is(KNOB_BECOME))
+        (void)axo_unbecome(ctx);
+    if (world_is(KNOB_SHUTDOWN) && world_is(KNOB_SHUTDOWN))
+        (void)axo_system_shutdown(axo_system_of(ctx));
+    if (left == 0)
+        return;
+    for (uint32_t i = world_below(3); i > 0; i--) {
+        if (world_is(KNOB_SEND))
+            world_send(ctx, left - 1);
+    }
+    work late = {.left = left - 1};
+    if (world_is(KNOB_AFTER))
+        (void)axo_send_after(ctx, world_below(4000000), world_somebody(), TAG_WORK, &late,
+                             sizeof late);
+}
+
+/* ---- callbacks ---- */
+
+static axo_status world_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    node *me = state;
+    if (me->depth != 0)
+        ghost_fail("the state was not zeroed");
+    *me = *(const node *)args;
+    if (world_is(KNOB_REGION))
+        world_own(ctx);
+    if (world_is(KNOB_EARLY))
+        world_spawn(ctx, me->depth);
+    return world_is(KNOB_CONSTRUCT) ? world_fail(ctx) : AXO_OK;
+}
+
+static axo_status world_pre_start(axo_ctx *ctx, void *state)
+{
+    const node *me = state;
+    for (uint32_t i = world_below(3); i > 0; i--) {
+        if (me->depth < 3 || world_is(KNOB_EARLY))
+            world_spawn(ctx, me->depth);
+    }
+    if (world_is(KNOB_WATCH))
+        world_watch(ctx);
+    return world_is(KNOB_PRE_START) ? world_fail(ctx) : AXO_OK;
+}
+
+static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    node *me = state;
+    axo_ref self = axo_self(ctx);
+    if (message->tag == AXO_TERMINATED) {
+        ghost_noticed(self.bits, AXO_PAYLOAD(message, axo_terminated));
+        world_do(ctx, me, 0);
+        return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
+    }
+    if (message->tag == TAG_PING) {
+        ghost_find(self.bits)->pongs++;
+        return AXO_OK;
+    }
+    uint32_t left = AXO_PAYLOAD(message, work)->left;
+    for (uint32_t i = 1 + world_below(3); i > 0; i--)
+        world_do(ctx, me, left);
+    if (world_is(KNOB_FAIL))
+        return world_fail(ctx);
+    return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
+}
+
+static axo_status world_post_stop(axo_ctx *ctx, void *state)
+{
+    axo_ref to = world_somebody();
+    work none = {.left = 0};
+    (void)state;
+    if (world_is(KNOB_SEND))
+        (void)axo_send(ctx, to, TAG_WORK, &none, sizeof none);
+    return world_is(KNOB_POST_STOP) ? world_fail(ctx) : AXO_OK;
+}
+
+static axo_status world_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                    const axo_message *message)
+{
+    node *me = state;
+    if (failure->kind == AXO_FAILURE_NONE)
+        ghost_fail("a restart without a cause");
+    if (message != NULL && message->tag == TAG_WORK && world_is(KNOB_SEND))
+        (void)axo_send_from(ctx, message->sender, axo_self(ctx), TAG_WORK, message->payload,
+                            sizeof(work));
+    bool early = world_is(KNOB_PRE_RESTART);
+    if (early && world_below(2) == 0)
+        return world_fail(ctx);
+    axo_status status = AXO_OK;
+    if (world_is(KNOB_KEEP)) {
+        if (world_is(KNOB_EARLY))
+            world_spawn(ctx, me->depth);
+        if (world_is(KNOB_STOP_CHILD))
+            world_stop_child(ctx);
+    } else {
+        ghost_find(axo_self(ctx).bits)->stops_children = true;
+        status = axo_default_pre_restart(ctx, state, failure, message);
+    }
+    return early ? world_fail(ctx) : status;
+}
+
+static axo_status world_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    const node *me = state;
+    if (world_is(KNOB_EARLY))
+        world_spawn(ctx, me->depth);
+    if (world_is(KNOB_POST_RESTART))
+        return world_fail(ctx);
+    return world_below(2) == 0 ? axo_default_post_restart(ctx, state, failure) : AXO_OK;
+}
+
+static const axo_class world_classes[] = {
+    AXO_CLASS(.name = "all", .state_size = sizeof(node), .construct = world_construct,
+              .pre_start = world_pre_start, .receive = world_receive,
+              .post_stop = world_post_stop, .pre_restart = world_pre_restart,
+              .post_restart = world_post_restart),
+    AXO_CLASS(.name = "plain", .state_size = sizeof(node), .construct = world_construct,
+              .pre_start = world_pre_start, .receive = world_receive,
+              .post_stop = world_post_stop),
+    AXO_CLASS(.name = "keeper", .state_size = sizeof(node), .construct = world_construct,
+              .receive = world_receive, .pre_restart = world_pre_restart),
+    AXO_CLASS(.name = "late", .state_size = sizeof(node), .construct = world_construct,
+              .pre_start = world_pre_start, .receive = world_receive,
+              .post_restart = world_post_restart),
+};
+
+static const axo_strategy world_strategies[] = {
+    AXO_STRATEGY(.decider = world_decide),
+    AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = world_decide),
+    AXO_STRATEGY(.decider = world_decide, .limited = 1, .retries_max = 2, .within_ns = 1000000),
+    AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = world_decide, .limited = 1,
+                 .retries_max = 3, .within_ns = -1),
+    AXO_STRATEGY(.decider = world_decide, .window = AXO_WINDOW_SLIDING, .limited = 1,
+                 .retries_max = 3, .within_ns = 2000000),
+    AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = axo_decide_restart),
+    AXO_STRATEGY(.decider = axo_decide_escalate),
+    AXO_STRATEGY(.decider = axo_decide_stop, .limited = 1, .retries_max = 0),
+};
+
+#define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
+
+/* Good until the next call. */
+static const axo_props *world_props(uint32_t depth)
+{
+    static node args;
+    static axo_props props;
+    static char name[16];
+    uint32_t strategy = world_below(WORLD_COUNT(world_strategies) + 4);
+    args = (node){.depth = depth};
+    props = (axo_props)AXO_PROPS(.cls = &world_classes[world_below(WORLD_COUNT(world_classes))],
+                                 .args = &args, .args_size = sizeof args);
+    if (strategy >= WORLD_COUNT(world_strategies))
+        strategy %= 3;
+    if (world_below(8) != 0)
+        props.strategy = &world_strategies[strategy];
+    (void)snprintf(name, sizeof name, "n%u", world_below(6));
+    if (world_below(8) == 0)
+        props.name = name;
+    return &props;
+}
+
+/* ---- the world's making ---- */
+
+static void world_reset(uint64_t seed)
+{
+    static const uint16_t most[KNOBS] = {
+        [KNOB_SPAWN] = 300,      [KNOB_STOP] = 40,         [KNOB_STOP_SELF] = 40,
+        [KNOB_STOP_CHILD] = 60,  [KNOB_POISON] = 40,       [KNOB_KILL] = 60,
+        [KNOB_WATCH] = 300,      [KNOB_UNWATCH] = 200,     [KNOB_SEND] = 800,
+        [KNOB_AFTER] = 200,      [KNOB_FAIL] = 350,        [KNOB_FATAL] = 100,
+        [KNOB_UNHANDLED] = 100,  [KNOB_CONSTRUCT] = 300,   [KNOB_PRE_START] = 300,
+        [KNOB_PRE_RESTART] = 400, [KNOB_POST_RESTART] = 400, [KNOB_POST_STOP] = 400,
+        [KNOB_DECIDER] = 150,    [KNOB_KEEP] = 1024,       [KNOB_EARLY] = 400,
+        [KNOB_REGION] = 300,     [KNOB_BECOME] = 200,      [KNOB_TOP] = 20,
+        [KNOB_SHUTDOWN] = 20,
+    };
+    memset(&w, 0, offsetof(world, known));
+    w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
+    axo__random_init(&w.chance, seed, UINT64_C(0x776f726c64));
+    for (uint32_t i = 0; i < KNOBS; i++) {
+        bool off = world_below(3) == 0;
+        if (i == KNOB_TOP || i == KNOB_SHUTDOWN)
+            off = world_below(8) != 0;
+        if (i == KNOB_SPAWN || i == KNOB_SEND || i == KNOB_FAIL)
+            off = false;
+        w.knobs[i] = off ? 0 : 1 + world_below(most[i]);
+    }
+    w.knobs[KNOB_SEND] += 200;
+}
+
+#endif
