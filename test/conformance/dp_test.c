@@ -1,0 +1,108 @@
+/* dp_test.c - the death pact (DP). */
+#include "conformance/parts.h"
+
+static void DP_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *w = kit_actor(k, "w");
+    kit_script *t = part_start(k, "t");
+    p->pre_start.spawn[0] = w;
+    p->decide = part_decide;
+    p->directive = AXO_RESTART;
+    w->term_unhandled = true;
+    kit_spawn(k, p);
+    kit_await(k, "w.preStart");
+    part_watched_by(k, t, w);
+    axo_system_stop_actor(kit_system(k), kit_ref(t));
+    kit_await(k, "w#2.preStart");
+    kit_order(k, "t.postStop", "w#1.term(t)", "p.decider(w)", "p.kind(6)", "p.site(3)",
+              "p.origin(w)", "p.about(t)", "w#1.preRestart", "w#2.ctor");
+    kit_settle(k);
+    kit_expect_count(k, "w.term", 1);
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
+/* Under the default decider a pact stops the watcher. */
+static void DP_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *failed = kit_actor(k, "failed");
+    kit_script *brother = kit_actor(k, "brother");
+    p->pre_start.spawn[0] = failed;
+    p->pre_start.spawn[1] = brother;
+    p->decide = part_decide;
+    brother->term_unhandled = true;
+    kit_spawn(k, p);
+    kit_await(k, "brother.preStart");
+    part_watched_by(k, failed, brother);
+    part_watched_by(k, brother, p);
+    axo_system_kill(kit_system(k), kit_ref(failed));
+    kit_await(k, "p.term(brother)");
+    kit_order(k, "p.decider(failed)", "p.kind(5)", "p.decided(3)@1", "failed.postStop",
+              "brother.term(failed)", "p.decider(brother)", "p.kind(6)", "p.about(failed)",
+              "p.decided(3)@2", "brother.postStop", "p.term(brother)");
+    kit_expect_count(k, "p.decider", 2);
+    kit_expect_count(k, "brother.ctor", 1);
+    kit_never(k, "p.term(failed)");
+    kit_finish(k);
+}
+
+/* A message that only looks like a notice makes no pact. */
+static void DP_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *w = part_start(k, "w");
+    axo_terminated like = {.actor = kit_ref(w), .existence_known = 1};
+    assert_int_equal(axo_system_send(kit_system(k), kit_ref(w), KIT_OTHER, &like, sizeof like),
+                     AXO_OK);
+    kit_tell(k, w, KIT_NOTE, 1);
+    kit_await(k, "w.note(1)");
+    kit_order(k, "w.stash(1000)", "w.unhandled(1000)", "w.note(1)");
+    kit_never(k, "w.fail");
+    kit_expect_count(k, "w.ctor", 1);
+    kit_finish(k);
+}
+
+/* All for one by termination: the supervisor watches its children and handles no notice. */
+static void DP_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_actor(k, "g");
+    kit_script *s = kit_actor(k, "s");
+    kit_script *c[3] = {kit_actor(k, "c0"), kit_actor(k, "c1"), kit_actor(k, "c2")};
+    g->pre_start.spawn[0] = s;
+    g->directive = AXO_RESTART;
+    g->decide = part_decide;
+    s->term_unhandled = true;
+    kit_spawn(k, g);
+    kit_await(k, "s.preStart");
+    for (int i = 0; i < 3; i++) {
+        kit_spawn_child(k, s, c[i], i);
+        kit_settle(k);
+        part_watched_by(k, c[i], s);
+    }
+    axo_system_stop_actor(kit_system(k), kit_ref(c[0]));
+    kit_await(k, "s#2.preStart");
+    kit_tell(k, s, KIT_NOTE, 1);
+    kit_await(k, "s#2.note(1)");
+    kit_settle(k);
+    kit_order(k, "c0.postStop", "s#1.term(c0)", "g.decider(s)", "g.kind(6)", "g.about(c0)",
+              "s#1.preRestart", "s#1.postStop", "c1.postStop", "s.child_gone(c1)", "s#2.ctor");
+    kit_order(k, "s#1.postStop", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
+    /* The default pre_restart has unwatched those that it stopped. */
+    kit_expect_count(k, "s.term", 1);
+    kit_expect_count(k, "*.postStop", 4);
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("DP-01", DP_01),
+    KIT_TEST("DP-02", DP_02),
+    KIT_TEST("DP-03", DP_03),
+    KIT_TEST("DP-04", DP_04),
+};
+
+KIT_MAIN(tests)

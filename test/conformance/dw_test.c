@@ -1,0 +1,439 @@
+/* dw_test.c - death watch (DW). */
+#include <stdio.h>
+
+#include "conformance/parts.h"
+
+static void dw_stop(kit *k, kit_script *target)
+{
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(target));
+}
+
+static void DW_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *v = part_start(k, "v");
+    kit_script *w = part_start(k, "w");
+    (void)part_start(k, "other");
+    part_watched_by(k, t, v);
+    part_watched_by(k, t, w);
+    kit_never(k, "*.term");
+    dw_stop(k, t);
+    kit_await(k, "v.term(t)");
+    kit_await(k, "w.term(t)");
+    kit_settle(k);
+    kit_order(k, "t.postStop", "v.term(t)");
+    kit_order(k, "t.postStop", "w.term(t)");
+    kit_expect_count(k, "*.term", 2);
+    kit_expect_count(k, "other.term", 0);
+    assert_int_equal(kit_stats(k).notices, 2);
+    kit_finish(k);
+}
+
+static void DW_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *w = part_start(k, "w");
+    dw_stop(k, t);
+    kit_await(k, "user.child_gone(t)");
+    kit_tell_ref(k, w, KIT_WATCH, kit_ref(t));
+    kit_await(k, "w.term(t)");
+    kit_settle(k);
+    kit_expect_count(k, "w.term", 1);
+    kit_expect_count(k, "w.known(1)", 1);
+    kit_finish(k);
+}
+
+/* Watches that race with stops: each is answered once. */
+static void DW_02_race(void **state)
+{
+    enum { TARGETS = 40, WATCHERS = 3 };
+    kit *k = kit_start(state, NULL);
+    kit_script *targets[TARGETS];
+    kit_script *watchers[WATCHERS];
+    for (int i = 0; i < WATCHERS; i++) {
+        watchers[i] = kit_actor(k, "w");
+        watchers[i]->name = "";
+        kit_spawn(k, watchers[i]);
+    }
+    for (int i = 0; i < TARGETS; i++) {
+        targets[i] = kit_actor(k, "t");
+        targets[i]->name = "";
+        kit_spawn(k, targets[i]);
+    }
+    for (int i = 0; i < TARGETS; i++) {
+        for (int j = 0; j < WATCHERS; j++) {
+            if (i % (WATCHERS + 1) == j)
+                dw_stop(k, targets[i]);
+            kit_tell_ref(k, watchers[j], KIT_WATCH, kit_ref(targets[i]));
+        }
+        if (i % (WATCHERS + 1) == WATCHERS)
+            dw_stop(k, targets[i]);
+    }
+    kit_await_count(k, "w.term(t)", TARGETS * WATCHERS);
+    kit_settle(k);
+    for (int i = 0; i < TARGETS; i++) {
+        uint32_t notices = 0;
+        axo_ref target = kit_ref(targets[i]);
+        for (uint32_t n = 1; n <= TARGETS * WATCHERS; n++) {
+            char pattern[32];
+            (void)snprintf(pattern, sizeof pattern, "w.term@%u", n);
+            notices += kit_find(k, pattern).arg == target.bits;
+        }
+        assert_int_equal(notices, WATCHERS);
+    }
+    kit_expect_count(k, "w.term", TARGETS * WATCHERS);
+    kit_finish(k);
+}
+
+static void DW_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *v = part_start(k, "v");
+    kit_script *w = part_start(k, "w");
+    part_watched_by(k, t, v);
+    part_watched_by(k, t, w);
+    kit_tell_ref(k, v, KIT_UNWATCH, kit_ref(t));
+    kit_settle(k);
+    dw_stop(k, t);
+    kit_await(k, "w.term(t)");
+    kit_await(k, "user.child_gone(t)");
+    kit_settle(k);
+    kit_never(k, "v.term");
+    kit_expect_count(k, "w.term", 1);
+    kit_finish(k);
+}
+
+static void DW_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *w = part_start(k, "w");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *t = kit_actor(k, "t");
+    p->pre_start.spawn[0] = t;
+    p->directive = AXO_RESTART;
+    kit_spawn(k, p);
+    kit_await(k, "t.preStart");
+    part_watched_by(k, t, w);
+    axo_system_kill(kit_system(k), kit_ref(t));
+    axo_system_kill(kit_system(k), kit_ref(t));
+    kit_tell(k, t, KIT_NOTE, 1);
+    kit_await(k, "t#3.note(1)");
+    kit_settle(k);
+    kit_never(k, "w.term");
+    dw_stop(k, t);
+    kit_await(k, "w.term(t)");
+    kit_settle(k);
+    kit_expect_count(k, "w.term", 1);
+    kit_finish(k);
+}
+
+static void DW_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *w = part_start(k, "w");
+    part_watched_by(k, t, w);
+    part_tell_until(k, w, "w.notice(t)", part_unwatch, t);
+    dw_stop(k, t);
+    kit_await(k, "w.unwatches");
+    kit_settle(k);
+    kit_order(k, "w.notice(t)", "w.unwatches");
+    kit_never(k, "w.term");
+    kit_finish(k);
+}
+
+static void DW_06(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *w = kit_actor(k, "w");
+    kit_script *t = part_start(k, "t");
+    kit_script *u = part_start(k, "u");
+    kit_script *c = kit_actor(k, "c");
+    w->pre_start.spawn[0] = c;
+    kit_spawn(k, w);
+    kit_await(k, "c.preStart");
+    part_watched_by(k, t, w);
+    dw_stop(k, u);
+    dw_stop(k, c);
+    kit_await(k, "w.child_gone(c)");
+    kit_await(k, "user.child_gone(u)");
+    dw_stop(k, t);
+    kit_await(k, "w.term(t)");
+    kit_settle(k);
+    kit_expect_count(k, "w.term", 1);
+    kit_finish(k);
+}
+
+static void DW_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *v = part_start(k, "v");
+    kit_script *w = part_start(k, "w");
+    for (int i = 0; i < 3; i++) {
+        part_watched_by(k, t, v);
+        part_watched_by(k, t, w);
+    }
+    kit_tell_ref(k, v, KIT_UNWATCH, kit_ref(t));
+    kit_settle(k);
+    dw_stop(k, t);
+    kit_await(k, "w.term(t)");
+    kit_settle(k);
+    kit_expect_count(k, "w.term", 1);
+    kit_never(k, "v.term");
+    kit_finish(k);
+}
+
+/* Watches again in the first two handlers of the notice. */
+static axo_status dw_again_receive(axo_ctx *ctx, void *puppet, const axo_message *message)
+{
+    kit_puppet *self = puppet;
+    if (message->tag == AXO_TERMINATED && self->value < 2) {
+        self->value++;
+        KIT_REQUIRE(self->k,
+                    axo_watch(ctx, AXO_PAYLOAD(message, axo_terminated)->actor) == AXO_OK);
+    }
+    return kit_receive(ctx, puppet, message);
+}
+
+static void DW_08(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *v = part_start(k, "v");
+    kit_script *w = part_start(k, "w");
+    uint32_t notices;
+    part_watched_by(k, t, v);
+    part_watched_by(k, t, w);
+    part_tell_become(k, w, dw_again_receive);
+    /* v watches again while its notice is queued: at least one, at most one a registration. */
+    part_tell_until(k, v, "v.notice(t)", part_watch, t);
+    dw_stop(k, t);
+    kit_await(k, "v.watches");
+    kit_await(k, "v.term");
+    kit_await(k, "w.term@3");
+    kit_settle(k);
+    notices = kit_count(k, "v.term");
+    assert_in_range(notices, 1, 2);
+    kit_expect_count(k, "w.term(t)", 3);
+    kit_finish(k);
+}
+
+static void DW_09(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = part_start(k, "a");
+    part_watched_by(k, a, a);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_await(k, "a.note(1)");
+    dw_stop(k, a);
+    kit_await(k, "user.child_gone(a)");
+    kit_never(k, "a.term");
+    kit_never(k, "a.notice");
+    kit_never(k, "a.dl");
+    kit_finish(k);
+}
+
+static void DW_10(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *w = part_start(k, "w");
+    axo_ref never = {.bits = kit_ref(w).bits ^ (UINT64_C(1) << 54)};
+    kit_tell_ref(k, w, KIT_WATCH, never);
+    kit_await(k, "w.term");
+    kit_settle(k);
+    assert_true(kit_find(k, "w.term").arg == never.bits);
+    kit_expect_count(k, "w.known(0)", 1);
+    kit_finish(k);
+}
+
+static axo_status dw_note_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    for (int i = 1; i <= 3; i++)
+        KIT_REQUIRE(self->k, kit_tell_in(ctx, kit_ref(arg), KIT_NOTE, i) == AXO_OK);
+    return axo_stop_self(ctx);
+}
+
+static axo_status dw_last_note(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, kit_tell_in(ctx, kit_ref(arg), KIT_NOTE, 4) == AXO_OK);
+    return AXO_OK;
+}
+
+static void DW_11(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *w = part_start(k, "w");
+    kit_script *t = kit_actor(k, "t");
+    kit_gate *gate = kit_gate_new(k);
+    t->post_stop.run = dw_last_note;
+    t->post_stop.arg = w;
+    kit_spawn(k, t);
+    part_watched_by(k, t, w);
+    kit_run(k, w, part_hold, gate);
+    kit_tell(k, w, KIT_NOTE, 0);
+    kit_gate_arrived(gate, 1);
+    kit_run(k, t, dw_note_thrice, w);
+    if (kit_workers(k) > 1)
+        kit_await(k, "t.terminated");
+    kit_gate_open(gate);
+    kit_await(k, "w.term(t)");
+    kit_order(k, "w.note(0)", "w.note(1)", "w.note(2)", "w.note(3)", "w.note(4)", "w.term(t)");
+    kit_order(k, "t.postStop", "w.note(4)");
+    kit_finish(k);
+}
+
+/* The notice of t is queued while w is suspended; x sends u2 after it. */
+static axo_status dw_send_u2(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, kit_tell_in(ctx, kit_ref(arg), KIT_NOTE, 2) == AXO_OK);
+    return AXO_OK;
+}
+
+static void DW_12(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *w = kit_actor(k, "w");
+    kit_script *t = part_start(k, "t");
+    kit_script *x = part_start(k, "x");
+    kit_gate *gate = kit_gate_new(k);
+    p->pre_start.spawn[0] = w;
+    p->directive = AXO_RESTART;
+    if (kit_workers(k) > 1)
+        p->decider.gate = kit_gate_new(k);
+    kit_spawn(k, p);
+    kit_await(k, "w.preStart");
+    part_watched_by(k, t, w);
+    kit_run(k, w, part_hold, gate);
+    kit_tell(k, w, KIT_FAIL, 7);
+    kit_tell(k, w, KIT_NOTE, 1);
+    kit_gate_arrived(gate, 1);
+    if (kit_workers(k) > 1) {
+        kit_gate_open(gate);
+        kit_gate_arrived(p->decider.gate, 1);
+        dw_stop(k, t);
+        kit_await(k, "w.notice(t)");
+        kit_never(k, "w.term");
+        kit_tell(k, w, KIT_NOTE, 2);
+        kit_gate_open(p->decider.gate);
+    } else {
+        dw_stop(k, t);
+        part_tell_until(k, x, "w.notice(t)", dw_send_u2, w);
+        kit_gate_open(gate);
+    }
+    kit_await(k, "w#2.note(2)");
+    kit_await(k, "w#2.term(t)");
+    kit_settle(k);
+    if (kit_workers(k) > 1)
+        kit_order(k, "w.notice(t)", "p.decided(2)", "w#2.ctor", "w#2.note(1)");
+    kit_order(k, "w#1.fails(7)", "w#2.ctor", "w#2.note(1)", "w#2.term(t)", "w#2.note(2)");
+    kit_expect_count(k, "w.term", 1);
+    kit_finish(k);
+}
+
+static axo_status dw_parent_receive(axo_ctx *ctx, void *puppet, const axo_message *message)
+{
+    kit_puppet *self = puppet;
+    if (message->tag == AXO_TERMINATED) {
+        kit_mark(self, "children", axo_child_count(ctx));
+        KIT_REQUIRE(self->k, axo_ref_is_none(axo_child(ctx, "c")));
+        KIT_REQUIRE(self->k, !axo_ref_is_none(axo_child(ctx, "d")));
+    }
+    return kit_receive(ctx, puppet, message);
+}
+
+static void DW_13(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    p->pre_start.spawn[0] = c;
+    p->pre_start.spawn[1] = kit_actor(k, "d");
+    kit_spawn(k, p);
+    kit_await(k, "d.preStart");
+    part_tell_become(k, p, dw_parent_receive);
+    part_watched_by(k, c, p);
+    dw_stop(k, c);
+    kit_await(k, "p.term(c)");
+    kit_settle(k);
+    kit_order(k, "c.postStop", "p.child_gone(c)", "p.children(1)", "p.term(c)");
+    kit_expect_count(k, "p.term", 1);
+    kit_expect_count(k, "p.child_gone", 1);
+    kit_finish(k);
+}
+
+static void DW_14(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *w = kit_actor(k, "w");
+    kit_script *c = kit_actor(k, "c");
+    w->pre_start.spawn[0] = c;
+    c->post_stop.gate = kit_gate_new(k);
+    kit_spawn(k, w);
+    kit_await(k, "c.preStart");
+    part_watched_by(k, t, w);
+    dw_stop(k, w);
+    kit_gate_arrived(c->post_stop.gate, 1);
+    dw_stop(k, t);
+    if (kit_workers(k) > 1)
+        kit_await(k, "user.child_gone(t)");
+    kit_gate_open(c->post_stop.gate);
+    kit_await(k, "user.child_gone(w)");
+    kit_await(k, "user.child_gone(t)");
+    assert_int_equal(kit_stats(k).dead, 0);
+    kit_settle(k);
+    kit_never(k, "w.term");
+    kit_never(k, "w.dl(0xffff0001)");
+    kit_finish(k);
+}
+
+static axo_status dw_stop_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, axo_stop(ctx, kit_ref(arg)) == AXO_OK);
+    KIT_REQUIRE(self->k, axo_watch(ctx, kit_ref(arg)) == AXO_OK);
+    return AXO_OK;
+}
+
+/* The watch lies in the target's system lane behind its stop, or meets it in post_stop. */
+static void DW_18(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *w = part_start(k, "w");
+    kit_script *t = part_start(k, "t");
+    kit_script *u = kit_actor(k, "u");
+    kit_settle(k);
+    kit_run(k, w, dw_stop_and_watch, t);
+    kit_await(k, "w.term(t)");
+    if (kit_workers(k) > 1) {
+        u->post_stop.gate = kit_gate_new(k);
+        kit_spawn(k, u);
+        dw_stop(k, u);
+        kit_gate_arrived(u->post_stop.gate, 1);
+        kit_run(k, w, part_watch, u);
+        kit_await(k, "w.watches");
+        kit_never(k, "w.term(u)");
+        kit_gate_open(u->post_stop.gate);
+        kit_await(k, "w.term(u)");
+        kit_expect_count(k, "w.term(u)", 1);
+    }
+    kit_settle(k);
+    kit_expect_count(k, "w.term(t)", 1);
+    kit_never(k, "w.known(0)");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("DW-01", DW_01), KIT_TEST("DW-02", DW_02), KIT_TEST("DW-02 race", DW_02_race),
+    KIT_TEST("DW-03", DW_03), KIT_TEST("DW-04", DW_04), KIT_TEST("DW-05", DW_05),
+    KIT_TEST("DW-06", DW_06), KIT_TEST("DW-07", DW_07), KIT_TEST("DW-08", DW_08),
+    KIT_TEST("DW-09", DW_09), KIT_TEST("DW-10", DW_10), KIT_TEST("DW-11", DW_11),
+    KIT_TEST("DW-12", DW_12), KIT_TEST("DW-13", DW_13), KIT_TEST("DW-14", DW_14),
+    KIT_TEST("DW-18", DW_18),
+};
+
+KIT_MAIN(tests)

@@ -1,0 +1,168 @@
+/* pk_test.c - PoisonPill and Kill (PK). */
+#include "conformance/parts.h"
+
+static void PK_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = part_start(k, "a");
+    kit_script *q = part_start(k, "q");
+    kit_gate *gate = kit_gate_new(k);
+    kit_run(k, a, part_hold, gate);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell_as(k, q, a, KIT_PING, 2);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(a)), AXO_OK);
+    kit_tell(k, a, KIT_NOTE, 3);
+    kit_tell(k, a, 1001, 0);
+    kit_gate_arrived(gate, 1);
+    kit_never(k, "a.postStop");
+    kit_gate_open(gate);
+    kit_await(k, "q.pong(2)");
+    kit_await(k, "a.terminated");
+    kit_order(k, "a.end", "a.note(1)", "a.ping(2)", "a.postStop", "a.dl(3)", "a.dl(1001)",
+              "a.terminated");
+    kit_expect_count(k, "a.note", 1);
+    kit_expect_count(k, "a.dl", 2);
+    kit_finish(k);
+}
+
+static void PK_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = part_start(k, "a");
+    axo_stats before;
+    axo_stats after;
+    kit_settle(k);
+    before = kit_stats(k);
+    kit_tell(k, a, KIT_NOTE, 1);
+    axo_system_poison(kit_system(k), kit_ref(a));
+    kit_await(k, "user.child_gone(a)");
+    after = kit_stats(k);
+    /* Its receive was called for the note alone; the pill is accounted for as handled. */
+    assert_int_equal(a->receive.calls, 1);
+    kit_never(k, "a.stash");
+    assert_int_equal(after.sent - before.sent, 2);
+    assert_int_equal(after.handled, after.sent);
+    assert_int_equal(after.dead, 0);
+    assert_int_equal(after.unhandled, before.unhandled);
+    kit_finish(k);
+}
+
+static void PK_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *a = kit_actor(k, "a");
+    p->pre_start.spawn[0] = a;
+    p->directive = AXO_RESTART;
+    p->decider.gate = kit_gate_new(k);
+    kit_spawn(k, p);
+    kit_await(k, "a.preStart");
+    kit_tell(k, a, KIT_FAIL, 7);
+    kit_gate_arrived(p->decider.gate, 1);
+    kit_tell(k, a, KIT_NOTE, 1);
+    axo_system_poison(kit_system(k), kit_ref(a));
+    kit_tell(k, a, 1001, 0);
+    kit_gate_open(p->decider.gate);
+    kit_await(k, "p.child_gone(a)");
+    kit_order(k, "p.decided(2)", "a#1.postStop", "a#2.ctor", "a#2.note(1)", "a#2.postStop",
+              "a.dl(1001)", "a.terminated");
+    kit_expect_count(k, "a.postStop", 2);
+    kit_expect_count(k, "a.ctor", 2);
+    kit_never(k, "a.stash");
+    kit_finish(k);
+}
+
+static void PK_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = part_start(k, "a");
+    kit_script *b = part_start(k, "b");
+    kit_gate *gate = kit_gate_new(k);
+    kit_run(k, a, part_hold, gate);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_gate_arrived(gate, 1);
+    axo_system_stop_actor(kit_system(k), kit_ref(a));
+    kit_gate_open(gate);
+    kit_await(k, "a.terminated");
+    kit_order(k, "a.end", "a.postStop", "a.dl(3)");
+    kit_never(k, "a.note");
+    gate = kit_gate_new(k);
+    kit_run(k, b, part_hold, gate);
+    kit_tell(k, b, KIT_NOTE, 2);
+    kit_gate_arrived(gate, 1);
+    axo_system_poison(kit_system(k), kit_ref(b));
+    kit_gate_open(gate);
+    kit_await(k, "b.terminated");
+    kit_order(k, "b.end", "b.note(2)", "b.postStop");
+    kit_never(k, "b.dl");
+    kit_finish(k);
+}
+
+/* a has a value, a message before its Kill and one behind it. */
+static kit_script *pk_kill(kit *k, axo_directive directive)
+{
+    kit_script *p = kit_actor(k, "p");
+    kit_script *a = kit_actor(k, "a");
+    kit_gate *gate = kit_gate_new(k);
+    p->pre_start.spawn[0] = a;
+    p->directive = directive;
+    p->decide = part_decide;
+    kit_spawn(k, p);
+    kit_await(k, "a.preStart");
+    kit_run(k, a, part_hold, gate);
+    kit_tell(k, a, KIT_SET, 5);
+    assert_int_equal(axo_system_kill(kit_system(k), kit_ref(a)), AXO_OK);
+    kit_tell(k, a, KIT_GET, 0);
+    kit_gate_arrived(gate, 1);
+    kit_never(k, "p.decider");
+    kit_gate_open(gate);
+    kit_await(k, "p.decided");
+    kit_order(k, "a.end", "a.set(5)", "p.decider(a)", "p.kind(5)", "p.origin(a)", "p.decided");
+    return a;
+}
+
+static void PK_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)pk_kill(k, 0);
+    kit_await(k, "p.child_gone(a)");
+    kit_order(k, "p.decided(3)", "a.postStop", "a.dl(5)", "a.terminated");
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "a.postStop", 1);
+    kit_never(k, "a.preRestart");
+    kit_finish(k);
+}
+
+static void PK_05_restart(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)pk_kill(k, AXO_RESTART);
+    kit_await(k, "a.get");
+    kit_order(k, "p.decided(2)", "a#1.preRestart", "a#1.postStop", "a#2.ctor", "a#2.postRestart",
+              "a#2.preStart", "a#2.get(0)");
+    kit_expect_count(k, "a.ctor", 2);
+    kit_finish(k);
+}
+
+static void PK_05_resume(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    (void)pk_kill(k, AXO_RESUME);
+    kit_await(k, "a#1.get(5)");
+    kit_expect_count(k, "a.ctor", 1);
+    kit_never(k, "a.preRestart");
+    kit_never(k, "a.postStop");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("PK-01", PK_01),
+    KIT_TEST("PK-02", PK_02),
+    KIT_TEST("PK-03", PK_03),
+    KIT_TEST("PK-04", PK_04),
+    KIT_TEST("PK-05 default", PK_05),
+    KIT_TEST("PK-05 restart", PK_05_restart),
+    KIT_TEST("PK-05 resume", PK_05_resume),
+};
+
+KIT_MAIN(tests)
