@@ -4,13 +4,13 @@
 #include "cell/state.h"
 #include "queue/inject.h"
 
-/* Every combination of the six bits, with no, one and many suspensions. */
-#define WORDS (64 * 4)
+/* Every combination of the low bits, with no, one and many suspensions. */
+#define WORDS (128 * 4)
 
 static uint64_t word_at(uint64_t i)
 {
     static const uint64_t suspends[] = {0, 1, 2, UINT32_MAX};
-    return suspends[i / 64] * AXO__SUSPEND_ONE | i % 64;
+    return suspends[i / 128] * AXO__SUSPEND_ONE | i % 128;
 }
 
 static bool has(uint64_t word, uint64_t bit)
@@ -147,7 +147,7 @@ static void finish_leaves_no_work_unseen(void **state)
 static void suspend_and_resume_count(void **state)
 {
     axo__state word;
-    for (uint64_t bits = 0; bits < 64; bits++) {
+    for (uint64_t bits = 0; bits < 128; bits++) {
         set(&word, bits);
         assert_false(axo__state_resume(&word)); /* SC-07 */
         assert_true(get(&word) == bits);

@@ -1,0 +1,173 @@
+/* name_test.c - names of children: which are allowed, unique among siblings, free again, races. */
+#include "unit/unit.h"
+
+#include <stdio.h>
+
+#include "cell/name.h"
+
+typedef struct name_world {
+    axo__heap heap;
+    unit_memory memory;
+    axo__names names;
+} name_world;
+
+static const axo_ref p1 = {.bits = 0x1000001};
+static const axo_ref p2 = {.bits = 0x1000002};
+
+static void world_open(name_world *world)
+{
+    memset(world, 0, sizeof *world);
+    unit_heap(&world->heap, &world->memory, UINT64_MAX);
+    assert_true(axo__names_init(&world->names, &world->heap, 1));
+}
+
+static void world_close(name_world *world)
+{
+    axo__names_fini(&world->names);
+    unit_heap_empty(&world->heap);
+}
+
+static void which_names_are_allowed(void **state)
+{
+    static const char *const good[] = {"a", "Z9", "a_b.c~d+e=f@g:h-i", "...", ".a", "-"};
+    static const char *const bad[] = {"",  ".",  "..", "a/b",  "/",       " ",
+                                      "$", "$a", "a b", "a\n", "\xc3\xa4", "a%b"};
+    char text[AXO_NAME_MAX + 2];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_int_equal(axo__name_check(good[i]), AXO_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(axo__name_check(bad[i]), AXO_ENAME);
+    memset(text, 'x', sizeof text);
+    text[AXO_NAME_MAX + 1] = 0;
+    assert_int_equal(axo__name_check(text), AXO_ENAME);
+    text[AXO_NAME_MAX] = 0;
+    assert_int_equal(axo__name_check(text), AXO_OK);
+}
+
+/* Every single byte: the header's list, and nothing else. */
+static void every_byte(void **state)
+{
+    static const char others[] = "_.~+=@:-";
+    for (int c = 1; c < 256; c++) {
+        char text[3] = {'a', (char)c, 0};
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool good = letter || strchr(others, c) != NULL;
+        assert_int_equal(axo__name_check(text), good ? AXO_OK : AXO_ENAME);
+    }
+}
+
+static void unique_among_siblings_only(void **state)
+{
+    name_world world;
+    axo__name *one, *other, *second;
+    world_open(&world);
+    axo__names *names = &world.names;
+    assert_true(axo_ref_is_none(axo__names_find(names, p1, "a")));
+    assert_int_equal(axo__names_take(names, p1, "a", &one), AXO_OK);
+    assert_int_equal(axo__names_take(names, p1, "a", &second), AXO_EEXIST);
+    assert_null(second);
+    assert_int_equal(axo__names_take(names, p2, "a", &other), AXO_OK);
+    assert_true(axo_ref_is_none(axo__names_find(names, p1, "a")));
+    axo__names_bind(names, one, (axo_ref){.bits = 77});
+    assert_true(axo__names_find(names, p1, "a").bits == 77);
+    assert_true(axo_ref_is_none(axo__names_find(names, p2, "a")));
+    axo__names_give(names, one);
+    assert_true(axo_ref_is_none(axo__names_find(names, p1, "a")));
+    assert_int_equal(axo__names_take(names, p1, "a", &one), AXO_OK); /* ST-17 */
+    axo__names_give(names, one);
+    axo__names_give(names, other);
+    world_close(&world);
+}
+
+static void many_names_are_all_found(void **state)
+{
+    enum { MANY = 20000 };
+    static axo__name *taken[MANY];
+    name_world world;
+    char text[32];
+    world_open(&world);
+    for (uint64_t i = 0; i < MANY; i++) {
+        (void)snprintf(text, sizeof text, "n%u", (unsigned)i);
+        assert_int_equal(axo__names_take(&world.names, p1, text, &taken[i]), AXO_OK);
+        axo__names_bind(&world.names, taken[i], (axo_ref){.bits = i + 1});
+    }
+    for (uint64_t i = 0; i < MANY; i += 2)
+        axo__names_give(&world.names, taken[i]);
+    for (uint64_t i = 0; i < MANY; i++) {
+        (void)snprintf(text, sizeof text, "n%u", (unsigned)i);
+        uint64_t expected = i % 2 == 0 ? 0 : i + 1;
+        assert_true(axo__names_find(&world.names, p1, text).bits == expected);
+    }
+    for (uint64_t i = 1; i < MANY; i += 2)
+        axo__names_give(&world.names, taken[i]);
+    world_close(&world);
+}
+
+/* Whatever is missing, the name is not taken; once there are buckets, growing them may fail. */
+static void no_memory_changes_nothing(void **state)
+{
+    name_world world;
+    axo__name *name;
+    world_open(&world);
+    for (uint64_t budget = 0; budget < 2; budget++) {
+        axo__a64_store_relaxed(&world.memory.budget, budget);
+        assert_int_equal(axo__names_take(&world.names, p1, "a", &name), AXO_ENOMEM);
+        assert_null(name);
+        unit_heap_empty(&world.heap);
+    }
+    axo__a64_store_relaxed(&world.memory.budget, 2);
+    assert_int_equal(axo__names_take(&world.names, p1, "a", &name), AXO_OK);
+    axo__names_give(&world.names, name);
+    world_close(&world);
+}
+
+enum { RACERS = 4, RACES = 5000 };
+
+typedef struct race {
+    axo__names *names;
+    axo__a32 won[RACES];
+    axo__a32 wrong;
+} race;
+
+static void race_thread(void *arg, uint32_t index)
+{
+    race *shared = arg;
+    char text[32];
+    for (uint32_t i = 0; i < RACES; i++) {
+        axo__name *name;
+        (void)snprintf(text, sizeof text, "r%u", i % 7);
+        axo_status status = axo__names_take(shared->names, p1, text, &name);
+        if (status == AXO_EEXIST)
+            continue;
+        if (status != AXO_OK || axo__a32_xchg_acq_rel(&shared->won[i % 7], 1) != 0) {
+            (void)axo__a32_add_relaxed(&shared->wrong, 1);
+            continue;
+        }
+        axo__names_bind(shared->names, name, (axo_ref){.bits = index + 1});
+        if (axo__names_find(shared->names, p1, text).bits != index + 1)
+            (void)axo__a32_add_relaxed(&shared->wrong, 1);
+        (void)axo__a32_xchg_acq_rel(&shared->won[i % 7], 0);
+        axo__names_give(shared->names, name);
+    }
+}
+
+static void one_of_many_gets_a_name(void **state)
+{
+    static race shared;
+    name_world world;
+    world_open(&world);
+    shared.names = &world.names;
+    unit_run_threads(RACERS, race_thread, &shared);
+    assert_int_equal(axo__a32_load_relaxed(&shared.wrong), 0);
+    world_close(&world);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(which_names_are_allowed),
+    cmocka_unit_test(every_byte),
+    cmocka_unit_test(unique_among_siblings_only),
+    cmocka_unit_test(many_names_are_all_found),
+    cmocka_unit_test(no_memory_changes_nothing),
+    cmocka_unit_test(one_of_many_gets_a_name),
+};
+UNIT_MAIN(tests)

@@ -1,0 +1,229 @@
+/* table_test.c - references to cells and back: stale, forged, reused, spent. */
+#include "unit/unit.h"
+
+#include "cell/table.h"
+
+enum { ACTORS = 3 * AXO__TABLE_CHUNK / 2 };
+
+typedef struct table_world {
+    axo__heap heap;
+    unit_memory memory;
+    axo__table table;
+} table_world;
+
+static void world_open(table_world *world, uint32_t actors, uint64_t seed)
+{
+    memset(world, 0, sizeof *world);
+    unit_heap(&world->heap, &world->memory, UINT64_MAX);
+    assert_true(axo__table_init(&world->table, &world->heap, actors, seed));
+}
+
+static void world_close(table_world *world)
+{
+    axo__table_fini(&world->table);
+    unit_heap_empty(&world->heap);
+}
+
+/* One cell; the others of its batch go back. */
+static axo__cell *take_one(axo__table *table)
+{
+    axo_status status;
+    axo__cell *cell = axo__table_take(table, &status);
+    assert_non_null(cell);
+    assert_int_equal(status, AXO_OK);
+    axo__cell *last = cell->next;
+    if (last != NULL) {
+        while (last->next != NULL)
+            last = last->next;
+        axo__table_give(table, cell->next, last);
+    }
+    cell->next = NULL;
+    return cell;
+}
+
+static axo_ref ref_of(uint64_t generation, uint64_t slot)
+{
+    return (axo_ref){.bits = generation << AXO__SLOT_BITS | slot};
+}
+
+static void a_reference_leads_to_its_cell(void **state)
+{
+    table_world world;
+    world_open(&world, ACTORS, 1);
+    axo__cell *cell = take_one(&world.table);
+    axo__table_begin(&world.table, cell);
+    axo_ref ref = axo__cell_ref(cell);
+    assert_false(axo_ref_is_none(ref));
+    assert_ptr_equal(axo__table_find(&world.table, ref), cell);
+    assert_true(axo__table_knows(&world.table, ref));
+    axo__table_end(cell);
+    assert_null(axo__table_find(&world.table, ref));
+    assert_true(axo__table_knows(&world.table, ref));
+    world_close(&world);
+}
+
+/* UID-04: the slot lives on under another generation, an old reference reaches nobody. */
+static void a_stale_reference_reaches_nobody(void **state)
+{
+    enum { LIVES = 1000 };
+    static axo_ref refs[LIVES];
+    table_world world;
+    world_open(&world, ACTORS, 2);
+    axo__cell *cell = take_one(&world.table);
+    for (int i = 0; i < LIVES; i++) {
+        axo__table_begin(&world.table, cell);
+        refs[i] = axo__cell_ref(cell);
+        assert_ptr_equal(axo__table_find(&world.table, refs[i]), cell);
+        for (int k = i < 20 ? 0 : i - 20; k < i; k++) {
+            assert_false(axo_ref_equal(refs[k], refs[i]));
+            assert_null(axo__table_find(&world.table, refs[k]));
+            assert_true(axo__table_knows(&world.table, refs[k]));
+        }
+        axo__table_end(cell);
+    }
+    world_close(&world);
+}
+
+static void forged_references_reach_nobody(void **state)
+{
+    table_world world;
+    world_open(&world, ACTORS, 3);
+    axo__table *table = &world.table;
+    assert_null(axo__table_find(table, axo_ref_none()));
+    assert_null(axo__table_at(table, 0));
+    axo__cell *cell = take_one(table);
+    uint32_t slot = cell->slot;
+    assert_null(axo__table_find(table, ref_of(0, slot)));
+    axo__table_begin(table, cell);
+    uint64_t now = axo__cell_ref(cell).bits >> AXO__SLOT_BITS;
+    axo_ref forged[] = {
+        axo_ref_none(),
+        ref_of(0, slot),
+        ref_of(now + 1, slot),
+        ref_of(now - 1, slot),
+        ref_of(now, slot + 1),
+        ref_of(now, AXO__SLOT_MASK),
+        ref_of(now, ACTORS),
+        ref_of(now | UINT64_C(1) << 32, slot),
+        ref_of(now | UINT64_C(0x80) << 32, slot),
+        {.bits = UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+        assert_null(axo__table_find(table, forged[i]));
+        assert_false(axo__table_knows(table, forged[i]));
+    }
+    world_close(&world);
+}
+
+static void every_slot_once_then_the_limit(void **state)
+{
+    static axo__cell *cells[ACTORS];
+    table_world world;
+    axo_status status;
+    uint32_t count = 0;
+    world_open(&world, ACTORS, 4);
+    for (;;) {
+        axo__cell *cell = axo__table_take(&world.table, &status);
+        if (cell == NULL)
+            break;
+        for (; cell != NULL; cell = cell->next) {
+            assert_true(count < ACTORS);
+            assert_ptr_equal(axo__table_at(&world.table, cell->slot), cell);
+            cells[count++] = cell;
+        }
+    }
+    assert_int_equal(status, AXO_ELIMIT);
+    assert_int_equal(count, ACTORS);
+    for (uint32_t i = 0; i < count; i++)
+        axo__table_begin(&world.table, cells[i]);
+    for (uint32_t i = 0; i < count; i++)
+        assert_ptr_equal(axo__table_find(&world.table, axo__cell_ref(cells[i])), cells[i]);
+    axo__table_end(cells[0]);
+    cells[0]->next = NULL;
+    axo__table_give(&world.table, cells[0], cells[0]);
+    assert_ptr_equal(axo__table_take(&world.table, &status), cells[0]);
+    assert_null(axo__table_take(&world.table, &status));
+    world_close(&world);
+}
+
+static void another_seed_gives_other_generations(void **state)
+{
+    table_world one, other;
+    world_open(&one, ACTORS, 5);
+    world_open(&other, ACTORS, 6);
+    axo__cell *cell = take_one(&one.table);
+    axo__table_begin(&one.table, cell);
+    axo__cell *theirs = take_one(&other.table);
+    axo__table_begin(&other.table, theirs);
+    assert_int_equal(cell->slot, theirs->slot);
+    assert_null(axo__table_find(&other.table, axo__cell_ref(cell)));
+    assert_null(axo__table_find(&one.table, axo__cell_ref(theirs)));
+    assert_false(axo__table_knows(&other.table, axo__cell_ref(cell)) &&
+                 axo__table_knows(&one.table, axo__cell_ref(theirs)));
+    world_close(&one);
+    world_close(&other);
+}
+
+/* Generations wrap over zero, which is never given, and end before the first comes again. */
+static void generations_wrap_and_are_spent(void **state)
+{
+    table_world world;
+    world_open(&world, ACTORS, 7);
+    world.table.first_generation = 5;
+    axo__cell *cell = take_one(&world.table);
+    axo__a32_store_relaxed(&cell->next_generation, UINT32_MAX - 2);
+    static const uint64_t expected[] = {UINT32_MAX - 2, UINT32_MAX - 1, UINT32_MAX, 1, 2, 3, 4};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        assert_true(axo__a32_load_relaxed(&cell->next_generation) != 0);
+        axo__table_begin(&world.table, cell);
+        assert_true(axo__cell_ref(cell).bits == ref_of(expected[i], cell->slot).bits);
+        assert_ptr_equal(axo__table_find(&world.table, axo__cell_ref(cell)), cell);
+        axo__table_end(cell);
+    }
+    assert_int_equal(axo__a32_load_relaxed(&cell->next_generation), 0);
+    world_close(&world);
+}
+
+static void first_generation_one_is_spent_at_the_last(void **state)
+{
+    table_world world;
+    world_open(&world, ACTORS, 8);
+    world.table.first_generation = 1;
+    axo__cell *cell = take_one(&world.table);
+    axo__a32_store_relaxed(&cell->next_generation, UINT32_MAX);
+    axo__table_begin(&world.table, cell);
+    assert_true(axo__cell_ref(cell).bits == ref_of(UINT32_MAX, cell->slot).bits);
+    assert_int_equal(axo__a32_load_relaxed(&cell->next_generation), 0);
+    assert_true(axo__table_knows(&world.table, ref_of(1, cell->slot)));
+    world_close(&world);
+}
+
+static void no_memory_changes_nothing(void **state)
+{
+    table_world world;
+    axo_status status;
+    memset(&world, 0, sizeof world);
+    unit_heap(&world.heap, &world.memory, 0);
+    assert_false(axo__table_init(&world.table, &world.heap, ACTORS, 1));
+    unit_heap_empty(&world.heap);
+    axo__a64_store_relaxed(&world.memory.budget, 1);
+    assert_true(axo__table_init(&world.table, &world.heap, ACTORS, 1));
+    assert_null(axo__table_take(&world.table, &status));
+    assert_int_equal(status, AXO_ENOMEM);
+    axo__a64_store_relaxed(&world.memory.budget, UINT64_MAX);
+    assert_non_null(axo__table_take(&world.table, &status));
+    assert_int_equal(status, AXO_OK);
+    world_close(&world);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_reference_leads_to_its_cell),
+    cmocka_unit_test(a_stale_reference_reaches_nobody),
+    cmocka_unit_test(forged_references_reach_nobody),
+    cmocka_unit_test(every_slot_once_then_the_limit),
+    cmocka_unit_test(another_seed_gives_other_generations),
+    cmocka_unit_test(generations_wrap_and_are_spent),
+    cmocka_unit_test(first_generation_one_is_spent_at_the_last),
+    cmocka_unit_test(no_memory_changes_nothing),
+};
+UNIT_MAIN(tests)
