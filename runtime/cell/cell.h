@@ -119,7 +119,6 @@ struct axo__cell {
     uint32_t born_in;           /* the parent's instance that spawned it */
     uint8_t stopping;           /* told to stop by the parent */
     uint8_t waited;             /* counted in the parent's `waiting` */
-    uint8_t adopted;            /* in the parent's list */
     uint8_t limited;            /* window_start is set */
     int64_t *failures;          /* sliding window: AXO_SLIDING_MAX times */
 

@@ -151,7 +151,7 @@ void axo__names_bind(axo__names *names, axo__name *name, axo_ref child)
     axo__os_mutex_unlock(&stripe->mutex);
 }
 
-void axo__names_give(axo__names *names, axo__name *name)
+void axo__names_unlink(axo__names *names, axo__name *name)
 {
     axo__name_stripe *stripe = name_stripe(names, name->hash);
     axo__os_mutex_lock(&stripe->mutex);
@@ -160,6 +160,10 @@ void axo__names_give(axo__names *names, axo__name *name)
     *link = name->next;
     stripe->count--;
     axo__os_mutex_unlock(&stripe->mutex);
+}
+
+void axo__names_free(axo__names *names, axo__name *name)
+{
     axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
 }
 

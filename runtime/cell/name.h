@@ -46,8 +46,11 @@ axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, 
 /* From now on it leads to the child. */
 void axo__names_bind(axo__names *names, axo__name *name, axo_ref child);
 
-/* Frees a name. */
-void axo__names_give(axo__names *names, axo__name *name);
+/* From now on the name is free for another child; its text stays for those who look at it. */
+void axo__names_unlink(axo__names *names, axo__name *name);
+
+/* Nobody looks at it any more. */
+void axo__names_free(axo__names *names, axo__name *name);
 
 /* The child of that name; none. */
 axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text);

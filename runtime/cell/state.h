@@ -8,8 +8,8 @@
  *                                                        +--+
  *
  * Bits: RUNNING a worker is inside; READY user work was announced; URGENT system work was;
- * INJECTED, URGENT_INJECTED the node of that injector is in use; CLOSED terminated; the upper half
- * counts suspensions.
+ * INJECTED, URGENT_INJECTED the node of that injector is in use; TERMINATING it takes in no more
+ * children; CLOSED terminated; the upper half counts suspensions.
  *
  * Invariants
  *   I1  URGENT, or READY with no suspension, without RUNNING and CLOSED: an entry that will be
@@ -41,6 +41,7 @@
 #define AXO__INJECTED UINT64_C(8)
 #define AXO__URGENT_INJECTED UINT64_C(16)
 #define AXO__CLOSED UINT64_C(32)
+#define AXO__TERMINATING UINT64_C(64)
 #define AXO__SUSPEND_ONE (UINT64_C(1) << 32)
 
 typedef axo__a64 axo__state;
@@ -67,10 +68,18 @@ static inline uint32_t axo__state_suspends(uint64_t word)
     return (uint32_t)(word >> 32);
 }
 
-/* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). */
+/* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). It counts as running until
+ * its parent knows it, so a stale entry of the slot's former life cannot claim it early. */
 static inline void axo__state_init(axo__state *state, uint32_t suspends)
 {
-    axo__a64_store_relaxed(state, AXO__URGENT | (AXO__SUSPEND_ONE * suspends));
+    uint64_t word = AXO__RUNNING | AXO__URGENT | (AXO__SUSPEND_ONE * suspends);
+    axo__a64_store_release(state, word); /* [S4] */
+}
+
+/* The parent knows it; the caller pushes an entry. */
+static inline void axo__state_birth(axo__state *state)
+{
+    (void)axo__a64_and_acq_rel(state, ~AXO__RUNNING); /* [S4] */
 }
 
 static inline axo__announce axo__state_announce_user(axo__state *state)
@@ -155,6 +164,11 @@ static inline bool axo__state_resume(axo__state *state)
         return false;
     (void)axo__a64_add_acq_rel(state, UINT64_C(0) - AXO__SUSPEND_ONE); /* [S5] */
     return true;
+}
+
+static inline void axo__state_terminate(axo__state *state)
+{
+    (void)axo__a64_or_acq_rel(state, AXO__TERMINATING); /* [S4] */
 }
 
 static inline void axo__state_close(axo__state *state)

@@ -113,5 +113,7 @@ bool axo__table_knows(const axo__table *table, axo_ref ref)
         return false;
     uint32_t given = (uint32_t)(ref.bits >> AXO__SLOT_BITS);
     uint32_t next = axo__a32_load_relaxed(&cell->next_generation);
+    if (next == 0)
+        return given != 0; /* spent: all were given */
     return given != 0 && given - table->first_generation < next - table->first_generation;
 }

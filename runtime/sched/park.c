@@ -94,6 +94,12 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
         park_offer(worker, 0);
 }
 
+void axo__worker_offer_urgent(axo__worker *worker)
+{
+    if (axo__unlikely(axo__runq_count_any(&worker->urgent) > 0))
+        park_offer(worker, AXO__STEAL_MIN);
+}
+
 void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_announce_user(&cell->state) == AXO__ANNOUNCE_DONE)
@@ -195,6 +201,7 @@ void axo__worker_unpark_owner(axo__worker *worker)
         (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX);   /* [W1] */
     if (worker->watching) {
         worker->watching = false;
+        worker->watched = true;
         axo__a32_store_relaxed(&worker->sched->watcher, 0);
     }
 }

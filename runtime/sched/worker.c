@@ -121,8 +121,10 @@ static axo__cell *worker_find(axo__worker *worker)
     axo__sched *sched = worker->sched;
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
     axo__cell *cell = worker_from_queue(&worker->urgent);
-    if (cell != NULL)
+    if (cell != NULL) {
+        axo__worker_offer_urgent(worker);
         return cell;
+    }
     cell = worker_from_inject(sched, &sched->urgent, AXO__URGENT_INJECTED);
     if (cell != NULL)
         return cell;
@@ -141,6 +143,17 @@ static axo__cell *worker_find(axo__worker *worker)
     return worker_from_inject(sched, &sched->inject, AXO__INJECTED);
 }
 
+/* A watcher that finds work hands its watch on. */
+static void worker_run(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__unlikely(worker->watched)) {
+        worker->watched = false;
+        worker->watch_ns = AXO__WATCH_MIN_NS;
+        axo__sched_wake_one(worker->sched);
+    }
+    axo__run_cell(worker, cell);
+}
+
 static axo__step worker_idle(axo__worker *worker)
 {
     axo__local_flush(worker->core, &worker->local);
@@ -153,8 +166,7 @@ static axo__step worker_idle(axo__worker *worker)
     axo__cell *cell = axo__worker_steal(worker);
     if (cell == NULL)
         return axo__worker_park(worker);
-    worker->watch_ns = AXO__WATCH_MIN_NS;
-    axo__run_cell(worker, cell);
+    worker_run(worker, cell);
     return AXO__STEP_AGAIN;
 }
 
@@ -169,8 +181,7 @@ axo__step axo__worker_step(void *argument)
             return AXO__STEP_EXIT;
         return worker_idle(worker);
     }
-    worker->watch_ns = AXO__WATCH_MIN_NS;
-    axo__run_cell(worker, cell);
+    worker_run(worker, cell);
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
     if (axo__unlikely(turn % AXO__HOUSE_TURNS == 0)) {
         axo__local_flush(worker->core, &worker->local);

@@ -93,6 +93,7 @@ struct axo__worker {
     int64_t seen_at;
     int64_t watch_ns;       /* how long the next watch is */
     bool watching;          /* this one is the watcher */
+    bool watched;           /* it was, and has not found work since */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next;
@@ -163,6 +164,9 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell);
 void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell);
+
+/* Urgent cells stay behind while this worker begins a turn: another may take them. */
+void axo__worker_offer_urgent(axo__worker *worker);
 
 /* Announce and push, from a worker or (worker NULL) from outside. */
 void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell);

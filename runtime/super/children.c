@@ -129,23 +129,22 @@ static void children_give(axo__core *core, axo__local *local, axo__cell *cell)
     if (cell->failures != NULL)
         axo__pool_free(&core->pool, &local->cache, cell->failures,
                        sizeof(int64_t) * AXO_SLIDING_MAX);
-    if (cell->name != NULL)
-        axo__names_give(&core->names, cell->name);
+    if (cell->name != NULL) {
+        axo__names_unlink(&core->names, cell->name);
+        axo__names_free(&core->names, cell->name);
+    }
     cell->state_block = NULL;
     cell->args_size = 0;
     cell->failures = NULL;
     cell->name = NULL;
 }
 
-/* A newborn's fields; the slot's own survive. */
+/* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
 static void children_reset(axo__cell *cell)
 {
-    uint32_t slot = cell->slot;
-    uint32_t generation = axo__a32_load_relaxed(&cell->next_generation);
-    memset((void *)cell, 0, sizeof *cell);
-    cell->slot = slot;
-    axo__a32_store_relaxed(&cell->next_generation, generation);
-    axo__a64_store_relaxed(&cell->state, AXO__CLOSED);
+    size_t from = offsetof(axo__cell, cls);
+    memset((char *)cell + from, 0, sizeof *cell - from);
+    axo__a64_store_relaxed(&cell->directives, 0);
 }
 
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
@@ -184,15 +183,6 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     return AXO_OK;
 }
 
-void axo__super_unmake(axo__core *core, axo__local *local, axo__cell *cell)
-{
-    axo__table_end(cell);
-    axo__state_close(&cell->state);
-    children_give(core, local, cell);
-    axo__a64_bump_owner(&local->count.terminated);
-    axo__local_give_cell(core, local, cell);
-}
-
 void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
     child->before = NULL;
@@ -201,7 +191,6 @@ void axo__super_link_child(axo__cell *parent, axo__cell *child)
         parent->children->before = child;
     parent->children = child;
     parent->child_count++;
-    child->adopted = 1;
     child->family.kind = AXO__SYS_GONE;
 }
 
@@ -228,6 +217,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
         return status;
     *out = axo__cell_ref(child);
     axo__super_link_child(parent, child);
+    axo__state_birth(&child->state);
     axo__worker_push_ready(worker, child);
     return AXO_OK;
 }
@@ -238,6 +228,7 @@ void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__super_link_child(cell, child);
     if (cell->phase == AXO__PHASE_TERMINATING)
         axo__super_stop_child(worker, child);
+    axo__state_birth(&child->state);
     axo__worker_push_back(worker, child);
 }
 
@@ -276,8 +267,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     if (axo_ref_equal(cell->perpetrator, axo__cell_ref(child)))
         cell->perpetrator = axo_ref_none();
     if (child->name != NULL)
-        axo__names_give(&core->names, child->name);
-    child->name = NULL;
+        axo__names_unlink(&core->names, child->name); /* ST-17; readers may still look at it */
     axo__cause_drop(&core->texts, &child->parent_cause);
     axo__cause_drop(&core->texts, &child->failure);
     if (child->failures != NULL)
@@ -285,5 +275,8 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
                        sizeof(int64_t) * AXO_SLIDING_MAX);
     child->failures = NULL;
     axo__local_retire(core, &worker->local, child);
+    bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
+    if (waits && (axo__directives_look(&cell->directives) & AXO__STOP) != 0)
+        return; /* RS-19, ST-12: stop wins, and is taken next */
     axo__super_continue(worker, cell);
 }

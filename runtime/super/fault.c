@@ -78,8 +78,6 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
 static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *original)
 {
     axo__cause *pending = &worker->pending;
-    if (pending->kind == AXO_FAILURE_FATAL)
-        kind = AXO_FAILURE_FATAL;
     pending->kind = (uint8_t)kind;
     if (original == NULL)
         return;
@@ -187,6 +185,10 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
     cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
     fault_wrap(worker, AXO_FAILURE_POST_RESTART, &cell->restart_cause);
     axo__cause_drop(&core->texts, &cell->restart_cause);
+    if (cell->reported) { /* its answer will restart them once: this restart's share goes back */
+        for (; survivor != NULL; survivor = survivor->next)
+            axo__super_suspend_child(worker, survivor, -1);
+    }
     axo__super_fail(worker, cell, axo_ref_none(), true);
 }
 
@@ -251,8 +253,11 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
     else
         fault_call_pre_restart(worker, cell);
     axo__super_wait_for_stopping(cell);
+    if (cell->waiting == 0) {
+        fault_finish_recreate(worker, cell);
+        return;
+    }
     cell->phase = AXO__PHASE_RECREATING; /* RS-05 */
-    axo__super_continue(worker, cell);
 }
 
 /* ---- resume ---- */

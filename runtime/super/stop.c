@@ -9,6 +9,7 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
         axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING, cell->child_count);
+        axo__state_terminate(&cell->state);
         axo__state_suspend(&cell->state); /* ST-04 */
         axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, 2);
     }
@@ -156,8 +157,7 @@ static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
         axo__pool_free(&core->pool, &local->cache, child->failures,
                        sizeof(int64_t) * AXO_SLIDING_MAX);
     if (child->name != NULL)
-        axo__names_give(&core->names, child->name);
-    child->name = NULL;
+        axo__names_unlink(&core->names, child->name);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(core, local, child, AXO_EV_TERMINATED, 0);
     axo__local_retire(core, local, child);
@@ -189,8 +189,12 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     if ((axo__state_look(&cell->state) & nodes) != 0)
         axo__local_retire(core, local, cell); /* an injector still has its node */
-    else
+    else {
+        if (cell->name != NULL)
+            axo__names_free(&core->names, cell->name);
+        cell->name = NULL;
         axo__local_give_cell(core, local, cell);
+    }
 }
 
 static void stop_fail(axo__worker *worker, axo__cell *cell)

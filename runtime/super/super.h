@@ -92,8 +92,6 @@ typedef struct axo__birth {
 } axo__birth;
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
                            axo__cell **out);
-/* Undoes it: nobody has the reference yet. */
-void axo__super_unmake(axo__core *core, axo__local *local, axo__cell *cell);
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out);
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref);

@@ -87,7 +87,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return AXO_ECONTEXT;
-    if (out == NULL || size == 0)
+    if (out == NULL || size == 0 || axo_ref_is_none(ref))
         return AXO_EINVAL;
     out[0] = 0;
     axo__cell *found = axo__super_find_child(cell, ref);

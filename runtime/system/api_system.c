@@ -5,9 +5,10 @@
 
 #include "system/system.h"
 
-static bool api_on_worker(const axo_system *system)
+/* Any worker, of another system too: a grace period would wait for this very turn. */
+static bool api_on_worker(void)
 {
-    return axo__self != NULL && axo__self->current != NULL && axo__self->core == &system->core;
+    return axo__self != NULL && axo__self->current != NULL;
 }
 
 axo_status axo_system_start(const axo_options *options, axo_system **out)
@@ -41,7 +42,7 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
         *late_count = 0;
     if (system == NULL || (late == NULL && late_max > 0))
         return AXO_EINVAL;
-    if (api_on_worker(system))
+    if (api_on_worker())
         return AXO_ECONTEXT;
     axo__system_stop_user(system);
     if (axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
@@ -56,7 +57,7 @@ axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *
 {
     if (system == NULL)
         return AXO_EINVAL;
-    if (api_on_worker(system))
+    if (api_on_worker())
         return AXO_ECONTEXT;
     if (!axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
         return AXO_ETIMEDOUT;
@@ -72,7 +73,7 @@ axo_status axo_system_destroy(axo_system *system)
 {
     if (system == NULL)
         return AXO_EINVAL;
-    if (api_on_worker(system))
+    if (api_on_worker())
         return AXO_ECONTEXT;
     if (!axo__os_latch_wait(&system->terminated, 0))
         return AXO_ESTOPPING;
@@ -222,7 +223,7 @@ axo_ref axo_system_guardian(axo_system *system, axo_guardian which)
 
 axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t size)
 {
-    if (system == NULL || out == NULL || size == 0)
+    if (system == NULL || out == NULL || size == 0 || axo_ref_is_none(ref))
         return AXO_EINVAL;
     out[0] = 0;
     axo__door *door = axo__door_enter(&system->sched);

@@ -199,8 +199,10 @@ static axo_status system_boot_threads(axo_system *system)
         }
         system->workers_started++;
     }
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
+        axo__state_birth(&system->cells[i]->state);
         axo__sched_push_ready_any(sched, system->cells[i]);
+    }
     return AXO_OK;
 }
 
@@ -213,8 +215,10 @@ static void system_free(axo_system *system)
 static void system_free_names(axo_system *system)
 {
     for (uint32_t i = 0; i < 3; i++) {
-        if (system->cells[i] != NULL && system->cells[i]->name != NULL)
-            axo__names_give(&system->core.names, system->cells[i]->name);
+        if (system->cells[i] == NULL || system->cells[i]->name == NULL)
+            continue;
+        axo__names_unlink(&system->core.names, system->cells[i]->name);
+        axo__names_free(&system->core.names, system->cells[i]->name);
     }
 }
 
@@ -297,6 +301,10 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *parent = axo__table_find(&core->table, system->guardians[which]);
     axo_status status = AXO_ESTOPPING;
+    if (parent != NULL &&
+        ((axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
+         (axo__directives_look(&parent->directives) & AXO__STOP) != 0))
+        parent = NULL; /* ST-10 */
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
                             .parent_cell = parent, .parent_strategy = parent->strategy,
