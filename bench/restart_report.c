@@ -77,6 +77,7 @@ typedef struct probe {
     double seconds;
     double restarts_rate;              /* instances made a second, children too */
     double load_rate;                  /* messages of burners a second */
+    double foreign;                    /* share of the processors that other processes used */
     histogram first;                   /* ns until the next message is handled */
     histogram last;                    /* ns until the last child is restarted */
     _Atomic uint64_t victim;           /* its reference's bits, set once by the supervisor */
@@ -364,10 +365,14 @@ static void case_run(const bench_settings *settings, probe *shared, double secon
     }
     bench_check(axo_system_stats(system, &before), "stats");
     uint64_t burned = atomic_load(&shared->burned);
-    uint64_t begin = clock_ns();
+    bench_usage_mark from;
+    bench_usage_mark to;
+    bench_mark(&from);
     case_drive(system, shared, seconds);
+    bench_mark(&to);
     bench_check(axo_system_stats(system, &after), "stats");
-    shared->seconds = (double)(clock_ns() - begin) / 1e9;
+    shared->seconds = (double)(to.wall_ns - from.wall_ns) / 1e9;
+    shared->foreign = bench_foreign(&from, &to);
     shared->restarts_rate = (double)(after.restarts - before.restarts) / shared->seconds;
     shared->load_rate = (double)(atomic_load(&shared->burned) - burned) / shared->seconds;
     case_stop(system);
@@ -427,18 +432,20 @@ static void report_row(report *all, const probe *shared, const histogram *times,
         ns[i] = histogram_percentile(times, quantiles[i]);
     const char *name = shapes[shared->shape].name;
     (void)printf("%-7s%-19s%-14s%9" PRIu64 "%9" PRIu64 "%9" PRIu64 "%9" PRIu64 "%9" PRIu64
-                 "%10" PRIu64 "%12.0f%10.0f\n",
+                 "%10" PRIu64 "%12.0f%10.0f%s\n",
                  modes[shared->mode].name, name, until, times->count, ns[0], ns[1], ns[2], ns[3],
-                 times->max, shared->restarts_rate, shared->load_rate);
+                 times->max, shared->restarts_rate, shared->load_rate,
+                 shared->foreign > BENCH_FOREIGN_MAX ? " *" : "");
     (void)fflush(stdout);
     (void)fprintf(all->json,
                   "%s\n{\"mode\":\"%s\",\"who\":\"%s\",\"until\":\"%s\",\"count\":%" PRIu64
                   ",\"p50_ns\":%" PRIu64 ",\"p90_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
                   ",\"p99.9_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
-                  ",\"restarts_per_s\":%.0f,\"load_per_s\":%.0f,\"seconds\":%.3f}",
+                  ",\"restarts_per_s\":%.0f,\"load_per_s\":%.0f,\"seconds\":%.3f,"
+                  "\"foreign_cpu\":%.3f}",
                   all->results++ == 0 ? "" : ",", modes[shared->mode].name, name, until,
                   times->count, ns[0], ns[1], ns[2], ns[3], times->max, shared->restarts_rate,
-                  shared->load_rate, shared->seconds);
+                  shared->load_rate, shared->seconds, shared->foreign);
     for (double odds = 1.0; odds <= (double)times->count; odds *= 1.15)
         (void)fprintf(all->curves, "%.4f %" PRIu64 "\n", odds,
                       histogram_percentile(times, 1.0 - 1.0 / odds));
@@ -491,7 +498,9 @@ static void report_plot(const report *all)
     int status = 1;
     if (posix_spawnp(&child, program, NULL, NULL, arguments, environ) == 0)
         (void)waitpid(child, &status, 0); /* status stays 1 if it fails */
-    (void)printf("\nJSON  %s/restart_report.json\n", all->folder);
+    (void)printf("\n*: other processes used more than %.0f %% of the processors meanwhile\n"
+                 "JSON  %s/restart_report.json\n",
+                 BENCH_FOREIGN_MAX * 100.0, all->folder);
     if (status == 0)
         (void)printf("SVG   %s/restart_report.svg\n", all->folder);
     else
