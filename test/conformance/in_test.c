@@ -278,24 +278,28 @@ static void IN_07(void **state)
     kit_finish(k);
 }
 
-/* Each place and each way to fail, supervised by Restart. */
-static void IN_08(void **state)
+/* Each place and some ways to fail, supervised by Restart. */
+static void in_each_way(void **state, const kit_how *ways, uint32_t ways_count)
 {
-    static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_STATUS, KIT_BY_FATAL};
-    static const char *const labels[] = {"a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"};
+    static const char *const labels[] = {"a1", "a2", "a3", "a4", "a5", "a6"};
     kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     family_causes *causes = family_log(k, p);
     causes->answer[AXO_FAILURE_INIT] = AXO_RESTART;
     family_born(k, NULL, p);
-    for (uint32_t i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 2 * ways_count; i++) {
         kit_script *a = kit_actor(k, labels[i]);
         axo_site site = in_places[i % 2].site;
         kit_how how = ways[i / 2];
         in_break(a, site, 1, how == KIT_BY_STATUS ? AXO_ELIMIT : 55);
         in_hook(a, site)->how = how;
         family_spawn(k, p, a);
-        family_await(k, a, "ctor");
+        kit_await_count(k, "p.decided", i + 1);
+        assert_int_equal(causes->list[i].failure.kind, AXO_FAILURE_INIT);
+        assert_int_equal(causes->list[i].failure.site, site);
+        assert_int_equal(causes->list[i].failure.root_kind,
+                         how == KIT_BY_FATAL ? AXO_FAILURE_FATAL : AXO_FAILURE_ORDINARY);
+        assert_int_equal(causes->list[i].failure.root_code, how == KIT_BY_STATUS ? AXO_ELIMIT : 55);
         family_answers(k, p, a, i);
         kit_settle(k);
         family_expect(k, a, "ctor", 2);
@@ -304,13 +308,22 @@ static void IN_08(void **state)
         family_expect(k, a, "postRestart", 0);
         family_expect(k, a, "postStop", 0);
         assert_int_equal(causes->count, i + 1);
-        assert_int_equal(causes->list[i].failure.kind, AXO_FAILURE_INIT);
-        assert_int_equal(causes->list[i].failure.site, site);
-        assert_int_equal(causes->list[i].failure.root_kind,
-                         how == KIT_BY_FATAL ? AXO_FAILURE_FATAL : AXO_FAILURE_ORDINARY);
-        assert_int_equal(causes->list[i].failure.root_code, how == KIT_BY_STATUS ? AXO_ELIMIT : 55);
     }
     kit_finish(k);
+}
+
+static void IN_08(void **state)
+{
+    static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_STATUS};
+    in_each_way(state, ways, 3);
+}
+
+/* A failure of the fatal family while being made is an INIT failure too; its root says what it
+ * was. */
+static void IN_08_fatal(void **state)
+{
+    static const kit_how ways[] = {KIT_BY_FATAL};
+    in_each_way(state, ways, 1);
 }
 
 /* ---- IN-12 ---------------------------------------------------------------------------------- */
@@ -365,7 +378,8 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("IN-03", IN_03), KIT_TEST("IN-04", IN_04),
     KIT_TEST("IN-05", IN_05), KIT_TEST("IN-06", IN_06),
     KIT_TEST("IN-07", IN_07), KIT_TEST("IN-06 waits", IN_06_waits),
-    KIT_TEST("IN-08", IN_08), KIT_TEST("IN-12", IN_12),
+    KIT_TEST("IN-08", IN_08), KIT_TEST("IN-08 fatal", IN_08_fatal),
+    KIT_TEST("IN-12", IN_12),
 };
 
 KIT_MAIN(tests)
