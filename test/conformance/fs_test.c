@@ -305,6 +305,41 @@ static void FS_07(void **state)
     kit_finish(k);
 }
 
+/* b has failed and is not yet decided, when the restart for its sibling fails too: one report. */
+static void FS_07_undecided(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *probe = kit_top(k, "probe");
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *a;
+    kit_script *b;
+    p->strategy.scope = AXO_ALL_FOR_ONE;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    a = kit_child(k, p, "a");
+    b = kit_child(k, p, "b");
+    b->construct.fail_first = 2;
+    (void)kit_wait_at(k, p, gate, 0);
+    kit_gate_arrived(gate, 1);
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_await(k, "a.suspend(0)");
+    (void)kit_tell(k, b, KIT_FAIL, 2);
+    (void)kit_tell(k, b, KIT_NOTE, 1);
+    kit_await(k, "b.suspend(0)");
+    (void)kit_tell(k, probe, KIT_NOTE, 1);
+    kit_await(k, "probe.note(1)");
+    kit_gate_open(gate);
+    kit_await(k, "b#3.note(1)");
+    kit_settle(k);
+    kit_expect_count(k, "p.decider(a)", 1);
+    kit_expect_count(k, "p.decider(b)", 1);
+    kit_expect_count(k, "b.suspend(0)", 1);
+    kit_expect_count(k, "b.ctor", 3);
+    kit_expect_count(k, "b.note", 1);
+    kit_finish(k);
+}
+
 /* Stops all children but keeps watching them. */
 static axo_status stop_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
@@ -479,7 +514,10 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("FS-01", FS_01), KIT_TEST("FS-02", FS_02),
     KIT_TEST_ONE("FS-03", FS_03, 2, "workers"), KIT_TEST_ONE("FS-03", FS_03, 4, "workers"),
     KIT_TEST("FS-04", FS_04), KIT_TEST("FS-05", FS_05), KIT_TEST("FS-06", FS_06),
-    KIT_TEST("FS-07", FS_07), KIT_TEST("FS-08", FS_08), KIT_TEST("FS-10", FS_10),
-    KIT_TEST("FS-11", FS_11), KIT_TEST("FS-14", FS_14),
+    KIT_TEST("FS-07", FS_07),
+    KIT_TEST_ONE("FS-07 undecided", FS_07_undecided, 2, "workers"),
+    KIT_TEST_ONE("FS-07 undecided", FS_07_undecided, 4, "workers"),
+    KIT_TEST("FS-08", FS_08), KIT_TEST("FS-10", FS_10), KIT_TEST("FS-11", FS_11),
+    KIT_TEST("FS-14", FS_14),
 };
 KIT_MAIN(tests)
