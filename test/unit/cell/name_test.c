@@ -11,6 +11,12 @@ typedef struct name_world {
     axo__names names;
 } name_world;
 
+static void give(axo__names *names, axo__name *name)
+{
+    axo__names_unlink(names, name);
+    axo__names_free(names, name);
+}
+
 static const axo_ref p1 = {.bits = 0x1000001};
 static const axo_ref p2 = {.bits = 0x1000002};
 

@@ -44,6 +44,23 @@ static void newborn(void **state)
         assert_true(has(get(&word), AXO__URGENT));
         assert_false(has(get(&word), AXO__READY | AXO__CLOSED | AXO__INJECTED));
         assert_int_equal(axo__state_suspends(axo__state_look(&word)), i);
+        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE); /* its parent comes first */
+        assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
+        assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
+        axo__state_birth(&word);
+        assert_true(wants_entry(get(&word)));
+        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+        assert_int_equal(axo__state_suspends(get(&word)), i);
+    }
+}
+
+static void terminating_changes_no_scheduling(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        axo__state_terminate(&word);
+        assert_true(get(&word) == (word_at(i) | AXO__TERMINATING));
     }
 }
 
@@ -314,6 +331,7 @@ static void no_wake_up_is_lost(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(newborn),
+    cmocka_unit_test(terminating_changes_no_scheduling),
     cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),
     cmocka_unit_test(announce_system_pushes_once),
     cmocka_unit_test(claim_decides),
