@@ -99,6 +99,8 @@ static void RR_03(void **state)
     family_born(k, c, d);
     kit_tell(k, p, KIT_FAIL, 7);
     kit_gate_arrived(deciding, 1);
+    if (kit_workers(k) > 1)
+        kit_await(k, "d.suspend"); /* it goes down by way of c (FS-03) */
     kit_tell(k, c, KIT_NOTE, 1);
     kit_tell(k, d, KIT_NOTE, 2);
     kit_gate_open(deciding);
