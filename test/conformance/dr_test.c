@@ -236,7 +236,8 @@ static void DR_05(void **state)
         assert_string_equal(s->text, by_p->text);
     }
     /* The default pre_restart of q stopped p, and p's end stopped a. */
-    kit_order(k, "q#1.postStop", "a.terminated", "p.terminated", "q#2.ctor");
+    kit_order(k, "q#1.preRestart(1234)", "a.terminated", "p.terminated", "q#2.ctor");
+    kit_order(k, "q#1.preRestart(1234)", "q#1.postStop", "q#2.ctor");
     kit_never(k, "p.preRestart");
     kit_never(k, "a.preRestart");
     kit_finish(k);
