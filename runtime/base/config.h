@@ -22,6 +22,8 @@
 /* Times in a row that the next slot may be served before the queue is: two actors that answer
  * each other must not starve it. */
 #define AXO__NEXT_RUNS_MAX 64
+/* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
+#define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */
 #define AXO__INJECT_TURNS 61
 /* Every how many turns retired cells are handed over and expired ones taken. */

@@ -116,19 +116,22 @@ static bool worker_expire(axo__worker *worker)
     return any;
 }
 
-static axo__cell *worker_find(axo__worker *worker)
+static axo__cell *worker_find_urgent(axo__worker *worker)
+{
+    axo__cell *cell = worker_from_queue(&worker->urgent);
+    if (cell == NULL)
+        return worker_from_inject(worker->sched, &worker->sched->urgent, AXO__URGENT_INJECTED);
+    axo__worker_offer_urgent(worker);
+    return cell;
+}
+
+static axo__cell *worker_find_ready(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
-    axo__cell *cell = worker_from_queue(&worker->urgent);
-    if (cell != NULL) {
-        axo__worker_offer_urgent(worker);
-        return cell;
-    }
-    cell = worker_from_inject(sched, &sched->urgent, AXO__URGENT_INJECTED);
-    if (cell != NULL)
-        return cell;
-    if (axo__unlikely(turn % AXO__INJECT_TURNS == 0)) {
+    axo__cell *cell;
+    if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
+        worker->inject_turn = turn;
         cell = worker_from_inject(sched, &sched->inject, AXO__INJECTED);
         if (cell != NULL)
             return cell;
@@ -141,6 +144,24 @@ static axo__cell *worker_find(axo__worker *worker)
     if (cell != NULL)
         return cell;
     return worker_from_inject(sched, &sched->inject, AXO__INJECTED);
+}
+
+static axo__cell *worker_find(axo__worker *worker)
+{
+    axo__cell *cell = NULL;
+    if (axo__unlikely(worker->urgent_runs >= AXO__URGENT_RUNS_MAX)) {
+        worker->urgent_runs = 0;
+        cell = worker_find_ready(worker);
+        if (cell != NULL)
+            return cell;
+    }
+    cell = worker_find_urgent(worker);
+    if (cell != NULL) {
+        worker->urgent_runs++;
+        return cell;
+    }
+    worker->urgent_runs = 0;
+    return worker_find_ready(worker);
 }
 
 /* A watcher that finds work hands its watch on. */

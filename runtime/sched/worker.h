@@ -83,6 +83,8 @@ struct axo__worker {
     uint32_t until_clock;   /* messages until the clock is read */
     uint32_t clock_stride;
     uint32_t next_runs;
+    uint32_t urgent_runs;
+    uint32_t inject_turn;   /* when the injector was last looked at for fairness */
     int64_t now;            /* last reading */
     int64_t turn_clock;     /* reading known at the turn's start */
     axo_ref sender;         /* axo_sender in a decider */

@@ -333,7 +333,7 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
 {
     AXO_ASSERT(api_cell(ctx) != NULL); /* axo_throw with a context that is not running */
     axo__run_record(axo__self, kind, code, format, list);
-    _longjmp(axo__self->unwind->env, 1);
+    longjmp(axo__self->unwind->env, 1); /* not _longjmp: the thread sanitizer follows this one */
 }
 
 void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)
