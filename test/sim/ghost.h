@@ -34,6 +34,7 @@ typedef struct ghost {
     uint64_t deciding;    /* bits of the child whose report it took, until it decides */
     uint32_t suspends;
     uint32_t instance;
+    uint32_t born_in;     /* the parent's instance that made it */
     uint32_t children;    /* made and not yet gone */
     uint32_t constructs;
     uint32_t destroys;
@@ -53,6 +54,10 @@ typedef struct ghost {
     bool terminated;
     bool gone;            /* its parent has seen it */
     bool inside;          /* in receive */
+    bool unmade;          /* the last instance did not start */
+    bool escalates;       /* it has just decided so: the failure that follows is no own one */
+    bool refused;         /* its last receive failed */
+    bool has_message;     /* the instance failed under a message */
     ghost_watch watches[GHOST_WATCHES];
 } ghost;
 
@@ -213,6 +218,7 @@ static void ghost_spawned(const axo_event *e)
     ghost *parent = e->arg != 0 ? ghost_find(e->arg) : NULL;
     it->parent = e->arg;
     it->suspends = e->suspends;
+    it->born_in = parent != NULL ? parent->instance : 0;
     it->guardian = g.count <= GHOST_GUARDIANS;
     if (!it->guardian)
         g.living++;
@@ -225,6 +231,16 @@ static void ghost_spawned(const axo_event *e)
     GHOST_CHECK(parent->suspends == e->suspends, it, "spawned with another suspend count");
 }
 
+/* D4, IN-06: the children of an instance that did not start are gone before the next is made. */
+static void ghost_check_orphans(ghost *it)
+{
+    for (uint32_t i = 0; i < g.count; i++) {
+        const ghost *child = &g.all[i];
+        if (child->parent == it->bits && child->born_in == it->instance)
+            GHOST_CHECK(child->gone, it, "constructed before its failed attempt's children left");
+    }
+}
+
 static void ghost_construct(ghost *it, const axo_event *e)
 {
     GHOST_CHECK(!it->live, it, "a second instance beside the first");
@@ -232,6 +248,9 @@ static void ghost_construct(ghost *it, const axo_event *e)
     GHOST_CHECK(e->instance == it->instance + 1, it, "instances are not counted one by one");
     if (it->stops_children)
         GHOST_CHECK(it->children == 0, it, "constructed before its children were gone");
+    if (it->unmade && it->children > 0)
+        ghost_check_orphans(it);
+    it->unmade = true;
     it->instance = e->instance;
     it->constructing = true;
     it->started = it->pre_restarted = it->post_stopped = it->stops_children = false;
@@ -248,8 +267,10 @@ static void ghost_constructed(ghost *it, const axo_event *e)
     it->constructs++;
 }
 
-static void ghost_pre_restart(ghost *it)
+static void ghost_pre_restart(ghost *it, const axo_event *e)
 {
+    GHOST_CHECK((e->arg != 0) == it->has_message, it,
+                "pre_restart has another message than the one it failed under");
     GHOST_CHECK(it->live && it->started, it, "pre_restart of one that did not start");
     GHOST_CHECK(!it->pre_restarted, it, "a second pre_restart of one instance");
     GHOST_CHECK(!it->stopping, it, "pre_restart while it stops");
@@ -271,8 +292,7 @@ static void ghost_terminated(ghost *it)
 {
     GHOST_CHECK(!it->live && it->constructs == it->destroys, it, "terminated with an instance");
     GHOST_CHECK(it->children == 0 || it->guardian, it, "terminated with children");
-    it->terminated = true;
-    it->owed = false;
+    it->terminated = true; /* a report may be decided still, until the parent knows */
     it->watch_count = 0;
     if (!it->guardian)
         g.living--;
@@ -286,6 +306,7 @@ static void ghost_receive(ghost *it)
     GHOST_CHECK(!it->stopping && !it->post_stopped, it, "a message to one that stops");
     GHOST_CHECK(!it->pre_restarted && !it->remaking, it, "a message within a restart");
     GHOST_CHECK(!it->inside, it, "a message within a message");
+    it->refused = false;
     it->inside = true;
 }
 
@@ -310,7 +331,7 @@ static void ghost_resume(ghost *it, const axo_event *e)
         return;
     GHOST_CHECK(it->failed, it, "own failure resumed, but there is none");
     GHOST_CHECK(!it->owed, it, "own failure resumed before its report was decided");
-    it->failed = false;
+    it->failed = it->has_message = false;
 }
 
 static void ghost_report(ghost *it, const axo_event *e)
@@ -319,11 +340,13 @@ static void ghost_report(ghost *it, const axo_event *e)
     if (child == NULL)
         ghost_fail("a report of nobody");
     GHOST_CHECK(child->parent == it->bits, it, "a report of a stranger");
+    GHOST_CHECK(!child->gone, child, "a report of one that is gone");
     GHOST_CHECK(child->owed, child, "a report that nobody made, or a second decision on one");
     GHOST_CHECK(it->suspends == 0 && !it->stopping && !it->remaking, it,
                 "a report decided by one that is suspended, restarting or stopping");
     GHOST_CHECK(it->deciding == 0, it, "two decisions at once");
     it->deciding = e->arg;
+    it->refused = false;
     child->owed = false;
 }
 
@@ -334,6 +357,7 @@ static void ghost_decide(ghost *it, const axo_event *e)
     GHOST_CHECK(it->deciding != 0 && (it->deciding & GHOST_SLOT_MASK) == slot, it,
                 "a decision on no report");
     GHOST_CHECK(directive >= AXO_RESUME && directive <= AXO_ESCALATE, it, "an unknown directive");
+    it->escalates = directive == AXO_ESCALATE;
     it->deciding = 0;
 }
 
@@ -345,6 +369,7 @@ static void ghost_child_gone(ghost *it, const axo_event *e)
     GHOST_CHECK(child->parent == it->bits, it, "lost the child of a stranger");
     GHOST_CHECK(child->terminated && !child->gone, child, "gone twice, or before it terminated");
     child->gone = true;
+    child->owed = false;
     it->children--;
 }
 
@@ -366,18 +391,26 @@ static void ghost_stage(ghost *it, const axo_event *e)
     case AXO_EV_STARTED:
         GHOST_CHECK(it->live && !it->started, it, "started twice");
         it->started = e->arg == 0;
+        it->unmade = !it->started;
         it->remaking = false;
         return;
     case AXO_EV_RECEIVED:
         GHOST_CHECK(it->inside, it, "received without receive");
         it->inside = false;
+        it->refused = e->arg != 0;
+        return;
+    case AXO_EV_UNHANDLED:
+        it->refused = e->arg == AXO_TERMINATED;
         return;
     case AXO_EV_FAIL:
+        it->has_message = it->has_message || it->refused ||
+                          (e->arg >> 32 == AXO_FAILURE_KILLED && !it->escalates);
+        it->escalates = it->refused = false;
         it->deciding = 0;
         return;
     case AXO_EV_DESTROY:
         GHOST_CHECK(it->live, it, "destroyed without an instance");
-        it->live = it->started = false;
+        it->live = it->started = it->has_message = false;
         it->destroys++;
         return;
     case AXO_EV_STOPPING:
@@ -415,7 +448,7 @@ static void ghost_apply(ghost *it, const axo_event *e)
         ghost_decide(it, e);
         return;
     case AXO_EV_PRE_RESTART:
-        ghost_pre_restart(it);
+        ghost_pre_restart(it, e);
         return;
     case AXO_EV_POST_STOP:
         ghost_post_stop(it);
@@ -475,7 +508,7 @@ static void ghost_check_rest(void)
         GHOST_CHECK(it->suspends == 0, it, "at rest, and suspended");
         GHOST_CHECK(!it->stopping && !it->remaking, it, "at rest in the middle of something");
         GHOST_CHECK(it->live && it->started, it, "at rest without an instance");
-        for (uint32_t j = 0; j < it->watch_count; j++) {
+        for (uint32_t j = 0; j < it->watch_count && !it->guardian; j++) {
             const ghost *target = ghost_find(it->watches[j].target);
             GHOST_CHECK(!it->watches[j].queued, it, "at rest with an unhandled notice");
             GHOST_CHECK(target != NULL && !target->terminated, it, "a notice was lost");

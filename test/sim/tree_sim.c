@@ -27,7 +27,9 @@ static void tree_outside(void)
 static void *tree_alloc(void *user, size_t size, size_t align)
 {
     world *it = user;
-    void *block = axo__os_alloc(NULL, size, align);
+    void *block = it->dry ? NULL : axo__os_alloc(NULL, size, align);
+    if (block == NULL)
+        return NULL;
     it->mine++;
     it->bytes += size;
     return block;
@@ -158,6 +160,7 @@ static void tree_calm(axo_system *system)
 {
     axo_stats stats = AXO_STATS(0);
     w.calm = true;
+    w.dry = false;
     tree_settle();
     if (tree_ended(system))
         return;
@@ -186,6 +189,15 @@ static void tree_calm(axo_system *system)
 static void tree_end(axo_system *system, bool calm)
 {
     axo_stats stats = AXO_STATS(0);
+    axo_late late[4];
+    uint32_t late_count = 0;
+    for (uint32_t i = world_below(4); i > 0; i--) { /* a few that do not wait long enough */
+        axo_status status = axo_system_stop(system, world_below(20000), late, 4, &late_count);
+        bool some = late_count > 0 || g.living == 0; /* else only the guardians are left */
+        if (status != AXO_OK && (status != AXO_ETIMEDOUT || !some))
+            ghost_fail("a stop that was too short: %s, %" PRIu32 " late", axo_status_name(status),
+                       late_count);
+    }
     if (axo_system_stop(system, -1, NULL, 0, NULL) != AXO_OK)
         ghost_fail("axo_system_stop failed");
     (void)axo_system_stats(system, &stats);

@@ -43,6 +43,8 @@ typedef enum knob {
     KNOB_BECOME,
     KNOB_TOP,       /* /user escalates: the end */
     KNOB_SHUTDOWN,
+    KNOB_HOOK,      /* a termination hook */
+    KNOB_DRY,       /* a drought begins: no memory for a while */
     KNOBS
 } knob;
 
@@ -50,6 +52,7 @@ typedef struct world {
     axo__random chance;
     uint32_t knobs[KNOBS];
     bool calm;
+    bool dry;          /* the allocator has nothing */
     bool noisy;        /* foreign kills and stops too */
     uint32_t refs;
     axo_ref known[GHOSTS_MAX];
@@ -123,7 +126,9 @@ static axo_status world_fail(axo_ctx *ctx)
     default:
         break;
     }
-    return fatal ? axo_fail_fatal(ctx, code, "fatal %d", code) : axo_fail(ctx, code, "code %d", code);
+    if (fatal)
+        return axo_fail_fatal(ctx, code, "fatal %d", code);
+    return axo_fail(ctx, code, "code %d", code);
 }
 
 /* Low bits: the directive; upper bits: escalate down to that depth first. */
@@ -176,6 +181,10 @@ static void world_send(axo_ctx *ctx, uint32_t left)
         *owned = next;
         axo_status status =
             axo_send_owned(ctx, to, TAG_WORK, owned, sizeof *owned, world_free_payload, &w);
+        if (status == AXO_ENOMEM && w.dry) {
+            free(owned);
+            return;
+        }
         if (status != AXO_OK && status != AXO_EGONE)
             ghost_fail("axo_send_owned: %s", axo_status_name(status));
         w.owned++;
@@ -187,7 +196,11 @@ static void world_send(axo_ctx *ctx, uint32_t left)
 static void world_watch(axo_ctx *ctx)
 {
     const ghost *me = ghost_find(axo_self(ctx).bits);
-    if (me->watch_count < WORLD_WATCHES_MAX && axo_watch(ctx, world_somebody()) != AXO_OK)
+    if (me->watch_count >= WORLD_WATCHES_MAX)
+        return;
+    uint32_t before = me->watch_count;
+    axo_status status = axo_watch(ctx, world_somebody());
+    if (status != AXO_OK && !(status == AXO_ENOMEM && w.dry && me->watch_count == before))
         ghost_fail("axo_watch failed");
 }
 
@@ -239,7 +252,7 @@ static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
         world_unwatch(ctx);
     if (world_is(KNOB_REGION))
         world_own(ctx);
-    if (world_is(KNOB_BECOME) && world_below(2) == 0 && axo_become(ctx, world_receive) != AXO_OK)
+    if (world_is(KNOB_BECOME) && axo_become(ctx, world_receive) != AXO_OK && !w.dry)
         ghost_fail("axo_become failed");
     if (world_is(KNOB_BECOME))
         (void)axo_unbecome(ctx);
@@ -281,6 +294,8 @@ static axo_status world_pre_start(axo_ctx *ctx, void *state)
     }
     if (world_is(KNOB_WATCH))
         world_watch(ctx);
+    if (world_is(KNOB_HOOK) && axo_termination_hook(ctx) == AXO_OK)
+        world_watch(ctx);
     return world_is(KNOB_PRE_START) ? world_fail(ctx) : AXO_OK;
 }
 
@@ -293,11 +308,17 @@ static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *me
         world_do(ctx, me, 0);
         return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
     }
+    if (message->tag == AXO_TERMINATION_HOOK) {
+        world_do(ctx, me, 0);
+        return axo_termination_hook_done(ctx);
+    }
     if (message->tag == TAG_PING) {
         ghost_find(self.bits)->pongs++;
         return AXO_OK;
     }
     uint32_t left = AXO_PAYLOAD(message, work)->left;
+    if (world_is(KNOB_DRY))
+        w.dry = !w.dry;
     for (uint32_t i = 1 + world_below(3); i > 0; i--)
         world_do(ctx, me, left);
     if (world_is(KNOB_FAIL))
@@ -413,7 +434,7 @@ static void world_reset(uint64_t seed)
         [KNOB_PRE_RESTART] = 400, [KNOB_POST_RESTART] = 400, [KNOB_POST_STOP] = 400,
         [KNOB_DECIDER] = 150,    [KNOB_KEEP] = 1024,       [KNOB_EARLY] = 400,
         [KNOB_REGION] = 300,     [KNOB_BECOME] = 200,      [KNOB_TOP] = 20,
-        [KNOB_SHUTDOWN] = 20,
+        [KNOB_SHUTDOWN] = 20,    [KNOB_HOOK] = 800,        [KNOB_DRY] = 10,
     };
     memset(&w, 0, offsetof(world, known));
     w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
