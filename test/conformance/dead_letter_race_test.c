@@ -119,8 +119,9 @@ static void DL_10(void **state)
     static const axo_class target_class =
         AXO_CLASS(.state_size = sizeof(race *), .construct = race_construct,
                   .receive = race_receive, .post_stop = race_post_stop);
-    static const axo_class sender_class = AXO_CLASS(
-        .state_size = sizeof(race *), .construct = race_construct, .receive = race_sender_receive);
+    static const axo_class sender_class =
+        AXO_CLASS(.state_size = sizeof(race *), .construct = race_construct,
+                  .receive = race_sender_receive);
     race *r = calloc(1, sizeof *r);
     axo_options options = AXO_OPTIONS(.workers = (uint32_t)(uintptr_t)*state, .seed = 1,
                                       .on_dead_letter = race_dead, .dead_letter_user = r);
@@ -158,8 +159,7 @@ static void DL_10(void **state)
     assert_int_equal(stats.spawned, stats.terminated);
     assert_int_equal(stats.actors, 0);
     assert_int_equal(axo_system_destroy(r->system), AXO_OK);
-    assert_int_equal(atomic_load(&r->accepted),
-                     atomic_load(&r->handled) + atomic_load(&r->dead));
+    assert_int_equal(atomic_load(&r->accepted), atomic_load(&r->handled) + atomic_load(&r->dead));
     assert_true(atomic_load(&r->accepted) >= RACE_THREADS * RACE_ROUNDS * RACE_SENDS);
     assert_int_equal(atomic_load(&r->freed), owned);
     assert_int_equal(atomic_load(&r->stops), RACE_ROUNDS);

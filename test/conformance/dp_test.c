@@ -90,8 +90,9 @@ static void DP_04(void **state)
     kit_await(k, "s#2.note(1)");
     kit_settle(k);
     kit_order(k, "c0.postStop", "s#1.term(c0)", "g.decider(s)", "g.kind(6)", "g.about(c0)",
-              "s#1.preRestart", "s#1.postStop", "c1.postStop", "s.child_gone(c1)", "s#2.ctor");
-    kit_order(k, "s#1.postStop", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
+              "s#1.preRestart", "c1.postStop", "s.child_gone(c1)", "s#2.ctor");
+    kit_order(k, "s#1.preRestart", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
+    kit_order(k, "s#1.preRestart", "s#1.postStop", "s#2.ctor");
     /* The default pre_restart has unwatched those that it stopped. */
     kit_expect_count(k, "s.term", 1);
     kit_expect_count(k, "*.postStop", 4);

@@ -41,6 +41,9 @@ static void eg_fail(kit *k, eg_family *f)
     kit_tell(k, f->c1, KIT_GET, 0);
     kit_tell(k, f->c2, KIT_GET, 0);
     kit_tell(k, f->s, KIT_GET, 0);
+    /* A Suspend and a Resume that an actor finds together may cancel each other. */
+    if (kit_workers(k) > 1)
+        kit_await(k, "c2.suspend(1)");
     kit_gate_open(f->g->decider.gate);
 }
 
@@ -56,9 +59,12 @@ static void EG_01(void **state)
     kit_expect_count(k, "g.cause(7)", 1);
     kit_expect_count(k, "g.kind(1)", 1);
     kit_expect_count(k, "g.origin(c1)", 1);
-    kit_expect_count(k, "c2.suspend(1)", 1);
-    kit_expect_count(k, "c2.suspend", 1);
+    if (kit_workers(k) > 1)
+        kit_order(k, "s.suspend(0)", "c2.suspend(1)", "g.decided(1)", "c2.resume(1)");
+    kit_expect_count(k, "c2.suspend", kit_count(k, "c2.resume"));
+    kit_never(k, "c2.suspend(0)");
     kit_expect_count(k, "c1.suspend", 1);
+    kit_expect_count(k, "c1.resume(0)", 1);
     kit_finish(k);
 }
 
@@ -89,9 +95,10 @@ static void EG_03(void **state)
     kit_await(k, "s#2.get(0)");
     kit_await(k, "w.term(c1)");
     kit_await(k, "w.term(c2)");
-    kit_order(k, "g.decided(2)", "s#1.preRestart(7)", "s#1.postStop", "c1.postStop",
-              "s.child_gone(c1)", "s#2.ctor", "s#2.postRestart(7)", "s#2.preStart", "s#2.get(0)");
-    kit_order(k, "s#1.postStop", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
+    kit_order(k, "g.decided(2)", "s#1.preRestart(7)", "c1.postStop", "s.child_gone(c1)", "s#2.ctor",
+              "s#2.postRestart(7)", "s#2.preStart", "s#2.get(0)");
+    kit_order(k, "s#1.preRestart(7)", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
+    kit_order(k, "s#1.preRestart(7)", "s#1.postStop", "s#2.ctor");
     kit_expect_count(k, "c1.postStop", 1);
     kit_expect_count(k, "c2.postStop", 1);
     kit_never(k, "c1.preRestart");
@@ -171,6 +178,7 @@ static void EG_06(void **state)
     kit_spawn(k, chain[0]);
     kit_await(k, "e.preStart");
     kit_tell(k, chain[4], KIT_FAIL, 7);
+    kit_await(k, "e.resume(0)");
     for (int i = 0; i < 5; i++)
         kit_tell(k, chain[i], KIT_NOTE, i);
     for (int i = 0; i < 5; i++) {

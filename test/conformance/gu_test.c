@@ -86,8 +86,11 @@ static void GU_03(void **state)
     kit *k = kit_start(state, &options);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
+    kit_gate *gate = kit_gate_new(k);
+    kit_run(k, a, part_hold, gate);
     kit_tell(k, a, KIT_FAIL, 7);
     kit_tell(k, a, KIT_NOTE, 1);
+    kit_gate_open(gate);
     kit_await(k, "user.child_gone(a)");
     kit_order(k, "a.fails(7)", "a.postStop", "a.dl(3)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
@@ -393,20 +396,13 @@ static void GU_12(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    KIT_TEST("GU-01", GU_01),
-    KIT_TEST("GU-02", GU_02),
-    KIT_TEST("GU-03", GU_03),
-    KIT_TEST("GU-04", GU_04),
-    KIT_TEST("GU-05", GU_05),
-    KIT_TEST("GU-06", GU_06),
-    KIT_TEST("GU-07 user", GU_07),
-    KIT_TEST("GU-07 system", GU_07_system),
-    KIT_TEST("GU-08 stopped", GU_08),
-    KIT_TEST("GU-08 root", GU_08_root),
-    KIT_TEST("GU-09", GU_09),
-    KIT_TEST("GU-10", GU_10),
-    KIT_TEST("GU-11", GU_11),
-    KIT_TEST("GU-12", GU_12),
+    KIT_TEST("GU-01", GU_01),         KIT_TEST("GU-02", GU_02),
+    KIT_TEST("GU-03", GU_03),         KIT_TEST("GU-04", GU_04),
+    KIT_TEST("GU-05", GU_05),         KIT_TEST("GU-06", GU_06),
+    KIT_TEST("GU-07 user", GU_07),    KIT_TEST("GU-07 system", GU_07_system),
+    KIT_TEST("GU-08 stopped", GU_08), KIT_TEST("GU-08 root", GU_08_root),
+    KIT_TEST("GU-09", GU_09),         KIT_TEST("GU-10", GU_10),
+    KIT_TEST("GU-11", GU_11),         KIT_TEST("GU-12", GU_12),
 };
 
 KIT_MAIN(tests)

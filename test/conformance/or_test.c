@@ -68,8 +68,8 @@ static axo_status or_send_burst(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     const or_burst *burst = arg;
     for (int64_t i = 1; i <= OR_MESSAGES; i++)
-        KIT_REQUIRE(self->k, kit_tell_in(ctx, burst->to, OR_HIT, (burst->sender << 20) + i) ==
-                                 AXO_OK);
+        KIT_REQUIRE(self->k,
+                    kit_tell_in(ctx, burst->to, OR_HIT, (burst->sender << 20) + i) == AXO_OK);
     return AXO_OK;
 }
 
@@ -452,9 +452,8 @@ enum { OR_DYING = 20, OR_LAST_WORDS = 10 };
 static axo_status or_dying(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     for (int i = 1; i <= OR_LAST_WORDS; i++)
-        KIT_REQUIRE(self->k,
-                    kit_tell_in(ctx, kit_ref(arg), KIT_NOTE, (int64_t)self->value * 100 + i) ==
-                        AXO_OK);
+        KIT_REQUIRE(self->k, kit_tell_in(ctx, kit_ref(arg), KIT_NOTE,
+                                         (int64_t)self->value * 100 + i) == AXO_OK);
     return axo_stop_self(ctx);
 }
 

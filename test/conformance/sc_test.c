@@ -103,6 +103,26 @@ static void SC_01_in_flight(void **state)
     kit_finish(k);
 }
 
+static void sc_check_counts(kit *k, const char *label, uint32_t own, uint32_t by_parent, int note)
+{
+    char pattern[32];
+    uint32_t suspends;
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(1)", label);
+    suspends = kit_count(k, pattern);
+    if (kit_workers(k) > 1)
+        assert_int_equal(suspends, by_parent);
+    assert_in_range(suspends, 0, by_parent);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume(1)", label);
+    kit_expect_count(k, pattern, suspends);
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", label);
+    kit_expect_count(k, pattern, own);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume(0)", label);
+    kit_expect_count(k, pattern, own);
+    (void)snprintf(pattern, sizeof pattern, "%s.note(%d)", label, note);
+    kit_expect_count(k, pattern, 1);
+    assert_in_range(sc_suspends_max(k, label), 0, 1);
+}
+
 /* Each failure of an ancestor suspends once, and each is undone once. */
 static void SC_02(void **state)
 {
@@ -118,26 +138,25 @@ static void SC_02(void **state)
     kit_spawn(k, chain[0]);
     kit_await(k, "d.preStart");
     for (int failing = 1; failing < 4; failing++) {
+        kit_gate *gate = NULL;
+        char pattern[32];
+        /* Held back, so that no Suspend meets its Resume before it is seen. */
+        if (kit_workers(k) > 1)
+            gate = kit_gate_new(k);
+        chain[failing - 1]->decider.gate = gate;
         kit_tell(k, chain[failing], KIT_FAIL, failing);
+        for (int i = failing + 1; i < 4 && gate != NULL; i++) {
+            (void)snprintf(pattern, sizeof pattern, "%s.suspend(1)@%d", labels[i], failing);
+            kit_await(k, pattern);
+        }
+        if (gate != NULL)
+            kit_gate_open(gate);
         for (int i = 0; i < 4; i++)
             kit_tell(k, chain[i], KIT_NOTE, failing);
         kit_settle(k);
-        for (int i = 0; i < 4; i++) {
-            char pattern[32];
-            uint32_t by_parent = i > 0 ? (uint32_t)(i - 1 < failing ? i - 1 : failing) : 0;
-            uint32_t own = i > 0 && i <= failing;
-            (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", labels[i]);
-            kit_expect_count(k, pattern, own);
-            (void)snprintf(pattern, sizeof pattern, "%s.suspend(1)", labels[i]);
-            kit_expect_count(k, pattern, by_parent);
-            (void)snprintf(pattern, sizeof pattern, "%s.resume(0)", labels[i]);
-            kit_expect_count(k, pattern, own);
-            (void)snprintf(pattern, sizeof pattern, "%s.resume(1)", labels[i]);
-            kit_expect_count(k, pattern, by_parent);
-            (void)snprintf(pattern, sizeof pattern, "%s.note(%d)", labels[i], failing);
-            kit_expect_count(k, pattern, 1);
-            assert_in_range(sc_suspends_max(k, labels[i]), 0, 1);
-        }
+        for (int i = 0; i < 4; i++)
+            sc_check_counts(k, labels[i], i > 0 && i <= failing,
+                            i > 0 ? (uint32_t)(i - 1 < failing ? i - 1 : failing) : 0, failing);
     }
     kit_finish(k);
 }
@@ -190,21 +209,32 @@ static void SC_04(void **state)
     kit_spawn(k, g);
     kit_await(k, "c2.preStart");
     kit_settle(k);
+    if (kit_workers(k) > 1)
+        g->decider.gate = kit_gate_new(k);
     kit_tell(k, c[1], KIT_FAIL, 7);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "c0.suspend(1)");
+        kit_await(k, "c2.suspend(1)");
+        kit_gate_open(g->decider.gate);
+    }
     kit_await(k, "s.resume(0)");
     kit_settle(k);
     kit_order(k, "c1.suspend(0)", "s.suspend(0)", "g.decided(1)", "c1.resume(0)");
-    for (int i = 0; i < 3; i++) {
+    kit_expect_count(k, "c1.suspend", 1);
+    kit_expect_count(k, "c1.resume", 1);
+    for (int i = 0; i < 3; i += 2) {
         char pattern[32];
-        (void)snprintf(pattern, sizeof pattern, "c%d.suspend(%d)", i, i != 1);
-        kit_expect_count(k, pattern, 1);
-        (void)snprintf(pattern, sizeof pattern, "c%d.resume(%d)", i, i != 1);
-        kit_expect_count(k, pattern, 1);
-        (void)snprintf(pattern, sizeof pattern, "c%d", i);
-        assert_int_equal(sc_suspends_max(k, pattern), 1);
+        uint32_t suspends;
+        (void)snprintf(pattern, sizeof pattern, "c%d.suspend", i);
+        suspends = kit_count(k, pattern);
+        assert_in_range(suspends, kit_workers(k) > 1, 1);
+        (void)snprintf(pattern, sizeof pattern, "c%d.suspend(1)", i);
+        kit_expect_count(k, pattern, suspends);
+        (void)snprintf(pattern, sizeof pattern, "c%d.resume(1)", i);
+        kit_expect_count(k, pattern, suspends);
     }
-    kit_expect_count(k, "*.suspend", 4);
-    kit_expect_count(k, "*.resume", 4);
+    kit_expect_count(k, "s.suspend", 1);
+    kit_expect_count(k, "s.resume", 1);
     kit_finish(k);
 }
 

@@ -205,8 +205,7 @@ static void UID_04(void **state)
     for (int i = 0; i + 1 < LIVES; i++) {
         assert_false(axo_ref_equal(refs[i], refs[LIVES - 1]));
         assert_int_equal(
-            axo_system_send(kit_system(k), refs[i], KIT_NOTE, &payload, sizeof payload),
-            AXO_EGONE);
+            axo_system_send(kit_system(k), refs[i], KIT_NOTE, &payload, sizeof payload), AXO_EGONE);
     }
     kit_settle(k);
     kit_never(k, "life.note");

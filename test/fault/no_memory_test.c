@@ -37,6 +37,7 @@ typedef struct shop {
     gauge started;
     gauge answered;
     gauge held;
+    gauge released;
     pthread_mutex_t gate; /* locked by the test while holders shall wait */
     axo_ref children[ACTORS];
     uint32_t children_count;
@@ -154,6 +155,7 @@ static axo_status child_receive(axo_ctx *ctx, void *state, const axo_message *me
         gauge_up(&me->s->held);
         (void)pthread_mutex_lock(&me->s->gate);
         (void)pthread_mutex_unlock(&me->s->gate);
+        gauge_up(&me->s->released);
         return AXO_OK;
     default:
         return AXO_UNHANDLED;
@@ -222,16 +224,17 @@ typedef struct family {
 static shop *shop_open(uint32_t workers, const axo_strategy *strategy, family *f)
 {
     shop *s = calloc(1, sizeof *s);
-    axo_options options = AXO_OPTIONS(.workers = workers, .seed = 1,
-                                      .allocator = {shop_alloc, shop_free, s},
-                                      .on_dead_letter = shop_dead, .dead_letter_user = s);
-    axo_props parent = AXO_PROPS(.cls = &parent_class, .args = &s, .args_size = sizeof s,
-                                 .strategy = strategy);
+    axo_options options =
+        AXO_OPTIONS(.workers = workers, .seed = 1, .allocator = {shop_alloc, shop_free, s},
+                    .on_dead_letter = shop_dead, .dead_letter_user = s);
+    axo_props parent =
+        AXO_PROPS(.cls = &parent_class, .args = &s, .args_size = sizeof s, .strategy = strategy);
     axo_props holder = AXO_PROPS(.cls = &child_class, .args = &s, .args_size = sizeof s);
     assert_non_null(s);
     gauge_init(&s->started);
     gauge_init(&s->answered);
     gauge_init(&s->held);
+    gauge_init(&s->released);
     (void)pthread_mutex_init(&s->gate, NULL);
     f->workers = workers;
     assert_int_equal(axo_system_start(&options, &s->system), AXO_OK);
@@ -252,6 +255,8 @@ static void shop_send(shop *s, axo_ref to, uint32_t tag)
 /* Every worker waits in a handler, so that what is sent now is handled after the gate opens. */
 static void shop_hold(shop *s, const family *f, uint64_t rounds)
 {
+    assert_int_equal(gauge_await(&s->released, (rounds - 1) * f->workers),
+                     (rounds - 1) * f->workers);
     (void)pthread_mutex_lock(&s->gate);
     for (uint32_t i = 0; i < f->workers; i++) {
         shop_send(s, f->holders[i], TAG_HOLD);
@@ -284,6 +289,7 @@ static void shop_close(shop *s, uint64_t constructs, uint64_t restarts)
     gauge_fini(&s->started);
     gauge_fini(&s->answered);
     gauge_fini(&s->held);
+    gauge_fini(&s->released);
     (void)pthread_mutex_destroy(&s->gate);
     free(s);
 }
@@ -376,8 +382,7 @@ static void no_memory_send_is_refused(void **state)
     family f;
     axo_status status = AXO_OK;
     axo_ref ref = {1};
-    axo_props props =
-        AXO_PROPS(.cls = &child_class, .args = payload, .args_size = sizeof payload);
+    axo_props props = AXO_PROPS(.cls = &child_class, .args = payload, .args_size = sizeof payload);
     shop *s = shop_open(workers, NULL, &f);
     shop_hold(s, &f, 1);
     assert_int_equal(axo_system_stats(s->system, &before), AXO_OK);
@@ -408,7 +413,7 @@ static void no_memory_send_is_refused(void **state)
 
 #define TEST(function, n)                                                                          \
     {                                                                                              \
-        #function " [" #n "]", function, NULL, NULL, (void *)(uintptr_t)(n)                        \
+#function " [" #n "]", function, NULL, NULL, (void *)(uintptr_t)(n)                        \
     }
 #define TESTS(function) TEST(function, 1), TEST(function, 2), TEST(function, 4)
 
