@@ -83,7 +83,7 @@ static void what_comes_late_is_not_taken(void **state)
 
 /* ---- one parent, stoppers, one child that takes ---- */
 
-enum { ROUNDS = 200000 };
+enum { ROUNDS = 5000000 };
 
 typedef struct directive_world {
     axo__directives word;
