@@ -72,8 +72,11 @@ static inline uint32_t axo__state_suspends(uint64_t word)
  * its parent knows it, so a stale entry of the slot's former life cannot claim it early. */
 static inline void axo__state_init(axo__state *state, uint32_t suspends)
 {
+    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED; /* a stale entry may be queued */
     uint64_t word = AXO__RUNNING | AXO__URGENT | (AXO__SUSPEND_ONE * suspends);
-    axo__a64_store_release(state, word); /* [S4] */
+    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    while (!axo__a64_cas_acq_rel(state, &old, (old & nodes) | word)) /* [S4] */
+        continue;
 }
 
 /* The parent knows it; the caller pushes an entry. */

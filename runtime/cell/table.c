@@ -6,14 +6,13 @@
 #include "base/assert.h"
 #include "base/random.h"
 
-#define TABLE_BATCH 64
-
 bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed)
 {
     axo__random random;
     memset(table, 0, sizeof *table);
     table->heap = heap;
     table->actors_max = actors_max;
+    table->batch = 1;
     table->chunks_max = (actors_max + AXO__TABLE_CHUNK - 1) >> AXO__TABLE_CHUNK_SHIFT;
     axo__random_init(&random, seed, UINT64_C(0x67656e65726174));
     table->first_generation = (uint32_t)axo__random_next(&random) | 1;
@@ -74,7 +73,7 @@ axo__cell *axo__table_take(axo__table *table, axo_status *status)
     axo__cell *first = table->free;
     if (first != NULL) {
         axo__cell *last = first;
-        for (uint32_t i = 1; i < TABLE_BATCH && last->next != NULL; i++)
+        for (uint32_t i = 1; i < table->batch && last->next != NULL; i++)
             last = last->next;
         table->free = last->next;
         last->next = NULL;

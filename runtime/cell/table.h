@@ -29,6 +29,7 @@ typedef struct axo__table {
     uint32_t chunks_max;
     uint32_t actors_max;
     uint32_t first_generation;
+    uint32_t batch;        /* cells a local takes at once */
     axo__a32 slots;        /* made so far */
     axo__os_mutex mutex;   /* guards growing and `free` */
     axo__cell *free;       /* by `next` */
@@ -37,7 +38,7 @@ typedef struct axo__table {
 bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed);
 void axo__table_fini(axo__table *table);
 
-/* Takes up to 64 free cells, linked by `next`, made if need be. NULL: *status says why. */
+/* Takes up to `batch` free cells, linked by `next`, made if need be. NULL: *status says why. */
 axo__cell *axo__table_take(axo__table *table, axo_status *status);
 
 /* Gives cells back. */

@@ -1,7 +1,9 @@
 /* linux.c - the port on Linux: parking on CK's event count over futexes, CPUs, entropy.
  *
  * ck_ec64 in its multi-producer mode only (the single-producer one leans on timed polling). The
- * count is 63 bits over a flag; the futex sleeps on its low half.
+ * count is 63 bits over a flag; the futex sleeps on its low half. ck_ec waits in steps that grow and
+ * does not cut a step at the deadline: the first step is made as long as it can be, and our wait
+ * cuts it, so that a sleeper neither polls nor oversleeps.
  */
 #include <ck_ec.h>
 #include <linux/futex.h>
@@ -44,8 +46,19 @@ static void linux_ec_wait32(const struct ck_ec_wait_state *state, const uint32_t
 static void linux_ec_wait64(const struct ck_ec_wait_state *state, const uint64_t *address,
                             uint64_t expected, const struct timespec *until)
 {
+    const struct timespec *deadline = state->data;
+    bool cut = deadline != NULL &&
+               (until == NULL || deadline->tv_sec < until->tv_sec ||
+                (deadline->tv_sec == until->tv_sec && deadline->tv_nsec < until->tv_nsec));
+    linux_futex_wait(address, (uint32_t)expected, cut ? deadline : until);
+}
+
+/* Nothing but the count and the deadline ends the wait. */
+static int linux_ec_go_on(const struct ck_ec_wait_state *state, struct timespec *until)
+{
     (void)state;
-    linux_futex_wait(address, (uint32_t)expected, until);
+    (void)until;
+    return 0;
 }
 
 static void linux_ec_wake32(const struct ck_ec_ops *ops, const uint32_t *address)
@@ -67,6 +80,7 @@ static const struct ck_ec_ops linux_ec_ops = {
     .wake32 = linux_ec_wake32,
     .wake64 = linux_ec_wake64,
     .busy_loop_iter = 16,
+    .initial_wait_ns = UINT32_MAX,
 };
 static const struct ck_ec_mode linux_ec_mode = {.ops = &linux_ec_ops, .single_producer = false};
 
@@ -90,8 +104,9 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
 {
     struct timespec until = {.tv_sec = (time_t)(deadline / LINUX_SECOND),
                              .tv_nsec = (long)(deadline % LINUX_SECOND)};
-    (void)ck_ec64_wait((struct ck_ec64 *)(void *)parker, &linux_ec_mode, ticket,
-                       deadline == AXO__NEVER ? NULL : &until);
+    struct timespec *limit = deadline == AXO__NEVER ? NULL : &until;
+    (void)ck_ec64_wait_pred((struct ck_ec64 *)(void *)parker, &linux_ec_mode, ticket,
+                            linux_ec_go_on, limit, limit);
     AXO_TSAN_ACQUIRE(parker);
 }
 

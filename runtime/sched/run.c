@@ -148,6 +148,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
                 return false;
             axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
             worker->sched->ops->system(worker, cell);
+            axo__worker_offer_urgent(worker); /* user code may be next, and long */
             continue;
         }
         if (axo__unlikely(axo__state_suspends(word) != 0))
@@ -191,8 +192,11 @@ void axo__run_cell(axo__worker *worker, axo__cell *cell)
     worker->left = worker->sched->quantum;
     worker->turn_clock = worker->now;
     worker->unwind = &unwind;
-    if (_setjmp(unwind.env) != 0)
+    if (_setjmp(unwind.env) != 0) {
         run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
+        if (--worker->until_clock == 0)
+            axo__worker_clock(worker);
+    }
     run_turn(worker, worker->current);
     worker->unwind = NULL;
     worker->current = NULL;

@@ -306,7 +306,7 @@ axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t t
 axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...)
 {
     va_list list;
-    if (api_cell(ctx) == NULL)
+    if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
         return AXO_ECONTEXT;
     va_start(list, format);
     axo__run_record(axo__self, AXO_FAILURE_ORDINARY, code, format, list);
@@ -317,7 +317,7 @@ axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...)
 axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 {
     va_list list;
-    if (api_cell(ctx) == NULL)
+    if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
         return AXO_ECONTEXT;
     va_start(list, format);
     axo__run_record(axo__self, AXO_FAILURE_FATAL, code, format, list);
@@ -331,7 +331,8 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
 {
-    AXO_ASSERT(api_cell(ctx) != NULL); /* axo_throw with a context that is not running */
+    /* axo_throw outside the callback that was given `ctx` */
+    AXO_ASSERT(api_cell(ctx) != NULL && axo__self->site != AXO_SITE_NONE);
     axo__run_record(axo__self, kind, code, format, list);
     longjmp(axo__self->unwind->env, 1); /* not _longjmp: the thread sanitizer follows this one */
 }

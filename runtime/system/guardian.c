@@ -98,15 +98,22 @@ static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cel
 static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__cell *cell)
 {
     system->hooks_told = true;
-    for (axo__hook *hook = system->hooks; hook != NULL; hook = hook->next) {
+    for (axo__hook **link = &system->hooks; *link != NULL;) {
+        axo__hook *hook = *link;
         axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache,
                                                   AXO_TERMINATION_HOOK, axo__cell_ref(cell), 0);
         axo__cell *actor = axo__table_find(&worker->core->table, hook->actor);
-        if (message == NULL || actor == NULL) { /* without memory nobody is asked */
+        if (message == NULL && actor != NULL) { /* without memory it is not asked */
+            axo__super_unwatch(worker, cell, hook->actor);
+            *link = hook->next;
+            axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
+            system->hooks_waiting--;
+            continue;
+        }
+        link = &hook->next;
+        if (actor == NULL) { /* its notice is on the way */
             axo__pool_free(&worker->core->pool, &worker->local.cache, message,
                            sizeof(axo__message));
-            if (actor != NULL)
-                system->hooks_waiting--;
             continue;
         }
         message->flags = AXO__MESSAGE_SIGNAL;

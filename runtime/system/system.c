@@ -60,6 +60,7 @@ void axo__system_check_end(axo_system *system)
     uint32_t none = 0;
     if (axo__a32_load_acquire(&system->root_gone) == 0) /* [Y1] */
         return;
+    (void)axo__a32_add_seq_cst(&system->root_gone, 0); /* [Y3] */
     uint64_t freed = system_sum(system, offsetof(axo__counters, freed));
     if (freed != system_sum(system, offsetof(axo__counters, spawned)))
         return;
@@ -144,6 +145,13 @@ static void system_unboot_sched(axo_system *system)
                    AXO__CACHE_LINE);
 }
 
+/* So many cells at once that locals cannot hoard a small table. */
+static uint32_t system_batch(const axo_options *options, uint32_t doors)
+{
+    uint32_t share = options->actors_max / (4 * (options->workers + doors));
+    return share < 1 ? 1 : share > 64 ? 64 : share;
+}
+
 static axo_status system_boot_sched(axo_system *system)
 {
     axo__sched *sched = &system->sched;
@@ -162,6 +170,7 @@ static axo_status system_boot_sched(axo_system *system)
     sched->doors = system_array(system, sizeof(axo__door), doors);
     if (sched->doors != NULL)
         sched->door_count = doors;
+    system->core.table.batch = system_batch(options, doors);
     bool made = sched->workers != NULL && sched->doors != NULL;
     for (uint32_t i = 0; made && i < doors; i++) {
         sched->doors[i].local.index = AXO__NO_WORKER;

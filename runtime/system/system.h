@@ -10,6 +10,8 @@
  * Orders
  *   [Y1] store release / load acquire, root_gone   what root wrote; (6) before (7)
  *   [Y2] cas acq_rel, ended                        the latch is set once
+ *   [Y3] seq_cst, root_gone    after a worker's own last free, before it reads the others': of two
+ *                              workers that free at once, one sees both
  *   [W1] as in sched/worker.h
  *   [W5] as in sched/worker.h
  *   [T2] as in cell/table.h

@@ -1,0 +1,138 @@
+/* core.c - what all layers above share of one system. */
+#include "cell/core.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CORE_LOCAL_BATCH 64
+
+void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
+                     uint32_t kind, uint64_t arg)
+{
+    axo_event event = {
+        .time_ns = axo__os_now(),
+        .actor = axo__cell_ref(cell),
+        .arg = arg,
+        .kind = kind,
+        .worker = local->index,
+        .instance = cell->instance,
+        .suspends = axo__state_suspends(axo__a64_load_relaxed(&cell->state)),
+    };
+    core->trace(core->trace_user, &event);
+}
+
+void axo__core_log(axo__core *core, axo_log_level level, axo_ref actor, const char *format, ...)
+{
+    if (core->log == NULL)
+        return;
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    core->log(core->log_user, level, actor, text);
+}
+
+void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message, axo_ref recipient,
+                      axo_dead_reason reason)
+{
+    if (axo__message_counts(message)) {
+        if (core->on_dead_letter != NULL) {
+            axo_dead_letter letter = {
+                .message = &message->pub,
+                .recipient = recipient,
+                .reason = reason,
+                .suppressed = (message->flags & AXO__MESSAGE_PILL) != 0 ? 1 : 0,
+            };
+            core->on_dead_letter(core->dead_letter_user, &letter);
+        }
+        axo__a64_bump_owner(&local->count.dead);
+    }
+    axo__message_free(&core->pool, &local->cache, message);
+}
+
+axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status)
+{
+    *status = AXO_OK;
+    if (local->free == NULL && local->freed != NULL) {
+        local->free = local->freed;
+        local->freed = NULL;
+        local->freed_last = NULL;
+        local->freed_count = 0;
+    }
+    if (local->free == NULL)
+        local->free = axo__table_take(&core->table, status);
+    axo__cell *cell = local->free;
+    if (cell != NULL)
+        local->free = cell->next;
+    return cell;
+}
+
+void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__a64_bump_owner(&local->count.freed);
+    if (axo__a32_load_relaxed(&cell->next_generation) == 0)
+        return; /* spent: retired for good */
+    cell->next = local->freed;
+    local->freed = cell;
+    if (local->freed_last == NULL)
+        local->freed_last = cell;
+    if (++local->freed_count < CORE_LOCAL_BATCH)
+        return;
+    axo__table_give(&core->table, local->freed, local->freed_last);
+    local->freed = NULL;
+    local->freed_last = NULL;
+    local->freed_count = 0;
+}
+
+void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    (void)core;
+    cell->retired.next = local->retired;
+    local->retired = &cell->retired;
+    if (local->retired_last == NULL)
+        local->retired_last = &cell->retired;
+    local->retired_count++;
+}
+
+void axo__local_flush(axo__core *core, axo__local *local)
+{
+    if (local->freed != NULL) {
+        axo__table_give(&core->table, local->freed, local->freed_last);
+        local->freed = NULL;
+        local->freed_last = NULL;
+        local->freed_count = 0;
+    }
+    if (local->retired != NULL) {
+        axo__grace_retire(&core->grace, local->retired, local->retired_last);
+        local->retired = NULL;
+        local->retired_last = NULL;
+        local->retired_count = 0;
+    }
+}
+
+bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size)
+{
+    const axo__cell *line[128];
+    size_t depth = 0;
+    (void)core;
+    for (; cell->parent != NULL && depth < 128; cell = cell->parent)
+        line[depth++] = cell;
+    size_t used = 0;
+    if (depth == 0)
+        return snprintf(out, size, "/") < (int)size;
+    while (depth-- > 0) {
+        const axo__cell *one = line[depth];
+        int length;
+        if (one->name != NULL)
+            length = snprintf(out + used, size - used, "/%s", one->name->text);
+        else
+            length = snprintf(out + used, size - used, "/$%" PRIx64, axo__cell_ref(one).bits);
+        if (length < 0 || (size_t)length >= size - used)
+            return false;
+        used += (size_t)length;
+    }
+    return true;
+}

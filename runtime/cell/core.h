@@ -1,0 +1,100 @@
+/* core.h - what all layers above share of one system: memory, tables, hooks; and a local, the part
+ * of it that a worker or a door has for itself. */
+#ifndef AXO__CELL_CORE_H
+#define AXO__CELL_CORE_H
+
+#include <axo/system.h>
+
+#include "cell/name.h"
+#include "cell/table.h"
+
+#define AXO__NO_WORKER UINT32_MAX
+
+typedef struct axo__counters {
+    axo__a64 sent;
+    axo__a64 handled;
+    axo__a64 dead;
+    axo__a64 dropped;
+    axo__a64 unhandled;
+    axo__a64 spawned;
+    axo__a64 terminated;
+    axo__a64 freed; /* slots given back */
+    axo__a64 failures;
+    axo__a64 restarts;
+    axo__a64 notices;
+    axo__a64 turns;
+    axo__a64 steals;
+    axo__a64 parks;
+    axo__a64 wakes;
+} axo__counters;
+
+/* A worker's or a door's own: touched by its thread, or under its mutex. The counters may be read
+ * by anyone. */
+typedef struct axo__local {
+    axo__cache cache;
+    axo__cell *free;          /* cells to spawn into, by `next` */
+    axo__cell *freed;         /* cells to give back, by `next` */
+    axo__cell *freed_last;
+    uint32_t freed_count;
+    axo__grace_item *retired; /* to hand over */
+    axo__grace_item *retired_last;
+    uint32_t retired_count;
+    uint32_t index;           /* the worker's, or AXO__NO_WORKER */
+    axo__counters count;
+} axo__local;
+
+typedef struct axo__core {
+    axo__heap heap;
+    axo__pool pool;
+    axo__table table;
+    axo__names names;
+    axo__texts texts;
+    axo__grace grace;
+    axo__os_mutex expired_mutex;
+    axo__grace_item *expired; /* guarded by it: cells nobody can reach any more */
+    axo__a32 expired_any;     /* a hint that saves the mutex */
+    axo_trace_fn trace;
+    void *trace_user;
+    axo_dead_letter_fn on_dead_letter;
+    void *dead_letter_user;
+    axo_log_fn log;
+    void *log_user;
+    uint64_t seed;
+    axo_system *system;
+    struct axo__sched *sched; /* the layer above */
+} axo__core;
+
+void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
+                     uint32_t kind, uint64_t arg);
+
+/* One predictable branch while nobody records. */
+static inline void axo__trace(axo__core *core, const axo__local *local, const axo__cell *cell,
+                              uint32_t kind, uint64_t arg)
+{
+    if (axo__unlikely(core->trace != NULL))
+        axo__core_trace(core, local, cell, kind, arg);
+}
+
+void axo__core_log(axo__core *core, axo_log_level level, axo_ref actor, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Tells the observer and frees the message. With no lock held. */
+void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message, axo_ref recipient,
+                      axo_dead_reason reason);
+
+/* A free cell; NULL: *status says why. */
+axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status);
+
+/* A cell that nobody can reach goes back. */
+void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* A cell that others may still reach goes back after a grace period. */
+void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* Hands over what is collected: now and then, and before a wait. */
+void axo__local_flush(axo__core *core, axo__local *local);
+
+/* Appends the path; false: cut. Safe for cells whose ancestors cannot go meanwhile. */
+bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size);
+
+#endif
