@@ -181,6 +181,8 @@ static void generations_wrap_and_are_spent(void **state)
         axo__table_end(cell);
     }
     assert_int_equal(axo__a32_load_relaxed(&cell->next_generation), 0);
+    assert_true(axo__table_knows(&world.table, ref_of(6, cell->slot)));
+    assert_true(axo__table_knows(&world.table, ref_of(1, cell->slot)));
     world_close(&world);
 }
 
