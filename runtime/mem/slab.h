@@ -49,7 +49,7 @@ void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t size);
 /* Gives a block back, with the size it was asked for, through any cache. */
 void axo__pool_free(axo__pool *pool, axo__cache *cache, void *block, size_t size);
 
-/* Hands all of a cache to the depot: when its thread ends. */
+/* Hands the whole magazines of a cache to the depot: when its thread ends. */
 void axo__cache_flush(axo__pool *pool, axo__cache *cache);
 
 #endif

@@ -89,7 +89,8 @@ bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t n
     if (strategy->within_ns < 0) /* no window: RW-01, RW-02 */
         return !counted || child->restarts++ < (uint32_t)strategy->retries_max;
     uint32_t most = counted ? (uint32_t)strategy->retries_max : 1; /* RW-03 */
-    bool inside = child->limited && now - child->window_start <= strategy->within_ns; /* RW-06 */
+    bool inside = child->limited && strategy->within_ns > 0 && /* RW-09 */
+                  now - child->window_start <= strategy->within_ns; /* RW-06 */
     if (!inside) { /* RW-05: the first failure after the window opens a new one */
         child->limited = 1;
         child->window_start = now;

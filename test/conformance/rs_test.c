@@ -485,6 +485,8 @@ static void RS_13(void **state)
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
     kit_script *w = kit_actor(k, "w");
+    kit_script *q = kit_actor(k, "q"); /* with NULL hooks */
+    kit_script *e = kit_actor(k, "e");
     kit_gate *gate = kit_gate_new(k);
     p->pre_restart.gate = gate;
     family_born(k, NULL, g);
@@ -508,7 +510,16 @@ static void RS_13(void **state)
     kit_await(k, "p#2.preStart");
     kit_tell(k, p, KIT_NOTE, 1);
     kit_await(k, "p#2.note(1)");
+    q->plain = true;
+    family_born(k, g, q);
+    family_born(k, q, e);
+    kit_run(k, q, rs_watch_script, e);
+    kit_tell(k, q, KIT_FAIL, 7);
+    kit_tell(k, q, KIT_NOTE, 1);
+    kit_await(k, "q#2.note(1)");
     kit_settle(k);
+    kit_never(k, "q.term");
+    kit_order(k, "q#1.fails(7)", "e.terminated", "q#2.ctor");
     kit_never(k, "p.term");
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "c.postStop", 1);
