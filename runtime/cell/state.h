@@ -68,8 +68,8 @@ static inline uint32_t axo__state_suspends(uint64_t word)
     return (uint32_t)(word >> 32);
 }
 
-/* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). It counts as running until
- * its parent knows it, so a stale entry of the slot's former life cannot claim it early. */
+/* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). It counts as running
+ * until its parent knows it, so a stale entry of the slot's former life cannot claim it early. */
 static inline void axo__state_init(axo__state *state, uint32_t suspends)
 {
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED; /* a stale entry may be queued */

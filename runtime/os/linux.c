@@ -1,7 +1,7 @@
 /* linux.c - the port on Linux: parking on CK's event count over futexes, CPUs, entropy.
  *
  * ck_ec64 in its multi-producer mode only (the single-producer one leans on timed polling). The
- * count is 63 bits over a flag; the futex sleeps on its low half. ck_ec waits in steps that grow and
+ * count is 63 bits over a flag; the futex sleeps on its low half. ck_ec waits in growing steps and
  * does not cut a step at the deadline: the first step is made as long as it can be, and our wait
  * cuts it, so that a sleeper neither polls nor oversleeps.
  */

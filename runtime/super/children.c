@@ -252,7 +252,6 @@ static void children_unhold(axo__cell *cell, axo__cell *child)
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
-    axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     if (cell->held != NULL)
         children_unhold(cell, child);
     if (child->before != NULL)
@@ -268,6 +267,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
         cell->perpetrator = axo_ref_none();
     if (child->name != NULL)
         axo__names_unlink(&core->names, child->name); /* ST-17; readers may still look at it */
+    axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     axo__cause_drop(&core->texts, &child->parent_cause);
     axo__cause_drop(&core->texts, &child->failure);
     if (child->failures != NULL)
