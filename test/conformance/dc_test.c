@@ -390,6 +390,7 @@ static void DC_10(void **state)
     kit_expect_count(k, "a.fails(7)", 1);
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
+    kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
     kit_never(k, "a.preRestart");
     assert_true(kit_count(k, "p.decider(a)") <= 1);

@@ -158,6 +158,7 @@ static void DR_04(void **state)
     kit_expect_count(k, "w.known(1)", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_expect_count(k, "a.ctor", 1);
+    kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "p.child_gone(a)", 1);
     kit_never(k, "a.note");

@@ -103,7 +103,9 @@ static void EG_03(void **state)
     kit_expect_count(k, "c2.postStop", 1);
     kit_never(k, "c1.preRestart");
     kit_never(k, "c2.preRestart");
+    kit_await_count(k, "c1.dl(5)", 1);
     kit_expect_count(k, "c1.dl(5)", 1);
+    kit_await_count(k, "c2.dl(5)", 1);
     kit_expect_count(k, "c2.dl(5)", 1);
     kit_expect_count(k, "s.preRestartNone", 1);
     kit_finish(k);

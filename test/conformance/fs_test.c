@@ -156,6 +156,7 @@ static void FS_04(void **state)
     kit_never(k, "a.note");
     kit_never(k, "a.preRestart");
     kit_expect_count(k, "a.ctor", 1);
+    kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1); /* the note */
     kit_finish(k);
 }

@@ -75,6 +75,7 @@ static void IN_01(void **state)
     kit_expect_count(k, "p.decider(b1)", 1);
     kit_expect_count(k, "p.decider(b2)", 1);
     kit_expect_count(k, "p.decider(b3)", 1);
+    kit_await_count(k, "b1.dl(3)", 1);
     kit_expect_count(k, "b1.dl(3)", 1); /* KIT_NOTE */
     kit_finish(k);
 }

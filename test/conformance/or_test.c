@@ -289,6 +289,7 @@ static void OR_06(void **state)
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
     kit_expect_count(k, "a.step", 3);
+    kit_await_count(k, "a.dl(16)", 7);
     kit_expect_count(k, "a.dl(16)", 7);
     kit_order(k, "a.step(3)", "a.postStop");
     /* The one worker that is free has ended c's turn when it comes to x. */

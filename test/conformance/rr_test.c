@@ -317,6 +317,7 @@ static void RR_07_stop(void **state)
                   "c#2.postStop", "c.terminated");
     kit_never(k, "c.preRestart(9)");
     kit_never(k, "c.note");
+    kit_await_count(k, "c.dl(3)", 1);
     kit_expect_count(k, "c.dl(3)", 1); /* KIT_NOTE */
     kit_expect_count(k, "p.decider", 1);
     kit_finish(k);

@@ -291,6 +291,7 @@ static void RS_23(void **state)
     kit_order(k, "a#1.fails(7)", "a#1.preRestart(7)", "a#1.postStop", "a#2.ctor", "a#2.note(1)",
               "a#2.postStop", "a.dl(3)", "a.terminated");
     kit_expect_count(k, "a.note", 1);
+    kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.postStop", 2);
     kit_expect_count(k, "p.decider", 1);

@@ -342,6 +342,7 @@ static void SC_07(void **state)
     kit_gate_open(p->decider.gate);
     kit_await(k, "p.child_gone(a)");
     kit_never(k, "a.note");
+    kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_tell(k, p, KIT_NOTE, 2);

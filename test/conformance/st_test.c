@@ -204,7 +204,9 @@ static void ST_07(void **state)
     kit_await_count(k, "user.child_gone", 50);
     kit_never(k, "a.note");
     kit_never(k, "b.note");
+    kit_await_count(k, "a.dl(3)", 25);
     kit_expect_count(k, "a.dl(3)", 25);
+    kit_await_count(k, "b.dl(3)", 25);
     kit_expect_count(k, "b.dl(3)", 25);
     kit_finish(k);
 }
@@ -228,6 +230,7 @@ static void ST_08(void **state)
     kit_await(k, "p.child_gone(c)");
     kit_order(k, "c.ctor", "c.preStart", "c.postStop", "c.terminated");
     kit_never(k, "c.note");
+    kit_await_count(k, "c.dl(3)", 1);
     kit_expect_count(k, "c.dl(3)", 1);
     /* The same from outside. */
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_spawn(k, d)), AXO_OK);
@@ -235,6 +238,7 @@ static void ST_08(void **state)
     kit_await(k, "user.child_gone(d)");
     kit_order(k, "d.ctor", "d.preStart", "d.postStop", "d.terminated");
     kit_never(k, "d.note");
+    kit_await_count(k, "d.dl(3)", 1);
     kit_expect_count(k, "d.dl(3)", 1);
     kit_finish(k);
 }
@@ -249,6 +253,7 @@ static void ST_09(void **state)
     kit_await(k, "user.child_gone(a)");
     kit_order(k, "a.preStart", "a.postStop", "a.terminated");
     kit_never(k, "a.note");
+    kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
     kit_finish(k);
 }
@@ -337,6 +342,7 @@ static void ST_12(void **state)
     kit_expect_count(k, "p.postStop", 1);
     kit_expect_count(k, "p.ctor", 1);
     kit_never(k, "p.note");
+    kit_await_count(k, "p.dl(3)", 1);
     kit_expect_count(k, "p.dl(3)", 1);
     kit_finish(k);
 }

@@ -189,6 +189,7 @@ static void UID_04(void **state)
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(old)), AXO_EGONE);
     kit_tell(k, new, KIT_NOTE, 2);
     kit_await(k, "new.note(2)");
+    kit_await_count(k, "old.dl(3)", 1);
     kit_expect_count(k, "old.dl(3)", 1);
     kit_never(k, "new.note(1)");
     /* Slots are used again and again; no old reference reaches whoever lives in one now. */
