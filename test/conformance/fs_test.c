@@ -331,12 +331,15 @@ static void FS_07_undecided(void **state)
     (void)kit_tell(k, probe, KIT_NOTE, 1);
     kit_await(k, "probe.note(1)");
     kit_gate_open(gate);
-    kit_await(k, "b#3.note(1)");
+    kit_await(k, "b.note(1)");
     kit_settle(k);
+    /* Two reports on their way are not ordered. If b's came first, it was decided before b failed
+     * anew, and the second failure has a report of its own. */
+    uint32_t reports = kit_count(k, "p.decider(b)");
+    assert_in_range(reports, 1, 2);
     kit_expect_count(k, "p.decider(a)", 1);
-    kit_expect_count(k, "p.decider(b)", 1);
-    kit_expect_count(k, "b.suspend(0)", 1);
-    kit_expect_count(k, "b.ctor", 3);
+    kit_expect_count(k, "b.suspend(0)", reports);
+    kit_expect_count(k, "b.ctor", 2 + reports);
     kit_expect_count(k, "b.note", 1);
     kit_finish(k);
 }

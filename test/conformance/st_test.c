@@ -154,6 +154,7 @@ static void ST_05(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.postStop", 1);
     kit_expect_count(k, "a.terminated", 1);
+    kit_await(k, "user.child_gone(a)");
     kit_expect_count(k, "user.child_gone(a)", 1);
     kit_expect_count(k, "v.term", 1);
     kit_expect_count(k, "w.term", 1);
