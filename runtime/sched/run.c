@@ -141,6 +141,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
 /* Until the turn is over; true: user messages may be left. */
 static bool run_messages(axo__worker *worker, axo__cell *cell)
 {
+    bool told = false; /* others were, and their cells may wait behind this one's next message */
     for (;;) {
         uint64_t word = axo__state_look(&cell->state);
         if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0)) {
@@ -148,7 +149,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
                 return false;
             axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
             worker->sched->ops->system(worker, cell);
-            axo__worker_offer_urgent(worker); /* user code may be next, and long */
+            told = true;
             continue;
         }
         if (axo__unlikely(axo__state_suspends(word) != 0))
@@ -159,6 +160,10 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
             return false; /* empty, or a sender is about to announce */
         worker->left--;
+        if (axo__unlikely(told)) {
+            told = false;
+            axo__worker_offer_urgent(worker);
+        }
         run_message(worker, cell, axo__message_of_node(node));
         if (--worker->until_clock == 0)
             axo__worker_clock(worker);
