@@ -341,6 +341,15 @@ void axo__system_stop_user(axo_system *system)
     axo__door_leave(door);
 }
 
+static const char *system_doing(uint64_t word)
+{
+    if ((word & AXO__RUNNING) != 0)
+        return "running";
+    if ((word & AXO__TERMINATING) != 0)
+        return "waiting for children";
+    return axo__state_suspends(word) > 0 ? "suspended" : "queued";
+}
+
 /* D16: what the workers are at. */
 uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
 {
@@ -358,10 +367,9 @@ uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
         memset(one, 0, sizeof *one);
         one->actor = axo__cell_ref(cell);
         (void)axo__core_path(core, cell, one->path, sizeof one->path);
-        one->doing = axo__state_suspends(word) > 0 ? "waiting" : "queued";
+        one->doing = system_doing(word);
         if ((word & AXO__RUNNING) == 0)
             continue;
-        one->doing = "running";
         for (uint32_t i = 0; i < system->sched.worker_count; i++) {
             axo__worker *worker = &system->sched.workers[i];
             if (axo__aptr_load_relaxed(&worker->running) != cell)
