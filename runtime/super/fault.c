@@ -4,11 +4,6 @@
 
 #include "super/super.h"
 
-static uint32_t fault_suspends(const axo__cell *cell)
-{
-    return axo__state_suspends(axo__a64_load_relaxed(&cell->state));
-}
-
 static void fault_suspend_self(axo__worker *worker, axo__cell *cell, uint64_t why)
 {
     axo__state_suspend(&cell->state);
@@ -240,7 +235,7 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
         fault_resume_self(worker, cell, 1);
         return;
     }
-    AXO_DEBUG_ASSERT(fault_suspends(cell) > 0);
+    AXO_DEBUG_ASSERT(axo__state_suspends(axo__a64_load_relaxed(&cell->state)) > 0);
     axo__cause_drop(texts, &cell->restart_cause);
     cell->restart_cause = *cause;
     cell->restart_own = own;
