@@ -125,6 +125,13 @@ struct axo__cell {
     axo__grace_item retired;
 };
 
+/* Asks the cell to stop, by its runner: who looks again before it is done. */
+static inline void axo__cell_stop_self(axo__cell *cell)
+{
+    axo__directives_stop(&cell->directives);
+    (void)axo__state_announce_system(&cell->state);
+}
+
 static inline axo__cell *axo__cell_of_inject(axo__mpsc_node *node)
 {
     return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, inject_node));

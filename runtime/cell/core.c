@@ -35,19 +35,25 @@ void axo__core_log(axo__core *core, axo_log_level level, axo_ref actor, const ch
     core->log(core->log_user, level, actor, text);
 }
 
+void axo__dead_letter_tell(const axo__core *core, const axo__message *message, axo_ref recipient,
+                           axo_dead_reason reason)
+{
+    if (core->on_dead_letter == NULL)
+        return;
+    axo_dead_letter letter = {
+        .message = &message->pub,
+        .recipient = recipient,
+        .reason = reason,
+        .suppressed = (message->flags & AXO__MESSAGE_PILL) != 0 ? 1 : 0,
+    };
+    core->on_dead_letter(core->dead_letter_user, &letter);
+}
+
 void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message, axo_ref recipient,
                       axo_dead_reason reason)
 {
     if (axo__message_counts(message)) {
-        if (core->on_dead_letter != NULL) {
-            axo_dead_letter letter = {
-                .message = &message->pub,
-                .recipient = recipient,
-                .reason = reason,
-                .suppressed = (message->flags & AXO__MESSAGE_PILL) != 0 ? 1 : 0,
-            };
-            core->on_dead_letter(core->dead_letter_user, &letter);
-        }
+        axo__dead_letter_tell(core, message, recipient, reason);
         axo__a64_bump_owner(&local->count.dead);
     }
     axo__message_free(&core->pool, &local->cache, message);

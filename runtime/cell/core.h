@@ -78,6 +78,10 @@ static inline void axo__trace(axo__core *core, const axo__local *local, const ax
 void axo__core_log(axo__core *core, axo_log_level level, axo_ref actor, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Tells the observer. With no lock held. */
+void axo__dead_letter_tell(const axo__core *core, const axo__message *message, axo_ref recipient,
+                           axo_dead_reason reason);
+
 /* Tells the observer and frees the message. With no lock held. */
 void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message, axo_ref recipient,
                       axo_dead_reason reason);

@@ -53,11 +53,18 @@ static inline void axo__message_own(axo__message *message, void *payload, size_t
     *(void **)(void *)(message + 1) = user;
 }
 
-/* Runs the destructor of an owned payload and gives the block back. Not for notices. */
-static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__message *message)
+/* Runs the destructor of an owned payload, once. */
+static inline void axo__message_free_payload(axo__message *message)
 {
     if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL)
         message->destroy((void *)(uintptr_t)message->pub.payload, *(void **)(void *)(message + 1));
+    message->flags &= ~(uint32_t)AXO__MESSAGE_OWNED;
+}
+
+/* The payload, then the block. Not for notices. */
+static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__message *message)
+{
+    axo__message_free_payload(message);
     axo__pool_free(pool, cache, message, message->block);
 }
 

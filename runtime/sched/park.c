@@ -110,6 +110,12 @@ void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell 
         axo__sched_push_ready_any(sched, cell);
 }
 
+void axo__sched_stop(axo__sched *sched, axo__worker *worker, axo__cell *cell)
+{
+    axo__directives_stop(&cell->directives);
+    axo__sched_announce_system(sched, worker, cell);
+}
+
 void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_announce_system(&cell->state) == AXO__ANNOUNCE_DONE)
@@ -121,11 +127,6 @@ void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cel
 }
 
 /* ---- stealing ---- */
-
-static axo__cell *park_claim(axo__cell *cell)
-{
-    return axo__state_claim(&cell->state) == AXO__CLAIM_MINE ? cell : NULL;
-}
 
 /* Takes up to half of a queue: the first claimed cell is returned, the rest becomes our own. */
 static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
@@ -141,7 +142,7 @@ static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
             break;
         axo__a64_bump_owner(&worker->local.count.steals);
         if (mine == NULL)
-            mine = park_claim(cell);
+            mine = axo__worker_claim(cell);
         else if (!axo__runq_push_owner(&worker->ready, cell))
             axo__sched_push_ready_any(worker->sched, cell);
     }
@@ -153,7 +154,7 @@ static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
 static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool may_be_aged)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
-    if (cell != NULL && (cell = park_claim(cell)) != NULL)
+    if (cell != NULL && (cell = axo__worker_claim(cell)) != NULL)
         return cell;
     const axo__seen *seen = &worker->seen[victim->local.index];
     bool aged = may_be_aged && seen->turn == axo__a32_load_relaxed(&victim->turn) &&
@@ -166,7 +167,7 @@ static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool
     if (!aged)
         return NULL;
     cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
-    return cell != NULL ? park_claim(cell) : NULL;
+    return cell != NULL ? axo__worker_claim(cell) : NULL;
 }
 
 axo__cell *axo__worker_steal(axo__worker *worker)
@@ -199,6 +200,8 @@ void axo__worker_unpark_owner(axo__worker *worker)
     uint32_t parked = AXO__WORKER_PARKED;
     if (axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] */
         (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX);   /* [W1] */
+    else
+        axo__a64_bump_owner(&worker->local.count.wakes); /* somebody took it out */
     if (worker->watching) {
         worker->watching = false;
         worker->watched = true;

@@ -95,8 +95,7 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
 {
     axo__a64_bump_owner(&worker->local.count.handled);
     if ((message->flags & AXO__MESSAGE_PILL) != 0) {
-        axo__directives_stop(&cell->directives);
-        (void)axo__state_announce_system(&cell->state);
+        axo__cell_stop_self(cell);
         axo__run_free(worker, message);
         return;
     }

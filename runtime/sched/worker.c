@@ -51,18 +51,11 @@ void axo__worker_clock(axo__worker *worker)
         worker_fire(worker);
 }
 
-static axo__cell *worker_try(axo__cell *cell)
-{
-    return axo__state_claim(&cell->state) == AXO__CLAIM_MINE ? cell : NULL;
-}
-
 static axo__cell *worker_from_queue(axo__runq *queue)
 {
     for (;;) {
         axo__cell *cell = axo__runq_take_any(queue);
-        if (cell == NULL)
-            return NULL;
-        if (axo__state_claim(&cell->state) == AXO__CLAIM_MINE)
+        if (cell == NULL || axo__worker_claim(cell) != NULL)
             return cell;
     }
 }
@@ -74,7 +67,7 @@ static axo__cell *worker_from_inject(axo__sched *sched, axo__inject *inject, uin
         axo__cell *cell = bit == AXO__INJECTED ? axo__cell_of_inject(node)
                                                : axo__cell_of_urgent(node);
         axo__state_injected(&cell->state, bit);
-        if (worker_try(cell) == NULL)
+        if (axo__worker_claim(cell) == NULL)
             continue;
         if (axo__inject_has_any(inject) && axo__a32_load_relaxed(&sched->searching) == 0)
             axo__sched_wake_one(sched);
@@ -90,7 +83,7 @@ static axo__cell *worker_from_next(axo__worker *worker)
         return NULL;
     axo__aptr_store_relaxed(&worker->next, NULL);
     if (worker->next_runs++ < AXO__NEXT_RUNS_MAX)
-        return worker_try(cell);
+        return axo__worker_claim(cell);
     worker->next_runs = 0;
     axo__worker_push_back(worker, cell);
     return NULL;

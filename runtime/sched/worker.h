@@ -174,6 +174,15 @@ void axo__worker_offer_urgent(axo__worker *worker);
 void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell);
 void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cell *cell);
 
+/* Asks a cell to stop, from a worker or (worker NULL) from outside. */
+void axo__sched_stop(axo__sched *sched, axo__worker *worker, axo__cell *cell);
+
+/* The cell, if this worker may run it now; NULL: the entry that led to it was stale. */
+static inline axo__cell *axo__worker_claim(axo__cell *cell)
+{
+    return axo__state_claim(&cell->state) == AXO__CLAIM_MINE ? cell : NULL;
+}
+
 /* Wakes one parked worker, if there is one. */
 void axo__sched_wake_one(axo__sched *sched);
 void axo__sched_wake_all(axo__sched *sched);

@@ -8,8 +8,7 @@
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
     child->stopping = 1;
-    axo__directives_stop(&child->directives);
-    axo__sched_announce_system(worker->sched, worker, child);
+    axo__sched_stop(worker->sched, worker, child);
 }
 
 void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta)
@@ -74,6 +73,14 @@ void axo__super_wait_for_stopping(axo__cell *cell)
     }
 }
 
+/* RS-04, RS-13: what the default pre_restart does with children. */
+void axo__super_leave_children(axo__worker *worker, axo__cell *parent)
+{
+    for (axo__cell *child = parent->children; child != NULL; child = child->next)
+        axo__super_unwatch(worker, parent, axo__cell_ref(child));
+    axo__super_stop_children(worker, parent, 0);
+}
+
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 {
     for (axo__cell *child = cell->children; child != NULL; child = child->next) {
@@ -91,11 +98,7 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
 {
     const axo_props *props = birth->props;
     axo_status status = AXO_OK;
-    cell->name = NULL;
-    cell->state_block = NULL;
-    cell->failures = NULL;
     cell->args = props->args;
-    cell->args_size = 0;
     if (props->cls->state_size > 0) {
         cell->state_block = axo__pool_alloc(&core->pool, &local->cache, props->cls->state_size);
         if (cell->state_block == NULL)
@@ -120,23 +123,20 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
     return status;
 }
 
-static void children_give(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    if (cell->state_block != NULL)
-        axo__pool_free(&core->pool, &local->cache, cell->state_block, cell->cls->state_size);
+    axo__pool_free(&core->pool, &local->cache, cell->state_block, cell->cls->state_size);
     if (cell->args_size > 0)
         axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)cell->args, cell->args_size);
-    if (cell->failures != NULL)
-        axo__pool_free(&core->pool, &local->cache, cell->failures,
-                       sizeof(int64_t) * AXO_SLIDING_MAX);
-    if (cell->name != NULL) {
-        axo__names_unlink(&core->names, cell->name);
-        axo__names_free(&core->names, cell->name);
-    }
     cell->state_block = NULL;
+    cell->args = NULL;
     cell->args_size = 0;
+}
+
+void axo__super_free_failures(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__pool_free(&core->pool, &local->cache, cell->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
     cell->failures = NULL;
-    cell->name = NULL;
 }
 
 /* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
@@ -160,7 +160,8 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     cell->cls = props->cls;
     status = children_take(core, local, birth, cell);
     if (status != AXO_OK) {
-        children_give(core, local, cell);
+        axo__super_free_blocks(core, local, cell);
+        axo__super_free_failures(core, local, cell);
         cell->next = local->free;
         local->free = cell;
         return status;
@@ -270,10 +271,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     axo__cause_drop(&core->texts, &child->parent_cause);
     axo__cause_drop(&core->texts, &child->failure);
-    if (child->failures != NULL)
-        axo__pool_free(&core->pool, &worker->local.cache, child->failures,
-                       sizeof(int64_t) * AXO_SLIDING_MAX);
-    child->failures = NULL;
+    axo__super_free_failures(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);
     bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
     if (waits && (axo__directives_look(&cell->directives) & AXO__STOP) != 0)

@@ -16,7 +16,7 @@ static void fault_resume_self(axo__worker *worker, axo__cell *cell, uint64_t why
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RESUME, why);
 }
 
-static void fault_drop_failed(axo__worker *worker, axo__cell *cell)
+void axo__super_drop_failed(axo__worker *worker, axo__cell *cell)
 {
     axo__message *failed = cell->failed;
     cell->failed = NULL;
@@ -61,8 +61,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     axo__a64_bump_owner(&worker->local.count.failures);
     if (cell->parent == NULL) { /* GU-08: nobody above the root */
         axo__super_root_failed(core, &cell->failure);
-        axo__directives_stop(&cell->directives);
-        (void)axo__state_announce_system(&cell->state);
+        axo__cell_stop_self(cell);
         return;
     }
     axo__stack_push_any(&cell->parent->system, &cell->report.node); /* FS-11 */
@@ -163,7 +162,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
     axo__cell *survivor = cell->children; /* RR-04; new children come in front of it */
     axo_status status;
     cell->phase = AXO__PHASE_NORMAL;
-    fault_drop_failed(worker, cell);
+    axo__super_drop_failed(worker, cell);
     if (cell->restart_own)
         fault_resolve(worker, cell);
     fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);
@@ -197,11 +196,7 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
     if (cell->cls->pre_restart != NULL) {
         status = axo__run_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
     } else { /* RS-04: unwatch and stop every child, then post_stop */
-        for (axo__cell *child = cell->children; child != NULL; child = child->next) {
-            axo__super_unwatch(worker, cell, axo__cell_ref(child)); /* RS-13 */
-            if (!child->stopping)
-                axo__super_stop_child(worker, child);
-        }
+        axo__super_leave_children(worker, cell); /* RS-13 */
         axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
         status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
         axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
@@ -273,7 +268,7 @@ static void fault_resume_own(axo__worker *worker, axo__cell *cell)
         fault_recreate(worker, cell, &cause, true);
         return;
     }
-    fault_drop_failed(worker, cell);
+    axo__super_drop_failed(worker, cell);
     fault_resolve(worker, cell);
     cell->perpetrator = axo_ref_none();
     fault_resume_self(worker, cell, 0);
@@ -354,7 +349,7 @@ void axo__super_continue(axo__worker *worker, axo__cell *cell)
             return;
         cell->phase = AXO__PHASE_NORMAL;
         axo__cause_drop(&worker->core->texts, &cell->restart_cause);
-        fault_drop_failed(worker, cell);
+        axo__super_drop_failed(worker, cell);
         if (cell->restart_own)
             fault_resolve(worker, cell);
         fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);

@@ -40,22 +40,10 @@ static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cel
 
 static void stop_release(axo__worker *worker, axo__cell *cell)
 {
-    axo__core *core = worker->core;
-    axo__message *failed = cell->failed;
-    cell->failed = NULL;
-    if (failed != NULL)
-        axo__run_free(worker, failed);
+    axo__super_drop_failed(worker, cell);
     axo__super_destroy_instance(worker, cell);
-    if (cell->state_block != NULL)
-        axo__pool_free(&core->pool, &worker->local.cache, cell->state_block,
-                       cell->cls->state_size);
-    if (cell->args_size > 0)
-        axo__pool_free(&core->pool, &worker->local.cache, (void *)(uintptr_t)cell->args,
-                       cell->args_size);
-    cell->state_block = NULL;
-    cell->args = NULL;
-    cell->args_size = 0;
-    axo__cause_drop(&core->texts, &cell->restart_cause);
+    axo__super_free_blocks(worker->core, &worker->local, cell);
+    axo__cause_drop(&worker->core->texts, &cell->restart_cause);
 }
 
 /* ST-03: post_stop, mailbox closed, leftovers to dead letters, parent told, watchers told, own
@@ -148,14 +136,8 @@ static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
     axo__state_close(&child->state);
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
-    if (child->state_block != NULL)
-        axo__pool_free(&core->pool, &local->cache, child->state_block, child->cls->state_size);
-    if (child->args_size > 0)
-        axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)child->args,
-                       child->args_size);
-    if (child->failures != NULL)
-        axo__pool_free(&core->pool, &local->cache, child->failures,
-                       sizeof(int64_t) * AXO_SLIDING_MAX);
+    axo__super_free_blocks(core, local, child);
+    axo__super_free_failures(core, local, child);
     if (child->name != NULL)
         axo__names_unlink(&core->names, child->name);
     axo__a64_bump_owner(&local->count.terminated);

@@ -36,6 +36,9 @@ void axo__super_create(axo__worker *worker, axo__cell *cell);
 /* The wait for children is over: goes on with the phase. */
 void axo__super_continue(axo__worker *worker, axo__cell *cell);
 
+/* The message the instance failed under goes. */
+void axo__super_drop_failed(axo__worker *worker, axo__cell *cell);
+
 /* The instance's memory goes. */
 void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell);
 
@@ -74,6 +77,9 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
 /* Stops every child that `parent`'s instance `born_in` made (0: all). */
 void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in);
 
+/* Unwatches and stops every child: what the default pre_restart does. */
+void axo__super_leave_children(axo__worker *worker, axo__cell *parent);
+
 /* Counts the children that are stopping and not yet waited for. */
 void axo__super_wait_for_stopping(axo__cell *cell);
 
@@ -92,6 +98,10 @@ typedef struct axo__birth {
 } axo__birth;
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
                            axo__cell **out);
+/* Gives back what the birth took: state and args when the instance is gone; the sliding window,
+ * which is the parent's, when the child is. */
+void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__super_free_failures(axo__core *core, axo__local *local, axo__cell *cell);
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out);
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref);

@@ -129,10 +129,8 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
         return AXO_EGONE;
     if (target->parent == cell)
         axo__super_stop_child(axo__self, target); /* ST-21 */
-    else {
-        axo__directives_stop(&target->directives);
-        axo__sched_announce_system(axo__self->sched, axo__self, target);
-    }
+    else
+        axo__sched_stop(axo__self->sched, axo__self, target);
     return AXO_OK;
 }
 
@@ -141,8 +139,7 @@ axo_status axo_stop_self(axo_ctx *ctx)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return AXO_ECONTEXT;
-    axo__directives_stop(&cell->directives);
-    (void)axo__state_announce_system(&cell->state);
+    axo__cell_stop_self(cell);
     return AXO_OK;
 }
 
@@ -412,11 +409,7 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     (void)message;
     if (cell == NULL || axo__self->site != AXO_SITE_PRE_RESTART)
         return AXO_ECONTEXT;
-    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
-        axo__super_unwatch(axo__self, cell, axo__cell_ref(child)); /* RS-13 */
-        if (!child->stopping)
-            axo__super_stop_child(axo__self, child);
-    }
+    axo__super_leave_children(axo__self, cell);
     if (cell->life != AXO__INSTANCE_STARTED)
         return AXO_OK;
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, it may throw */

@@ -99,18 +99,8 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to)
     axo__core *core = &system->core;
     if (message == NULL)
         return;
-    if (core->on_dead_letter != NULL) {
-        axo_dead_letter letter = {
-            .message = &message->pub,
-            .recipient = to,
-            .reason = AXO_DEAD_GONE,
-            .suppressed = (message->flags & AXO__MESSAGE_PILL) != 0 ? 1 : 0,
-        };
-        core->on_dead_letter(core->dead_letter_user, &letter);
-    }
-    if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL)
-        message->destroy((void *)(uintptr_t)message->pub.payload, *(void **)(void *)(message + 1));
-    message->flags = 0;
+    axo__dead_letter_tell(core, message, to, AXO_DEAD_GONE);
+    axo__message_free_payload(message);
     axo__door *door = axo__door_enter(&system->sched);
     axo__a64_bump_owner(&door->local.count.dead);
     axo__message_free(&core->pool, &door->local.cache, message);
@@ -206,10 +196,8 @@ axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
         return AXO_EINVAL;
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *cell = axo__table_find(&system->core.table, ref);
-    if (cell != NULL) {
-        axo__directives_stop(&cell->directives);
-        axo__sched_announce_system(&system->sched, NULL, cell);
-    }
+    if (cell != NULL)
+        axo__sched_stop(&system->sched, NULL, cell);
     axo__door_leave(door);
     return cell != NULL ? AXO_OK : AXO_EGONE;
 }

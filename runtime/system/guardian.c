@@ -14,12 +14,6 @@ static axo__cell *guardian_cell(axo_ctx *ctx)
     return (axo__cell *)(void *)ctx;
 }
 
-static void guardian_stop_self(axo__cell *cell)
-{
-    axo__directives_stop(&cell->directives);
-    (void)axo__state_announce_system(&cell->state);
-}
-
 /* ---- deciders ---- */
 
 /* The first cause that reaches the top is the system's. */
@@ -91,7 +85,7 @@ static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cel
         break;
     }
     if (system->hooks_told && system->hooks_waiting == 0)
-        guardian_stop_self(cell); /* (4) */
+        axo__cell_stop_self(cell); /* (4) */
 }
 
 /* (3) */
@@ -121,7 +115,7 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
         axo__sched_announce_user(worker->sched, worker, actor);
     }
     if (system->hooks_waiting == 0)
-        guardian_stop_self(cell);
+        axo__cell_stop_self(cell);
 }
 
 enum { GUARDIAN_ADD = 1, GUARDIAN_DONE = 2 };
@@ -196,7 +190,7 @@ static axo_status guardian_root_receive(axo_ctx *ctx, void *state, const axo_mes
     (void)state;
     if (message->tag != AXO_TERMINATED)
         return AXO_UNHANDLED; /* GU-12 */
-    guardian_stop_self(guardian_cell(ctx)); /* (5) */
+    axo__cell_stop_self(guardian_cell(ctx)); /* (5) */
     return AXO_OK;
 }
 

@@ -334,10 +334,8 @@ void axo__system_stop_user(axo_system *system)
 {
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *user = axo__table_find(&system->core.table, system->guardians[AXO_GUARDIAN_USER]);
-    if (user != NULL) {
-        axo__directives_stop(&user->directives);
-        axo__sched_announce_system(&system->sched, NULL, user);
-    }
+    if (user != NULL)
+        axo__sched_stop(&system->sched, NULL, user);
     axo__door_leave(door);
 }
 
