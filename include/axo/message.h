@@ -12,6 +12,10 @@
 /* Tags from AXO_TAG_RESERVED up are the library's; sending one is AXO_EINVAL. */
 #define AXO_TAG_RESERVED UINT32_C(0xffff0000)
 
+/* Tags from here up to AXO_TAG_RESERVED are those of the services that come with the library, sent
+ * through its public functions; an application's own tags are below. */
+#define AXO_TAG_SERVICES UINT32_C(0xfffe0000)
+
 /* A watched actor has terminated; the payload is an axo_terminated (DW-01). Returning
  * AXO_UNHANDLED for it fails the watcher with AXO_FAILURE_DEATH_PACT (DP-01). */
 #define AXO_TERMINATED UINT32_C(0xffff0001)

@@ -21,7 +21,11 @@
     X(AXO_ETHREAD, -12, "the operating system refused a thread or another resource")               \
     X(AXO_ENOTCHILD, -13, "the reference is not a child of the caller")                            \
     X(AXO_EFAILED, -14, "the actor fails (see axo_fail)")                                          \
-    X(AXO_UNHANDLED, -15, "the message was not handled (only receive returns it)")
+    X(AXO_UNHANDLED, -15, "the message was not handled (only receive returns it)")                 \
+    X(AXO_EFULL, -16, "the mailbox or another bounded structure is full")                          \
+    X(AXO_ENOENT, -17, "nothing has that name")                                                    \
+    X(AXO_EBUSY, -18, "another thread is in the same call")                                        \
+    X(AXO_ECYCLE, -19, "the graph has a cycle")
 
 typedef enum axo_status {
 #define AXO_STATUS_ENUM(name, value, text) name = value,

@@ -75,6 +75,7 @@ struct axo__cell {
     axo__a32 generation;        /* of the living incarnation; 0: nobody lives here */
     axo__a32 next_generation;   /* of the next one; 0: spent */
     uint32_t slot;              /* fixed */
+    struct axo__sched *sched;   /* the pool that runs it: fixed from spawn on */
 
     /* ---- runner ---- */
     _Alignas(AXO__CACHE_LINE) const axo_class *cls;

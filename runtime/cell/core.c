@@ -12,7 +12,7 @@ void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *
                      uint32_t kind, uint64_t arg)
 {
     axo_event event = {
-        .time_ns = axo__os_now(),
+        .time_ns = axo__core_now(core),
         .actor = axo__cell_ref(cell),
         .arg = arg,
         .kind = kind,

@@ -64,6 +64,13 @@ typedef struct axo__core {
     struct axo__sched *sched; /* the layer above */
 } axo__core;
 
+/* The system's time: monotonic nanoseconds. */
+static inline int64_t axo__core_now(const axo__core *core)
+{
+    (void)core;
+    return axo__os_now();
+}
+
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                      uint32_t kind, uint64_t arg);
 

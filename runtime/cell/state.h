@@ -63,6 +63,12 @@ typedef enum axo__finish {
     AXO__FINISH_CLOSED = 3
 } axo__finish;
 
+typedef enum axo__unclaim {
+    AXO__UNCLAIM_IDLE = 0,
+    AXO__UNCLAIM_READY = 1, /* the caller pushes an entry */
+    AXO__UNCLAIM_URGENT = 2 /* the caller pushes an urgent one */
+} axo__unclaim;
+
 static inline uint32_t axo__state_suspends(uint64_t word)
 {
     return (uint32_t)(word >> 32);
@@ -119,6 +125,20 @@ static inline axo__claim axo__state_claim(axo__state *state)
 static inline uint64_t axo__state_look(const axo__state *state)
 {
     return axo__a64_load_acquire(state); /* [S7] */
+}
+
+/* Undoes a claim: user messages may be there. The cell has not been closed by this runner. */
+static inline axo__unclaim axo__state_unclaim(axo__state *state)
+{
+    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    for (;;) {
+        uint64_t want = (old & ~AXO__RUNNING) | AXO__READY;
+        if (!axo__a64_cas_acq_rel(state, &old, want)) /* [S4] */
+            continue;
+        if ((old & AXO__URGENT) != 0)
+            return AXO__UNCLAIM_URGENT;
+        return axo__state_suspends(old) == 0 ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
+    }
 }
 
 /* Before the runner looks at the system lane. */

@@ -100,30 +100,50 @@ void axo__worker_offer_urgent(axo__worker *worker)
         park_offer(worker, AXO__STEAL_MIN);
 }
 
-void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell)
+/* The pool whose queues this worker may push to as their owner. */
+static bool park_is_own(const axo__worker *worker, const axo__cell *cell)
+{
+    return worker != NULL && axo__likely(worker->sched == cell->sched);
+}
+
+void axo__sched_announce_user(axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_announce_user(&cell->state) == AXO__ANNOUNCE_DONE)
         return;
-    if (worker != NULL)
+    if (park_is_own(worker, cell))
         axo__worker_push_ready(worker, cell);
     else
-        axo__sched_push_ready_any(sched, cell);
+        axo__sched_push_ready_any(cell->sched, cell);
 }
 
-void axo__sched_stop(axo__sched *sched, axo__worker *worker, axo__cell *cell)
+void axo__sched_stop(axo__worker *worker, axo__cell *cell)
 {
     axo__directives_stop(&cell->directives);
-    axo__sched_announce_system(sched, worker, cell);
+    axo__sched_announce_system(worker, cell);
 }
 
-void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cell *cell)
+void axo__sched_announce_system(axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_announce_system(&cell->state) == AXO__ANNOUNCE_DONE)
         return;
-    if (worker != NULL)
+    if (park_is_own(worker, cell))
         axo__worker_push_urgent(worker, cell);
     else
-        axo__sched_push_urgent_any(sched, cell);
+        axo__sched_push_urgent_any(cell->sched, cell);
+}
+
+void axo__sched_unclaim(axo__cell *cell)
+{
+    switch (axo__state_unclaim(&cell->state)) {
+    case AXO__UNCLAIM_URGENT:
+        axo__sched_push_urgent_any(cell->sched, cell);
+        return;
+    case AXO__UNCLAIM_READY:
+        axo__sched_push_ready_any(cell->sched, cell);
+        return;
+    case AXO__UNCLAIM_IDLE:
+        return;
+    }
 }
 
 /* ---- stealing ---- */
@@ -142,7 +162,7 @@ static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
             break;
         axo__a64_bump_owner(&worker->local.count.steals);
         if (mine == NULL)
-            mine = axo__worker_claim(cell);
+            mine = axo__worker_claim(worker, cell);
         else if (!axo__runq_push_owner(&worker->ready, cell))
             axo__sched_push_ready_any(worker->sched, cell);
     }
@@ -154,7 +174,7 @@ static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
 static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool may_be_aged)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
-    if (cell != NULL && (cell = axo__worker_claim(cell)) != NULL)
+    if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
         return cell;
     const axo__seen *seen = &worker->seen[victim->local.index];
     bool aged = may_be_aged && seen->turn == axo__a32_load_relaxed(&victim->turn) &&
@@ -167,7 +187,7 @@ static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool
     if (!aged)
         return NULL;
     cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
-    return cell != NULL ? axo__worker_claim(cell) : NULL;
+    return cell != NULL ? axo__worker_claim(worker, cell) : NULL;
 }
 
 axo__cell *axo__worker_steal(axo__worker *worker)

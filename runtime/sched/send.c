@@ -14,7 +14,7 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
         return AXO_EGONE;
     }
     axo__mpsc_push_any(&cell->users, &message->node);
-    axo__sched_announce_user(sched, worker, cell);
+    axo__sched_announce_user(worker, cell);
     return AXO_OK;
 }
 

@@ -28,7 +28,7 @@ static void worker_fire(axo__worker *worker)
             continue;
         }
         axo__mpsc_push_any(&cell->users, &timer.message->node);
-        axo__sched_announce_user(worker->sched, worker, cell);
+        axo__sched_announce_user(worker, cell);
     }
 }
 
@@ -36,7 +36,7 @@ static void worker_fire(axo__worker *worker)
 void axo__worker_clock(axo__worker *worker)
 {
     int64_t before = worker->now;
-    worker->now = axo__os_now();
+    worker->now = axo__core_now(worker->core);
     axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
     int64_t quantum = worker->sched->quantum_ns;
     if (worker->now - before > quantum / 2)
@@ -51,23 +51,24 @@ void axo__worker_clock(axo__worker *worker)
         worker_fire(worker);
 }
 
-static axo__cell *worker_from_queue(axo__runq *queue)
+static axo__cell *worker_from_queue(axo__worker *worker, axo__runq *queue)
 {
     for (;;) {
         axo__cell *cell = axo__runq_take_any(queue);
-        if (cell == NULL || axo__worker_claim(cell) != NULL)
+        if (cell == NULL || axo__worker_claim(worker, cell) != NULL)
             return cell;
     }
 }
 
-static axo__cell *worker_from_inject(axo__sched *sched, axo__inject *inject, uint64_t bit)
+static axo__cell *worker_from_inject(axo__worker *worker, axo__inject *inject, uint64_t bit)
 {
+    axo__sched *sched = worker->sched;
     axo__mpsc_node *node = NULL;
     while (axo__inject_pop_any(inject, &node) == AXO__INJECT_ITEM) {
         axo__cell *cell = bit == AXO__INJECTED ? axo__cell_of_inject(node)
                                                : axo__cell_of_urgent(node);
         axo__state_injected(&cell->state, bit);
-        if (axo__worker_claim(cell) == NULL)
+        if (axo__worker_claim(worker, cell) == NULL)
             continue;
         if (axo__inject_has_any(inject) && axo__a32_load_relaxed(&sched->searching) == 0)
             axo__sched_wake_one(sched);
@@ -83,7 +84,7 @@ static axo__cell *worker_from_next(axo__worker *worker)
         return NULL;
     axo__aptr_store_relaxed(&worker->next, NULL);
     if (worker->next_runs++ < AXO__NEXT_RUNS_MAX)
-        return axo__worker_claim(cell);
+        return axo__worker_claim(worker, cell);
     worker->next_runs = 0;
     axo__worker_push_back(worker, cell);
     return NULL;
@@ -111,9 +112,9 @@ static bool worker_expire(axo__worker *worker)
 
 static axo__cell *worker_find_urgent(axo__worker *worker)
 {
-    axo__cell *cell = worker_from_queue(&worker->urgent);
+    axo__cell *cell = worker_from_queue(worker, &worker->urgent);
     if (cell == NULL)
-        return worker_from_inject(worker->sched, &worker->sched->urgent, AXO__URGENT_INJECTED);
+        return worker_from_inject(worker, &worker->sched->urgent, AXO__URGENT_INJECTED);
     axo__worker_offer_urgent(worker);
     return cell;
 }
@@ -125,7 +126,7 @@ static axo__cell *worker_find_ready(axo__worker *worker)
     axo__cell *cell;
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
-        cell = worker_from_inject(sched, &sched->inject, AXO__INJECTED);
+        cell = worker_from_inject(worker, &sched->inject, AXO__INJECTED);
         if (cell != NULL)
             return cell;
     }
@@ -133,10 +134,10 @@ static axo__cell *worker_find_ready(axo__worker *worker)
     if (cell != NULL)
         return cell;
     worker->next_runs = 0;
-    cell = worker_from_queue(&worker->ready);
+    cell = worker_from_queue(worker, &worker->ready);
     if (cell != NULL)
         return cell;
-    return worker_from_inject(sched, &sched->inject, AXO__INJECTED);
+    return worker_from_inject(worker, &sched->inject, AXO__INJECTED);
 }
 
 static axo__cell *worker_find(axo__worker *worker)
@@ -229,7 +230,7 @@ static void worker_wake(void *argument)
     axo__worker *worker = argument;
     axo__grace_online();
     axo__worker_unpark_owner(worker);
-    worker->now = axo__os_now();
+    worker->now = axo__core_now(worker->core);
 }
 
 const axo__os_body axo__worker_body = {

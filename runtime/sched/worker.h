@@ -170,17 +170,26 @@ void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell);
 /* Urgent cells stay behind while this worker begins a turn: another may take them. */
 void axo__worker_offer_urgent(axo__worker *worker);
 
-/* Announce and push, from a worker or (worker NULL) from outside. */
-void axo__sched_announce_user(axo__sched *sched, axo__worker *worker, axo__cell *cell);
-void axo__sched_announce_system(axo__sched *sched, axo__worker *worker, axo__cell *cell);
+/* Announce and push to the cell's own pool, from a worker or (worker NULL) from outside. */
+void axo__sched_announce_user(axo__worker *worker, axo__cell *cell);
+void axo__sched_announce_system(axo__worker *worker, axo__cell *cell);
 
 /* Asks a cell to stop, from a worker or (worker NULL) from outside. */
-void axo__sched_stop(axo__sched *sched, axo__worker *worker, axo__cell *cell);
+void axo__sched_stop(axo__worker *worker, axo__cell *cell);
 
-/* The cell, if this worker may run it now; NULL: the entry that led to it was stale. */
-static inline axo__cell *axo__worker_claim(axo__cell *cell)
+/* A claimed cell goes back to its own pool unrun, whatever it has work for. */
+void axo__sched_unclaim(axo__cell *cell);
+
+/* The cell, if this worker may run it now; NULL: the entry that led to it was stale. The pool is
+ * looked at after the claim: an entry of the slot's former life may name another pool's cell. */
+static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
 {
-    return axo__state_claim(&cell->state) == AXO__CLAIM_MINE ? cell : NULL;
+    if (axo__state_claim(&cell->state) != AXO__CLAIM_MINE)
+        return NULL;
+    if (axo__likely(cell->sched == worker->sched))
+        return cell;
+    axo__sched_unclaim(cell);
+    return NULL;
 }
 
 /* Wakes one parked worker, if there is one. */

@@ -8,13 +8,13 @@
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
     child->stopping = 1;
-    axo__sched_stop(worker->sched, worker, child);
+    axo__sched_stop(worker, child);
 }
 
 void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta)
 {
     axo__directives_delta_add(&child->directives, delta);
-    axo__sched_announce_system(worker->sched, worker, child);
+    axo__sched_announce_system(worker, child);
 }
 
 void axo__super_resume_own(axo__worker *worker, axo__cell *child)
@@ -22,7 +22,7 @@ void axo__super_resume_own(axo__worker *worker, axo__cell *child)
     if (child->stopping)
         return;
     axo__directives_resume_own(&child->directives);
-    axo__sched_announce_system(worker->sched, worker, child);
+    axo__sched_announce_system(worker, child);
 }
 
 void axo__super_restart_own(axo__worker *worker, axo__cell *child)
@@ -30,7 +30,7 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child)
     if (child->stopping)
         return;
     axo__directives_restart_own(&child->directives);
-    axo__sched_announce_system(worker->sched, worker, child);
+    axo__sched_announce_system(worker, child);
 }
 
 /* The cause is written while RESTART_PARENT is clear. A restart that still waits is merged with
@@ -52,7 +52,7 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
             written = true;
         }
     } while (!axo__directives_restart_parent(&child->directives, &old, resolve, merge));
-    axo__sched_announce_system(worker->sched, worker, child);
+    axo__sched_announce_system(worker, child);
 }
 
 void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in)
@@ -168,6 +168,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     }
     cell->receive = props->cls->receive;
     cell->strategy = props->strategy;
+    cell->sched = birth->sched != NULL ? birth->sched : axo__core_sched(core);
     cell->parent = birth->parent_cell;
     cell->born_in = birth->born_in;
     cell->report = (axo__sys){.kind = AXO__SYS_FAILED, .from = cell};

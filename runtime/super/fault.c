@@ -65,7 +65,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
         return;
     }
     axo__stack_push_any(&cell->parent->system, &cell->report.node); /* FS-11 */
-    axo__sched_announce_system(worker->sched, worker, cell->parent);
+    axo__sched_announce_system(worker, cell->parent);
 }
 
 /* worker->pending, raised by a hook, becomes a failure of another kind (IN-02, HF-04). */

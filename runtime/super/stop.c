@@ -73,7 +73,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__cell *parent = cell->parent;
     if (parent != NULL) {
         axo__stack_push_any(&parent->system, &cell->family.node);
-        axo__sched_announce_system(worker->sched, worker, parent);
+        axo__sched_announce_system(worker, parent);
     }
     axo__super_tell_watchers(worker, cell);
     axo__super_drop_watches(worker, cell);

@@ -120,7 +120,7 @@ static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
     const axo_strategy *strategy = cell->strategy;
     bool all = strategy != NULL && strategy->scope == AXO_ALL_FOR_ONE;
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
-    int64_t now = timed ? axo__os_now() : 0; /* RW-18 */
+    int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
     if (!all) {
         if (axo__super_permit(strategy, child, now))
             axo__super_restart_own(worker, child);

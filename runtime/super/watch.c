@@ -108,7 +108,7 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref)
         return AXO_OK;
     }
     axo__stack_push_any(&target->system, &watch->request.node);
-    axo__sched_announce_system(worker->sched, worker, target);
+    axo__sched_announce_system(worker, target);
     return AXO_OK;
 }
 
@@ -123,7 +123,7 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
         return; /* it is on its way back */
     (void)axo__a32_add_acq_rel(&watch->users, 1); /* [H1] */
     axo__stack_push_any(&target->system, &watch->cancel.node);
-    axo__sched_announce_system(worker->sched, worker, target);
+    axo__sched_announce_system(worker, target);
 }
 
 void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
@@ -175,7 +175,7 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
     }
     watch->request.kind = AXO__SYS_RETURN;
     axo__stack_push_any(&watcher->system, &watch->request.node);
-    axo__sched_announce_system(axo__core_sched(core), worker, watcher);
+    axo__sched_announce_system(worker, watcher);
 }
 
 void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)

@@ -130,7 +130,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
     if (target->parent == cell)
         axo__super_stop_child(axo__self, target); /* ST-21 */
     else
-        axo__sched_stop(axo__self->sched, axo__self, target);
+        axo__sched_stop(axo__self, target);
     return AXO_OK;
 }
 
@@ -286,7 +286,7 @@ axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t t
         return AXO_ENOMEM;
     if (size > 0)
         memcpy(message + 1, payload, size);
-    int64_t now = axo__os_now();
+    int64_t now = axo__core_now(worker->core);
     int64_t due = delay_ns < AXO__NEVER - now ? now + delay_ns : AXO__NEVER - 1;
     status = axo__timers_add(&worker->timers, &worker->core->heap, worker->sched->timers_max, due,
                              to, message);

@@ -197,7 +197,7 @@ axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *cell = axo__table_find(&system->core.table, ref);
     if (cell != NULL)
-        axo__sched_stop(&system->sched, NULL, cell);
+        axo__sched_stop(NULL, cell);
     axo__door_leave(door);
     return cell != NULL ? AXO_OK : AXO_EGONE;
 }

@@ -112,7 +112,7 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
         }
         message->flags = AXO__MESSAGE_SIGNAL;
         axo__mpsc_push_any(&actor->users, &message->node);
-        axo__sched_announce_user(worker->sched, worker, actor);
+        axo__sched_announce_user(worker, actor);
     }
     if (system->hooks_waiting == 0)
         axo__cell_stop_self(cell);
@@ -137,7 +137,7 @@ static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cel
         return AXO_ESTOPPING;
     }
     axo__mpsc_push_any(&guardian->users, &message->node);
-    axo__sched_announce_user(worker->sched, worker, guardian);
+    axo__sched_announce_user(worker, guardian);
     return AXO_OK;
 }
 

@@ -323,7 +323,7 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
     if (status == AXO_OK) {
         *out = axo__cell_ref(child);
         axo__stack_push_any(&parent->system, &child->family.node);
-        axo__sched_announce_system(&system->sched, NULL, parent);
+        axo__sched_announce_system(NULL, parent);
     }
     axo__door_leave(door);
     return status;
@@ -335,7 +335,7 @@ void axo__system_stop_user(axo_system *system)
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *user = axo__table_find(&system->core.table, system->guardians[AXO_GUARDIAN_USER]);
     if (user != NULL)
-        axo__sched_stop(&system->sched, NULL, user);
+        axo__sched_stop(NULL, user);
     axo__door_leave(door);
 }
 
@@ -375,7 +375,7 @@ uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
             uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
             one->has_tag = tag != 0;
             one->tag = (uint32_t)tag;
-            one->since_ns = axo__os_now() - (int64_t)axo__a64_load_relaxed(&worker->since);
+            one->since_ns = axo__core_now(core) - (int64_t)axo__a64_load_relaxed(&worker->since);
         }
     }
     axo__door_leave(door);
