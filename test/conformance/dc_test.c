@@ -1,5 +1,5 @@
 /* dc_test.c - the decider. */
-#include "support/kit.h"
+#include "conformance/parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -364,24 +364,14 @@ static void DC_09_restart(void **state)
     kit_finish(k);
 }
 
-/* Waits at a gate inside a message and then fails. */
-static axo_status fail_behind_gate(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    kit_gate_pass(arg);
-    kit_mark(self, "fails", 7);
-    return axo_fail(ctx, 7, "late");
-}
-
 /* A child that was told to stop fails on its last message: Restart has no effect. */
 static void DC_10(void **state)
 {
     kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
-    kit_gate *gate = kit_gate_new(k);
+    kit_gate *gate = part_in_flight(k, a, 7);
     p->directive = AXO_RESTART;
-    (void)kit_run(k, a, fail_behind_gate, gate);
-    kit_gate_arrived(gate, 1);
     (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
     (void)kit_tell(k, a, KIT_NOTE, 1);
     kit_gate_open(gate);
@@ -404,9 +394,7 @@ static void DC_11(void **state)
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
-    kit_gate *gate = kit_gate_new(k);
-    (void)kit_run(k, a, fail_behind_gate, gate);
-    kit_gate_arrived(gate, 1);
+    kit_gate *gate = part_in_flight(k, a, 7);
     (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
     if (kit_workers(k) > 1)
         kit_await(k, "p.stopping");

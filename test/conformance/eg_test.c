@@ -272,13 +272,9 @@ static void EG_07_restart(void **state)
     kit_finish(k);
 }
 
-/* Spawns a child whose start fails, then fails itself: the report of the child meets a supervisor
- * that is suspended, on any number of workers. */
 static axo_status eg_spawn_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    KIT_REQUIRE(self->k, kit_spawn_in(ctx, arg) == AXO_OK);
-    kit_mark(self, "fails", KIT_DO_RESUME);
-    return axo_fail(ctx, KIT_DO_RESUME, "after the spawn");
+    return part_spawn_fail_as(ctx, self, arg, KIT_DO_RESUME);
 }
 
 static void EG_08(void **state)

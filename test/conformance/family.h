@@ -65,13 +65,6 @@ static inline void family_answers(kit *k, kit_script *asker, kit_script *who, in
     family_await(k, asker, rest);
 }
 
-/* How many children the running actor has: a kit_fn that marks "kids". */
-static inline axo_status family_mark_kids(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    kit_mark(self, "kids", axo_child_count(ctx));
-    return AXO_OK;
-}
-
 /* Stops the child that `arg` names: a kit_fn. */
 static inline axo_status family_stop_child(axo_ctx *ctx, kit_puppet *self, void *arg)
 {

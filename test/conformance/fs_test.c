@@ -1,34 +1,8 @@
 /* fs_test.c - failure and suspension. */
-#include "support/kit.h"
+#include "conformance/parts.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Where an actor waits, and what it does then. */
-typedef struct in_flight {
-    kit_gate *gate;
-    int32_t code;
-} in_flight;
-
-/* Passes the gate, then fails: a message in progress that fails late. */
-static axo_status fail_behind_gate(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    const in_flight *flight = arg;
-    kit_gate_pass(flight->gate);
-    kit_mark(self, "fails", flight->code);
-    return axo_fail(ctx, flight->code, "late");
-}
-
-/* Leaves `a` waiting inside a message, under which it will fail. */
-static kit_gate *put_in_flight(kit *k, kit_script *a, int32_t code)
-{
-    in_flight *flight = kit_alloc(k, sizeof *flight);
-    flight->gate = kit_gate_new(k);
-    flight->code = code;
-    (void)kit_run(k, a, fail_behind_gate, flight);
-    kit_gate_arrived(flight->gate, 1);
-    return flight->gate;
-}
 
 /* The failing actor is suspended before its parent decides; what is queued waits. */
 static void FS_01(void **state)
@@ -288,7 +262,7 @@ static void FS_07(void **state)
     kit_expect_count(k, "a.ctor", 1);
     if (kit_workers(k) > 1) {
         /* a fails while its parent has failed and is not decided: p's report stays one. */
-        kit_gate *gate = put_in_flight(k, a, 5);
+        kit_gate *gate = part_in_flight(k, a, 5);
         g->decider.gate = kit_gate_new(k);
         (void)kit_tell(k, p, KIT_FAIL, 6);
         kit_gate_arrived(g->decider.gate, 1);
@@ -415,7 +389,7 @@ static void FS_10(void **state)
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *c = kit_child(k, a, "c");
-    kit_gate *gate = put_in_flight(k, c, 7);
+    kit_gate *gate = part_in_flight(k, c, 7);
     a->post_stop.fail_first = 1;
     a->post_stop.code = 8;
     (void)axo_system_stop_actor(kit_system(k), kit_ref(a));

@@ -1,5 +1,5 @@
 /* hf_test.c - hooks that fail: conformance HF-01 to HF-15. */
-#include "family.h"
+#include "conformance/family.h"
 
 /* How many times a first creation or a re-creation can go wrong in three places. */
 typedef struct hf_place {

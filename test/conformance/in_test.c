@@ -1,5 +1,5 @@
 /* in_test.c - failing while being made for the first time: conformance IN-01 to IN-12. */
-#include "family.h"
+#include "conformance/family.h"
 
 /* Where a first creation can fail. */
 typedef struct in_place {

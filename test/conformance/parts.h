@@ -36,6 +36,15 @@ static inline axo_status part_hold_fail(axo_ctx *ctx, kit_puppet *self, void *ar
     return axo_fail(ctx, blow->code, "in flight %d", (int)blow->code);
 }
 
+/* Leaves `actor` waiting inside a message under which it will fail; its gate. */
+static inline kit_gate *part_in_flight(kit *k, kit_script *actor, int32_t code)
+{
+    part_blow *blow = part_blow_new(k, code);
+    (void)kit_run(k, actor, part_hold_fail, blow);
+    kit_gate_arrived(blow->gate, 1);
+    return blow->gate;
+}
+
 /* Sends itself again until something is recorded, then runs `fn`. What is queued for the actor
  * after that record was made comes after `fn`. */
 typedef struct part_until {
@@ -74,6 +83,35 @@ static inline axo_status part_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     kit_mark(self, "spawnStatus", kit_spawn_in(ctx, arg));
     return AXO_OK;
+}
+
+/* Spawns the script `arg` in the second instance only. */
+static inline axo_status part_spawn_in_second(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return self->instance == 2 ? kit_spawn_in(ctx, arg) : AXO_OK;
+}
+
+/* Spawns a child whose start fails, then fails: on any number of workers the child's report meets
+ * a parent that is suspended. */
+static inline axo_status part_spawn_fail_as(axo_ctx *ctx, kit_puppet *self, kit_script *child,
+                                            int32_t code)
+{
+    KIT_REQUIRE(self->k, kit_spawn_in(ctx, child) == AXO_OK);
+    kit_mark(self, "fails", code);
+    return axo_fail(ctx, code, "after the spawn");
+}
+
+static inline axo_status part_spawn_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return part_spawn_fail_as(ctx, self, arg, 7);
+}
+
+static inline axo_status part_stop_then_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)arg;
+    KIT_REQUIRE(self->k, axo_stop_self(ctx) == AXO_OK);
+    kit_mark(self, "fails", 7);
+    return axo_fail(ctx, 7, "stopped and failed");
 }
 
 static inline axo_status part_count_children(axo_ctx *ctx, kit_puppet *self, void *arg)

@@ -1,5 +1,6 @@
 /* rr_test.c - survivors of a restart are restarted too: conformance RR-01 to RR-10. */
-#include "family.h"
+#include "conformance/family.h"
+#include "conformance/parts.h"
 
 static void RR_01(void **state)
 {
@@ -10,10 +11,10 @@ static void RR_01(void **state)
     kit_script *d = kit_actor(k, "d");
     kit_script *e = kit_actor(k, "e");
     p->keep_children = true;
-    p->construct.run = family_mark_kids;
-    p->post_restart.run = family_mark_kids;
+    p->construct.run = part_count_children;
+    p->post_restart.run = part_count_children;
     c->keep_children = true;
-    c->post_restart.run = family_mark_kids;
+    c->post_restart.run = part_count_children;
     family_born(k, NULL, g);
     family_born(k, g, p);
     family_born(k, p, c);
@@ -22,9 +23,10 @@ static void RR_01(void **state)
     kit_tell(k, p, KIT_FAIL, 7);
     kit_await(k, "d#2.postRestart(7)");
     kit_settle(k);
-    kit_order(k, "p#1.preRestart(7)", "p#1.preRestartWith(7)", "p#2.ctor", "p#2.kids(1)@1",
-              "p#2.postRestart(7)", "p#2.kids(1)@2", "p#2.preStart", "c#1.preRestart(7)",
-              "c#1.preRestartNone", "c#2.ctor", "c#2.postRestart(7)", "c#2.kids(1)", "c#2.preStart",
+    kit_order(k, "p#1.preRestart(7)", "p#1.preRestartWith(7)", "p#2.ctor", "p#2.children(1)@1",
+              "p#2.postRestart(7)", "p#2.children(1)@2", "p#2.preStart", "c#1.preRestart(7)",
+              "c#1.preRestartNone", "c#2.ctor", "c#2.postRestart(7)", "c#2.children(1)",
+              "c#2.preStart",
               "d#1.preRestart(7)", "d#1.preRestartNone", "d#1.postStop", "d#2.ctor",
               "d#2.postRestart(7)", "d#2.preStart");
     kit_order(k, "d#1.preRestart(7)", "e.postStop", "e.terminated", "d#2.ctor");
@@ -123,11 +125,6 @@ static void RR_03(void **state)
     kit_finish(k);
 }
 
-static axo_status rr_spawn_in_second(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    return self->instance == 2 ? kit_spawn_in(ctx, arg) : AXO_OK;
-}
-
 /* What the new instance spawns is no survivor of this round; of the next one it is. */
 static void RR_04(void **state)
 {
@@ -138,9 +135,9 @@ static void RR_04(void **state)
     kit_script *n = kit_actor(k, "n");
     kit_script *m = kit_actor(k, "m");
     p->keep_children = true;
-    p->construct.run = rr_spawn_in_second;
+    p->construct.run = part_spawn_in_second;
     p->construct.arg = n;
-    p->post_restart.run = rr_spawn_in_second;
+    p->post_restart.run = part_spawn_in_second;
     p->post_restart.arg = m;
     family_born(k, NULL, g);
     family_born(k, g, p);
@@ -242,13 +239,6 @@ static void RR_06(void **state)
 
 /* ---- RR-07: fails while its parent is failing ----------------------------------------------- */
 
-static axo_status rr_pass_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    kit_gate_pass(arg);
-    kit_mark(self, "fails", 9);
-    return axo_fail(ctx, 9, "in flight");
-}
-
 /* Needs two workers: one for the child at its gate, one for all the rest. With one worker the
  * child's failure comes after its restart, and it is decided on all the same. */
 static kit_script *rr_fail_together(kit *k, axo_directive second)
@@ -256,7 +246,7 @@ static kit_script *rr_fail_together(kit *k, axo_directive second)
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
-    kit_gate *flying = kit_gate_new(k);
+    part_blow *blow = part_blow_new(k, 9);
     kit_gate *deciding = kit_gate_new(k);
     bool many = kit_workers(k) > 1;
     g->decider.gate = deciding;
@@ -266,16 +256,16 @@ static kit_script *rr_fail_together(kit *k, axo_directive second)
     family_born(k, g, p);
     family_born(k, p, c);
     if (many) {
-        kit_run(k, c, rr_pass_and_fail, flying);
-        kit_gate_arrived(flying, 1);
+        kit_run(k, c, part_hold_fail, blow);
+        kit_gate_arrived(blow->gate, 1);
     }
     kit_tell(k, p, KIT_FAIL, 7);
     kit_gate_arrived(deciding, 1);
-    kit_gate_open(flying);
+    kit_gate_open(blow->gate);
     if (many)
         kit_await(k, "p.hold(c)");
     else
-        kit_run(k, c, rr_pass_and_fail, flying);
+        kit_run(k, c, part_hold_fail, blow);
     kit_tell(k, c, KIT_NOTE, 1);
     kit_never(k, "p.decider");
     kit_gate_open(deciding);
@@ -380,11 +370,6 @@ static void RR_09(void **state)
     kit_finish(k);
 }
 
-static axo_status rr_spawn_same_name(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    return kit_spawn_in(ctx, arg);
-}
-
 /* The old child fails in flight while it is told to stop; its namesake is left alone. */
 static void RR_10(void **state)
 {
@@ -393,24 +378,24 @@ static void RR_10(void **state)
     kit_script *p = family_restarter(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *n = kit_actor(k, "n");
-    kit_gate *flying = kit_gate_new(k);
+    part_blow *blow = part_blow_new(k, 9);
     bool many = kit_workers(k) > 1;
     n->name = "c";
-    p->post_restart.run = rr_spawn_same_name;
+    p->post_restart.run = part_spawn;
     p->post_restart.arg = n;
     family_born(k, NULL, g);
     family_born(k, g, p);
     family_born(k, p, c);
     if (many) {
-        kit_run(k, c, rr_pass_and_fail, flying);
-        kit_gate_arrived(flying, 1);
+        kit_run(k, c, part_hold_fail, blow);
+        kit_gate_arrived(blow->gate, 1);
     }
     kit_tell(k, p, KIT_FAIL, 7);
     if (many) {
         kit_await(k, "p#1.postStop");
         kit_never(k, "p#2.ctor");
     }
-    kit_gate_open(flying);
+    kit_gate_open(blow->gate);
     kit_await(k, "n.preStart");
     family_answers(k, g, n, 5);
     kit_settle(k);

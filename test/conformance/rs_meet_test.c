@@ -1,15 +1,6 @@
 /* rs_meet_test.c - a restart that meets other things: conformance RS-17 to RS-25. */
-#include "family.h"
-
-static axo_status rs_watch_script(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    return axo_watch(ctx, kit_ref(arg));
-}
-
-static axo_status rs_stop_self(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    return axo_stop_self(ctx);
-}
+#include "conformance/family.h"
+#include "conformance/parts.h"
 
 static void RS_17(void **state)
 {
@@ -43,13 +34,6 @@ static void RS_17(void **state)
 
 /* ---- RS-18: a restart is atomic ------------------------------------------------------------- */
 
-static axo_status rs_pass_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    kit_gate_pass(arg);
-    kit_mark(self, "fails", 9);
-    return axo_fail(ctx, 9, "in flight");
-}
-
 /* A child's report that comes while its parent waits is decided by the new instance. With one
  * worker the child can only fail after its own restart, which ends the same. */
 static void RS_18(void **state)
@@ -60,7 +44,7 @@ static void RS_18(void **state)
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
     kit_gate *stopping = kit_gate_new(k);
-    kit_gate *flying = kit_gate_new(k);
+    part_blow *blow = part_blow_new(k, 9);
     bool many = kit_workers(k) > 1;
     p->keep_children = true;
     p->pre_restart.run = family_stop_child;
@@ -71,16 +55,16 @@ static void RS_18(void **state)
     family_born(k, p, c);
     family_born(k, p, d);
     if (many) {
-        kit_run(k, d, rs_pass_and_fail, flying);
-        kit_gate_arrived(flying, 1);
+        kit_run(k, d, part_hold_fail, blow);
+        kit_gate_arrived(blow->gate, 1);
     }
     kit_tell(k, p, KIT_FAIL, 7);
     kit_gate_arrived(stopping, 1);
-    kit_gate_open(flying);
+    kit_gate_open(blow->gate);
     if (many)
         kit_await(k, "p.hold(d)");
     else
-        kit_run(k, d, rs_pass_and_fail, flying);
+        kit_run(k, d, part_hold_fail, blow);
     kit_never(k, "p.decider");
     kit_never(k, "p#2.ctor");
     kit_tell(k, d, KIT_NOTE, 1);
@@ -204,8 +188,8 @@ static void RS_19(void **state)
     family_born(k, g, q);
     family_born(k, p, c);
     family_born(k, q, d);
-    kit_run(k, g, rs_watch_script, p);
-    kit_run(k, g, rs_watch_script, q);
+    kit_run(k, g, part_watch, p);
+    kit_run(k, g, part_watch, q);
     for (size_t i = 0; i < 2; i++) {
         kit_tell(k, two[i], KIT_FAIL, 7);
         kit_tell(k, two[i], KIT_NOTE, 1);
@@ -242,8 +226,8 @@ static void RS_20(void **state)
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
     kit_gate *gate = kit_gate_new(k);
-    a->pre_restart.run = rs_stop_self;
-    b->post_restart.run = rs_stop_self;
+    a->pre_restart.run = part_stop_self;
+    b->post_restart.run = part_stop_self;
     family_born(k, NULL, p);
     family_born(k, p, a);
     family_born(k, p, b);

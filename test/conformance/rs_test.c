@@ -1,10 +1,6 @@
 /* rs_test.c - the restart sequence: conformance RS-01 to RS-16. */
-#include "family.h"
-
-static axo_status rs_watch_script(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    return axo_watch(ctx, kit_ref(arg));
-}
+#include "conformance/family.h"
+#include "conformance/parts.h"
 
 static void RS_01(void **state)
 {
@@ -104,9 +100,9 @@ static void RS_04(void **state)
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
-    p->post_stop.run = family_mark_kids;
-    p->construct.run = family_mark_kids;
-    p->post_restart.run = family_mark_kids;
+    p->post_stop.run = part_count_children;
+    p->construct.run = part_count_children;
+    p->post_restart.run = part_count_children;
     family_born(k, NULL, g);
     family_born(k, g, p);
     family_born(k, p, c);
@@ -114,8 +110,8 @@ static void RS_04(void **state)
     kit_tell(k, p, KIT_FAIL, 7);
     kit_tell(k, p, KIT_NOTE, 1);
     kit_await(k, "p#2.note(1)");
-    kit_order(k, "g.decider(p)", "p#1.preRestart(7)", "p#1.postStop", "p#1.kids(2)", "p#2.ctor",
-              "p#2.kids(0)@1", "p#2.postRestart(7)", "p#2.kids(0)@2", "p#2.preStart",
+    kit_order(k, "g.decider(p)", "p#1.preRestart(7)", "p#1.postStop", "p#1.children(2)", "p#2.ctor",
+              "p#2.children(0)@1", "p#2.postRestart(7)", "p#2.children(0)@2", "p#2.preStart",
               "p#2.note(1)");
     kit_order(k, "p#1.preRestart(7)", "c.postStop", "c.terminated", "p.child_gone(c)", "p#2.ctor");
     kit_order(k, "p#1.preRestart(7)", "d.postStop", "d.terminated", "p.child_gone(d)", "p#2.ctor");
@@ -494,9 +490,9 @@ static void RS_13(void **state)
     family_born(k, g, p);
     family_born(k, p, c);
     family_born(k, p, d);
-    kit_run(k, p, rs_watch_script, c);
-    kit_run(k, p, rs_watch_script, d);
-    kit_run(k, w, rs_watch_script, c);
+    kit_run(k, p, part_watch, c);
+    kit_run(k, p, part_watch, d);
+    kit_run(k, w, part_watch, c);
     kit_tell(k, w, KIT_NOTE, 1);
     kit_await(k, "w.note(1)");
     kit_tell(k, p, KIT_FAIL, 7);
@@ -513,7 +509,7 @@ static void RS_13(void **state)
     q->plain = true;
     family_born(k, g, q);
     family_born(k, q, e);
-    kit_run(k, q, rs_watch_script, e);
+    kit_run(k, q, part_watch, e);
     kit_tell(k, q, KIT_FAIL, 7);
     kit_tell(k, q, KIT_NOTE, 1);
     kit_await(k, "q#2.note(1)");
@@ -540,7 +536,7 @@ static void RS_14(void **state)
     family_born(k, NULL, g);
     family_born(k, g, p);
     family_born(k, p, c);
-    kit_run(k, p, rs_watch_script, c);
+    kit_run(k, p, part_watch, c);
     kit_tell(k, p, KIT_FAIL, 7);
     kit_tell(k, p, KIT_NOTE, 1);
     kit_await(k, "p.term(c)");
@@ -584,11 +580,6 @@ static void RS_15(void **state)
     kit_finish(k);
 }
 
-static axo_status rs_spawn_in_second(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    return self->instance == 2 ? kit_spawn_in(ctx, arg) : AXO_OK;
-}
-
 static void RS_16(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -599,7 +590,7 @@ static void RS_16(void **state)
     kit_hook *hooks[] = {&p->construct, &p->post_restart, &p->pre_start};
     p->keep_children = true;
     for (size_t i = 0; i < 3; i++) {
-        hooks[i]->run = rs_spawn_in_second;
+        hooks[i]->run = part_spawn_in_second;
         hooks[i]->arg = kids[i];
     }
     family_born(k, NULL, g);

@@ -3,15 +3,6 @@
 
 #include "conformance/parts.h"
 
-/* Spawns the script `arg`, whose start fails, and fails itself: on any number of workers the child
- * then fails while its parent is suspended. */
-static axo_status sc_spawn_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    KIT_REQUIRE(self->k, kit_spawn_in(ctx, arg) == AXO_OK);
-    kit_mark(self, "fails", 7);
-    return axo_fail(ctx, 7, "after the spawn");
-}
-
 static uint32_t sc_suspends_max(kit *k, const char *label)
 {
     static const char *const words[] = {"suspend", "resume"};
@@ -47,7 +38,7 @@ static void SC_01(void **state)
     kit_await(k, "p.preStart");
     if (kit_workers(k) > 1)
         g->decider.gate = kit_gate_new(k);
-    kit_run(k, p, sc_spawn_and_fail, c);
+    kit_run(k, p, part_spawn_fail, c);
     kit_await(k, "c.ctor@1");
     kit_tell(k, c, KIT_NOTE, 1);
     if (kit_workers(k) > 1) {
@@ -238,13 +229,6 @@ static void SC_04(void **state)
     kit_finish(k);
 }
 
-static axo_status sc_stop_then_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    KIT_REQUIRE(self->k, axo_stop_self(ctx) == AXO_OK);
-    kit_mark(self, "fails", 7);
-    return axo_fail(ctx, 7, "stopped and failed");
-}
-
 /* The Restart meets an actor that waits for its child to terminate: only the count changes. */
 static void SC_05(void **state)
 {
@@ -258,7 +242,7 @@ static void SC_05(void **state)
     c->post_stop.gate = kit_gate_new(k);
     kit_spawn(k, p);
     kit_await(k, "c.preStart");
-    kit_run(k, a, sc_stop_then_fail, NULL);
+    kit_run(k, a, part_stop_then_fail, NULL);
     kit_gate_arrived(c->post_stop.gate, 1);
     kit_tell(k, a, KIT_NOTE, 1);
     if (kit_workers(k) > 1)

@@ -348,14 +348,6 @@ static void ST_12(void **state)
     kit_finish(k);
 }
 
-static axo_status st_stop_then_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    (void)arg;
-    KIT_REQUIRE(self->k, axo_stop_self(ctx) == AXO_OK);
-    kit_mark(self, "fails", 7);
-    return axo_fail(ctx, 7, "stopped and failed");
-}
-
 static void ST_13(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -370,7 +362,7 @@ static void ST_13(void **state)
     kit_spawn(k, p);
     kit_await(k, "c.preStart");
     kit_run(k, a, part_hold, gate);
-    kit_run(k, a, st_stop_then_fail, NULL);
+    kit_run(k, a, part_stop_then_fail, NULL);
     kit_tell(k, a, KIT_NOTE, 1);
     kit_gate_open(gate);
     kit_gate_arrived(c->post_stop.gate, 1);

@@ -4,13 +4,6 @@
 
 #include "conformance/parts.h"
 
-static axo_status uid_spawn_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    KIT_REQUIRE(self->k, kit_spawn_in(ctx, arg) == AXO_OK);
-    kit_mark(self, "fails", 7);
-    return axo_fail(ctx, 7, "after the spawn");
-}
-
 /* The old c fails to start while p is failed; p restarts, stops it, and makes another c. */
 static void UID_01(void **state)
 {
@@ -32,7 +25,7 @@ static void UID_01(void **state)
     kit_await(k, "p.preStart");
     if (kit_workers(k) > 1)
         g->decider.gate = kit_gate_new(k);
-    kit_run(k, p, uid_spawn_and_fail, old);
+    kit_run(k, p, part_spawn_fail, old);
     if (kit_workers(k) > 1) {
         kit_await(k, "p.hold(old)");
         kit_gate_open(g->decider.gate);
@@ -214,12 +207,6 @@ static void UID_04(void **state)
     kit_finish(k);
 }
 
-static axo_status uid_spawn_new(axo_ctx *ctx, kit_puppet *self, void *arg)
-{
-    kit_mark(self, "spawnStatus", kit_spawn_in(ctx, arg));
-    return AXO_OK;
-}
-
 /* While the notice handler of the old one runs, the new one is the child of that name. */
 static axo_status uid_receive(axo_ctx *ctx, void *puppet, const axo_message *message)
 {
@@ -245,7 +232,7 @@ static void UID_06(void **state)
     part_tell_become(k, p, uid_receive);
     part_watched_by(k, old, p);
     /* The notice comes behind this, which spawns the new c as soon as the name is free. */
-    part_tell_until(k, p, "p.child_gone(old)", uid_spawn_new, new);
+    part_tell_until(k, p, "p.child_gone(old)", part_spawn, new);
     axo_system_stop_actor(kit_system(k), kit_ref(old));
     kit_await(k, "p.term(old)");
     kit_tell(k, new, KIT_NOTE, 1);
