@@ -1,8 +1,16 @@
 /* fs_test.c - failure and suspension. */
-#include "conformance/parts.h"
-
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance/parts.h"
 
 /* The failing actor is suspended before its parent decides; what is queued waits. */
 static void FS_01(void **state)
@@ -462,6 +470,164 @@ static void FS_11(void **state)
     kit_finish(k);
 }
 
+/* No step of the procedure can break: it takes no memory and, once the reserve of texts is spent,
+ * goes on without them. Nobody is left suspended with nobody informed. */
+static void FS_09(void **state)
+{
+    static const char *const labels[] = {"a1", "a2", "a3", "a4"};
+    axo_options options = AXO_OPTIONS(.failure_texts = 1);
+    kit *k = kit_start(state, &options);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_child(k, g, "p");
+    kit_script *q = kit_top(k, "q");
+    kit_script *x = kit_child(k, q, "x");
+    kit_script *a[4];
+    kit_gate *gate[4];
+    g->directive = AXO_RESUME;
+    q->decider.gate = kit_gate_new(k);
+    for (int i = 0; i < 4; i++)
+        a[i] = kit_child(k, p, labels[i]);
+    /* The only text is x's, while q thinks. */
+    if (kit_workers(k) > 1) {
+        kit_tell(k, x, KIT_FAIL, KIT_DO_RESUME);
+        kit_gate_arrived(q->decider.gate, 1);
+    }
+    for (int i = 0; i < 4; i++) {
+        part_blow *blow = part_blow_new(k, KIT_DO_RESUME + i);
+        gate[i] = blow->gate;
+        kit_run(k, a[i], part_hold_fail, blow);
+        kit_tell(k, a[i], KIT_NOTE, 1);
+    }
+    kit_no_memory(k, true);
+    for (int i = 0; i < 4; i++)
+        kit_gate_open(gate[i]);
+    kit_await(k, "a1#1.note(1)");
+    kit_await(k, "a2#2.note(1)");
+    kit_await(k, "p.child_gone(a3)");
+    kit_await(k, "a4#1.note(1)");
+    kit_no_memory(k, false);
+    kit_gate_open(q->decider.gate);
+    kit_settle(k);
+    kit_expect_count(k, "p.decider", 4);
+    kit_expect_count(k, "g.decider(p)", 1);
+    kit_expect_count(k, "g.cause(104)", 1);
+    if (kit_workers(k) > 1)
+        assert_true(kit_stats(k).texts_lost >= 4);
+    kit_finish(k);
+}
+
+/* ---- FS-12 ---------------------------------------------------------------------------------- */
+
+static axo_directive fatal_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)user;
+    _exit(3); /* it was taken for a failure */
+}
+
+static axo_status fatal_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    if (message->tag == 1)
+        abort();
+    axo_throw((axo_ctx *)((uintptr_t)ctx + 1), 1, "with a context that is none");
+}
+
+/* In a process of its own: an actor that does what is fatal. */
+static void fatal_life(uint32_t workers, uint32_t tag)
+{
+    static const axo_class cls = AXO_CLASS(.receive = fatal_receive);
+    static const axo_strategy strategy = AXO_STRATEGY(.decider = fatal_decide);
+    const struct rlimit none = {0, 0};
+    axo_options options = AXO_OPTIONS(.workers = workers, .user_strategy = &strategy);
+    axo_props props = AXO_PROPS(.cls = &cls);
+    axo_system *system = NULL;
+    axo_ref ref;
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)close(STDERR_FILENO);
+    (void)alarm(KIT_DEADLINE_S);
+    if (axo_system_start(&options, &system) != AXO_OK ||
+        axo_system_spawn(system, &props, &ref) != AXO_OK ||
+        axo_system_send(system, ref, tag, NULL, 0) != AXO_OK)
+        _exit(4);
+    (void)axo_system_wait(system, -1, NULL);
+    _exit(5);
+}
+
+static void FS_12(void **state)
+{
+    for (uint32_t tag = 1; tag <= 2; tag++) {
+        int status = 0;
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            fatal_life((uint32_t)(uintptr_t)*state, tag);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGABRT);
+    }
+}
+
+/* ---- FS-13 ---------------------------------------------------------------------------------- */
+
+typedef struct interrupted {
+    _Atomic uint32_t waits;
+    pthread_t thread;
+    bool fails;
+} interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+/* Blocks in a system call until a signal interrupts it. */
+static axo_status block_until_signal(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    interrupted *call = arg;
+    const struct timespec limit = {.tv_sec = KIT_GATE_DEADLINE_S};
+    sigset_t mask;
+    int result;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    KIT_REQUIRE(self->k, sigismember(&mask, SIGUSR1) == 1);
+    (void)sigdelset(&mask, SIGUSR1);
+    call->thread = pthread_self();
+    atomic_store(&call->waits, 1);
+    result = ppoll(NULL, 0, &limit, &mask);
+    KIT_REQUIRE(self->k, result == -1 && errno == EINTR);
+    kit_mark(self, "interrupted", 0);
+    return call->fails ? axo_fail(ctx, EINTR, "interrupted") : AXO_OK;
+}
+
+/* A worker takes no signals unless its actor asks for them: the signal that comes before the call
+ * blocks waits for it. */
+static void FS_13(void **state)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction before;
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    p->directive = AXO_RESTART;
+    for (uint32_t i = 1; i <= 2; i++) {
+        interrupted *call = kit_alloc(k, sizeof *call);
+        call->fails = i == 2;
+        (void)kit_run(k, a, block_until_signal, call);
+        while (atomic_load(&call->waits) == 0)
+            (void)sched_yield();
+        assert_int_equal(pthread_kill(call->thread, SIGUSR1), 0);
+        (void)kit_tell(k, a, KIT_NOTE, i);
+        kit_await_count(k, "a.note", i);
+    }
+    kit_order(k, "a#1.interrupted@1", "a#1.note(1)", "p.cause(4)", "a#2.note(2)");
+    kit_expect_count(k, "a.ctor", 2);
+    kit_finish(k);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+}
+
 /* Throwing handlers harm neither the worker nor the neighbours. */
 static void FS_14(void **state)
 {
@@ -495,7 +661,8 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("FS-07", FS_07),
     KIT_TEST_ONE("FS-07 undecided", FS_07_undecided, 2, "workers"),
     KIT_TEST_ONE("FS-07 undecided", FS_07_undecided, 4, "workers"),
-    KIT_TEST("FS-08", FS_08), KIT_TEST("FS-10", FS_10), KIT_TEST("FS-11", FS_11),
-    KIT_TEST("FS-14", FS_14),
+    KIT_TEST("FS-08", FS_08),
+    KIT_TEST("FS-09", FS_09), KIT_TEST("FS-10", FS_10), KIT_TEST("FS-11", FS_11),
+    KIT_TEST("FS-12", FS_12), KIT_TEST("FS-13", FS_13), KIT_TEST("FS-14", FS_14),
 };
 KIT_MAIN(tests)
