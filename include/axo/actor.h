@@ -60,10 +60,12 @@ typedef struct axo_props {
                                      one, default decider, unlimited restarts */
     uint32_t system_actor;        /* axo_system_spawn only; 1: child of /system, outlives /user */
     uint32_t reserved;            /* 0 */
+    uint32_t stash_max;           /* messages it may stash at a time; 0: AXO_STASH_DEFAULT */
 } axo_props;
 #define AXO_PROPS(...) {.size = sizeof(axo_props), __VA_ARGS__}
 
 #define AXO_NAME_MAX 255
+#define AXO_STASH_DEFAULT 65536
 #define AXO_ARGS_MAX 65536
 /* Largest payload that is copied: 64 MiB less one page. */
 #define AXO_PAYLOAD_MAX ((size_t)64 * 1024 * 1024 - 4096)
@@ -147,6 +149,21 @@ AXO_API axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_
 /* As axo_send, to message->sender; AXO_EINVAL if that is none. */
 AXO_API axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag,
                              const void *payload, size_t size);
+
+/* Sends on the message that is being handled (in pre_restart: the one that it failed under), with
+ * its tag, its sender and its payload. A payload that was handed over is handed on: `message` has
+ * none then, and the last receiver's end of it frees it.
+ *   returns   as axo_send, and AXO_EINVAL: another message, a tag of the runtime, or a payload that
+ *             was handed over of a message that is stashed
+ *   after     on any but AXO_OK and AXO_EGONE `message` is what it was */
+AXO_API axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to);
+
+/* Takes the handed-over payload of the message that is being handled (in pre_restart: of the one
+ * that it failed under): `message` has no payload then, and whoever called calls
+ * out->destroy(out->payload, out->user) when he is done, unless destroy is NULL.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL: another message, a payload that was copied, or a
+ *             message that is stashed; then *out is zeroed */
+AXO_API axo_status axo_message_take(axo_ctx *ctx, const axo_message *message, axo_owned *out);
 
 /* As axo_send, with a payload that is handed over and not copied.
  *   owns      on AXO_OK and AXO_EGONE the runtime owns `payload` and calls destroy(payload, user)

@@ -6,6 +6,7 @@
 #include <axo/export.h>
 #include <axo/message.h>
 #include <axo/ref.h>
+#include <axo/stash.h>
 #include <axo/stats.h>
 #include <axo/status.h>
 #include <axo/supervision.h>

@@ -53,4 +53,12 @@ typedef struct axo_terminated {
  * context. */
 typedef void (*axo_payload_free)(void *payload, void *user);
 
+/* A payload that has been taken over, with all that its new owner needs. */
+typedef struct axo_owned {
+    void *payload;
+    size_t size;              /* as it was sent */
+    axo_payload_free destroy; /* may be NULL */
+    void *user;
+} axo_owned;
+
 #endif

@@ -82,7 +82,9 @@ struct axo__cell {
     axo_receive_fn receive;     /* top of the behaviour stack */
     void *state_block;
     axo__region *region;
-    axo__message *failed;       /* the message this instance failed under, until it ends */
+    axo__chain front;           /* handled before the user lane: what was unstashed */
+    axo__message *failed;       /* the message this instance failed under, until it ends; while it
+                                   is stashed the stash owns it */
     axo__cell *children;        /* youngest first */
     uint32_t child_count;
     uint32_t waiting;           /* children told to stop that this phase waits for */
@@ -99,6 +101,9 @@ struct axo__cell {
     axo_ref perpetrator;        /* the child whose failure it escalated */
     const void *args;
     size_t args_size;
+    axo__chain stash;           /* oldest first */
+    uint32_t stash_count;
+    uint32_t stash_max;
     axo__cause restart_cause;   /* of the restart that waits for children */
     uint8_t restart_own;        /* it answers the report */
     uint8_t constructed;        /* construct succeeded, destroy is owed */

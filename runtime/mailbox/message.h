@@ -12,7 +12,8 @@ enum {
     AXO__MESSAGE_PILL = 2,   /* stops the receiver (PK-01) */
     AXO__MESSAGE_KILL = 4,   /* fails the receiver (PK-05) */
     AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED: part of a watch record, not counted */
-    AXO__MESSAGE_SIGNAL = 16 /* the runtime's own, not counted */
+    AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
+    AXO__MESSAGE_STASHED = 32 /* in the stash or in front of the lane: that owns it */
 };
 
 typedef struct axo__message {
@@ -71,6 +72,49 @@ static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__me
 static inline axo__message *axo__message_of_node(axo__mpsc_node *node)
 {
     return (axo__message *)(void *)node;
+}
+
+/* Messages in a line, first in first out. */
+typedef struct axo__chain {
+    axo__message *first;
+    axo__message *last;
+} axo__chain;
+
+static inline axo__message *axo__message_next(const axo__message *message)
+{
+    return (axo__message *)(void *)message->node.next;
+}
+
+static inline void axo__chain_push(axo__chain *chain, axo__message *message)
+{
+    message->node.next = NULL;
+    if (chain->first == NULL)
+        chain->first = message;
+    else
+        chain->last->node.next = &message->node;
+    chain->last = message;
+}
+
+/* NULL: it is empty. */
+static inline axo__message *axo__chain_pop(axo__chain *chain)
+{
+    axo__message *message = chain->first;
+    if (message != NULL)
+        chain->first = axo__message_next(message);
+    return message;
+}
+
+/* `more` goes behind, and is empty then. */
+static inline void axo__chain_append(axo__chain *chain, axo__chain *more)
+{
+    if (more->first == NULL)
+        return;
+    if (chain->first == NULL)
+        chain->first = more->first;
+    else
+        chain->last->node.next = &more->first->node;
+    chain->last = more->last;
+    more->first = NULL;
 }
 
 /* Whether it counts in sent, handled and dead. */

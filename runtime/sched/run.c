@@ -41,6 +41,8 @@ static void run_blame(axo__worker *worker, const axo__cell *cell, axo_status sta
 
 void axo__run_free(axo__worker *worker, axo__message *message)
 {
+    if ((message->flags & AXO__MESSAGE_STASHED) != 0)
+        return;
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
         worker->sched->ops->notice_free(worker->core, &worker->local, message);
     else
@@ -57,14 +59,16 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->sched->ops->fail(worker, cell);
 }
 
-/* A receive that did not return AXO_OK, or threw. */
+/* A receive that did not return AXO_OK, or threw, or whose message needs more than to be freed. A
+ * message that it stashed is still queued, however it ended. */
 static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *message,
                         axo_status status)
 {
-    if (axo__message_counts(message))
+    bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
+    if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
-    if (status == AXO_OK) {
+    if (status == AXO_OK || (status == AXO_UNHANDLED && stashed)) {
         axo__cause_drop(&worker->core->texts, &worker->pending);
         worker->message = NULL;
         axo__run_free(worker, message);
@@ -137,6 +141,20 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
 }
 
+/* The next user message; NULL: there is none, or a sender is about to announce one. */
+static inline axo__message *run_take(axo__cell *cell)
+{
+    if (axo__unlikely(cell->front.first != NULL)) {
+        axo__message *message = axo__chain_pop(&cell->front);
+        message->flags &= ~(uint32_t)AXO__MESSAGE_STASHED;
+        return message;
+    }
+    axo__mpsc_node *node = NULL;
+    if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
+        return NULL;
+    return axo__message_of_node(node);
+}
+
 /* Until the turn is over; true: user messages may be left. */
 static bool run_messages(axo__worker *worker, axo__cell *cell)
 {
@@ -155,15 +173,15 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             return true;
         if (worker->left == 0)
             return true;
-        axo__mpsc_node *node = NULL;
-        if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
-            return false; /* empty, or a sender is about to announce */
+        axo__message *message = run_take(cell);
+        if (message == NULL)
+            return false;
         worker->left--;
         if (axo__unlikely(told)) {
             told = false;
             axo__worker_offer_urgent(worker);
         }
-        run_message(worker, cell, axo__message_of_node(node));
+        run_message(worker, cell, message);
         if (--worker->until_clock == 0)
             axo__worker_clock(worker);
     }

@@ -53,6 +53,8 @@ typedef struct axo__super_ops {
     void (*fail)(axo__worker *worker, axo__cell *cell);
     /* A notice has come up: false, it is void and gone. */
     bool (*notice)(axo__worker *worker, axo__cell *cell, axo__message *message);
+    /* A notice that was given to the handler is stashed: an unwatch reaches it again. */
+    void (*notice_keep)(axo__cell *cell, axo__message *message);
     /* A notice was handled: its record goes. */
     void (*notice_free)(axo__core *core, axo__local *local, axo__message *message);
     /* A cell whose grace period is over: leftovers, then the slot. */
@@ -223,7 +225,7 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
 void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
                      va_list list) __attribute__((format(printf, 4, 0)));
 
-/* Frees a handled or undeliverable message, whatever it is. */
+/* Frees a handled or undeliverable message, whatever it is; one that is stashed stays. */
 void axo__run_free(axo__worker *worker, axo__message *message);
 
 /* ---- send.c ---- */

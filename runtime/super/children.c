@@ -168,6 +168,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     }
     cell->receive = props->cls->receive;
     cell->strategy = props->strategy;
+    cell->stash_max = props->stash_max != 0 ? props->stash_max : AXO_STASH_DEFAULT;
     cell->sched = birth->sched != NULL ? birth->sched : axo__core_sched(core);
     cell->parent = birth->parent_cell;
     cell->born_in = birth->born_in;

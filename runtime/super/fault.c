@@ -163,6 +163,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
     axo_status status;
     cell->phase = AXO__PHASE_NORMAL;
     axo__super_drop_failed(worker, cell);
+    axo__super_unstash(cell, UINT32_MAX); /* SS-03 */
     if (cell->restart_own)
         fault_resolve(worker, cell);
     fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);

@@ -16,16 +16,24 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
     axo__super_continue(worker, cell);
 }
 
+static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__message *message)
+{
+    if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
+        axo__super_notice_void(core, local, cell, message);
+    else
+        axo__dead_letter(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED);
+}
+
+/* What is stashed comes first (SS-06). */
 static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    axo__message *message;
     axo__mpsc_node *node = NULL;
-    while (axo__mpsc_pop_owner(&cell->users, &node) == AXO__POP_ITEM) {
-        axo__message *message = axo__message_of_node(node);
-        if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
-            axo__super_notice_void(core, local, cell, message);
-        else
-            axo__dead_letter(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED);
-    }
+    axo__super_unstash(cell, UINT32_MAX);
+    while ((message = axo__chain_pop(&cell->front)) != NULL)
+        stop_bury(core, local, cell, message);
+    while (axo__mpsc_pop_owner(&cell->users, &node) == AXO__POP_ITEM)
+        stop_bury(core, local, cell, axo__message_of_node(node));
 }
 
 static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
@@ -188,6 +196,7 @@ const axo__super_ops axo__super_ops_table = {
     .system = stop_system,
     .fail = stop_fail,
     .notice = axo__super_notice,
+    .notice_keep = axo__super_notice_keep,
     .notice_free = axo__super_notice_free,
     .expire = axo__super_expire,
 };

@@ -107,6 +107,15 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
                             axo_ref *out);
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref);
 
+/* ---- stash.c ---- */
+
+/* Keeps the message that is being handled; AXO_EINVAL (none is, or it is kept already),
+ * AXO_EFULL. */
+axo_status axo__super_stash(axo__worker *worker, axo__cell *cell);
+
+/* Up to `count` of the oldest go to the front of the mailbox. */
+void axo__super_unstash(axo__cell *cell, uint32_t count);
+
 /* ---- watch.c ---- */
 
 axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref);
@@ -115,6 +124,7 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *messa
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
                              axo__sys *message);
 bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message);
+void axo__super_notice_keep(axo__cell *cell, axo__message *message);
 void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message);
 /* Before the termination: every watcher is told, every own watch dropped. */
 void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell);

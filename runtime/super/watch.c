@@ -43,6 +43,16 @@ static void watch_drop(axo__core *core, axo__local *local, axo__watch *watch)
         axo__pool_free(&core->pool, &local->cache, watch, sizeof *watch);
 }
 
+static void watch_keep(axo__cell *cell, axo__watch *watch)
+{
+    watch->cancelled = 0;
+    watch->before_watching = NULL;
+    watch->next_watching = cell->watching;
+    if (cell->watching != NULL)
+        cell->watching->before_watching = watch;
+    cell->watching = watch;
+}
+
 static void watch_forget(axo__cell *cell, axo__watch *watch)
 {
     if (watch->before_watching != NULL)
@@ -97,10 +107,7 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref)
     watch->watcher = axo__cell_ref(cell);
     watch->target = ref;
     axo__a32_store_relaxed(&watch->users, 1);
-    watch->next_watching = cell->watching;
-    if (cell->watching != NULL)
-        cell->watching->before_watching = watch;
-    cell->watching = watch;
+    watch_keep(cell, watch);
     axo__trace(core, &worker->local, cell, AXO_EV_WATCH, ref.bits);
     axo__cell *target = axo__table_find(&core->table, ref);
     if (target == NULL) {
@@ -132,7 +139,10 @@ void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
     if (watch == NULL)
         return;
     axo__trace(worker->core, &worker->local, cell, AXO_EV_UNWATCH, ref.bits);
-    watch_cancel(worker, cell, watch);
+    do { /* a stashed notice and a later watch may be two */
+        watch_cancel(worker, cell, watch);
+        watch = watch_find(cell, ref);
+    } while (watch != NULL);
 }
 
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
@@ -233,6 +243,12 @@ bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *messa
     }
     watch_forget(cell, watch);
     return true;
+}
+
+/* It is still `queued`. */
+void axo__super_notice_keep(axo__cell *cell, axo__message *message)
+{
+    watch_keep(cell, watch_of_notice(message));
 }
 
 void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message)

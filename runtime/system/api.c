@@ -6,13 +6,9 @@
 
 #include "system/system.h"
 
-/* The running cell, if `ctx` is its context on this very thread; else NULL. */
 static axo__cell *api_cell(axo_ctx *ctx)
 {
-    axo__worker *worker = axo__self;
-    if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx))
-        return NULL;
-    return worker->current;
+    return axo__caller(ctx);
 }
 
 static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payload, size_t size)

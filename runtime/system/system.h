@@ -45,6 +45,15 @@ struct axo_system {
     bool hooks_told;          /* /system's runner */
 };
 
+/* The running cell, if `ctx` is its context on this very thread; else NULL. */
+static inline axo__cell *axo__caller(axo_ctx *ctx)
+{
+    axo__worker *worker = axo__self;
+    if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx))
+        return NULL;
+    return worker->current;
+}
+
 /* ---- options.c ---- */
 
 /* Copies what the caller's header knew and completes it. AXO_OK, AXO_EINVAL, AXO_EVERSION. */

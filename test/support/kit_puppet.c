@@ -280,6 +280,7 @@ static axo_props kit_props(kit_script *script)
     return (axo_props)AXO_PROPS(.cls = script->plain ? &kit_class_plain : &kit_class,
                                 .args = script,
                                 .name = script->name[0] == 0 ? NULL : script->name,
+                                .stash_max = script->stash_max,
                                 .strategy =
                                     script->given != NULL ? script->given : &script->strategy);
 }

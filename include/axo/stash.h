@@ -1,0 +1,36 @@
+/* stash.h - putting messages aside until the actor can handle them. */
+#ifndef AXO_STASH_H
+#define AXO_STASH_H
+
+#include <axo/actor.h>
+
+AXO_BEGIN_DECLS
+
+/* Keeps the message that is being handled: it is neither handled nor freed when receive returns,
+ * whatever it returns, and stays queued (SS-01). AXO_TERMINATED too (SS-07); an unwatch voids it
+ * (DW-05). A receive that fails after it has stashed fails as always: pre_restart is shown the
+ * message, and the next instance gets it again. When the actor restarts all that is stashed goes to
+ * the front of the mailbox, before the new instance is made (SS-03); when it stops, to the dead
+ * letters, before the rest (SS-06).
+ *   thread    only the receive that was given `ctx`
+ *   blocks    no; takes no memory
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (no message is being handled, or this one is
+ *             stashed already, SS-02), AXO_EFULL (axo_props.stash_max, SS-05)
+ *   after     on failure nothing has changed: the message is handled by this receive */
+AXO_API AXO_NODISCARD axo_status axo_stash(axo_ctx *ctx);
+
+/* Puts all that is stashed in front of the mailbox, oldest first; no bound of the mailbox refuses
+ * it. What an earlier call has put there comes after it.
+ *   thread    only the callback that was given `ctx`
+ *   returns   AXO_OK, also if nothing is stashed; AXO_ECONTEXT */
+AXO_API axo_status axo_unstash_all(axo_ctx *ctx);
+
+/* As axo_unstash_all, for the `count` oldest. */
+AXO_API axo_status axo_unstash(axo_ctx *ctx, uint32_t count);
+
+/* How many messages are stashed; 0 for a bad context. */
+AXO_API uint32_t axo_stash_count(axo_ctx *ctx);
+
+AXO_END_DECLS
+
+#endif

@@ -1,0 +1,113 @@
+/* api_mailbox.c - the door for actors: the stash, and messages that are passed on. */
+#include <axo/axo.h>
+
+#include <string.h>
+
+#include "system/system.h"
+
+/* ---- stash ---- */
+
+axo_status axo_stash(axo_ctx *ctx)
+{
+    axo__cell *cell = axo__caller(ctx);
+    return cell != NULL ? axo__super_stash(axo__self, cell) : AXO_ECONTEXT;
+}
+
+axo_status axo_unstash(axo_ctx *ctx, uint32_t count)
+{
+    axo__cell *cell = axo__caller(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo__super_unstash(cell, count);
+    return AXO_OK;
+}
+
+axo_status axo_unstash_all(axo_ctx *ctx)
+{
+    return axo_unstash(ctx, UINT32_MAX);
+}
+
+uint32_t axo_stash_count(axo_ctx *ctx)
+{
+    axo__cell *cell = axo__caller(ctx);
+    return cell != NULL ? cell->stash_count : 0;
+}
+
+/* ---- passing on ---- */
+
+/* The envelope of the message that the running callback was given; NULL: it is another one. */
+static axo__message *mailbox_given(const axo__cell *cell, const axo_message *shown)
+{
+    axo__worker *worker = axo__self;
+    axo__message *given = worker->message;
+    if (given == NULL && worker->site == AXO_SITE_PRE_RESTART)
+        given = cell->failed;
+    return given != NULL && shown == &given->pub ? given : NULL;
+}
+
+static bool mailbox_can_take(const axo__message *message)
+{
+    return (message->flags & AXO__MESSAGE_OWNED) != 0 &&
+           (message->flags & AXO__MESSAGE_STASHED) == 0;
+}
+
+/* The payload is somebody else's from here on. */
+static void mailbox_disown(axo__message *message)
+{
+    message->flags &= ~(uint32_t)AXO__MESSAGE_OWNED;
+    message->pub.payload = NULL;
+    message->pub.size = 0;
+}
+
+static axo_owned mailbox_owned(const axo__message *message)
+{
+    return (axo_owned){.payload = (void *)(uintptr_t)message->pub.payload,
+                       .size = message->pub.size,
+                       .destroy = message->destroy,
+                       .user = *(void *const *)(const void *)(message + 1)};
+}
+
+axo_status axo_message_take(axo_ctx *ctx, const axo_message *message, axo_owned *out)
+{
+    axo__cell *cell = axo__caller(ctx);
+    if (out != NULL)
+        *out = (axo_owned){.payload = NULL};
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo__message *given = mailbox_given(cell, message);
+    if (given == NULL || out == NULL || !mailbox_can_take(given))
+        return AXO_EINVAL;
+    *out = mailbox_owned(given);
+    mailbox_disown(given);
+    return AXO_OK;
+}
+
+axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
+{
+    axo__cell *cell = axo__caller(ctx);
+    axo__worker *worker = axo__self;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo__message *given = mailbox_given(cell, message);
+    if (given == NULL || axo_ref_is_none(to) || given->pub.tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    bool owned = (given->flags & AXO__MESSAGE_OWNED) != 0;
+    if (owned && !mailbox_can_take(given))
+        return AXO_EINVAL;
+    size_t room = owned ? sizeof(void *) : given->pub.size;
+    axo__message *copy = axo__message_make(&worker->core->pool, &worker->local.cache,
+                                           given->pub.tag, given->pub.sender, room);
+    if (copy == NULL)
+        return AXO_ENOMEM;
+    axo_owned payload = {.payload = NULL};
+    if (owned) {
+        payload = mailbox_owned(given);
+        axo__message_own(copy, payload.payload, payload.size, payload.destroy, payload.user);
+    } else if (room > 0) {
+        memcpy(copy + 1, given->pub.payload, room);
+    }
+    axo_status status = axo__send(worker->sched, worker, &worker->local, to, copy, NULL);
+    if (owned && (status == AXO_OK || status == AXO_EGONE))
+        mailbox_disown(given);
+    return status;
+}
