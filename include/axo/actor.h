@@ -28,7 +28,8 @@ typedef axo_status (*axo_pre_restart_fn)(axo_ctx *ctx, void *state, const axo_fa
 typedef axo_status (*axo_post_restart_fn)(axo_ctx *ctx, void *state, const axo_failure *failure);
 
 /* A class: the callbacks and the size of the state. It must stay valid and unchanged while any
- * actor of it lives. All but `receive` may be NULL. */
+ * actor of it lives, and until every axo_inspect of one has returned. All but `receive` may be
+ * NULL. */
 typedef struct axo_class {
     size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
     const char *name;                 /* for reports; NULL: "actor" */
@@ -43,6 +44,9 @@ typedef struct axo_class {
                                          `message` is the one under which this instance failed,
                                          else NULL (DESIGN D5) */
     axo_post_restart_fn post_restart; /* on the new instance; NULL: axo_default_post_restart */
+    const char *(*tag_name)(uint32_t tag); /* what a tag is called, for reports; NULL, or a NULL
+                                         result: its number only. Called from any thread: it has
+                                         no context and calls nothing of the library */
 } axo_class;
 #define AXO_CLASS(...) {.size = sizeof(axo_class), __VA_ARGS__}
 

@@ -4,6 +4,7 @@
 
 #include <axo/actor.h>
 #include <axo/export.h>
+#include <axo/inspect.h>
 #include <axo/message.h>
 #include <axo/ref.h>
 #include <axo/stash.h>

@@ -17,14 +17,23 @@
  *   I2  Only the worker that set RUNNING changes the count, clears READY or URGENT, or closes.
  *   I3  An entry in a queue is a hint. claim decides; a stale entry changes nothing.
  *
+ * A look: borrow sets RUNNING on a cell that nobody is in, whether it has work or not, so that an
+ * inspector may read what is the runner's; give_back clears it. I2 holds: no other bit changes. I1
+ * asks nothing while RUNNING is set; who announces meanwhile leaves it to whoever is inside, and an
+ * entry that is tried meanwhile is stale and gone. So give_back takes every bit it finds as not
+ * pushed: a bit set before its exchange is pushed by its caller, a bit set after it finds RUNNING
+ * clear and is pushed by its announcer. Nothing is left to the exchange's order but that. An entry
+ * that was there before and was not tried makes a second one: a hint too many (I3).
+ *
  * Wake-up: a sender announces after its enqueue is complete, with a read-modify-write, so on every
  * machine the link is visible before the bit. The worker clears the bit first and looks after.
  *
  * Orders
  *   [S1] or acq_rel, announce       releases the enqueue; pairs with [S2] [S3]
- *   [S2] cas acq_rel, claim         acquires what the last runner and all announcers wrote
+ *   [S2] cas acq_rel, claim, borrow  acquires what the last runner and all announcers wrote
  *   [S3] and acq_rel, take_urgent   clear, then look: acquires the system lane
- *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]
+ *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
+ *                                   the and of give_back
  *   [S5] add acq_rel, suspend       count; by the runner only
  *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
  *   [S7] load acquire, look         sees an announced bit and what it announced
@@ -139,6 +148,29 @@ static inline axo__unclaim axo__state_unclaim(axo__state *state)
             return AXO__UNCLAIM_URGENT;
         return axo__state_suspends(old) == 0 ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
     }
+}
+
+/* For a look; false: a worker is inside, or it is closed. The borrower may read what is the
+ * runner's and changes nothing. */
+static inline bool axo__state_borrow(axo__state *state)
+{
+    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    while ((old & (AXO__RUNNING | AXO__CLOSED)) == 0) {
+        if (axo__a64_cas_acq_rel(state, &old, old | AXO__RUNNING)) /* [S2] */
+            return true;
+    }
+    return false;
+}
+
+/* The look is over: what came up meanwhile, and what was there before, is the caller's to push. */
+static inline axo__unclaim axo__state_give_back(axo__state *state)
+{
+    uint64_t old = axo__a64_and_acq_rel(state, ~AXO__RUNNING); /* [S4] */
+    AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
+    if ((old & AXO__URGENT) != 0)
+        return AXO__UNCLAIM_URGENT;
+    bool ready = (old & AXO__READY) != 0 && axo__state_suspends(old) == 0;
+    return ready ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
 }
 
 /* Before the runner looks at the system lane. */

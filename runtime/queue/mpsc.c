@@ -33,10 +33,8 @@ void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node)
     (void)cds_wfcq_enqueue(mpsc_head(queue), mpsc_tail(queue), inner);
 }
 
-axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
+static axo__pop mpsc_result(struct cds_wfcq_node *node, axo__mpsc_node **out)
 {
-    struct cds_wfcq_node *node =
-        __cds_wfcq_dequeue_nonblocking(mpsc_head(queue), mpsc_tail(queue));
     if (node == NULL)
         return AXO__POP_EMPTY;
     if (node == CDS_WFCQ_WOULDBLOCK)
@@ -44,6 +42,25 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
     AXO_TSAN_ACQUIRE(node);
     *out = (axo__mpsc_node *)(void *)node;
     return AXO__POP_ITEM;
+}
+
+axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
+{
+    return mpsc_result(__cds_wfcq_dequeue_nonblocking(mpsc_head(queue), mpsc_tail(queue)), out);
+}
+
+axo__pop axo__mpsc_first_owner(const axo__mpsc *queue, axo__mpsc_node **out)
+{
+    axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;
+    return mpsc_result(__cds_wfcq_first_nonblocking(mpsc_head(inner), mpsc_tail(inner)), out);
+}
+
+axo__pop axo__mpsc_next_owner(const axo__mpsc *queue, axo__mpsc_node *node, axo__mpsc_node **out)
+{
+    axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;
+    return mpsc_result(__cds_wfcq_next_nonblocking(mpsc_head(inner), mpsc_tail(inner),
+                                                   (struct cds_wfcq_node *)(void *)node),
+                       out);
 }
 
 bool axo__mpsc_is_empty_owner(const axo__mpsc *queue)

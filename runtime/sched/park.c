@@ -132,9 +132,9 @@ void axo__sched_announce_system(axo__worker *worker, axo__cell *cell)
         axo__sched_push_urgent_any(cell->sched, cell);
 }
 
-void axo__sched_unclaim(axo__cell *cell)
+static void park_push_any(axo__cell *cell, axo__unclaim what)
 {
-    switch (axo__state_unclaim(&cell->state)) {
+    switch (what) {
     case AXO__UNCLAIM_URGENT:
         axo__sched_push_urgent_any(cell->sched, cell);
         return;
@@ -144,6 +144,16 @@ void axo__sched_unclaim(axo__cell *cell)
     case AXO__UNCLAIM_IDLE:
         return;
     }
+}
+
+void axo__sched_unclaim(axo__cell *cell)
+{
+    park_push_any(cell, axo__state_unclaim(&cell->state));
+}
+
+void axo__sched_give_back(axo__cell *cell)
+{
+    park_push_any(cell, axo__state_give_back(&cell->state));
 }
 
 /* ---- stealing ---- */

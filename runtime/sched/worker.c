@@ -231,6 +231,7 @@ static void worker_wake(void *argument)
     axo__grace_online();
     axo__worker_unpark_owner(worker);
     worker->now = axo__core_now(worker->core);
+    axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
 }
 
 const axo__os_body axo__worker_body = {

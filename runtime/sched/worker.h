@@ -182,6 +182,9 @@ void axo__sched_stop(axo__worker *worker, axo__cell *cell);
 /* A claimed cell goes back to its own pool unrun, whatever it has work for. */
 void axo__sched_unclaim(axo__cell *cell);
 
+/* A borrowed cell goes back to its own pool, with an entry if it has work. */
+void axo__sched_give_back(axo__cell *cell);
+
 /* The cell, if this worker may run it now; NULL: the entry that led to it was stale. The pool is
  * looked at after the claim: an entry of the slot's former life may name another pool's cell. */
 static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)

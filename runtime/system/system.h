@@ -20,6 +20,8 @@
 #ifndef AXO__SYSTEM_SYSTEM_H
 #define AXO__SYSTEM_SYSTEM_H
 
+#include <axo/inspect.h>
+
 #include "super/super.h"
 
 /* One actor that /system waits for at its end. */
@@ -71,6 +73,16 @@ axo_status axo__props_read(const axo_props *from, axo_props *to);
 axo_status axo__guardians_make(axo_system *system);
 axo_status axo__guardian_add_hook(axo_system *system, axo__worker *worker, axo__cell *cell);
 axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo__cell *cell);
+
+/* ---- inspect.c ---- */
+
+/* Fills `info`; on a worker (its runner is `self`, or NULL), or under a door. *cls is the class of
+ * the one that was looked at; NULL: gone. */
+void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting_sender,
+                  axo_actor_info *info, const axo_class **cls);
+
+/* The tag's name; user code, so with no lock held. */
+void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls);
 
 /* ---- system.c ---- */
 

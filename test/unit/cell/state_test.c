@@ -110,6 +110,45 @@ static void claim_decides(void **state)
     }
 }
 
+/* Only one that nobody is in; and then only RUNNING changes, there and back. */
+static void borrow_leaves_no_trace(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t old = word_at(i);
+        set(&word, old);
+        bool free = !has(old, AXO__RUNNING) && !has(old, AXO__CLOSED);
+        assert_int_equal(axo__state_borrow(&word), free);
+        assert_true(get(&word) == (free ? old | AXO__RUNNING : old));
+        assert_false(axo__state_borrow(&word));
+        if (!free)
+            continue;
+        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE); /* an entry is used up */
+        axo__unclaim what = axo__state_give_back(&word);
+        assert_true(get(&word) == old);
+        assert_int_equal(what != AXO__UNCLAIM_IDLE, wants_entry(old));
+        assert_int_equal(what == AXO__UNCLAIM_URGENT, has(old, AXO__URGENT));
+    }
+}
+
+/* Whatever is announced during the look is pushed by who looked. */
+static void what_comes_during_a_look_is_pushed(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        if (!axo__state_borrow(&word))
+            continue;
+        assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
+        axo__unclaim what = axo__state_give_back(&word);
+        assert_int_equal(what != AXO__UNCLAIM_IDLE, wants_entry(get(&word)));
+        set(&word, word_at(i));
+        assert_true(axo__state_borrow(&word));
+        assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
+        assert_int_equal(axo__state_give_back(&word), AXO__UNCLAIM_URGENT);
+    }
+}
+
 static void take_urgent_clears_one_bit(void **state)
 {
     axo__state word;
@@ -231,9 +270,10 @@ static void injector_nodes_are_used_once(void **state)
     }
 }
 
-/* ---- the wake-up protocol on real threads: senders, and workers that take entries ---- */
+/* ---- the wake-up protocol on real threads: senders, workers that take entries, and those that
+ * only look ---- */
 
-enum { SENDERS = 3, WORKERS = 3, CELLS = 3, EACH = 30000 };
+enum { SENDERS = 3, WORKERS = 3, LOOKERS = 2, CELLS = 3, EACH = 30000 };
 
 typedef struct state_cell {
     axo__state word;
@@ -248,6 +288,7 @@ typedef struct state_world {
     state_cell cells[CELLS];
     axo__mpsc_node *nodes;
     axo__a32 got;
+    axo__a32 looks;
     axo__a32 wrong;
 } state_world;
 
@@ -285,10 +326,40 @@ static void run_cell(state_world *world, state_cell *cell)
         push_entry(world, cell);
 }
 
+/* Reads what is the runner's, while no runner is inside. */
+static void look(state_world *world, state_cell *cell)
+{
+    axo__mpsc_node *node = NULL;
+    uint32_t queued = 0;
+    if (!axo__state_borrow(&cell->word))
+        return;
+    if (axo__a32_xchg_acq_rel(&cell->inside, 1) != 0)
+        (void)axo__a32_add_relaxed(&world->wrong, 1);
+    uint64_t handled = cell->handled;
+    axo__pop pop = axo__mpsc_first_owner(&cell->users, &node);
+    for (; pop == AXO__POP_ITEM; pop = axo__mpsc_next_owner(&cell->users, node, &node))
+        queued++;
+    if (handled + queued > SENDERS * EACH || handled != cell->handled)
+        (void)axo__a32_add_relaxed(&world->wrong, 1);
+    (void)axo__a32_xchg_acq_rel(&cell->inside, 0);
+    if (axo__state_give_back(&cell->word) != AXO__UNCLAIM_IDLE)
+        push_entry(world, cell);
+    (void)axo__a32_add_relaxed(&world->looks, 1);
+}
+
 static void send_or_work(void *arg, uint32_t index)
 {
     state_world *world = arg;
     axo__mpsc_node *node = NULL;
+    uint32_t at = index;
+    while (index < SENDERS && axo__a32_load_relaxed(&world->looks) == 0)
+        (void)sched_yield();
+    while (index >= SENDERS + WORKERS && axo__a32_load_relaxed(&world->got) < SENDERS * EACH) {
+        look(world, &world->cells[at++ % CELLS]);
+        (void)sched_yield();
+    }
+    if (index >= SENDERS + WORKERS)
+        return;
     for (uint32_t i = 0; index < SENDERS && i < EACH; i++) {
         state_cell *cell = &world->cells[(i + index) % CELLS];
         axo__mpsc_push_any(&cell->users, &world->nodes[index * EACH + i]);
@@ -321,7 +392,8 @@ static void no_wake_up_is_lost(void **state)
     axo__inject_init(&world.inject);
     for (int i = 0; i < CELLS; i++)
         axo__mpsc_init(&world.cells[i].users);
-    unit_run_threads(SENDERS + WORKERS, send_or_work, &world);
+    unit_run_threads(SENDERS + WORKERS + LOOKERS, send_or_work, &world);
+    assert_true(axo__a32_load_relaxed(&world.looks) > 0);
     assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);
     for (int i = 0; i < CELLS; i++)
         handled += world.cells[i].handled;
@@ -335,6 +407,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),
     cmocka_unit_test(announce_system_pushes_once),
     cmocka_unit_test(claim_decides),
+    cmocka_unit_test(borrow_leaves_no_trace),
+    cmocka_unit_test(what_comes_during_a_look_is_pushed),
     cmocka_unit_test(take_urgent_clears_one_bit),
     cmocka_unit_test(finish_leaves_no_work_unseen),
     cmocka_unit_test(suspend_and_resume_count),

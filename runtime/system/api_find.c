@@ -1,0 +1,61 @@
+/* api_find.c - the door to names and looks: what is where, and what it is doing. */
+#include <axo/axo.h>
+
+#include <string.h>
+
+#include "system/system.h"
+
+static axo_status find_info_check(axo_ref ref, const axo_actor_info *info)
+{
+    if (axo_ref_is_none(ref) || info == NULL || info->size < sizeof info->size)
+        return AXO_EINVAL;
+    return info->size > sizeof *info ? AXO_EVERSION : AXO_OK;
+}
+
+/* The part that the caller's header knew. */
+static axo_status find_info_give(axo_actor_info *full, const axo_class *cls, axo_actor_info *info)
+{
+    size_t given = info->size;
+    if (cls != NULL)
+        axo__inspect_name_tag(full, cls);
+    full->size = given;
+    memcpy(info, full, given);
+    return cls != NULL ? AXO_OK : AXO_EGONE;
+}
+
+axo_status axo_inspect(axo_ctx *ctx, axo_ref ref, axo_ref waiting_sender, axo_actor_info *info)
+{
+    axo__cell *cell = axo__caller(ctx);
+    axo_actor_info full;
+    const axo_class *cls = NULL;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo_status status = find_info_check(ref, info);
+    if (status != AXO_OK)
+        return status;
+    axo__inspect(axo__self->core, cell, ref, waiting_sender, &full, &cls);
+    return find_info_give(&full, cls, info);
+}
+
+axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_sender,
+                              axo_actor_info *info)
+{
+    axo_actor_info full;
+    const axo_class *cls = NULL;
+    if (system == NULL)
+        return AXO_EINVAL;
+    axo_status status = find_info_check(ref, info);
+    if (status != AXO_OK)
+        return status;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__inspect(&system->core, NULL, ref, waiting_sender, &full, &cls);
+    axo__door_leave(door);
+    return find_info_give(&full, cls, info);
+}
+
+const char *axo_doing_name(uint32_t doing)
+{
+    static const char *const names[] = {"gone",       "running",   "stopping", "restarting",
+                                        "suspended",  "queued",    "idle"};
+    return doing < sizeof names / sizeof names[0] ? names[doing] : "?";
+}

@@ -1,0 +1,162 @@
+/* inspect.c - what an actor is doing: what its word says, and for one that is not running, a look
+ * inside.
+ *
+ * A cell that nobody is in is borrowed (cell/state.h): then its mailbox and its phase are the
+ * inspector's to read, exactly and without a cost to senders and runner. Of a running one only what
+ * its worker publishes is read. Nobody waits here: a cell that cannot be borrowed and that no
+ * worker says it runs is being entered, left or borrowed by another, or waits to be known to its
+ * parent; then the word alone says what it is doing.
+ */
+#include <axo/inspect.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "system/system.h"
+
+#define INSPECT_TRIES 16
+
+static uint32_t inspect_word(uint64_t word, uint64_t directives)
+{
+    if ((word & AXO__TERMINATING) != 0 || (directives & AXO__STOP) != 0)
+        return AXO_DOING_STOPPING;
+    if ((directives & (AXO__RESTART_OWN | AXO__RESTART_PARENT)) != 0)
+        return AXO_DOING_RESTARTING;
+    if (axo__state_suspends(word) != 0)
+        return AXO_DOING_SUSPENDED;
+    return (word & (AXO__READY | AXO__URGENT)) != 0 ? AXO_DOING_QUEUED : AXO_DOING_IDLE;
+}
+
+static void inspect_message(const axo__message *message, axo_ref waiting_sender,
+                            axo_actor_info *info)
+{
+    info->queued++;
+    if (info->place == 0 && (message->flags & AXO__MESSAGE_NOTICE) == 0 &&
+        !axo_ref_is_none(waiting_sender) && axo_ref_equal(message->pub.sender, waiting_sender))
+        info->place = info->queued;
+}
+
+/* As the mailbox's consumer: in the order in which they will be handled. */
+static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
+{
+    axo__mpsc_node *node = NULL;
+    const axo__message *message = cell->front.first;
+    info->stashed = cell->stash_count;
+    info->counted = AXO_COUNTED_PART;
+    for (; message != NULL && info->queued < AXO_INSPECT_MAX; message = axo__message_next(message))
+        inspect_message(message, waiting_sender, info);
+    if (message != NULL)
+        return;
+    axo__pop pop = axo__mpsc_first_owner(&cell->users, &node);
+    for (; pop == AXO__POP_ITEM && info->queued < AXO_INSPECT_MAX;
+         pop = axo__mpsc_next_owner(&cell->users, node, &node))
+        inspect_message(axo__message_of_node(node), waiting_sender, info);
+    if (pop == AXO__POP_EMPTY)
+        info->counted = AXO_COUNTED_ALL;
+}
+
+/* A worker says that it runs the cell. The turn may end between two of these loads: then the tag is
+ * none, or the next turn's. It is a report of about now, and nothing is decided by it. */
+static bool inspect_running(const axo__core *core, const axo__cell *cell, axo_actor_info *info)
+{
+    const axo__sched *sched = cell->sched;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        const axo__worker *worker = &sched->workers[i];
+        if (axo__aptr_load_relaxed(&worker->running) != cell)
+            continue;
+        uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
+        int64_t since = (int64_t)axo__a64_load_relaxed(&worker->since);
+        info->doing = AXO_DOING_RUNNING;
+        info->has_tag = tag != 0;
+        info->tag = (uint32_t)tag;
+        int64_t now = axo__core_now(core);
+        info->since_ns = now > since ? now - since : 0;
+        return true;
+    }
+    return false;
+}
+
+static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
+{
+    bool restarts = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
+    uint64_t word = axo__state_look(&cell->state);
+    info->suspends = axo__state_suspends(word);
+    info->doing = inspect_word(word, axo__directives_look(&cell->directives));
+    if (restarts && info->doing != AXO_DOING_STOPPING)
+        info->doing = AXO_DOING_RESTARTING;
+    inspect_count(cell, waiting_sender, info);
+}
+
+static void inspect_self(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
+{
+    const axo__worker *worker = axo__self;
+    info->doing = AXO_DOING_RUNNING;
+    info->suspends = axo__state_suspends(axo__state_look(&cell->state));
+    if (worker->message != NULL) {
+        info->has_tag = 1;
+        info->tag = worker->message->pub.tag;
+    }
+    int64_t now = axo__core_now(worker->core);
+    int64_t since = (int64_t)axo__a64_load_relaxed(&worker->since);
+    info->since_ns = now > since ? now - since : 0;
+    inspect_count(cell, waiting_sender, info);
+}
+
+/* false: it has terminated meanwhile. */
+static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_sender,
+                          axo_actor_info *info)
+{
+    for (uint32_t i = 0; i < INSPECT_TRIES; i++) {
+        if (axo__state_borrow(&cell->state)) {
+            inspect_borrowed(cell, waiting_sender, info);
+            axo__sched_give_back(cell);
+            return true;
+        }
+        uint64_t word = axo__state_look(&cell->state);
+        if ((word & AXO__CLOSED) != 0)
+            return false;
+        info->suspends = axo__state_suspends(word);
+        if (inspect_running(core, cell, info))
+            return true;
+        info->doing = inspect_word(word, axo__directives_look(&cell->directives));
+    }
+    return true;
+}
+
+void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting_sender,
+                  axo_actor_info *info, const axo_class **cls)
+{
+    axo__cell *cell = axo__table_find(&core->table, ref);
+    memset(info, 0, sizeof *info);
+    info->size = sizeof *info;
+    info->actor = ref;
+    *cls = NULL;
+    if (cell == NULL)
+        return;
+    if (cell == self) {
+        inspect_self(cell, waiting_sender, info);
+    } else if (!inspect_other(core, cell, waiting_sender, info)) {
+        info->suspends = 0;
+        info->doing = AXO_DOING_GONE;
+        return;
+    }
+    *cls = cell->cls;
+    (void)snprintf(info->class_name, sizeof info->class_name, "%s",
+                   cell->cls->name != NULL ? cell->cls->name : "actor");
+    (void)axo__core_path(core, cell, info->path, sizeof info->path);
+}
+
+void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls)
+{
+    const char *name = NULL;
+    if (!info->has_tag)
+        return;
+    if (info->tag == AXO_TERMINATED)
+        name = "AXO_TERMINATED";
+    else if (info->tag == AXO_TERMINATION_HOOK)
+        name = "AXO_TERMINATION_HOOK";
+    else if (cls->tag_name != NULL)
+        name = cls->tag_name(info->tag);
+    if (name != NULL)
+        (void)snprintf(info->tag_name, sizeof info->tag_name, "%s", name);
+}
