@@ -65,6 +65,7 @@ typedef struct axo_props {
     uint32_t system_actor;        /* axo_system_spawn only; 1: child of /system, outlives /user */
     uint32_t reserved;            /* 0 */
     uint32_t stash_max;           /* messages it may stash at a time; 0: AXO_STASH_DEFAULT */
+    axo_lifetime lifetime;        /* zero: AXO_TRANSIENT */
 } axo_props;
 #define AXO_PROPS(...) {.size = sizeof(axo_props), __VA_ARGS__}
 
@@ -118,11 +119,13 @@ AXO_API axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size);
 AXO_API AXO_NODISCARD axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out);
 
 /* Stops an actor: its current message completes, the rest becomes dead letters (ST-01). Anyone
- * may stop anyone. Takes no memory and may be repeated.
+ * may stop anyone; an AXO_PERMANENT actor ends for its parent only, and fails when another stops
+ * it. Takes no memory and may be repeated.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none), AXO_EGONE */
 AXO_API axo_status axo_stop(axo_ctx *ctx, axo_ref ref);
 
-/* Stops the caller after the running callback (ST-06). */
+/* Stops the caller after the running callback (ST-06); for an AXO_PERMANENT one that is a failure
+ * of kind AXO_FAILURE_ENDED. */
 AXO_API axo_status axo_stop_self(axo_ctx *ctx);
 
 /* Sends a PoisonPill: the actor stops when it comes to it in its mailbox (PK-01).

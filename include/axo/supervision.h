@@ -18,7 +18,9 @@ typedef enum axo_failure_kind {
     AXO_FAILURE_PRE_RESTART = 4,  /* pre_restart failed: only reported to the log, never decided */
     AXO_FAILURE_KILLED = 5,       /* axo_kill; default: Stop */
     AXO_FAILURE_DEATH_PACT = 6,   /* AXO_TERMINATED was not handled; default: Stop */
-    AXO_FAILURE_FATAL = 7         /* outside the ordinary family; default: Escalate */
+    AXO_FAILURE_FATAL = 7,        /* outside the ordinary family; default: Escalate */
+    AXO_FAILURE_ENDED = 8         /* an AXO_PERMANENT actor ended by itself: axo_stop_self, a pill,
+                                     a stop by another than its parent; default: Restart */
 } axo_failure_kind;
 
 /* Where it happened (DESIGN D15). */
@@ -99,8 +101,43 @@ AXO_END_DECLS
 /* Whom a directive reaches. */
 typedef enum axo_scope {
     AXO_ONE_FOR_ONE = 0, /* the failed child only (AF-01) */
-    AXO_ALL_FOR_ONE = 1  /* Restart and Stop: every child (AF-02, AF-03); Resume: the failed one */
+    AXO_ALL_FOR_ONE = 1, /* Restart and Stop: every child (AF-02, AF-03); Resume: the failed one */
+    AXO_REST_FOR_ONE = 2 /* as all for one, with the failed child and those that were spawned after
+                            it; those spawned before it are not touched (RFO-01). A restart keeps a
+                            child's place in that order */
 } axo_scope;
+
+/* When an actor is restarted: OTP's kinds, as an option of a child (axo_props.lifetime).
+ *
+ *                          TRANSIENT              PERMANENT               TEMPORARY
+ *   it fails               the decider            the decider             the decider, with Stop
+ *                                                                         for Restart (LT-02)
+ *   it ends by itself:     it ends                it fails with           it ends
+ *   axo_stop_self, a pill,                        AXO_FAILURE_ENDED:
+ *   a stop by another                             the decider (LT-06)
+ *   its parent stops it,   it ends                it ends (LT-07)         it ends
+ *   or ends, or shutdown
+ *   a sibling's failure    restarted              restarted               stopped (LT-03)
+ *   restarts it
+ *   its parent restarts    restarted              restarted               stopped (LT-04)
+ *   and keeps it
+ *   counts in a budget     yes                    yes, its ends too       no
+ *
+ * A temporary child that fails takes nobody with it, whatever the scope, when the decision is
+ * Restart. Resume of a temporary one that failed to start is Stop: there is nothing to resume
+ * (LT-05). Resume after AXO_FAILURE_ENDED keeps the permanent actor's instance, as if nobody had
+ * wanted it stopped. A stop by another that finds a permanent actor failed waits for the answer to
+ * that failure: after Resume it is the next failure, a restart takes it in (LT-08).
+ *
+ * Unlike OTP's, the restarted child keeps its reference, its mailbox and its place; a normal and
+ * an abnormal end differ by axo_stop_self and axo_fail, not by an exit reason; AXO_FAILURE_KILLED
+ * goes to the decider like other failures (default: Stop); a budget that is spent stops the child
+ * (RW-17), not the supervisor. */
+typedef enum axo_lifetime {
+    AXO_TRANSIENT = 0,
+    AXO_PERMANENT = 1,
+    AXO_TEMPORARY = 2
+} axo_lifetime;
 
 /* How restarts are counted. */
 typedef enum axo_window {

@@ -92,6 +92,7 @@ struct axo__cell {
     uint8_t phase;
     uint8_t life;               /* an axo__instance */
     uint8_t reported;           /* its own failure is with the parent, undecided */
+    uint8_t lifetime;           /* an axo_lifetime, fixed from spawn on; the parent reads it too */
     const axo_strategy *strategy;
     struct axo__behaviour *behaviours; /* saved ones, in the region */
     axo__sys *held;             /* reports held back, oldest first (SC-09) */

@@ -6,7 +6,9 @@
  * one as a survivor or sibling, are kept apart and in order (RR-07); a further one that finds its
  * like still waiting is merged with it: it would only replace an instance that never ran.
  *
- * Roles      add: the parent's runner; stop: anyone.  take: the child's runner.
+ * A stop by the parent is kept apart from another's: a permanent actor ends for its parent only.
+ *
+ * Roles      add, stop_parent: the parent's runner; stop: anyone.  take: the child's runner.
  *
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
@@ -23,12 +25,14 @@
 
 #include "base/atomic.h"
 
-#define AXO__STOP UINT64_C(1)            /* terminate */
+#define AXO__STOP UINT64_C(1)            /* terminate: anyone says so */
 #define AXO__RESUME_OWN UINT64_C(2)      /* resume from its own failure */
 #define AXO__RESTART_OWN UINT64_C(4)     /* restart for its own failure */
 #define AXO__RESTART_PARENT UINT64_C(8)  /* restart as a survivor or sibling */
 #define AXO__PARENT_FIRST UINT64_C(16)   /* RESTART_PARENT came before RESTART_OWN */
 #define AXO__RESOLVE_OWN UINT64_C(32)    /* RESTART_PARENT also answers its own failure */
+#define AXO__STOP_PARENT UINT64_C(64)    /* terminate: the parent says so */
+#define AXO__STOPS (AXO__STOP | AXO__STOP_PARENT)
 #define AXO__DELTA_ONE (UINT64_C(1) << 32)
 
 typedef axo__a64 axo__directives;
@@ -47,6 +51,11 @@ static inline uint64_t axo__directives_look(const axo__directives *directives)
 static inline void axo__directives_stop(axo__directives *directives)
 {
     (void)axo__a64_or_acq_rel(directives, AXO__STOP); /* [D1] */
+}
+
+static inline void axo__directives_stop_parent(axo__directives *directives)
+{
+    (void)axo__a64_or_acq_rel(directives, AXO__STOP_PARENT); /* [D1] */
 }
 
 static inline void axo__directives_delta_add(axo__directives *directives, int32_t delta)

@@ -8,7 +8,8 @@
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
     child->stopping = 1;
-    axo__sched_stop(worker, child);
+    axo__directives_stop_parent(&child->directives);
+    axo__sched_announce_system(worker, child);
 }
 
 void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta)
@@ -21,6 +22,11 @@ void axo__super_resume_own(axo__worker *worker, axo__cell *child)
 {
     if (child->stopping)
         return;
+    if (child->lifetime == AXO_TEMPORARY && child->failure.kind == AXO_FAILURE_INIT &&
+        axo_ref_equal(child->failure.actor, axo__cell_ref(child))) {
+        axo__super_stop_child(worker, child); /* LT-05: there is no instance to go on with */
+        return;
+    }
     axo__directives_resume_own(&child->directives);
     axo__sched_announce_system(worker, child);
 }
@@ -44,6 +50,10 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     bool merge;
     if (child->stopping)
         return;
+    if (child->lifetime == AXO_TEMPORARY) { /* LT-04 */
+        axo__super_stop_child(worker, child);
+        return;
+    }
     do {
         merge = (old & AXO__RESTART_PARENT) != 0 && !written;
         if (!merge && !written) {
@@ -167,6 +177,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
         return status;
     }
     cell->receive = props->cls->receive;
+    cell->lifetime = (uint8_t)props->lifetime;
     cell->strategy = props->strategy;
     cell->stash_max = props->stash_max != 0 ? props->stash_max : AXO_STASH_DEFAULT;
     cell->sched = birth->sched != NULL ? birth->sched : axo__core_sched(core);
@@ -276,7 +287,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     axo__super_free_failures(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);
     bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
-    if (waits && (axo__directives_look(&cell->directives) & AXO__STOP) != 0)
+    if (waits && axo__super_ends(cell, axo__directives_look(&cell->directives)))
         return; /* RS-19, ST-12: stop wins, and is taken next */
     axo__super_continue(worker, cell);
 }

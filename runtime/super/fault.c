@@ -155,6 +155,13 @@ static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__c
     }
 }
 
+/* The restart is what a stop by another than the parent leads to: it is taken in (LT-08). */
+static void fault_take_end(axo__cell *cell)
+{
+    if (cell->lifetime == AXO_PERMANENT)
+        axo__directives_take(&cell->directives, AXO__STOP, 0);
+}
+
 /* The second half: from here on nothing is waited for. */
 static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
 {
@@ -162,6 +169,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
     axo__cell *survivor = cell->children; /* RR-04; new children come in front of it */
     axo_status status;
     cell->phase = AXO__PHASE_NORMAL;
+    fault_take_end(cell);
     axo__super_drop_failed(worker, cell);
     axo__super_unstash(cell, UINT32_MAX); /* SS-03 */
     if (cell->restart_own)
@@ -313,6 +321,21 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
     fault_recreate(worker, cell, &cause, true);
 }
 
+/* LT-06: a permanent actor that ends by itself fails. One that has failed already is answered
+ * first: Resume, and this is its next failure; Restart takes it in. */
+static bool fault_end(axo__worker *worker, axo__cell *cell)
+{
+    if (cell->reported)
+        return false;
+    axo__directives_take(&cell->directives, AXO__STOP, 0);
+    axo__cause_drop(&worker->core->texts, &worker->pending);
+    worker->pending.kind = AXO_FAILURE_ENDED;
+    worker->pending.root_kind = AXO_FAILURE_ENDED;
+    worker->pending.actor = axo__cell_ref(cell);
+    axo__super_fail(worker, cell, axo_ref_none(), false);
+    return true;
+}
+
 void axo__super_directives(axo__worker *worker, axo__cell *cell)
 {
     for (;;) {
@@ -320,8 +343,8 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
         int32_t delta = axo__directives_delta(word);
         if (cell->phase == AXO__PHASE_GONE || word == 0)
             return;
-        if ((word & AXO__STOP) != 0) { /* ST-12: stop wins */
-            axo__directives_take(&cell->directives, AXO__STOP, 0);
+        if (axo__super_ends(cell, word)) { /* ST-12: stop wins */
+            axo__directives_take(&cell->directives, AXO__STOPS, 0);
             axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_STOP);
             axo__super_terminate(worker, cell);
         } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
@@ -332,8 +355,10 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
         } else if (delta != 0) {
             axo__directives_take(&cell->directives, 0, delta);
             fault_shift(worker, cell, delta);
-        } else {
+        } else if ((word & (AXO__RESTART_OWN | AXO__RESTART_PARENT)) != 0) {
             fault_take_restart(worker, cell, word);
+        } else if (!fault_end(worker, cell)) {
+            return;
         }
     }
 }
@@ -349,6 +374,7 @@ void axo__super_continue(axo__worker *worker, axo__cell *cell)
         if (cell->child_count > 0)
             return;
         cell->phase = AXO__PHASE_NORMAL;
+        fault_take_end(cell);
         axo__cause_drop(&worker->core->texts, &cell->restart_cause);
         axo__super_drop_failed(worker, cell);
         if (cell->restart_own)

@@ -22,6 +22,7 @@ axo_directive axo_decide_default(struct axo_ctx *ctx, void *state, const axo_fai
     case AXO_FAILURE_NONE:
     case AXO_FAILURE_ORDINARY:
     case AXO_FAILURE_PRE_RESTART:
+    case AXO_FAILURE_ENDED:
         break;
     }
     return AXO_RESTART;
@@ -115,29 +116,54 @@ static void strategy_log(axo__worker *worker, const axo__cell *child, axo_direct
                   names[directive], failure.kind, failure.code, failure.text);
 }
 
-static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* The failed child and those it takes with it, from *first up to (not with) *end: the list is
+ * youngest first, so the rest that was started after it stands in front of it (RFO-01). */
+static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **first,
+                           axo__cell **end)
+{
+    axo_scope scope = cell->strategy != NULL ? cell->strategy->scope : AXO_ONE_FOR_ONE;
+    *first = scope == AXO_ONE_FOR_ONE ? child : cell->children;
+    *end = scope == AXO_ALL_FOR_ONE ? NULL : child->next;
+}
+
+static void strategy_stop(axo__worker *worker, axo__cell *first, axo__cell *end)
+{
+    for (axo__cell *one = first; one != end; one = one->next) {
+        if (!one->stopping)
+            axo__super_stop_child(worker, one);
+    }
+}
+
+/* AF-06: every counter that the restart touches moves, whoever refuses. */
+static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__cell *first,
+                             axo__cell *end)
 {
     const axo_strategy *strategy = cell->strategy;
-    bool all = strategy != NULL && strategy->scope == AXO_ALL_FOR_ONE;
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
     int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
-    if (!all) {
-        if (axo__super_permit(strategy, child, now))
-            axo__super_restart_own(worker, child);
-        else if (!child->stopping)
-            axo__super_stop_child(worker, child); /* RW-17 */
-        return;
-    }
-    bool permitted = true; /* AF-06: every child's counter moves */
-    for (axo__cell *one = cell->children; one != NULL; one = one->next) {
-        if (!one->stopping && !axo__super_permit(strategy, one, now))
+    bool permitted = true;
+    for (axo__cell *one = first; one != end; one = one->next) {
+        bool counts = !one->stopping && one->lifetime != AXO_TEMPORARY;
+        if (counts && !axo__super_permit(strategy, one, now))
             permitted = false;
     }
-    if (!permitted) {
-        axo__super_stop_children(worker, cell, 0);
+    return permitted;
+}
+
+static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__cell *first;
+    axo__cell *end;
+    if (child->lifetime == AXO_TEMPORARY) { /* LT-02: it goes alone, and costs nothing */
+        strategy_stop(worker, child, child->next);
         return;
     }
-    for (axo__cell *one = cell->children; one != NULL; one = one->next) {
+    strategy_reach(cell, child, &first, &end);
+    if (!strategy_permits(worker, cell, first, end)) {
+        strategy_stop(worker, first, end); /* RW-17 */
+        return;
+    }
+    for (axo__cell *one = first; one != end; one = one->next) {
         if (one->stopping)
             continue; /* AF-09 */
         if (one == child) {
@@ -152,7 +178,8 @@ static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
 static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
                            axo_directive directive)
 {
-    bool all = cell->strategy != NULL && cell->strategy->scope == AXO_ALL_FOR_ONE;
+    axo__cell *first;
+    axo__cell *end;
     switch (directive) {
     case AXO_RESUME:
         axo__super_resume_own(worker, child); /* AF-04: the failed one only */
@@ -161,10 +188,8 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
         strategy_restart(worker, cell, child);
         return;
     case AXO_STOP:
-        if (all)
-            axo__super_stop_children(worker, cell, 0); /* AF-03 */
-        else if (!child->stopping)
-            axo__super_stop_child(worker, child);
+        strategy_reach(cell, child, &first, &end);
+        strategy_stop(worker, first, end); /* AF-03 */
         return;
     case AXO_ESCALATE:
         break;
@@ -196,7 +221,7 @@ static bool strategy_may_decide(const axo__cell *cell)
 {
     uint64_t waiting = axo__directives_look(&cell->directives);
     return cell->phase == AXO__PHASE_NORMAL && axo__directives_delta(waiting) <= 0 &&
-           (waiting & (AXO__STOP | AXO__RESTART_PARENT)) == 0 &&
+           (waiting & (AXO__STOPS | AXO__RESTART_PARENT)) == 0 &&
            axo__state_suspends(axo__a64_load_relaxed(&cell->state)) == 0;
 }
 

@@ -12,7 +12,8 @@
  *       parent - resumptions and restarts taken + (TERMINATING ? 1 : 0).
  *   I2  reported: exactly one report is with the parent, undecided; the report node and `failure`
  *       belong to the parent until it answers (FS-07).
- *   I3  While RECREATING or CREATING no directive but STOP is taken, and reports are held (RS-18).
+ *   I3  While RECREATING or CREATING no directive but a stop that ends it is taken, and reports are
+ *       held (RS-18).
  */
 #ifndef AXO__SUPER_SUPER_H
 #define AXO__SUPER_SUPER_H
@@ -41,6 +42,13 @@ void axo__super_drop_failed(axo__worker *worker, axo__cell *cell);
 
 /* The instance's memory goes. */
 void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell);
+
+/* Whether a stop in the word ends the cell: a permanent one ends for its parent only (LT-06). */
+static inline bool axo__super_ends(const axo__cell *cell, uint64_t word)
+{
+    bool any = cell->lifetime != AXO_PERMANENT || cell->phase == AXO__PHASE_TERMINATING;
+    return (word & (any ? AXO__STOPS : AXO__STOP_PARENT)) != 0;
+}
 
 /* ---- stop.c ---- */
 

@@ -27,7 +27,7 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     axo_status status = axo__struct_read(strategy, &copy, sizeof copy);
     if (status != AXO_OK)
         return status;
-    if (copy.scope > AXO_ALL_FOR_ONE || copy.window > AXO_WINDOW_SLIDING)
+    if (copy.scope > AXO_REST_FOR_ONE || copy.window > AXO_WINDOW_SLIDING)
         return AXO_EINVAL;
     if (copy.window == AXO_WINDOW_SLIDING &&
         (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX))
@@ -55,6 +55,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     if (status != AXO_OK)
         return status;
     if (to->cls == NULL || to->reserved != 0 || to->system_actor > 1 ||
+        to->lifetime > AXO_TEMPORARY ||
         to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL))
         return AXO_EINVAL;
     status = options_check_class(to->cls);

@@ -312,7 +312,7 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
     axo_status status = AXO_ESTOPPING;
     if (parent != NULL &&
         ((axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
-         (axo__directives_look(&parent->directives) & AXO__STOP) != 0))
+         (axo__directives_look(&parent->directives) & AXO__STOPS) != 0))
         parent = NULL; /* ST-10 */
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],

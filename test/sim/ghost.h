@@ -40,6 +40,9 @@ typedef struct ghost {
     uint32_t destroys;
     uint32_t watch_count;
     uint32_t pongs;
+    axo_lifetime lifetime;
+    bool excused;         /* its parent's callbacks have stopped it */
+    bool harsh;           /* it has decided Stop or Restart */
     bool guardian;
     bool failed;          /* own failure, unresolved */
     bool owed;            /* a report that was not decided */
@@ -244,6 +247,8 @@ static void ghost_check_orphans(ghost *it)
 static void ghost_construct(ghost *it, const axo_event *e)
 {
     GHOST_CHECK(!it->live, it, "a second instance beside the first");
+    if (it->lifetime == AXO_TEMPORARY)
+        GHOST_CHECK(e->instance == 1, it, "a temporary actor is made again"); /* LT-02..LT-05 */
     GHOST_CHECK(!it->stopping, it, "constructed while it stops");
     GHOST_CHECK(e->instance == it->instance + 1, it, "instances are not counted one by one");
     if (it->stops_children)
@@ -310,6 +315,15 @@ static void ghost_receive(ghost *it)
     it->inside = true;
 }
 
+/* LT-06, LT-07: a permanent actor ends for its parent only. */
+static void ghost_check_permanent(const ghost *it)
+{
+    const ghost *parent = ghost_find(it->parent);
+    GHOST_CHECK(it->excused || parent->stopping || parent->remaking || parent->harsh ||
+                    parent->guardian || parent->unmade,
+                it, "a permanent actor ends, and its parent has not said so");
+}
+
 /* ---- suspension and reports ---- */
 
 static void ghost_suspend(ghost *it, const axo_event *e)
@@ -358,6 +372,7 @@ static void ghost_decide(ghost *it, const axo_event *e)
                 "a decision on no report");
     GHOST_CHECK(directive >= AXO_RESUME && directive <= AXO_ESCALATE, it, "an unknown directive");
     it->escalates = directive == AXO_ESCALATE;
+    it->harsh = it->harsh || directive == AXO_STOP || directive == AXO_RESTART;
     it->deciding = 0;
 }
 
@@ -403,6 +418,8 @@ static void ghost_stage(ghost *it, const axo_event *e)
         it->refused = e->arg == AXO_TERMINATED;
         return;
     case AXO_EV_FAIL:
+        if (e->arg >> 32 == AXO_FAILURE_ENDED && !it->escalates)
+            GHOST_CHECK(it->lifetime == AXO_PERMANENT, it, "the end of another is a failure");
         it->has_message = it->has_message || it->refused ||
                           (e->arg >> 32 == AXO_FAILURE_KILLED && !it->escalates);
         it->escalates = it->refused = false;
@@ -415,6 +432,8 @@ static void ghost_stage(ghost *it, const axo_event *e)
         return;
     case AXO_EV_STOPPING:
         GHOST_CHECK(!it->stopping, it, "stops twice");
+        if (it->lifetime == AXO_PERMANENT)
+            ghost_check_permanent(it);
         it->stopping = true;
         it->remaking = false;
         return;

@@ -74,7 +74,7 @@ static void tree_spawn(axo_system *system)
         return;
     props.system_actor = world_below(12) == 0;
     if (axo_system_spawn(system, &props, &ref) == AXO_OK)
-        world_know(ref);
+        world_know(ref, props.lifetime);
 }
 
 static void tree_foreign(axo_system *system)

@@ -155,8 +155,9 @@ static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *
 
 static const axo_props *world_props(uint32_t depth);
 
-static void world_know(axo_ref ref)
+static void world_know(axo_ref ref, axo_lifetime lifetime)
 {
+    ghost_find(ref.bits)->lifetime = lifetime;
     if (w.refs < GHOSTS_MAX)
         w.known[w.refs++] = ref;
 }
@@ -166,8 +167,9 @@ static void world_spawn(axo_ctx *ctx, uint32_t depth)
     axo_ref child;
     if (g.living >= WORLD_LIVING_MAX || depth >= WORLD_DEPTH_MAX || w.calm)
         return;
-    if (axo_spawn(ctx, world_props(depth + 1), &child) == AXO_OK)
-        world_know(child);
+    const axo_props *props = world_props(depth + 1);
+    if (axo_spawn(ctx, props, &child) == AXO_OK)
+        world_know(child, props->lifetime);
     else if (!axo_ref_is_none(child))
         ghost_fail("axo_spawn failed and gave a reference");
 }
@@ -213,12 +215,20 @@ static void world_unwatch(axo_ctx *ctx)
     (void)axo_unwatch(ctx, whom);
 }
 
+static void world_stop(axo_ctx *ctx, axo_ref whom)
+{
+    ghost *it = ghost_find(whom.bits);
+    if (it != NULL && it->parent == axo_self(ctx).bits)
+        it->excused = true;
+    (void)axo_stop(ctx, whom);
+}
+
 static void world_stop_child(axo_ctx *ctx)
 {
     axo_ref children[WORLD_LIVING_MAX];
     uint32_t count = axo_children(ctx, children, WORLD_LIVING_MAX);
     if (count > 0 && count <= WORLD_LIVING_MAX)
-        (void)axo_stop(ctx, children[world_below(count)]);
+        world_stop(ctx, children[world_below(count)]);
 }
 
 static void world_own(axo_ctx *ctx)
@@ -237,7 +247,7 @@ static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
     if (world_is(KNOB_SPAWN))
         world_spawn(ctx, me->depth);
     if (world_is(KNOB_STOP))
-        (void)axo_stop(ctx, world_somebody());
+        world_stop(ctx, world_somebody());
     if (world_is(KNOB_STOP_SELF))
         (void)axo_stop_self(ctx);
     if (world_is(KNOB_STOP_CHILD))
@@ -397,6 +407,9 @@ static const axo_strategy world_strategies[] = {
     AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = axo_decide_restart),
     AXO_STRATEGY(.decider = axo_decide_escalate),
     AXO_STRATEGY(.decider = axo_decide_stop, .limited = 1, .retries_max = 0),
+    AXO_STRATEGY(.scope = AXO_REST_FOR_ONE, .decider = world_decide),
+    AXO_STRATEGY(.scope = AXO_REST_FOR_ONE, .decider = world_decide, .limited = 1,
+                 .retries_max = 2, .within_ns = 1000000),
 };
 
 #define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
@@ -411,6 +424,8 @@ static const axo_props *world_props(uint32_t depth)
     args = (node){.depth = depth};
     props = (axo_props)AXO_PROPS(.cls = &world_classes[world_below(WORLD_COUNT(world_classes))],
                                  .args = &args, .args_size = sizeof args);
+    if (world_below(3) == 0)
+        props.lifetime = (axo_lifetime)(1 + world_below(2));
     if (strategy >= WORLD_COUNT(world_strategies))
         strategy %= 3;
     if (world_below(8) != 0)

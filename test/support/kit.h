@@ -127,6 +127,7 @@ struct kit_script {
     bool no_default_start;    /* post_restart does not call the default hook: no pre_start */
     bool plain;               /* class with NULL pre_restart and post_restart */
     bool term_unhandled;      /* AXO_TERMINATED: return AXO_UNHANDLED after the mark */
+    axo_lifetime lifetime;
     axo_strategy strategy;    /* scope, window and limits; decider and user are the kit's */
     const axo_strategy *given; /* used as it is, in place of `strategy` and the kit's decider */
     uint32_t stash_max;       /* of its props */

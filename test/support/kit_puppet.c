@@ -281,6 +281,7 @@ static axo_props kit_props(kit_script *script)
                                 .args = script,
                                 .name = script->name[0] == 0 ? NULL : script->name,
                                 .stash_max = script->stash_max,
+                                .lifetime = script->lifetime,
                                 .strategy =
                                     script->given != NULL ? script->given : &script->strategy);
 }

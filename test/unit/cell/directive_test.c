@@ -3,7 +3,7 @@
 
 #include "cell/directive.h"
 
-#define ALL_BITS UINT64_C(63)
+#define ALL_BITS UINT64_C(127)
 
 static uint64_t look(const axo__directives *word)
 {
@@ -36,6 +36,20 @@ static void bits_are_set_beside_the_sum(void **state)
     axo__directives_restart_own(&word);
     assert_true((look(&word) & UINT32_MAX) == (AXO__STOP | AXO__RESUME_OWN | AXO__RESTART_OWN));
     assert_int_equal(axo__directives_delta(look(&word)), -2);
+}
+
+/* LT-06: who wants it stopped is remembered. */
+static void a_stop_by_the_parent_is_another_bit(void **state)
+{
+    axo__directives word = {0};
+    axo__directives_stop_parent(&word);
+    assert_true(look(&word) == AXO__STOP_PARENT);
+    axo__directives_stop(&word);
+    assert_true(look(&word) == AXO__STOPS);
+    axo__directives_delta_add(&word, 3);
+    axo__directives_take(&word, AXO__STOP, 0);
+    assert_true((look(&word) & UINT32_MAX) == AXO__STOP_PARENT);
+    assert_int_equal(axo__directives_delta(look(&word)), 3);
 }
 
 /* RR-07: which of the two restarts came first is remembered. */
@@ -147,6 +161,7 @@ static void nothing_is_lost_between_threads(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(suspensions_and_resumptions_are_summed),
     cmocka_unit_test(bits_are_set_beside_the_sum),
+    cmocka_unit_test(a_stop_by_the_parent_is_another_bit),
     cmocka_unit_test(the_order_of_two_restarts_is_kept),
     cmocka_unit_test(take_clears_what_it_is_told_and_nothing_else),
     cmocka_unit_test(what_comes_late_is_not_taken),

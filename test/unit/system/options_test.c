@@ -119,6 +119,7 @@ static void strategies(void **state)
 {
     static const axo_strategy good[] = {
         AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE),
+        AXO_STRATEGY(.scope = AXO_REST_FOR_ONE),
         AXO_STRATEGY(.limited = 1, .retries_max = -1, .within_ns = -1),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = 0),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1,
@@ -126,7 +127,7 @@ static void strategies(void **state)
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .within_ns = -1),
     };
     static const axo_strategy bad[] = {
-        AXO_STRATEGY(.scope = (axo_scope)2),
+        AXO_STRATEGY(.scope = (axo_scope)3),
         AXO_STRATEGY(.window = (axo_window)2),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = -1),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = AXO_SLIDING_MAX),
@@ -147,6 +148,8 @@ static void good_props(void **state)
         AXO_PROPS(.cls = &plain, .args = args, .args_size = AXO_ARGS_MAX),
         AXO_PROPS(.cls = &plain, .args = args),
         AXO_PROPS(.cls = &plain, .name = "a-b", .system_actor = 1),
+        AXO_PROPS(.cls = &plain, .lifetime = AXO_PERMANENT),
+        AXO_PROPS(.cls = &plain, .lifetime = AXO_TEMPORARY),
     };
     axo_props out;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -170,6 +173,7 @@ static void bad_props(void **state)
         AXO_PROPS(.cls = &zeroed),
         AXO_PROPS(.cls = &plain, .reserved = 1),
         AXO_PROPS(.cls = &plain, .system_actor = 2),
+        AXO_PROPS(.cls = &plain, .lifetime = (axo_lifetime)3),
         AXO_PROPS(.cls = &plain, .args_size = 1),
         AXO_PROPS(.cls = &plain, .args = args, .args_size = AXO_ARGS_MAX + 1),
     };

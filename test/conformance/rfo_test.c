@@ -1,0 +1,264 @@
+/* rfo_test.c - rest for one: the failed child and those that were spawned after it. */
+#include <stdio.h>
+
+#include "support/kit.h"
+
+/* A parent under /user, and its children a, b, c, spawned in this order. */
+typedef struct family {
+    kit_script *p;
+    kit_script *a;
+    kit_script *b;
+    kit_script *c;
+} family;
+
+static kit_script *parent_of(kit *k)
+{
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.scope = AXO_REST_FOR_ONE;
+    return p;
+}
+
+static family family_with(kit *k, kit_script *p)
+{
+    family f = {.p = p};
+    (void)kit_spawn(k, f.p);
+    f.a = kit_child(k, f.p, "a");
+    f.b = kit_child(k, f.p, "b");
+    f.c = kit_child(k, f.p, "c");
+    return f;
+}
+
+static family family_of(kit *k, axo_directive directive)
+{
+    kit_script *p = parent_of(k);
+    p->directive = directive;
+    return family_with(k, p);
+}
+
+static void untouched(kit *k, const char *label)
+{
+    static const char *const words[] = {"suspend", "resume", "directive", "postStop"};
+    char pattern[64];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        (void)snprintf(pattern, sizeof pattern, "%s.%s", label, words[i]);
+        kit_never(k, pattern);
+    }
+    (void)snprintf(pattern, sizeof pattern, "%s.ctor", label);
+    kit_expect_count(k, pattern, 1);
+}
+
+/* The failed one with its message, the younger ones suspended first and with none. */
+static void RFO_01(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_RESTART);
+    (void)kit_tell(k, f.c, KIT_SET, 5);
+    kit_await(k, "c.set(5)");
+    (void)kit_tell(k, f.b, KIT_FAIL, 31);
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c#2.preStart");
+    (void)kit_tell(k, f.c, KIT_GET, 0);
+    kit_await(k, "c#2.get(0)");
+    kit_settle(k);
+    untouched(k, "a");
+    kit_expect_count(k, "b.preRestartWith(31)", 1);
+    kit_expect_count(k, "b.suspend(0)", 1);
+    kit_expect_count(k, "b.suspend", 1);
+    kit_expect_count(k, "c.preRestartNone", 1);
+    kit_expect_count(k, "c.suspend(1)", 1);
+    kit_expect_count(k, "c.suspend", 1);
+    kit_expect_count(k, "*.postRestart(31)", 2);
+    kit_order(k, "p.decided(2)", "c.suspend(1)", "c.preRestart(31)", "c#2.ctor");
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
+static void RFO_02(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_STOP);
+    (void)kit_tell(k, f.b, KIT_FAIL, 1);
+    kit_await(k, "p.child_gone(b)");
+    kit_await(k, "p.child_gone(c)");
+    kit_settle(k);
+    untouched(k, "a");
+    kit_expect_count(k, "*.postStop", 2);
+    kit_never(k, "*.preRestart");
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
+static void RFO_03(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_RESUME);
+    (void)kit_tell(k, f.b, KIT_SET, 3);
+    (void)kit_tell(k, f.b, KIT_FAIL, 1);
+    (void)kit_tell(k, f.b, KIT_GET, 0);
+    kit_await(k, "b.get(3)");
+    kit_settle(k);
+    kit_expect_count(k, "b.resume", 1);
+    kit_expect_count(k, "b.ctor", 1);
+    untouched(k, "a");
+    untouched(k, "c");
+    kit_finish(k);
+}
+
+/* Escalate: all siblings are suspended with the parent, the older one too, and resumed with it. */
+static void RFO_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = parent_of(k);
+    kit_script *b;
+    g->directive = AXO_RESUME;
+    p->directive = AXO_ESCALATE;
+    (void)kit_spawn_child(k, g, p, 0);
+    kit_await(k, "p.preStart");
+    (void)kit_child(k, p, "a");
+    b = kit_child(k, p, "b");
+    (void)kit_child(k, p, "c");
+    (void)kit_tell(k, b, KIT_FAIL, 7);
+    (void)kit_tell(k, b, KIT_NOTE, 1);
+    kit_await(k, "b.note(1)");
+    kit_settle(k);
+    kit_order(k, "p.decided(4)", "p.suspend(0)", "g.decider(p)", "p.resume(0)");
+    kit_expect_count(k, "b.suspend", 1);
+    kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));
+    kit_expect_count(k, "c.suspend", kit_count(k, "c.resume"));
+    kit_never(k, "*.preRestart");
+    kit_finish(k);
+}
+
+/* The counters of those touched move, and no others: b's restart spends c's budget, not a's. */
+static void RFO_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k);
+    p->strategy.limited = 1;
+    p->strategy.retries_max = 1;
+    p->strategy.within_ns = -1;
+    p->directive = AXO_RESTART;
+    family f = family_with(k, p);
+    (void)kit_tell(k, f.b, KIT_FAIL, 1);
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c#2.preStart");
+    (void)kit_tell(k, f.c, KIT_FAIL, 2);
+    kit_await(k, "p.child_gone(c)");
+    kit_settle(k);
+    kit_expect_count(k, "b.ctor", 2);
+    kit_expect_count(k, "c.ctor", 2);
+    untouched(k, "a");
+    (void)kit_tell(k, f.a, KIT_FAIL, 3); /* a may, b may not: both go */
+    kit_await(k, "p.child_gone(a)");
+    kit_await(k, "p.child_gone(b)");
+    kit_expect_count(k, "a.ctor", 1);
+    kit_expect_count(k, "b.ctor", 2);
+    kit_expect_count(k, "p.decided(2)", 3);
+    kit_finish(k);
+}
+
+/* A younger sibling that terminates is left alone, and is not waited for. */
+static void RFO_06(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_RESTART);
+    kit_script *child = kit_child(k, f.c, "child");
+    kit_gate *gate = kit_gate_new(k);
+    (void)kit_wait_at(k, child, gate, 0);
+    kit_gate_arrived(gate, 1);
+    (void)kit_tell_ref(k, f.p, KIT_STOP, kit_ref(f.c));
+    if (kit_workers(k) > 1)
+        kit_await(k, "c.stopping");
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "a#2.preStart");
+        kit_await(k, "b#2.preStart");
+        kit_never(k, "c.terminated");
+    }
+    kit_gate_open(gate);
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "p.child_gone(c)");
+    kit_settle(k);
+    kit_expect_count(k, "c.ctor", 1);
+    kit_expect_count(k, "c.postStop", 1);
+    kit_never(k, "c.preRestart");
+    kit_finish(k);
+}
+
+/* The oldest takes all with it, the youngest nobody. */
+static void RFO_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_RESTART);
+    (void)kit_tell(k, f.c, KIT_FAIL, 1);
+    kit_await(k, "c#2.preStart");
+    kit_settle(k);
+    untouched(k, "a");
+    untouched(k, "b");
+    (void)kit_tell(k, f.a, KIT_FAIL, 2);
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c#3.preStart");
+    kit_settle(k);
+    kit_expect_count(k, "*.postRestart(2)", 3);
+    kit_finish(k);
+}
+
+/* A restart keeps the place: the order is that of the spawns, a newcomer is the youngest. */
+static void RFO_08(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_RESTART);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
+    kit_await(k, "a#2.preStart");
+    kit_await(k, "b#2.preStart");
+    kit_await(k, "c#2.preStart");
+    (void)kit_tell_ref(k, f.p, KIT_STOP, kit_ref(f.c));
+    kit_await(k, "p.child_gone(c)");
+    (void)kit_child(k, f.p, "d");
+    (void)kit_tell(k, f.b, KIT_FAIL, 2);
+    kit_await(k, "b#3.preStart");
+    kit_await(k, "d#2.preStart");
+    kit_settle(k);
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "c.ctor", 2);
+    kit_finish(k);
+}
+
+/* Two fail while their parent is busy: two decisions, each for its own rest. */
+static void RFO_09(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    family f = family_of(k, AXO_RESTART);
+    kit_gate *gate = kit_gate_new(k);
+    if (kit_workers(k) > 1) {
+        (void)kit_wait_at(k, f.p, gate, 0);
+        kit_gate_arrived(gate, 1);
+    }
+    (void)kit_tell(k, f.b, KIT_FAIL, 1);
+    (void)kit_tell(k, f.c, KIT_FAIL, 2);
+    (void)kit_tell(k, f.c, KIT_NOTE, 1);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "b.suspend(0)");
+        kit_await(k, "c.suspend(0)");
+        kit_gate_open(gate);
+    }
+    kit_await(k, "p.decided(2)@2");
+    kit_await(k, "c.note(1)");
+    kit_settle(k);
+    kit_expect_count(k, "p.decider(b)", 1);
+    kit_expect_count(k, "p.decider(c)", 1);
+    kit_expect_count(k, "b.ctor", 2);
+    assert_in_range(kit_count(k, "c.ctor"), 2, 3);
+    untouched(k, "a");
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("RFO-01", RFO_01), KIT_TEST("RFO-02", RFO_02), KIT_TEST("RFO-03", RFO_03),
+    KIT_TEST("RFO-04", RFO_04), KIT_TEST("RFO-05", RFO_05), KIT_TEST("RFO-06", RFO_06),
+    KIT_TEST("RFO-07", RFO_07), KIT_TEST("RFO-08", RFO_08), KIT_TEST("RFO-09", RFO_09),
+};
+KIT_MAIN(tests)
