@@ -193,9 +193,7 @@ AXO_API axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft);
 /* Frees a draft unsent. */
 AXO_API void axo_message_discard(axo_ctx *ctx, axo_draft *draft);
 
-/* Sends a message once, `delay_ns` from now: never early. The sender is the caller. It is handed
- * to the receiver even if the caller has gone meanwhile.
- *   returns   as axo_send, and AXO_EINVAL for a negative delay, AXO_ELIMIT for too many timers */
+/* axo_schedule_once (time.h) without a handle. */
 AXO_API axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
                                   const void *payload, size_t size);
 

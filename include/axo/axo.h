@@ -12,6 +12,7 @@
 #include <axo/status.h>
 #include <axo/supervision.h>
 #include <axo/system.h>
+#include <axo/time.h>
 #include <axo/trace.h>
 #include <axo/version.h>
 #include <axo/watch.h>

@@ -9,13 +9,16 @@
 
 /* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued, exactly
  * (DESIGN D7); while actors run they are read one by one and may be off by what moves meanwhile.
- * Messages of users count, PoisonPill and Kill among them; notices and system messages do not. */
+ * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts and system
+ * messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is not
+ * wanted any more when it comes up is dropped; a timer that waits at the end of the system is sent
+ * and dropped then. */
 typedef struct axo_stats {
     size_t size;               /* sizeof(axo_stats), set by AXO_STATS */
     uint64_t sent;             /* user messages accepted */
     uint64_t handled;          /* taken by a receive (or by the runtime: pill, kill) */
     uint64_t dead;             /* dead-lettered */
-    uint64_t dropped;          /* freed unsent or undelivered at shutdown (timers) */
+    uint64_t dropped;          /* freed unhandled: timers and their ticks, see above */
     uint64_t unhandled;        /* of the handled: receive returned AXO_UNHANDLED */
     uint64_t spawned;          /* actors made, guardians included */
     uint64_t terminated;       /* actors gone */

@@ -27,7 +27,8 @@ typedef struct axo_dead_letter {
     const axo_message *message; /* lives during the call */
     axo_ref recipient;
     uint32_t reason;            /* an axo_dead_reason */
-    uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone (PK-06) */
+    uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone (PK-06), a
+                                   tick of its own timers (DL-03) */
 } axo_dead_letter;
 
 /* Called for each dead letter (DL-01), on the thread where it happens, with no lock held. It must
@@ -54,7 +55,7 @@ typedef struct axo_options {
     uint32_t quantum_us;              /* 0: 100 us before it yields; at most 1000000 */
     uint32_t actors_max;              /* 0: 2^22; at most 2^24 - 1 */
     uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */
-    uint32_t timers_max;              /* 0: 2^20 messages waiting for their time, on each worker */
+    uint32_t timers_max;              /* 0: 2^20 timers that wait for their time, on each worker */
     uint64_t seed;                    /* of all chance; 0: from the operating system */
     axo_allocator allocator;          /* zeroed: malloc and free */
     const axo_strategy *user_strategy; /* how /user supervises (GU-03); NULL: the default */

@@ -35,6 +35,8 @@
 /* Bounds of the wait of the one idle worker that looks after the busy ones. */
 #define AXO__WATCH_MIN_NS 50000
 #define AXO__WATCH_MAX_NS 2000000
+/* Timers that are due for so long are fired by any worker that has nothing to do. */
+#define AXO__TIMER_LATE_NS 500000
 /* Outside threads are spread over at most this many doors. */
 #define AXO__DOORS_MAX 16
 /* Blocks up to this size are pooled. */

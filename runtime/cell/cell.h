@@ -82,6 +82,7 @@ struct axo__cell {
     axo_receive_fn receive;     /* top of the behaviour stack */
     void *state_block;
     axo__region *region;
+    struct axo__timed *timed;   /* keyed timers, receive timeout; NULL: never had any */
     axo__chain front;           /* handled before the user lane: what was unstashed */
     axo__message *failed;       /* the message this instance failed under, until it ends; while it
                                    is stashed the stash owns it */

@@ -44,7 +44,7 @@ void axo__dead_letter_tell(const axo__core *core, const axo__message *message, a
         .message = &message->pub,
         .recipient = recipient,
         .reason = reason,
-        .suppressed = (message->flags & AXO__MESSAGE_PILL) != 0 ? 1 : 0,
+        .suppressed = (message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK)) != 0 ? 1 : 0,
     };
     core->on_dead_letter(core->dead_letter_user, &letter);
 }

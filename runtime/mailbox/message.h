@@ -2,6 +2,8 @@
 #ifndef AXO__MAILBOX_MESSAGE_H
 #define AXO__MAILBOX_MESSAGE_H
 
+#include <string.h>
+
 #include <axo/message.h>
 
 #include "mem/slab.h"
@@ -13,7 +15,9 @@ enum {
     AXO__MESSAGE_KILL = 4,   /* fails the receiver (PK-05) */
     AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED: part of a watch record, not counted */
     AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
-    AXO__MESSAGE_STASHED = 32 /* in the stash or in front of the lane: that owns it */
+    AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane: that owns it */
+    AXO__MESSAGE_TICK = 64     /* of a keyed timer or the receive timeout: looked at when it comes
+                                 up, whether it is still wanted */
 };
 
 typedef struct axo__message {
@@ -41,6 +45,19 @@ static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache
     message->flags = 0;
     message->block = (uint32_t)block;
     return message;
+}
+
+/* A copy of a message that owns no payload; NULL: no memory. */
+static inline axo__message *axo__message_copy(axo__pool *pool, axo__cache *cache,
+                                              const axo__message *message)
+{
+    axo__message *copy = axo__pool_alloc(pool, cache, message->block);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, message, message->block);
+    if (message->pub.payload != NULL)
+        copy->pub.payload = copy + 1;
+    return copy;
 }
 
 /* Turns an envelope with room for one pointer into one that owns `payload`. */

@@ -3,21 +3,33 @@
 
 /* ---- waking ---- */
 
+/* true: this call took it out of PARKED. */
+static bool park_wake(axo__worker *worker)
+{
+    uint32_t parked = AXO__WORKER_PARKED;
+    if (axo__a32_load_relaxed(&worker->state) != parked)
+        return false;
+    if (!axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] (8) */
+        return false;
+    (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX); /* [W1] */
+    axo__os_parker_wake(&worker->thread.parker);
+    return true;
+}
+
 void axo__sched_wake_one(axo__sched *sched)
 {
     if (axo__a32_load_seq_cst(&sched->parked) == 0) /* [W1] (7) */
         return;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
-        axo__worker *worker = &sched->workers[i];
-        uint32_t parked = AXO__WORKER_PARKED;
-        if (axo__a32_load_relaxed(&worker->state) != parked)
-            continue;
-        if (!axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] (8) */
-            continue;
-        (void)axo__a32_add_seq_cst(&sched->parked, UINT32_MAX); /* [W1] */
-        axo__os_parker_wake(&worker->thread.parker);
-        return;
+        if (park_wake(&sched->workers[i]))
+            return;
     }
+}
+
+void axo__sched_wake_worker(axo__worker *worker)
+{
+    if (axo__a32_add_seq_cst(&worker->sched->parked, 0) > 0) /* [W1] (6) of sched/timer.h */
+        (void)park_wake(worker);
 }
 
 void axo__sched_wake_all(axo__sched *sched)
@@ -280,7 +292,7 @@ axo__step axo__worker_park(axo__worker *worker)
         return AXO__STEP_AGAIN;
     }
     worker->seen_at = worker->now;
-    worker->thread.deadline = axo__timers_next(&worker->timers);
+    worker->thread.deadline = axo__timers_next(worker->timers);
     uint32_t none = 0;
     if (busy && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
         worker->watching = true;

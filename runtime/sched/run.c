@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/timed.h"
 #include "sched/worker.h"
 
 void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
@@ -68,6 +69,8 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
+    if (cell->timed != NULL)
+        axo__timed_handled(worker, cell, message->pub.tag);
     if (status == AXO_OK || (status == AXO_UNHANDLED && stashed)) {
         axo__cause_drop(&worker->core->texts, &worker->pending);
         worker->message = NULL;
@@ -115,6 +118,8 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
 static void run_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     if (axo__unlikely(message->flags > AXO__MESSAGE_OWNED)) {
+        if ((message->flags & AXO__MESSAGE_TICK) != 0 && !axo__timed_tick(worker, cell, message))
+            return;
         if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0) {
             run_special(worker, cell, message);
             return;
@@ -130,7 +135,8 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
-                    worker->core->trace == NULL && message->flags == 0)) {
+                    worker->core->trace == NULL && message->flags == 0 &&
+                    cell->timed == NULL)) {
         worker->message = NULL;
         axo__a64_bump_owner(&worker->local.count.handled);
         axo__pool_free(&worker->core->pool, &worker->local.cache, message, message->block);
@@ -183,7 +189,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         }
         run_message(worker, cell, message);
         if (--worker->until_clock == 0)
-            axo__worker_clock(worker);
+            (void)axo__worker_clock(worker);
     }
 }
 
@@ -217,7 +223,7 @@ void axo__run_cell(axo__worker *worker, axo__cell *cell)
     if (_setjmp(unwind.env) != 0) {
         run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
         if (--worker->until_clock == 0)
-            axo__worker_clock(worker);
+            (void)axo__worker_clock(worker);
     }
     run_turn(worker, worker->current);
     worker->unwind = NULL;

@@ -1,73 +1,168 @@
-/* timer.c - a worker's timers: messages that wait for their time, in a binary heap. */
+/* timer.c - a worker's wheel behind its mutex: arm, disarm, fire. */
 #include "sched/timer.h"
 
 #include <string.h>
 
-#define TIMER_ROOM_MIN 16
+#include "base/random.h"
+#include "sched/worker.h"
 
-static bool timer_before(const axo__timer *one, const axo__timer *other)
+#define TIMER_BATCH 64
+/* Batches in a row before other work gets a turn. */
+#define TIMER_ROUNDS 4
+/* Nodes moved down the wheel in one holding of the mutex. */
+#define TIMER_BUDGET 256
+
+axo__timers *axo__timers_make(axo__core *core, axo__worker *owner)
 {
-    return one->due != other->due ? one->due < other->due : one->number < other->number;
+    axo__timers *timers =
+        axo__heap_alloc(&core->heap, sizeof *timers, AXO__CACHE_LINE, AXO__SITE_TIMERS);
+    if (timers == NULL)
+        return NULL;
+    memset((void *)timers, 0, sizeof *timers);
+    if (!axo__os_mutex_init(&timers->mutex)) {
+        axo__heap_free(&core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
+        return NULL;
+    }
+    axo__random random;
+    axo__random_init(&random, core->seed, UINT64_C(0x74696d6572) + owner->local.index);
+    timers->number = axo__random_next(&random) >> 2; /* another system's handles are stale here */
+    timers->core = core;
+    timers->owner = owner;
+    axo__wheel_init(&timers->wheel);
+    axo__a64_store_relaxed(&timers->next, (uint64_t)AXO__NEVER);
+    return timers;
 }
 
-static bool timer_room(axo__timers *timers, axo__heap *heap)
+void axo__timers_free(axo__timers *timers)
 {
-    if (timers->count < timers->room)
-        return true;
-    uint32_t room = timers->room != 0 ? timers->room * 2 : TIMER_ROOM_MIN;
-    axo__timer *grown = axo__heap_alloc(heap, sizeof(axo__timer) * room, AXO__CACHE_LINE,
-                                        AXO__SITE_TIMERS);
-    if (grown == NULL)
+    if (timers == NULL)
+        return;
+    axo__alarms_fini(timers);
+    axo__os_mutex_fini(&timers->mutex);
+    axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
+}
+
+axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker)
+{
+    if (worker != NULL && worker->core == core && worker->timers != NULL)
+        return worker->timers;
+    axo__sched *sched = axo__core_sched(core);
+    return sched->workers[axo__os_cpu_index() % sched->worker_count].timers;
+}
+
+static void timer_refresh(axo__timers *timers)
+{
+    uint64_t next = (uint64_t)axo__wheel_next(&timers->wheel);
+    if (next != axo__a64_load_relaxed(&timers->next))
+        axo__a64_store_relaxed(&timers->next, next); /* (5) */
+}
+
+bool axo__timers_put(axo__timers *timers, axo__timer *timer, int64_t due, int64_t now)
+{
+    uint64_t before = axo__a64_load_relaxed(&timers->next);
+    axo__wheel_add(&timers->wheel, &timer->node, due, now);
+    timer_refresh(timers);
+    return axo__a64_load_relaxed(&timers->next) < before;
+}
+
+void axo__timers_take(axo__timers *timers, axo__timer *timer)
+{
+    axo__wheel_remove(&timers->wheel, &timer->node);
+    timer_refresh(timers);
+}
+
+void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool nearer)
+{
+    if (nearer && worker != timers->owner)
+        axo__sched_wake_worker(timers->owner);
+}
+
+bool axo__timer_arm(axo__worker *worker, axo__timer *timer, int64_t due)
+{
+    axo__timers *timers = axo__timers_here(worker->core, worker);
+    int64_t now = axo__core_now(timers->core);
+    bool nearer = false;
+    axo__os_mutex_lock(&timers->mutex);
+    bool open = !timers->closed;
+    if (open) {
+        timer->home = timers;
+        timer->number = ++timers->number;
+        nearer = axo__timers_put(timers, timer, due, now);
+    }
+    axo__os_mutex_unlock(&timers->mutex);
+    axo__timers_told(timers, worker, nearer);
+    return open;
+}
+
+bool axo__timer_disarm(axo__timer *timer)
+{
+    axo__timers *timers = timer->home;
+    if (timers == NULL)
         return false;
-    if (timers->count > 0)
-        memcpy(grown, timers->heap, sizeof(axo__timer) * timers->count);
-    axo__heap_free(heap, timers->heap, sizeof(axo__timer) * timers->room, AXO__CACHE_LINE);
-    timers->heap = grown;
-    timers->room = room;
+    axo__os_mutex_lock(&timers->mutex);
+    bool armed = timer->node.place != AXO__WHEEL_NONE;
+    if (armed)
+        axo__timers_take(timers, timer);
+    axo__os_mutex_unlock(&timers->mutex);
+    return armed;
+}
+
+/* ---- firing ---- */
+
+typedef struct timer_fired {
+    axo__timer *timer;
+    axo__timer_fn fn;
+    uint64_t number;
+    int64_t again;
+} timer_fired;
+
+/* Under the mutex. *more: there may be more. */
+static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *batch, bool *more)
+{
+    uint32_t budget = TIMER_BUDGET;
+    uint32_t count = 0;
+    while (count < TIMER_BATCH) {
+        axo__timer *timer = (axo__timer *)(void *)axo__wheel_pop(&timers->wheel, now, &budget);
+        if (timer == NULL)
+            break;
+        batch[count++] = (timer_fired){.timer = timer, .fn = timer->fn, .number = timer->number};
+    }
+    *more = budget == 0 || count == TIMER_BATCH;
+    return count;
+}
+
+/* Under the mutex. An embedded timer that is done may be gone already. */
+static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_fired *fired)
+{
+    if (fired->fn == axo__alarm_fire)
+        axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again);
+    else if (fired->again > 0 && !timers->closed)
+        (void)axo__timers_put(timers, fired->timer, axo__core_now(timers->core) + fired->again,
+                              worker->now);
+}
+
+bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
+{
+    timer_fired batch[TIMER_BATCH];
+    bool more = true;
+    axo__os_mutex_lock(&timers->mutex);
+    if (timers->firing || timers->closed) {
+        axo__os_mutex_unlock(&timers->mutex);
+        return false;
+    }
+    timers->firing = true;
+    for (uint32_t round = 0; more && round < TIMER_ROUNDS; round++) {
+        uint32_t count = timer_collect(timers, worker->now, batch, &more);
+        axo__os_mutex_unlock(&timers->mutex);
+        for (uint32_t i = 0; i < count; i++)
+            batch[i].again = batch[i].fn(worker, batch[i].timer, batch[i].number);
+        axo__os_mutex_lock(&timers->mutex);
+        for (uint32_t i = 0; i < count; i++)
+            timer_finish(timers, worker, &batch[i]);
+    }
+    timers->firing = false;
+    timer_refresh(timers);
+    axo__os_mutex_unlock(&timers->mutex);
+    axo__timers_told(timers, worker, true);
     return true;
-}
-
-axo_status axo__timers_add(axo__timers *timers, axo__heap *heap, uint32_t max, int64_t due,
-                           axo_ref to, axo__message *message)
-{
-    if (timers->count >= max)
-        return AXO_ELIMIT;
-    if (!timer_room(timers, heap))
-        return AXO_ENOMEM;
-    axo__timer timer = {.due = due, .number = timers->number++, .to = to, .message = message};
-    uint32_t at = timers->count++;
-    while (at > 0 && timer_before(&timer, &timers->heap[(at - 1) / 2])) {
-        timers->heap[at] = timers->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    timers->heap[at] = timer;
-    return AXO_OK;
-}
-
-axo__timer axo__timers_pop(axo__timers *timers)
-{
-    AXO_ASSERT(timers->count > 0);
-    axo__timer first = timers->heap[0];
-    axo__timer last = timers->heap[--timers->count];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = at * 2 + 1;
-        if (child >= timers->count)
-            break;
-        if (child + 1 < timers->count &&
-            timer_before(&timers->heap[child + 1], &timers->heap[child]))
-            child++;
-        if (!timer_before(&timers->heap[child], &last))
-            break;
-        timers->heap[at] = timers->heap[child];
-        at = child;
-    }
-    timers->heap[at] = last;
-    return first;
-}
-
-void axo__timers_fini(axo__timers *timers, axo__heap *heap)
-{
-    axo__heap_free(heap, timers->heap, sizeof(axo__timer) * timers->room, AXO__CACHE_LINE);
-    memset(timers, 0, sizeof *timers);
 }

@@ -1,36 +1,178 @@
-/* timer.h - a worker's timers: messages that wait for their time, in a binary heap. */
+/* timer.h - timers that runtime parts embed, the wheel of a worker behind its mutex, and alarms:
+ * the records of messages that wait for their time.
+ *
+ * How a part of the runtime uses a timer of its own, without taking memory:
+ *
+ *     struct thing { axo__timer timer; ... };              // zeroed: never armed
+ *     static int64_t thing_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
+ *     {
+ *         struct thing *it = (void *)timer;                // tell its cell; never run user code
+ *         axo__sched_announce_system(worker, it->cell);
+ *         return 0;                                        // or: again, so many ns from now
+ *     }
+ *     it->timer.fn = thing_fire;
+ *     (void)axo__timer_arm(worker, &it->timer, due);       // due: axo__core_now(core) + delay
+ *     if (axo__timer_disarm(&it->timer)) ...               // true: it will not fire
+ *
+ *   arm and disarm of one timer are its owner's, one after the other. fn runs on whatever worker
+ *   fires, beside the owner, in the midst of a turn or between two, without a lock. false from
+ *   disarm: it has fired, is about to, or was never armed; do not arm it again before fn is known
+ *   to have run. The memory must stay until then: that of a cell, or what its expiry frees, does,
+ *   since fn runs within one step of a worker; whoever frees disarms first.
+ *
+ * Wheels belong to the workers of the core's first pool (core->sched); who runs elsewhere uses one
+ * of theirs. One worker at a time fires a wheel (`firing`): mostly its owner; when that is stuck in
+ * a turn, one that has nothing to do.
+ *
+ * Arm against park. The owner sleeps until the `next` that it reads; an armer from elsewhere may
+ * lower it at the same time:
+ *   sleeper  (1) take a ticket  (2) state = PARKED, then parked += 1 (read-modify-write)
+ *            (3) read next: the deadline  (4) wait with the ticket
+ *   armer    (5) store next  (6) parked += 0 (read-modify-write)  (7) PARKED -> AWAKE and wake
+ *   (2) and (6) are read-modify-writes of one word, so one reads what the other wrote, directly or
+ *   through others of them, and synchronizes with it. (6) first: (3) sees (5), the deadline is the
+ *   new one. (2) first: (7) sees PARKED, and a wake after the ticket of (1) ends the wait of (4)
+ *   at once; or somebody else has taken it out of PARKED and wakes it.
+ *
+ * Orders
+ *   [W1] seq_cst, parked   (2) against (6)
+ *   [W4] as in sched/worker.h
+ */
 #ifndef AXO__SCHED_TIMER_H
 #define AXO__SCHED_TIMER_H
 
 #include "cell/core.h"
+#include "sched/wheel.h"
 
-typedef struct axo__timer {
-    int64_t due;
-    uint64_t number; /* ties fire in the order they were set */
+typedef struct axo__sched axo__sched;
+typedef struct axo__worker axo__worker;
+typedef struct axo__timer axo__timer;
+typedef struct axo__timers axo__timers;
+
+/* Fires. `number` is that of the arming. 0: done; above: again, so many nanoseconds from now. */
+typedef int64_t (*axo__timer_fn)(axo__worker *worker, axo__timer *timer, uint64_t number);
+
+struct axo__timer {
+    axo__wheel_node node; /* first */
+    axo__timer_fn fn;
+    axo__timers *home;    /* where it was last armed */
+    uint64_t number;      /* of that arming, never the same twice */
+};
+
+/* A message that waits, once or again and again. Guarded by its home's mutex; while it is being
+ * fired, `message` and `due` are the firing worker's. */
+typedef struct axo__alarm {
+    axo__timer timer; /* first; its node links the free ones; number 0: free */
     axo_ref to;
     axo__message *message;
-} axo__timer;
+    int64_t due;
+    int64_t period;
+    uint32_t index;
+    uint8_t kind;      /* an axo_timer_kind */
+    uint8_t at_close;
+    uint8_t cancelled; /* while it was being fired */
+} axo__alarm;
 
-typedef struct axo__timers {
-    axo__timer *heap;
-    uint32_t count;
+#define AXO__ALARM_CHUNK 256
+
+typedef struct axo__alarm_chunk {
+    struct axo__alarm_chunk *next; /* of those with room */
+    struct axo__alarm_chunk *before;
+    axo__wheel_node *free;
+    uint32_t used;
+    uint32_t index;
+    axo__alarm alarms[AXO__ALARM_CHUNK];
+} axo__alarm_chunk;
+
+/* Records come in chunks; a chunk that is empty goes back to the allocator, but for one. */
+typedef struct axo__alarms {
+    axo__alarm_chunk **chunks;
     uint32_t room;
+    uint32_t count;
+    uint32_t marked;         /* to run at close */
+    axo__alarm_chunk *open;  /* chunks with room */
+    axo__alarm_chunk *spare; /* the empty one */
+} axo__alarms;
+
+struct axo__timers {
+    axo__os_mutex mutex; /* guards what follows but `next`; a leaf: under it only the pool's */
+    axo__core *core;
+    axo__worker *owner;
     uint64_t number;
-} axo__timers;
+    bool firing;
+    bool closing;        /* /user stops: marked alarms have been run */
+    bool closed;         /* nothing is armed or fired any more */
+    axo__alarms alarms;
+    axo__wheel wheel;
+    _Alignas(AXO__CACHE_LINE) axo__a64 next; /* written under the mutex */
+};
 
-/* AXO_OK, AXO_ENOMEM, AXO_ELIMIT. The message is the heap's until it is popped. */
-axo_status axo__timers_add(axo__timers *timers, axo__heap *heap, uint32_t max, int64_t due,
-                           axo_ref to, axo__message *message);
+/* ---- timer.c ---- */
 
-/* When the first is due; AXO__NEVER. */
+/* NULL: no memory. */
+axo__timers *axo__timers_make(axo__core *core, axo__worker *owner);
+void axo__timers_free(axo__timers *timers);
+
+/* When there may be something to fire; AXO__NEVER. NULL: a worker that has no wheel. */
 static inline int64_t axo__timers_next(const axo__timers *timers)
 {
-    return timers->count > 0 ? timers->heap[0].due : AXO__NEVER;
+    return timers != NULL ? (int64_t)axo__a64_load_relaxed(&timers->next) : AXO__NEVER;
 }
 
-/* Takes the first out; there must be one. */
-axo__timer axo__timers_pop(axo__timers *timers);
+/* The wheel to use on this worker, or (NULL) from outside. */
+axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker);
 
-void axo__timers_fini(axo__timers *timers, axo__heap *heap);
+/* Arms a timer that is not armed; fn is set. false: the system has ended, it will not fire. */
+bool axo__timer_arm(axo__worker *worker, axo__timer *timer, int64_t due);
+
+/* true: it was armed and will not fire. Any thread. */
+bool axo__timer_disarm(axo__timer *timer);
+
+/* Fires what is due at worker->now, a bounded number; false: another worker is at it, or the system
+ * has ended. Who has fired asks the core's `idle` again before it parks: the end waits for it. */
+bool axo__timers_fire(axo__worker *worker, axo__timers *timers);
+
+/* Under the mutex: puts a timer into the wheel; then, without it, axo__timers_told with what this
+ * has returned: whether `next` has come nearer. */
+bool axo__timers_put(axo__timers *timers, axo__timer *timer, int64_t due, int64_t now);
+void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool nearer);
+
+/* Under the mutex: takes it out. */
+void axo__timers_take(axo__timers *timers, axo__timer *timer);
+
+/* ---- alarm.c ---- */
+
+typedef struct axo__alarm_order {
+    axo_ref to;
+    axo__message *message; /* its template, if it is periodic */
+    int64_t first;         /* delay */
+    int64_t period;
+    axo_timer_kind kind;
+} axo__alarm_order;
+
+/* Sets an alarm: AXO_OK, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING; then the message is still the
+ * caller's. worker NULL: from outside. *out may be NULL. */
+axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
+                          const axo__alarm_order *order, axo_timer *out);
+
+/* true: it was waiting and is no more. Any thread with a local of its own. */
+bool axo__alarm_cancel(axo__core *core, axo__local *local, axo_timer timer);
+
+/* true: it was waiting and will run at close. */
+bool axo__alarm_mark(axo__core *core, axo_timer timer);
+
+/* /user begins to stop: sends what is marked. */
+void axo__alarms_close(axo__worker *worker);
+
+/* The end: drops what waits. false: some worker is firing; ask again. */
+bool axo__alarms_end(axo__worker *worker);
+
+int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number);
+
+/* Under the mutex, after it has fired: `again` as axo__alarm_fire returned it. */
+void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again);
+
+/* Gives the memory back; no alarm is set any more. */
+void axo__alarms_fini(axo__timers *timers);
 
 #endif

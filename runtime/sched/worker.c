@@ -18,22 +18,8 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     axo__runq_init(&worker->ready, worker->ready_slots, AXO__RUNQ_SIZE);
 }
 
-static void worker_fire(axo__worker *worker)
-{
-    while (axo__timers_next(&worker->timers) <= worker->now) {
-        axo__timer timer = axo__timers_pop(&worker->timers);
-        axo__cell *cell = axo__table_find(&worker->core->table, timer.to);
-        if (cell == NULL) {
-            axo__dead_letter(worker->core, &worker->local, timer.message, timer.to, AXO_DEAD_GONE);
-            continue;
-        }
-        axo__mpsc_push_any(&cell->users, &timer.message->node);
-        axo__sched_announce_user(worker, cell);
-    }
-}
-
 /* The stride adapts, so that short messages do not pay for the clock and long ones are seen. */
-void axo__worker_clock(axo__worker *worker)
+bool axo__worker_clock(axo__worker *worker)
 {
     int64_t before = worker->now;
     worker->now = axo__core_now(worker->core);
@@ -47,8 +33,9 @@ void axo__worker_clock(axo__worker *worker)
     worker->until_clock = worker->clock_stride;
     if (worker->now - worker->turn_clock >= quantum)
         worker->left = 0;
-    if (axo__unlikely(axo__timers_next(&worker->timers) <= worker->now))
-        worker_fire(worker);
+    if (axo__likely(axo__timers_next(worker->timers) > worker->now))
+        return false;
+    return axo__timers_fire(worker, worker->timers);
 }
 
 static axo__cell *worker_from_queue(axo__worker *worker, axo__runq *queue)
@@ -169,15 +156,27 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
     axo__run_cell(worker, cell);
 }
 
+/* Timers of one that has been in a turn for too long to see to them itself. */
+static bool worker_fire_late(axo__worker *worker)
+{
+    const axo__sched *sched = worker->sched;
+    bool any = false;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *other = &sched->workers[i];
+        if (other != worker && axo__timers_next(other->timers) <= worker->now - AXO__TIMER_LATE_NS)
+            any = axo__timers_fire(worker, other->timers) || any;
+    }
+    return any;
+}
+
 static axo__step worker_idle(axo__worker *worker)
 {
     axo__local_flush(worker->core, &worker->local);
     if (worker_expire(worker))
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->core);
-    axo__worker_clock(worker);
-    if (axo__runq_count_any(&worker->ready) > 0 || axo__aptr_load_relaxed(&worker->next) != NULL)
-        return AXO__STEP_AGAIN; /* a timer fired */
+    if (axo__worker_clock(worker) || worker_fire_late(worker))
+        return AXO__STEP_AGAIN; /* to what was fired; and `idle` hears that nobody fires now */
     axo__cell *cell = axo__worker_steal(worker);
     if (cell == NULL)
         return axo__worker_park(worker);

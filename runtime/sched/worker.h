@@ -37,9 +37,6 @@
 #include "queue/runq.h"
 #include "sched/timer.h"
 
-typedef struct axo__sched axo__sched;
-typedef struct axo__worker axo__worker;
-
 /* Where a throw lands. */
 typedef struct axo__unwind {
     jmp_buf env;
@@ -92,7 +89,7 @@ struct axo__worker {
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     axo__random random;
-    axo__timers timers;
+    axo__timers *timers;    /* NULL: its pool has no wheels */
     axo__seen *seen;        /* of each worker, when this one last parked */
     int64_t seen_at;
     int64_t watch_ns;       /* how long the next watch is */
@@ -157,8 +154,8 @@ extern const axo__os_body axo__worker_body;
 
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
 
-/* Reads the clock: timers, the turn's time. */
-void axo__worker_clock(axo__worker *worker);
+/* Reads the clock: the turn's time, timers; true: it has fired some. */
+bool axo__worker_clock(axo__worker *worker);
 
 /* ---- park.c ---- */
 
@@ -200,6 +197,10 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
 /* Wakes one parked worker, if there is one. */
 void axo__sched_wake_one(axo__sched *sched);
 void axo__sched_wake_all(axo__sched *sched);
+
+/* Wakes this very one if it is parked: a timer of its has come nearer. Steps (6) and (7) of
+ * sched/timer.h. */
+void axo__sched_wake_worker(axo__worker *worker);
 
 /* A claimed cell from another worker; NULL: none that may be taken. */
 axo__cell *axo__worker_steal(axo__worker *worker);

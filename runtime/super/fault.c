@@ -2,6 +2,7 @@
  * step names the conformance entry it keeps. */
 #include <string.h>
 
+#include "sched/timed.h"
 #include "super/super.h"
 
 static void fault_suspend_self(axo__worker *worker, axo__cell *cell, uint64_t why)
@@ -92,6 +93,7 @@ static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *o
 
 void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
 {
+    axo__timed_stop_keys(worker, cell); /* TM-04 */
     axo__region_end(&cell->region, &worker->core->pool, &worker->local.cache); /* D2 */
     if (cell->constructed)
         axo__trace(worker->core, &worker->local, cell, AXO_EV_DESTROY, 0);
@@ -201,6 +203,7 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
     axo_failure failure = axo__cause_show(&core->texts, &cell->restart_cause);
     axo__message *message = cell->failed; /* RS-09, D5 */
     axo_status status = AXO_OK;
+    axo__timed_stop_keys(worker, cell); /* TM-03 */
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (cell->cls->pre_restart != NULL) {
         status = axo__run_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
@@ -224,6 +227,7 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
 /* IN-04, IN-05: there is no instance to resume or restart. */
 static void fault_create_again(axo__worker *worker, axo__cell *cell)
 {
+    axo__timed_receive_timeout_off(cell); /* IN-09 */
     axo__super_stop_children(worker, cell, 0); /* IN-06 */
     cell->phase = AXO__PHASE_CREATING;
     axo__super_continue(worker, cell);

@@ -1,10 +1,14 @@
 /* stop.c - the end of an actor, bottom-up; the system lane; what reaches one that is gone. */
+#include "sched/timed.h"
 #include "super/super.h"
 
 void axo__super_terminate(axo__worker *worker, axo__cell *cell)
 {
     if (cell->phase == AXO__PHASE_GONE)
         return;
+    if (cell->phase != AXO__PHASE_TERMINATING && cell->parent != NULL &&
+        cell->parent->parent == NULL)
+        axo__super_guardian_stops(worker, cell);
     axo__super_stop_children(worker, cell, 0);
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
@@ -50,6 +54,7 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
 {
     axo__super_drop_failed(worker, cell);
     axo__super_destroy_instance(worker, cell);
+    axo__timed_receive_timeout_off(cell); /* RT-05 */
     axo__super_free_blocks(worker->core, &worker->local, cell);
     axo__cause_drop(&worker->core->texts, &cell->restart_cause);
 }
@@ -60,6 +65,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
     axo__local *local = &worker->local;
+    axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
         axo_status status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
@@ -176,6 +182,7 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 {
     stop_drain_users(core, local, cell);
     stop_drain_system(core, local, cell);
+    axo__timed_free(core, local, cell);
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     if ((axo__state_look(&cell->state) & nodes) != 0)
         axo__local_retire(core, local, cell); /* an injector still has its node */

@@ -264,36 +264,6 @@ void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
                       (axo__message *)(void *)draft);
 }
 
-axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
-                          const void *payload, size_t size)
-{
-    axo__cell *cell = api_cell(ctx);
-    axo__worker *worker = axo__self;
-    if (cell == NULL)
-        return AXO_ECONTEXT;
-    axo_status status = api_check_payload(to, tag, payload, size);
-    if (status != AXO_OK)
-        return status;
-    if (delay_ns < 0)
-        return AXO_EINVAL;
-    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache, tag,
-                                              axo__cell_ref(cell), size);
-    if (message == NULL)
-        return AXO_ENOMEM;
-    if (size > 0)
-        memcpy(message + 1, payload, size);
-    int64_t now = axo__core_now(worker->core);
-    int64_t due = delay_ns < AXO__NEVER - now ? now + delay_ns : AXO__NEVER - 1;
-    status = axo__timers_add(&worker->timers, &worker->core->heap, worker->sched->timers_max, due,
-                             to, message);
-    if (status != AXO_OK) {
-        axo__message_free(&worker->core->pool, &worker->local.cache, message);
-        return status;
-    }
-    axo__a64_bump_owner(&worker->local.count.sent);
-    return AXO_OK;
-}
-
 /* ---- fail ---- */
 
 axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...)

@@ -48,6 +48,12 @@ static uint64_t system_sum(const axo_system *system, size_t offset)
     return sum;
 }
 
+void axo__super_guardian_stops(axo__worker *worker, axo__cell *guardian)
+{
+    if (guardian == worker->core->system->cells[AXO_GUARDIAN_USER])
+        axo__alarms_close(worker); /* SH-08 */
+}
+
 void axo__super_root_gone(axo__core *core, axo__worker *worker)
 {
     (void)worker;
@@ -64,6 +70,8 @@ void axo__system_check_end(axo_system *system)
     uint64_t freed = system_sum(system, offsetof(axo__counters, freed));
     if (freed != system_sum(system, offsetof(axo__counters, spawned)))
         return;
+    if (!axo__alarms_end(axo__self))
+        return; /* who fires comes here later */
     if (axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
         axo__os_latch_set(&system->terminated);
 }
@@ -135,7 +143,7 @@ static void system_unboot_sched(axo_system *system)
         axo__worker *worker = &sched->workers[i];
         axo__heap_free(heap, worker->seen, sizeof(axo__seen) * sched->worker_count,
                        AXO__CACHE_LINE);
-        axo__timers_fini(&worker->timers, heap);
+        axo__timers_free(worker->timers);
     }
     for (uint32_t i = 0; i < sched->door_count && sched->doors != NULL; i++)
         axo__os_mutex_fini(&sched->doors[i].mutex);
@@ -179,7 +187,8 @@ static axo_status system_boot_sched(axo_system *system)
     for (uint32_t i = 0; made && i < sched->worker_count; i++) {
         axo__worker_init(&sched->workers[i], sched, i);
         sched->workers[i].seen = system_array(system, sizeof(axo__seen), sched->worker_count);
-        made = sched->workers[i].seen != NULL;
+        sched->workers[i].timers = axo__timers_make(&system->core, &sched->workers[i]);
+        made = sched->workers[i].seen != NULL && sched->workers[i].timers != NULL;
     }
     if (made)
         return AXO_OK;
@@ -284,15 +293,6 @@ void axo__system_destroy(axo_system *system)
 {
     system_join(system);
     axo__grace_stop(&system->core.grace);
-    axo__local *local = &system->sched.workers[0].local;
-    for (uint32_t i = 0; i < system->sched.worker_count; i++) {
-        axo__timers *timers = &system->sched.workers[i].timers;
-        while (timers->count > 0) {
-            axo__timer timer = axo__timers_pop(timers);
-            axo__message_free(&system->core.pool, &local->cache, timer.message);
-            axo__a64_bump_owner(&local->count.dropped);
-        }
-    }
     system_unboot_sched(system);
     system_unboot_core(system);
     axo__os_mutex_fini(&system->outcome_mutex);

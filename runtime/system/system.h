@@ -4,7 +4,8 @@
  *   (1) somebody stops /user            (2) /user terminates; /system has watched it
  *   (3) /system tells the termination hooks and waits for them (GU-09)
  *   (4) /system stops itself; root has watched it   (5) root stops itself
- *   (6) root is gone: `root_gone`       (7) when every slot is back, the latch is set
+ *   (6) root is gone: `root_gone`       (7) when every slot is back and nobody fires timers, what
+ *   waits for its time is dropped and the latch is set
  *   (8) axo_system_destroy: quit, join, free
  *
  * Orders

@@ -1,0 +1,310 @@
+/* timed.c - keyed timers and the receive timeout of an actor. */
+#include "sched/timed.h"
+
+#include <string.h>
+
+#define TIMED_ROOM_MIN 4
+/* No memory for the tick of a receive timeout: again after this. */
+#define TIMED_RETRY_NS 1000000
+
+/* A slot of the table of keys; number 0: free. */
+typedef struct timed_key {
+    uint64_t key;
+    uint64_t number; /* of the start */
+    axo_timer timer;
+    uint64_t once;
+} timed_key;
+
+struct axo__timed {
+    axo__timer timer; /* first: the receive timeout's */
+    axo_ref self;
+    int64_t after;    /* 0: off */
+    int64_t last;     /* when the time began */
+    int64_t due;      /* of `timer`, if `out` */
+    bool out;         /* the timer is armed, or its tick under way */
+    uint64_t number;  /* of the latest start of a key */
+    timed_key *keys;  /* linear probing; `room` is a power of two, or 0 */
+    uint32_t room;
+    uint32_t count;
+};
+
+/* Behind the payload of a keyed timer's message. */
+typedef struct timed_stamp {
+    uint64_t key;
+    uint64_t number;
+} timed_stamp;
+
+static axo__timed *timed_of(axo__worker *worker, axo__cell *cell)
+{
+    if (cell->timed != NULL)
+        return cell->timed;
+    axo__timed *timed =
+        axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *timed);
+    if (timed == NULL)
+        return NULL;
+    memset(timed, 0, sizeof *timed);
+    timed->self = axo__cell_ref(cell);
+    cell->timed = timed;
+    return timed;
+}
+
+void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__timed *timed = cell->timed;
+    cell->timed = NULL;
+    if (timed == NULL)
+        return;
+    (void)axo__timer_disarm(&timed->timer);
+    axo__pool_free(&core->pool, &local->cache, timed->keys, sizeof(timed_key) * timed->room);
+    axo__pool_free(&core->pool, &local->cache, timed, sizeof *timed);
+}
+
+/* ---- the table of keys ---- */
+
+static uint32_t timed_home(uint64_t key, uint32_t room)
+{
+    return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (room - 1);
+}
+
+static timed_key *timed_find(const axo__timed *timed, uint64_t key)
+{
+    if (timed == NULL || timed->room == 0)
+        return NULL;
+    for (uint32_t at = timed_home(key, timed->room);; at = (at + 1) & (timed->room - 1)) {
+        timed_key *slot = &timed->keys[at];
+        if (slot->number == 0)
+            return NULL;
+        if (slot->key == key)
+            return slot;
+    }
+}
+
+/* The free slot of a key that is not there. */
+static timed_key *timed_free_slot(timed_key *keys, uint32_t room, uint64_t key)
+{
+    uint32_t at = timed_home(key, room);
+    while (keys[at].number != 0)
+        at = (at + 1) & (room - 1);
+    return &keys[at];
+}
+
+/* Room for one more at a load of 3/4. */
+static bool timed_grow(axo__worker *worker, axo__timed *timed)
+{
+    if ((timed->count + 1) * 4 <= timed->room * 3)
+        return true;
+    axo__pool *pool = &worker->core->pool;
+    uint32_t room = timed->room != 0 ? timed->room * 2 : TIMED_ROOM_MIN;
+    timed_key *keys = axo__pool_alloc(pool, &worker->local.cache, sizeof *keys * room);
+    if (keys == NULL)
+        return false;
+    memset(keys, 0, sizeof *keys * room);
+    for (uint32_t i = 0; i < timed->room; i++) {
+        if (timed->keys[i].number != 0)
+            *timed_free_slot(keys, room, timed->keys[i].key) = timed->keys[i];
+    }
+    axo__pool_free(pool, &worker->local.cache, timed->keys, sizeof *keys * timed->room);
+    timed->keys = keys;
+    timed->room = room;
+    return true;
+}
+
+/* Takes a key out; those behind it move up. */
+static void timed_remove(axo__timed *timed, timed_key *slot)
+{
+    uint32_t mask = timed->room - 1;
+    uint32_t hole = (uint32_t)(slot - timed->keys);
+    timed->count--;
+    for (uint32_t at = (hole + 1) & mask; timed->keys[at].number != 0; at = (at + 1) & mask) {
+        uint32_t home = timed_home(timed->keys[at].key, timed->room);
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue; /* it is between its home and the hole */
+        timed->keys[hole] = timed->keys[at];
+        hole = at;
+    }
+    timed->keys[hole].number = 0;
+}
+
+/* ---- keyed timers ---- */
+
+static timed_stamp *timed_stamp_of(axo__message *message)
+{
+    return (timed_stamp *)(void *)((char *)message + message->block - sizeof(timed_stamp));
+}
+
+static axo__message *timed_message(axo__worker *worker, axo__cell *cell,
+                                   const axo__timed_start *what, uint64_t number)
+{
+    size_t room = (what->size + 7) / 8 * 8 + sizeof(timed_stamp);
+    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache, what->tag,
+                                              axo__cell_ref(cell), room);
+    if (message == NULL)
+        return NULL;
+    message->flags = what->flags | AXO__MESSAGE_TICK;
+    message->pub.size = (uint32_t)what->size;
+    if (what->size > 0)
+        memcpy(message + 1, what->payload, what->size);
+    else
+        message->pub.payload = NULL;
+    *timed_stamp_of(message) = (timed_stamp){.key = what->key, .number = number};
+    return message;
+}
+
+axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo__timed_start *what)
+{
+    axo__core *core = worker->core;
+    axo__timed *timed = timed_of(worker, cell);
+    axo_timer timer;
+    if (timed == NULL || !timed_grow(worker, timed))
+        return AXO_ENOMEM;
+    axo__message *message = timed_message(worker, cell, what, timed->number + 1);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    axo__alarm_order order = {.to = timed->self, .message = message, .first = what->first,
+                              .period = what->period, .kind = what->kind};
+    axo_status status = axo__alarm_set(core, worker, &order, &timer);
+    if (status != AXO_OK) {
+        axo__message_free(&core->pool, &worker->local.cache, message);
+        return status;
+    }
+    timed_key *slot = timed_find(timed, what->key);
+    if (slot != NULL) {
+        (void)axo__alarm_cancel(core, &worker->local, slot->timer);
+    } else {
+        slot = timed_free_slot(timed->keys, timed->room, what->key);
+        timed->count++;
+    }
+    *slot = (timed_key){.key = what->key, .number = ++timed->number, .timer = timer,
+                        .once = what->kind == AXO_TIMER_ONCE};
+    return AXO_OK;
+}
+
+axo_status axo__timed_stop_key(axo__worker *worker, axo__cell *cell, uint64_t key)
+{
+    timed_key *slot = timed_find(cell->timed, key);
+    if (slot == NULL)
+        return AXO_ENOENT;
+    (void)axo__alarm_cancel(worker->core, &worker->local, slot->timer);
+    timed_remove(cell->timed, slot);
+    return AXO_OK;
+}
+
+bool axo__timed_has_key(const axo__cell *cell, uint64_t key)
+{
+    return timed_find(cell->timed, key) != NULL;
+}
+
+void axo__timed_stop_keys(axo__worker *worker, axo__cell *cell)
+{
+    axo__timed *timed = cell->timed;
+    if (timed == NULL || timed->count == 0)
+        return;
+    for (uint32_t i = 0; i < timed->room; i++) {
+        if (timed->keys[i].number == 0)
+            continue;
+        (void)axo__alarm_cancel(worker->core, &worker->local, timed->keys[i].timer);
+        timed->keys[i].number = 0;
+    }
+    timed->count = 0;
+}
+
+/* ---- receive timeout ---- */
+
+static int64_t timed_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
+{
+    axo__core *core = worker->core;
+    axo__cell *cell = axo__table_find(&core->table, ((axo__timed *)(void *)timer)->self);
+    (void)number;
+    if (cell == NULL)
+        return 0;
+    axo__message *message = axo__message_make(&core->pool, &worker->local.cache,
+                                              AXO_RECEIVE_TIMEOUT, axo_ref_none(), 0);
+    if (message == NULL)
+        return TIMED_RETRY_NS;
+    message->flags = AXO__MESSAGE_SIGNAL | AXO__MESSAGE_TICK;
+    axo__mpsc_push_any(&cell->users, &message->node);
+    axo__sched_announce_user(worker, cell);
+    return 0;
+}
+
+/* Unless it is out: armed for the rest of the time. */
+static void timed_arm(axo__worker *worker, axo__timed *timed)
+{
+    if (timed->out || timed->after == 0)
+        return;
+    timed->due = timed->last + timed->after;
+    timed->timer.fn = timed_fire;
+    timed->out = axo__timer_arm(worker, &timed->timer, timed->due);
+}
+
+axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int64_t after)
+{
+    if (after == 0) {
+        axo__timed_receive_timeout_off(cell);
+        return AXO_OK;
+    }
+    axo__timed *timed = timed_of(worker, cell);
+    if (timed == NULL)
+        return AXO_ENOMEM;
+    timed->after = after;
+    timed->last = axo__core_now(worker->core);
+    if (timed->out && timed->due > timed->last + after && axo__timer_disarm(&timed->timer))
+        timed->out = false;
+    timed_arm(worker, timed);
+    return AXO_OK;
+}
+
+void axo__timed_receive_timeout_off(axo__cell *cell)
+{
+    axo__timed *timed = cell->timed;
+    if (timed == NULL)
+        return;
+    timed->after = 0;
+    if (timed->out && axo__timer_disarm(&timed->timer))
+        timed->out = false;
+}
+
+static bool timed_timeout(axo__worker *worker, axo__timed *timed)
+{
+    timed->out = false;
+    if (timed->after == 0)
+        return false;
+    if (axo__core_now(worker->core) - timed->last >= timed->after)
+        return true; /* armed again when it has been handled */
+    timed_arm(worker, timed);
+    return false;
+}
+
+bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    axo__timed *timed = cell->timed;
+    axo__core *core = worker->core;
+    message->flags &= ~(uint32_t)AXO__MESSAGE_TICK;
+    if ((message->flags & AXO__MESSAGE_SIGNAL) != 0) {
+        if (timed_timeout(worker, timed))
+            return true;
+        axo__message_free(&core->pool, &worker->local.cache, message);
+        return false;
+    }
+    const timed_stamp *stamp = timed_stamp_of(message);
+    timed_key *slot = timed_find(timed, stamp->key);
+    if (slot != NULL && slot->number == stamp->number) {
+        if (slot->once)
+            timed_remove(timed, slot);
+        return true;
+    }
+    axo__a64_bump_owner(&worker->local.count.dropped);
+    axo__message_free(&core->pool, &worker->local.cache, message);
+    return false;
+}
+
+void axo__timed_handled(axo__worker *worker, axo__cell *cell, uint32_t tag)
+{
+    axo__timed *timed = cell->timed;
+    if (timed->after == 0)
+        return;
+    bool quiet = (tag & AXO_TAG_QUIET) != 0 && tag < AXO_TAG_SERVICES;
+    if (!quiet)
+        timed->last = axo__core_now(worker->core);
+    timed_arm(worker, timed);
+}

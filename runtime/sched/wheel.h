@@ -1,0 +1,66 @@
+/* wheel.h - a hierarchical timer wheel (Varghese and Lauck), without locks and without a clock.
+ *
+ * Eight levels of 64 slots; a slot of level 0 is one tick, one of level n is 64 of level n - 1.
+ * They cover every tick there can be, so no slot is ever used for two rounds.
+ *
+ * Invariants
+ *   I1  A node lies at the level of the highest base-64 digit in which its tick differs from the
+ *       cursor, in the slot of its tick's digit there. So every node of a level is later than
+ *       every node of the levels below, and the first occupied slot of the lowest occupied level
+ *       holds the earliest.
+ *   I2  A bit is set exactly if its slot (level) has a node.
+ *   I3  A slot's list is in the order of adding. While a slot is being spread over the levels below
+ *       (`spreading`), what is added to its span goes to its end, not below.
+ *   I4  least[s] is not above the tick of any node in slot s; it may be below after a removal.
+ */
+#ifndef AXO__SCHED_WHEEL_H
+#define AXO__SCHED_WHEEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <axo/time.h>
+
+#define AXO__TICK_SHIFT 16
+#define AXO__WHEEL_LEVELS 8
+#define AXO__WHEEL_SLOTS 64
+#define AXO__WHEEL_NONE UINT32_MAX
+
+typedef struct axo__wheel_node {
+    struct axo__wheel_node *next;
+    struct axo__wheel_node *before;
+    uint64_t tick;  /* the first in which it may fire */
+    uint32_t place; /* level * 64 + slot; AXO__WHEEL_NONE: in no wheel */
+} axo__wheel_node;
+
+typedef struct axo__wheel_list {
+    axo__wheel_node *first;
+    axo__wheel_node *last;
+} axo__wheel_list;
+
+typedef struct axo__wheel {
+    uint64_t cursor;    /* every earlier tick is over */
+    uint32_t spreading; /* the place of the slot that is half spread, or AXO__WHEEL_NONE */
+    uint32_t levels;    /* occupied ones */
+    uint64_t slots[AXO__WHEEL_LEVELS];
+    uint64_t least[AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS];
+    axo__wheel_list lists[AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS];
+} axo__wheel;
+
+void axo__wheel_init(axo__wheel *wheel);
+
+/* Adds a node that is in no wheel. It comes out at `due` or up to a tick later. `now` only saves
+ * work. Both are nanoseconds; below 0 is 0. */
+void axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, int64_t due, int64_t now);
+
+/* Takes a node out that is in. */
+void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node);
+
+/* Takes out the earliest node that is due at `now`; NULL: there is none, or the budget is spent.
+ * A node that is moved down a level costs one of *budget, so does the one returned. */
+axo__wheel_node *axo__wheel_pop(axo__wheel *wheel, int64_t now, uint32_t *budget);
+
+/* No node is due before this time; without removals since, one is due then. AXO__NEVER: empty. */
+int64_t axo__wheel_next(const axo__wheel *wheel);
+
+#endif

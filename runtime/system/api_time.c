@@ -1,0 +1,230 @@
+/* api_time.c - the door of time.h: for actors, and for everybody else. */
+#include <axo/axo.h>
+
+#include <string.h>
+
+#include "sched/timed.h"
+#include "system/system.h"
+
+static axo__cell *time_cell(axo_ctx *ctx)
+{
+    axo__worker *worker = axo__self;
+    if (worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx)
+        return NULL;
+    return worker->current;
+}
+
+/* ---- checks ---- */
+
+typedef struct time_what {
+    axo_timer_kind kind;
+    int64_t first;
+    int64_t period;
+    uint32_t tag;
+    uint32_t flags; /* by the tag: PILL, KILL */
+    const void *payload;
+    size_t size;
+} time_what;
+
+/* Completes *what. */
+static axo_status time_check(time_what *what)
+{
+    bool special = what->tag == AXO_TIMER_POISON || what->tag == AXO_TIMER_KILL;
+    if ((unsigned)what->kind > AXO_TIMER_FIXED_RATE || what->first < 0 ||
+        what->first > AXO_DELAY_MAX || (what->payload == NULL && what->size > 0))
+        return AXO_EINVAL;
+    if (what->kind == AXO_TIMER_ONCE)
+        what->period = 0;
+    else if (what->period < 1 || what->period > AXO_DELAY_MAX)
+        return AXO_EINVAL;
+    if (special ? what->size > 0 : what->tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    if (what->size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
+    if (special) {
+        what->flags = what->tag == AXO_TIMER_POISON ? AXO__MESSAGE_PILL : AXO__MESSAGE_KILL;
+        what->tag = 0;
+    }
+    return AXO_OK;
+}
+
+/* ---- raw timers ---- */
+
+static axo_status time_set(axo__core *core, const axo__worker *worker, axo__local *local,
+                           const time_what *what, axo_ref from, axo_ref to, axo_timer *out)
+{
+    axo__message *message =
+        axo__message_make(&core->pool, &local->cache, what->tag, from, what->size);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    message->flags = what->flags;
+    if (what->size > 0)
+        memcpy(message + 1, what->payload, what->size);
+    axo__alarm_order order = {.to = to, .message = message, .first = what->first,
+                              .period = what->period, .kind = what->kind};
+    axo_status status = axo__alarm_set(core, worker, &order, out);
+    if (status != AXO_OK)
+        axo__message_free(&core->pool, &local->cache, message);
+    return status;
+}
+
+static axo_status time_schedule(axo_ctx *ctx, time_what what, axo_ref to, axo_timer *out)
+{
+    axo__cell *cell = time_cell(ctx);
+    if (out != NULL)
+        memset(out, 0, sizeof *out);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(to))
+        return AXO_EINVAL;
+    axo_status status = time_check(&what);
+    if (status != AXO_OK)
+        return status;
+    axo__worker *worker = axo__self;
+    return time_set(worker->core, worker, &worker->local, &what, axo__cell_ref(cell), to, out);
+}
+
+static axo_status time_schedule_outside(axo_system *system, time_what what, axo_ref to,
+                                        axo_timer *out)
+{
+    if (out != NULL)
+        memset(out, 0, sizeof *out);
+    if (system == NULL || axo_ref_is_none(to))
+        return AXO_EINVAL;
+    axo_status status = time_check(&what);
+    if (status != AXO_OK)
+        return status;
+    axo__door *door = axo__door_enter(&system->sched);
+    status = time_set(&system->core, NULL, &door->local, &what, axo_ref_none(), to, out);
+    axo__door_leave(door);
+    return status;
+}
+
+static time_what time_once(int64_t delay, uint32_t tag, const void *payload, size_t size)
+{
+    return (time_what){.first = delay, .tag = tag, .payload = payload, .size = size};
+}
+
+static time_what time_periodic(axo_timer_kind kind, int64_t first, int64_t period, uint32_t tag,
+                               const void *payload, size_t size)
+{
+    return (time_what){.kind = kind, .first = first, .period = period, .tag = tag,
+                       .payload = payload, .size = size};
+}
+
+axo_status axo_schedule_once(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
+                             const void *payload, size_t size, axo_timer *out)
+{
+    return time_schedule(ctx, time_once(delay_ns, tag, payload, size), to, out);
+}
+
+axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
+                          const void *payload, size_t size)
+{
+    return axo_schedule_once(ctx, delay_ns, to, tag, payload, size, NULL);
+}
+
+axo_status axo_schedule_fixed_delay(axo_ctx *ctx, int64_t first_ns, int64_t delay_ns, axo_ref to,
+                                    uint32_t tag, const void *payload, size_t size,
+                                    axo_timer *out)
+{
+    return time_schedule(
+        ctx, time_periodic(AXO_TIMER_FIXED_DELAY, first_ns, delay_ns, tag, payload, size), to, out);
+}
+
+axo_status axo_schedule_fixed_rate(axo_ctx *ctx, int64_t first_ns, int64_t period_ns, axo_ref to,
+                                   uint32_t tag, const void *payload, size_t size, axo_timer *out)
+{
+    return time_schedule(
+        ctx, time_periodic(AXO_TIMER_FIXED_RATE, first_ns, period_ns, tag, payload, size), to, out);
+}
+
+axo_status axo_system_schedule_once(axo_system *system, int64_t delay_ns, axo_ref to, uint32_t tag,
+                                    const void *payload, size_t size, axo_timer *out)
+{
+    return time_schedule_outside(system, time_once(delay_ns, tag, payload, size), to, out);
+}
+
+axo_status axo_system_schedule_fixed_delay(axo_system *system, int64_t first_ns, int64_t delay_ns,
+                                           axo_ref to, uint32_t tag, const void *payload,
+                                           size_t size, axo_timer *out)
+{
+    return time_schedule_outside(
+        system, time_periodic(AXO_TIMER_FIXED_DELAY, first_ns, delay_ns, tag, payload, size), to,
+        out);
+}
+
+axo_status axo_system_schedule_fixed_rate(axo_system *system, int64_t first_ns, int64_t period_ns,
+                                          axo_ref to, uint32_t tag, const void *payload,
+                                          size_t size, axo_timer *out)
+{
+    return time_schedule_outside(
+        system, time_periodic(AXO_TIMER_FIXED_RATE, first_ns, period_ns, tag, payload, size), to,
+        out);
+}
+
+bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer)
+{
+    return time_cell(ctx) != NULL &&
+           axo__alarm_cancel(axo__self->core, &axo__self->local, timer);
+}
+
+bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer)
+{
+    return time_cell(ctx) != NULL && axo__alarm_mark(axo__self->core, timer);
+}
+
+bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
+{
+    if (system == NULL)
+        return false;
+    axo__door *door = axo__door_enter(&system->sched);
+    bool done = axo__alarm_cancel(&system->core, &door->local, timer);
+    axo__door_leave(door);
+    return done;
+}
+
+bool axo_system_timer_at_close(axo_system *system, axo_timer timer)
+{
+    return system != NULL && axo__alarm_mark(&system->core, timer);
+}
+
+/* ---- what is the actor's ---- */
+
+axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind kind, int64_t first_ns,
+                           int64_t period_ns, uint32_t tag, const void *payload, size_t size)
+{
+    axo__cell *cell = time_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    time_what what = time_periodic(kind, first_ns, period_ns, tag, payload, size);
+    axo_status status = time_check(&what);
+    if (status != AXO_OK)
+        return status;
+    axo__timed_start start = {.key = key, .kind = what.kind, .first = what.first,
+                              .period = what.period, .tag = what.tag, .flags = what.flags,
+                              .payload = what.payload, .size = what.size};
+    return axo__timed_start_key(axo__self, cell, &start);
+}
+
+axo_status axo_timer_stop(axo_ctx *ctx, uint64_t key)
+{
+    axo__cell *cell = time_cell(ctx);
+    return cell != NULL ? axo__timed_stop_key(axo__self, cell, key) : AXO_ECONTEXT;
+}
+
+bool axo_timer_active(axo_ctx *ctx, uint64_t key)
+{
+    const axo__cell *cell = time_cell(ctx);
+    return cell != NULL && axo__timed_has_key(cell, key);
+}
+
+axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
+{
+    axo__cell *cell = time_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (after_ns < 0 || after_ns > AXO_DELAY_MAX)
+        return AXO_EINVAL;
+    return axo__timed_receive_timeout(axo__self, cell, after_ns);
+}
