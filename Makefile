@@ -5,6 +5,7 @@
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
 #   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x repeats one
+#   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n WORKERS=w VARIANT=tsan
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make valgrind        the tests that test/valgrind.txt lists
 #   make lint            layers, headers, symbols, style, and the self test of these checks
@@ -17,8 +18,8 @@
 # CFLAGS and LDFLAGS are yours; BUILD=folder builds elsewhere.
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all test run-tests conformance run-conformance run sim sim-replay asan tsan hard valgrind \
-  run-valgrind lint bench install uninstall clean help
+.PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard valgrind \
+  run-stress run-valgrind lint bench install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -126,6 +127,11 @@ sim sim-replay:
 	+$Q$(call in,sim) $(BUILD)/sim/test/sim/tree_sim
 	$Q$(BUILD)/sim/test/sim/tree_sim $(if $(filter sim,$@),--seeds $(or $(SEEDS),200),\
 	  --seed $(or $(SEED),$(error sim-replay needs SEED=number)))
+stress:
+	+$Q$(in_tests) run-stress
+run-stress: $B/test/stress/hierarchy_test
+	$Q$< --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --items $(or $(ITEMS),500000) \
+	  --workers $(or $(WORKERS),0)
 valgrind:
 	+$Q$(call in,debug) run-valgrind
 run-valgrind: $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt 2>/dev/null))
