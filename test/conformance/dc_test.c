@@ -177,6 +177,73 @@ static void DC_04(void **state)
     kit_finish(k);
 }
 
+/* Restarts for the kinds of a list, their sub-kinds included, and covers nothing else. */
+typedef struct kind_list {
+    uint32_t count;
+    uint32_t kinds[3];
+} kind_list;
+
+static axo_directive decide_by_list(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                    void *user)
+{
+    const kind_list *list = user;
+    (void)ctx;
+    kit_mark(state, "kind", failure->kind);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (failure->kind == list->kinds[i] || (failure->kind == AXO_FAILURE_POST_RESTART &&
+                                                list->kinds[i] == AXO_FAILURE_INIT))
+            return AXO_RESTART;
+    }
+    return (axo_directive)0;
+}
+
+/* One decider, and a list of each parent's own; the empty list escalates everything. */
+static void DC_05(void **state)
+{
+    static const kind_list some = {2, {AXO_FAILURE_KILLED, AXO_FAILURE_INIT}};
+    static const kind_list none = {0, {0}};
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *q = kit_actor(k, "q");
+    kit_script *a = kit_actor(k, "a");
+    axo_strategy *strategies = kit_alloc(k, 2 * sizeof *strategies);
+    strategies[0] =
+        (axo_strategy)AXO_STRATEGY(.decider = decide_by_list, .user = (void *)(uintptr_t)&some);
+    strategies[1] =
+        (axo_strategy)AXO_STRATEGY(.decider = decide_by_list, .user = (void *)(uintptr_t)&none);
+    g->directive = AXO_RESUME;
+    p->given = &strategies[0];
+    q->given = &strategies[1];
+    a->construct.fail_first = 1;
+    a->post_restart.fail_first = 1;
+    (void)kit_spawn_child(k, g, p, 0);
+    (void)kit_spawn_child(k, g, q, 0);
+    kit_await(k, "p.preStart");
+    kit_await(k, "q.preStart");
+    (void)kit_spawn_child(k, p, a, 0);
+    kit_await(k, "a#2.preStart");
+    kit_script *b = kit_child(k, q, "b");
+    (void)axo_system_kill(kit_system(k), kit_ref(a));
+    kit_await(k, "a#4.preStart");
+    kit_never(k, "g.decider");
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, b, KIT_FAIL, 8);
+    (void)axo_system_kill(kit_system(k), kit_ref(b));
+    (void)kit_tell(k, b, KIT_NOTE, 1);
+    kit_await(k, "a#4.note(1)");
+    kit_await(k, "b#1.note(1)");
+    kit_settle(k);
+    kit_order(k, "p.kind(2)", "p.kind(5)", "p.kind(3)", "p.kind(1)");
+    kit_order(k, "q.kind(1)", "q.kind(5)");
+    kit_expect_count(k, "g.decider(p)", 1);
+    kit_expect_count(k, "g.decider(q)", 2);
+    kit_expect_count(k, "a.ctor", 4);
+    kit_expect_count(k, "b.ctor", 1);
+    kit_finish(k);
+}
+
 static axo_directive look_at_sender(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
     kit_script *failed = self->script->user;
@@ -475,8 +542,9 @@ static void DC_13(void **state)
 
 static const struct CMUnitTest tests[] = {
     KIT_TEST("DC-01", DC_01), KIT_TEST("DC-02", DC_02), KIT_TEST("DC-03", DC_03),
-    KIT_TEST("DC-04", DC_04), KIT_TEST("DC-07", DC_07), KIT_TEST("DC-08", DC_08),
-    KIT_TEST("DC-09", DC_09), KIT_TEST("DC-09 restart", DC_09_restart), KIT_TEST("DC-10", DC_10),
-    KIT_TEST("DC-11", DC_11), KIT_TEST("DC-12", DC_12), KIT_TEST("DC-13", DC_13),
+    KIT_TEST("DC-04", DC_04), KIT_TEST("DC-05", DC_05), KIT_TEST("DC-07", DC_07),
+    KIT_TEST("DC-08", DC_08), KIT_TEST("DC-09", DC_09), KIT_TEST("DC-09 restart", DC_09_restart),
+    KIT_TEST("DC-10", DC_10), KIT_TEST("DC-11", DC_11),
+    KIT_TEST("DC-12", DC_12), KIT_TEST("DC-13", DC_13),
 };
 KIT_MAIN(tests)

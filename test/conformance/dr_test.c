@@ -432,6 +432,62 @@ static void DR_09(void **state)
     kit_finish(k);
 }
 
+/* A strategy of one's own around another: it sees each failure, then lets the other decide. */
+typedef struct observer {
+    kit *k;
+    const axo_strategy *inner;
+    uint32_t seen;
+} observer;
+
+static axo_directive observe(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+{
+    observer *me = user;
+    kit_puppet *self = state;
+    axo_directive directive = me->inner->decider(ctx, state, failure, me->inner->user);
+    KIT_REQUIRE(me->k, axo_ref_equal(axo_self(ctx), self->ref));
+    KIT_REQUIRE(me->k, axo_ref_equal(axo_sender(ctx), failure->actor));
+    kit_mark(self, "observed", failure->code);
+    kit_mark(self, "answered", directive);
+    me->seen++;
+    return directive;
+}
+
+static void DR_10(void **state)
+{
+    static const axo_strategy by_default = AXO_STRATEGY(.decider = axo_decide_default);
+    static const axo_strategy by_stop = AXO_STRATEGY(.decider = axo_decide_stop);
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *q = kit_actor(k, "q");
+    observer *one = kit_alloc(k, sizeof *one);
+    observer *two = kit_alloc(k, sizeof *two);
+    axo_strategy *strategies = kit_alloc(k, 2 * sizeof *strategies);
+    *one = (observer){.k = k, .inner = &by_default};
+    *two = (observer){.k = k, .inner = &by_stop};
+    strategies[0] = (axo_strategy)AXO_STRATEGY(.decider = observe, .user = one);
+    strategies[1] = (axo_strategy)AXO_STRATEGY(.decider = observe, .user = two);
+    p->given = &strategies[0];
+    q->given = &strategies[1];
+    (void)kit_spawn(k, p);
+    (void)kit_spawn(k, q);
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *b = kit_child(k, q, "b");
+    (void)kit_tell(k, a, KIT_FAIL, 7);
+    (void)kit_tell(k, a, KIT_FAIL, 8);
+    (void)axo_system_kill(kit_system(k), kit_ref(a));
+    (void)kit_tell(k, b, KIT_FAIL, 9);
+    kit_await(k, "p.child_gone(a)");
+    kit_await(k, "q.child_gone(b)");
+    kit_settle(k);
+    kit_order(k, "p.observed(7)", "a#2.postRestart(7)", "p.observed(8)", "a#3.postRestart(8)",
+              "p.observed(0)", "a#3.postStop");
+    kit_order(k, "q.observed(9)", "q.answered(3)", "b.postStop");
+    kit_expect_count(k, "b.ctor", 1);
+    assert_int_equal(one->seen, 3);
+    assert_int_equal(two->seen, 1);
+    kit_finish(k);
+}
+
 /* One child after another directive: state kept, state fresh, gone. */
 static void DR_11(void **state)
 {
@@ -460,6 +516,6 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DR-01", DR_01), KIT_TEST("DR-02", DR_02), KIT_TEST("DR-03", DR_03),
     KIT_TEST("DR-04", DR_04), KIT_TEST("DR-05", DR_05), KIT_TEST("DR-06", DR_06),
     KIT_TEST("DR-07", DR_07), KIT_TEST("DR-08", DR_08), KIT_TEST("DR-09", DR_09),
-    KIT_TEST("DR-11", DR_11),
+    KIT_TEST("DR-10", DR_10), KIT_TEST("DR-11", DR_11),
 };
 KIT_MAIN(tests)

@@ -500,6 +500,59 @@ static void HF_14(void **state)
     kit_finish(k);
 }
 
+/* Sees to the end of its child "c" with another one, the first time badly. */
+static axo_status hf_notice(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    kit_puppet *self = state;
+    if (message->tag != AXO_TERMINATED)
+        return kit_receive(ctx, state, message);
+    kit_mark(self, "term", (int64_t)AXO_PAYLOAD(message, axo_terminated)->actor.bits);
+    KIT_REQUIRE(self->k, kit_spawn_in(ctx, self->script->user) == AXO_OK);
+    return axo_fail(ctx, 55, "in the notice");
+}
+
+static axo_status hf_become_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, axo_become(ctx, hf_notice) == AXO_OK);
+    return axo_watch(ctx, kit_ref(arg));
+}
+
+/* The handler of an ended child is an ordinary one: when it fails, the supervisor has failed, and
+ * the child that it made goes by the default hooks. One that terminates is not asked at all. */
+static void HF_13(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_script *next = kit_actor(k, "next");
+    next->name = "c";
+    p->user = next;
+    family_born(k, NULL, g);
+    family_born(k, g, p);
+    family_born(k, p, c);
+    kit_run(k, p, hf_become_and_watch, c);
+    kit_tell(k, c, KIT_STOP_SELF, 0);
+    kit_await(k, "p#2.preStart");
+    kit_order(k, "p.child_gone(c)", "p#1.term(c)", "g.cause(55)", "p#1.preRestart(55)",
+              "p.child_gone(next)", "p#2.preStart");
+    kit_expect_count(k, "next.postStop", 1);
+    /* Terminating, with its child at the end of its life. */
+    kit_script *last = kit_actor(k, "last");
+    last->post_stop.gate = kit_gate_new(k);
+    family_born(k, p, last);
+    kit_run(k, p, hf_become_and_watch, last);
+    kit_settle(k);
+    axo_system_stop_actor(kit_system(k), kit_ref(p));
+    kit_gate_arrived(last->post_stop.gate, 1);
+    kit_gate_open(last->post_stop.gate);
+    kit_await(k, "g.child_gone(p)");
+    kit_never(k, "p.term(last)");
+    kit_expect_count(k, "g.decider", 1);
+    kit_expect_count(k, "p.ctor", 2);
+    kit_finish(k);
+}
+
 static axo_status hf_answer_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     int64_t *value = arg;
@@ -541,7 +594,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("HF-04", HF_04), KIT_TEST("HF-05", HF_05), KIT_TEST("HF-06", HF_06),
     KIT_TEST("HF-07", HF_07), KIT_TEST("HF-08", HF_08), KIT_TEST("HF-09", HF_09),
     KIT_TEST("HF-10", HF_10), KIT_TEST("HF-11", HF_11), KIT_TEST("HF-12", HF_12),
-    KIT_TEST("HF-14", HF_14), KIT_TEST("HF-15", HF_15),
+    KIT_TEST("HF-13", HF_13), KIT_TEST("HF-14", HF_14), KIT_TEST("HF-15", HF_15),
 };
 
 KIT_MAIN(tests)

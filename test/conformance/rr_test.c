@@ -370,6 +370,57 @@ static void RR_09(void **state)
     kit_finish(k);
 }
 
+/* One survivor's pre_restart fails, two cannot be made again, one is busy: the others go on. */
+static void RR_08(void **state)
+{
+    static const char *const labels[] = {"c0", "c1", "c2", "c3", "c4", "c5"};
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *w = kit_actor(k, "w");
+    kit_script *c[6];
+    kit_gate *busy = kit_gate_new(k);
+    p->keep_children = true;
+    family_born(k, NULL, g);
+    family_born(k, NULL, w);
+    family_born(k, g, p);
+    for (uint32_t i = 0; i < 6; i++) {
+        c[i] = kit_actor(k, labels[i]);
+        family_born(k, p, c[i]);
+    }
+    c[1]->pre_restart.fail_first = 1;
+    c[1]->pre_restart.how = KIT_BY_THROW;
+    c[2]->construct.fail_first = 2;
+    c[3]->post_restart.fail_first = 1;
+    c[3]->post_restart.how = KIT_BY_THROW;
+    if (kit_workers(k) > 1) {
+        kit_wait_at(k, c[4], busy, 0);
+        kit_gate_arrived(busy, 1);
+    }
+    kit_tell(k, p, KIT_FAIL, 7);
+    kit_await(k, "p.child_gone(c2)");
+    kit_await(k, "p.child_gone(c3)");
+    family_answers(k, w, c[0], 1);
+    family_answers(k, w, c[1], 2);
+    family_answers(k, w, c[5], 3);
+    if (kit_workers(k) > 1)
+        kit_never(k, "c4.preRestart");
+    kit_gate_open(busy);
+    family_answers(k, w, c[4], 4);
+    kit_settle(k);
+    for (uint32_t i = 0; i < 6; i++)
+        family_expect(k, c[i], "preRestart(7)", 1);
+    kit_expect_count(k, "c0.ctor", 2);
+    kit_expect_count(k, "c1.ctor", 2);
+    kit_expect_count(k, "c4.ctor", 2);
+    kit_expect_count(k, "c5.ctor", 2);
+    kit_expect_count(k, "p.decider", 2);
+    kit_expect_count(k, "p.decided(3)", 2);
+    kit_expect_count(k, "p.ctor", 2);
+    kit_expect_count(k, "g.decider", 1);
+    kit_finish(k);
+}
+
 /* The old child fails in flight while it is told to stop; its namesake is left alone. */
 static void RR_10(void **state)
 {
@@ -416,8 +467,8 @@ static void RR_10(void **state)
 static const struct CMUnitTest tests[] = {
     KIT_TEST("RR-01", RR_01), KIT_TEST("RR-02", RR_02),           KIT_TEST("RR-03", RR_03),
     KIT_TEST("RR-04", RR_04), KIT_TEST("RR-05", RR_05),           KIT_TEST("RR-06", RR_06),
-    KIT_TEST("RR-07", RR_07), KIT_TEST("RR-07 stop", RR_07_stop), KIT_TEST("RR-09", RR_09),
-    KIT_TEST("RR-10", RR_10),
+    KIT_TEST("RR-07", RR_07), KIT_TEST("RR-07 stop", RR_07_stop), KIT_TEST("RR-08", RR_08),
+    KIT_TEST("RR-09", RR_09), KIT_TEST("RR-10", RR_10),
 };
 
 KIT_MAIN(tests)

@@ -255,6 +255,82 @@ static void RS_20(void **state)
     kit_finish(k);
 }
 
+/* What outlives every instance: the factory hands it out again and again. */
+typedef struct rs_object {
+    kit *k;
+    void *block;
+    int64_t made;
+    int64_t pre_restarts;
+    int64_t post_restarts;
+    int64_t stops;
+} rs_object;
+
+static axo_status rs_object_make(axo_ctx *ctx, void *state, const void *args)
+{
+    rs_object *object = (rs_object *)(uintptr_t)args;
+    KIT_REQUIRE(object->k, *(rs_object **)state == NULL);
+    KIT_REQUIRE(object->k, object->block == NULL || object->block == state);
+    object->block = state;
+    *(rs_object **)state = object;
+    kit_mark_ref(object->k, axo_self(ctx), "made", (uint64_t)++object->made);
+    return AXO_OK;
+}
+
+static axo_status rs_object_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                        const axo_message *message)
+{
+    rs_object *object = *(rs_object **)state;
+    kit_mark_ref(object->k, axo_self(ctx), "pre", (uint64_t)++object->pre_restarts);
+    return AXO_OK;
+}
+
+static axo_status rs_object_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    rs_object *object = *(rs_object **)state;
+    kit_mark_ref(object->k, axo_self(ctx), "post", (uint64_t)++object->post_restarts);
+    return AXO_OK;
+}
+
+static axo_status rs_object_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    rs_object *object = *(rs_object **)state;
+    kit_mark_ref(object->k, axo_self(ctx), "handles", message->tag);
+    return message->tag == 1 ? axo_fail(ctx, 7, "again") : AXO_OK;
+}
+
+static axo_status rs_object_stop(axo_ctx *ctx, void *state)
+{
+    rs_object *object = *(rs_object **)state;
+    kit_mark_ref(object->k, axo_self(ctx), "stop", (uint64_t)++object->stops);
+    return AXO_OK;
+}
+
+/* Handing out the same object is legal; the state block itself is the same one, zeroed anew. */
+static void RS_21(void **state)
+{
+    static const axo_class cls =
+        AXO_CLASS(.state_size = sizeof(rs_object *), .construct = rs_object_make,
+                  .receive = rs_object_receive, .post_stop = rs_object_stop,
+                  .pre_restart = rs_object_pre_restart, .post_restart = rs_object_post_restart);
+    kit *k = kit_start(state, NULL);
+    rs_object *object = kit_alloc(k, sizeof *object);
+    axo_props props = AXO_PROPS(.cls = &cls, .args = object);
+    axo_ref ref;
+    *object = (rs_object){.k = k};
+    assert_int_equal(axo_system_spawn(kit_system(k), &props, &ref), AXO_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(axo_system_send(kit_system(k), ref, 1, NULL, 0), AXO_OK);
+        assert_int_equal(axo_system_send(kit_system(k), ref, 2, NULL, 0), AXO_OK);
+    }
+    kit_await(k, "*.handles(2)@3");
+    assert_int_equal(axo_system_stop_actor(kit_system(k), ref), AXO_OK);
+    kit_await(k, "*.stop(1)");
+    kit_order(k, "*.made(1)", "*.pre(1)", "*.made(2)", "*.post(1)", "*.handles(2)@1", "*.pre(2)",
+              "*.made(3)", "*.post(2)", "*.handles(2)@2", "*.pre(3)", "*.made(4)", "*.post(3)",
+              "*.handles(2)@3", "*.stop(1)");
+    kit_finish(k);
+}
+
 static void RS_23(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -343,6 +419,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("RS-18 suspend and resume", RS_18_suspend_resume),
     KIT_TEST("RS-19", RS_19),
     KIT_TEST("RS-20", RS_20),
+    KIT_TEST("RS-21", RS_21),
     KIT_TEST("RS-23", RS_23),
     KIT_TEST("RS-24", RS_24),
     KIT_TEST("RS-25", RS_25),

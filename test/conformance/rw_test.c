@@ -3,79 +3,17 @@
  * Windows are an hour or nothing where time must not pass. Where it must, only lower bounds are
  * relied on, or the recorded times are checked and the timeline is repeated, stretched, if the
  * machine was too slow for it. */
-#include "support/kit.h"
+#include "conformance/budget.h"
 
-#include <stdio.h>
-
-#define HOUR_NS (INT64_C(3600) * 1000000000)
 #define MS_NS INT64_C(1000000)
-
-typedef struct budget {
-    int32_t retries;
-    int64_t within_ns;
-    axo_window window;
-} budget;
-
-/* A parent with this budget, of one-for-one scope, whose answer is Restart. */
-static kit_script *parent_with(kit *k, const char *label, budget b)
-{
-    kit_script *p = kit_actor(k, label);
-    char pattern[80];
-    p->strategy.limited = 1;
-    p->strategy.retries_max = b.retries;
-    p->strategy.within_ns = b.within_ns;
-    p->strategy.window = b.window;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    (void)snprintf(pattern, sizeof pattern, "%s.preStart", label);
-    kit_await(k, pattern);
-    return p;
-}
-
-/* Fails the child once, and awaits its next instance, or its end if that is due. */
-static void crash(kit *k, kit_script *a, uint32_t instance, bool permitted)
-{
-    char pattern[80];
-    (void)kit_tell(k, a, KIT_FAIL, (int64_t)instance);
-    if (permitted)
-        (void)snprintf(pattern, sizeof pattern, "%s#%u.preStart", a->label, instance + 1);
-    else
-        (void)snprintf(pattern, sizeof pattern, "%s.terminated", a->label);
-    kit_await(k, pattern);
-}
-
-/* Exactly `permits` restarts, then the end. */
-static void crash_until(kit *k, kit_script *a, uint32_t permits)
-{
-    char pattern[80];
-    for (uint32_t i = 1; i <= permits + 1; i++)
-        crash(k, a, i, i <= permits);
-    (void)snprintf(pattern, sizeof pattern, "%s.ctor", a->label);
-    kit_expect_count(k, pattern, permits + 1);
-    (void)snprintf(pattern, sizeof pattern, "%s.fails", a->label);
-    kit_expect_count(k, pattern, permits + 1);
-    (void)snprintf(pattern, sizeof pattern, "%s.preRestart", a->label);
-    kit_expect_count(k, pattern, permits);
-}
-
-/* `n` restarts, and alive. */
-static void crash_for_ever(kit *k, kit_script *a, uint32_t n)
-{
-    char pattern[80];
-    for (uint32_t i = 1; i <= n; i++)
-        crash(k, a, i, true);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
-    (void)snprintf(pattern, sizeof pattern, "%s#%u.note(1)", a->label, n + 1);
-    kit_await(k, pattern);
-}
 
 static void RW_01(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 3, .within_ns = -1});
-    kit_script *q = parent_with(k, "q", (budget){.retries = 1, .within_ns = -1});
-    crash_until(k, kit_child(k, p, "a"), 3);
-    crash_until(k, kit_child(k, q, "b"), 1);
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 3, .within_ns = -1});
+    kit_script *q = budget_parent(k, "q", (budget){.retries = 1, .within_ns = -1});
+    budget_crash_until(k, kit_child(k, p, "a"), 3);
+    budget_crash_until(k, kit_child(k, q, "b"), 1);
     kit_expect_count(k, "p.decided(2)", 4);
     kit_finish(k);
 }
@@ -84,11 +22,11 @@ static void RW_02(void **state)
 {
     kit *k = kit_start(state, NULL);
     kit_script *p =
-        parent_with(k, "p", (budget){.retries = AXO_RETRIES_UNLIMITED, .within_ns = -1});
+        budget_parent(k, "p", (budget){.retries = AXO_RETRIES_UNLIMITED, .within_ns = -1});
     kit_script *q = kit_top(k, "q"); /* without limits at all */
     q->directive = AXO_RESTART;
-    crash_for_ever(k, kit_child(k, p, "a"), 100);
-    crash_for_ever(k, kit_child(k, q, "b"), 100);
+    budget_crash_for_ever(k, kit_child(k, p, "a"), 100);
+    budget_crash_for_ever(k, kit_child(k, q, "b"), 100);
     kit_finish(k);
 }
 
@@ -97,10 +35,11 @@ static void RW_03(void **state)
 {
     kit *k = kit_start(state, NULL);
     kit_script *p =
-        parent_with(k, "p", (budget){.retries = AXO_RETRIES_UNLIMITED, .within_ns = HOUR_NS});
-    kit_script *q = parent_with(k, "q", (budget){.retries = -7, .within_ns = HOUR_NS});
-    crash_until(k, kit_child(k, p, "a"), 1);
-    crash_until(k, kit_child(k, q, "b"), 1);
+        budget_parent(k, "p", (budget){.retries = AXO_RETRIES_UNLIMITED,
+                                       .within_ns = BUDGET_HOUR_NS});
+    kit_script *q = budget_parent(k, "q", (budget){.retries = -7, .within_ns = BUDGET_HOUR_NS});
+    budget_crash_until(k, kit_child(k, p, "a"), 1);
+    budget_crash_until(k, kit_child(k, q, "b"), 1);
     kit_finish(k);
 }
 
@@ -109,10 +48,10 @@ static void RW_04(void **state)
     kit *k = kit_start(state, NULL);
     static const char *const parents[] = {"p0", "p1", "p2"};
     static const char *const children[] = {"a0", "a1", "a2"};
-    static const int64_t windows[] = {-1, 0, HOUR_NS};
+    static const int64_t windows[] = {-1, 0, BUDGET_HOUR_NS};
     for (int i = 0; i < 3; i++) {
-        kit_script *p = parent_with(k, parents[i], (budget){.within_ns = windows[i]});
-        crash_until(k, kit_child(k, p, children[i]), 0);
+        kit_script *p = budget_parent(k, parents[i], (budget){.within_ns = windows[i]});
+        budget_crash_until(k, kit_child(k, p, children[i]), 0);
     }
     kit_expect_count(k, "*.postStop", 3);
     kit_never(k, "*.preRestart");
@@ -172,7 +111,7 @@ static bool timeline_plays(void **state, const timeline *line, int64_t stretch)
     kit *k = kit_start(state, NULL);
     kit_script *clock = kit_top(k, "clock");
     int64_t window_ns = line->window * stretch * MS_NS;
-    kit_script *p = parent_with(
+    kit_script *p = budget_parent(
         k, "p", (budget){.retries = line->retries, .within_ns = window_ns, .window = line->kind});
     kit_script *a = kit_child(k, p, "a");
     uint32_t permits = 0;
@@ -235,10 +174,10 @@ static void RW_07(void **state)
 static void RW_08(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 2, .within_ns = HOUR_NS});
-    kit_script *q = parent_with(k, "q", (budget){.retries = 5, .within_ns = HOUR_NS});
-    crash_until(k, kit_child(k, p, "a"), 2);
-    crash_until(k, kit_child(k, q, "b"), 5);
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 2, .within_ns = BUDGET_HOUR_NS});
+    kit_script *q = budget_parent(k, "q", (budget){.retries = 5, .within_ns = BUDGET_HOUR_NS});
+    budget_crash_until(k, kit_child(k, p, "a"), 2);
+    budget_crash_until(k, kit_child(k, q, "b"), 5);
     kit_finish(k);
 }
 
@@ -246,18 +185,18 @@ static void RW_08(void **state)
 static void RW_09(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 1, .within_ns = 0});
-    crash_for_ever(k, kit_child(k, p, "a"), 20);
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 1, .within_ns = 0});
+    budget_crash_for_ever(k, kit_child(k, p, "a"), 20);
     kit_finish(k);
 }
 
 static void RW_10(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 2, .within_ns = -5});
-    kit_script *q = parent_with(k, "q", (budget){.retries = 2, .within_ns = INT64_MIN});
-    crash_until(k, kit_child(k, p, "a"), 2);
-    crash_until(k, kit_child(k, q, "b"), 2);
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 2, .within_ns = -5});
+    kit_script *q = budget_parent(k, "q", (budget){.retries = 2, .within_ns = INT64_MIN});
+    budget_crash_until(k, kit_child(k, p, "a"), 2);
+    budget_crash_until(k, kit_child(k, q, "b"), 2);
     kit_finish(k);
 }
 
@@ -265,14 +204,15 @@ static void RW_10(void **state)
 static void RW_11(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 2, .within_ns = 30 * 24 * HOUR_NS});
-    kit_script *q = parent_with(k, "q", (budget){.retries = 2, .within_ns = INT64_MAX});
-    kit_script *r = parent_with(
+    kit_script *p =
+        budget_parent(k, "p", (budget){.retries = 2, .within_ns = 30 * 24 * BUDGET_HOUR_NS});
+    kit_script *q = budget_parent(k, "q", (budget){.retries = 2, .within_ns = INT64_MAX});
+    kit_script *r = budget_parent(
         k, "r",
         (budget){.retries = 2, .within_ns = INT64_MAX, .window = AXO_WINDOW_SLIDING});
-    crash_until(k, kit_child(k, p, "a"), 2);
-    crash_until(k, kit_child(k, q, "b"), 2);
-    crash_until(k, kit_child(k, r, "c"), 2);
+    budget_crash_until(k, kit_child(k, p, "a"), 2);
+    budget_crash_until(k, kit_child(k, q, "b"), 2);
+    budget_crash_until(k, kit_child(k, r, "c"), 2);
     kit_finish(k);
 }
 
@@ -282,7 +222,7 @@ static void RW_12(void **state)
 {
     enum { TRIES = 100 };
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 1, .within_ns = MS_NS - 1});
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 1, .within_ns = MS_NS - 1});
     bool refused = false;
     for (int i = 0; i < TRIES && !refused; i++) {
         char *label = kit_alloc(k, 16);
@@ -310,18 +250,18 @@ static void RW_12(void **state)
 static void RW_13(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 2, .within_ns = -1});
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 2, .within_ns = -1});
     kit_script *a = kit_child(k, p, "a");
     kit_script *b = kit_child(k, p, "b");
-    crash(k, a, 1, true);
-    crash(k, b, 1, true);
-    crash(k, a, 2, true);
-    crash(k, b, 2, true);
+    budget_crash(k, a, 1, true);
+    budget_crash(k, b, 1, true);
+    budget_crash(k, a, 2, true);
+    budget_crash(k, b, 2, true);
     kit_never(k, "*.terminated");
-    crash(k, a, 3, false);
+    budget_crash(k, a, 3, false);
     (void)kit_tell(k, b, KIT_NOTE, 1);
     kit_await(k, "b#3.note(1)");
-    crash(k, b, 3, false);
+    budget_crash(k, b, 3, false);
     kit_finish(k);
 }
 
@@ -343,18 +283,18 @@ static void RW_14(void **state)
     (void)kit_spawn_child(k, g, p, 0);
     kit_await(k, "p.preStart");
     a = kit_child(k, p, "a");
-    crash(k, a, 1, true);
+    budget_crash(k, a, 1, true);
     (void)kit_tell(k, p, KIT_FAIL, 50);
     kit_await(k, "a#3.preStart"); /* with its parent: costs nothing of the budget */
     kit_expect_count(k, "p.ctor", 2);
-    crash(k, a, 3, true);
-    crash(k, a, 4, false);
+    budget_crash(k, a, 3, true);
+    budget_crash(k, a, 4, false);
     kit_expect_count(k, "p.decider(a)", 3);
     again->name = "a";
     kit_await(k, "p.child_gone(a)");
     (void)kit_spawn_child(k, p, again, 0);
     kit_await(k, "again.preStart");
-    crash_until(k, again, 2);
+    budget_crash_until(k, again, 2);
     kit_finish(k);
 }
 
@@ -397,7 +337,7 @@ static void RW_15(void **state)
 static void RW_16(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(k, "p", (budget){.retries = 3, .within_ns = -1});
+    kit_script *p = budget_parent(k, "p", (budget){.retries = 3, .within_ns = -1});
     kit_script *unmade = kit_actor(k, "unmade");
     kit_script *unstarted = kit_actor(k, "unstarted");
     kit_script *remade = kit_actor(k, "remade");
@@ -439,7 +379,7 @@ static void RW_17(void **state)
     kit_script *a;
     p->strategy.limited = 1;
     p->strategy.retries_max = 1;
-    p->strategy.within_ns = HOUR_NS;
+    p->strategy.within_ns = BUDGET_HOUR_NS;
     p->directive = AXO_RESTART;
     (void)kit_spawn_child(k, g, p, 0);
     kit_await(k, "p.preStart");
@@ -447,9 +387,9 @@ static void RW_17(void **state)
     (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
     (void)kit_tell_ref(k, p, KIT_WATCH, kit_ref(a));
     kit_settle(k);
-    crash(k, a, 1, true);
+    budget_crash(k, a, 1, true);
     kit_never(k, "*.term");
-    crash(k, a, 2, false);
+    budget_crash(k, a, 2, false);
     kit_await(k, "w.term(a)");
     kit_await(k, "p.term(a)");
     kit_settle(k);
@@ -467,26 +407,27 @@ static void RW_17(void **state)
 static void RW_19(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = parent_with(
-        k, "p", (budget){.retries = 2, .within_ns = HOUR_NS, .window = AXO_WINDOW_SLIDING});
-    kit_script *q = parent_with(
-        k, "q", (budget){.retries = 0, .within_ns = HOUR_NS, .window = AXO_WINDOW_SLIDING});
+    kit_script *p = budget_parent(
+        k, "p", (budget){.retries = 2, .within_ns = BUDGET_HOUR_NS, .window = AXO_WINDOW_SLIDING});
+    kit_script *q = budget_parent(
+        k, "q", (budget){.retries = 0, .within_ns = BUDGET_HOUR_NS, .window = AXO_WINDOW_SLIDING});
     kit_script *r =
-        parent_with(k, "r", (budget){.retries = 2, .within_ns = 0, .window = AXO_WINDOW_SLIDING});
-    kit_script *s = parent_with(k, "s",
+        budget_parent(k, "r", (budget){.retries = 2, .within_ns = 0, .window = AXO_WINDOW_SLIDING});
+    kit_script *s = budget_parent(k, "s",
                                 (budget){.retries = AXO_SLIDING_MAX - 1,
-                                         .within_ns = HOUR_NS,
+                                         .within_ns = BUDGET_HOUR_NS,
                                          .window = AXO_WINDOW_SLIDING});
     kit_script *u = /* no window, RW-10 */
-        parent_with(k, "u", (budget){.retries = 2, .within_ns = -1, .window = AXO_WINDOW_SLIDING});
+        budget_parent(k, "u", (budget){.retries = 2, .within_ns = -1,
+                                       .window = AXO_WINDOW_SLIDING});
     kit_script *t =
-        parent_with(k, "t", (budget){.retries = 1, .within_ns = 1, .window = AXO_WINDOW_SLIDING});
-    crash_until(k, kit_child(k, p, "a"), 2);
-    crash_until(k, kit_child(k, q, "b"), 0);
-    crash_until(k, kit_child(k, r, "c"), 2);
-    crash_until(k, kit_child(k, s, "d"), AXO_SLIDING_MAX - 1);
-    crash_until(k, kit_child(k, u, "f"), 2);
-    crash_for_ever(k, kit_child(k, t, "e"), 2 * AXO_SLIDING_MAX);
+        budget_parent(k, "t", (budget){.retries = 1, .within_ns = 1, .window = AXO_WINDOW_SLIDING});
+    budget_crash_until(k, kit_child(k, p, "a"), 2);
+    budget_crash_until(k, kit_child(k, q, "b"), 0);
+    budget_crash_until(k, kit_child(k, r, "c"), 2);
+    budget_crash_until(k, kit_child(k, s, "d"), AXO_SLIDING_MAX - 1);
+    budget_crash_until(k, kit_child(k, u, "f"), 2);
+    budget_crash_for_ever(k, kit_child(k, t, "e"), 2 * AXO_SLIDING_MAX);
     kit_finish(k);
 }
 
@@ -498,7 +439,7 @@ static void RW_19_range(void **state)
     kit *k = kit_start(state, NULL);
     for (int i = 0; i < 3; i++) {
         axo_strategy strategy =
-            AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .within_ns = HOUR_NS,
+            AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .within_ns = BUDGET_HOUR_NS,
                          .retries_max = counts[i]);
         axo_props props = AXO_PROPS(.cls = &cls, .strategy = &strategy);
         axo_ref ref = {1};
