@@ -9,8 +9,8 @@
 
 /* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued, exactly
  * (DESIGN D7); while actors run they are read one by one and may be off by what moves meanwhile.
- * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts and system
- * messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is not
+ * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts, events
+ * and system messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is not
  * wanted any more when it comes up is dropped; a timer that waits at the end of the system is sent
  * and dropped then. */
 typedef struct axo_stats {
@@ -33,6 +33,8 @@ typedef struct axo_stats {
     uint64_t actors;           /* alive now */
     uint64_t memory_bytes;     /* held from the allocator now */
     uint64_t memory_blocks;    /* blocks held from the allocator now */
+    uint64_t events;           /* events put into mailboxes; they are no users' messages */
+    uint64_t events_lost;      /* events that a subscriber missed for want of memory */
 } axo_stats;
 #define AXO_STATS(...) {.size = sizeof(axo_stats), __VA_ARGS__}
 

@@ -42,8 +42,9 @@ typedef enum axo_log_level {
     AXO_LOG_DEBUG = 4
 } axo_log_level;
 
-/* Called for what a person should know: failures decided, hooks that failed (DR-09, HF-01). On the
- * thread where it happens. NULL: silence. */
+/* Called for what a person should know: failures decided, hooks that failed (DR-09, HF-01), dead
+ * letters. On the thread where it happens, with no lock held. NULL: silence. The same lines are
+ * events of AXO_KIND_LOG. */
 typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
 
 typedef struct axo_options {
@@ -65,6 +66,16 @@ typedef struct axo_options {
     void *log_user;
     axo_trace_fn trace;               /* NULL: no events are made */
     void *trace_user;
+    const char *name;                 /* of the system: letters, digits, '-' and '_', these two not
+                                         first; at most AXO_NAME_MAX bytes; NULL: "axo" (SH-10) */
+    uint32_t dead_letter_log;         /* 0: 5 dead letters of a reason that are logged one by one in
+                                         a window; the rest are counted in one line (DL-04) */
+    uint32_t no_dead_letter_log;      /* 1: none is logged */
+    int64_t dead_letter_window_ns;    /* 0: 5 minutes */
+    uint32_t dead_letter_log_at_stop; /* 1: also while the system shuts down (DL-12) */
+    uint32_t dead_letters_kept;       /* 0: 64 for axo_system_dead_letters; at most 65536 */
+    uint32_t no_dead_letters_kept;    /* 1: none is kept */
+    uint32_t reserved;                /* 0 */
 } axo_options;
 #define AXO_OPTIONS(...) {.size = sizeof(axo_options), __VA_ARGS__}
 #define AXO_WORKERS_MAX 256
@@ -101,7 +112,7 @@ AXO_BEGIN_DECLS
 /* Starts a system: its memory, its guardians, its workers.
  *   blocks    until the workers run
  *   owns      copies the options; hooks must stay valid until axo_system_destroy
- *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENOMEM, AXO_ETHREAD
+ *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_ENOMEM, AXO_ETHREAD
  *   after     on failure *out is NULL and nothing is left behind */
 AXO_API AXO_NODISCARD axo_status axo_system_start(const axo_options *options, axo_system **out);
 
@@ -120,6 +131,17 @@ AXO_API axo_status axo_system_shutdown(axo_system *system);
 /* Waits until the system has terminated, at most `timeout_ns` (negative: for ever).
  *   returns   AXO_OK and *outcome (may be NULL), AXO_ETIMEDOUT, AXO_ECONTEXT on a worker */
 AXO_API axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome);
+
+/* Has `fn` called once when every actor has terminated and before axo_system_wait and
+ * axo_system_stop return: the last registered first (SH-01, SH-02). It runs on a worker of the
+ * system, outside of any actor; a function that waits returns AXO_ECONTEXT there.
+ *   thread    any, actors too
+ *   owns      `user` must stay valid until `fn` has run
+ *   returns   AXO_OK: it will run, exactly once; AXO_ESTOPPING: it is too late, it never will
+ *             (SH-03); AXO_EINVAL, AXO_ENOMEM */
+typedef void (*axo_termination_fn)(axo_system *system, void *user);
+AXO_API AXO_NODISCARD axo_status axo_system_on_termination(axo_system *system,
+                                                           axo_termination_fn fn, void *user);
 
 /* Joins the workers and frees everything. The system must have terminated, and no other thread may
  * be in a call on it or make one after.
@@ -154,6 +176,9 @@ AXO_API axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, s
 /* Fills *stats. `stats->size` must be set (AXO_STATS).
  *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION */
 AXO_API axo_status axo_system_stats(axo_system *system, axo_stats *stats);
+
+/* The name from the options; it lives as long as the system. NULL for a NULL system. */
+AXO_API const char *axo_system_name(axo_system *system);
 
 /* How many workers run. */
 AXO_API uint32_t axo_system_workers(axo_system *system);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cell/event.h"
+
 #define CORE_LOCAL_BATCH 64
 
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
@@ -23,37 +25,62 @@ void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *
     core->trace(core->trace_user, &event);
 }
 
-void axo__core_log(axo__core *core, axo_log_level level, axo_ref actor, const char *format, ...)
+static uint32_t core_log_kind(axo_log_level level)
 {
-    if (core->log == NULL)
-        return;
-    char text[256];
+    return AXO_KIND_LOG | (uint32_t)level << 16;
+}
+
+bool axo__core_logs(const axo__core *core, axo_log_level level)
+{
+    return core->log != NULL || axo__event_wants(core, core_log_kind(level));
+}
+
+void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
+                   const char *format, ...)
+{
+    axo_event_log data;
     va_list list;
-    va_start(list, format);
-    (void)vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    core->log(core->log_user, level, actor, text);
-}
-
-void axo__dead_letter_tell(const axo__core *core, const axo__message *message, axo_ref recipient,
-                           axo_dead_reason reason)
-{
-    if (core->on_dead_letter == NULL)
+    if (!axo__core_logs(core, level))
         return;
-    axo_dead_letter letter = {
-        .message = &message->pub,
-        .recipient = recipient,
-        .reason = reason,
-        .suppressed = (message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK)) != 0 ? 1 : 0,
-    };
-    core->on_dead_letter(core->dead_letter_user, &letter);
+    memset(&data, 0, sizeof data);
+    data.level = level;
+    va_start(list, format);
+    (void)vsnprintf(data.text, sizeof data.text, format, list);
+    va_end(list);
+    if (core->log != NULL)
+        core->log(core->log_user, level, actor, data.text);
+    axo__event event = {.kind = core_log_kind(level), .source = actor, .data = &data,
+                        .size = sizeof data};
+    axo__event_publish(core, local, &event);
 }
 
-void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message, axo_ref recipient,
-                      axo_dead_reason reason)
+void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
+                           axo_ref recipient, axo_dead_reason reason, const char *path)
+{
+    if (core->on_dead_letter != NULL) {
+        axo_dead_letter letter = {
+            .message = &message->pub,
+            .recipient = recipient,
+            .reason = reason,
+            .suppressed = (message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK)) != 0 ? 1 : 0,
+        };
+        core->on_dead_letter(core->dead_letter_user, &letter);
+    }
+    if (core->record == NULL)
+        return;
+    axo_dead_record record = axo__event_dead_record(core, message, recipient, reason, path);
+    core->record(core, local, &record);
+    axo__event event = {.kind = record.suppressed ? AXO_KIND_DEAD_LETTER_SUPPRESSED
+                                                  : AXO_KIND_DEAD_LETTER_ORDINARY,
+                        .source = recipient, .data = &record, .size = sizeof record};
+    axo__event_publish(core, local, &event);
+}
+
+void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
+                         axo_ref recipient, axo_dead_reason reason, const char *path)
 {
     if (axo__message_counts(message)) {
-        axo__dead_letter_tell(core, message, recipient, reason);
+        axo__dead_letter_tell(core, local, message, recipient, reason, path);
         axo__a64_bump_owner(&local->count.dead);
     }
     axo__message_free(&core->pool, &local->cache, message);

@@ -3,6 +3,7 @@
 #ifndef AXO__CELL_CORE_H
 #define AXO__CELL_CORE_H
 
+#include <axo/event.h>
 #include <axo/system.h>
 
 #include "cell/name.h"
@@ -26,6 +27,8 @@ typedef struct axo__counters {
     axo__a64 steals;
     axo__a64 parks;
     axo__a64 wakes;
+    axo__a64 events;
+    axo__a64 events_lost;
 } axo__counters;
 
 /* A worker's or a door's own: touched by its thread, or under its mutex. The counters may be read
@@ -42,6 +45,8 @@ typedef struct axo__local {
     uint32_t index;           /* the worker's, or AXO__NO_WORKER */
     axo__counters count;
 } axo__local;
+
+struct axo__event;
 
 typedef struct axo__core {
     axo__heap heap;
@@ -62,6 +67,11 @@ typedef struct axo__core {
     uint64_t seed;
     axo_system *system;
     struct axo__sched *sched; /* the layer above */
+    axo__a64 wants[4];        /* a bit for each first byte of a kind that somebody wants */
+    axo__a32 closing;         /* 1: a guardian is stopping, for good */
+    /* The event stream and the book of dead letters, above; see cell/event.h. */
+    void (*publish)(struct axo__core *core, axo__local *local, const struct axo__event *event);
+    void (*record)(struct axo__core *core, axo__local *local, const axo_dead_record *record);
 } axo__core;
 
 /* The system's time: monotonic nanoseconds. */
@@ -82,16 +92,27 @@ static inline void axo__trace(axo__core *core, const axo__local *local, const ax
         axo__core_trace(core, local, cell, kind, arg);
 }
 
-void axo__core_log(axo__core *core, axo_log_level level, axo_ref actor, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Whether a line of this level has a reader. */
+bool axo__core_logs(const axo__core *core, axo_log_level level);
 
-/* Tells the observer. With no lock held. */
-void axo__dead_letter_tell(const axo__core *core, const axo__message *message, axo_ref recipient,
-                           axo_dead_reason reason);
+/* A line for people; `local` as in cell/event.h. */
+void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Tells the observer and frees the message. With no lock held. */
-void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message, axo_ref recipient,
-                      axo_dead_reason reason);
+/* Tells the observer, the book and the stream of a counted message. `path`: the recipient's, NULL
+ * if it is not known. With no lock held; `local` as in cell/event.h. */
+void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
+                           axo_ref recipient, axo_dead_reason reason, const char *path);
+
+/* Tells of a message that counts, and frees any. With no lock held. */
+void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
+                         axo_ref recipient, axo_dead_reason reason, const char *path);
+
+static inline void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message,
+                                    axo_ref recipient, axo_dead_reason reason)
+{
+    axo__dead_letter_at(core, local, message, recipient, reason, NULL);
+}
 
 /* A free cell; NULL: *status says why. */
 axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status);

@@ -16,7 +16,8 @@
     X(LARGE)                                                                                       \
     X(TEXTS)                                                                                       \
     X(NAMES)                                                                                       \
-    X(TIMERS)
+    X(TIMERS)                                                                                      \
+    X(STREAM)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

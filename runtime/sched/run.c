@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cell/event.h"
 #include "sched/timed.h"
 #include "sched/worker.h"
 
@@ -60,6 +61,17 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->sched->ops->fail(worker, cell);
 }
 
+/* DL-08. What is the runtime's own, events among them, is nobody's loss. */
+static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__message *message)
+{
+    worker->message = NULL;
+    if (axo__message_counts(message)) {
+        axo__a64_bump_owner(&worker->local.count.unhandled);
+        axo__event_unhandled(worker->core, &worker->local, cell, message);
+    }
+    axo__run_free(worker, message);
+}
+
 /* A receive that did not return AXO_OK, or threw, or whose message needs more than to be freed. A
  * message that it stashed is still queued, however it ended. */
 static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *message,
@@ -81,9 +93,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
         axo__cause_drop(&worker->core->texts, &worker->pending);
         axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
         if ((message->flags & AXO__MESSAGE_NOTICE) == 0) {
-            axo__a64_bump_owner(&worker->local.count.unhandled);
-            worker->message = NULL;
-            axo__run_free(worker, message);
+            run_unhandled(worker, cell, message);
             return;
         }
         run_blame(worker, cell, status); /* DP-01 */

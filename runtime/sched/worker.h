@@ -95,6 +95,7 @@ struct axo__worker {
     int64_t watch_ns;       /* how long the next watch is */
     bool watching;          /* this one is the watcher */
     bool watched;           /* it was, and has not found work since */
+    bool ending;            /* calls what waits for the system's end */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next;
@@ -145,6 +146,13 @@ static inline axo__sched *axo__core_sched(axo__core *core)
 
 /* The worker this thread is; NULL outside. */
 extern _Thread_local axo__worker *axo__self;
+
+/* The worker whose local it is; NULL: a door's. */
+static inline axo__worker *axo__local_worker(axo__local *local)
+{
+    _Static_assert(offsetof(axo__worker, local) == 0, "a worker begins with its local");
+    return local->index != AXO__NO_WORKER ? (axo__worker *)(void *)local : NULL;
+}
 
 /* ---- worker.c ---- */
 

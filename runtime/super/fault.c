@@ -2,6 +2,7 @@
  * step names the conformance entry it keeps. */
 #include <string.h>
 
+#include "cell/event.h"
 #include "sched/timed.h"
 #include "super/super.h"
 
@@ -41,7 +42,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     axo__trace(core, &worker->local, cell, AXO_EV_FAIL,
                (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
     if (cell->phase == AXO__PHASE_TERMINATING || cell->reported) { /* FS-10, FS-07 */
-        axo__core_log(core, AXO_LOG_WARNING, axo__cell_ref(cell),
+        axo__core_log(core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
                       "a further failure of an actor that has failed, code %d",
                       (int)pending->code);
         axo__cause_drop(&core->texts, pending);
@@ -127,6 +128,7 @@ void axo__super_create(axo__worker *worker, axo__cell *cell)
     }
     if (status == AXO_OK) {
         cell->life = AXO__INSTANCE_STARTED;
+        axo__event_life(worker->core, &worker->local, cell, AXO_KIND_STARTED);
         return;
     }
     fault_wrap(worker, AXO_FAILURE_INIT, NULL); /* IN-02 */
@@ -183,6 +185,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
     if (status == AXO_OK) {
         cell->life = AXO__INSTANCE_STARTED;
         axo__a64_bump_owner(&worker->local.count.restarts);
+        axo__event_life(core, &worker->local, cell, AXO_KIND_RESTARTED);
         fault_restart_survivors(worker, cell, survivor);
         axo__cause_drop(&core->texts, &cell->restart_cause);
         return;
@@ -217,7 +220,8 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
     if (status == AXO_OK)
         return;
-    axo__core_log(core, AXO_LOG_ERROR, axo__cell_ref(cell), "pre_restart failed, code %d: %s",
+    axo__core_log(core, &worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
+                  "pre_restart failed, code %d: %s",
                   (int)worker->pending.code,
                   worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
                                             : ""); /* HF-01, HF-03 */
@@ -275,7 +279,7 @@ static void fault_resume_own(axo__worker *worker, axo__cell *cell)
     if (cell->phase != AXO__PHASE_TERMINATING &&
         (cell->life == AXO__INSTANCE_NONE || cell->life == AXO__INSTANCE_BROKEN)) {
         if (cell->life == AXO__INSTANCE_BROKEN)
-            axo__core_log(worker->core, AXO_LOG_WARNING, axo__cell_ref(cell),
+            axo__core_log(worker->core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
                           "resume of an instance that failed to restart: restart"); /* HF-07 */
         axo__cause cause = axo__cause_copy(&worker->core->texts, &cell->failure);
         fault_recreate(worker, cell, &cause, true);

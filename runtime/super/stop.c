@@ -1,4 +1,5 @@
 /* stop.c - the end of an actor, bottom-up; the system lane; what reaches one that is gone. */
+#include "cell/event.h"
 #include "sched/timed.h"
 #include "super/super.h"
 
@@ -20,24 +21,29 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
     axo__super_continue(worker, cell);
 }
 
-static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__message *message)
+/* `path`: filled with the first dead letter; NULL: its ancestors may be gone, nobody can tell. */
+static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__message *message,
+                      char *path)
 {
-    if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
+    if ((message->flags & AXO__MESSAGE_NOTICE) != 0) {
         axo__super_notice_void(core, local, cell, message);
-    else
-        axo__dead_letter(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED);
+        return;
+    }
+    if (path != NULL && path[0] == 0)
+        (void)axo__core_path(core, cell, path, AXO_EVENT_PATH_MAX);
+    axo__dead_letter_at(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
 }
 
 /* What is stashed comes first (SS-06). */
-static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell)
+static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path)
 {
     axo__message *message;
     axo__mpsc_node *node = NULL;
     axo__super_unstash(cell, UINT32_MAX);
     while ((message = axo__chain_pop(&cell->front)) != NULL)
-        stop_bury(core, local, cell, message);
+        stop_bury(core, local, cell, message, path);
     while (axo__mpsc_pop_owner(&cell->users, &node) == AXO__POP_ITEM)
-        stop_bury(core, local, cell, axo__message_of_node(node));
+        stop_bury(core, local, cell, axo__message_of_node(node), path);
 }
 
 static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
@@ -65,14 +71,15 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
     axo__local *local = &worker->local;
+    char path[AXO_EVENT_PATH_MAX] = "";
     axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
         axo_status status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
         axo__trace(core, local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK) { /* HF-12 */
-            axo__core_log(core, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",
-                          (int)worker->pending.code);
+            axo__core_log(core, local, AXO_LOG_ERROR, axo__cell_ref(cell),
+                          "post_stop failed, code %d", (int)worker->pending.code);
             axo__cause_drop(&core->texts, &worker->pending);
         }
         cell->life = AXO__INSTANCE_STOPPED;
@@ -81,9 +88,10 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__state_close(&cell->state);
     axo__table_end(cell);
     cell->phase = AXO__PHASE_GONE;
-    stop_drain_users(core, local, cell);
+    stop_drain_users(core, local, cell, path);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
+    axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = cell->parent;
     if (parent != NULL) {
         axo__stack_push_any(&parent->system, &cell->family.node);
@@ -180,7 +188,7 @@ void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo_
 /* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
 void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    stop_drain_users(core, local, cell);
+    stop_drain_users(core, local, cell, NULL);
     stop_drain_system(core, local, cell);
     axo__timed_free(core, local, cell);
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;

@@ -1,6 +1,7 @@
 /* strategy.c - what a parent decides: deciders, one-for-one, all-for-one, budgets, held reports. */
 #include <inttypes.h>
 
+#include "cell/event.h"
 #include "super/super.h"
 
 /* ---- deciders ---- */
@@ -105,15 +106,20 @@ bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t n
 
 /* ---- deciding ---- */
 
-static void strategy_log(axo__worker *worker, const axo__cell *child, axo_directive directive)
+/* DR-09, PH-06: what happens, which is not always what was decided. */
+static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_directive decided,
+                          axo_directive directive)
 {
     static const char *const names[] = {"?", "resume", "restart", "stop", "escalate"};
-    if (worker->core->log == NULL || directive == AXO_ESCALATE)
+    axo__core *core = worker->core;
+    axo_log_level level = directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR;
+    axo__event_supervision(core, &worker->local, child, decided, directive);
+    if (directive == AXO_ESCALATE || !axo__core_logs(core, level))
         return;
-    axo_failure failure = axo__cause_show(&worker->core->texts, &child->failure);
-    axo__core_log(worker->core, directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR,
-                  axo__cell_ref(child), "%s: failure kind %" PRIu32 " code %" PRId32 " %s",
-                  names[directive], failure.kind, failure.code, failure.text);
+    axo_failure failure = axo__cause_show(&core->texts, &child->failure);
+    axo__core_log(core, &worker->local, level, axo__cell_ref(child),
+                  "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
+                  failure.kind, failure.code, failure.text);
 }
 
 /* The failed child and those it takes with it, from *first up to (not with) *end: the list is
@@ -150,16 +156,27 @@ static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__ce
     return permitted;
 }
 
-static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
+static bool strategy_may_restart(axo__worker *worker, const axo__cell *cell, axo__cell *child)
 {
     axo__cell *first;
     axo__cell *end;
-    if (child->lifetime == AXO_TEMPORARY) { /* LT-02: it goes alone, and costs nothing */
+    if (child->lifetime == AXO_TEMPORARY)
+        return false; /* LT-02: and it costs nothing */
+    strategy_reach(cell, child, &first, &end);
+    return strategy_permits(worker, cell, first, end);
+}
+
+static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                             bool permitted)
+{
+    axo__cell *first;
+    axo__cell *end;
+    if (child->lifetime == AXO_TEMPORARY) { /* LT-02: it goes alone */
         strategy_stop(worker, child, child->next);
         return;
     }
     strategy_reach(cell, child, &first, &end);
-    if (!strategy_permits(worker, cell, first, end)) {
+    if (!permitted) {
         strategy_stop(worker, first, end); /* RW-17 */
         return;
     }
@@ -176,7 +193,7 @@ static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
 }
 
 static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                           axo_directive directive)
+                           axo_directive directive, bool restarts)
 {
     axo__cell *first;
     axo__cell *end;
@@ -185,7 +202,7 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
         axo__super_resume_own(worker, child); /* AF-04: the failed one only */
         return;
     case AXO_RESTART:
-        strategy_restart(worker, cell, child);
+        strategy_restart(worker, cell, child, restarts);
         return;
     case AXO_STOP:
         strategy_reach(cell, child, &first, &end);
@@ -212,8 +229,9 @@ static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *chi
         directive = AXO_ESCALATE;
     axo__trace(core, &worker->local, cell, AXO_EV_DECIDE,
                (uint64_t)directive << 32 | (axo__cell_ref(child).bits & AXO__SLOT_MASK));
-    strategy_log(worker, child, directive);
-    strategy_apply(worker, cell, child, directive);
+    bool restarts = directive != AXO_RESTART || strategy_may_restart(worker, cell, child);
+    strategy_tell(worker, child, directive, restarts ? directive : AXO_STOP);
+    strategy_apply(worker, cell, child, directive, restarts);
 }
 
 /* Directives that wait count as taken: they may be older than the report (OR-07). */

@@ -8,7 +8,7 @@
 /* Any worker, of another system too: a grace period would wait for this very turn. */
 static bool api_on_worker(void)
 {
-    return axo__self != NULL && axo__self->current != NULL;
+    return axo__self != NULL && (axo__self->current != NULL || axo__self->ending);
 }
 
 axo_status axo_system_start(const axo_options *options, axo_system **out)
@@ -99,7 +99,7 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to)
     axo__core *core = &system->core;
     if (message == NULL)
         return;
-    axo__dead_letter_tell(core, message, to, AXO_DEAD_GONE);
+    axo__dead_letter_tell(core, NULL, message, to, AXO_DEAD_GONE, NULL);
     axo__message_free_payload(message);
     axo__door *door = axo__door_enter(&system->sched);
     axo__a64_bump_owner(&door->local.count.dead);

@@ -66,6 +66,36 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     return status;
 }
 
+/* SH-10 */
+static axo_status options_check_name(const char *name)
+{
+    size_t length = 0;
+    for (; name[length] != 0; length++) {
+        char c = name[length];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool joint = length > 0 && (c == '-' || c == '_');
+        if (length == AXO_NAME_MAX || !(word || joint))
+            return AXO_ENAME;
+    }
+    return length > 0 ? AXO_OK : AXO_ENAME;
+}
+
+/* What concerns dead letters: checked and completed. */
+static axo_status options_read_dead(axo_options *to)
+{
+    if (to->no_dead_letter_log > 1 || to->dead_letter_log_at_stop > 1 ||
+        to->no_dead_letters_kept > 1 || to->dead_letter_window_ns < 0 ||
+        to->dead_letters_kept > 65536 || to->reserved != 0)
+        return AXO_EINVAL;
+    if (to->dead_letter_log == 0)
+        to->dead_letter_log = 5;
+    if (to->dead_letter_window_ns == 0)
+        to->dead_letter_window_ns = INT64_C(300000000000);
+    if (to->dead_letters_kept == 0)
+        to->dead_letters_kept = 64;
+    return AXO_OK;
+}
+
 axo_status axo__options_read(const axo_options *from, axo_options *to)
 {
     memset(to, 0, sizeof *to);
@@ -82,6 +112,12 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     if (to->actors_max > 0 && to->actors_max < 3)
         return AXO_EINVAL; /* the guardians alone are three */
     axo_status status = options_check_strategy(to->user_strategy);
+    if (status == AXO_OK)
+        status = options_read_dead(to);
+    if (to->name == NULL)
+        to->name = "axo";
+    if (status == AXO_OK)
+        status = options_check_name(to->name);
     if (status != AXO_OK)
         return status;
     if (to->workers == 0)

@@ -50,6 +50,7 @@ static uint64_t system_sum(const axo_system *system, size_t offset)
 
 void axo__super_guardian_stops(axo__worker *worker, axo__cell *guardian)
 {
+    axo__a32_store_relaxed(&worker->core->closing, 1); /* DL-12 */
     if (guardian == worker->core->system->cells[AXO_GUARDIAN_USER])
         axo__alarms_close(worker); /* SH-08 */
 }
@@ -72,8 +73,12 @@ void axo__system_check_end(axo_system *system)
         return;
     if (!axo__alarms_end(axo__self))
         return; /* who fires comes here later */
-    if (axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
-        axo__os_latch_set(&system->terminated);
+    if (!axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
+        return;
+    axo__self->ending = true;
+    axo__ending_run(&system->ending, &system->core.heap, system);
+    axo__self->ending = false;
+    axo__os_latch_set(&system->terminated);
 }
 
 static void system_idle(axo__core *core)
@@ -81,7 +86,55 @@ static void system_idle(axo__core *core)
     axo__system_check_end(core->system);
 }
 
+/* ---- what the layers below tell ---- */
+
+static void system_publish(axo__core *core, axo__local *local, const axo__event *event)
+{
+    axo_system *system = core->system;
+    if (local != NULL) {
+        axo__stream_publish(&system->stream, local, event);
+        return;
+    }
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__stream_publish(&system->stream, &door->local, event);
+    axo__door_leave(door);
+}
+
+static void system_record(axo__core *core, axo__local *local, const axo_dead_record *record)
+{
+    axo__book_record(&core->system->book, core, local, record);
+}
+
 /* ---- boot ---- */
+
+/* Stream, book and list of the end: after the core they stand on. */
+static axo_status system_boot_events(axo_system *system)
+{
+    axo__core *core = &system->core;
+    if (!axo__ending_init(&system->ending))
+        return AXO_ETHREAD;
+    axo_status status = AXO_ETHREAD;
+    if (!axo__stream_init(&system->stream, core))
+        goto fail_ending;
+    status = axo__book_init(&system->book, &core->heap, &system->options);
+    if (status != AXO_OK)
+        goto fail_stream;
+    core->publish = system_publish;
+    core->record = system_record;
+    return AXO_OK;
+fail_stream:
+    axo__stream_fini(&system->stream);
+fail_ending:
+    axo__ending_fini(&system->ending);
+    return status;
+}
+
+static void system_unboot_events(axo_system *system)
+{
+    axo__book_fini(&system->book, &system->core.heap);
+    axo__stream_fini(&system->stream);
+    axo__ending_fini(&system->ending);
+}
 
 static axo_status system_boot_core(axo_system *system)
 {
@@ -250,6 +303,8 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
     memset((void *)system, 0, sizeof *system);
     system->core.heap = heap;
     system->options = *options;
+    (void)snprintf(system->name, sizeof system->name, "%s", options->name);
+    system->options.name = system->name;
     axo_status status = AXO_ETHREAD;
     if (!axo__os_latch_init(&system->terminated))
         goto fail_system;
@@ -258,9 +313,12 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
     status = system_boot_core(system);
     if (status != AXO_OK)
         goto fail_mutex;
-    status = system_boot_sched(system);
+    status = system_boot_events(system);
     if (status != AXO_OK)
         goto fail_core;
+    status = system_boot_sched(system);
+    if (status != AXO_OK)
+        goto fail_events;
     status = axo__guardians_make(system);
     if (status != AXO_OK)
         goto fail_sched;
@@ -277,6 +335,8 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
 fail_sched:
     system_free_names(system);
     system_unboot_sched(system);
+fail_events:
+    system_unboot_events(system);
 fail_core:
     system_unboot_core(system);
 fail_mutex:
@@ -294,6 +354,7 @@ void axo__system_destroy(axo_system *system)
     system_join(system);
     axo__grace_stop(&system->core.grace);
     system_unboot_sched(system);
+    system_unboot_events(system);
     system_unboot_core(system);
     axo__os_mutex_fini(&system->outcome_mutex);
     axo__os_latch_fini(&system->terminated);
@@ -311,9 +372,12 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
     axo__cell *parent = axo__table_find(&core->table, system->guardians[which]);
     axo_status status = AXO_ESTOPPING;
     if (parent != NULL &&
-        ((axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
+        (axo__a32_load_relaxed(&system->refused[which]) != 0 ||
+         (axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
          (axo__directives_look(&parent->directives) & AXO__STOPS) != 0))
         parent = NULL; /* ST-10 */
+    if (parent == NULL)
+        axo__a32_store_relaxed(&system->refused[which], 1); /* SH-04: for good, whatever it says */
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
                             .parent_cell = parent, .parent_strategy = parent->strategy,
@@ -399,6 +463,8 @@ void axo__system_stats(axo_system *system, axo_stats *stats)
     SYSTEM_SUM(steals);
     SYSTEM_SUM(parks);
     SYSTEM_SUM(wakes);
+    SYSTEM_SUM(events);
+    SYSTEM_SUM(events_lost);
 #undef SYSTEM_SUM
     stats->texts_lost = axo__a64_load_relaxed(&system->core.texts.lost);
     stats->actors = stats->spawned - stats->terminated;

@@ -5,7 +5,7 @@
  *   (3) /system tells the termination hooks and waits for them (GU-09)
  *   (4) /system stops itself; root has watched it   (5) root stops itself
  *   (6) root is gone: `root_gone`       (7) when every slot is back and nobody fires timers, what
- *   waits for its time is dropped and the latch is set
+ *   waits for its time is dropped, termination functions are called, and the latch is set
  *   (8) axo_system_destroy: quit, join, free
  *
  * Orders
@@ -24,6 +24,9 @@
 #include <axo/inspect.h>
 
 #include "super/super.h"
+#include "system/deadletter.h"
+#include "system/ending.h"
+#include "system/stream.h"
 
 /* One actor that /system waits for at its end. */
 typedef struct axo__hook {
@@ -46,6 +49,11 @@ struct axo_system {
     axo__hook *hooks;         /* /system's runner */
     uint32_t hooks_waiting;   /* /system's runner */
     bool hooks_told;          /* /system's runner */
+    axo__a32 refused[3];      /* 1: a spawn under this guardian was refused: all others are (SH-04) */
+    axo__stream stream;
+    axo__book book;
+    axo__ending ending;
+    char name[AXO_NAME_MAX + 1];
 };
 
 /* The running cell, if `ctx` is its context on this very thread; else NULL. */

@@ -81,6 +81,8 @@ kit *kit_start(void **state, const axo_options *options)
         own.quantum = (uint32_t)strtoul(getenv("AXO_TEST_QUANTUM"), NULL, 10);
     if (own.seed == 0)
         own.seed = 1;
+    if (own.dead_letter_log == 0)
+        own.no_dead_letter_log = 1;
     own.allocator = (axo_allocator){kit_hook_alloc, kit_hook_free, k};
     own.on_dead_letter = kit_hook_dead;
     own.dead_letter_user = k;

@@ -173,7 +173,8 @@ typedef struct kit_payload {
 
 /* ---- start and finish ------------------------------------------------------------------------
  * Starts a system. Hooks, allocator and (unless set) workers and seed of `options` are the kit's;
- * the worker count comes from KIT_TEST. NULL: defaults. Fails the test if it cannot.
+ * the worker count comes from KIT_TEST. Dead letters are logged only if `dead_letter_log` is set.
+ * NULL: defaults. Fails the test if it cannot.
  * AXO_TEST_QUANTUM in the environment is the quantum: with 1 actors change workers all the time. */
 kit *kit_start(void **state, const axo_options *options);
 

@@ -28,6 +28,11 @@ static void defaults_are_filled_in(void **state)
         assert_null(out.user_strategy);
         assert_null(out.log);
         assert_null(out.trace);
+        assert_string_equal(out.name, "axo");
+        assert_int_equal(out.dead_letter_log, 5);
+        assert_int_equal(out.dead_letter_window_ns, INT64_C(300000000000));
+        assert_int_equal(out.dead_letters_kept, 64);
+        assert_int_equal(out.no_dead_letter_log, 0);
     }
 }
 
@@ -35,7 +40,8 @@ static void what_is_given_is_kept(void **state)
 {
     axo_options given = AXO_OPTIONS(.workers = 3, .quantum = 1, .quantum_us = 1000000,
                                     .actors_max = 3, .failure_texts = 1, .timers_max = 9,
-                                    .seed = 17);
+                                    .seed = 17, .name = "a-b_9", .dead_letter_log = 1,
+                                    .dead_letter_window_ns = 1, .dead_letters_kept = 65536);
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_memory_equal(&given, &out, sizeof out);
@@ -54,12 +60,39 @@ static void limits(void **state)
         AXO_OPTIONS(.actors_max = 2),                AXO_OPTIONS(.failure_texts = (1 << 20) + 1),
         AXO_OPTIONS(.allocator = {.alloc = unit_alloc}),
         AXO_OPTIONS(.allocator = {.free = unit_free}),
+        AXO_OPTIONS(.no_dead_letter_log = 2),        AXO_OPTIONS(.dead_letter_window_ns = -1),
+        AXO_OPTIONS(.dead_letter_log_at_stop = 2),   AXO_OPTIONS(.dead_letters_kept = 65537),
+        AXO_OPTIONS(.no_dead_letters_kept = 2),      AXO_OPTIONS(.reserved = 1),
     };
     axo_options out;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         assert_int_equal(axo__options_read(&good[i], &out), AXO_OK);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(axo__options_read(&bad[i], &out), AXO_EINVAL);
+}
+
+/* SH-10 */
+static void names_of_systems(void **state)
+{
+    static const char *const good[] = {"a", "Z", "0", "a-", "a_b-c", "9lives"};
+    static const char *const bad[] = {"", "-a", "_a", "a b", "a/b", "a.b", "\xc3\xa4", "a\n"};
+    char longest[AXO_NAME_MAX + 2];
+    axo_options out;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        axo_options given = AXO_OPTIONS(.name = good[i]);
+        assert_int_equal(axo__options_read(&given, &out), AXO_OK);
+        assert_string_equal(out.name, good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        axo_options given = AXO_OPTIONS(.name = bad[i]);
+        assert_int_equal(axo__options_read(&given, &out), AXO_ENAME);
+    }
+    memset(longest, 'x', sizeof longest);
+    longest[AXO_NAME_MAX + 1] = 0;
+    axo_options given = AXO_OPTIONS(.name = longest);
+    assert_int_equal(axo__options_read(&given, &out), AXO_ENAME);
+    longest[AXO_NAME_MAX] = 0;
+    assert_int_equal(axo__options_read(&given, &out), AXO_OK);
 }
 
 /* A caller whose header ended after the workers: what comes after them is not read. */
@@ -189,6 +222,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(defaults_are_filled_in),
     cmocka_unit_test(what_is_given_is_kept),
     cmocka_unit_test(limits),
+    cmocka_unit_test(names_of_systems),
     cmocka_unit_test(a_shorter_struct_has_defaults_behind),
     cmocka_unit_test(a_size_that_cannot_be),
     cmocka_unit_test(a_longer_struct),

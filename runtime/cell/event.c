@@ -1,0 +1,95 @@
+/* event.c - what the layers below system/ tell the event stream. */
+#include "cell/event.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Only what was copied: an owned payload may be anything. */
+static uint32_t event_head(const axo__message *message, uint8_t *head)
+{
+    uint32_t size = message->pub.size;
+    if ((message->flags & AXO__MESSAGE_OWNED) != 0)
+        return 0;
+    if (size > AXO_EVENT_HEAD_MAX)
+        size = AXO_EVENT_HEAD_MAX;
+    if (size > 0)
+        memcpy(head, message->pub.payload, size);
+    return size;
+}
+
+void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
+                          const axo__message *message)
+{
+    axo_event_unhandled data;
+    if (axo__likely(!axo__event_wants(core, AXO_KIND_UNHANDLED)))
+        return;
+    memset(&data, 0, sizeof data);
+    data.recipient = axo__cell_ref(cell);
+    data.sender = message->pub.sender;
+    data.tag = message->pub.tag;
+    data.size = message->pub.size;
+    data.head_size = event_head(message, data.head);
+    (void)axo__core_path(core, cell, data.path, sizeof data.path);
+    axo__event event = {.kind = AXO_KIND_UNHANDLED, .source = data.recipient, .data = &data,
+                        .size = sizeof data};
+    axo__event_publish(core, local, &event);
+}
+
+void axo__event_supervision(axo__core *core, axo__local *local, const axo__cell *child,
+                            axo_directive decided, axo_directive directive)
+{
+    static const uint32_t kinds[] = {0, AXO_KIND_SUPERVISION_RESUME, AXO_KIND_SUPERVISION_RESTART,
+                                     AXO_KIND_SUPERVISION_STOP, AXO_KIND_ESCALATION};
+    axo_event_supervision data;
+    if (axo__likely(!axo__event_wants(core, kinds[directive])))
+        return;
+    axo_failure failure = axo__cause_show(&core->texts, &child->failure);
+    memset(&data, 0, sizeof data);
+    data.child = axo__cell_ref(child);
+    data.parent = axo__cell_ref(child->parent);
+    data.actor = failure.actor;
+    data.directive = directive;
+    data.decided = decided;
+    data.kind = failure.kind;
+    data.site = failure.site;
+    data.code = failure.code;
+    (void)snprintf(data.text, sizeof data.text, "%s", failure.text);
+    (void)axo__core_path(core, child, data.path, sizeof data.path);
+    axo__event event = {.kind = kinds[directive], .source = data.child, .data = &data,
+                        .size = sizeof data};
+    axo__event_publish(core, local, &event);
+}
+
+void axo__event_life(axo__core *core, axo__local *local, const axo__cell *cell, uint32_t kind)
+{
+    axo_event_lifecycle data;
+    if (axo__likely(!axo__event_wants(core, kind)))
+        return;
+    memset(&data, 0, sizeof data);
+    data.actor = axo__cell_ref(cell);
+    if (cell->parent != NULL)
+        data.parent = axo__cell_ref(cell->parent);
+    data.instance = cell->instance;
+    (void)axo__core_path(core, cell, data.path, sizeof data.path);
+    axo__event event = {.kind = kind, .source = data.actor, .data = &data, .size = sizeof data};
+    axo__event_publish(core, local, &event);
+}
+
+axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message *message,
+                                       axo_ref recipient, axo_dead_reason reason,
+                                       const char *path)
+{
+    axo_dead_record record;
+    memset(&record, 0, sizeof record);
+    record.time_ns = axo__core_now(core);
+    record.recipient = recipient;
+    record.sender = message->pub.sender;
+    record.tag = message->pub.tag;
+    record.size = message->pub.size;
+    record.reason = reason;
+    record.suppressed = (message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK)) != 0 ? 1 : 0;
+    record.head_size = event_head(message, record.head);
+    if (path != NULL)
+        (void)snprintf(record.path, sizeof record.path, "%s", path);
+    return record;
+}

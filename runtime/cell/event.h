@@ -1,0 +1,58 @@
+/* event.h - what the layers below system/ tell the event stream and the book of dead letters.
+ *
+ * The stream is above; it is reached through axo__core.publish and axo__core.record, which are NULL
+ * in a core without one. `local` says where the caller stands:
+ *   a worker's    on that worker, in a turn or between turns, with no lock held
+ *   a door's      inside that door: only axo__event_publish, whose way has no user code
+ *   NULL          an outside thread that is in no door
+ * No event is supervision's concern: what cannot be told for want of memory is counted as lost, and
+ * the caller goes on (ES-04).
+ *
+ * axo__event_wants is one relaxed load: a subscription that was made before the event, in the sense
+ * that its maker's call returned to somebody who then caused the event, is seen.
+ */
+#ifndef AXO__CELL_EVENT_H
+#define AXO__CELL_EVENT_H
+
+#include <axo/event.h>
+
+#include "cell/core.h"
+
+typedef struct axo__event {
+    uint32_t kind;
+    uint32_t size;
+    axo_ref source;
+    axo_ref sender; /* who published it; none: the runtime */
+    const void *data;
+} axo__event;
+
+/* Whether anybody wants events with this first byte. */
+static inline bool axo__event_wants(const axo__core *core, uint32_t kind)
+{
+    uint32_t top = kind >> 24;
+    return (axo__a64_load_relaxed(&core->wants[top >> 6]) >> (top & 63) & 1) != 0;
+}
+
+static inline void axo__event_publish(axo__core *core, axo__local *local, const axo__event *event)
+{
+    if (axo__unlikely(axo__event_wants(core, event->kind)))
+        core->publish(core, local, event);
+}
+
+/* A message that its receiver did not know; on its runner. */
+void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
+                          const axo__message *message);
+
+/* What happens to a failed child; in its parent's turn. */
+void axo__event_supervision(axo__core *core, axo__local *local, const axo__cell *child,
+                            axo_directive decided, axo_directive directive);
+
+/* A step in the cell's life, a kind under AXO_KIND_LIFECYCLE; on its runner. */
+void axo__event_life(axo__core *core, axo__local *local, const axo__cell *cell, uint32_t kind);
+
+/* How a message looks in a record. */
+axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message *message,
+                                       axo_ref recipient, axo_dead_reason reason,
+                                       const char *path);
+
+#endif

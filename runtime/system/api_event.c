@@ -1,0 +1,109 @@
+/* api_event.c - the door to the event stream, the book of dead letters, and the end. */
+#include <axo/axo.h>
+
+#include "system/system.h"
+
+static bool event_in_callback(axo_ctx *ctx)
+{
+    axo__worker *worker = axo__self;
+    return worker != NULL && ctx != NULL && (void *)worker->current == (void *)ctx;
+}
+
+/* ---- for actors ---- */
+
+axo_status axo_subscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
+{
+    if (!event_in_callback(ctx))
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(who))
+        return AXO_EINVAL;
+    return axo__stream_subscribe(&axo__self->core->system->stream, who, kind);
+}
+
+axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
+{
+    if (!event_in_callback(ctx))
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(who))
+        return AXO_EINVAL;
+    return axo__stream_unsubscribe(&axo__self->core->system->stream, who, kind);
+}
+
+static axo_status event_check(uint32_t kind, const void *data, size_t size)
+{
+    if (kind < AXO_KIND_SERVICES || (data == NULL && size > 0))
+        return AXO_EINVAL;
+    return size > AXO_PAYLOAD_MAX - sizeof(axo_event_message) ? AXO_ETOOBIG : AXO_OK;
+}
+
+axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t size)
+{
+    if (!event_in_callback(ctx))
+        return AXO_ECONTEXT;
+    axo_status status = event_check(kind, data, size);
+    if (status != AXO_OK)
+        return status;
+    axo__event event = {.kind = kind, .source = axo__cell_ref(axo__self->current),
+                        .sender = axo__cell_ref(axo__self->current), .data = data,
+                        .size = (uint32_t)size};
+    axo__event_publish(axo__self->core, &axo__self->local, &event);
+    return AXO_OK;
+}
+
+/* ---- for every thread ---- */
+
+axo_status axo_system_subscribe(axo_system *system, axo_ref who, uint32_t kind)
+{
+    if (system == NULL || axo_ref_is_none(who))
+        return AXO_EINVAL;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo_status status = axo__stream_subscribe(&system->stream, who, kind);
+    axo__door_leave(door);
+    return status;
+}
+
+axo_status axo_system_unsubscribe(axo_system *system, axo_ref who, uint32_t kind)
+{
+    if (system == NULL || axo_ref_is_none(who))
+        return AXO_EINVAL;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo_status status = axo__stream_unsubscribe(&system->stream, who, kind);
+    axo__door_leave(door);
+    return status;
+}
+
+axo_status axo_system_publish(axo_system *system, uint32_t kind, const void *data, size_t size)
+{
+    if (system == NULL)
+        return AXO_EINVAL;
+    axo_status status = event_check(kind, data, size);
+    if (status != AXO_OK)
+        return status;
+    axo__event event = {.kind = kind, .data = data, .size = (uint32_t)size};
+    axo__event_publish(&system->core, NULL, &event);
+    return AXO_OK;
+}
+
+uint32_t axo_system_dead_letters(axo_system *system, axo_dead_record *out, uint32_t max,
+                                 uint64_t *total)
+{
+    uint64_t all = 0;
+    uint32_t count = 0;
+    if (system != NULL && (out != NULL || max == 0))
+        count = axo__book_read(&system->book, out, max, &all);
+    if (total != NULL)
+        *total = all;
+    return count;
+}
+
+axo_status axo_system_on_termination(axo_system *system, axo_termination_fn fn, void *user)
+{
+    if (system == NULL || fn == NULL)
+        return AXO_EINVAL;
+    return axo__ending_add(&system->ending, &system->core.heap, fn, user);
+}
+
+const char *axo_system_name(axo_system *system)
+{
+    return system != NULL ? system->name : NULL;
+}

@@ -1,0 +1,105 @@
+/* deadletter.c - the book of dead letters: the last ones for inspection, and their log lines. */
+#include "system/deadletter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *options)
+{
+    memset(book, 0, sizeof *book);
+    book->logging = options->no_dead_letter_log == 0;
+    book->at_stop = options->dead_letter_log_at_stop != 0;
+    for (uint32_t i = 0; i < AXO__DEAD_REASONS; i++) {
+        book->throttles[i].max = options->dead_letter_log;
+        book->throttles[i].window_ns = options->dead_letter_window_ns;
+    }
+    if (!axo__os_mutex_init(&book->mutex))
+        return AXO_ETHREAD;
+    if (options->no_dead_letters_kept != 0)
+        return AXO_OK;
+    book->kept = options->dead_letters_kept;
+    book->ring = axo__heap_alloc(heap, book->kept * sizeof(axo_dead_record), AXO__CACHE_LINE,
+                                 AXO__SITE_STREAM);
+    if (book->ring != NULL)
+        return AXO_OK;
+    axo__os_mutex_fini(&book->mutex);
+    return AXO_ENOMEM;
+}
+
+void axo__book_fini(axo__book *book, axo__heap *heap)
+{
+    axo__heap_free(heap, book->ring, book->kept * sizeof(axo_dead_record), AXO__CACHE_LINE);
+    axo__os_mutex_fini(&book->mutex);
+}
+
+/* A name for people: the path, else the reference. */
+static const char *book_name(const axo_dead_record *record, char *out, size_t size)
+{
+    if (record->path[0] != 0)
+        return record->path;
+    (void)snprintf(out, size, "#%" PRIx64, record->recipient.bits);
+    return out;
+}
+
+static const char *book_reason(const axo_dead_record *record)
+{
+    static const char *const texts[] = {"?", "no living actor has this reference",
+                                        "it waited in the mailbox when the actor terminated"};
+    if (record->text[0] != 0)
+        return record->text;
+    return record->reason < sizeof texts / sizeof texts[0] ? texts[record->reason] : "?";
+}
+
+static void book_say(axo__core *core, axo__local *local, const axo_dead_record *record,
+                     const char *more)
+{
+    char name[32];
+    char from[32] = ""; /* DL-05 */
+    if (!axo_ref_is_none(record->sender))
+        (void)snprintf(from, sizeof from, " from #%" PRIx64, record->sender.bits);
+    axo__core_log(core, local, AXO_LOG_INFO, record->recipient,
+                  "dead letter: tag %" PRIu32 ", %" PRIu32 " bytes%s to %s: %s%s", record->tag,
+                  record->size, from, book_name(record, name, sizeof name), book_reason(record),
+                  more);
+}
+
+void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
+                      const axo_dead_record *record)
+{
+    axo__throttle_answer answer = AXO__THROTTLE_CLOSED;
+    uint64_t skipped = 0;
+    bool logging = book->logging && record->suppressed == 0 && /* DL-03 */
+                   axo__core_logs(core, AXO_LOG_INFO) &&
+                   (book->at_stop || axo__a32_load_relaxed(&core->closing) == 0); /* DL-12 */
+    uint32_t reason = record->reason < AXO__DEAD_REASONS ? record->reason : AXO__DEAD_REASONS - 1;
+    axo__os_mutex_lock(&book->mutex);
+    if (book->ring != NULL)
+        book->ring[book->total % book->kept] = *record;
+    book->total++;
+    if (logging)
+        answer = axo__throttle_take(&book->throttles[reason], record->time_ns, &skipped);
+    axo__os_mutex_unlock(&book->mutex);
+    if (skipped > 0)
+        axo__core_log(core, local, AXO_LOG_INFO, axo_ref_none(),
+                      "%" PRIu64 " more dead letters were not logged: %s", skipped,
+                      book_reason(record));
+    if (answer == AXO__THROTTLE_OPEN)
+        book_say(core, local, record, "");
+    else if (answer == AXO__THROTTLE_CLOSING)
+        book_say(core, local, record, "; no more of these are logged for a while");
+}
+
+uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total)
+{
+    uint32_t count = 0;
+    axo__os_mutex_lock(&book->mutex);
+    uint64_t there = book->total < book->kept ? book->total : book->kept;
+    while (count < max && count < there) {
+        out[count] = book->ring[(book->total - 1 - count) % book->kept];
+        count++;
+    }
+    *total = book->total;
+    axo__os_mutex_unlock(&book->mutex);
+    return count;
+}

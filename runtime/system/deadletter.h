@@ -1,0 +1,43 @@
+/* deadletter.h - the book of dead letters: the last ones for inspection, and their log lines.
+ *
+ * A dead letter is written into a ring of fixed size (the oldest makes room) and, if it is an
+ * ordinary one, into the log: of each reason the first few in a window of time, then silence, and
+ * with the first one after the window a line that says how many were skipped (DL-04). While the
+ * system shuts down the log is silent (DL-12).
+ *
+ * Roles      record: any thread as in cell/event.h.  read: any thread.
+ * Progress   both take the book's mutex for as long as one record is copied; lines are logged
+ *            without it.
+ * Memory     the ring is made at the start; recording takes none.
+ */
+#ifndef AXO__SYSTEM_DEADLETTER_H
+#define AXO__SYSTEM_DEADLETTER_H
+
+#include "cell/event.h"
+#include "system/throttle.h"
+
+/* Reasons that are told apart; those beyond share the last. */
+#define AXO__DEAD_REASONS 8
+
+typedef struct axo__book {
+    axo__os_mutex mutex;   /* guards what follows */
+    axo_dead_record *ring; /* NULL: nothing is kept */
+    uint32_t kept;
+    bool logging;          /* fixed */
+    bool at_stop;          /* fixed */
+    uint64_t total;
+    axo__throttle throttles[AXO__DEAD_REASONS];
+} axo__book;
+
+/* AXO_OK, AXO_ENOMEM, AXO_ETHREAD. */
+axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *options);
+void axo__book_fini(axo__book *book, axo__heap *heap);
+
+/* What axo__core.record calls. */
+void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
+                      const axo_dead_record *record);
+
+/* The latest, newest first; how many were written. */
+uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total);
+
+#endif
