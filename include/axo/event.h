@@ -105,7 +105,7 @@ typedef struct axo_event_supervision {
     axo_ref parent;       /* who decided */
     axo_ref actor;        /* who failed first: differs from `child` after an escalation */
     uint32_t directive;   /* what happens: an axo_directive */
-    uint32_t decided;     /* what the decider said: Restart for one that is Stop for want of budget */
+    uint32_t decided;     /* what the decider said: Restart, where the budget makes it Stop */
     uint32_t kind;        /* of the failure: an axo_failure_kind */
     uint32_t site;        /* an axo_site */
     int32_t code;
