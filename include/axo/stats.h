@@ -9,10 +9,10 @@
 
 /* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued, exactly
  * (DESIGN D7); while actors run they are read one by one and may be off by what moves meanwhile.
- * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts, events
- * and system messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is not
- * wanted any more when it comes up is dropped; a timer that waits at the end of the system is sent
- * and dropped then. */
+ * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts, events and
+ * system messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is
+ * not wanted any more when it comes up is dropped; a timer that waits at the end of the system is
+ * sent and dropped then. */
 typedef struct axo_stats {
     size_t size;               /* sizeof(axo_stats), set by AXO_STATS */
     uint64_t sent;             /* user messages accepted */
