@@ -58,8 +58,9 @@ typedef struct axo_props {
                                      itself is handed on and must stay valid */
     size_t args_size;             /* bytes to copy, at most AXO_ARGS_MAX; the copy is aligned for
                                      any object and lives as long as the actor */
-    const char *name;             /* unique among siblings, [A-Za-z0-9_.~+=@:-], 1..AXO_NAME_MAX
-                                     bytes; NULL: the library gives one that begins with '$' */
+    const char *name;             /* unique among living and dying siblings (NM-01), 1..AXO_NAME_MAX
+                                     bytes of [A-Za-z0-9_.~+=@:-], not "." or "..": axo_name_check;
+                                     NULL: the library gives one that begins with '$' (NM-03) */
     const axo_strategy *strategy; /* how it supervises its children; NULL: the default: one for
                                      one, default decider, unlimited restarts */
     uint32_t system_actor;        /* axo_system_spawn only; 1: child of /system, outlives /user */
@@ -92,14 +93,18 @@ AXO_API axo_ref axo_sender(axo_ctx *ctx);
 /* The system it runs in; NULL for a bad context. */
 AXO_API axo_system *axo_system_of(axo_ctx *ctx);
 
-/* How many children are not yet gone, those that are stopping included. */
+/* How many children are not yet gone, those that are stopping included. A child has its place
+ * until its parent's turn has taken note of its end, and its name only until the end itself: who
+ * is told of an end can spawn under the same name at once, and for that moment both the old and
+ * the new child are counted. The callback that stops a child finds the name taken until it returns
+ * (ST-17). */
 AXO_API uint32_t axo_child_count(axo_ctx *ctx);
 
 /* Writes the children's references, youngest first, at most `max`.
  *   returns   how many there are, which may be more than `max` */
 AXO_API uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max);
 
-/* The living or dying child with this name; axo_ref_none() if there is none. */
+/* The living or dying child with this name; axo_ref_none() if there is none (NM-06). */
 AXO_API axo_ref axo_child(axo_ctx *ctx, const char *name);
 
 /* Writes an actor's path ("/user/a/b") and a closing zero, cut to `size` bytes. Only the caller's

@@ -42,23 +42,28 @@ void axo__names_fini(axo__names *names)
     }
 }
 
-axo_status axo__name_check(const char *text)
+axo_status axo__name_check(const char *text, size_t *at)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789_.~+=@:-";
     size_t length = strnlen(text, AXO_NAME_MAX + 1);
-    if (length == 0 || length > AXO_NAME_MAX || strspn(text, allowed) != length)
+    *at = 0;
+    if (length == 0 || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
         return AXO_ENAME;
-    if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
-        return AXO_ENAME;
-    return AXO_OK;
+    while (*at < length && strchr(allowed, text[*at]) != NULL)
+        (*at)++;
+    if (*at == length && length <= AXO_NAME_MAX)
+        return AXO_OK;
+    if (*at > AXO_NAME_MAX)
+        *at = AXO_NAME_MAX;
+    return AXO_ENAME;
 }
 
-static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *text)
+static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *text, size_t length)
 {
     uint64_t hash = names->salt ^ (parent.bits * UINT64_C(0x9e3779b97f4a7c15));
-    for (; *text != 0; text++) {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
         hash ^= hash >> 29;
     }
     hash *= UINT64_C(0xbf58476d1ce4e5b9);
@@ -72,13 +77,13 @@ static axo__name_stripe *name_stripe(axo__names *names, uint64_t hash)
 
 /* Under the stripe's mutex: where the name is linked, or the end of its bucket. */
 static axo__name **name_link(axo__name_stripe *stripe, uint64_t hash, axo_ref parent,
-                             const char *text)
+                             const char *text, size_t length)
 {
     axo__name **link = &stripe->buckets[hash & stripe->mask];
     while (*link != NULL) {
         axo__name *name = *link;
         if (name->hash == hash && axo_ref_equal(name->parent, parent) &&
-            strcmp(name->text, text) == 0)
+            name->length == length && memcmp(name->text, text, length) == 0)
             break;
         link = &name->next;
     }
@@ -112,34 +117,55 @@ static bool name_room(axo__names *names, axo__name_stripe *stripe)
     return true;
 }
 
-axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, axo__name **out)
+/* Under the mutex: whether `now` may not have the name that `held` holds. */
+static bool name_is_held(const axo__name *held, axo__moment now)
 {
-    uint64_t hash = name_hash(names, parent, text);
+    if (!held->ended)
+        return true;
+    return now.who != NULL && held->told.who == now.who && held->told.when == now.when;
+}
+
+/* Under the mutex: in the place of an ended one, or at the end of its bucket. */
+static axo_status name_put(axo__names *names, axo__name_stripe *stripe, axo__name *name,
+                           axo__moment now)
+{
+    if (!name_room(names, stripe))
+        return AXO_ENOMEM;
+    axo__name **link = name_link(stripe, name->hash, name->parent, name->text, name->length);
+    axo__name *held = *link;
+    if (held != NULL && name_is_held(held, now))
+        return AXO_EEXIST;
+    if (held != NULL) {
+        name->next = held->next;
+        held->linked = false;
+    } else {
+        stripe->count++;
+    }
+    name->linked = true;
+    *link = name;
+    return AXO_OK;
+}
+
+axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, axo__moment now,
+                           axo__name **out)
+{
+    size_t length = strlen(text);
+    uint64_t hash = name_hash(names, parent, text, length);
     axo__name_stripe *stripe = name_stripe(names, hash);
-    uint32_t length = (uint32_t)strlen(text);
     axo__name *name = axo__heap_alloc(names->heap, sizeof *name + length + 1, _Alignof(axo__name),
                                       AXO__SITE_NAMES);
     *out = NULL;
     if (name == NULL)
         return AXO_ENOMEM;
-    *name = (axo__name){.hash = hash, .parent = parent, .length = length};
-    memcpy(name->text, text, (size_t)length + 1);
-
-    axo_status status = AXO_ENOMEM;
+    *name = (axo__name){.hash = hash, .parent = parent, .length = (uint32_t)length};
+    memcpy(name->text, text, length + 1);
     axo__os_mutex_lock(&stripe->mutex);
-    if (name_room(names, stripe)) {
-        axo__name **link = name_link(stripe, hash, parent, text);
-        status = *link != NULL ? AXO_EEXIST : AXO_OK;
-        if (status == AXO_OK) {
-            *link = name;
-            stripe->count++;
-        }
-    }
+    axo_status status = name_put(names, stripe, name, now);
     axo__os_mutex_unlock(&stripe->mutex);
     if (status == AXO_OK)
         *out = name;
     else
-        axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
+        axo__names_free(names, name);
     return status;
 }
 
@@ -151,14 +177,25 @@ void axo__names_bind(axo__names *names, axo__name *name, axo_ref child)
     axo__os_mutex_unlock(&stripe->mutex);
 }
 
+void axo__names_end(axo__names *names, axo__name *name)
+{
+    axo__name_stripe *stripe = name_stripe(names, name->hash);
+    axo__os_mutex_lock(&stripe->mutex);
+    name->ended = true;
+    axo__os_mutex_unlock(&stripe->mutex);
+}
+
 void axo__names_unlink(axo__names *names, axo__name *name)
 {
     axo__name_stripe *stripe = name_stripe(names, name->hash);
     axo__os_mutex_lock(&stripe->mutex);
-    axo__name **link = name_link(stripe, name->hash, name->parent, name->text);
-    AXO_ASSERT(*link == name);
-    *link = name->next;
-    stripe->count--;
+    if (name->linked) {
+        axo__name **link = name_link(stripe, name->hash, name->parent, name->text, name->length);
+        AXO_ASSERT(*link == name);
+        *link = name->next;
+        name->linked = false;
+        stripe->count--;
+    }
     axo__os_mutex_unlock(&stripe->mutex);
 }
 
@@ -167,15 +204,15 @@ void axo__names_free(axo__names *names, axo__name *name)
     axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
 }
 
-axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text)
+axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text, size_t length)
 {
-    uint64_t hash = name_hash(names, parent, text);
+    uint64_t hash = name_hash(names, parent, text, length);
     axo__name_stripe *stripe = name_stripe(names, hash);
     axo_ref child = axo_ref_none();
     axo__os_mutex_lock(&stripe->mutex);
     if (stripe->buckets != NULL) {
-        axo__name *name = *name_link(stripe, hash, parent, text);
-        if (name != NULL)
+        const axo__name *name = *name_link(stripe, hash, parent, text, length);
+        if (name != NULL && !name->ended)
             child = name->child;
     }
     axo__os_mutex_unlock(&stripe->mutex);

@@ -1,8 +1,15 @@
 /* name.h - names of children: unique among siblings, found by any thread.
  *
  * A hash table for the whole system, keyed by (parent, name), in stripes with a mutex each. A name
- * is taken at spawn, before the child exists, and freed when the parent has removed the child: so
- * it is free when anybody learns of the death (ST-17).
+ * is taken at spawn, before the child exists. It ends with the child itself, before anybody can
+ * learn of the death, so whoever learns of it can take the name at once (ST-17); the parent, which
+ * learns last, unlinks what nobody has taken meanwhile.
+ *
+ *   taken -> bound -> ended -> replaced (by the next taker)
+ *                           -> unlinked (by the parent)
+ *
+ * Only to the callback that told the child to stop an ended name is still taken: there it never is
+ * free, however fast the child is (ST-17).
  */
 #ifndef AXO__CELL_NAME_H
 #define AXO__CELL_NAME_H
@@ -11,12 +18,22 @@
 
 #define AXO__NAME_STRIPES 64
 
+/* A callback: of a worker, and which; zeroed: none. */
+typedef struct axo__moment {
+    const void *who;
+    uint64_t when;
+} axo__moment;
+
+/* The stripe's mutex guards what is not fixed. */
 struct axo__name {
     axo__name *next;
-    uint64_t hash;
-    axo_ref parent;
-    axo_ref child;
-    uint32_t length;
+    uint64_t hash;    /* fixed */
+    axo_ref parent;   /* fixed */
+    axo_ref child;    /* none: not yet bound */
+    axo__moment told; /* the parent's runner only: when it told the child to stop */
+    bool linked;
+    bool ended;
+    uint32_t length;  /* fixed */
     char text[]; /* and a zero */
 };
 
@@ -37,22 +54,26 @@ typedef struct axo__names {
 bool axo__names_init(axo__names *names, axo__heap *heap, uint64_t seed);
 void axo__names_fini(axo__names *names);
 
-/* AXO_OK, or AXO_ENAME: length and characters. */
-axo_status axo__name_check(const char *text);
+/* AXO_OK, or AXO_ENAME: length and characters; *at is the first byte that is wrong. */
+axo_status axo__name_check(const char *text, size_t *at);
 
-/* Takes a name for a child to come; AXO_EEXIST, AXO_ENOMEM. */
-axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, axo__name **out);
+/* Takes a name for a child to come; AXO_EEXIST, AXO_ENOMEM. `now`: the parent's callback. */
+axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, axo__moment now,
+                           axo__name **out);
 
 /* From now on it leads to the child. */
 void axo__names_bind(axo__names *names, axo__name *name, axo_ref child);
 
-/* From now on the name is free for another child; its text stays for those who look at it. */
+/* The child has ended: it is not found by its name any more, and others may take it. */
+void axo__names_end(axo__names *names, axo__name *name);
+
+/* From now on the name is free for any other child; its text stays for those who look at it. */
 void axo__names_unlink(axo__names *names, axo__name *name);
 
 /* Nobody looks at it any more. */
 void axo__names_free(axo__names *names, axo__name *name);
 
-/* The child of that name; none. */
-axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text);
+/* The child whose name are these bytes; none. */
+axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text, size_t length);
 
 #endif

@@ -138,6 +138,14 @@ struct axo__sched {
     axo__inject urgent;
 };
 
+/* The running callback. `left` goes down with each message, so no two of a turn are alike but a
+ * message and the hooks that run before the next one. */
+static inline axo__moment axo__worker_moment(const axo__worker *worker)
+{
+    uint64_t turn = axo__a32_load_relaxed(&worker->turn);
+    return (axo__moment){.who = worker, .when = turn << 32 | worker->left};
+}
+
 /* The scheduler of a core. */
 static inline axo__sched *axo__core_sched(axo__core *core)
 {

@@ -8,6 +8,8 @@
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
     child->stopping = 1;
+    if (child->name != NULL)
+        child->name->told = axo__worker_moment(worker);
     axo__directives_stop_parent(&child->directives);
     axo__sched_announce_system(worker, child);
 }
@@ -129,7 +131,8 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
             return AXO_ENOMEM;
     }
     if (props->name != NULL)
-        status = axo__names_take(&core->names, birth->parent, props->name, &cell->name);
+        status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
+                                 &cell->name);
     return status;
 }
 
@@ -225,6 +228,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
         .suspends = axo__state_suspends(axo__a64_load_relaxed(&parent->state)),
         .born_in = parent->instance,
         .parent_strategy = parent->strategy,
+        .now = axo__worker_moment(worker),
     };
     axo_status status = axo__super_make(core, &worker->local, &birth, &child);
     if (status != AXO_OK)
@@ -280,7 +284,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     if (axo_ref_equal(cell->perpetrator, axo__cell_ref(child)))
         cell->perpetrator = axo_ref_none();
     if (child->name != NULL)
-        axo__names_unlink(&core->names, child->name); /* ST-17; readers may still look at it */
+        axo__names_unlink(&core->names, child->name); /* readers may still look at it */
     axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     axo__cause_drop(&core->texts, &child->parent_cause);
     axo__cause_drop(&core->texts, &child->failure);

@@ -85,6 +85,8 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
         cell->life = AXO__INSTANCE_STOPPED;
     }
     stop_release(worker, cell);
+    if (cell->name != NULL)
+        axo__names_end(&core->names, cell->name); /* ST-17: before anybody can learn of it */
     axo__state_close(&cell->state);
     axo__table_end(cell);
     cell->phase = AXO__PHASE_GONE;
@@ -155,13 +157,13 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
 /* A newborn whose guardian is gone: it never runs. */
 static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
 {
+    if (child->name != NULL)
+        axo__names_unlink(&core->names, child->name);
     axo__state_close(&child->state);
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
     axo__super_free_blocks(core, local, child);
     axo__super_free_failures(core, local, child);
-    if (child->name != NULL)
-        axo__names_unlink(&core->names, child->name);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(core, local, child, AXO_EV_TERMINATED, 0);
     axo__local_retire(core, local, child);

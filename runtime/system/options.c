@@ -49,6 +49,7 @@ static axo_status options_check_class(const axo_class *cls)
 
 axo_status axo__props_read(const axo_props *from, axo_props *to)
 {
+    size_t at = 0;
     if (from == NULL)
         return AXO_EINVAL;
     axo_status status = axo__struct_read(from, to, sizeof *to);
@@ -62,7 +63,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     if (status == AXO_OK)
         status = options_check_strategy(to->strategy);
     if (status == AXO_OK && to->name != NULL)
-        status = axo__name_check(to->name);
+        status = axo__name_check(to->name, &at);
     return status;
 }
 

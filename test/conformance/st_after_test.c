@@ -23,7 +23,8 @@ static axo_status st_hold_and_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
     return part_spawn(ctx, self, late->child);
 }
 
-/* The parent is in the middle of a message: it has not yet taken note of the end that w has. */
+/* The parent is in the middle of a message: it has not yet taken note of the end that w has. In
+ * Akka the name is not free yet, which who acts on a notice has to know; here it is. */
 static void ST_18(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -41,11 +42,11 @@ static void ST_18(void **state)
     kit_await(k, "w.term(c)");
     kit_gate_open(late->gate);
     kit_await(k, "p.child_gone(c)");
-    kit_order(k, "c.postStop", "w.term(c)", "p.spawnStatus(-5)", "p.child_gone(c)");
-    kit_never(k, "next.ctor");
-    kit_run(k, p, part_spawn, next);
+    kit_order(k, "c.postStop", "w.term(c)", "p.spawnStatus(0)", "p.child_gone(c)");
     kit_await(k, "next.preStart");
-    kit_expect_count(k, "p.spawnStatus(0)", 1);
+    kit_run(k, p, part_spawn, next); /* the late end of the first has not freed the second's */
+    kit_await(k, "p.spawnStatus(-5)");
+    kit_expect_count(k, "next.ctor", 1);
     kit_finish(k);
 }
 
