@@ -40,6 +40,7 @@ static void newborn(void **state)
 {
     axo__state word;
     for (uint32_t i = 0; i < 5; i++) {
+        set(&word, 0);
         axo__state_init(&word, i);
         assert_true(has(get(&word), AXO__URGENT));
         assert_false(has(get(&word), AXO__READY | AXO__CLOSED | AXO__INJECTED));
@@ -51,6 +52,23 @@ static void newborn(void **state)
         assert_true(wants_entry(get(&word)));
         assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
         assert_int_equal(axo__state_suspends(get(&word)), i);
+    }
+}
+
+/* The slot's former life may have left an entry in an injector: its node stays in use. */
+static void newborn_in_a_used_slot(void **state)
+{
+    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        axo__state_init(&word, 3);
+        assert_true(get(&word) == ((word_at(i) & nodes) | AXO__RUNNING | AXO__URGENT |
+                                   3 * AXO__SUSPEND_ONE));
+        assert_int_equal(axo__state_inject(&word, AXO__INJECTED),
+                         !has(word_at(i), AXO__INJECTED));
+        assert_int_equal(axo__state_inject(&word, AXO__URGENT_INJECTED),
+                         !has(word_at(i), AXO__URGENT_INJECTED));
     }
 }
 
@@ -403,6 +421,7 @@ static void no_wake_up_is_lost(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(newborn),
+    cmocka_unit_test(newborn_in_a_used_slot),
     cmocka_unit_test(terminating_changes_no_scheduling),
     cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),
     cmocka_unit_test(announce_system_pushes_once),
