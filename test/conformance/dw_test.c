@@ -396,6 +396,45 @@ static void DW_14(void **state)
     kit_finish(k);
 }
 
+static axo_status dw_forward(axo_ctx *ctx, void *puppet, const axo_message *message)
+{
+    kit_puppet *self = puppet;
+    kit *k = self->k;
+    axo_ref to = kit_ref(self->script->user);
+    axo_draft *draft;
+    void *payload;
+    if (message->tag != AXO_TERMINATED)
+        return kit_receive(ctx, puppet, message);
+    KIT_REQUIRE(k, axo_send(ctx, to, message->tag, message->payload, message->size) == AXO_EINVAL);
+    KIT_REQUIRE(k, axo_send_from(ctx, message->sender, to, message->tag, message->payload,
+                                 message->size) == AXO_EINVAL);
+    KIT_REQUIRE(k, axo_message_new(ctx, message->tag, 8, &draft, &payload) == AXO_EINVAL);
+    KIT_REQUIRE(k, axo_send(ctx, to, KIT_OTHER, message->payload, message->size) == AXO_OK);
+    kit_mark(self, "forwards", 0);
+    return AXO_OK;
+}
+
+/* A notice cannot be forwarded as it is; what it says can be told under a tag of one's own. */
+static void DW_17(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *w = part_start(k, "w");
+    kit_script *x = part_start(k, "x");
+    w->user = x;
+    x->term_unhandled = true;
+    part_tell_become(k, w, dw_forward);
+    part_watched_by(k, t, w);
+    dw_stop(k, t);
+    kit_await(k, "w.forwards");
+    kit_await(k, "x.unhandled(1000)");
+    kit_tell(k, x, KIT_NOTE, 1);
+    kit_await(k, "x#1.note(1)");
+    kit_never(k, "x.term");
+    kit_never(k, "x.fail");
+    kit_finish(k);
+}
+
 static axo_status dw_stop_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     KIT_REQUIRE(self->k, axo_stop(ctx, kit_ref(arg)) == AXO_OK);
@@ -431,13 +470,161 @@ static void DW_18(void **state)
     kit_finish(k);
 }
 
+typedef struct dw_late_watch {
+    kit_gate *gate;
+    kit_script *target;
+} dw_late_watch;
+
+static axo_status dw_hold_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const dw_late_watch *late = arg;
+    kit_gate_pass(late->gate);
+    return part_watch(ctx, self, late->target);
+}
+
+/* w watches the new one while the notice of the old one lies in its mailbox; with one worker,
+ * after it. */
+static void DW_19(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *old = kit_actor(k, "old");
+    kit_script *new = kit_actor(k, "new");
+    kit_script *v = kit_top(k, "v");
+    kit_script *w = kit_top(k, "w");
+    dw_late_watch *late = kit_alloc(k, sizeof *late);
+    *late = (dw_late_watch){.gate = kit_gate_new(k), .target = new};
+    old->name = "t";
+    new->name = "t";
+    kit_spawn_child(k, p, old, 0);
+    kit_await(k, "old.preStart");
+    part_watched_by(k, old, v);
+    part_watched_by(k, old, w);
+    if (kit_workers(k) > 1) {
+        kit_run(k, w, dw_hold_and_watch, late);
+        kit_gate_arrived(late->gate, 1);
+    }
+    dw_stop(k, old);
+    kit_await(k, "p.child_gone(old)");
+    kit_spawn_child(k, p, new, 0);
+    kit_await(k, "new.preStart");
+    if (kit_workers(k) > 1)
+        kit_never(k, "w.term");
+    else
+        kit_run(k, w, dw_hold_and_watch, late);
+    kit_gate_open(late->gate);
+    kit_await(k, "w.term(old)");
+    kit_settle(k);
+    kit_never(k, "*.term(new)");
+    dw_stop(k, new);
+    kit_await(k, "w.term(new)");
+    kit_settle(k);
+    kit_order(k, "w.watches", "new.postStop", "w.term(new)");
+    if (kit_workers(k) > 1)
+        kit_order(k, "w.watches", "w.term(old)");
+    kit_expect_count(k, "w.term", 2);
+    kit_expect_count(k, "v.term", 1);
+    kit_expect_count(k, "v.term(old)", 1);
+    kit_finish(k);
+}
+
+/* Stops c and d and goes on watching them. */
+static axo_status dw_stop_both(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    kit_script **both = arg;
+    KIT_REQUIRE(self->k, axo_stop(ctx, kit_ref(both[0])) == AXO_OK);
+    KIT_REQUIRE(self->k, axo_stop(ctx, kit_ref(both[1])) == AXO_OK);
+    return AXO_OK;
+}
+
+/* A parent that restarts, waits for two children and watches them: each is removed, then the
+ * restart goes on, when the last is; then the notices. The names are free for the new instance. */
+static void DW_20(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_child(k, g, "p");
+    kit_script *both[2] = {kit_child(k, p, "c"), kit_child(k, p, "d")};
+    kit_script *next = kit_actor(k, "next");
+    g->directive = AXO_RESTART;
+    next->name = "c";
+    p->keep_children = true;
+    p->pre_restart.run = dw_stop_both;
+    p->pre_restart.arg = both;
+    p->construct.run = part_spawn_in_second;
+    p->construct.arg = next;
+    if (kit_workers(k) > 1)
+        both[1]->post_stop.gate = kit_gate_new(k);
+    part_watched_by(k, both[0], p);
+    part_watched_by(k, both[1], p);
+    kit_tell(k, p, KIT_FAIL, 7);
+    if (kit_workers(k) > 1) {
+        kit_await(k, "p.child_gone(c)");
+        kit_gate_arrived(both[1]->post_stop.gate, 1);
+        kit_never(k, "p#2.ctor");
+        kit_gate_open(both[1]->post_stop.gate);
+    }
+    kit_await(k, "p.term(c)");
+    kit_await(k, "p.term(d)");
+    kit_await(k, "next.preStart");
+    kit_settle(k);
+    kit_order(k, "p#1.preRestart(7)", "p.child_gone(c)", "p#2.ctor", "p#2.postRestart(7)",
+              "p#2.term(c)");
+    kit_order(k, "p#1.preRestart(7)", "p.child_gone(d)", "p#2.ctor", "p#2.postRestart(7)",
+              "p#2.term(d)");
+    kit_expect_count(k, "p.term", 2);
+    kit_never(k, "p#1.term");
+    kit_never(k, "next.postStop");
+    kit_finish(k);
+}
+
+static axo_status dw_make(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, kit_spawn_in(ctx, arg) == AXO_OK);
+    return part_watch(ctx, self, arg);
+}
+
+/* On the notice of its child it makes another one with the same recipe and name. */
+static axo_status dw_make_again(axo_ctx *ctx, void *puppet, const axo_message *message)
+{
+    kit_puppet *self = puppet;
+    axo_status status = kit_receive(ctx, puppet, message);
+    return message->tag == AXO_TERMINATED ? dw_make(ctx, self, self->script->user) : status;
+}
+
+/* A child whose creation fails is stopped by default: its parent tries again on its notice. */
+static void DW_22(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = part_start(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    c->construct.fail_first = 1;
+    c->pre_start.fail_first = 1;
+    c->pre_start.fail_last = 2;
+    p->user = c;
+    part_tell_become(k, p, dw_make_again);
+    kit_run(k, p, dw_make, c);
+    kit_await_count(k, "p.watches", 4);
+    kit_tell(k, c, KIT_NOTE, 1);
+    kit_await(k, "c.note(1)");
+    kit_settle(k);
+    kit_expect_count(k, "p.term(c)", 3);
+    kit_expect_count(k, "p.known(1)", 3);
+    kit_expect_count(k, "p.decided(3)", 3);
+    kit_expect_count(k, "c.ctor", 4);
+    kit_never(k, "c.postStop");
+    kit_expect_count(k, "p.ctor", 1);
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("DW-01", DW_01), KIT_TEST("DW-02", DW_02), KIT_TEST("DW-02 race", DW_02_race),
     KIT_TEST("DW-03", DW_03), KIT_TEST("DW-04", DW_04), KIT_TEST("DW-05", DW_05),
     KIT_TEST("DW-06", DW_06), KIT_TEST("DW-07", DW_07), KIT_TEST("DW-08", DW_08),
     KIT_TEST("DW-09", DW_09), KIT_TEST("DW-10", DW_10), KIT_TEST("DW-11", DW_11),
     KIT_TEST("DW-12", DW_12), KIT_TEST("DW-13", DW_13), KIT_TEST("DW-14", DW_14),
-    KIT_TEST("DW-18", DW_18),
+    KIT_TEST("DW-17", DW_17), KIT_TEST("DW-18", DW_18), KIT_TEST("DW-19", DW_19),
+    KIT_TEST("DW-20", DW_20), KIT_TEST("DW-22", DW_22),
 };
 
 KIT_MAIN(tests)

@@ -155,6 +155,44 @@ static void PK_05_resume(void **state)
     kit_finish(k);
 }
 
+static axo_status pk_to_the_dead(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, axo_poison(ctx, kit_ref(arg)) == AXO_EGONE);
+    KIT_REQUIRE(self->k, axo_kill(ctx, kit_ref(arg)) == AXO_EGONE);
+    return AXO_OK;
+}
+
+/* To one that is gone, from outside and from an actor; and left in the mailbox of one that ends. */
+static void PK_06(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = part_start(k, "a");
+    kit_script *b = part_start(k, "b");
+    kit_script *s = part_start(k, "s");
+    kit_gate *gate = kit_gate_new(k);
+    kit_tell(k, a, KIT_STOP_SELF, 0);
+    kit_await(k, "user.child_gone(a)");
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(a)), AXO_EGONE);
+    kit_expect_count(k, "a.dl(0)", 1);
+    kit_expect_count(k, "a.dlSuppressed", 1);
+    assert_int_equal(axo_system_kill(kit_system(k), kit_ref(a)), AXO_EGONE);
+    kit_run(k, s, pk_to_the_dead, a);
+    kit_await(k, "a.dl(0)@4");
+    kit_settle(k);
+    kit_expect_count(k, "a.dlSuppressed(0)", 2);
+    kit_expect_count(k, "a.dlFrom(s)", 2);
+    kit_run(k, b, part_hold, gate);
+    kit_gate_arrived(gate, 1);
+    (void)axo_system_poison(kit_system(k), kit_ref(b));
+    (void)axo_system_kill(kit_system(k), kit_ref(b));
+    axo_system_stop_actor(kit_system(k), kit_ref(b));
+    kit_gate_open(gate);
+    kit_await(k, "user.child_gone(b)");
+    kit_order(k, "b.dl(0)@1", "b.dlSuppressed(0)", "b.dl(0)@2", "b.terminated");
+    kit_never(k, "*.fail");
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("PK-01", PK_01),
     KIT_TEST("PK-02", PK_02),
@@ -163,6 +201,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PK-05 default", PK_05),
     KIT_TEST("PK-05 restart", PK_05_restart),
     KIT_TEST("PK-05 resume", PK_05_resume),
+    KIT_TEST("PK-06", PK_06),
 };
 
 KIT_MAIN(tests)

@@ -280,6 +280,82 @@ static void UID_08(void **state)
     kit_finish(k);
 }
 
+/* Looks its child "c" up, marks who that is, and tells it something. */
+static axo_status uid_look_up(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    axo_ref found = axo_child(ctx, "c");
+    char path[64];
+    (void)arg;
+    kit_mark(self, "finds", (int64_t)found.bits);
+    if (axo_ref_is_none(found))
+        return AXO_OK;
+    KIT_REQUIRE(self->k, axo_path(ctx, found, path, sizeof path) == AXO_OK);
+    KIT_REQUIRE(self->k, strcmp(path, "/user/p/c") == 0);
+    (void)kit_tell_in(ctx, found, KIT_NOTE, 1);
+    return AXO_OK;
+}
+
+/* The name leads to who lives there now; the reference stays the old one's. */
+static void UID_05(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *old = kit_actor(k, "old");
+    kit_script *new = kit_actor(k, "new");
+    old->name = "c";
+    new->name = "c";
+    kit_spawn_child(k, p, old, 0);
+    kit_run(k, p, uid_look_up, NULL);
+    kit_await(k, "old.note(1)");
+    kit_tell(k, old, KIT_FAIL, 7);
+    kit_run(k, p, uid_look_up, NULL);
+    kit_await(k, "old.note(1)@2");
+    axo_system_stop_actor(kit_system(k), kit_ref(old));
+    kit_await(k, "p.child_gone(old)");
+    kit_run(k, p, uid_look_up, NULL);
+    kit_await(k, "p.finds(0)");
+    kit_spawn_child(k, p, new, 0);
+    kit_run(k, p, uid_look_up, NULL);
+    kit_await(k, "new.note(1)");
+    assert_int_equal(kit_tell(k, old, KIT_NOTE, 2), AXO_EGONE);
+    kit_settle(k);
+    kit_order(k, "p.finds(old)@1", "p.finds(old)@2", "p.finds(0)", "p.finds(new)");
+    kit_expect_count(k, "p.finds", 4);
+    kit_expect_count(k, "new.note", 1);
+    kit_expect_count(k, "old.dl(3)", 1);
+    kit_finish(k);
+}
+
+/* Each instance makes "c" and watches it; each restart unwatches and stops it. Slots are used
+ * again and again: none of the old ends is taken for the new child's. */
+static void UID_07(void **state)
+{
+    enum { ROUNDS = 30 };
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_top(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    g->directive = AXO_RESTART;
+    p->pre_start.spawn[0] = c;
+    p->pre_start.run = part_watch;
+    p->pre_start.arg = c;
+    kit_spawn_child(k, g, p, 0);
+    kit_await(k, "p.preStart");
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        kit_tell(k, p, KIT_FAIL, 7);
+        kit_await_count(k, "p.watches", i + 2);
+    }
+    kit_settle(k);
+    kit_expect_count(k, "c.terminated", ROUNDS);
+    kit_never(k, "p.term");
+    kit_tell(k, c, KIT_STOP_SELF, 0);
+    kit_await(k, "p.term");
+    kit_settle(k);
+    kit_expect_count(k, "p.term", 1);
+    assert_int_equal(kit_find(k, "p.term").arg, kit_ref(c).bits);
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("UID-01", UID_01),
     KIT_TEST_ONE("UID-01 in flight", UID_01_in_flight, 2, "workers"),
@@ -287,7 +363,9 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("UID-02", UID_02),
     KIT_TEST("UID-03", UID_03),
     KIT_TEST("UID-04", UID_04),
+    KIT_TEST("UID-05", UID_05),
     KIT_TEST("UID-06", UID_06),
+    KIT_TEST("UID-07", UID_07),
     KIT_TEST("UID-08", UID_08),
 };
 

@@ -46,6 +46,8 @@
  *   term                     who terminated     known       its existence_known, beside term
  *   stash                    an unknown tag     barrier     the kit's own
  *   dl                       tag of a dead letter to this actor (recorded for the recipient)
+ *   dlFrom                   its sender, if there is one, after dl
+ *   dlSuppressed             its tag, after dl, if it is suppressed
  *   log                      level of a log line about this actor
  *   freed                    an instance ended (its deferred call ran); argument: its number
  */

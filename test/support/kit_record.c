@@ -157,6 +157,10 @@ void kit_mark(kit_puppet *self, const char *word, int64_t arg)
 void kit_hook_dead(void *user, const axo_dead_letter *letter)
 {
     kit_mark_ref(user, letter->recipient, "dl", letter->message->tag);
+    if (!axo_ref_is_none(letter->message->sender))
+        kit_mark_ref(user, letter->recipient, "dlFrom", letter->message->sender.bits);
+    if (letter->suppressed != 0)
+        kit_mark_ref(user, letter->recipient, "dlSuppressed", letter->message->tag);
 }
 
 void kit_hook_log(void *user, axo_log_level level, axo_ref actor, const char *text)
