@@ -76,8 +76,9 @@ AXO_API bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer);
 
 /* Marks a raw timer as one to run at close (SH-08): if it is still waiting when /user begins to
  * stop, its message is sent then, before the children of /user are told to stop, and the timer is
- * over. Actors of /system handle it; to one of /user its own stop comes first and it is a dead
- * letter. A timer without the mark is dropped when the system has ended, and counted as dropped.
+ * over. An actor of /system that has a termination hook handles it before that (GU-09); to others
+ * their own stop may come first, to one of /user it always does: a dead letter then. A timer
+ * without the mark is dropped when the system has ended, and counted as dropped.
  *   returns   whether the timer was waiting */
 AXO_API bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer);
 
