@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <axo/dispatcher.h>
 #include <axo/export.h>
 #include <axo/message.h>
 #include <axo/ref.h>
@@ -64,7 +65,7 @@ typedef struct axo_props {
     const axo_strategy *strategy; /* how it supervises its children; NULL: the default: one for
                                      one, default decider, unlimited restarts */
     uint32_t system_actor;        /* axo_system_spawn only; 1: child of /system, outlives /user */
-    uint32_t reserved;            /* 0 */
+    uint32_t dispatcher;          /* an axo_dispatcher: which threads run it */
     uint32_t stash_max;           /* messages it may stash at a time; 0: AXO_STASH_DEFAULT */
     axo_lifetime lifetime;        /* zero: AXO_TRANSIENT */
 } axo_props;

@@ -130,6 +130,16 @@ typedef struct axo_event_log {
     char text[AXO_EVENT_TEXT_MAX];
 } axo_event_log;
 
+/* A handler on the default dispatcher that holds its worker for long (axo_options.stuck_ns).
+ * source: the actor. */
+typedef struct axo_event_stuck {
+    axo_ref actor;
+    int64_t for_ns;       /* at least for so long */
+    uint32_t tag;         /* of the message, if has_tag */
+    uint32_t has_tag;     /* 0: it is in another callback */
+    char path[AXO_EVENT_PATH_MAX];
+} axo_event_stuck;
+
 AXO_BEGIN_DECLS
 
 /* From now on `who` gets an AXO_EVENT for each event under `kind`, one for each event however many

@@ -75,7 +75,17 @@ typedef struct axo_options {
     uint32_t dead_letter_log_at_stop; /* 1: also while the system shuts down (DL-12) */
     uint32_t dead_letters_kept;       /* 0: 64 for axo_system_dead_letters; at most 65536 */
     uint32_t no_dead_letters_kept;    /* 1: none is kept */
+    uint32_t blocking_max;            /* threads of the blocking dispatcher; 0: 64; at most 1024 */
+    uint32_t blocking_idle_ms;        /* how long one waits for work before it ends; 0: 10000 */
+    int64_t stuck_ns;                 /* a handler on the default dispatcher that runs longer is
+                                         logged with path, message and duration, once each time
+                                         that long has passed; 0: 1 s; negative: never */
+    uint32_t manual;                  /* 1: no threads are started; all dispatchers are the host's,
+                                         and actors run only in axo_run_host and axo_step_host */
     uint32_t reserved;                /* 0 */
+    axo_clock_fn clock;               /* the program's clock; only with `manual`. NULL: the
+                                         operating system's */
+    void *clock_user;
 } axo_options;
 #define AXO_OPTIONS(...) {.size = sizeof(axo_options), __VA_ARGS__}
 #define AXO_WORKERS_MAX 256
@@ -117,7 +127,8 @@ AXO_BEGIN_DECLS
 AXO_API AXO_NODISCARD axo_status axo_system_start(const axo_options *options, axo_system **out);
 
 /* Asks /user to stop and waits until the whole system has terminated, at most `timeout_ns` (0: do
- * not wait; negative: for ever). May be repeated, and called by many threads.
+ * not wait; negative: for ever). May be repeated, and called by many threads. Meanwhile the caller
+ * runs the actors of the host dispatcher, if no other thread does.
  *   thread    any but a worker's (there: AXO_ECONTEXT; use axo_system_shutdown)
  *   returns   AXO_OK: terminated; AXO_ETIMEDOUT: then up to `late_max` of those that are late are
  *             written to `late` (may be NULL with 0) and their number to *late_count (may be

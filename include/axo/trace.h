@@ -50,7 +50,8 @@ typedef struct axo_event {
     axo_ref actor;       /* whose event it is */
     uint64_t arg;        /* see the list */
     uint32_t kind;       /* an axo_event_kind */
-    uint32_t worker;     /* index of the worker; UINT32_MAX from outside */
+    uint32_t worker;     /* number of its pool << 16 | its index there; the default pool is 0;
+                            UINT32_MAX from outside */
     uint32_t instance;   /* number of the instance, from 1; 0 before the first */
     uint32_t suspends;   /* the actor's suspend count */
 } axo_event;

@@ -25,7 +25,7 @@
 /* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
 #define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */
-#define AXO__INJECT_TURNS 61
+#define AXO__INJECT_TURNS 4
 /* Every how many turns retired cells are handed over and expired ones taken. */
 #define AXO__HOUSE_TURNS 256
 /* A queue shorter than this is left to its owner until its head has aged. */
@@ -37,6 +37,10 @@
 #define AXO__WATCH_MAX_NS 2000000
 /* Timers that are due for so long are fired by any worker that has nothing to do. */
 #define AXO__TIMER_LATE_NS 500000
+/* How long every worker must be stuck before a spare one takes over what they left. */
+#define AXO__SPARE_NS INT64_C(3000000)
+/* Spare workers of the default pool: the last one is for failures only. */
+#define AXO__SPARES 2
 /* Outside threads are spread over at most this many doors. */
 #define AXO__DOORS_MAX 16
 /* Blocks up to this size are pooled. */

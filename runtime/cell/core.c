@@ -146,6 +146,17 @@ void axo__local_flush(axo__core *core, axo__local *local)
     }
 }
 
+void axo__local_fini(axo__core *core, axo__local *local)
+{
+    axo__local_flush(core, local);
+    while (local->free != NULL) {
+        axo__cell *cell = local->free;
+        local->free = cell->next;
+        axo__table_give(&core->table, cell, cell);
+    }
+    axo__cache_flush(&core->pool, &local->cache);
+}
+
 bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size)
 {
     const axo__cell *line[128];

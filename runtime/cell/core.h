@@ -65,6 +65,15 @@ typedef struct axo__core {
     axo_log_fn log;
     void *log_user;
     uint64_t seed;
+    bool manual;              /* no threads: everything runs in axo_run_host */
+    axo_clock_fn clock;       /* the program's; NULL: the operating system's */
+    void *clock_user;
+    /* The layers above: a handler hangs; the pool for an actor, and an actor's end in it. */
+    void (*stuck)(struct axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
+                  int64_t for_ns);
+    axo_status (*dispatch)(struct axo__core *core, const axo_props *props,
+                           struct axo__sched **out);
+    void (*undispatch)(struct axo__core *core, struct axo__sched *sched);
     axo_system *system;
     struct axo__sched *sched; /* the layer above */
     axo__a64 wants[4];        /* a bit for each first byte of a kind that somebody wants */
@@ -77,8 +86,7 @@ typedef struct axo__core {
 /* The system's time: monotonic nanoseconds. */
 static inline int64_t axo__core_now(const axo__core *core)
 {
-    (void)core;
-    return axo__os_now();
+    return axo__likely(core->clock == NULL) ? axo__os_now() : core->clock(core->clock_user);
 }
 
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
@@ -122,6 +130,9 @@ void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell);
 
 /* A cell that others may still reach goes back after a grace period. */
 void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* Gives everything back that a local holds, before it goes itself. */
+void axo__local_fini(axo__core *core, axo__local *local);
 
 /* Hands over what is collected: now and then, and before a wait. */
 void axo__local_flush(axo__core *core, axo__local *local);

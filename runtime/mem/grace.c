@@ -7,6 +7,9 @@
 
 #include "base/assert.h"
 
+/* A thread that is about to end is looked at again after this. */
+#define GRACE_REAP_NS INT64_C(10000000)
+
 /* How often this thread entered: the simulator runs many workers on one. */
 static _Thread_local uint32_t grace_depth;
 
@@ -45,22 +48,31 @@ static void grace_nothing(void *user)
     (void)user;
 }
 
-static axo__step grace_step(void *user)
+static axo__grace_item *grace_take(axo__grace *grace, bool *quit)
 {
-    axo__grace *grace = user;
-    grace->thread.ticket = axo__os_parker_ticket(&grace->thread.parker);
-    grace->thread.deadline = AXO__NEVER;
     axo__os_mutex_lock(&grace->mutex);
     axo__grace_item *items = grace->retired;
     grace->retired = NULL;
-    bool quit = grace->quit;
+    *quit = grace->quit;
     axo__os_mutex_unlock(&grace->mutex);
+    return items;
+}
+
+static axo__step grace_step(void *user)
+{
+    axo__grace *grace = user;
+    bool quit = false;
+    grace->thread.ticket = axo__os_parker_ticket(&grace->thread.parker);
+    grace->thread.deadline = AXO__NEVER;
+    if (grace->ops->reap != NULL && grace->ops->reap(grace->user))
+        grace->thread.deadline = axo__os_now() + GRACE_REAP_NS;
+    axo__grace_item *items = grace_take(grace, &quit);
     if (items == NULL)
         return quit ? AXO__STEP_EXIT : AXO__STEP_PARK;
     urcu_qsbr_synchronize_rcu();
     AXO_TSAN_ACQUIRE(&urcu_qsbr_gp);
-    grace->pass(grace->user);
-    grace->expire(grace->user, items);
+    grace->ops->pass(grace->user);
+    grace->ops->expire(grace->user, items);
     return AXO__STEP_AGAIN;
 }
 
@@ -72,17 +84,27 @@ static const axo__os_body grace_body = {
     .end = grace_nothing,
 };
 
-bool axo__grace_start(axo__grace *grace, void (*pass)(void *user),
-                      void (*expire)(void *user, axo__grace_item *items), void *user)
+bool axo__grace_run(axo__grace *grace)
 {
+    bool quit = false;
+    axo__grace_item *items = grace_take(grace, &quit);
+    if (items == NULL)
+        return false;
+    grace->ops->pass(grace->user);
+    grace->ops->expire(grace->user, items);
+    return true;
+}
+
+bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user)
+{
+    grace->manual = manual;
+    grace->ops = ops;
     grace->retired = NULL;
     grace->quit = false;
-    grace->pass = pass;
-    grace->expire = expire;
     grace->user = user;
     if (!axo__os_mutex_init(&grace->mutex))
         return false;
-    if (!axo__os_thread_start(&grace->thread, &grace_body, grace)) {
+    if (!manual && !axo__os_thread_start(&grace->thread, &grace_body, grace)) {
         axo__os_mutex_fini(&grace->mutex);
         return false;
     }
@@ -96,7 +118,13 @@ void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_ite
     last->next = grace->retired;
     grace->retired = first;
     axo__os_mutex_unlock(&grace->mutex);
-    if (idle)
+    if (idle && !grace->manual)
+        axo__os_parker_wake(&grace->thread.parker);
+}
+
+void axo__grace_wake(axo__grace *grace)
+{
+    if (!grace->manual)
         axo__os_parker_wake(&grace->thread.parker);
 }
 
@@ -105,7 +133,9 @@ void axo__grace_stop(axo__grace *grace)
     axo__os_mutex_lock(&grace->mutex);
     grace->quit = true;
     axo__os_mutex_unlock(&grace->mutex);
-    axo__os_parker_wake(&grace->thread.parker);
-    axo__os_thread_join(&grace->thread);
+    if (!grace->manual) {
+        axo__os_parker_wake(&grace->thread.parker);
+        axo__os_thread_join(&grace->thread);
+    }
     axo__os_mutex_fini(&grace->mutex);
 }

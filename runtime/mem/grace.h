@@ -19,19 +19,30 @@ typedef struct axo__grace_item {
     struct axo__grace_item *next;
 } axo__grace_item;
 
+typedef struct axo__grace_ops {
+    void (*pass)(void *user);                           /* passes through every door */
+    void (*expire)(void *user, axo__grace_item *items); /* nobody can read them any more */
+    bool (*reap)(void *user); /* joins threads that have ended; true: more will. NULL: none */
+} axo__grace_ops;
+
 typedef struct axo__grace {
     axo__os_thread thread;
     axo__os_mutex mutex;                   /* guards retired and quit */
     axo__grace_item *retired;
     bool quit;
-    void (*pass)(void *user);              /* passes through every door */
-    void (*expire)(void *user, axo__grace_item *items); /* nobody can read them any more */
+    bool manual;                           /* there is no thread: see axo__grace_run */
+    const axo__grace_ops *ops;
     void *user;
 } axo__grace;
 
-/* Starts the reclaimer. false: the system refused, nothing is left. */
-bool axo__grace_start(axo__grace *grace, void (*pass)(void *user),
-                      void (*expire)(void *user, axo__grace_item *items), void *user);
+/* Starts the reclaimer; `manual`: without a thread. false: the system refused, nothing is left. */
+bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user);
+
+/* Makes the reclaimer look for threads to join. */
+void axo__grace_wake(axo__grace *grace);
+
+/* Manual: expires what is retired; by the only reader, when it is quiescent. false: nothing was. */
+bool axo__grace_run(axo__grace *grace);
 
 /* Expires what is retired and joins the reclaimer. */
 void axo__grace_stop(axo__grace *grace);

@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -153,4 +154,27 @@ uint64_t axo__os_entropy(void)
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
         bits = (uint64_t)axo__os_now();
     return bits;
+}
+
+bool axo__os_event_init(axo__os_event *event)
+{
+    event->fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    return event->fd >= 0;
+}
+
+void axo__os_event_fini(axo__os_event *event)
+{
+    (void)close(event->fd);
+    event->fd = -1;
+}
+
+void axo__os_event_set(const axo__os_event *event)
+{
+    (void)eventfd_write(event->fd, 1);
+}
+
+void axo__os_event_clear(const axo__os_event *event)
+{
+    eventfd_t count;
+    (void)eventfd_read(event->fd, &count);
 }

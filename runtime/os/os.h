@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
+
 /* ---- clock and chance ---- */
 
 #define AXO__NEVER INT64_MAX
@@ -75,6 +77,17 @@ uint64_t axo__os_parker_ticket(axo__os_parker *parker);
 /* Wakes the thread that waits, or will wait, with a ticket taken before this call. */
 void axo__os_parker_wake(axo__os_parker *parker);
 
+/* ---- event: a file descriptor that is readable while it is set; -1 where there are none ---- */
+
+typedef struct axo__os_event {
+    int fd;
+} axo__os_event;
+
+bool axo__os_event_init(axo__os_event *event);
+void axo__os_event_fini(axo__os_event *event);
+void axo__os_event_set(const axo__os_event *event);
+void axo__os_event_clear(const axo__os_event *event);
+
 /* ---- threads ---- */
 
 typedef enum axo__step {
@@ -101,7 +114,8 @@ struct axo__os_thread {
     const axo__os_body *body;
     void *arg;
     pthread_t thread;
-    void *port; /* the simulator's record */
+    axo__a32 ended; /* nothing of it runs any more, but for its return */
+    void *port;     /* the simulator's record */
 };
 
 /* Starts a thread; false: the system refused, nothing was started. */
@@ -109,6 +123,9 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
 
 /* Waits for the thread's end. */
 void axo__os_thread_join(axo__os_thread *thread);
+
+/* The same without waiting: false, it has not ended yet. */
+bool axo__os_thread_try_join(axo__os_thread *thread);
 
 /* Waits with the thread's ticket until its deadline. Only for the port's own loop. */
 void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadline);

@@ -1,4 +1,8 @@
-/* posix.c - the port on POSIX: threads, mutexes, latches, the clock, memory. */
+/* posix.c - the port on POSIX: threads, mutexes, latches, the clock, memory.
+ *
+ * Orders
+ *   [P1] store release / load acquire, ended   what the thread did, for who joins it
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -124,6 +128,7 @@ static void *posix_thread_main(void *argument)
         }
     }
     body->end(thread->arg);
+    axo__a32_store_release(&thread->ended, 1); /* [P1] */
     return NULL;
 }
 
@@ -135,6 +140,7 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
     sigset_t before;
     thread->body = body;
     thread->arg = arg;
+    axo__a32_store_relaxed(&thread->ended, 0);
     axo__os_parker_init(&thread->parker);
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
@@ -154,4 +160,12 @@ void axo__os_thread_join(axo__os_thread *thread)
 {
     int error = pthread_join(thread->thread, NULL);
     AXO_ASSERT(error == 0);
+}
+
+bool axo__os_thread_try_join(axo__os_thread *thread)
+{
+    if (axo__a32_load_acquire(&thread->ended) == 0) /* [P1] */
+        return false;
+    axo__os_thread_join(thread);
+    return true;
 }

@@ -340,6 +340,38 @@ void axo__os_thread_join(axo__os_thread *thread)
     }
 }
 
+bool axo__os_thread_try_join(axo__os_thread *thread)
+{
+    sim_record *record = thread->port;
+    if (record->state != SIM_ENDED)
+        return false;
+    sim_forget(record);
+    return true;
+}
+
+/* ---- event ---- */
+
+bool axo__os_event_init(axo__os_event *event)
+{
+    event->fd = -1;
+    return true;
+}
+
+void axo__os_event_fini(axo__os_event *event)
+{
+    (void)event;
+}
+
+void axo__os_event_set(const axo__os_event *event)
+{
+    (void)event;
+}
+
+void axo__os_event_clear(const axo__os_event *event)
+{
+    (void)event;
+}
+
 /* ---- latch ---- */
 
 bool axo__os_latch_init(axo__os_latch *latch)

@@ -3,27 +3,43 @@
 
 /* ---- waking ---- */
 
+/* Nobody is parked. */
+static void park_none(axo__sched *sched)
+{
+    if (sched->spare_count > 0)
+        axo__spare_alarm(sched);
+    else if (sched->kind == AXO__SCHED_ELASTIC)
+        axo__sched_grow(sched);
+}
+
 /* true: this call took it out of PARKED. */
 static bool park_wake(axo__worker *worker)
 {
+    axo__sched *sched = worker->sched;
     uint32_t parked = AXO__WORKER_PARKED;
     if (axo__a32_load_relaxed(&worker->state) != parked)
         return false;
     if (!axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] (8) */
         return false;
-    (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX); /* [W1] */
-    axo__os_parker_wake(&worker->thread.parker);
+    (void)axo__a32_add_seq_cst(&sched->parked, UINT32_MAX); /* [W1] */
+    if (axo__unlikely(sched->kind == AXO__SCHED_HOST))
+        axo__os_event_set(&sched->event);
+    else
+        axo__os_parker_wake(&worker->thread.parker);
     return true;
 }
 
 void axo__sched_wake_one(axo__sched *sched)
 {
-    if (axo__a32_load_seq_cst(&sched->parked) == 0) /* [W1] (7) */
+    if (axo__a32_load_seq_cst(&sched->parked) == 0) { /* [W1] (7) */
+        park_none(sched);
         return;
+    }
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         if (park_wake(&sched->workers[i]))
             return;
     }
+    park_none(sched); /* they got up meanwhile */
 }
 
 void axo__sched_wake_worker(axo__worker *worker)
@@ -32,22 +48,18 @@ void axo__sched_wake_worker(axo__worker *worker)
         (void)park_wake(worker);
 }
 
-void axo__sched_wake_all(axo__sched *sched)
-{
-    for (uint32_t i = 0; i < sched->worker_count; i++)
-        axo__os_parker_wake(&sched->workers[i].thread.parker);
-}
-
 /* After a push to a queue that thieves can reach. A searcher will find it; a watcher looks in
  * time, and is woken early only for what it may take at once. */
 static void park_offer(axo__worker *worker, uint32_t queued)
 {
     axo__sched *sched = worker->sched;
-    if (sched->worker_count == 1)
+    if (sched->worker_count > 1)
+        (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
+    if (axo__a32_load_seq_cst(&sched->parked) == 0) {  /* [W1] (7) */
+        if (sched->spare_count > 0)
+            axo__spare_alarm(sched);
         return;
-    (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
-    if (axo__a32_load_seq_cst(&sched->parked) == 0)  /* [W1] (7) */
-        return;
+    }
     if (axo__a32_load_relaxed(&sched->searching) != 0)
         return;
     if (queued < AXO__STEAL_MIN && axo__a32_load_relaxed(&sched->watcher) != 0)
@@ -71,8 +83,24 @@ void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell)
     axo__sched_wake_one(sched);
 }
 
+/* The worker has no queue of its own. One of an elastic pool takes the cell next itself, unless
+ * there was other work before it; a spare one does not. */
+static void park_share_back(axo__cell *cell)
+{
+    axo__sched *sched = cell->sched;
+    bool others = sched->kind != AXO__SCHED_ELASTIC || axo__inject_has_any(&sched->inject);
+    if (axo__state_inject(&cell->state, AXO__INJECTED))
+        axo__inject_push_any(&sched->inject, &cell->inject_node);
+    if (others)
+        axo__sched_wake_one(sched);
+}
+
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
 {
+    if (axo__unlikely(worker->own == NULL)) {
+        park_share_back(cell);
+        return;
+    }
     if (axo__unlikely(!axo__runq_push_owner(&worker->ready, cell))) {
         axo__sched_push_ready_any(worker->sched, cell);
         return;
@@ -115,7 +143,15 @@ void axo__worker_offer_urgent(axo__worker *worker)
 /* The pool whose queues this worker may push to as their owner. */
 static bool park_is_own(const axo__worker *worker, const axo__cell *cell)
 {
-    return worker != NULL && axo__likely(worker->sched == cell->sched);
+    return worker != NULL && axo__likely(worker->own == cell->sched);
+}
+
+void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
+{
+    if (park_is_own(worker, cell))
+        axo__worker_push_ready(worker, cell);
+    else
+        axo__sched_push_ready_any(cell->sched, cell);
 }
 
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell)
@@ -198,7 +234,7 @@ static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
     if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
         return cell;
-    const axo__seen *seen = &worker->seen[victim->local.index];
+    const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
     bool aged = may_be_aged && seen->turn == axo__a32_load_relaxed(&victim->turn) &&
                 seen->age == axo__runq_age_any(&victim->ready);
     if (aged || axo__runq_count_any(&victim->ready) >= AXO__STEAL_MIN) {
@@ -216,7 +252,7 @@ axo__cell *axo__worker_steal(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
     uint32_t count = sched->worker_count;
-    if (count == 1)
+    if (count == 1 || worker->own == NULL)
         return NULL;
     if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
         return NULL;
@@ -235,6 +271,21 @@ axo__cell *axo__worker_steal(axo__worker *worker)
     return cell;
 }
 
+axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urgent_only)
+{
+    axo__cell *cell = axo__runq_take_any(&victim->urgent);
+    if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
+        return cell;
+    if (urgent_only)
+        return NULL;
+    while ((cell = axo__runq_take_any(&victim->ready)) != NULL) {
+        if (axo__worker_claim(worker, cell) != NULL)
+            return cell;
+    }
+    cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
+    return cell != NULL ? axo__worker_claim(worker, cell) : NULL;
+}
+
 /* ---- parking ---- */
 
 void axo__worker_unpark_owner(axo__worker *worker)
@@ -247,7 +298,7 @@ void axo__worker_unpark_owner(axo__worker *worker)
     if (worker->watching) {
         worker->watching = false;
         worker->watched = true;
-        axo__a32_store_relaxed(&worker->sched->watcher, 0);
+        (void)axo__a32_add_seq_cst(&worker->sched->watcher, UINT32_MAX); /* [W1] */
     }
 }
 
@@ -274,6 +325,8 @@ static bool park_look(axo__worker *worker, bool *busy)
             *busy = true;
         else if (other != worker && ready > 0)
             return true;
+        if (worker->seen == NULL)
+            continue;
         worker->seen[i].turn = axo__a32_load_relaxed(&other->turn);
         worker->seen[i].age = axo__runq_age_any(&other->ready);
     }
@@ -294,8 +347,13 @@ axo__step axo__worker_park(axo__worker *worker)
     worker->seen_at = worker->now;
     worker->thread.deadline = axo__timers_next(worker->timers);
     uint32_t none = 0;
-    if (busy && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
+    if (sched->kind == AXO__SCHED_ELASTIC && worker->idle_at + sched->idle_ns <
+                                                 worker->thread.deadline)
+        worker->thread.deadline = worker->idle_at + sched->idle_ns;
+    bool watch = busy && sched->kind == AXO__SCHED_FIXED;
+    if (watch && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
         worker->watching = true;
+        axo__a32_store_relaxed(&sched->watch_due, 0);
         int64_t look_at = worker->now + worker->watch_ns;
         if (look_at < worker->thread.deadline)
             worker->thread.deadline = look_at;

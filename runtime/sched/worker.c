@@ -9,7 +9,8 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 {
     worker->core = sched->core;
     worker->sched = sched;
-    worker->local.index = index;
+    worker->own = sched->kind == AXO__SCHED_ELASTIC || index >= sched->worker_count ? NULL : sched;
+    worker->local.index = sched->number << 16 | index;
     worker->clock_stride = 1;
     worker->until_clock = 1;
     worker->watch_ns = AXO__WATCH_MIN_NS;
@@ -97,7 +98,7 @@ static bool worker_expire(axo__worker *worker)
     return any;
 }
 
-static axo__cell *worker_find_urgent(axo__worker *worker)
+axo__cell *axo__worker_find_urgent(axo__worker *worker)
 {
     axo__cell *cell = worker_from_queue(worker, &worker->urgent);
     if (cell == NULL)
@@ -127,7 +128,7 @@ static axo__cell *worker_find_ready(axo__worker *worker)
     return worker_from_inject(worker, &sched->inject, AXO__INJECTED);
 }
 
-static axo__cell *worker_find(axo__worker *worker)
+axo__cell *axo__worker_find(axo__worker *worker)
 {
     axo__cell *cell = NULL;
     if (axo__unlikely(worker->urgent_runs >= AXO__URGENT_RUNS_MAX)) {
@@ -136,7 +137,7 @@ static axo__cell *worker_find(axo__worker *worker)
         if (cell != NULL)
             return cell;
     }
-    cell = worker_find_urgent(worker);
+    cell = axo__worker_find_urgent(worker);
     if (cell != NULL) {
         worker->urgent_runs++;
         return cell;
@@ -145,19 +146,30 @@ static axo__cell *worker_find(axo__worker *worker)
     return worker_find_ready(worker);
 }
 
-/* A watcher that finds work hands its watch on. */
+/* A watcher that finds work hands its watch on; so does who was woken to take it and finds work. */
+static void worker_hand_on(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    bool due = worker->watched || axo__a32_load_relaxed(&sched->watch_due) != 0;
+    worker->woken = false;
+    worker->watched = false;
+    if (!due)
+        return;
+    worker->watch_ns = AXO__WATCH_MIN_NS;
+    axo__a32_store_relaxed(&sched->watch_due, 1);
+    axo__sched_wake_one(sched);
+}
+
 static void worker_run(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__unlikely(worker->watched)) {
-        worker->watched = false;
-        worker->watch_ns = AXO__WATCH_MIN_NS;
-        axo__sched_wake_one(worker->sched);
-    }
+    if (axo__unlikely(worker->woken))
+        worker_hand_on(worker);
+    worker->idle_at = 0;
     axo__run_cell(worker, cell);
 }
 
 /* Timers of one that has been in a turn for too long to see to them itself. */
-static bool worker_fire_late(axo__worker *worker)
+bool axo__worker_fire_late(axo__worker *worker)
 {
     const axo__sched *sched = worker->sched;
     bool any = false;
@@ -169,14 +181,20 @@ static bool worker_fire_late(axo__worker *worker)
     return any;
 }
 
-static axo__step worker_idle(axo__worker *worker)
+axo__step axo__worker_idle(axo__worker *worker)
 {
     axo__local_flush(worker->core, &worker->local);
     if (worker_expire(worker))
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->core);
-    if (axo__worker_clock(worker) || worker_fire_late(worker))
+    if (axo__worker_clock(worker) || axo__worker_fire_late(worker))
         return AXO__STEP_AGAIN; /* to what was fired; and `idle` hears that nobody fires now */
+    if (axo__unlikely(worker->sched->kind == AXO__SCHED_ELASTIC)) {
+        if (worker->idle_at == 0)
+            worker->idle_at = worker->now;
+        if (axo__sched_shrink(worker))
+            return AXO__STEP_EXIT;
+    }
     axo__cell *cell = axo__worker_steal(worker);
     if (cell == NULL)
         return axo__worker_park(worker);
@@ -189,11 +207,11 @@ axo__step axo__worker_step(void *argument)
     axo__worker *worker = argument;
     axo__self = worker;
     axo__grace_quiet();
-    axo__cell *cell = worker_find(worker);
+    axo__cell *cell = axo__worker_find(worker);
     if (axo__unlikely(cell == NULL)) {
         if (axo__a32_load_acquire(&worker->sched->quit) != 0) /* [W5] */
             return AXO__STEP_EXIT;
-        return worker_idle(worker);
+        return axo__worker_idle(worker);
     }
     worker_run(worker, cell);
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
@@ -206,8 +224,11 @@ axo__step axo__worker_step(void *argument)
 
 static void worker_begin(void *argument)
 {
-    axo__self = argument;
+    axo__worker *worker = argument;
+    axo__self = worker;
     axo__grace_enter();
+    if (worker->sched->kind == AXO__SCHED_ELASTIC)
+        (void)axo__a32_add_seq_cst(&worker->sched->starting, UINT32_MAX); /* [W7] */
 }
 
 static void worker_end(void *argument)
@@ -229,9 +250,28 @@ static void worker_wake(void *argument)
     axo__worker *worker = argument;
     axo__grace_online();
     axo__worker_unpark_owner(worker);
+    worker->woken = true;
+    worker->now = axo__core_now(worker->core);
+    if (worker->sched->spare_count > 0)
+        axo__spare_notice(worker->sched);
+}
+
+/* A spare worker is in nobody's count of parked ones. */
+static void spare_wake(void *argument)
+{
+    axo__worker *worker = argument;
+    axo__grace_online();
     worker->now = axo__core_now(worker->core);
     axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
 }
+
+const axo__os_body axo__spare_body = {
+    .begin = worker_begin,
+    .step = axo__spare_step,
+    .sleep = worker_sleep,
+    .wake = spare_wake,
+    .end = worker_end,
+};
 
 const axo__os_body axo__worker_body = {
     .begin = worker_begin,

@@ -23,6 +23,13 @@
  *   [W3] load acquire, next          a thief's look; the claim decides
  *   [W4] cas acq_rel, state          who takes a parked worker out
  *   [W5] store release / load acquire, quit
+ *   [W6] seq_cst, spare_mode, rescuing   the spare says that it sleeps, then looks once more; a
+ *                                    worker that gets up, or a pusher that finds nobody parked,
+ *                                    looks at the mode after what it did: one sees the other
+ *   [W7] seq_cst, live, starting     a pusher pushes, then looks whether a thread comes or is
+ *                                    there; a thread says that it is there, or goes, then looks
+ *                                    for work: one sees the other
+ *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker
  */
 #ifndef AXO__SCHED_WORKER_H
 #define AXO__SCHED_WORKER_H
@@ -36,6 +43,8 @@
 #include "queue/inject.h"
 #include "queue/runq.h"
 #include "sched/timer.h"
+
+typedef struct axo__spare_mark axo__spare_mark;
 
 /* Where a throw lands. */
 typedef struct axo__unwind {
@@ -60,7 +69,23 @@ typedef struct axo__super_ops {
 
 enum {
     AXO__WORKER_AWAKE = 0,
-    AXO__WORKER_PARKED = 1
+    AXO__WORKER_PARKED = 1,
+    AXO__WORKER_ABSENT = 2 /* has no thread now */
+};
+
+/* Who runs the workers of a pool. */
+typedef enum axo__sched_kind {
+    AXO__SCHED_FIXED = 0,   /* the default: as many threads as workers, stealing from each other */
+    AXO__SCHED_ELASTIC = 1, /* for handlers that block: threads come and go, all work is shared */
+    AXO__SCHED_PINNED = 2,  /* one actor, one thread */
+    AXO__SCHED_HOST = 3     /* one worker, run by a thread of the program */
+} axo__sched_kind;
+
+/* How closely the spare workers look at the others. */
+enum {
+    AXO__SPARE_WATCH = 0, /* every AXO__SPARE_NS: nobody was parked when work was pushed */
+    AXO__SPARE_DOZE = 1,  /* now and then, for handlers that hang */
+    AXO__SPARE_DEEP = 2   /* not at all: every worker is parked */
 };
 
 typedef struct axo__seen {
@@ -72,6 +97,7 @@ struct axo__worker {
     axo__local local;
     axo__core *core;
     axo__sched *sched;
+    axo__sched *own;        /* the pool whose private queues it may push to; NULL: none */
 
     /* ---- runner ---- */
     axo__cell *current;     /* whose callbacks may use their context; NULL between turns */
@@ -90,12 +116,16 @@ struct axo__worker {
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     axo__random random;
     axo__timers *timers;    /* NULL: its pool has no wheels */
-    axo__seen *seen;        /* of each worker, when this one last parked */
+    axo__seen *seen;        /* of each worker, when this one last parked; fixed pools only */
     int64_t seen_at;
     int64_t watch_ns;       /* how long the next watch is */
     bool watching;          /* this one is the watcher */
     bool watched;           /* it was, and has not found work since */
     bool ending;            /* calls what waits for the system's end */
+    bool woken;             /* it has waited, and not found work since */
+    int64_t idle_at;        /* elastic: since when it has had nothing to do; 0: it has */
+    bool was_parked;        /* host: its last run ended for want of work */
+    bool has_thread;        /* one to join; guarded by the pool's mutex */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next;
@@ -123,16 +153,32 @@ struct axo__sched {
     axo__core *core;
     const axo__super_ops *ops;
     void (*idle)(axo__core *core); /* told when a worker finds nothing to do */
-    axo__worker *workers;
+    axo__sched *next;              /* of the system's pools */
+    uint32_t kind;                 /* an axo__sched_kind */
+    uint32_t number;               /* of the pool, 16 bits; 0: the default one */
+    axo__worker *workers;          /* the spare ones follow the others */
     uint32_t worker_count;
+    uint32_t spare_count;
     uint32_t quantum;
     int64_t quantum_ns;
-    axo__door *doors;
+    axo__door *doors;              /* the default pool's only */
     uint32_t door_count;
     uint32_t timers_max;
+    int64_t stuck_ns;              /* a handler that runs longer is reported; 0: never */
+    int64_t idle_ns;               /* elastic: a thread that has had no work so long ends */
+    axo__os_mutex mutex;           /* guards the next three */
+    uint32_t actors;               /* elastic: living ones */
+    axo__a32 live;                 /* elastic: threads that run; others may look */
+    axo__a32 starting;             /* elastic: one has not begun yet; others may look */
+    axo__spare_mark *marks;        /* spare_count rows, one entry for each worker */
+    axo__a32 spare_mode;
+    axo__a32 rescuing;             /* the first spare is in a cell */
+    axo__os_event event;           /* host: set when there is something to run */
+    axo__a32 host_busy;            /* host: a thread is in it */
     _Alignas(AXO__CACHE_LINE) axo__a32 parked;
     axo__a32 searching;
     axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after the others */
+    axo__a32 watch_due;     /* 1: the watch was handed on, and nobody has taken it up yet */
     axo__a32 quit;
     _Alignas(AXO__CACHE_LINE) axo__inject inject;
     axo__inject urgent;
@@ -146,7 +192,15 @@ static inline axo__moment axo__worker_moment(const axo__worker *worker)
     return (axo__moment){.who = worker, .when = turn << 32 | worker->left};
 }
 
-/* The scheduler of a core. */
+/* What a spare last saw of a worker. */
+struct axo__spare_mark {
+    uint64_t handled;
+    uint32_t turn;
+    int64_t since;    /* no progress since then; 0: it was not in a turn */
+    int64_t reported; /* when it was last said to be stuck; 0: not in this handler */
+};
+
+/* The default pool of a core. */
 static inline axo__sched *axo__core_sched(axo__core *core)
 {
     return core->sched;
@@ -168,10 +222,69 @@ static inline axo__worker *axo__local_worker(axo__local *local)
 axo__step axo__worker_step(void *worker);
 extern const axo__os_body axo__worker_body;
 
+/* The same for a spare worker: looks after the others, runs what they leave while all of them are
+ * stuck. The last one takes urgent cells only, so that a failure is seen to in any case. */
+axo__step axo__spare_step(void *worker);
+extern const axo__os_body axo__spare_body;
+
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
+
+/* Fires what others have been too busy to fire; true: there was something. */
+bool axo__worker_fire_late(axo__worker *worker);
 
 /* Reads the clock: the turn's time, timers; true: it has fired some. */
 bool axo__worker_clock(axo__worker *worker);
+/* A claimed cell from the worker's own queues and the injectors; NULL: none. */
+axo__cell *axo__worker_find(axo__worker *worker);
+axo__cell *axo__worker_find_urgent(axo__worker *worker);
+
+/* Nothing is found: housekeeping, timers, stealing, the decision to park. */
+axo__step axo__worker_idle(axo__worker *worker);
+
+/* ---- sched.c ---- */
+
+/* Fills a zeroed pool: its kind, its core and its settings are set. AXO_OK, AXO_ENOMEM,
+ * AXO_ETHREAD; on failure nothing is left. */
+axo_status axo__sched_init(axo__sched *sched, uint32_t workers);
+void axo__sched_fini(axo__sched *sched);
+
+/* Starts the threads that the kind has from the start. AXO_OK, AXO_ETHREAD: none runs. */
+axo_status axo__sched_start(axo__sched *sched);
+
+/* Tells all threads to end. */
+void axo__sched_quit(axo__sched *sched);
+
+/* Waits for them. */
+void axo__sched_join(axo__sched *sched);
+
+/* Whether all have ended by themselves: then they are joined. */
+bool axo__sched_try_join(axo__sched *sched);
+
+/* Elastic: one more thread, if there may be. */
+void axo__sched_grow(axo__sched *sched);
+
+/* Elastic: an actor comes (AXO_OK, AXO_ETHREAD: no thread could be had for it) and goes. */
+axo_status axo__sched_enter_actor(axo__sched *sched);
+void axo__sched_leave_actor(axo__sched *sched);
+
+/* Elastic: whether this worker's thread ends now, having had nothing to do for long. */
+bool axo__sched_shrink(axo__worker *worker);
+
+/* ---- spare.c ---- */
+
+/* Nobody is parked and there is work: the spare looks closely from now on. */
+void axo__spare_alarm(axo__sched *sched);
+
+/* A worker has got up: the spare sees to it that it is looked after. */
+void axo__spare_notice(axo__sched *sched);
+
+/* ---- host.c ---- */
+
+/* Runs a host pool on the calling thread until nothing is left to do, `budget_ns` have passed
+ * (negative: no limit) or `turns_max` turns were run. AXO_OK, AXO_EBUSY. */
+axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
+                         uint64_t *turns);
+
 
 /* ---- park.c ---- */
 
@@ -210,9 +323,12 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
     return NULL;
 }
 
-/* Wakes one parked worker, if there is one. */
+/* An entry for a newborn, in its own pool. */
+void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell);
+
+/* Wakes one parked worker, if there is one; if there is none, sees to it that work does not wait
+ * for ever behind blocked handlers. */
 void axo__sched_wake_one(axo__sched *sched);
-void axo__sched_wake_all(axo__sched *sched);
 
 /* Wakes this very one if it is parked: a timer of its has come nearer. Steps (6) and (7) of
  * sched/timer.h. */
@@ -223,6 +339,9 @@ axo__cell *axo__worker_steal(axo__worker *worker);
 
 /* Parks, or says AGAIN: there is work after all. */
 axo__step axo__worker_park(axo__worker *worker);
+
+/* Takes a cell that another worker has left, of any age; NULL: none. */
+axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urgent_only);
 
 /* Takes the worker out of PARKED if nobody has. */
 void axo__worker_unpark_owner(axo__worker *worker);

@@ -171,7 +171,13 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
         return status;
     children_reset(cell);
     cell->cls = props->cls;
-    status = children_take(core, local, birth, cell);
+    axo__sched *sched = NULL;
+    status = core->dispatch(core, props, &sched);
+    if (status == AXO_OK) {
+        status = children_take(core, local, birth, cell);
+        if (status != AXO_OK)
+            core->undispatch(core, sched);
+    }
     if (status != AXO_OK) {
         axo__super_free_blocks(core, local, cell);
         axo__super_free_failures(core, local, cell);
@@ -183,7 +189,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     cell->lifetime = (uint8_t)props->lifetime;
     cell->strategy = props->strategy;
     cell->stash_max = props->stash_max != 0 ? props->stash_max : AXO_STASH_DEFAULT;
-    cell->sched = birth->sched != NULL ? birth->sched : axo__core_sched(core);
+    cell->sched = sched;
     cell->parent = birth->parent_cell;
     cell->born_in = birth->born_in;
     cell->report = (axo__sys){.kind = AXO__SYS_FAILED, .from = cell};
@@ -236,7 +242,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
     *out = axo__cell_ref(child);
     axo__super_link_child(parent, child);
     axo__state_birth(&child->state);
-    axo__worker_push_ready(worker, child);
+    axo__sched_push_newborn(worker, child);
     return AXO_OK;
 }
 
@@ -247,7 +253,7 @@ void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
     if (cell->phase == AXO__PHASE_TERMINATING)
         axo__super_stop_child(worker, child);
     axo__state_birth(&child->state);
-    axo__worker_push_back(worker, child);
+    axo__sched_push_newborn(worker, child);
 }
 
 /* ---- forgetting ---- */

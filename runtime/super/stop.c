@@ -200,6 +200,7 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
         if (cell->name != NULL)
             axo__names_free(&core->names, cell->name);
         cell->name = NULL;
+        core->undispatch(core, cell->sched);
         axo__local_give_cell(core, local, cell);
     }
 }

@@ -103,7 +103,6 @@ typedef struct axo__birth {
     uint32_t suspends;
     uint32_t born_in;
     const axo_strategy *parent_strategy;
-    axo__sched *sched;
     axo__moment now; /* the parent's callback */
 } axo__birth;
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,

@@ -5,6 +5,9 @@
 
 #include "system/system.h"
 
+/* While it waits for the end a host looks so often whether there is something to run. */
+#define API_HOST_NS INT64_C(1000000)
+
 /* Any worker, of another system too: a grace period would wait for this very turn. */
 static bool api_on_worker(void)
 {
@@ -35,6 +38,22 @@ static int64_t api_deadline(int64_t timeout_ns)
     return timeout_ns < 0 || timeout_ns >= AXO__NEVER - now ? AXO__NEVER : now + timeout_ns;
 }
 
+/* Actors of the host end on its thread: this one, if no other is at it. */
+static bool api_wait_for_end(axo_system *system, int64_t deadline)
+{
+    axo__sched *host = axo__pools_host_if_any(system);
+    while (host != NULL) {
+        (void)axo__host_run(host, -1, UINT64_MAX, NULL);
+        int64_t now = axo__os_now();
+        int64_t next = now < AXO__NEVER - API_HOST_NS ? now + API_HOST_NS : AXO__NEVER;
+        if (axo__os_latch_wait(&system->terminated, next < deadline ? next : deadline))
+            return true;
+        if (now >= deadline)
+            return false;
+    }
+    return axo__os_latch_wait(&system->terminated, deadline);
+}
+
 axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *late,
                            uint32_t late_max, uint32_t *late_count)
 {
@@ -45,7 +64,7 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
     if (api_on_worker())
         return AXO_ECONTEXT;
     axo__system_stop_user(system);
-    if (axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
+    if (api_wait_for_end(system, api_deadline(timeout_ns)))
         return AXO_OK;
     uint32_t count = axo__system_late(system, late, late_max);
     if (late_count != NULL)

@@ -60,7 +60,7 @@ static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_act
 static bool inspect_running(const axo__core *core, const axo__cell *cell, axo_actor_info *info)
 {
     const axo__sched *sched = cell->sched;
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
+    for (uint32_t i = 0; i < sched->worker_count + sched->spare_count; i++) {
         const axo__worker *worker = &sched->workers[i];
         if (axo__aptr_load_relaxed(&worker->running) != cell)
             continue;

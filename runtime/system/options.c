@@ -55,7 +55,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     axo_status status = axo__struct_read(from, to, sizeof *to);
     if (status != AXO_OK)
         return status;
-    if (to->cls == NULL || to->reserved != 0 || to->system_actor > 1 ||
+    if (to->cls == NULL || to->dispatcher > AXO_DISPATCH_HOST || to->system_actor > 1 ||
         to->lifetime > AXO_TEMPORARY ||
         to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL))
         return AXO_EINVAL;
@@ -108,7 +108,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     bool half = (to->allocator.alloc == NULL) != (to->allocator.free == NULL);
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max >= UINT32_C(1) << AXO__SLOT_BITS ||
-        to->failure_texts > UINT32_C(1) << 20)
+        to->failure_texts > UINT32_C(1) << 20 || to->blocking_max > 1024 || to->manual > 1 ||
+        to->reserved != 0 || (to->clock != NULL && !to->manual))
         return AXO_EINVAL;
     if (to->actors_max > 0 && to->actors_max < 3)
         return AXO_EINVAL; /* the guardians alone are three */
@@ -125,6 +126,14 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->workers = axo__os_cpus();
     if (to->workers > AXO_WORKERS_MAX)
         to->workers = AXO_WORKERS_MAX;
+    if (to->manual)
+        to->workers = 1;
+    if (to->blocking_max == 0)
+        to->blocking_max = 64;
+    if (to->blocking_idle_ms == 0)
+        to->blocking_idle_ms = 10000;
+    if (to->stuck_ns == 0)
+        to->stuck_ns = INT64_C(1000000000);
     if (to->quantum == 0)
         to->quantum = 64;
     if (to->quantum_us == 0)

@@ -31,22 +31,13 @@ static void system_expire(void *user, axo__grace_item *items)
     axo__sched_wake_one(&system->sched);
 }
 
-/* ---- the end ---- */
+static const axo__grace_ops system_grace_ops = {
+    .pass = system_pass_doors,
+    .expire = system_expire,
+    .reap = axo__pools_reap,
+};
 
-static uint64_t system_sum(const axo_system *system, size_t offset)
-{
-    uint64_t sum = 0;
-    const axo__sched *sched = &system->sched;
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        const char *count = (const char *)&sched->workers[i].local.count;
-        sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
-    }
-    for (uint32_t i = 0; i < sched->door_count; i++) {
-        const char *count = (const char *)&sched->doors[i].local.count;
-        sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
-    }
-    return sum;
-}
+/* ---- the end ---- */
 
 void axo__super_guardian_stops(axo__worker *worker, axo__cell *guardian)
 {
@@ -68,8 +59,8 @@ void axo__system_check_end(axo_system *system)
     if (axo__a32_load_acquire(&system->root_gone) == 0) /* [Y1] */
         return;
     (void)axo__a32_add_seq_cst(&system->root_gone, 0); /* [Y3] */
-    uint64_t freed = system_sum(system, offsetof(axo__counters, freed));
-    if (freed != system_sum(system, offsetof(axo__counters, spawned)))
+    uint64_t freed = axo__pools_sum(system, offsetof(axo__counters, freed));
+    if (freed != axo__pools_sum(system, offsetof(axo__counters, spawned)))
         return;
     if (!axo__alarms_end(axo__self))
         return; /* who fires comes here later */
@@ -81,7 +72,7 @@ void axo__system_check_end(axo_system *system)
     axo__os_latch_set(&system->terminated);
 }
 
-static void system_idle(axo__core *core)
+void axo__system_idle(axo__core *core)
 {
     axo__system_check_end(core->system);
 }
@@ -149,6 +140,12 @@ static axo_status system_boot_core(axo_system *system)
     core->log = options->log;
     core->log_user = options->log_user;
     core->seed = options->seed;
+    core->manual = options->manual != 0;
+    core->clock = options->clock;
+    core->clock_user = options->clock_user;
+    core->stuck = axo__pools_stuck;
+    core->dispatch = axo__pools_dispatch;
+    core->undispatch = axo__pools_undispatch;
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
     if (!axo__table_init(&core->table, &core->heap, options->actors_max, options->seed))
@@ -192,18 +189,10 @@ static void system_unboot_sched(axo_system *system)
 {
     axo__sched *sched = &system->sched;
     axo__heap *heap = &system->core.heap;
-    for (uint32_t i = 0; i < sched->worker_count && sched->workers != NULL; i++) {
-        axo__worker *worker = &sched->workers[i];
-        axo__heap_free(heap, worker->seen, sizeof(axo__seen) * sched->worker_count,
-                       AXO__CACHE_LINE);
-        axo__timers_free(worker->timers);
-    }
-    for (uint32_t i = 0; i < sched->door_count && sched->doors != NULL; i++)
+    for (uint32_t i = 0; i < sched->door_count; i++)
         axo__os_mutex_fini(&sched->doors[i].mutex);
-    axo__heap_free(heap, sched->workers, sizeof(axo__worker) * sched->worker_count,
-                   AXO__CACHE_LINE);
-    axo__heap_free(heap, sched->doors, sizeof(axo__door) * system->sched.door_count,
-                   AXO__CACHE_LINE);
+    axo__heap_free(heap, sched->doors, sizeof(axo__door) * sched->door_count, AXO__CACHE_LINE);
+    axo__sched_fini(sched);
 }
 
 /* So many cells at once that locals cannot hoard a small table. */
@@ -213,68 +202,52 @@ static uint32_t system_batch(const axo_options *options, uint32_t doors)
     return share < 1 ? 1 : share > 64 ? 64 : share;
 }
 
+static bool system_boot_doors(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    uint32_t doors = axo__os_cpus() < AXO__DOORS_MAX ? axo__os_cpus() : AXO__DOORS_MAX;
+    system->core.table.batch = system_batch(&system->options, doors);
+    sched->doors = system_array(system, sizeof(axo__door), doors);
+    if (sched->doors == NULL)
+        return false;
+    for (uint32_t i = 0; i < doors; i++) {
+        sched->doors[i].local.index = AXO__NO_WORKER;
+        if (axo__os_mutex_init(&sched->doors[i].mutex))
+            continue;
+        while (i-- > 0)
+            axo__os_mutex_fini(&sched->doors[i].mutex);
+        axo__heap_free(&system->core.heap, sched->doors, sizeof(axo__door) * doors,
+                       AXO__CACHE_LINE);
+        return false;
+    }
+    sched->door_count = doors;
+    return true;
+}
+
 static axo_status system_boot_sched(axo_system *system)
 {
     axo__sched *sched = &system->sched;
     const axo_options *options = &system->options;
-    sched->core = &system->core;
-    sched->ops = &axo__super_ops_table;
-    sched->idle = system_idle;
-    sched->worker_count = options->workers;
-    sched->quantum = options->quantum;
-    sched->quantum_ns = (int64_t)options->quantum_us * 1000;
-    sched->timers_max = options->timers_max;
-    axo__inject_init(&sched->inject);
-    axo__inject_init(&sched->urgent);
-    sched->workers = system_array(system, sizeof(axo__worker), sched->worker_count);
-    uint32_t doors = axo__os_cpus() < AXO__DOORS_MAX ? axo__os_cpus() : AXO__DOORS_MAX;
-    sched->doors = system_array(system, sizeof(axo__door), doors);
-    if (sched->doors != NULL)
-        sched->door_count = doors;
-    system->core.table.batch = system_batch(options, doors);
-    bool made = sched->workers != NULL && sched->doors != NULL;
-    for (uint32_t i = 0; made && i < doors; i++) {
-        sched->doors[i].local.index = AXO__NO_WORKER;
-        made = axo__os_mutex_init(&sched->doors[i].mutex);
-    }
-    for (uint32_t i = 0; made && i < sched->worker_count; i++) {
-        axo__worker_init(&sched->workers[i], sched, i);
-        sched->workers[i].seen = system_array(system, sizeof(axo__seen), sched->worker_count);
-        sched->workers[i].timers = axo__timers_make(&system->core, &sched->workers[i]);
-        made = sched->workers[i].seen != NULL && sched->workers[i].timers != NULL;
-    }
-    if (made)
+    axo__pools_settings(system, sched, options->manual ? AXO__SCHED_HOST : AXO__SCHED_FIXED);
+    sched->spare_count = options->manual ? 0 : AXO__SPARES;
+    axo_status status = axo__sched_init(sched, options->workers);
+    if (status != AXO_OK)
+        return status;
+    if (system_boot_doors(system))
         return AXO_OK;
-    system_unboot_sched(system);
+    axo__sched_fini(sched);
     return AXO_ENOMEM;
-}
-
-/* Ends every thread that was started, in a system whose actors are gone or never ran. */
-static void system_join(axo_system *system)
-{
-    axo__a32_store_release(&system->sched.quit, 1); /* [W5] (8) */
-    for (uint32_t i = 0; i < system->workers_started; i++)
-        axo__os_parker_wake(&system->sched.workers[i].thread.parker);
-    for (uint32_t i = 0; i < system->workers_started; i++)
-        axo__os_thread_join(&system->sched.workers[i].thread);
 }
 
 static axo_status system_boot_threads(axo_system *system)
 {
     axo__sched *sched = &system->sched;
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        axo__worker *worker = &sched->workers[i];
-        if (!axo__os_thread_start(&worker->thread, &axo__worker_body, worker)) {
-            system_join(system);
-            return AXO_ETHREAD;
-        }
-        system->workers_started++;
-    }
-    for (uint32_t i = 0; i < 3; i++) {
+    axo_status status = axo__sched_start(sched);
+    for (uint32_t i = 0; i < 3 && status == AXO_OK; i++) {
         axo__state_birth(&system->cells[i]->state);
         axo__sched_push_ready_any(sched, system->cells[i]);
     }
-    return AXO_OK;
+    return status;
 }
 
 static void system_free(axo_system *system)
@@ -310,9 +283,11 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
         goto fail_system;
     if (!axo__os_mutex_init(&system->outcome_mutex))
         goto fail_latch;
+    if (!axo__os_mutex_init(&system->pools_mutex))
+        goto fail_mutex;
     status = system_boot_core(system);
     if (status != AXO_OK)
-        goto fail_mutex;
+        goto fail_pools;
     status = system_boot_events(system);
     if (status != AXO_OK)
         goto fail_core;
@@ -322,7 +297,7 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
     status = axo__guardians_make(system);
     if (status != AXO_OK)
         goto fail_sched;
-    if (!axo__grace_start(&system->core.grace, system_pass_doors, system_expire, system)) {
+    if (!axo__grace_start(&system->core.grace, &system_grace_ops, system->core.manual, system)) {
         status = AXO_ETHREAD;
         goto fail_sched;
     }
@@ -339,6 +314,8 @@ fail_events:
     system_unboot_events(system);
 fail_core:
     system_unboot_core(system);
+fail_pools:
+    axo__os_mutex_fini(&system->pools_mutex);
 fail_mutex:
     axo__os_mutex_fini(&system->outcome_mutex);
 fail_latch:
@@ -351,11 +328,15 @@ fail_system:
 /* (8) */
 void axo__system_destroy(axo_system *system)
 {
-    system_join(system);
-    axo__grace_stop(&system->core.grace);
+    axo__sched_quit(&system->sched);
+    axo__sched_join(&system->sched);
+    axo__grace_stop(&system->core.grace); /* every slot is back: nobody retires any more */
+    axo__pools_end(system);
+    axo__pools_fini(system);
     system_unboot_sched(system);
     system_unboot_events(system);
     system_unboot_core(system);
+    axo__os_mutex_fini(&system->pools_mutex);
     axo__os_mutex_fini(&system->outcome_mutex);
     axo__os_latch_fini(&system->terminated);
     system_free(system);
@@ -432,15 +413,13 @@ uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
         one->doing = system_doing(word);
         if ((word & AXO__RUNNING) == 0)
             continue;
-        for (uint32_t i = 0; i < system->sched.worker_count; i++) {
-            axo__worker *worker = &system->sched.workers[i];
-            if (axo__aptr_load_relaxed(&worker->running) != cell)
-                continue;
-            uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
-            one->has_tag = tag != 0;
-            one->tag = (uint32_t)tag;
-            one->since_ns = axo__core_now(core) - (int64_t)axo__a64_load_relaxed(&worker->since);
-        }
+        uint64_t tag = 0;
+        int64_t since = 0;
+        if (!axo__pools_running(system, cell, &tag, &since))
+            continue;
+        one->has_tag = tag != 0;
+        one->tag = (uint32_t)tag;
+        one->since_ns = axo__core_now(core) - since;
     }
     axo__door_leave(door);
     return count;
@@ -448,7 +427,7 @@ uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
 
 void axo__system_stats(axo_system *system, axo_stats *stats)
 {
-#define SYSTEM_SUM(field) stats->field = system_sum(system, offsetof(axo__counters, field))
+#define SYSTEM_SUM(field) stats->field = axo__pools_sum(system, offsetof(axo__counters, field))
     SYSTEM_SUM(handled);
     SYSTEM_SUM(dead);
     SYSTEM_SUM(dropped);

@@ -28,6 +28,9 @@
 #include "system/ending.h"
 #include "system/stream.h"
 
+/* Pools have numbers up to this; then they start again from 1. */
+#define AXO__POOLS_NUMBERED 65534
+
 /* One actor that /system waits for at its end. */
 typedef struct axo__hook {
     struct axo__hook *next;
@@ -41,11 +44,14 @@ struct axo_system {
     axo_ref guardians[3];
     axo__cell *cells[3];
     axo__os_latch terminated;
+    axo__os_mutex pools_mutex;
+    axo__sched *pools;        /* guarded by it: all but the default one */
+    uint32_t pools_made;      /* guarded by it */
+    axo__counters pools_gone; /* guarded by it: of pools that are no more */
     axo__os_mutex outcome_mutex;
     axo_outcome outcome;      /* guarded by it */
     axo__a32 root_gone;
     axo__a32 ended;
-    uint32_t workers_started;
     axo__hook *hooks;         /* /system's runner */
     uint32_t hooks_waiting;   /* /system's runner */
     bool hooks_told;          /* /system's runner */
@@ -93,7 +99,35 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
 /* The tag's name; user code, so with no lock held. */
 void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls);
 
+/* ---- pools.c ---- */
+
+void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind kind);
+axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sched **out);
+void axo__pools_undispatch(axo__core *core, axo__sched *pool);
+
+/* The pool that axo_run_host runs, made if need be; or NULL if there is none. */
+axo_status axo__pools_host(axo_system *system, axo__sched **out);
+axo__sched *axo__pools_host_if_any(axo_system *system);
+
+/* Joins pinned threads that have ended; true: others are about to. */
+bool axo__pools_reap(void *system);
+
+/* Ends the threads of all pools but the default one; frees the pools. */
+void axo__pools_end(axo_system *system);
+void axo__pools_fini(axo_system *system);
+
+/* A counter, over all workers and doors, by its offset in axo__counters. */
+uint64_t axo__pools_sum(axo_system *system, size_t offset);
+
+/* Whether a worker is in the cell, with which message (0: none), since when about. */
+bool axo__pools_running(axo_system *system, const axo__cell *cell, uint64_t *tag, int64_t *since);
+
+void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
+                      int64_t for_ns);
+
 /* ---- system.c ---- */
+
+void axo__system_idle(axo__core *core);
 
 axo_status axo__system_start(const axo_options *options, axo_system **out);
 void axo__system_destroy(axo_system *system);

@@ -273,7 +273,7 @@ static void props_out_of_bounds(void **state)
     (void)m_spawn_works(k, &props);
     props = (axo_props)AXO_PROPS(.cls = &m_class, .args_size = 1);
     m_spawn_refused(k, &props, AXO_EINVAL);
-    props = (axo_props)AXO_PROPS(.cls = &m_class, .reserved = 1);
+    props = (axo_props)AXO_PROPS(.cls = &m_class, .dispatcher = 4);
     m_spawn_refused(k, &props, AXO_EINVAL);
     kit_finish(k);
 }

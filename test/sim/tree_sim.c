@@ -119,7 +119,7 @@ static axo_system *tree_start(uint64_t seed)
         .on_dead_letter = tree_dead_letter, .dead_letter_user = &w, .trace = ghost_event,
         .allocator = {.alloc = tree_alloc, .free = tree_free, .user = &w});
     if (world_below(16) == 0) {
-        axo__sim_refuse_start(world_below(options.workers + 1));
+        axo__sim_refuse_start(world_below(options.workers + AXO__SPARES + 1));
         if (axo_system_start(&options, &system) != AXO_ETHREAD || system != NULL || w.mine != 0)
             ghost_fail("a refused thread is not AXO_ETHREAD, or leaves memory");
         ghost_reset(seed, g.loud);

@@ -14,6 +14,9 @@ _Thread_local uint32_t hierarchy_spawning;
 
 /* ---- threads (SX-05) ---- */
 
+/* Workers that take over while all others are stuck. */
+#define HIERARCHY_SPARES 2
+
 /* 0: not seen yet; 1: runs callbacks of this system; 2: is outside. A worker serves one system. */
 static _Thread_local uint32_t record_thread;
 static _Thread_local uint32_t record_worker;
@@ -29,7 +32,7 @@ void hierarchy_on_worker(hierarchy *h, uint32_t node)
         return;
     }
     record_thread = 1;
-    if (HIERARCHY_COUNT(h, threads) >= h->workers)
+    if (HIERARCHY_COUNT(h, threads) >= h->workers + HIERARCHY_SPARES)
         hierarchy_breach(h, node, 5, "more threads than workers run callbacks");
 }
 

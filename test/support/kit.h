@@ -136,6 +136,7 @@ struct kit_script {
     kit_decide_fn decide;     /* the decider; NULL: `directive`; that 0: code KIT_DO_x, else the
                                  default decider */
     axo_directive directive;
+    axo_dispatcher dispatcher;
     void *user;               /* the test's */
     axo_ref ref;              /* the latest spawned; read it through kit_ref */
 };

@@ -282,6 +282,7 @@ static axo_props kit_props(kit_script *script)
                                 .name = script->name[0] == 0 ? NULL : script->name,
                                 .stash_max = script->stash_max,
                                 .lifetime = script->lifetime,
+                                .dispatcher = (uint32_t)script->dispatcher,
                                 .strategy =
                                     script->given != NULL ? script->given : &script->strategy);
 }

@@ -43,6 +43,8 @@ static void world_expire(void *user, axo__grace_item *items)
     }
 }
 
+static const axo__grace_ops world_ops = {.pass = world_pass, .expire = world_expire};
+
 static grace_world *world_new(void)
 {
     grace_world *world = calloc(1, sizeof *world);
@@ -50,7 +52,7 @@ static grace_world *world_new(void)
     for (int i = 0; i < ITEMS; i++)
         axo__a32_store_relaxed(&world->things[i].value, LIVE);
     axo__aptr_store_release(&world->current, &world->things[0]);
-    assert_true(axo__grace_start(&world->grace, world_pass, world_expire, world));
+    assert_true(axo__grace_start(&world->grace, &world_ops, false, world));
     return world;
 }
 

@@ -24,6 +24,9 @@ static void defaults_are_filled_in(void **state)
         assert_int_equal(out.actors_max, 1 << 22);
         assert_int_equal(out.failure_texts, 1024);
         assert_int_equal(out.timers_max, 1 << 20);
+        assert_int_equal(out.blocking_max, 64);
+        assert_int_equal(out.blocking_idle_ms, 10000);
+        assert_int_equal(out.stuck_ns, 1000000000);
         assert_true(out.seed != 0);
         assert_null(out.user_strategy);
         assert_null(out.log);
@@ -41,10 +44,18 @@ static void what_is_given_is_kept(void **state)
     axo_options given = AXO_OPTIONS(.workers = 3, .quantum = 1, .quantum_us = 1000000,
                                     .actors_max = 3, .failure_texts = 1, .timers_max = 9,
                                     .seed = 17, .name = "a-b_9", .dead_letter_log = 1,
-                                    .dead_letter_window_ns = 1, .dead_letters_kept = 65536);
+                                    .dead_letter_window_ns = 1, .dead_letters_kept = 65536,
+                                    .blocking_max = 2, .blocking_idle_ms = 3,
+                                    .stuck_ns = -1);
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_memory_equal(&given, &out, sizeof out);
+}
+
+static int64_t options_clock(void *user)
+{
+    (void)user;
+    return 1;
 }
 
 static void limits(void **state)
@@ -53,11 +64,14 @@ static void limits(void **state)
         AXO_OPTIONS(.workers = AXO_WORKERS_MAX), AXO_OPTIONS(.quantum = 65536),
         AXO_OPTIONS(.quantum_us = 1000000),      AXO_OPTIONS(.actors_max = (1 << 24) - 1),
         AXO_OPTIONS(.actors_max = 3),            AXO_OPTIONS(.failure_texts = 1 << 20),
+        AXO_OPTIONS(.blocking_max = 1024),       AXO_OPTIONS(.manual = 1, .clock = options_clock),
     };
     static const axo_options bad[] = {
         AXO_OPTIONS(.workers = AXO_WORKERS_MAX + 1), AXO_OPTIONS(.quantum = 65537),
         AXO_OPTIONS(.quantum_us = 1000001),          AXO_OPTIONS(.actors_max = 1 << 24),
         AXO_OPTIONS(.actors_max = 2),                AXO_OPTIONS(.failure_texts = (1 << 20) + 1),
+        AXO_OPTIONS(.blocking_max = 1025),           AXO_OPTIONS(.manual = 2),
+        AXO_OPTIONS(.clock = options_clock),
         AXO_OPTIONS(.allocator = {.alloc = unit_alloc}),
         AXO_OPTIONS(.allocator = {.free = unit_free}),
         AXO_OPTIONS(.no_dead_letter_log = 2),        AXO_OPTIONS(.dead_letter_window_ns = -1),
@@ -204,7 +218,7 @@ static void bad_props(void **state)
         AXO_PROPS(.cls = &deaf),
         AXO_PROPS(.cls = &huge),
         AXO_PROPS(.cls = &zeroed),
-        AXO_PROPS(.cls = &plain, .reserved = 1),
+        AXO_PROPS(.cls = &plain, .dispatcher = 4),
         AXO_PROPS(.cls = &plain, .system_actor = 2),
         AXO_PROPS(.cls = &plain, .lifetime = (axo_lifetime)3),
         AXO_PROPS(.cls = &plain, .args_size = 1),

@@ -131,7 +131,7 @@ static void *race_pass(void *arg)
     race *it = arg;
     axo__grace *grace = &it->system->core.grace;
     axo__a32_store_release(&it->passing, 1);
-    grace->pass(grace->user);
+    grace->ops->pass(grace->user);
     if (axo__a32_load_acquire(&it->left) == 0)
         (void)axo__a32_add_seq_cst(&it->wrong, 1); /* it went past an outside call */
     return NULL;

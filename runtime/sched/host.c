@@ -1,0 +1,61 @@
+/* host.c - a pool whose one worker is run by a thread of the program, within a budget. */
+#include "sched/worker.h"
+
+/* Between two calls that ran dry the worker counts as parked, so that a push sets the event; after
+ * one that did not, the event stays set. */
+static bool host_enter(axo__sched *sched)
+{
+    axo__worker *worker = &sched->workers[0];
+    uint32_t free = 0;
+    if (!axo__a32_cas_acq_rel(&sched->host_busy, &free, 1)) /* [W8] */
+        return false;
+    axo__os_event_clear(&sched->event);
+    axo__worker_body.begin(worker);
+    if (worker->was_parked)
+        axo__worker_unpark_owner(worker);
+    worker->was_parked = false;
+    worker->now = axo__core_now(worker->core);
+    return true;
+}
+
+static void host_leave(axo__sched *sched, bool dry)
+{
+    axo__worker *worker = &sched->workers[0];
+    worker->was_parked = dry;
+    axo__worker_body.end(worker);
+    if (!dry)
+        axo__os_event_set(&sched->event);
+    axo__a32_store_release(&sched->host_busy, 0); /* [W8] */
+}
+
+/* Without threads nobody else reads: between two turns a grace period is over at once. */
+static bool host_reclaim(axo__worker *worker)
+{
+    if (!worker->core->manual || !axo__grace_run(&worker->core->grace))
+        return false;
+    axo__worker_unpark_owner(worker);
+    return true;
+}
+
+axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
+                         uint64_t *turns)
+{
+    axo__worker *worker = &sched->workers[0];
+    if (!host_enter(sched))
+        return AXO_EBUSY;
+    int64_t start = worker->now;
+    uint32_t first = axo__a32_load_relaxed(&worker->turn);
+    uint64_t done = 0;
+    bool dry = false;
+    while (!dry && done < turns_max) {
+        if (axo__worker_step(worker) != AXO__STEP_AGAIN)
+            dry = !host_reclaim(worker);
+        done = axo__a32_load_relaxed(&worker->turn) - first;
+        if (!dry && budget_ns >= 0 && axo__core_now(worker->core) - start >= budget_ns)
+            break;
+    }
+    if (turns != NULL)
+        *turns = done;
+    host_leave(sched, dry);
+    return AXO_OK;
+}

@@ -1,0 +1,234 @@
+/* sched.c - a pool of workers: made, started, grown, ended. */
+#include <string.h>
+
+#include "sched/worker.h"
+
+/* ---- making ---- */
+
+static uint32_t sched_all(const axo__sched *sched)
+{
+    return sched->worker_count + sched->spare_count;
+}
+
+static void *sched_array(axo__sched *sched, size_t size, uint32_t count)
+{
+    if (count == 0)
+        return NULL;
+    void *array = axo__heap_alloc(&sched->core->heap, size * count, AXO__CACHE_LINE,
+                                  AXO__SITE_WORKERS);
+    if (array != NULL)
+        memset(array, 0, size * count);
+    return array;
+}
+
+static void sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t count)
+{
+    if (array != NULL)
+        axo__heap_free(&sched->core->heap, array, size * count, AXO__CACHE_LINE);
+}
+
+static void sched_free_memory(axo__sched *sched)
+{
+    uint32_t all = sched_all(sched);
+    for (uint32_t i = 0; i < all && sched->workers != NULL; i++) {
+        axo__worker *worker = &sched->workers[i];
+        sched_free_array(sched, worker->seen, sizeof(axo__seen), sched->worker_count);
+        axo__timers_free(worker->timers);
+    }
+    sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
+    sched_free_array(sched, sched->marks, sizeof(axo__spare_mark), sched->spare_count * all);
+}
+
+static bool sched_take_memory(axo__sched *sched)
+{
+    uint32_t all = sched_all(sched);
+    sched->workers = sched_array(sched, sizeof(axo__worker), all);
+    if (sched->workers == NULL)
+        return false;
+    sched->marks = sched_array(sched, sizeof(axo__spare_mark), sched->spare_count * all);
+    if (sched->marks == NULL && sched->spare_count > 0)
+        return false;
+    for (uint32_t i = 0; i < all; i++) {
+        axo__worker *worker = &sched->workers[i];
+        axo__worker_init(worker, sched, i);
+        if (sched == axo__core_sched(sched->core) && i < sched->worker_count) {
+            worker->timers = axo__timers_make(sched->core, worker);
+            if (worker->timers == NULL)
+                return false;
+        }
+        if (sched->kind != AXO__SCHED_FIXED)
+            continue;
+        worker->seen = sched_array(sched, sizeof(axo__seen), sched->worker_count);
+        if (worker->seen == NULL)
+            return false;
+    }
+    return true;
+}
+
+axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
+{
+    sched->worker_count = workers;
+    sched->event.fd = -1;
+    axo__a32_store_relaxed(&sched->spare_mode, AXO__SPARE_DEEP);
+    axo__inject_init(&sched->inject);
+    axo__inject_init(&sched->urgent);
+    if (!axo__os_mutex_init(&sched->mutex))
+        return AXO_ETHREAD;
+    if (!sched_take_memory(sched)) {
+        sched_free_memory(sched);
+        axo__os_mutex_fini(&sched->mutex);
+        return AXO_ENOMEM;
+    }
+    if (sched->kind == AXO__SCHED_HOST && !axo__os_event_init(&sched->event)) {
+        sched_free_memory(sched);
+        axo__os_mutex_fini(&sched->mutex);
+        return AXO_ETHREAD;
+    }
+    for (uint32_t i = 0; i < workers && sched->kind == AXO__SCHED_ELASTIC; i++)
+        axo__a32_store_relaxed(&sched->workers[i].state, AXO__WORKER_ABSENT);
+    return AXO_OK;
+}
+
+void axo__sched_fini(axo__sched *sched)
+{
+    if (sched->kind == AXO__SCHED_HOST)
+        axo__os_event_fini(&sched->event);
+    sched_free_memory(sched);
+    axo__os_mutex_fini(&sched->mutex);
+}
+
+/* ---- threads ---- */
+
+static bool sched_start_one(axo__sched *sched, axo__worker *worker)
+{
+    bool spare = worker >= sched->workers + sched->worker_count;
+    const axo__os_body *body = spare ? &axo__spare_body : &axo__worker_body;
+    worker->has_thread = axo__os_thread_start(&worker->thread, body, worker);
+    return worker->has_thread;
+}
+
+axo_status axo__sched_start(axo__sched *sched)
+{
+    if (sched->kind == AXO__SCHED_HOST || sched->kind == AXO__SCHED_ELASTIC)
+        return AXO_OK;
+    for (uint32_t i = 0; i < sched_all(sched); i++) {
+        if (sched_start_one(sched, &sched->workers[i]))
+            continue;
+        axo__sched_quit(sched);
+        axo__sched_join(sched);
+        return AXO_ETHREAD;
+    }
+    return AXO_OK;
+}
+
+void axo__sched_quit(axo__sched *sched)
+{
+    axo__os_mutex_lock(&sched->mutex);
+    axo__a32_store_release(&sched->quit, 1); /* [W5] */
+    for (uint32_t i = 0; i < sched_all(sched); i++) {
+        if (sched->workers[i].has_thread)
+            axo__os_parker_wake(&sched->workers[i].thread.parker);
+    }
+    axo__os_mutex_unlock(&sched->mutex);
+}
+
+void axo__sched_join(axo__sched *sched)
+{
+    for (uint32_t i = 0; i < sched_all(sched); i++) {
+        axo__worker *worker = &sched->workers[i];
+        if (worker->has_thread)
+            axo__os_thread_join(&worker->thread);
+        worker->has_thread = false;
+    }
+}
+
+bool axo__sched_try_join(axo__sched *sched)
+{
+    for (uint32_t i = 0; i < sched_all(sched); i++) {
+        axo__worker *worker = &sched->workers[i];
+        if (worker->has_thread && !axo__os_thread_try_join(&worker->thread))
+            return false;
+        worker->has_thread = false;
+    }
+    return true;
+}
+
+/* ---- elastic ---- */
+
+/* Under the mutex. */
+static bool sched_grow_locked(axo__sched *sched)
+{
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *worker = &sched->workers[i];
+        if (axo__a32_load_relaxed(&worker->state) != AXO__WORKER_ABSENT)
+            continue;
+        if (worker->has_thread && !axo__os_thread_try_join(&worker->thread))
+            continue; /* it is about to end */
+        worker->idle_at = 0;
+        axo__a32_store_relaxed(&worker->state, AXO__WORKER_AWAKE);
+        axo__a32_store_relaxed(&sched->starting, 1);
+        if (sched_start_one(sched, worker)) {
+            (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
+            return true;
+        }
+        axo__a32_store_relaxed(&sched->starting, 0);
+        axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
+        return false;
+    }
+    return false;
+}
+
+/* One thread starts at a time: it looks for work when it has begun, and calls for the next one if
+ * it finds more than it takes. If none can be had, those that run come to the work in time. */
+void axo__sched_grow(axo__sched *sched)
+{
+    if (axo__a32_load_seq_cst(&sched->starting) != 0 ||                  /* [W7] */
+        axo__a32_load_seq_cst(&sched->live) >= sched->worker_count)      /* [W7] */
+        return;
+    axo__os_mutex_lock(&sched->mutex);
+    if (axo__a32_load_acquire(&sched->quit) == 0 &&                      /* [W5] */
+        axo__a32_load_relaxed(&sched->starting) == 0)
+        (void)sched_grow_locked(sched);
+    axo__os_mutex_unlock(&sched->mutex);
+}
+
+axo_status axo__sched_enter_actor(axo__sched *sched)
+{
+    axo_status status = AXO_OK;
+    axo__os_mutex_lock(&sched->mutex);
+    if (axo__a32_load_relaxed(&sched->live) == 0 && !sched_grow_locked(sched))
+        status = AXO_ETHREAD;
+    else
+        sched->actors++;
+    axo__os_mutex_unlock(&sched->mutex);
+    return status;
+}
+
+void axo__sched_leave_actor(axo__sched *sched)
+{
+    axo__os_mutex_lock(&sched->mutex);
+    sched->actors--;
+    axo__os_mutex_unlock(&sched->mutex);
+}
+
+/* While there are actors one thread stays. A pusher that finds all threads alive relies on one of
+ * them: who leaves says so before it looks a last time. */
+bool axo__sched_shrink(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    bool end = false;
+    if (worker->now - worker->idle_at < sched->idle_ns)
+        return false;
+    axo__os_mutex_lock(&sched->mutex);
+    if (axo__a32_load_relaxed(&sched->live) > 1 || sched->actors == 0) {
+        (void)axo__a32_add_seq_cst(&sched->live, UINT32_MAX); /* [W7] */
+        end = !axo__inject_has_any(&sched->inject) && !axo__inject_has_any(&sched->urgent);
+        if (end)
+            axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
+        else
+            (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
+    }
+    worker->idle_at = worker->now;
+    axo__os_mutex_unlock(&sched->mutex);
+    return end;
+}

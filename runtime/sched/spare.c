@@ -1,0 +1,190 @@
+/* spare.c - the spare workers of the default pool: they look after the others, say which handlers
+ * hang, and run what is left behind while every worker is stuck in one.
+ *
+ * A worker is stuck when it is in a turn and has neither begun another nor finished a message since
+ * the last look. The first spare takes over what the workers leave, urgent cells first; the second
+ * looks after the first as well, and takes urgent cells only.
+ *
+ * Orders
+ *   [W1] [W5] [W6]   as in sched/worker.h
+ *   [T4]             as in cell/table.h
+ */
+#include "sched/worker.h"
+
+static uint32_t spare_rank(const axo__worker *spare)
+{
+    return (uint32_t)(spare - spare->sched->workers) - spare->sched->worker_count;
+}
+
+/* ---- being called ---- */
+
+static void spare_call(axo__sched *sched, uint32_t least)
+{
+    for (;;) {
+        uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
+        if (mode <= least)
+            return;
+        if (axo__a32_cas_acq_rel(&sched->spare_mode, &mode, least)) /* [W6] */
+            break;
+    }
+    axo__os_parker_wake(&sched->workers[sched->worker_count].thread.parker);
+}
+
+void axo__spare_alarm(axo__sched *sched)
+{
+    spare_call(sched, AXO__SPARE_WATCH);
+}
+
+void axo__spare_notice(axo__sched *sched)
+{
+    if (sched->stuck_ns != 0)
+        spare_call(sched, AXO__SPARE_DOZE);
+}
+
+/* ---- looking ---- */
+
+static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
+{
+    axo__core *core = spare->core;
+    axo__cell *cell = axo__aptr_load_relaxed(&worker->running);
+    int64_t stuck_ns = spare->sched->stuck_ns;
+    if (cell == NULL || stuck_ns == 0 || spare->now - mark->since < stuck_ns)
+        return;
+    if (mark->reported != 0 && spare->now - mark->reported < stuck_ns)
+        return;
+    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] it has ended meanwhile */
+        return;
+    mark->reported = spare->now;
+    if (core->stuck != NULL)
+        core->stuck(core, &spare->local, cell, axo__a64_load_relaxed(&worker->running_tag),
+                    spare->now - mark->since);
+}
+
+/* Whether the worker is in a turn and has not moved since the last look. */
+static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
+{
+    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    uint64_t handled = axo__a64_load_relaxed(&worker->local.count.handled);
+    bool inside = axo__aptr_load_relaxed(&worker->running) != NULL;
+    if (!inside || mark->since == 0 || turn != mark->turn || handled != mark->handled) {
+        mark->turn = turn;
+        mark->handled = handled;
+        mark->since = inside ? spare->now : 0;
+        mark->reported = 0;
+        return false;
+    }
+    return spare->now - mark->since >= AXO__SPARE_NS / 2;
+}
+
+/* Whether every worker before this one is stuck. */
+static bool spare_look(axo__worker *spare)
+{
+    axo__sched *sched = spare->sched;
+    uint32_t rank = spare_rank(spare);
+    uint32_t before = sched->worker_count + rank;
+    axo__spare_mark *marks = &sched->marks[rank * (sched->worker_count + sched->spare_count)];
+    bool all = true;
+    for (uint32_t i = 0; i < before; i++) {
+        axo__worker *worker = &sched->workers[i];
+        if (!spare_is_stuck(spare, worker, &marks[i]))
+            all = false;
+        else if (rank == 0)
+            spare_report(spare, worker, &marks[i]);
+    }
+    return all;
+}
+
+/* ---- taking over ---- */
+
+static axo__cell *spare_take(axo__worker *spare)
+{
+    axo__sched *sched = spare->sched;
+    bool urgent_only = spare_rank(spare) > 0;
+    (void)axo__worker_fire_late(spare);
+    axo__cell *cell = axo__worker_find_urgent(spare);
+    for (uint32_t i = 0; cell == NULL && i < sched->worker_count; i++)
+        cell = axo__worker_rescue(spare, &sched->workers[i], true);
+    if (cell != NULL || urgent_only)
+        return cell;
+    cell = axo__worker_find(spare);
+    for (uint32_t i = 0; cell == NULL && i < sched->worker_count; i++)
+        cell = axo__worker_rescue(spare, &sched->workers[i], false);
+    return cell;
+}
+
+/* ---- resting ---- */
+
+static bool spare_all_parked(axo__sched *sched)
+{
+    return axo__a32_load_seq_cst(&sched->parked) == sched->worker_count; /* [W1] */
+}
+
+/* How closely to look from now on. */
+static uint32_t spare_mode(axo__sched *sched)
+{
+    uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
+    uint32_t parked = axo__a32_load_seq_cst(&sched->parked);   /* [W1] */
+    uint32_t next = parked == 0 ? mode
+                    : parked < sched->worker_count ? AXO__SPARE_DOZE : AXO__SPARE_DEEP;
+    if (next == AXO__SPARE_DOZE && sched->stuck_ns == 0)
+        next = AXO__SPARE_DEEP;
+    if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
+        return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
+    (void)axo__a32_add_seq_cst(&sched->spare_mode, 0); /* [W6] before the last look */
+    if (next == AXO__SPARE_DEEP && sched->stuck_ns != 0 && !spare_all_parked(sched))
+        axo__spare_notice(sched);
+    return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
+}
+
+/* The second spare looks while the first is in a cell. */
+static int64_t spare_deadline(const axo__worker *spare)
+{
+    axo__sched *sched = spare->sched;
+    if (spare_rank(spare) > 0) {
+        bool look = axo__a32_load_seq_cst(&sched->rescuing) != 0; /* [W6] */
+        return look ? spare->now + AXO__SPARE_NS : AXO__NEVER;
+    }
+    uint32_t mode = spare_mode(sched);
+    if (mode == AXO__SPARE_WATCH)
+        return spare->now + AXO__SPARE_NS;
+    return mode == AXO__SPARE_DOZE ? spare->now + sched->stuck_ns / 2 : AXO__NEVER;
+}
+
+static axo__step spare_rest(axo__worker *spare)
+{
+    axo__sched *sched = spare->sched;
+    axo__local_flush(spare->core, &spare->local);
+    spare->thread.ticket = axo__os_parker_ticket(&spare->thread.parker);
+    if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
+        return AXO__STEP_EXIT;
+    spare->thread.deadline = spare_deadline(spare);
+    return AXO__STEP_PARK;
+}
+
+static void spare_run(axo__worker *spare, axo__cell *cell)
+{
+    axo__sched *sched = spare->sched;
+    if (spare_rank(spare) > 0) {
+        axo__run_cell(spare, cell);
+        return;
+    }
+    (void)axo__a32_add_seq_cst(&sched->rescuing, 1); /* [W6] */
+    axo__os_parker_wake(&sched->workers[sched->worker_count + 1].thread.parker);
+    axo__run_cell(spare, cell);
+    (void)axo__a32_add_seq_cst(&sched->rescuing, UINT32_MAX); /* [W6] */
+}
+
+axo__step axo__spare_step(void *argument)
+{
+    axo__worker *spare = argument;
+    axo__self = spare;
+    axo__grace_quiet();
+    if (axo__a32_load_acquire(&spare->sched->quit) != 0) /* [W5] */
+        return AXO__STEP_EXIT;
+    spare->now = axo__core_now(spare->core);
+    axo__cell *cell = spare_look(spare) ? spare_take(spare) : NULL;
+    if (cell == NULL)
+        return spare_rest(spare);
+    spare_run(spare, cell);
+    return AXO__STEP_AGAIN;
+}

@@ -1,0 +1,51 @@
+/* api_host.c - the door for the program that runs actors on its own thread. */
+#include <axo/axo.h>
+
+#include "system/system.h"
+
+static axo_status host_check(const axo_system *system)
+{
+    if (system == NULL)
+        return AXO_EINVAL;
+    return axo__self != NULL && axo__self->current != NULL ? AXO_ECONTEXT : AXO_OK;
+}
+
+static axo_status host_run(axo_system *system, int64_t budget_ns, uint64_t turns_max,
+                           uint64_t *turns)
+{
+    axo__sched *pool = NULL;
+    if (turns != NULL)
+        *turns = 0;
+    axo_status status = host_check(system);
+    if (status == AXO_OK)
+        status = axo__pools_host(system, &pool);
+    return status == AXO_OK ? axo__host_run(pool, budget_ns, turns_max, turns) : status;
+}
+
+axo_status axo_run_host(axo_system *system, int64_t budget_ns, uint64_t *turns)
+{
+    return host_run(system, budget_ns, UINT64_MAX, turns);
+}
+
+axo_status axo_step_host(axo_system *system, uint64_t turns_max, uint64_t *turns)
+{
+    return host_run(system, -1, turns_max, turns);
+}
+
+int64_t axo_host_deadline(axo_system *system)
+{
+    axo__sched *pool = system != NULL ? axo__pools_host_if_any(system) : NULL;
+    if (pool == NULL)
+        return INT64_MAX;
+    axo__worker *worker = &pool->workers[0];
+    bool parked = axo__a32_load_relaxed(&worker->state) == AXO__WORKER_PARKED;
+    return parked ? axo__timers_next(worker->timers) : 0;
+}
+
+int axo_host_fd(axo_system *system)
+{
+    axo__sched *pool = NULL;
+    if (system == NULL || axo__pools_host(system, &pool) != AXO_OK)
+        return -1;
+    return pool->event.fd;
+}

@@ -1,0 +1,269 @@
+/* pools.c - the pools of a system: the default one from the start, those of the other dispatchers
+ * when they are first used, a pinned one for each pinned actor.
+ *
+ * The list and its counters are guarded by `pools_mutex`; it is taken after a door's mutex and
+ * before a pool's own.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cell/event.h"
+#include "system/system.h"
+
+/* ---- making ---- */
+
+static axo__sched *pools_find(axo_system *system, axo__sched_kind kind)
+{
+    axo__sched *pool = system->pools;
+    while (pool != NULL && pool->kind != (uint32_t)kind)
+        pool = pool->next;
+    return pool;
+}
+
+void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind kind)
+{
+    const axo_options *options = &system->options;
+    pool->core = &system->core;
+    pool->ops = &axo__super_ops_table;
+    pool->idle = axo__system_idle;
+    pool->kind = (uint32_t)kind;
+    pool->quantum = options->quantum;
+    pool->quantum_ns = (int64_t)options->quantum_us * 1000;
+    pool->timers_max = options->timers_max;
+    pool->idle_ns = (int64_t)options->blocking_idle_ms * 1000000;
+    pool->stuck_ns = options->stuck_ns > 0 ? options->stuck_ns : 0;
+}
+
+static axo_status pools_make(axo_system *system, axo__sched_kind kind, uint32_t workers,
+                             axo__sched **out)
+{
+    axo__heap *heap = &system->core.heap;
+    axo__sched *pool = axo__heap_alloc(heap, sizeof *pool, AXO__CACHE_LINE, AXO__SITE_WORKERS);
+    if (pool == NULL)
+        return AXO_ENOMEM;
+    memset((void *)pool, 0, sizeof *pool);
+    axo__pools_settings(system, pool, kind);
+    system->pools_made = system->pools_made % AXO__POOLS_NUMBERED + 1;
+    pool->number = system->pools_made;
+    axo_status status = axo__sched_init(pool, workers);
+    if (status != AXO_OK)
+        goto fail_memory;
+    status = axo__sched_start(pool);
+    if (status != AXO_OK)
+        goto fail_pool;
+    pool->next = system->pools;
+    system->pools = pool;
+    *out = pool;
+    return AXO_OK;
+fail_pool:
+    axo__sched_fini(pool);
+fail_memory:
+    axo__heap_free(heap, pool, sizeof *pool, AXO__CACHE_LINE);
+    return status;
+}
+
+axo_status axo__pools_host(axo_system *system, axo__sched **out)
+{
+    axo_status status = AXO_OK;
+    *out = &system->sched;
+    if (system->options.manual)
+        return AXO_OK;
+    axo__os_mutex_lock(&system->pools_mutex);
+    *out = pools_find(system, AXO__SCHED_HOST);
+    if (*out == NULL)
+        status = pools_make(system, AXO__SCHED_HOST, 1, out);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return status;
+}
+
+axo__sched *axo__pools_host_if_any(axo_system *system)
+{
+    if (system->options.manual)
+        return &system->sched;
+    axo__os_mutex_lock(&system->pools_mutex);
+    axo__sched *pool = pools_find(system, AXO__SCHED_HOST);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return pool;
+}
+
+static axo_status pools_blocking(axo_system *system, axo__sched **out)
+{
+    axo_status status = AXO_OK;
+    axo__os_mutex_lock(&system->pools_mutex);
+    *out = pools_find(system, AXO__SCHED_ELASTIC);
+    if (*out == NULL)
+        status = pools_make(system, AXO__SCHED_ELASTIC, system->options.blocking_max, out);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return status == AXO_OK ? axo__sched_enter_actor(*out) : status;
+}
+
+static axo_status pools_pinned(axo_system *system, axo__sched **out)
+{
+    axo__os_mutex_lock(&system->pools_mutex);
+    axo_status status = pools_make(system, AXO__SCHED_PINNED, 1, out);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return status;
+}
+
+axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sched **out)
+{
+    axo_system *system = core->system;
+    *out = &system->sched;
+    if (system->options.manual)
+        return AXO_OK;
+    switch ((axo_dispatcher)props->dispatcher) {
+    case AXO_DISPATCH_PINNED:
+        return pools_pinned(system, out);
+    case AXO_DISPATCH_BLOCKING:
+        return pools_blocking(system, out);
+    case AXO_DISPATCH_HOST:
+        return axo__pools_host(system, out);
+    case AXO_DISPATCH_DEFAULT:
+        break;
+    }
+    return AXO_OK;
+}
+
+/* ---- ending ---- */
+
+void axo__pools_undispatch(axo__core *core, axo__sched *pool)
+{
+    if (pool->kind == AXO__SCHED_ELASTIC)
+        axo__sched_leave_actor(pool);
+    if (pool->kind != AXO__SCHED_PINNED)
+        return;
+    axo__os_mutex_lock(&core->system->pools_mutex); /* it must not go before we are out of it */
+    axo__sched_quit(pool);
+    axo__os_mutex_unlock(&core->system->pools_mutex);
+    axo__grace_wake(&core->grace); /* the reclaimer joins its thread */
+}
+
+/* Counters survive their pool. */
+static void pools_fold(axo_system *system, axo__sched *pool)
+{
+    for (uint32_t i = 0; i < pool->worker_count; i++) {
+        const axo__a64 *from = (const axo__a64 *)(const void *)&pool->workers[i].local.count;
+        axo__a64 *to = (axo__a64 *)(void *)&system->pools_gone;
+        for (size_t k = 0; k < sizeof(axo__counters) / sizeof(axo__a64); k++)
+            axo__a64_store_relaxed(&to[k], axo__a64_load_relaxed(&to[k]) +
+                                               axo__a64_load_relaxed(&from[k]));
+        axo__local_fini(&system->core, &pool->workers[i].local);
+    }
+}
+
+static void pools_free(axo_system *system, axo__sched **link)
+{
+    axo__sched *pool = *link;
+    *link = pool->next;
+    pools_fold(system, pool);
+    axo__sched_fini(pool);
+    axo__heap_free(&system->core.heap, pool, sizeof *pool, AXO__CACHE_LINE);
+}
+
+bool axo__pools_reap(void *user)
+{
+    axo_system *system = user;
+    bool more = false;
+    axo__os_mutex_lock(&system->pools_mutex);
+    for (axo__sched **link = &system->pools; *link != NULL;) {
+        axo__sched *pool = *link;
+        bool ending = pool->kind == AXO__SCHED_PINNED &&
+                      axo__a32_load_acquire(&pool->quit) != 0; /* [W5] */
+        if (ending && axo__sched_try_join(pool)) {
+            pools_free(system, link);
+            continue;
+        }
+        more = more || ending;
+        link = &pool->next;
+    }
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return more;
+}
+
+void axo__pools_end(axo_system *system)
+{
+    for (axo__sched *pool = system->pools; pool != NULL; pool = pool->next) {
+        axo__sched_quit(pool);
+        axo__sched_join(pool);
+    }
+}
+
+void axo__pools_fini(axo_system *system)
+{
+    while (system->pools != NULL)
+        pools_free(system, &system->pools);
+}
+
+/* ---- looking ---- */
+
+static uint64_t pools_sum_one(const axo__sched *pool, size_t offset)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < pool->worker_count + pool->spare_count; i++) {
+        const char *count = (const char *)&pool->workers[i].local.count;
+        sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
+    }
+    for (uint32_t i = 0; i < pool->door_count; i++) {
+        const char *count = (const char *)&pool->doors[i].local.count;
+        sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
+    }
+    return sum;
+}
+
+uint64_t axo__pools_sum(axo_system *system, size_t offset)
+{
+    uint64_t sum = pools_sum_one(&system->sched, offset);
+    const char *gone = (const char *)&system->pools_gone;
+    axo__os_mutex_lock(&system->pools_mutex);
+    sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(gone + offset));
+    for (axo__sched *pool = system->pools; pool != NULL; pool = pool->next)
+        sum += pools_sum_one(pool, offset);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return sum;
+}
+
+static bool pools_running_in(axo__sched *pool, const axo__cell *cell, uint64_t *tag,
+                             int64_t *since)
+{
+    for (uint32_t i = 0; i < pool->worker_count + pool->spare_count; i++) {
+        axo__worker *worker = &pool->workers[i];
+        if (axo__aptr_load_relaxed(&worker->running) != cell)
+            continue;
+        *tag = axo__a64_load_relaxed(&worker->running_tag);
+        *since = (int64_t)axo__a64_load_relaxed(&worker->since);
+        return true;
+    }
+    return false;
+}
+
+bool axo__pools_running(axo_system *system, const axo__cell *cell, uint64_t *tag, int64_t *since)
+{
+    bool found = pools_running_in(&system->sched, cell, tag, since);
+    axo__os_mutex_lock(&system->pools_mutex);
+    for (axo__sched *pool = system->pools; pool != NULL && !found; pool = pool->next)
+        found = pools_running_in(pool, cell, tag, since);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return found;
+}
+
+void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
+                      int64_t for_ns)
+{
+    axo_event_stuck data;
+    char name[16] = "none";
+    memset(&data, 0, sizeof data);
+    data.actor = axo__cell_ref(cell);
+    data.for_ns = for_ns;
+    data.tag = (uint32_t)tag;
+    data.has_tag = tag != 0;
+    (void)axo__core_path(core, cell, data.path, sizeof data.path);
+    if (data.has_tag)
+        (void)snprintf(name, sizeof name, "%" PRIu32, data.tag);
+    axo__core_log(core, local, AXO_LOG_WARNING, data.actor,
+                  "stuck: %s has held its worker for %" PRId64 " ms, message tag %s", data.path,
+                  for_ns / 1000000, name);
+    axo__event event = {.kind = AXO_KIND_STUCK, .source = data.actor, .data = &data,
+                        .size = sizeof data};
+    axo__event_publish(core, local, &event);
+}
