@@ -91,8 +91,10 @@ static inline bool axo__directives_restart_parent(axo__directives *directives, u
     return axo__a64_cas_acq_rel(directives, old, want); /* [D1] */
 }
 
-/* Clears `bits` and takes `delta` out. */
-static inline void axo__directives_take(axo__directives *directives, uint64_t bits, int32_t delta)
+/* Clears `bits` and takes `delta` out. Returns the word as it was then: an earlier look may have
+ * missed a bit that is cleared here. */
+static inline uint64_t axo__directives_take(axo__directives *directives, uint64_t bits,
+                                            int32_t delta)
 {
     uint64_t old = axo__directives_look(directives);
     uint64_t want;
@@ -100,6 +102,7 @@ static inline void axo__directives_take(axo__directives *directives, uint64_t bi
         uint64_t rest = (old >> 32) - (uint64_t)(uint32_t)delta;
         want = (old & UINT64_C(0xffffffff) & ~bits) | (rest << 32);
     } while (!axo__a64_cas_acq_rel(directives, &old, want)); /* [D3] */
+    return old;
 }
 
 #endif

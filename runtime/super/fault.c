@@ -163,7 +163,7 @@ static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__c
 static void fault_take_end(axo__cell *cell)
 {
     if (cell->lifetime == AXO_PERMANENT)
-        axo__directives_take(&cell->directives, AXO__STOP, 0);
+        (void)axo__directives_take(&cell->directives, AXO__STOP, 0);
 }
 
 /* The second half: from here on nothing is waited for. */
@@ -317,15 +317,15 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
     axo__texts *texts = &worker->core->texts;
     axo__cause cause;
     if (by_parent) {
-        bool resolve = (word & AXO__RESOLVE_OWN) != 0;
         cause = axo__cause_copy(texts, &cell->parent_cause);
-        axo__directives_take(&cell->directives,
-                             AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
+        word = axo__directives_take(&cell->directives,
+                                    AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
+        bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */
         fault_recreate(worker, cell, &cause, resolve && cell->reported);
         return;
     }
     cause = axo__cause_copy(texts, &cell->failure);
-    axo__directives_take(&cell->directives, AXO__RESTART_OWN, 0);
+    (void)axo__directives_take(&cell->directives, AXO__RESTART_OWN, 0);
     fault_recreate(worker, cell, &cause, true);
 }
 
@@ -335,7 +335,7 @@ static bool fault_end(axo__worker *worker, axo__cell *cell)
 {
     if (cell->reported)
         return false;
-    axo__directives_take(&cell->directives, AXO__STOP, 0);
+    (void)axo__directives_take(&cell->directives, AXO__STOP, 0);
     axo__cause_drop(&worker->core->texts, &worker->pending);
     worker->pending.kind = AXO_FAILURE_ENDED;
     worker->pending.root_kind = AXO_FAILURE_ENDED;
@@ -352,16 +352,16 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
         if (cell->phase == AXO__PHASE_GONE || word == 0)
             return;
         if (axo__super_ends(cell, word)) { /* ST-12: stop wins */
-            axo__directives_take(&cell->directives, AXO__STOPS, 0);
+            (void)axo__directives_take(&cell->directives, AXO__STOPS, 0);
             axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_STOP);
             axo__super_terminate(worker, cell);
         } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
             return; /* RS-18: held back until the restart is over */
         } else if ((word & AXO__RESUME_OWN) != 0) {
-            axo__directives_take(&cell->directives, AXO__RESUME_OWN, 0);
+            (void)axo__directives_take(&cell->directives, AXO__RESUME_OWN, 0);
             fault_resume_own(worker, cell);
         } else if (delta != 0) {
-            axo__directives_take(&cell->directives, 0, delta);
+            (void)axo__directives_take(&cell->directives, 0, delta);
             fault_shift(worker, cell, delta);
         } else if ((word & (AXO__RESTART_OWN | AXO__RESTART_PARENT)) != 0) {
             fault_take_restart(worker, cell, word);
