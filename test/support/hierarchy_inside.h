@@ -67,6 +67,7 @@ typedef struct hierarchy_node {
     /* ---- parent ---- */
     uint32_t births;
     axo_ref ref;
+    bool tentative;            /* born in an instance whose start has not finished */
     /* ---- self ---- */
     uint32_t failing;          /* item + 1 that construct and pre_start look at */
     uint32_t live;             /* instances whose region has not ended */
@@ -173,6 +174,7 @@ struct hierarchy {
 };
 
 typedef struct hierarchy_work {
+    axo_ref to;
     uint32_t item;
 } hierarchy_work;
 
@@ -213,10 +215,15 @@ void hierarchy_outside(void);
 extern const axo_class hierarchy_node_class;
 
 /* Spawns a node as a child of the caller, watches it, tells the warden. */
-bool hierarchy_spawn(axo_ctx *ctx, hierarchy_node *node);
+bool hierarchy_spawn(axo_ctx *ctx, hierarchy_node *node, bool tentative);
 
 axo_directive hierarchy_node_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
                                     void *user);
+
+/* What is to be answered to an item's failure in the end: what it says, but the other one for
+ * half of those that failed while they were made: Resume for one that is broken (HF-07, IN-05). */
+axo_directive hierarchy_answer(const hierarchy *h, const hierarchy_item *item,
+                               const axo_failure *failure);
 
 /* The item that a failure names; NULL: none, a breach of `node`. */
 hierarchy_item *hierarchy_item_of(hierarchy *h, uint32_t node, const axo_failure *failure);

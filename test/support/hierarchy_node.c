@@ -83,7 +83,7 @@ hierarchy_item *hierarchy_item_of(hierarchy *h, uint32_t node, const axo_failure
 
 /* ---- children ---- */
 
-bool hierarchy_spawn(axo_ctx *ctx, hierarchy_node *node)
+bool hierarchy_spawn(axo_ctx *ctx, hierarchy_node *node, bool tentative)
 {
     hierarchy *h = node->h;
     axo_props props = AXO_PROPS(.cls = &hierarchy_node_class, .args = node, .name = node->name,
@@ -98,6 +98,7 @@ bool hierarchy_spawn(axo_ctx *ctx, hierarchy_node *node)
         return false;
     }
     HIERARCHY_COUNT(h, life);
+    node->tentative = tentative;
     hierarchy_born born = {.index = node->index, .births = ++node->births, .ref = node->ref};
     axo_ref warden = {HIERARCHY_GET(h, warden)};
     (void)axo_send(ctx, warden, TAG_BORN, &born, sizeof born);
@@ -109,6 +110,14 @@ static hierarchy_node *node_kid(const hierarchy_node *at, uint32_t i)
     return &at->h->nodes[at->kid[i]];
 }
 
+/* The start has finished: its children stay. */
+static void node_started(node_state *me)
+{
+    me->started = true;
+    for (uint32_t i = 0; i < me->at->kids; i++)
+        node_kid(me->at, i)->tentative = false;
+}
+
 /* RS-15, ST-17: what is not there is made again, all that is there is what it made. */
 static void node_complete(axo_ctx *ctx, hierarchy_node *at)
 {
@@ -118,9 +127,11 @@ static void node_complete(axo_ctx *ctx, hierarchy_node *at)
         axo_ref there = axo_child(ctx, kid->name);
         if (axo_ref_is_none(there)) {
             HIERARCHY_COUNT(h, recreated_here);
-            (void)hierarchy_spawn(ctx, kid);
+            (void)hierarchy_spawn(ctx, kid, true);
         } else if (!axo_ref_equal(there, kid->ref)) {
             hierarchy_breach(h, kid->index, 2, "another child has its name");
+        } else if (kid->tentative) {
+            hierarchy_breach(h, kid->index, 12, "it outlives the attempt that made it (D4)");
         }
     }
     if (axo_child_count(ctx) != at->kids)
@@ -142,7 +153,7 @@ static axo_status node_terminated(axo_ctx *ctx, hierarchy_node *at, const axo_te
             return AXO_OK;
         }
         HIERARCHY_COUNT(h, recreated_later);
-        (void)hierarchy_spawn(ctx, kid);
+        (void)hierarchy_spawn(ctx, kid, false);
         return AXO_OK;
     }
     return AXO_OK; /* an older one: its successor was made in post_restart */
@@ -196,13 +207,13 @@ static axo_status node_pre_start(axo_ctx *ctx, void *state)
         hierarchy_breach(h, at->index, 12, "%" PRIu32 " children of a failed attempt are there",
                          axo_child_count(ctx));
     for (uint32_t i = 0; i < at->kids; i++)
-        (void)hierarchy_spawn(ctx, node_kid(at, i));
+        (void)hierarchy_spawn(ctx, node_kid(at, i), true);
     hierarchy_item *item = at->failing != 0 ? &h->item[at->failing - 1] : NULL;
     if (item != NULL && node_take(&item->start)) {
         HIERARCHY_COUNT(h, start_failed);
         return node_fail(ctx, me, at->failing - 1, AXO_RESTART);
     }
-    me->started = true;
+    node_started(me);
     return node_leave(at);
 }
 
@@ -262,7 +273,7 @@ static axo_status node_post_restart(axo_ctx *ctx, void *state, const axo_failure
         HIERARCHY_COUNT(h, post_failed);
         return node_fail(ctx, me, node_index_of(h, item), AXO_RESTART);
     }
-    me->started = true;
+    node_started(me);
     return node_leave(at);
 }
 
@@ -294,6 +305,16 @@ static bool node_is_kid(const hierarchy_node *at, axo_ref ref)
     return false;
 }
 
+axo_directive hierarchy_answer(const hierarchy *h, const hierarchy_item *item,
+                               const axo_failure *failure)
+{
+    bool made = failure->kind != AXO_FAILURE_INIT && failure->kind != AXO_FAILURE_POST_RESTART;
+    bool resume = item->directive == AXO_RESUME;
+    if (!made && node_index_of(h, item) % 2 != 0)
+        resume = !resume;
+    return resume ? AXO_RESUME : AXO_RESTART;
+}
+
 axo_directive hierarchy_node_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
                                     void *user)
 {
@@ -311,7 +332,7 @@ axo_directive hierarchy_node_decide(axo_ctx *ctx, void *state, const axo_failure
     hierarchy_item *item = hierarchy_item_of(h, at->index, failure);
     if (item != NULL && node_take(&item->escalate)) {
         HIERARCHY_COUNT(h, escalations);
-        if (item->directive == AXO_RESTART)
+        if (hierarchy_answer(h, item, failure) == AXO_RESTART)
             me->doomed = true;
         else
             me->resuming = true;
@@ -321,7 +342,7 @@ axo_directive hierarchy_node_decide(axo_ctx *ctx, void *state, const axo_failure
         HIERARCHY_COUNT(h, stops);
         directive = AXO_STOP;
     } else if (item != NULL) {
-        directive = (axo_directive)item->directive;
+        directive = hierarchy_answer(h, item, failure);
     }
     (void)node_leave(at);
     return directive;
@@ -335,6 +356,8 @@ static axo_status node_item(axo_ctx *ctx, node_state *me, const hierarchy_work *
     hierarchy *h = at->h;
     hierarchy_item *item = &h->item[work->item];
     HIERARCHY_COUNT(h, settled);
+    if (!axo_ref_equal(axo_self(ctx), work->to))
+        hierarchy_breach(h, at->index, 9, "a message for %016" PRIx64 " (UID-04)", work->to.bits);
     if (h->options.plant == work->item + 1)
         hierarchy_breach(h, at->index, 11, "planted in item %" PRIu32, work->item);
     if (item->directive == 0) {

@@ -75,11 +75,11 @@ static bool warden_is_full(const hierarchy *h)
 /* false: its node is gone, and will be announced anew: the item waits for that. */
 static bool warden_issue(hierarchy *h, axo_ctx *ctx)
 {
-    hierarchy_work work = {.item = h->issued};
     if (!h->drawn)
         hierarchy_draw_item(h, &h->item[h->issued], &h->target);
     h->drawn = true;
-    if (axo_send(ctx, h->known[h->target].ref, TAG_ITEM, &work, sizeof work) != AXO_OK) {
+    hierarchy_work work = {.to = h->known[h->target].ref, .item = h->issued};
+    if (axo_send(ctx, work.to, TAG_ITEM, &work, sizeof work) != AXO_OK) {
         h->refused++;
         return false;
     }
@@ -221,7 +221,7 @@ static axo_status warden_start(axo_ctx *ctx, void *state)
 {
     hierarchy *h = warden_of(state);
     atomic_store_explicit(&h->warden, axo_self(ctx).bits, memory_order_relaxed);
-    (void)hierarchy_spawn(ctx, &h->nodes[0]);
+    (void)hierarchy_spawn(ctx, &h->nodes[0], false);
     return AXO_OK;
 }
 
@@ -277,7 +277,7 @@ axo_directive hierarchy_warden_decide(axo_ctx *ctx, void *state, const axo_failu
     if (!axo_ref_equal(axo_sender(ctx), h->nodes[0].ref))
         hierarchy_breach(h, HIERARCHY_NOBODY, 10, "a report of one that is no child");
     const hierarchy_item *item = hierarchy_item_of(h, HIERARCHY_NOBODY, failure);
-    return item != NULL && item->directive == AXO_RESUME ? AXO_RESUME : AXO_RESTART;
+    return item != NULL ? hierarchy_answer(h, item, failure) : AXO_RESTART;
 }
 
 const axo_class hierarchy_warden_class =
