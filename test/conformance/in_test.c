@@ -374,12 +374,120 @@ static void IN_12(void **state)
     kit_finish(k);
 }
 
+/* ---- IN-10, IN-11: what is wrong is said by the spawn --------------------------------------- */
+
+/* Recipes that cannot be right, with what the spawn says of each. */
+typedef struct in_wrong {
+    axo_props props;
+    axo_status status;
+} in_wrong;
+
+enum { IN_WRONG = 6 };
+
+static const in_wrong *in_wrong_props(uint32_t index)
+{
+    static const axo_class deaf = AXO_CLASS(.state_size = 8);
+    static const axo_class good = AXO_CLASS(.receive = kit_receive);
+    static const axo_class vast =
+        AXO_CLASS(.receive = kit_receive, .state_size = AXO_PAYLOAD_MAX + 1);
+    static const axo_strategy odd = AXO_STRATEGY(.window = AXO_WINDOW_SLIDING);
+    static const axo_strategy empty = {.size = 0};
+    static const in_wrong list[IN_WRONG] = {
+        {AXO_PROPS(.cls = NULL), AXO_EINVAL},
+        {AXO_PROPS(.cls = &deaf), AXO_EINVAL},
+        {AXO_PROPS(.cls = &vast), AXO_EINVAL},
+        {AXO_PROPS(.cls = &good, .args_size = 8), AXO_EINVAL},
+        {AXO_PROPS(.cls = &good, .strategy = &odd), AXO_EINVAL},
+        {AXO_PROPS(.cls = &good, .strategy = &empty), AXO_EINVAL},
+    };
+    return &list[index];
+}
+
+/* Tries the wrong recipe of its value, and fails with what it is told. */
+static axo_status in_spawn_wrong(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const in_wrong *wrong = arg;
+    axo_ref ref = {1};
+    axo_status status = axo_spawn(ctx, &wrong->props, &ref);
+    KIT_REQUIRE(self->k, axo_ref_is_none(ref) && axo_child_count(ctx) == 0);
+    KIT_REQUIRE(self->k, status == wrong->status);
+    return status;
+}
+
+/* The status is the spawner's to handle: returned, it is the spawner's failure. From outside the
+ * spawn says the same, and no reference is made that ends at once. */
+static void IN_10(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    kit_script *a = kit_actor(k, "a");
+    family_causes *causes = family_log(k, p);
+    uint64_t spawned;
+    family_born(k, NULL, p);
+    family_born(k, p, a);
+    kit_settle(k);
+    spawned = kit_stats(k).spawned;
+    for (uint32_t i = 0; i < IN_WRONG; i++) {
+        const in_wrong *wrong = in_wrong_props(i);
+        axo_ref ref = {1};
+        kit_run(k, a, in_spawn_wrong, (void *)(uintptr_t)wrong);
+        kit_await_count(k, "a.preStart", i + 2);
+        assert_int_equal(causes->list[i].failure.kind, AXO_FAILURE_ORDINARY);
+        assert_int_equal(causes->list[i].failure.site, AXO_SITE_RECEIVE);
+        assert_int_equal(causes->list[i].failure.code, wrong->status);
+        assert_int_equal(axo_system_spawn(kit_system(k), &wrong->props, &ref), wrong->status);
+        assert_true(axo_ref_is_none(ref));
+    }
+    assert_int_equal(kit_stats(k).spawned, spawned);
+    kit_expect_count(k, "p.decider", IN_WRONG);
+    kit_finish(k);
+}
+
+static axo_status in_spawn_named(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    static const axo_class good = AXO_CLASS(.receive = kit_receive);
+    axo_props props = AXO_PROPS(.cls = &good, .name = arg);
+    axo_ref ref = {1};
+    kit_mark(self, "says", axo_spawn(ctx, &props, &ref));
+    KIT_REQUIRE(self->k, axo_ref_is_none(ref));
+    KIT_REQUIRE(self->k, axo_spawn(ctx, NULL, &ref) == AXO_EINVAL);
+    return AXO_OK;
+}
+
+static void IN_11(void **state)
+{
+    static const char *const bad[] = {"", "a b", "a/b", "$a", "..", "caf\xc3\xa9"};
+    enum { BAD = sizeof bad / sizeof bad[0] };
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    char *lengthy = kit_alloc(k, AXO_NAME_MAX + 2);
+    memset(lengthy, 'x', AXO_NAME_MAX + 1);
+    family_born(k, NULL, p);
+    for (uint32_t i = 0; i < BAD; i++)
+        kit_run(k, p, in_spawn_named, (void *)(uintptr_t)bad[i]);
+    kit_run(k, p, in_spawn_named, lengthy);
+    kit_await(k, "p.says(-4)@7");
+    /* A factory that makes nothing fails as any: INIT, and by default Stop. */
+    kit_script *a = kit_actor(k, "a");
+    a->construct.fail_first = 1;
+    a->construct.how = KIT_BY_STATUS;
+    a->construct.code = AXO_ENOMEM;
+    family_spawn(k, p, a);
+    kit_await(k, "p.child_gone(a)");
+    kit_settle(k);
+    kit_expect_count(k, "p.cause(-2)", 1);
+    kit_expect_count(k, "p.says", BAD + 1);
+    kit_expect_count(k, "p.ctor", 1);
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("IN-01", IN_01), KIT_TEST("IN-02", IN_02),
     KIT_TEST("IN-03", IN_03), KIT_TEST("IN-04", IN_04),
     KIT_TEST("IN-05", IN_05), KIT_TEST("IN-06", IN_06),
     KIT_TEST("IN-07", IN_07), KIT_TEST("IN-06 waits", IN_06_waits),
     KIT_TEST("IN-08", IN_08), KIT_TEST("IN-08 fatal", IN_08_fatal),
+    KIT_TEST("IN-10", IN_10), KIT_TEST("IN-11", IN_11),
     KIT_TEST("IN-12", IN_12),
 };
 
