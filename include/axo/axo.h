@@ -3,6 +3,7 @@
 #define AXO_AXO_H
 
 #include <axo/actor.h>
+#include <axo/backoff.h>
 #include <axo/dispatcher.h>
 #include <axo/event.h>
 #include <axo/export.h>

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <axo/backoff.h>
 #include <axo/export.h>
 #include <axo/ref.h>
 
@@ -151,6 +152,23 @@ typedef enum axo_window {
 #define AXO_RETRIES_UNLIMITED (-1)
 #define AXO_SLIDING_MAX 16
 
+/* With a back-off, Restart is a delayed directive (PH-13). It is decided and paid for (budget) at
+ * the failure; then the failed child stays suspended, with its mailbox, its reference and its old
+ * instance, until the delay is over; then the hooks run as always. It takes no memory at the
+ * failure. Children's delays are counted apart. Meanwhile:
+ *
+ *   the child is stopped, by anyone          it ends, and nothing revives it
+ *   the parent stops, or the system          the child ends with it
+ *   the parent is suspended, or in a restart  a restart that comes due is held back like a report
+ *                                            (SC-09), and done when the parent runs again
+ *   the parent restarts and keeps it         it is restarted with the parent, stays suspended, and
+ *                                            is restarted once more when its own is due (RR-07)
+ *   a sibling's all or rest for one          the same
+ *
+ * All for one and rest for one: the siblings run on until the restart is due; then those are
+ * restarted that are there by then. A budget is in force beside it; its window sees the delays too:
+ * one that is shorter than they are permits for ever (BO-18). */
+
 /* A strategy. One may serve many parents; it carries no state (DC-12) and must stay valid and
  * unchanged while any actor that uses it lives. */
 typedef struct axo_strategy {
@@ -163,6 +181,8 @@ typedef struct axo_strategy {
                              Used only with `limited` */
     uint32_t limited;     /* 0: unlimited restarts, the two other fields are not looked at */
     int64_t within_ns;    /* length of the window in ns; negative: no window (RW-10) */
+    const axo_backoff *backoff; /* NULL: restarts are at once; else see below. As valid and
+                                   unchanged as the strategy */
 } axo_strategy;
 #define AXO_STRATEGY(...) {.size = sizeof(axo_strategy), __VA_ARGS__}
 
@@ -177,6 +197,7 @@ static inline void axo_strategy_init(axo_strategy *strategy)
     strategy->retries_max = 0;
     strategy->limited = 0;
     strategy->within_ns = 0;
+    strategy->backoff = NULL;
 }
 
 #endif

@@ -36,7 +36,8 @@
     X(AXO_EV_UNWATCH, "unwatch", "target's reference bits")                                        \
     X(AXO_EV_NOTICE, "notice", "target's reference bits, queued for the handler")                  \
     X(AXO_EV_DEAD_LETTER, "dead_letter", "tag")                                                    \
-    X(AXO_EV_UNHANDLED, "unhandled", "tag")
+    X(AXO_EV_UNHANDLED, "unhandled", "tag")                                                        \
+    X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, by this actor")
 
 typedef enum axo_event_kind {
 #define AXO_EVENT_ENUM(word, name, arg) word,

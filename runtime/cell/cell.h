@@ -21,6 +21,7 @@
 typedef struct axo__cell axo__cell;
 typedef struct axo__watch axo__watch;
 typedef struct axo__name axo__name;
+typedef struct axo__delay axo__delay;
 
 /* A message of the system lane. Each is part of a cell or a watch record, and in one lane at a
  * time (OR-13). */
@@ -30,7 +31,8 @@ typedef enum axo__sys_kind {
     AXO__SYS_GONE = 3,    /* child -> parent: I have terminated */
     AXO__SYS_WATCH = 4,   /* watcher -> target */
     AXO__SYS_UNWATCH = 5, /* watcher -> target */
-    AXO__SYS_RETURN = 6   /* target -> watcher: the record comes back */
+    AXO__SYS_RETURN = 6,  /* target -> watcher: the record comes back */
+    AXO__SYS_DUE = 7      /* timer -> parent, on the child's FAILED: its delayed restart is due */
 } axo__sys_kind;
 
 /* One layer of the behaviour stack. */
@@ -42,7 +44,7 @@ typedef struct axo__behaviour {
 typedef struct axo__sys {
     axo__stack_node node; /* first */
     uint32_t kind;
-    axo__cell *from;      /* ADOPT, FAILED, GONE: the child */
+    axo__cell *from;      /* ADOPT, FAILED, GONE, DUE: the child */
     axo__watch *watch;    /* the others */
 } axo__sys;
 
@@ -112,7 +114,7 @@ struct axo__cell {
 
     /* ---- runner writes before the report, parent reads after ---- */
     axo__cause failure;
-    axo__sys report;            /* FAILED */
+    axo__sys report;            /* FAILED, DUE */
 
     /* ---- parent (the spawner before) ---- */
     axo_ref self;               /* fixed from spawn on */
@@ -129,6 +131,7 @@ struct axo__cell {
     uint8_t waited;             /* counted in the parent's `waiting` */
     uint8_t limited;            /* window_start is set */
     int64_t *failures;          /* sliding window: AXO_SLIDING_MAX times */
+    axo__delay *delay;          /* the parent's strategy has a back-off */
 
     axo__grace_item retired;
 };

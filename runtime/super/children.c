@@ -104,6 +104,27 @@ axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 
 /* ---- making ---- */
 
+/* What the parent keeps of a child's failures. */
+static bool children_take_counts(axo__core *core, axo__local *local, const axo_strategy *strategy,
+                                 axo__cell *cell)
+{
+    if (strategy == NULL || cell->lifetime == AXO_TEMPORARY)
+        return true;
+    if (strategy->window == AXO_WINDOW_SLIDING) {
+        cell->failures = axo__pool_alloc(&core->pool, &local->cache,
+                                         sizeof(int64_t) * AXO_SLIDING_MAX);
+        if (cell->failures == NULL)
+            return false;
+    }
+    if (strategy->backoff != NULL) {
+        cell->delay = axo__pool_alloc(&core->pool, &local->cache, sizeof *cell->delay);
+        if (cell->delay == NULL)
+            return false;
+        memset(cell->delay, 0, sizeof *cell->delay);
+    }
+    return true;
+}
+
 /* What needs memory, all of it or none. */
 static axo_status children_take(axo__core *core, axo__local *local, const axo__birth *birth,
                                 axo__cell *cell)
@@ -124,12 +145,8 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
         cell->args = copy;
         cell->args_size = props->args_size;
     }
-    if (birth->parent_strategy != NULL && birth->parent_strategy->window == AXO_WINDOW_SLIDING) {
-        cell->failures = axo__pool_alloc(&core->pool, &local->cache,
-                                         sizeof(int64_t) * AXO_SLIDING_MAX);
-        if (cell->failures == NULL)
-            return AXO_ENOMEM;
-    }
+    if (!children_take_counts(core, local, birth->parent_strategy, cell))
+        return AXO_ENOMEM;
     if (props->name != NULL)
         status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
                                  &cell->name);
@@ -146,10 +163,12 @@ void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
     cell->args_size = 0;
 }
 
-void axo__super_free_failures(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__super_free_counts(axo__core *core, axo__local *local, axo__cell *cell)
 {
     axo__pool_free(&core->pool, &local->cache, cell->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
+    axo__pool_free(&core->pool, &local->cache, cell->delay, sizeof *cell->delay);
     cell->failures = NULL;
+    cell->delay = NULL;
 }
 
 /* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
@@ -171,6 +190,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
         return status;
     children_reset(cell);
     cell->cls = props->cls;
+    cell->lifetime = (uint8_t)props->lifetime;
     axo__sched *sched = NULL;
     status = core->dispatch(core, props, &sched);
     if (status == AXO_OK) {
@@ -180,13 +200,12 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     }
     if (status != AXO_OK) {
         axo__super_free_blocks(core, local, cell);
-        axo__super_free_failures(core, local, cell);
+        axo__super_free_counts(core, local, cell);
         cell->next = local->free;
         local->free = cell;
         return status;
     }
     cell->receive = props->cls->receive;
-    cell->lifetime = (uint8_t)props->lifetime;
     cell->strategy = props->strategy;
     cell->stash_max = props->stash_max != 0 ? props->stash_max : AXO_STASH_DEFAULT;
     cell->sched = sched;
@@ -276,6 +295,8 @@ static void children_unhold(axo__cell *cell, axo__cell *child)
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
+    if (!axo__super_undelay(child))
+        return; /* comes again with its DUE */
     if (cell->held != NULL)
         children_unhold(cell, child);
     if (child->before != NULL)
@@ -294,7 +315,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     axo__cause_drop(&core->texts, &child->parent_cause);
     axo__cause_drop(&core->texts, &child->failure);
-    axo__super_free_failures(core, &worker->local, child);
+    axo__super_free_counts(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);
     bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
     if (waits && axo__super_ends(cell, axo__directives_look(&cell->directives)))

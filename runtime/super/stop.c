@@ -124,6 +124,9 @@ static void stop_take(axo__worker *worker, axo__cell *cell, axo__sys *message)
     case AXO__SYS_FAILED:
         axo__super_report(worker, cell, message->from);
         return;
+    case AXO__SYS_DUE:
+        axo__super_due(worker, cell, message->from);
+        return;
     case AXO__SYS_GONE:
         axo__super_child_gone(worker, cell, message->from);
         return;
@@ -163,7 +166,7 @@ static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
     axo__super_free_blocks(core, local, child);
-    axo__super_free_failures(core, local, child);
+    axo__super_free_counts(core, local, child);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(core, local, child, AXO_EV_TERMINATED, 0);
     axo__local_retire(core, local, child);
@@ -176,8 +179,9 @@ void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo_
         stop_abandon(core, local, message->from);
         return;
     case AXO__SYS_FAILED: /* cannot be: children are gone before their parent */
+    case AXO__SYS_DUE:
     case AXO__SYS_GONE:
-        AXO_ASSERT(message->kind != AXO__SYS_GONE);
+        AXO_ASSERT(message->kind == AXO__SYS_FAILED);
         return;
     case AXO__SYS_WATCH:
     case AXO__SYS_UNWATCH:

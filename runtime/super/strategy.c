@@ -156,6 +156,24 @@ static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__ce
     return permitted;
 }
 
+/* Restarts the failed child and those it takes with it, whoever that is by now. */
+static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__cell *first;
+    axo__cell *end;
+    strategy_reach(cell, child, &first, &end);
+    for (axo__cell *one = first; one != end; one = one->next) {
+        if (one->stopping)
+            continue; /* AF-09 */
+        if (one == child) {
+            axo__super_restart_own(worker, child);
+            continue;
+        }
+        axo__super_suspend_child(worker, one, 1); /* AF-02 */
+        axo__super_restart_parent(worker, one, &child->failure, false);
+    }
+}
+
 static bool strategy_may_restart(axo__worker *worker, const axo__cell *cell, axo__cell *child)
 {
     axo__cell *first;
@@ -180,16 +198,8 @@ static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
         strategy_stop(worker, first, end); /* RW-17 */
         return;
     }
-    for (axo__cell *one = first; one != end; one = one->next) {
-        if (one->stopping)
-            continue; /* AF-09 */
-        if (one == child) {
-            axo__super_restart_own(worker, child);
-            continue;
-        }
-        axo__super_suspend_child(worker, one, 1); /* AF-02 */
-        axo__super_restart_parent(worker, one, &child->failure, false);
-    }
+    if (child->delay == NULL || !axo__super_delay(worker, cell, child))
+        strategy_carry_out(worker, cell, child);
 }
 
 static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
@@ -243,21 +253,50 @@ static bool strategy_may_decide(const axo__cell *cell)
            axo__state_suspends(axo__a64_load_relaxed(&cell->state)) == 0;
 }
 
-void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* SC-09 */
+static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
-        return; /* DC-11: the child is stopping anyway */
-    if (strategy_may_decide(cell) && cell->held == NULL) {
-        strategy_decide(worker, cell, child);
-        return;
-    }
     axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
-    child->report.node.next = NULL; /* SC-09 */
+    child->report.node.next = NULL;
     if (cell->held == NULL)
         cell->held = &child->report;
     else
         cell->held_last->node.next = &child->report.node;
     cell->held_last = &child->report;
+}
+
+/* The delay of a restart that was decided is over. */
+static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    child->report.kind = AXO__SYS_FAILED;
+    axo__delay_over(cell->strategy->backoff, child->delay, axo__core_now(worker->core));
+    if (!child->stopping) /* PH-13 */
+        strategy_carry_out(worker, cell, child);
+}
+
+void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
+        return; /* DC-11: the child is stopping anyway */
+    if (strategy_may_decide(cell) && cell->held == NULL)
+        strategy_decide(worker, cell, child);
+    else
+        strategy_hold(worker, cell, child);
+}
+
+void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    child->delay->waits = false;
+    if (child->delay->gone) {
+        axo__super_child_gone(worker, cell, child);
+        return;
+    }
+    if (cell->phase == AXO__PHASE_TERMINATING)
+        return;
+    if (strategy_may_decide(cell) && cell->held == NULL)
+        strategy_due(worker, cell, child);
+    else
+        strategy_hold(worker, cell, child);
 }
 
 void axo__super_unhold(axo__worker *worker, axo__cell *cell)
@@ -267,6 +306,9 @@ void axo__super_unhold(axo__worker *worker, axo__cell *cell)
         cell->held = (axo__sys *)(void *)report->node.next;
         if (cell->held == NULL)
             cell->held_last = NULL;
-        strategy_decide(worker, cell, report->from);
+        if (report->kind == AXO__SYS_DUE)
+            strategy_due(worker, cell, report->from);
+        else
+            strategy_decide(worker, cell, report->from);
     }
 }

@@ -72,6 +72,33 @@ void axo__super_unhold(axo__worker *worker, axo__cell *cell);
 /* Restart permission for one child, counted (RW). */
 bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t now);
 
+/* A delayed restart is due: held back, or done. */
+void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
+/* ---- delay.c ---- */
+
+/* What a child of a strategy with a back-off has. */
+struct axo__delay {
+    axo__timer timer; /* first */
+    axo__cell *child;
+    int64_t since;    /* LINEAR: the last failure; EXPONENTIAL: the last restart */
+    uint32_t count;   /* failures since the reset */
+    bool waits;       /* the timer is armed, or its DUE on the way */
+    bool gone;        /* the child has terminated; its end waits for that DUE */
+};
+
+/* Counts a failure: how long its restart is delayed. */
+int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t now, double chance);
+
+/* The delayed restart is done. */
+void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now);
+
+/* Puts the child's restart off; false: it is to be done at once. */
+bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
+/* The child is to be forgotten: false, not before its DUE has come. */
+bool axo__super_undelay(axo__cell *child);
+
 /* ---- children.c ---- */
 
 /* Tells a child, in the parent's turn. Directives to a child that is stopping do nothing. */
@@ -107,10 +134,10 @@ typedef struct axo__birth {
 } axo__birth;
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
                            axo__cell **out);
-/* Gives back what the birth took: state and args when the instance is gone; the sliding window,
- * which is the parent's, when the child is. */
+/* Gives back what the birth took: state and args when the instance is gone; the parent's counts,
+ * for the sliding window and the back-off, when the child is. */
 void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell);
-void axo__super_free_failures(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__super_free_counts(axo__core *core, axo__local *local, axo__cell *cell);
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out);
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref);

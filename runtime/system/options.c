@@ -19,6 +19,45 @@ axo_status axo__struct_read(const void *from, void *to, size_t size)
     return AXO_OK;
 }
 
+static bool options_within(int64_t value, int64_t least, int64_t most)
+{
+    return value >= least && value <= most;
+}
+
+static bool options_exponential(const axo_backoff *backoff)
+{
+    bool factor = backoff->factor == 0 || (backoff->factor >= 1 && backoff->factor <= 1e9);
+    bool jitter = backoff->jitter >= 0 && backoff->jitter <= 1;
+    return factor && jitter && backoff->window_ns == 0 && backoff->noise_ns == 0 &&
+           options_within(backoff->max_ns, backoff->min_ns, AXO_BACKOFF_MAX);
+}
+
+static bool options_linear(const axo_backoff *backoff)
+{
+    bool most = backoff->max_ns == 0 ||
+                options_within(backoff->max_ns, backoff->min_ns, AXO_BACKOFF_MAX);
+    return most && backoff->factor == 0 && backoff->jitter == 0 && backoff->reset_after_ns == 0 &&
+           backoff->window_ns != 0 && options_within(backoff->noise_ns, 0, AXO_BACKOFF_MAX);
+}
+
+axo_status axo_backoff_check(const axo_backoff *backoff)
+{
+    axo_backoff copy;
+    if (backoff == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__struct_read(backoff, &copy, sizeof copy);
+    if (status != AXO_OK)
+        return status;
+    if (copy.reserved != 0 || !options_within(copy.min_ns, 1, AXO_BACKOFF_MAX))
+        return AXO_EINVAL;
+    bool good = copy.kind == AXO_BACKOFF_EXPONENTIAL ? options_exponential(&copy)
+                : copy.kind == AXO_BACKOFF_LINEAR    ? options_linear(&copy)
+                                                     : false;
+    if (!good)
+        return AXO_EINVAL;
+    return backoff->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
+}
+
 static axo_status options_check_strategy(const axo_strategy *strategy)
 {
     axo_strategy copy;
@@ -32,6 +71,9 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     if (copy.window == AXO_WINDOW_SLIDING &&
         (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX))
         return AXO_EINVAL;
+    status = copy.backoff != NULL ? axo_backoff_check(copy.backoff) : AXO_OK;
+    if (status != AXO_OK)
+        return status;
     /* The original is used later: it must be whole. */
     return strategy->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }

@@ -343,6 +343,25 @@ static void no_memory_restarts_again_and_again(void **state)
     shop_close(s, PARENTS + ACTORS + workers + 4 * ROUNDS * ACTORS, 4 * ROUNDS * ACTORS);
 }
 
+/* Delayed restarts too: the timer is the child's own. */
+static void no_memory_restarts_after_a_delay(void **state)
+{
+    static const axo_backoff backoff = AXO_BACKOFF(.min_ns = 1, .max_ns = 1000000, .jitter = 1);
+    static const axo_strategy strategy = AXO_STRATEGY(.decider = restart_all, .backoff = &backoff);
+    uint32_t workers = (uint32_t)(uintptr_t)*state;
+    family f;
+    shop *s = shop_open(workers, &strategy, &f);
+    shop_hold(s, &f, 1);
+    for (int i = 0; i < ACTORS; i++) {
+        for (int j = 0; j < 2; j++)
+            shop_send(s, s->children[i], TAG_FAIL);
+        shop_send(s, s->children[i], TAG_ASK);
+    }
+    shop_go(s);
+    assert_int_equal(gauge_await(&s->answered, ACTORS), ACTORS);
+    shop_close(s, PARENTS + 3 * ACTORS + workers, 2 * ACTORS);
+}
+
 /* Parents fail too, and their kept children are restarted after them. */
 static void no_memory_restarts_trees(void **state)
 {
@@ -420,6 +439,7 @@ static void no_memory_send_is_refused(void **state)
 static const struct CMUnitTest tests[] = {
     TESTS(no_memory_restarts_a_thousand),
     TESTS(no_memory_restarts_again_and_again),
+    TESTS(no_memory_restarts_after_a_delay),
     TESTS(no_memory_restarts_trees),
     TESTS(no_memory_send_is_refused),
 };

@@ -31,6 +31,8 @@ typedef struct ghost_watch {
 typedef struct ghost {
     uint64_t bits;
     uint64_t parent;
+    uint64_t decided;     /* bits of the last child it decided on */
+    int64_t due;          /* not before this may its own failure be over */
     uint64_t deciding;    /* bits of the child whose report it took, until it decides */
     uint32_t suspends;
     uint32_t instance;
@@ -345,6 +347,8 @@ static void ghost_resume(ghost *it, const axo_event *e)
         return;
     GHOST_CHECK(it->failed, it, "own failure resumed, but there is none");
     GHOST_CHECK(!it->owed, it, "own failure resumed before its report was decided");
+    GHOST_CHECK(e->time_ns >= it->due, it, "restarted before its delay was over");
+    it->due = 0;
     it->failed = it->has_message = false;
 }
 
@@ -373,7 +377,17 @@ static void ghost_decide(ghost *it, const axo_event *e)
     GHOST_CHECK(directive >= AXO_RESUME && directive <= AXO_ESCALATE, it, "an unknown directive");
     it->escalates = directive == AXO_ESCALATE;
     it->harsh = it->harsh || directive == AXO_STOP || directive == AXO_RESTART;
+    it->decided = it->deciding;
     it->deciding = 0;
+}
+
+/* PH-13: follows the decision. */
+static void ghost_delay(ghost *it, const axo_event *e)
+{
+    ghost *child = ghost_find(it->decided);
+    GHOST_CHECK(child != NULL && child->failed && child->due == 0, it, "a delay of nothing");
+    GHOST_CHECK(e->arg > 0, it, "a delay of no time");
+    child->due = e->time_ns + (int64_t)e->arg;
 }
 
 static void ghost_child_gone(ghost *it, const axo_event *e)
@@ -465,6 +479,9 @@ static void ghost_apply(ghost *it, const axo_event *e)
         return;
     case AXO_EV_DECIDE:
         ghost_decide(it, e);
+        return;
+    case AXO_EV_DELAY:
+        ghost_delay(it, e);
         return;
     case AXO_EV_PRE_RESTART:
         ghost_pre_restart(it, e);

@@ -396,6 +396,13 @@ static const axo_class world_classes[] = {
               .post_restart = world_post_restart),
 };
 
+static const axo_backoff world_backoffs[] = {
+    AXO_BACKOFF(.min_ns = 70000, .max_ns = 3000000, .jitter = 0.5),
+    AXO_BACKOFF(.min_ns = 1, .max_ns = 100000, .factor = 1000, .reset_after_ns = -1),
+    AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = 200000, .window_ns = 1000000,
+                .noise_ns = 90000),
+};
+
 static const axo_strategy world_strategies[] = {
     AXO_STRATEGY(.decider = world_decide),
     AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = world_decide),
@@ -410,6 +417,14 @@ static const axo_strategy world_strategies[] = {
     AXO_STRATEGY(.scope = AXO_REST_FOR_ONE, .decider = world_decide),
     AXO_STRATEGY(.scope = AXO_REST_FOR_ONE, .decider = world_decide, .limited = 1,
                  .retries_max = 2, .within_ns = 1000000),
+    AXO_STRATEGY(.decider = world_decide, .backoff = &world_backoffs[0]),
+    AXO_STRATEGY(.decider = axo_decide_restart, .backoff = &world_backoffs[1]),
+    AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1, .retries_max = 3,
+                 .within_ns = 9000000, .backoff = &world_backoffs[2]),
+    AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = world_decide,
+                 .backoff = &world_backoffs[2]),
+    AXO_STRATEGY(.scope = AXO_REST_FOR_ONE, .decider = axo_decide_restart,
+                 .backoff = &world_backoffs[0]),
 };
 
 #define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))

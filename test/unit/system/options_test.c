@@ -164,9 +164,12 @@ static axo_status read_strategy(axo_strategy strategy)
 
 static void strategies(void **state)
 {
+    static const axo_backoff backoff = AXO_BACKOFF(.min_ns = 1, .max_ns = 2);
+    static const axo_backoff backwards = AXO_BACKOFF(.min_ns = 2, .max_ns = 1);
     static const axo_strategy good[] = {
         AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE),
         AXO_STRATEGY(.scope = AXO_REST_FOR_ONE),
+        AXO_STRATEGY(.backoff = &backoff),
         AXO_STRATEGY(.limited = 1, .retries_max = -1, .within_ns = -1),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = 0),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1,
@@ -175,6 +178,7 @@ static void strategies(void **state)
     };
     static const axo_strategy bad[] = {
         AXO_STRATEGY(.scope = (axo_scope)3),
+        AXO_STRATEGY(.backoff = &backwards),
         AXO_STRATEGY(.window = (axo_window)2),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = -1),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = AXO_SLIDING_MAX),

@@ -1,0 +1,78 @@
+/* delay.c - restarts that wait: a strategy's back-off.
+ *
+ *   parent decides Restart          wheel of a worker              parent
+ *     counts, arms the timer  --->    due: the child's report
+ *     (child stays suspended)         node, now DUE, is pushed --->  taken, or held (SC-09):
+ *                                                                    the restart, as if decided now
+ *
+ * The report node belongs to the parent until it answers (super.h's I2), so it is free for this.
+ * All fields are the parent's runner's, but the timer's, which are under its wheel's mutex.
+ *
+ * Invariants
+ *   I1  `waits`: the timer is armed, or has fired and its DUE is on the way to the parent's lane.
+ *   I2  A child whose DUE is on the way is not forgotten: its end is kept back (`gone`) until the
+ *       DUE is there, which is within one step of the worker that fires. So nobody pushes the node
+ *       of a cell that has been given back, and no parent ends before the push.
+ */
+#include "super/super.h"
+
+static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
+{
+    axo__cell *child = ((axo__delay *)(void *)timer)->child;
+    axo__cell *parent = child->parent;
+    (void)number;
+    axo__stack_push_any(&parent->system, &child->report.node);
+    axo__sched_announce_system(worker, parent);
+    return 0; /* what this was a part of may be gone */
+}
+
+int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t now, double chance)
+{
+    bool linear = backoff->kind == AXO_BACKOFF_LINEAR;
+    int64_t quiet = linear ? backoff->window_ns : backoff->reset_after_ns;
+    if (!linear && quiet == 0)
+        quiet = backoff->min_ns; /* BO-14 */
+    if (quiet >= 0 && now - delay->since >= quiet)
+        delay->count = 0; /* PH-10, PH-12 */
+    uint32_t n = delay->count;
+    if (delay->count < UINT32_MAX)
+        delay->count++;
+    delay->since = now;
+    return axo_backoff_delay(backoff, n, chance);
+}
+
+void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
+{
+    if (backoff->kind == AXO_BACKOFF_EXPONENTIAL)
+        delay->since = now; /* the time that it waited is not one without a failure */
+}
+
+bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__core *core = worker->core;
+    axo__delay *delay = child->delay;
+    int64_t now = axo__core_now(core);
+    double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
+    int64_t wait = axo__delay_next(cell->strategy->backoff, delay, now, chance);
+    int64_t due = wait < AXO__NEVER - now ? now + wait : AXO__NEVER - 1;
+    axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
+    child->report.kind = AXO__SYS_DUE;
+    delay->child = child;
+    delay->waits = true;
+    delay->timer.fn = delay_fire;
+    if (axo__timer_arm(worker, &delay->timer, due))
+        return true;
+    delay->waits = false; /* the end of the system */
+    child->report.kind = AXO__SYS_FAILED;
+    return false;
+}
+
+bool axo__super_undelay(axo__cell *child)
+{
+    axo__delay *delay = child->delay;
+    if (delay == NULL || !delay->waits)
+        return true;
+    delay->gone = !axo__timer_disarm(&delay->timer);
+    delay->waits = delay->gone;
+    return !delay->gone;
+}

@@ -1,0 +1,582 @@
+/* ph_backoff_test.c - delayed restarts: the back-off of a strategy. */
+#include <stdio.h>
+
+#include "parts.h"
+#include "super/super.h"
+
+#define MS INT64_C(1000000)
+#define SECOND (1000 * MS)
+#define HOUR (3600 * SECOND)
+
+/* ---- counting, without actors ---------------------------------------------------------------- */
+
+static uint32_t linear_count(uint32_t before, int64_t age)
+{
+    axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = SECOND,
+                                      .window_ns = 10 * SECOND);
+    axo__delay delay = {.count = before, .since = HOUR - age};
+    (void)axo__delay_next(&backoff, &delay, HOUR, 0);
+    return delay.count;
+}
+
+static void PH_10_table(void **state)
+{
+    (void)state;
+    assert_int_equal(linear_count(10, 11 * SECOND), 1);
+    assert_int_equal(linear_count(10, 9 * SECOND), 11);
+    assert_int_equal(linear_count(10, 10 * SECOND), 1);
+    assert_int_equal(linear_count(10, 10 * SECOND - 1), 11);
+    assert_int_equal(linear_count(2, 0), 3);
+    assert_int_equal(linear_count(0, 0), 1);
+    assert_int_equal(linear_count(UINT32_MAX, 0), UINT32_MAX);
+}
+
+static void PH_11_noise(void **state)
+{
+    axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = 500 * MS,
+                                      .window_ns = -1, .noise_ns = 500 * MS);
+    (void)state;
+    for (uint32_t n = 0; n < 100; n++) {
+        int64_t base = (int64_t)(n + 1) * 500 * MS;
+        assert_int_equal(axo_backoff_delay(&backoff, n, 0), base);
+        assert_int_equal(axo_backoff_delay(&backoff, n, 0.5), base + 250 * MS);
+        assert_true(axo_backoff_delay(&backoff, n, 0.999999) < base + 500 * MS);
+    }
+}
+
+/* Initial 1 s, window 2 s, each start fails at once: 1, 2, 1, 2, ... */
+static void PH_12_table(void **state)
+{
+    axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = SECOND,
+                                      .window_ns = 2 * SECOND);
+    axo__delay delay = {.count = 0};
+    int64_t now = HOUR;
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        int64_t wait = axo__delay_next(&backoff, &delay, now, 0);
+        assert_int_equal(wait, (1 + i % 2) * SECOND);
+        now += wait;
+        axo__delay_over(&backoff, &delay, now);
+    }
+}
+
+/* What it waited is no time without a failure; what it ran is. */
+static void PH_13_reset_table(void **state)
+{
+    axo_backoff backoff = AXO_BACKOFF(.min_ns = SECOND, .max_ns = 60 * SECOND,
+                                      .reset_after_ns = 2 * SECOND);
+    static const struct {
+        int64_t ran;
+        int64_t wait;
+    } rows[] = {{0, SECOND},          {0, 2 * SECOND}, {SECOND, 4 * SECOND},
+                {2 * SECOND - 1, 8 * SECOND}, {2 * SECOND, SECOND}, {0, 2 * SECOND}};
+    for (int kind = 0; kind < 3; kind++) {
+        axo__delay delay = {.count = 0};
+        int64_t now = HOUR;
+        if (kind == 1)
+            backoff.reset_after_ns = 0; /* min_ns */
+        if (kind == 2)
+            backoff.reset_after_ns = -1;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            int64_t wait;
+            now += kind == 1 ? rows[i].ran / 2 : rows[i].ran;
+            wait = axo__delay_next(&backoff, &delay, now, 0);
+            assert_int_equal(wait, kind == 2 ? SECOND << i : rows[i].wait);
+            now += wait;
+            axo__delay_over(&backoff, &delay, now);
+        }
+    }
+    (void)state;
+}
+
+/* ---- actors ---------------------------------------------------------------------------------- */
+
+/* A parent whose restarts are delayed by `first`, then twice as long each. */
+static kit_script *parent_of(kit *k, kit_script *above, axo_scope scope, int64_t first)
+{
+    kit_script *p = kit_actor(k, "p");
+    axo_backoff *backoff = kit_alloc(k, sizeof *backoff);
+    *backoff = (axo_backoff)AXO_BACKOFF(.min_ns = first, .max_ns = 2 * HOUR, .reset_after_ns = -1);
+    p->strategy.scope = scope;
+    p->strategy.backoff = backoff;
+    p->directive = AXO_RESTART;
+    if (above == NULL)
+        (void)kit_spawn(k, p);
+    else
+        (void)kit_spawn_child(k, above, p, 0);
+    kit_await(k, "p.preStart");
+    return p;
+}
+
+/* Not early: from the decision to the first of the restart. */
+static void not_early(kit *k, const char *decided, const char *delay, const char *restart)
+{
+    kit_record from = kit_find(k, decided);
+    kit_record wait = kit_find(k, delay);
+    kit_record to = kit_find(k, restart);
+    assert_true(to.time_ns >= from.time_ns + (int64_t)wait.arg);
+}
+
+/* Some need the delay to last until something else has been done: a try whose delay turns out too
+ * short proves nothing, and the next one has twice as much. */
+typedef bool (*try_fn)(void **state, int64_t delay);
+
+static void try_until(void **state, try_fn one)
+{
+    int64_t delay = 20 * MS;
+    while (!one(state, delay)) {
+        delay *= 2;
+        assert_true(delay < 10 * SECOND);
+    }
+}
+
+/* Sends KIT_NOTE 5 to somebody after a while. */
+typedef struct later {
+    axo_ref to;
+    int64_t delay;
+} later;
+
+static axo_status tell_later(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const later *what = arg;
+    kit_payload note = {.value = 5};
+    KIT_REQUIRE(self->k, axo_send_after(ctx, what->delay, what->to, KIT_NOTE, &note,
+                                        sizeof note) == AXO_OK);
+    return AXO_OK;
+}
+
+/* Linear growth, with the kept mailbox and without the failing message; it never stops. */
+static void PH_10(void **state)
+{
+    static const axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS,
+                                                   .max_ns = 4 * MS, .window_ns = HOUR);
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.backoff = &backoff;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    kit_script *a = kit_child(k, p, "a");
+    for (int i = 1; i <= 6; i++)
+        (void)kit_tell(k, a, KIT_FAIL, i);
+    (void)kit_tell(k, a, KIT_NOTE, 9);
+    kit_await(k, "a#7.note(9)");
+    kit_settle(k);
+    for (int i = 1; i <= 6; i++) {
+        char decided[48];
+        char delay[48];
+        char restart[48];
+        (void)snprintf(decided, sizeof decided, "p.decided(2)@%d", i);
+        (void)snprintf(delay, sizeof delay, "p.delay@%d", i);
+        (void)snprintf(restart, sizeof restart, "a#%d.preRestart(%d)", i, i);
+        assert_int_equal(kit_find(k, delay).arg, (i < 4 ? i : 4) * MS);
+        not_early(k, decided, delay, restart);
+    }
+    kit_expect_count(k, "a.fails", 6);
+    kit_expect_count(k, "p.delay", 6);
+    kit_finish(k);
+}
+
+/* A failure that is older than the window is forgotten: here each is. */
+static void PH_12(void **state)
+{
+    static const axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS,
+                                                   .window_ns = 1);
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.backoff = &backoff;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    kit_script *a = kit_child(k, p, "a");
+    for (int i = 1; i <= 3; i++)
+        (void)kit_tell(k, a, KIT_FAIL, i);
+    kit_await(k, "a#4.preStart");
+    kit_settle(k);
+    for (int i = 1; i <= 3; i++) {
+        char delay[48];
+        (void)snprintf(delay, sizeof delay, "p.delay@%d", i);
+        assert_int_equal(kit_find(k, delay).arg, MS);
+    }
+    kit_finish(k);
+}
+
+/* The same child: suspended, its messages wait, its hooks run when the delay is over. */
+static void PH_13(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k, NULL, AXO_ONE_FOR_ONE, 2 * MS);
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *b = kit_child(k, p, "b");
+    uint64_t bits = kit_ref(a).bits;
+    for (int i = 1; i <= 3; i++) {
+        char pattern[48];
+        (void)kit_tell(k, a, KIT_FAIL, 30 + i);
+        (void)kit_tell(k, a, KIT_NOTE, i);
+        (void)snprintf(pattern, sizeof pattern, "a#%d.note(%d)", i + 1, i);
+        kit_await(k, pattern);
+    }
+    (void)kit_tell(k, b, KIT_FAIL, 40); /* counted apart */
+    kit_await(k, "b#2.preStart");
+    kit_settle(k);
+    assert_int_equal(kit_ref(a).bits, bits);
+    assert_int_equal(kit_find(k, "p.delay@1").arg, 2 * MS);
+    assert_int_equal(kit_find(k, "p.delay@2").arg, 4 * MS);
+    assert_int_equal(kit_find(k, "p.delay@3").arg, 8 * MS);
+    assert_int_equal(kit_find(k, "p.delay@4").arg, 2 * MS);
+    not_early(k, "p.decided(2)@1", "p.delay@1", "a#1.preRestart(31)");
+    not_early(k, "p.decided(2)@3", "p.delay@3", "a#3.preRestart(33)");
+    kit_order(k, "a.suspend(0)@1", "p.delay@1", "a#1.preRestartWith(31)", "a#1.postStop",
+              "a#2.ctor", "a#2.postRestart(31)", "a#2.note(1)");
+    kit_expect_count(k, "a.suspend", 3);
+    kit_expect_count(k, "a.resume", 3);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+/* Stopped meanwhile, by its parent, by another, with its parent: the late Restart revives nobody. */
+static void PH_13_stopped(void **state)
+{
+    for (int how = 0; how < 4; how++) {
+        kit *k = kit_start(state, NULL);
+        kit_script *p = parent_of(k, NULL, AXO_ONE_FOR_ONE, how == 3 ? MS : HOUR);
+        kit_script *a = kit_child(k, p, "a");
+        (void)kit_tell(k, a, KIT_FAIL, 1);
+        if (how != 3)
+            kit_await(k, "p.delay");
+        if (how == 0)
+            (void)kit_tell_ref(k, p, KIT_STOP, kit_ref(a));
+        else if (how == 2)
+            (void)kit_tell(k, p, KIT_STOP_SELF, 0);
+        else
+            (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
+        kit_await(k, "p.child_gone(a)");
+        if (how < 2) { /* the slot may be taken by another now */
+            kit_script *b = kit_child(k, p, "b");
+            (void)kit_tell(k, b, KIT_NOTE, 1);
+            kit_await(k, "b.note(1)");
+            kit_expect_count(k, "b.ctor", 1);
+        }
+        if (how != 3)
+            kit_expect_count(k, "a.ctor", 1);
+        kit_expect_count(k, "a.postStop", kit_count(k, "a.ctor"));
+        kit_finish(k);
+    }
+}
+
+/* The system stops in the midst of it. */
+static void PH_13_shutdown(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k, NULL, AXO_ALL_FOR_ONE, HOUR);
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *b = kit_child(k, p, "b");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    (void)kit_tell(k, b, KIT_FAIL, 1);
+    kit_await(k, "p.delay@2");
+    kit_finish_now(k);
+}
+
+/* A child that is stopping when its restart comes due stays as it is, and so do its siblings. */
+static bool try_stopping(void **state, int64_t delay)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k, NULL, AXO_ALL_FOR_ONE, delay);
+    kit_script *a = kit_child(k, p, "a");
+    (void)kit_child(k, p, "b");
+    kit_script *child = kit_child(k, a, "child");
+    kit_script *x = kit_top(k, "x");
+    later *note = kit_alloc(k, sizeof *note);
+    child->post_stop.gate = kit_gate_new(k);
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_await(k, "p.delay");
+    (void)kit_tell_ref(k, p, KIT_STOP, kit_ref(a));
+    if (kit_workers(k) > 1) { /* until after the restart is due */
+        kit_await(k, "a.stopping");
+        *note = (later){.to = kit_ref(x), .delay = 2 * delay};
+        (void)kit_run(k, x, tell_later, note);
+        kit_await(k, "x.note(5)");
+    }
+    kit_gate_open(child->post_stop.gate);
+    kit_await(k, "p.child_gone(a)");
+    kit_settle(k);
+    bool met = kit_count(k, "a.ctor") == 1;
+    if (met)
+        kit_expect_count(k, "b.ctor", 1);
+    kit_expect_count(k, "a.postStop", kit_count(k, "a.ctor"));
+    kit_finish(k);
+    return met;
+}
+
+static void PH_13_stopping(void **state)
+{
+    try_until(state, try_stopping);
+}
+
+/* The time that it waited is none without a failure: the delays grow though each is longer than
+ * the reset. */
+static bool try_reset(void **state, int64_t first)
+{
+    axo_backoff backoff = AXO_BACKOFF(.min_ns = first, .max_ns = HOUR, .reset_after_ns = first);
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.backoff = &backoff;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    kit_script *a = kit_child(k, p, "a");
+    for (int i = 1; i <= 3; i++)
+        (void)kit_tell(k, a, KIT_FAIL, i);
+    kit_await(k, "a#4.preStart");
+    kit_settle(k);
+    int64_t ran = kit_find(k, "p.delay@2").time_ns - kit_find(k, "p.decided@1").time_ns -
+                  (int64_t)kit_find(k, "p.delay@1").arg;
+    int64_t again = kit_find(k, "p.delay@3").time_ns - kit_find(k, "p.decided@2").time_ns -
+                    (int64_t)kit_find(k, "p.delay@2").arg;
+    bool met = ran < first && again < first; /* each at least what it ran */
+    if (met) {
+        assert_int_equal(kit_find(k, "p.delay@2").arg, 2 * first);
+        assert_int_equal(kit_find(k, "p.delay@3").arg, 4 * first);
+    }
+    kit_finish(k);
+    return met;
+}
+
+static void PH_13_reset(void **state)
+{
+    try_until(state, try_reset);
+}
+
+/* Scopes: nobody but the failed one waits, and all restart when it is due. */
+static void PH_13_scopes(void **state)
+{
+    static const axo_scope scopes[] = {AXO_ALL_FOR_ONE, AXO_REST_FOR_ONE};
+    for (int i = 0; i < 2; i++) {
+        kit *k = kit_start(state, NULL);
+        kit_script *p = parent_of(k, NULL, scopes[i], 5 * MS);
+        (void)kit_child(k, p, "a");
+        kit_script *b = kit_child(k, p, "b");
+        kit_script *c = kit_actor(k, "c");
+        c->lifetime = AXO_TEMPORARY;
+        (void)kit_spawn_child(k, p, c, 0);
+        (void)kit_child(k, p, "d");
+        kit_await(k, "c.preStart");
+        (void)kit_tell(k, b, KIT_FAIL, 7);
+        kit_await(k, "b#2.preStart");
+        kit_await(k, "d#2.preStart");
+        kit_await(k, "p.child_gone(c)");
+        if (scopes[i] == AXO_ALL_FOR_ONE)
+            kit_await(k, "a#2.preStart");
+        (void)kit_tell(k, p, KIT_NOTE, 1);
+        kit_await(k, "p.note(1)");
+        not_early(k, "p.decided(2)", "p.delay", "d.suspend(1)");
+        not_early(k, "p.decided(2)", "p.delay", "b.preRestart(7)");
+        kit_expect_count(k, "a.ctor", scopes[i] == AXO_ALL_FOR_ONE ? 2 : 1);
+        kit_expect_count(k, "d.preRestartNone", 1);
+        kit_expect_count(k, "p.delay", 1);
+        kit_expect_count(k, "c.ctor", 1);
+        kit_finish_now(k);
+    }
+}
+
+/* The budget is asked at the failure: what is over it stops at once. */
+static void PH_13_budget(void **state)
+{
+    static const axo_backoff backoff = AXO_BACKOFF(.min_ns = MS, .max_ns = MS);
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.backoff = &backoff;
+    p->strategy.limited = 1;
+    p->strategy.retries_max = 2;
+    p->strategy.within_ns = -1;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    kit_script *a = kit_child(k, p, "a");
+    for (int i = 0; i < 3; i++)
+        (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_await(k, "p.child_gone(a)");
+    kit_expect_count(k, "p.delay", 2);
+    kit_expect_count(k, "p.decided(2)", 3);
+    kit_expect_count(k, "a.ctor", 3);
+    kit_finish(k);
+}
+
+/* Creations that fail are retried with the delay; so are ends of a permanent child; a temporary
+ * one, and other directives, know no delay. */
+static void PH_13_kinds(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k, NULL, AXO_ONE_FOR_ONE, MS);
+    kit_script *a = kit_actor(k, "a");
+    a->lifetime = AXO_PERMANENT;
+    a->construct.fail_first = 1;
+    a->construct.fail_last = 2;
+    (void)kit_spawn_child(k, p, a, 0);
+    kit_await(k, "a#3.preStart");
+    kit_expect_count(k, "p.delay", 2);
+    (void)kit_tell(k, a, KIT_STOP_SELF, 0);
+    kit_await(k, "a#4.preStart");
+    kit_expect_count(k, "p.delay", 3);
+    assert_int_equal(kit_find(k, "p.delay@3").arg, 4 * MS);
+    kit_script *t = kit_actor(k, "t");
+    t->lifetime = AXO_TEMPORARY;
+    (void)kit_spawn_child(k, p, t, 0);
+    kit_await(k, "t.preStart");
+    (void)kit_tell(k, t, KIT_FAIL, 1);
+    kit_await(k, "p.child_gone(t)");
+    kit_expect_count(k, "p.delay", 3);
+    kit_finish_now(k);
+}
+
+static void PH_13_resume(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k, NULL, AXO_ONE_FOR_ONE, HOUR);
+    p->directive = AXO_RESUME;
+    kit_script *a = kit_child(k, p, "a");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_await(k, "a#1.note(1)");
+    kit_never(k, "p.delay");
+    kit_finish(k);
+}
+
+/* ---- the parent meanwhile -------------------------------------------------------------------- */
+
+/* Due while the parent is suspended: held back, and done when it runs again. */
+static bool try_held(void **state, int64_t delay)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_actor(k, "g");
+    g->directive = AXO_RESUME;
+    g->decider.gate = kit_gate_new(k);
+    (void)kit_spawn(k, g);
+    kit_script *p = parent_of(k, g, AXO_ONE_FOR_ONE, delay);
+    kit_script *a = kit_child(k, p, "a");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_await(k, "p.delay");
+    (void)kit_tell(k, p, KIT_FAIL, 2);
+    kit_gate_arrived(g->decider.gate, 1);
+    bool met = kit_count(k, "a#2.ctor") == 0 && kit_count(k, "a.preRestart") == 0;
+    if (met && kit_workers(k) > 1) {
+        kit_await(k, "p.hold(a)");
+        kit_never(k, "a.preRestart");
+    }
+    kit_gate_open(g->decider.gate);
+    kit_await(k, "a#2.preStart");
+    kit_settle(k);
+    if (met)
+        kit_order(k, "p.suspend(0)", "p.resume(0)", "a.preRestart(1)", "a#2.ctor");
+    kit_expect_count(k, "p.decider", 1);
+    kit_expect_count(k, "p.delay", 1);
+    kit_expect_count(k, "a.ctor", 2);
+    kit_expect_count(k, "p.ctor", 1);
+    kit_finish(k);
+    return met;
+}
+
+static void PH_13_parent_suspended(void **state)
+{
+    try_until(state, try_held);
+}
+
+/* The parent restarts and keeps it: restarted with it, still suspended, once more when due. */
+static bool try_survivor(void **state, int64_t delay)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_actor(k, "g");
+    g->directive = AXO_RESTART;
+    (void)kit_spawn(k, g);
+    kit_script *p = parent_of(k, g, AXO_ONE_FOR_ONE, delay);
+    p->keep_children = true;
+    p->no_default_start = true;
+    kit_script *a = kit_child(k, p, "a");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_await(k, "p.delay");
+    (void)kit_tell(k, p, KIT_FAIL, 2);
+    kit_await(k, "a#3.preStart");
+    kit_await(k, "a.note(1)");
+    kit_settle(k);
+    bool met = kit_count(k, "a#1.preRestart(2)") == 1;
+    if (met) {
+        kit_order(k, "p.delay", "p#2.postRestart(2)", "a#1.preRestart(2)", "a#2.postRestart(2)",
+                  "a#2.preRestart(1)", "a#3.postRestart(1)", "a#3.note(1)");
+        kit_expect_count(k, "a.preRestartWith(1)", 1);
+        not_early(k, "p.decided(2)", "p.delay", "a#2.preRestart(1)");
+    }
+    kit_expect_count(k, "a.ctor", 3);
+    kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));
+    kit_finish(k);
+    return met;
+}
+
+static void PH_13_parent_restarts(void **state)
+{
+    try_until(state, try_survivor);
+}
+
+/* A parent that restarts the usual way has stopped it. */
+static void PH_13_parent_restarts_without(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *g = kit_actor(k, "g");
+    g->directive = AXO_RESTART;
+    (void)kit_spawn(k, g);
+    kit_script *p = parent_of(k, g, AXO_ONE_FOR_ONE, HOUR);
+    kit_script *a = kit_child(k, p, "a");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_await(k, "p.delay");
+    (void)kit_tell(k, p, KIT_FAIL, 2);
+    kit_await(k, "p#2.preStart");
+    kit_settle(k);
+    kit_order(k, "a.terminated", "p.child_gone(a)", "p#2.ctor");
+    kit_expect_count(k, "a.ctor", 1);
+    kit_finish(k);
+}
+
+/* A sibling's all for one reaches one that waits: restarted with it, and again when due. */
+static void PH_13_sibling(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = parent_of(k, NULL, AXO_ALL_FOR_ONE, 2 * MS);
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *b = kit_child(k, p, "b");
+    (void)kit_tell(k, a, KIT_FAIL, 1);
+    (void)kit_tell(k, b, KIT_FAIL, 2);
+    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, b, KIT_NOTE, 2);
+    kit_await(k, "a.note(1)");
+    kit_await(k, "b.note(2)");
+    kit_await(k, "b.preRestart(2)");
+    kit_await(k, "a.preRestart(1)");
+    kit_settle(k);
+    kit_expect_count(k, "p.decider", 2);
+    kit_expect_count(k, "p.delay", 2);
+    kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));
+    kit_expect_count(k, "b.suspend", kit_count(k, "b.resume"));
+    assert_in_range(kit_count(k, "a.ctor"), 2, 3);
+    assert_in_range(kit_count(k, "b.ctor"), 2, 3);
+    kit_never(k, "*.dl");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(PH_10_table),
+    cmocka_unit_test(PH_11_noise),
+    cmocka_unit_test(PH_12_table),
+    cmocka_unit_test(PH_13_reset_table),
+    KIT_TEST("PH-10", PH_10),
+    KIT_TEST("PH-12", PH_12),
+    KIT_TEST("PH-13", PH_13),
+    KIT_TEST("PH-13 stopped", PH_13_stopped),
+    KIT_TEST("PH-13 shutdown", PH_13_shutdown),
+    KIT_TEST("PH-13 stopping", PH_13_stopping),
+    KIT_TEST("PH-13 reset", PH_13_reset),
+    KIT_TEST("PH-13 scopes", PH_13_scopes),
+    KIT_TEST("PH-13 budget", PH_13_budget),
+    KIT_TEST("PH-13 kinds", PH_13_kinds),
+    KIT_TEST("PH-13 resume", PH_13_resume),
+    KIT_TEST("PH-13 parent suspended", PH_13_parent_suspended),
+    KIT_TEST("PH-13 parent restarts", PH_13_parent_restarts),
+    KIT_TEST("PH-13 parent restarts without", PH_13_parent_restarts_without),
+    KIT_TEST("PH-13 sibling", PH_13_sibling),
+};
+KIT_MAIN(tests)
