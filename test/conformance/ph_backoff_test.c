@@ -232,7 +232,8 @@ static void PH_13(void **state)
     kit_finish(k);
 }
 
-/* Stopped meanwhile, by its parent, by another, with its parent: the late Restart revives nobody. */
+/* Stopped meanwhile, by its parent, by another, with its parent: the late Restart revives
+ * nobody. */
 static void PH_13_stopped(void **state)
 {
     for (int how = 0; how < 4; how++) {
