@@ -5,8 +5,8 @@
 #
 # The order is runtime/LAYERS, low to high. A file includes its own layer and those below it, always
 # as "layer/file.h"; its own header comes first. liburcu is included in mem/ and queue/ only, CK in
-# base/, os/, mem/ and queue/ only; pattern/ sees <axo/...> and the C library; public headers see
-# <axo/...> and the C library.
+# base/, os/, mem/ and queue/ only; pattern/ sees <axo/...>, the C library and POSIX threads;
+# public headers see <axo/...> and the C library.
 import argparse
 import os
 import re
@@ -17,6 +17,7 @@ C_LIBRARY = {f"{name}.h" for name in (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal "
     "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath "
     "threads time uchar wchar wctype").split()}
+PATTERN_POSIX = {"pthread.h"}
 URCU_LAYERS = {"mem", "queue"}
 CK_LAYERS = {"base", "os", "mem", "queue"}
 
@@ -48,7 +49,8 @@ def check_angled(layer, target):
         return f"{layer}/ includes liburcu's <{target}>; only mem/ and queue/ may"
     if target.startswith("ck_") and layer not in CK_LAYERS:
         return f"{layer}/ includes CK's <{target}>; only base/, os/, mem/ and queue/ may"
-    if layer == "pattern" and top != "axo" and target not in C_LIBRARY:
+    if layer == "pattern" and top != "axo" and \
+            target not in C_LIBRARY | PATTERN_POSIX:
         return f"pattern/ includes <{target}>; it may only see <axo/...> and the C library"
     return None
 

@@ -84,6 +84,12 @@ AXO_BEGIN_DECLS
 /* The running actor; axo_ref_none() for a bad context. */
 AXO_API axo_ref axo_self(axo_ctx *ctx);
 
+/* The number of the running instance, from 1: each restart adds one. 0 for a bad context. */
+AXO_API uint32_t axo_instance(axo_ctx *ctx);
+
+/* The time of the system's clock, in ns from no particular moment; 0 for a bad context. */
+AXO_API int64_t axo_now(axo_ctx *ctx);
+
 /* Its parent; axo_ref_none() for a bad context. */
 AXO_API axo_ref axo_parent(axo_ctx *ctx);
 
@@ -192,6 +198,23 @@ AXO_API axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *
 typedef struct axo_draft axo_draft;
 AXO_API AXO_NODISCARD axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size,
                                                  axo_draft **draft, void **payload);
+
+/* A draft whose payload is handed over, not filled: one that was taken over (axo_message_take), or
+ * memory of one's own.
+ *   owns      on AXO_OK the draft owns it and calls destroy once, also when it is discarded
+ *   returns   *draft; AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ETOOBIG, AXO_ENOMEM */
+AXO_API AXO_NODISCARD axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag,
+                                                    const axo_owned *payload, axo_draft **draft);
+
+/* Makes another actor, or nobody, the sender of a draft.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL */
+AXO_API axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from);
+
+/* Makes a draft one for the instance of its receiver with this number (axo_instance): once the
+ * receiver has been restarted, it is a dead letter, a suppressed one. So an answer does not reach
+ * an instance that never asked.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (0) */
+AXO_API axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance);
 
 /* Sends a draft. It is consumed on AXO_OK and AXO_EGONE, and still the caller's on any other. */
 AXO_API axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft);

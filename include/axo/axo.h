@@ -5,6 +5,7 @@
 #include <axo/actor.h>
 #include <axo/backoff.h>
 #include <axo/dispatcher.h>
+#include <axo/ask.h>
 #include <axo/event.h>
 #include <axo/export.h>
 #include <axo/inspect.h>
@@ -17,6 +18,7 @@
 #include <axo/system.h>
 #include <axo/time.h>
 #include <axo/trace.h>
+#include <axo/verdict.h>
 #include <axo/version.h>
 #include <axo/watch.h>
 

@@ -71,6 +71,12 @@ AXO_API axo_status axo_inspect(axo_ctx *ctx, axo_ref ref, axo_ref waiting_sender
 AXO_API axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_sender,
                                       axo_actor_info *info);
 
+/* Writes what the class of an actor calls a tag (axo_class.tag_name), cut to `size` bytes with the
+ * closing zero; "" if it does not say. Any thread.
+ *   returns   AXO_OK, AXO_EGONE, AXO_EINVAL (none, NULL, no size) */
+AXO_API axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, char *out,
+                                       size_t size);
+
 /* "idle", "running", ...; "?" for a number that is none. */
 AXO_API const char *axo_doing_name(uint32_t doing);
 

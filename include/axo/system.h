@@ -28,7 +28,8 @@ typedef struct axo_dead_letter {
     axo_ref recipient;
     uint32_t reason;            /* an axo_dead_reason */
     uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone (PK-06), a
-                                   tick of its own timers (DL-03) */
+                                   tick of its own timers (DL-03), a message for an instance that
+                                   is gone (axo_draft_bind) */
 } axo_dead_letter;
 
 /* Called for each dead letter (DL-01), on the thread where it happens, with no lock held. It must
@@ -190,6 +191,15 @@ AXO_API axo_status axo_system_stats(axo_system *system, axo_stats *stats);
 
 /* The name from the options; it lives as long as the system. NULL for a NULL system. */
 AXO_API const char *axo_system_name(axo_system *system);
+
+/* The time of the system's clock, in ns from no particular moment; 0 for NULL. */
+AXO_API int64_t axo_system_now(axo_system *system);
+
+/* Memory from the system's allocator, aligned for any object, not initialised. It must be given
+ * back, with its size, before axo_system_destroy. Any thread.
+ *   returns   NULL: no memory, size 0, or no system */
+AXO_API void *axo_system_alloc(axo_system *system, size_t size);
+AXO_API void axo_system_free(axo_system *system, void *block, size_t size);
 
 /* How many workers run. */
 AXO_API uint32_t axo_system_workers(axo_system *system);

@@ -62,7 +62,7 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
             .message = &message->pub,
             .recipient = recipient,
             .reason = reason,
-            .suppressed = (message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK)) != 0 ? 1 : 0,
+            .suppressed = (message->flags & AXO__MESSAGE_HARMLESS) != 0 ? 1 : 0,
         };
         core->on_dead_letter(core->dead_letter_user, &letter);
     }

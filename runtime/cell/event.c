@@ -87,7 +87,7 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
     record.tag = message->pub.tag;
     record.size = message->pub.size;
     record.reason = reason;
-    record.suppressed = (message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK)) != 0 ? 1 : 0;
+    record.suppressed = (message->flags & AXO__MESSAGE_HARMLESS) != 0 ? 1 : 0;
     record.head_size = event_head(message, record.head);
     if (path != NULL)
         (void)snprintf(record.path, sizeof record.path, "%s", path);

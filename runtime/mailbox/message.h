@@ -16,9 +16,15 @@ enum {
     AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED: part of a watch record, not counted */
     AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
     AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane: that owns it */
-    AXO__MESSAGE_TICK = 64     /* of a keyed timer or the receive timeout: looked at when it comes
+    AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: looked at when it comes
                                  up, whether it is still wanted */
+    AXO__MESSAGE_BOUND = 128   /* for one instance: its number is in the bits above */
 };
+#define AXO__MESSAGE_INSTANCE 8
+
+/* Nobody misses these: suppressed dead letters. */
+#define AXO__MESSAGE_HARMLESS                                                                      \
+    (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK | AXO__MESSAGE_BOUND)
 
 typedef struct axo__message {
     axo__mpsc_node node; /* first: the lane's */
@@ -138,6 +144,21 @@ static inline void axo__chain_append(axo__chain *chain, axo__chain *more)
 static inline bool axo__message_counts(const axo__message *message)
 {
     return (message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_SIGNAL)) == 0;
+}
+
+/* Makes it for one instance of its receiver and no later one. */
+static inline void axo__message_bind(axo__message *message, uint32_t instance)
+{
+    uint32_t kept = message->flags & (AXO__MESSAGE_BOUND - 1);
+    message->flags = kept | AXO__MESSAGE_BOUND | instance << AXO__MESSAGE_INSTANCE;
+}
+
+/* Whether this instance may have it. */
+static inline bool axo__message_is_for(const axo__message *message, uint32_t instance)
+{
+    return (message->flags & AXO__MESSAGE_BOUND) == 0 ||
+           message->flags >> AXO__MESSAGE_INSTANCE ==
+               (instance & UINT32_MAX >> AXO__MESSAGE_INSTANCE);
 }
 
 #endif

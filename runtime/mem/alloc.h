@@ -17,7 +17,8 @@
     X(TEXTS)                                                                                       \
     X(NAMES)                                                                                       \
     X(TIMERS)                                                                                      \
-    X(STREAM)
+    X(STREAM)                                                                                      \
+    X(SERVICES)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

@@ -137,6 +137,11 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
         if ((message->flags & AXO__MESSAGE_NOTICE) != 0 &&
             !worker->sched->ops->notice(worker, cell, message))
             return;
+        if (!axo__message_is_for(message, cell->instance)) {
+            axo__dead_letter(worker->core, &worker->local, message, axo__cell_ref(cell),
+                             AXO_DEAD_GONE);
+            return;
+        }
     }
     worker->message = message;
     worker->site = AXO_SITE_RECEIVE;

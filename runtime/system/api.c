@@ -27,6 +27,17 @@ axo_ref axo_self(axo_ctx *ctx)
     return cell != NULL ? axo__cell_ref(cell) : axo_ref_none();
 }
 
+uint32_t axo_instance(axo_ctx *ctx)
+{
+    axo__cell *cell = api_cell(ctx);
+    return cell != NULL ? cell->instance : 0;
+}
+
+int64_t axo_now(axo_ctx *ctx)
+{
+    return api_cell(ctx) != NULL ? axo__core_now(axo__self->core) : 0;
+}
+
 axo_ref axo_parent(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
@@ -243,6 +254,47 @@ axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **
         return AXO_ENOMEM;
     *draft = (axo_draft *)(void *)message;
     *payload = message + 1;
+    return AXO_OK;
+}
+
+axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *payload,
+                              axo_draft **draft)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (draft != NULL)
+        *draft = NULL;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (draft == NULL || payload == NULL || payload->payload == NULL || tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    if (payload->size > UINT32_MAX)
+        return AXO_ETOOBIG;
+    axo__message *message = axo__message_make(&axo__self->core->pool, &axo__self->local.cache, tag,
+                                              axo__cell_ref(cell), sizeof payload->user);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);
+    *draft = (axo_draft *)(void *)message;
+    return AXO_OK;
+}
+
+axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
+{
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    if (draft == NULL)
+        return AXO_EINVAL;
+    ((axo__message *)(void *)draft)->pub.sender = from;
+    return AXO_OK;
+}
+
+axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance)
+{
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    if (draft == NULL || instance == 0)
+        return AXO_EINVAL;
+    axo__message_bind((axo__message *)(void *)draft, instance);
     return AXO_OK;
 }
 

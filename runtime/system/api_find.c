@@ -1,6 +1,7 @@
 /* api_find.c - the door to names and looks: what is where, and what it is doing. */
 #include <axo/axo.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "system/system.h"
@@ -51,6 +52,24 @@ axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_s
     axo__inspect(&system->core, NULL, ref, waiting_sender, &full, &cls);
     axo__door_leave(door);
     return find_info_give(&full, cls, info);
+}
+
+axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, char *out,
+                               size_t size)
+{
+    if (system == NULL || out == NULL || size == 0 || axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    out[0] = 0;
+    axo__door *door = axo__door_enter(&system->sched);
+    const axo__cell *cell = axo__table_find(&system->core.table, ref);
+    const axo_class *cls = cell != NULL ? cell->cls : NULL;
+    axo__door_leave(door);
+    if (cls == NULL)
+        return AXO_EGONE;
+    const char *name = cls->tag_name != NULL ? cls->tag_name(tag) : NULL;
+    if (name != NULL)
+        (void)snprintf(out, size, "%s", name);
+    return AXO_OK;
 }
 
 const char *axo_doing_name(uint32_t doing)

@@ -256,6 +256,24 @@ axo_status axo_system_stats(axo_system *system, axo_stats *stats)
     return AXO_OK;
 }
 
+int64_t axo_system_now(axo_system *system)
+{
+    return system != NULL ? axo__core_now(&system->core) : 0;
+}
+
+void *axo_system_alloc(axo_system *system, size_t size)
+{
+    if (system == NULL || size == 0)
+        return NULL;
+    return axo__heap_alloc(&system->core.heap, size, _Alignof(max_align_t), AXO__SITE_SERVICES);
+}
+
+void axo_system_free(axo_system *system, void *block, size_t size)
+{
+    if (system != NULL && block != NULL)
+        axo__heap_free(&system->core.heap, block, size, _Alignof(max_align_t));
+}
+
 uint32_t axo_system_workers(axo_system *system)
 {
     return system != NULL ? system->sched.worker_count : 0;

@@ -1,0 +1,48 @@
+/* verdict.h - how a wait for another actor ended, and what is known about why. */
+#ifndef AXO_VERDICT_H
+#define AXO_VERDICT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <axo/export.h>
+#include <axo/inspect.h>
+#include <axo/ref.h>
+#include <axo/status.h>
+
+#define AXO_VERDICT_PATH 192
+
+/* What an ask that failed and a graceful stop report. A value: it may be copied and kept. */
+typedef struct axo_verdict {
+    uint64_t id;          /* the caller's, as it was given */
+    axo_status status;    /* AXO_ETIMEDOUT; AXO_EGONE: the target has terminated; AXO_ESTOPPING:
+                             the wait was stopped; AXO_ENOMEM: no memory to wait or for the answer;
+                             AXO_OK: it is as wished */
+    uint32_t tag;         /* of the request; 0: none */
+    axo_ref target;       /* who was waited for; none: a promise */
+    int64_t waited_ns;
+    int64_t timeout_ns;   /* how long it was to be at most */
+    char path[AXO_VERDICT_PATH]; /* target's, cut if longer; "" if there is none */
+    char tag_name[AXO_INSPECT_NAME]; /* what the target's class calls `tag`; "" if nothing */
+    /* What the target was doing when the wait ended, as axo_inspect told; AXO_DOING_GONE and
+     * zeroes if there was none any more. */
+    uint32_t doing;       /* an axo_doing */
+    uint32_t place;       /* of the request in its mailbox, from 1; 0: not seen there */
+    uint32_t queued;      /* messages in its mailbox */
+    uint32_t running_has_tag;
+    uint32_t running_tag; /* running: of its message, if it has one */
+    uint32_t reserved;    /* 0 */
+    int64_t running_ns;   /* running: for how long, about */
+    char running_name[AXO_INSPECT_NAME]; /* what its class calls that tag */
+} axo_verdict;
+
+AXO_BEGIN_DECLS
+
+/* Writes a verdict as one line for people, cut to `size` bytes with the closing zero.
+ *   thread    any
+ *   returns   its whole length, as snprintf; 0 for NULL */
+AXO_API size_t axo_verdict_text(const axo_verdict *verdict, char *out, size_t size);
+
+AXO_END_DECLS
+
+#endif

@@ -1,0 +1,64 @@
+/* ask_system.c - ask, from a thread that is no worker. */
+#include <string.h>
+
+#include "pattern/call.h"
+
+static axo_status ask_check(axo_system *system, axo_ref to, uint32_t tag, const void *payload,
+                            size_t size, int64_t timeout_ns)
+{
+    if (system == NULL || axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED || timeout_ns <= 0 ||
+        timeout_ns > AXO_DELAY_MAX || (payload == NULL && size > 0))
+        return AXO_EINVAL;
+    return size > AXO_PAYLOAD_MAX ? AXO_ETOOBIG : axo__call_allowed(system);
+}
+
+/* Sends the request in the actor's name and waits. */
+static axo_status ask_call(axo_system *system, const axo__wait *wait, const void *payload,
+                           size_t size, axo_asked *out)
+{
+    axo__call *call;
+    axo_ref actor;
+    axo_status status = axo__call_open(system, wait, &call, &actor);
+    if (status != AXO_OK)
+        return status;
+    status = axo_system_send_from(system, actor, wait->target, wait->tag, payload, size);
+    if (status != AXO_OK)
+        axo__call_give_up(call, actor, status);
+    status = axo__call_wait(call, actor);
+    if (status == AXO_OK)
+        axo__call_take_answer(call, out); /* closed: nobody else looks at it */
+    else
+        axo__wait_judge(system, wait, actor, status, &out->verdict);
+    axo__call_drop(call);
+    return status;
+}
+
+axo_status axo_system_ask(axo_system *system, axo_ref to, uint32_t tag, const void *payload,
+                          size_t size, int64_t timeout_ns, axo_asked *out)
+{
+    if (out == NULL)
+        return AXO_EINVAL;
+    memset(out, 0, sizeof *out);
+    axo_status status = ask_check(system, to, tag, payload, size, timeout_ns);
+    if (status != AXO_OK) {
+        out->verdict.status = status;
+        return status;
+    }
+    axo__wait wait = {.kind = AXO__WAIT_ASK, .tag = tag, .target = to, .timeout_ns = timeout_ns,
+                      .since_ns = axo_system_now(system)};
+    if (axo_system_path(system, to, wait.path, sizeof wait.path) == AXO_OK)
+        status = ask_call(system, &wait, payload, size, out);
+    else
+        status = axo_system_send(system, to, tag, payload, size); /* a dead letter (AS-02) */
+    out->waited_ns = axo_system_now(system) - wait.since_ns;
+    if (status != AXO_OK && out->verdict.status == AXO_OK)
+        axo__wait_judge(system, &wait, axo_ref_none(), status, &out->verdict);
+    return status;
+}
+
+void axo_asked_free(axo_system *system, axo_asked *asked)
+{
+    if (system == NULL || asked == NULL)
+        return;
+    axo__call_free_answer(system, &asked->message, &asked->owned);
+}

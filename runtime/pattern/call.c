@@ -1,0 +1,250 @@
+/* call.c - a thread that is no worker waits for an actor: the meeting place of the two. */
+#include "pattern/call.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define CALL_SECOND INT64_C(1000000000)
+
+axo_status axo__call_allowed(axo_system *system)
+{
+    axo_status status = axo_system_wait(system, 0, NULL);
+    return status == AXO_ETIMEDOUT ? AXO_OK : status == AXO_OK ? AXO_ESTOPPING : status;
+}
+
+/* ---- the block ------------------------------------------------------------------------------ */
+
+static bool call_init(axo__call *call)
+{
+    pthread_condattr_t attr;
+    if (pthread_mutex_init(&call->mutex, NULL) != 0)
+        return false;
+    if (pthread_condattr_init(&attr) != 0)
+        goto fail_mutex;
+    int error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (error == 0)
+        error = pthread_cond_init(&call->change, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    if (error == 0)
+        return true;
+fail_mutex:
+    (void)pthread_mutex_destroy(&call->mutex);
+    return false;
+}
+
+void axo__call_free_answer(axo_system *system, axo_message *answer, axo_owned *owned)
+{
+    if (owned->payload == NULL)
+        axo_system_free(system, (void *)(uintptr_t)answer->payload, answer->size);
+    else if (owned->destroy != NULL)
+        owned->destroy(owned->payload, owned->user);
+    answer->payload = NULL;
+    memset(owned, 0, sizeof *owned);
+}
+
+void axo__call_take_answer(axo__call *call, axo_asked *out)
+{
+    out->message = call->answer;
+    out->owned = call->owned;
+    call->answer.payload = NULL;
+    memset(&call->owned, 0, sizeof call->owned);
+}
+
+static void call_free(axo__call *call)
+{
+    axo_system *system = call->system;
+    axo__call_free_answer(system, &call->answer, &call->owned);
+    (void)pthread_cond_destroy(&call->change);
+    (void)pthread_mutex_destroy(&call->mutex);
+    axo_system_free(system, call, sizeof *call);
+}
+
+static void call_take(axo__call *call)
+{
+    (void)pthread_mutex_lock(&call->mutex);
+    call->taken = true;
+    call->users++;
+    (void)pthread_mutex_unlock(&call->mutex);
+}
+
+void axo__call_drop(axo__call *call)
+{
+    (void)pthread_mutex_lock(&call->mutex);
+    uint32_t left = --call->users;
+    (void)pthread_mutex_unlock(&call->mutex);
+    if (left == 0)
+        call_free(call);
+}
+
+static void call_close_locked(axo__call *call, axo_status status)
+{
+    call->closed = true;
+    call->status = status;
+    (void)pthread_cond_signal(&call->change);
+}
+
+/* The first to come decides. False: it is decided already. */
+static bool call_close(axo__call *call, axo_status status)
+{
+    (void)pthread_mutex_lock(&call->mutex);
+    bool mine = !call->closed;
+    if (mine)
+        call_close_locked(call, status);
+    (void)pthread_mutex_unlock(&call->mutex);
+    return mine;
+}
+
+/* The actor's side lets go: a thread that still waits has nobody to wait for. */
+static void call_leave(void *arg)
+{
+    axo__call *call = arg;
+    (void)call_close(call, AXO_ESTOPPING);
+    axo__call_drop(call);
+}
+
+/* ---- the actor ------------------------------------------------------------------------------ */
+
+typedef struct call_state {
+    axo__call *call; /* NULL until it is brought */
+} call_state;
+
+static axo_status call_over(axo_ctx *ctx, call_state *self, axo_status status)
+{
+    (void)call_close(self->call, status);
+    return axo_stop_self(ctx);
+}
+
+static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message *message)
+{
+    axo__call *call = (axo__call *)(uintptr_t)message->payload;
+    self->call = call;
+    if (axo_defer(ctx, call_leave, call) != AXO_OK)
+        return call_over(ctx, self, AXO_ENOMEM);
+    call_take(call);
+    axo_status status = axo_watch(ctx, call->wait.target);
+    return status == AXO_OK ? AXO_OK : call_over(ctx, self, status);
+}
+
+static axo_status call_answer_locked(axo_ctx *ctx, axo__call *call, const axo_message *message)
+{
+    void *copy = NULL;
+    if (axo_message_take(ctx, message, &call->owned) == AXO_OK) {
+        copy = call->owned.payload;
+    } else if (message->size > 0) {
+        copy = axo_system_alloc(call->system, message->size);
+        if (copy == NULL)
+            return AXO_ENOMEM;
+        memcpy(copy, message->payload, message->size);
+    }
+    call->answer = (axo_message){.tag = message->tag, .size = message->size,
+                                 .sender = message->sender, .payload = copy};
+    return AXO_OK;
+}
+
+/* An answer that comes too late goes through the actor's own mailbox into the dead letters. */
+static axo_status call_answer(axo_ctx *ctx, call_state *self, const axo_message *message)
+{
+    axo__call *call = self->call;
+    (void)pthread_mutex_lock(&call->mutex);
+    bool late = call->closed;
+    if (!late)
+        call_close_locked(call, call_answer_locked(ctx, call, message));
+    (void)pthread_mutex_unlock(&call->mutex);
+    if (late)
+        (void)axo_forward(ctx, message, axo_self(ctx));
+    return axo_stop_self(ctx);
+}
+
+static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    call_state *self = state;
+    if (self->call == NULL) /* nobody who has the reference is told before */
+        return message->tag == AXO__TAG_CALL_OPEN ? call_opened(ctx, self, message)
+                                                  : AXO_UNHANDLED;
+    bool stop = self->call->wait.kind == AXO__WAIT_STOP;
+    if (message->tag == AXO_TERMINATED)
+        return call_over(ctx, self, stop ? AXO_OK : AXO_EGONE);
+    return stop ? AXO_UNHANDLED : call_answer(ctx, self, message);
+}
+
+/* The message's life is over: it was handled, or there is no actor any more. */
+static void call_brought(void *payload, void *user)
+{
+    (void)user;
+    axo__call *call = payload;
+    (void)pthread_mutex_lock(&call->mutex);
+    bool taken = call->taken;
+    (void)pthread_mutex_unlock(&call->mutex);
+    if (!taken)
+        (void)call_close(call, AXO_ESTOPPING);
+    axo__call_drop(call);
+}
+
+axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call **out,
+                          axo_ref *actor)
+{
+    static const axo_class call_class =
+        AXO_CLASS(.name = "call", .state_size = sizeof(call_state), .receive = call_receive);
+    axo_props props = AXO_PROPS(.cls = &call_class, .system_actor = 1);
+    axo__call *call = axo_system_alloc(system, sizeof *call);
+    if (call == NULL)
+        return AXO_ENOMEM;
+    memset(call, 0, sizeof *call);
+    call->system = system;
+    call->wait = *wait;
+    call->users = 2;
+    if (!call_init(call)) {
+        axo_system_free(system, call, sizeof *call);
+        return AXO_ETHREAD;
+    }
+    axo_status status = axo_system_spawn(system, &props, actor);
+    if (status != AXO_OK) {
+        call_free(call);
+        return status;
+    }
+    status = axo_system_send_owned(system, *actor, AXO__TAG_CALL_OPEN, call, sizeof *call,
+                                   call_brought, NULL);
+    if (status == AXO_OK || status == AXO_EGONE) {
+        *out = call;
+        return AXO_OK;
+    }
+    (void)axo_system_stop_actor(system, *actor);
+    call_free(call);
+    return status;
+}
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static struct timespec call_deadline(int64_t timeout_ns)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with these arguments */
+    int64_t seconds = timeout_ns / CALL_SECOND;
+    until.tv_nsec += (long)(timeout_ns % CALL_SECOND);
+    until.tv_sec += (time_t)seconds + until.tv_nsec / CALL_SECOND;
+    until.tv_nsec %= CALL_SECOND;
+    return until;
+}
+
+void axo__call_give_up(axo__call *call, axo_ref actor, axo_status status)
+{
+    if (call_close(call, status))
+        (void)axo_system_stop_actor(call->system, actor);
+}
+
+axo_status axo__call_wait(axo__call *call, axo_ref actor)
+{
+    struct timespec until = call_deadline(call->wait.timeout_ns);
+    int error = 0;
+    (void)pthread_mutex_lock(&call->mutex);
+    while (!call->closed && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&call->change, &call->mutex, &until);
+    (void)pthread_mutex_unlock(&call->mutex);
+    if (error == ETIMEDOUT)
+        axo__call_give_up(call, actor, AXO_ETIMEDOUT);
+    (void)pthread_mutex_lock(&call->mutex);
+    axo_status status = call->status;
+    (void)pthread_mutex_unlock(&call->mutex);
+    return status;
+}

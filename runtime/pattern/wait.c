@@ -1,0 +1,226 @@
+/* wait.c - a child that waits for one thing and tells its parent how it went, once. */
+#include "pattern/wait.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Its timer ticks on after the deadline: a verdict for which there was no memory is tried again. */
+#define WAIT_KEY      1
+#define WAIT_AGAIN_NS INT64_C(10000000)
+
+typedef struct wait_state {
+    const axo__wait *wait;
+    axo_status lost; /* why what came could not be passed on */
+    bool told;       /* the parent knows; what follows is late */
+} wait_state;
+
+void axo__wait_init(axo__wait *wait, axo_ctx *ctx, axo__wait_kind kind, axo_ref target,
+                    int64_t timeout_ns, uint64_t id)
+{
+    *wait = (axo__wait){
+        .kind = kind,
+        .instance = axo_instance(ctx),
+        .result_tag = AXO_ASK_FAILED,
+        .id = id,
+        .target = target,
+        .since_ns = axo_now(ctx),
+        .timeout_ns = timeout_ns,
+    };
+    if (!axo_ref_is_none(target))
+        (void)axo_system_path(axo_system_of(ctx), target, wait->path, sizeof wait->path);
+}
+
+static void wait_look(axo_system *system, axo_ref waiter, axo_verdict *out)
+{
+    axo_actor_info info = AXO_ACTOR_INFO(.doing = AXO_DOING_GONE);
+    if (axo_system_inspect(system, out->target, waiter, &info) != AXO_OK)
+        return;
+    out->doing = info.doing;
+    out->place = info.place;
+    out->queued = info.queued;
+    out->running_has_tag = info.has_tag;
+    out->running_tag = info.tag;
+    out->running_ns = info.since_ns;
+    memcpy(out->running_name, info.tag_name, sizeof out->running_name);
+    if (out->tag != 0)
+        (void)axo_system_tag_name(system, out->target, out->tag, out->tag_name,
+                                  sizeof out->tag_name);
+}
+
+void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, axo_status status,
+                     axo_verdict *out)
+{
+    *out = (axo_verdict){
+        .id = wait->id,
+        .status = status,
+        .tag = wait->tag,
+        .target = wait->target,
+        .waited_ns = axo_system_now(system) - wait->since_ns,
+        .timeout_ns = wait->timeout_ns,
+    };
+    memcpy(out->path, wait->path, strlen(wait->path) + 1);
+    if (!axo_ref_is_none(wait->target) && status != AXO_OK && status != AXO_EGONE)
+        wait_look(system, waiter, out);
+}
+
+/* ---- telling the parent --------------------------------------------------------------------- */
+
+static axo_status wait_send(axo_ctx *ctx, wait_state *self, axo_draft *draft)
+{
+    (void)axo_draft_bind(ctx, draft, self->wait->instance);
+    (void)axo_send_message(ctx, axo_parent(ctx), draft); /* gone: nobody waits */
+    self->told = true;
+    return axo_stop_self(ctx);
+}
+
+/* Without memory it goes on waiting: the next tick, or its own end, tries again. */
+static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
+{
+    axo_draft *draft;
+    void *verdict;
+    if (axo_message_new(ctx, self->wait->result_tag, sizeof(axo_verdict), &draft, &verdict) !=
+        AXO_OK) {
+        self->lost = status;
+        return AXO_OK;
+    }
+    axo__wait_judge(axo_system_of(ctx), self->wait, axo_self(ctx), status, verdict);
+    return wait_send(ctx, self, draft);
+}
+
+static axo_answer wait_head(axo_ctx *ctx, const wait_state *self, const axo_message *message)
+{
+    return (axo_answer){
+        .id = self->wait->id,
+        .from = message->sender,
+        .waited_ns = axo_now(ctx) - self->wait->since_ns,
+        .tag = message->tag,
+        .size = message->size,
+    };
+}
+
+/* An answer whose payload was handed over is handed on, behind a head of our own. */
+typedef struct wait_parcel {
+    axo_answer head; /* first: the receiver's payload */
+    axo_owned owned;
+    axo_system *system;
+} wait_parcel;
+
+static void wait_parcel_free(void *payload, void *user)
+{
+    wait_parcel *parcel = payload;
+    (void)user;
+    if (parcel->owned.destroy != NULL)
+        parcel->owned.destroy(parcel->owned.payload, parcel->owned.user);
+    axo_system_free(parcel->system, parcel, sizeof *parcel);
+}
+
+/* `given` is ours and goes, whatever happens. */
+static axo_status wait_parcel_new(axo_ctx *ctx, const axo_answer *head, const axo_owned *given,
+                                  axo_draft **draft)
+{
+    wait_parcel *parcel = axo_system_alloc(axo_system_of(ctx), sizeof *parcel);
+    if (parcel == NULL) {
+        if (given->destroy != NULL)
+            given->destroy(given->payload, given->user);
+        return AXO_ENOMEM;
+    }
+    *parcel = (wait_parcel){.head = *head, .owned = *given, .system = axo_system_of(ctx)};
+    parcel->head.handed = given->payload;
+    axo_owned whole = {.payload = parcel, .size = sizeof(axo_answer), .destroy = wait_parcel_free};
+    axo_status status = axo_message_owning(ctx, AXO_ASK_ANSWER, &whole, draft);
+    if (status != AXO_OK)
+        wait_parcel_free(parcel, NULL);
+    return status;
+}
+
+static axo_status wait_answer_draft(axo_ctx *ctx, const axo_answer *head,
+                                    const axo_message *message, axo_draft **draft)
+{
+    axo_owned given;
+    void *room;
+    if (axo_message_take(ctx, message, &given) == AXO_OK)
+        return wait_parcel_new(ctx, head, &given, draft);
+    axo_status status =
+        axo_message_new(ctx, AXO_ASK_ANSWER, sizeof *head + head->size, draft, &room);
+    if (status != AXO_OK)
+        return status;
+    memcpy(room, head, sizeof *head);
+    if (head->size > 0)
+        memcpy((axo_answer *)room + 1, message->payload, head->size);
+    return AXO_OK;
+}
+
+static axo_status wait_answer(axo_ctx *ctx, wait_state *self, const axo_message *message)
+{
+    axo_answer head = wait_head(ctx, self, message);
+    axo_draft *draft;
+    axo_status status = wait_answer_draft(ctx, &head, message, &draft);
+    if (status == AXO_OK)
+        return wait_send(ctx, self, draft);
+    self->lost = status;
+    return AXO_OK;
+}
+
+/* ---- the child ------------------------------------------------------------------------------ */
+
+static axo_status wait_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    ((wait_state *)state)->wait = args;
+    return AXO_OK;
+}
+
+/* Also after a restart, which a parent that is all for one may order. */
+static axo_status wait_start(axo_ctx *ctx, void *state)
+{
+    wait_state *self = state;
+    const axo__wait *wait = self->wait;
+    axo_status status = AXO_OK;
+    if (!axo_ref_is_none(wait->target))
+        status = axo_watch(ctx, wait->target);
+    int64_t left = wait->timeout_ns - (axo_now(ctx) - wait->since_ns);
+    if (status == AXO_OK)
+        status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_FIXED_DELAY, left > 0 ? left : 0,
+                                 WAIT_AGAIN_NS, AXO__TAG_WAIT_OVER, NULL, 0);
+    return status == AXO_OK ? AXO_OK : wait_over(ctx, self, status);
+}
+
+static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    wait_state *self = state;
+    axo__wait_kind kind = self->wait->kind;
+    if (message->tag == AXO_TERMINATED)
+        return wait_over(ctx, self, kind == AXO__WAIT_STOP ? AXO_OK : AXO_EGONE);
+    if (message->tag == AXO__TAG_WAIT_OVER && axo_ref_equal(message->sender, axo_self(ctx)))
+        return wait_over(ctx, self, self->lost != AXO_OK ? self->lost : AXO_ETIMEDOUT);
+    return kind == AXO__WAIT_STOP ? AXO_UNHANDLED : wait_answer(ctx, self, message);
+}
+
+static axo_status wait_stop(axo_ctx *ctx, void *state)
+{
+    wait_state *self = state;
+    return self->told ? AXO_OK : wait_over(ctx, self, AXO_ESTOPPING);
+}
+
+/* A restart of it alone is no end: it goes on waiting. */
+static axo_status wait_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                   const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)message;
+    return AXO_OK;
+}
+
+axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out)
+{
+    static const axo_class wait_class =
+        AXO_CLASS(.name = "ask", .state_size = sizeof(wait_state), .construct = wait_construct,
+                  .pre_start = wait_start, .receive = wait_receive, .post_stop = wait_stop,
+                  .pre_restart = wait_pre_restart);
+    axo_props props =
+        AXO_PROPS(.cls = &wait_class, .args = wait,
+                  .args_size = offsetof(axo__wait, path) + strlen(wait->path) + 1);
+    return axo_spawn(ctx, &props, out);
+}
