@@ -282,6 +282,41 @@ static void manual_waits_for_its_clock(void **state)
     (void)sem_destroy(&world.told);
 }
 
+/* The clock jumps over 300 periods: a fixed rate catches up, a fixed delay does not (TM-10). */
+static void a_jump_of_the_clock(void **state)
+{
+    host_world world;
+    axo_options options = AXO_OPTIONS(.manual = 1, .clock = host_now, .clock_user = &world);
+    axo_timer timer;
+    const int64_t ms = 1000000;
+    (void)state;
+    host_start(&world, &options);
+    axo_ref a = host_spawn(&world, AXO_DISPATCH_DEFAULT);
+    assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
+    assert_int_equal(axo_system_schedule_fixed_rate(world.system, ms, ms, a, 1, NULL, 0, &timer),
+                     AXO_OK);
+    assert_true(axo_host_deadline(world.system) <= world.now + 2 * ms);
+    world.now += ms - 1;
+    assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
+    assert_int_equal(world.got, 0); /* never early */
+    world.now += 300 * ms;
+    assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
+    assert_int_equal(world.got, 300);
+    assert_true(axo_system_timer_cancel(world.system, timer));
+    assert_int_equal(axo_system_schedule_fixed_delay(world.system, ms, ms, a, 2, NULL, 0, &timer),
+                     AXO_OK);
+    world.now += 300 * ms;
+    assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
+    assert_int_equal(world.got, 301);
+    assert_int_equal(world.last, 2);
+    assert_true(axo_system_timer_cancel(world.system, timer));
+    world.now += 300 * ms;
+    assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
+    assert_int_equal(world.got, 301);
+    assert_true(axo_host_deadline(world.system) == INT64_MAX);
+    host_stop(&world);
+}
+
 /* ---- a handler that hangs is named ---- */
 
 static void host_log(void *user, axo_log_level level, axo_ref actor, const char *text)
@@ -327,6 +362,7 @@ int main(void)
         cmocka_unit_test(bad_calls),
         cmocka_unit_test(manual_is_the_same_each_time),
         cmocka_unit_test(manual_waits_for_its_clock),
+        cmocka_unit_test(a_jump_of_the_clock),
         cmocka_unit_test(stuck_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -545,11 +545,11 @@ static void TM_10(void **state)
     int64_t at = kit_find(k, "b.note(1)@300").time_ns;
     assert_true(at - kit_find(k, "a.sets").time_ns >= 300 * MS);
     assert_true(at - late < 299 * MS); /* else nothing was caught up on */
-    for (int64_t n = 2; n <= 5; n++) { /* the n-th at least n - 1 delays after the first could be */
+    for (int64_t n = 2; n <= 5; n++) { /* never early; host_test jumps the clock */
         char pattern[32];
         (void)snprintf(pattern, sizeof pattern, "b.note(2)@%d", (int)n);
         kit_await(k, pattern);
-        assert_true(kit_find(k, pattern).time_ns - late >= (n - 1) * MS);
+        assert_true(kit_find(k, pattern).time_ns - kit_find(k, "a.sets").time_ns >= n * MS);
     }
     kit_finish(k);
 }

@@ -91,7 +91,8 @@ void hierarchy_trace(void *user, const axo_event *event)
                          axo_event_name(event->kind), event->suspends);
     if (event->kind != AXO_EV_RECEIVE)
         return;
-    if (event->worker >= h->workers || (record_worker != 0 && record_worker != event->worker + 1))
+    if (event->worker >= h->workers + HIERARCHY_SPARES ||
+        (record_worker != 0 && record_worker != event->worker + 1))
         hierarchy_breach(h, node, 5, "a thread that was worker %" PRIu32 " is worker %" PRIu32,
                          record_worker - 1, event->worker);
     record_worker = event->worker + 1;
