@@ -8,6 +8,7 @@
 #include <axo/ask.h>
 #include <axo/event.h>
 #include <axo/export.h>
+#include <axo/find.h>
 #include <axo/inspect.h>
 #include <axo/message.h>
 #include <axo/ref.h>

@@ -30,6 +30,8 @@ typedef struct axo_dead_letter {
     uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone (PK-06), a
                                    tick of its own timers (DL-03), a message for an instance that
                                    is gone (axo_draft_bind) */
+    const char *path;           /* axo_select to a path where nobody is: that path, and recipient
+                                   is none (NM-07); else NULL */
 } axo_dead_letter;
 
 /* Called for each dead letter (DL-01), on the thread where it happens, with no lock held. It must

@@ -1,7 +1,6 @@
 /* core.c - what all layers above share of one system. */
 #include "cell/core.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +62,7 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
             .recipient = recipient,
             .reason = reason,
             .suppressed = (message->flags & AXO__MESSAGE_HARMLESS) != 0 ? 1 : 0,
+            .path = axo_ref_is_none(recipient) ? path : NULL,
         };
         core->on_dead_letter(core->dead_letter_user, &letter);
     }
@@ -173,7 +173,7 @@ bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t si
         if (one->name != NULL)
             length = snprintf(out + used, size - used, "/%s", one->name->text);
         else
-            length = snprintf(out + used, size - used, "/$%" PRIx64, axo__cell_ref(one).bits);
+            length = snprintf(out + used, size - used, "/" AXO__ANONYMOUS, axo__cell_ref(one).bits);
         if (length < 0 || (size_t)length >= size - used)
             return false;
         used += (size_t)length;

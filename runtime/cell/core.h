@@ -3,6 +3,8 @@
 #ifndef AXO__CELL_CORE_H
 #define AXO__CELL_CORE_H
 
+#include <inttypes.h>
+
 #include <axo/event.h>
 #include <axo/system.h>
 
@@ -136,6 +138,9 @@ void axo__local_fini(axo__core *core, axo__local *local);
 
 /* Hands over what is collected: now and then, and before a wait. */
 void axo__local_flush(axo__core *core, axo__local *local);
+
+/* The name of a child that was given none, from its reference's bits. */
+#define AXO__ANONYMOUS "$%" PRIx64
 
 /* Appends the path; false: cut. Safe for cells whose ancestors cannot go meanwhile. */
 bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size);

@@ -78,3 +78,309 @@ const char *axo_doing_name(uint32_t doing)
                                         "suspended",  "queued",    "idle"};
     return doing < sizeof names / sizeof names[0] ? names[doing] : "?";
 }
+
+/* ---- paths ---- */
+
+/* Slots looked at under one door, so that nobody waits long behind it. */
+#define FIND_DOOR_SLOTS 1024
+
+typedef struct find_list {
+    axo_ref *out;
+    uint32_t max;
+    uint32_t count;
+} find_list;
+
+static void find_add(void *user, axo_ref ref)
+{
+    find_list *list = user;
+    if (list->count < list->max)
+        list->out[list->count] = ref;
+    list->count++;
+}
+
+static axo_status find_one(const axo__find_from *from, const char *path, axo_ref *out)
+{
+    axo__pattern pattern;
+    axo_status status = axo__find_walk(from, path, &pattern);
+    if (status != AXO_OK)
+        return status;
+    if (pattern.count > 0)
+        return AXO_ENAME;
+    *out = pattern.base;
+    return axo_ref_is_none(*out) ? AXO_ENOENT : AXO_OK;
+}
+
+axo_status axo_find(axo_ctx *ctx, const char *path, axo_ref *out)
+{
+    axo__cell *cell = axo__caller(ctx);
+    if (out != NULL)
+        *out = axo_ref_none();
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (path == NULL || out == NULL)
+        return AXO_EINVAL;
+    axo__find_from from = {.core = axo__self->core, .cell = cell};
+    return find_one(&from, path, out);
+}
+
+axo_status axo_system_find(axo_system *system, const char *path, axo_ref *out)
+{
+    if (out != NULL)
+        *out = axo_ref_none();
+    if (system == NULL || path == NULL || out == NULL)
+        return AXO_EINVAL;
+    axo__find_from from = {.core = &system->core};
+    axo__door *door = axo__door_enter(&system->sched);
+    axo_status status = find_one(&from, path, out);
+    axo__door_leave(door);
+    return status;
+}
+
+axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out, uint32_t max,
+                        uint32_t *count)
+{
+    axo__cell *cell = axo__caller(ctx);
+    if (count != NULL)
+        *count = 0;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (pattern == NULL || count == NULL || (out == NULL && max > 0))
+        return AXO_EINVAL;
+    axo__find_from from = {.core = axo__self->core, .cell = cell};
+    axo__pattern rest;
+    find_list list = {.out = out, .max = max};
+    axo_status status = axo__find_walk(&from, pattern, &rest);
+    if (status != AXO_OK)
+        return status;
+    if (rest.count > 0)
+        (void)axo__find_scan(from.core, &rest, 0, UINT32_MAX, find_add, &list);
+    else if (!axo_ref_is_none(rest.base))
+        find_add(&list, rest.base);
+    *count = list.count;
+    return AXO_OK;
+}
+
+axo_status axo_system_find_all(axo_system *system, const char *pattern, axo_ref *out,
+                               uint32_t max, uint32_t *count)
+{
+    if (count != NULL)
+        *count = 0;
+    if (system == NULL || pattern == NULL || count == NULL || (out == NULL && max > 0))
+        return AXO_EINVAL;
+    axo__find_from from = {.core = &system->core};
+    axo__pattern rest;
+    find_list list = {.out = out, .max = max};
+    axo__door *door = axo__door_enter(&system->sched);
+    axo_status status = axo__find_walk(&from, pattern, &rest);
+    if (status == AXO_OK && rest.count == 0 && !axo_ref_is_none(rest.base))
+        find_add(&list, rest.base);
+    bool more = status == AXO_OK && rest.count > 0;
+    for (uint32_t slot = 0; more; slot += FIND_DOOR_SLOTS) {
+        more = axo__find_scan(&system->core, &rest, slot, FIND_DOOR_SLOTS, find_add, &list);
+        axo__door_leave(door);
+        door = axo__door_enter(&system->sched);
+    }
+    axo__door_leave(door);
+    *count = list.count;
+    return status;
+}
+
+axo_status axo_name_check(const char *name, size_t *at)
+{
+    size_t wrong = 0;
+    axo_status status = name != NULL ? axo__name_check(name, &wrong) : AXO_EINVAL;
+    if (at != NULL)
+        *at = wrong;
+    return status;
+}
+
+/* ---- sending to a pattern ---- */
+
+/* One message to be; all are made before any is sent. */
+typedef struct find_post {
+    struct find_post *next;
+    axo_ref to;
+    axo__message *message;
+} find_post;
+
+typedef struct find_mail {
+    axo__worker *worker;
+    axo_ref from;
+    uint32_t tag;
+    const void *payload;
+    size_t size;
+    find_post *first;
+    find_post **last;
+    bool failed;
+} find_mail;
+
+static void find_write(void *user, axo_ref to)
+{
+    find_mail *mail = user;
+    axo__pool *pool = &mail->worker->core->pool;
+    axo__cache *cache = &mail->worker->local.cache;
+    if (mail->failed)
+        return;
+    find_post *post = axo__pool_alloc(pool, cache, sizeof *post);
+    axo__message *message =
+        post != NULL ? axo__message_make(pool, cache, mail->tag, mail->from, mail->size) : NULL;
+    if (message == NULL) {
+        axo__pool_free(pool, cache, post, sizeof *post);
+        mail->failed = true;
+        return;
+    }
+    if (mail->size > 0)
+        memcpy(message + 1, mail->payload, mail->size);
+    *post = (find_post){.to = to, .message = message};
+    *mail->last = post;
+    mail->last = &post->next;
+}
+
+/* Sends what was written, or throws it all away. */
+static uint32_t find_post_all(find_mail *mail)
+{
+    axo__worker *worker = mail->worker;
+    uint32_t count = 0;
+    while (mail->first != NULL) {
+        find_post *post = mail->first;
+        mail->first = post->next;
+        if (mail->failed)
+            axo__message_free(&worker->core->pool, &worker->local.cache, post->message);
+        else if (axo__send(worker->sched, worker, &worker->local, post->to, post->message, NULL) ==
+                 AXO_OK)
+            count++;
+        axo__pool_free(&worker->core->pool, &worker->local.cache, post, sizeof *post);
+    }
+    return count;
+}
+
+/* Nobody is at the path: the letter names it. */
+static void find_dead(find_mail *mail, const char *path)
+{
+    axo__worker *worker = mail->worker;
+    find_post *post = mail->first;
+    mail->first = NULL;
+    axo__a64_bump_owner(&worker->local.count.sent);
+    axo__dead_letter_at(worker->core, &worker->local, post->message, axo_ref_none(), AXO_DEAD_GONE,
+                        path);
+    axo__pool_free(&worker->core->pool, &worker->local.cache, post, sizeof *post);
+}
+
+static axo_status find_select(axo__find_from *from, find_mail *mail, const char *path,
+                              uint32_t *count)
+{
+    axo__pattern rest;
+    axo_status status = axo__find_walk(from, path, &rest);
+    if (status != AXO_OK)
+        return status;
+    bool nobody = rest.count == 0 && axo_ref_is_none(rest.base);
+    if (rest.count > 0)
+        (void)axo__find_scan(from->core, &rest, 0, UINT32_MAX, find_write, mail);
+    else
+        find_write(mail, rest.base);
+    if (nobody && !mail->failed) {
+        find_dead(mail, path);
+        return AXO_EGONE;
+    }
+    *count = find_post_all(mail);
+    return mail->failed ? AXO_ENOMEM : AXO_OK;
+}
+
+axo_status axo_select(axo_ctx *ctx, const char *pattern, uint32_t tag, const void *payload,
+                      size_t size, uint32_t *count)
+{
+    axo__cell *cell = axo__caller(ctx);
+    uint32_t sent = 0;
+    if (count != NULL)
+        *count = 0;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (pattern == NULL || tag >= AXO_TAG_RESERVED || (payload == NULL && size > 0))
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
+    axo__find_from from = {.core = axo__self->core, .cell = cell};
+    find_mail mail = {.worker = axo__self, .from = axo__cell_ref(cell), .tag = tag,
+                      .payload = payload, .size = size};
+    mail.last = &mail.first;
+    axo_status status = find_select(&from, &mail, pattern, &sent);
+    if (count != NULL)
+        *count = sent;
+    return status;
+}
+
+/* ---- spawning what may be there already ---- */
+
+/* Who has the name may end between the look at it and the look for him; then it is tried again. */
+enum { FIND_SPAWN_TRIES = 64 };
+
+/* Whoever took a name behind another door has also spawned under it now. */
+static void find_pass_doors(axo_system *system)
+{
+    for (uint32_t i = 0; i < system->sched.door_count; i++) {
+        axo__os_mutex_lock(&system->sched.doors[i].mutex);
+        axo__os_mutex_unlock(&system->sched.doors[i].mutex);
+    }
+}
+
+axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props, axo_ref *out, bool *created)
+{
+    axo__cell *cell = axo__caller(ctx);
+    axo_props copy;
+    if (out != NULL)
+        *out = axo_ref_none();
+    if (created != NULL)
+        *created = false;
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    if (out == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__props_read(props, &copy);
+    if (status == AXO_OK && copy.name == NULL)
+        status = AXO_EINVAL;
+    if (status != AXO_OK)
+        return status;
+    for (uint32_t i = 0; i < 2; i++) { /* nobody else takes names here */
+        status = axo__super_spawn(axo__self, cell, &copy, out);
+        if (status == AXO_OK && created != NULL)
+            *created = true;
+        if (status != AXO_EEXIST)
+            return status;
+        status = axo__find_sibling(axo__self->core, axo__cell_ref(cell), copy.name, out);
+        if (!axo_ref_is_none(*out))
+            return status;
+    }
+    return status;
+}
+
+axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, axo_ref *out,
+                                   bool *created)
+{
+    axo_props copy;
+    if (out != NULL)
+        *out = axo_ref_none();
+    if (created != NULL)
+        *created = false;
+    if (out == NULL || system == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__props_read(props, &copy);
+    if (status == AXO_OK && copy.name == NULL)
+        status = AXO_EINVAL;
+    if (status != AXO_OK)
+        return status;
+    axo_ref parent = system->guardians[copy.system_actor ? AXO_GUARDIAN_SYSTEM : AXO_GUARDIAN_USER];
+    for (uint32_t i = 0; i < FIND_SPAWN_TRIES; i++) {
+        status = axo__system_spawn(system, &copy, out);
+        if (status == AXO_OK && created != NULL)
+            *created = true;
+        if (status != AXO_EEXIST)
+            return status;
+        axo__door *door = axo__door_enter(&system->sched);
+        status = axo__find_sibling(&system->core, parent, copy.name, out);
+        axo__door_leave(door);
+        if (!axo_ref_is_none(*out))
+            return status;
+        find_pass_doors(system);
+    }
+    return status;
+}

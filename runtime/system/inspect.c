@@ -18,7 +18,7 @@
 
 static uint32_t inspect_word(uint64_t word, uint64_t directives)
 {
-    if ((word & AXO__TERMINATING) != 0 || (directives & AXO__STOP) != 0)
+    if ((word & AXO__TERMINATING) != 0 || (directives & AXO__STOPS) != 0)
         return AXO_DOING_STOPPING;
     if ((directives & (AXO__RESTART_OWN | AXO__RESTART_PARENT)) != 0)
         return AXO_DOING_RESTARTING;

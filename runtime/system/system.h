@@ -89,6 +89,40 @@ axo_status axo__guardians_make(axo_system *system);
 axo_status axo__guardian_add_hook(axo_system *system, axo__worker *worker, axo__cell *cell);
 axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo__cell *cell);
 
+/* ---- find.c ---- */
+
+/* Where a path begins: at an actor (its runner is the caller), or with a relative one refused. */
+typedef struct axo__find_from {
+    axo__core *core;
+    axo__cell *cell; /* NULL: absolute only */
+} axo__find_from;
+
+typedef struct axo__segment {
+    const char *text;
+    uint32_t length;
+} axo__segment;
+
+/* What is left of a pattern from its first wildcard on, and from where; count 0: `base` is it. */
+#define AXO__SEGMENTS_MAX 128
+typedef struct axo__pattern {
+    axo_ref base; /* none: nobody is there */
+    uint32_t count;
+    axo__segment segments[AXO__SEGMENTS_MAX];
+} axo__pattern;
+
+/* Walks as far as the path is exact. On a worker or under a door. AXO_OK, AXO_ENAME. */
+axo_status axo__find_walk(const axo__find_from *from, const char *path, axo__pattern *pattern);
+
+/* Visits the actors in slots [from, from + slots) that a pattern with wildcards matches. On a
+ * worker or under a door; false: there is nothing behind. */
+typedef void (*axo__find_visit)(void *user, axo_ref ref);
+bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t from, uint32_t slots,
+                    axo__find_visit visit, void *user);
+
+/* The child of that name, for one who could not take it: AXO_OK, AXO_EEXIST (it is stopping), or
+ * none: it has ended. */
+axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo_ref *out);
+
 /* ---- inspect.c ---- */
 
 /* Fills `info`; on a worker (its runner is `self`, or NULL), or under a door. *cls is the class of

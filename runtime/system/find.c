@@ -1,0 +1,196 @@
+/* find.c - paths and patterns: from a text to the actors that live there now.
+ *
+ * An exact segment is looked up in the table of names, keyed by the parent's reference: no cell is
+ * touched, and nothing is held between two segments. A list of children is its runner's, and no
+ * other thread may walk it. So a pattern looks at every slot of the table instead and asks each
+ * living cell for its ancestors, which are fixed: for grace readers a living cell and all above it
+ * stay what they are.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "system/system.h"
+
+enum { FIND_NAME, FIND_ANONYMOUS, FIND_HERE, FIND_UP, FIND_WILD, FIND_BAD };
+
+static bool find_is(axo__segment segment, const char *text)
+{
+    return strlen(text) == segment.length && memcmp(segment.text, text, segment.length) == 0;
+}
+
+static int find_kind(axo__segment segment)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_.~+=@:-";
+    bool anonymous = segment.length > 0 && segment.text[0] == '$';
+    bool wild = false;
+    if (segment.length == 0 || segment.length > AXO_NAME_MAX)
+        return FIND_BAD;
+    for (uint32_t i = anonymous ? 1 : 0; i < segment.length; i++) {
+        if (segment.text[i] == '*' || segment.text[i] == '?')
+            wild = true;
+        else if (strchr(allowed, segment.text[i]) == NULL)
+            return FIND_BAD;
+    }
+    if (wild)
+        return FIND_WILD;
+    if (anonymous)
+        return FIND_ANONYMOUS;
+    return find_is(segment, ".") ? FIND_HERE : find_is(segment, "..") ? FIND_UP : FIND_NAME;
+}
+
+/* "$" and the reference in hexadecimal, as axo__core_path prints it. */
+static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segment)
+{
+    axo_ref ref = axo_ref_none();
+    if (segment.length < 2 || segment.length > 17 || segment.text[1] == '0')
+        return ref;
+    for (uint32_t i = 1; i < segment.length; i++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *digit = strchr(digits, segment.text[i]);
+        if (digit == NULL)
+            return axo_ref_none();
+        ref.bits = ref.bits << 4 | (uint64_t)(digit - digits);
+    }
+    const axo__cell *cell = axo__table_find(&core->table, ref);
+    bool there = cell != NULL && cell->name == NULL && cell->parent != NULL &&
+                 axo_ref_equal(axo__cell_ref(cell->parent), parent);
+    return there ? ref : axo_ref_none();
+}
+
+static axo_ref find_step(axo__core *core, axo_ref at, axo__segment segment, int kind)
+{
+    const axo__cell *cell;
+    switch (kind) {
+    case FIND_NAME:
+        return axo__names_find(&core->names, at, segment.text, segment.length);
+    case FIND_ANONYMOUS:
+        return find_anonymous(core, at, segment);
+    case FIND_UP:
+        cell = axo__table_find(&core->table, at);
+        if (cell == NULL)
+            return axo_ref_none();
+        return cell->parent != NULL ? axo__cell_ref(cell->parent) : at; /* the root stays */
+    default:
+        return at;
+    }
+}
+
+axo_status axo__find_walk(const axo__find_from *from, const char *path, axo__pattern *pattern)
+{
+    axo__core *core = from->core;
+    axo_ref at = core->system->guardians[AXO_GUARDIAN_ROOT];
+    pattern->count = 0;
+    pattern->base = axo_ref_none();
+    bool absolute = path[0] == '/';
+    if (!absolute && from->cell == NULL)
+        return AXO_ENAME;
+    if (absolute)
+        path++;
+    else
+        at = axo__cell_ref(from->cell);
+    for (bool more = path[0] != 0 || !absolute; more;) {
+        axo__segment segment = {.text = path, .length = (uint32_t)strcspn(path, "/")};
+        int kind = find_kind(segment);
+        if (kind == FIND_BAD || pattern->count == AXO__SEGMENTS_MAX ||
+            (kind == FIND_UP && pattern->count > 0))
+            return AXO_ENAME;
+        if (pattern->count > 0 || kind == FIND_WILD) {
+            if (kind != FIND_HERE)
+                pattern->segments[pattern->count++] = segment;
+        } else if (!axo_ref_is_none(at)) {
+            at = find_step(core, at, segment, kind);
+        }
+        more = path[segment.length] == '/';
+        path += segment.length + 1;
+    }
+    pattern->base = at;
+    return AXO_OK;
+}
+
+/* '*' any number, '?' one. Goes back to the last '*' only: length times length steps at most. */
+static bool find_matches(axo__segment pattern, const char *text, size_t length)
+{
+    size_t p = 0;
+    size_t t = 0;
+    size_t star = SIZE_MAX;
+    size_t star_t = 0;
+    while (t < length) {
+        if (p < pattern.length && pattern.text[p] == '*') {
+            star = p++;
+            star_t = t;
+        } else if (p < pattern.length && (pattern.text[p] == '?' || pattern.text[p] == text[t])) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++star_t;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.length && pattern.text[p] == '*')
+        p++;
+    return p == pattern.length;
+}
+
+static bool find_cell_matches(const axo__cell *cell, axo__segment segment)
+{
+    char text[24];
+    if (cell->name != NULL)
+        return find_matches(segment, cell->name->text, cell->name->length);
+    int length = snprintf(text, sizeof text, AXO__ANONYMOUS, axo__cell_ref(cell).bits);
+    return find_matches(segment, text, (size_t)length);
+}
+
+/* The name must lead there too: two of one name are in the table while one of them ends. */
+static bool find_is_bound(axo__core *core, const axo__cell *cell)
+{
+    if (cell->name == NULL)
+        return true;
+    axo_ref found = axo__names_find(&core->names, axo__cell_ref(cell->parent), cell->name->text,
+                                    cell->name->length);
+    return axo_ref_equal(found, axo__cell_ref(cell));
+}
+
+static bool find_is_match(axo__core *core, const axo__pattern *pattern, const axo__cell *base,
+                          const axo__cell *cell)
+{
+    const axo__cell *at = cell;
+    for (uint32_t i = pattern->count; i-- > 0; at = at->parent) {
+        if (at->parent == NULL || !find_cell_matches(at, pattern->segments[i]))
+            return false;
+    }
+    return at == base && find_is_bound(core, cell);
+}
+
+bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t from, uint32_t slots,
+                    axo__find_visit visit, void *user)
+{
+    const axo__cell *base = axo__table_find(&core->table, pattern->base);
+    uint32_t all = axo__a32_load_acquire(&core->table.slots); /* [T2] */
+    uint32_t end = all - from > slots ? from + slots : all;
+    if (base == NULL || from >= all)
+        return false;
+    for (uint32_t slot = from; slot < end; slot++) {
+        const axo__cell *cell = axo__table_at(&core->table, slot);
+        if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+            continue;
+        if (find_is_match(core, pattern, base, cell))
+            visit(user, axo__cell_ref(cell));
+    }
+    return end < all;
+}
+
+axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo_ref *out)
+{
+    *out = axo__names_find(&core->names, parent, name, strlen(name));
+    const axo__cell *cell = axo__table_find(&core->table, *out);
+    if (cell == NULL) {
+        *out = axo_ref_none();
+        return AXO_EEXIST;
+    }
+    bool stops = (axo__state_look(&cell->state) & AXO__TERMINATING) != 0 ||
+                 (axo__directives_look(&cell->directives) & AXO__STOPS) != 0;
+    return stops ? AXO_EEXIST : AXO_OK;
+}
