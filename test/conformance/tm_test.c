@@ -330,7 +330,7 @@ static void TM_05(void **state)
     kit_await(k, "a.terminated");
     kit_order(k, "a.active(1)", "a.post(0)", "a.terminated");
     kit_never(k, "a.note");
-    kit_await(k, "a.dl(3)"); /* suppressed: see api/timer_test.c */
+    kit_await(k, "a.dlSuppressed(3)"); /* DL-03 */
     kit_finish(k);
 }
 

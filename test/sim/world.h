@@ -14,7 +14,12 @@
 #define WORLD_RECENT 40
 #define WORLD_WATCHES_MAX 40
 
-enum { TAG_WORK = 1, TAG_PING = 2 };
+enum { TAG_WORK = 1, TAG_PING = 2, TAG_TICK = 3, TAG_KEYED = AXO_TAG_QUIET | 4 };
+
+typedef struct keyed {
+    uint64_t key;
+    uint64_t instance; /* that started it */
+} keyed;
 
 /* How often, in 1024ths. */
 typedef enum knob {
@@ -28,6 +33,7 @@ typedef enum knob {
     KNOB_UNWATCH,
     KNOB_SEND,
     KNOB_AFTER,
+    KNOB_TIMER,    /* keyed timers, raw handles, receive timeouts */
     KNOB_FAIL,
     KNOB_FATAL,
     KNOB_UNHANDLED,
@@ -55,6 +61,7 @@ typedef struct world {
     bool dry;          /* the allocator has nothing */
     bool noisy;        /* foreign kills and stops too */
     uint32_t refs;
+    axo_timer timers[16];
     axo_ref known[GHOSTS_MAX];
     uint64_t owned;    /* payloads handed over */
     uint64_t freed;    /* and freed */
@@ -240,6 +247,66 @@ static void world_own(axo_ctx *ctx)
         w.deferred++;
 }
 
+#define WORLD_TIMERS 16
+
+/* Raw timers that anybody may cancel, keys that are few, so that they meet. */
+static void world_time(axo_ctx *ctx)
+{
+    axo_timer *any = &w.timers[world_below(WORLD_TIMERS)];
+    uint64_t key = world_below(3);
+    int64_t first = world_below(500000);
+    int64_t period = 1 + world_below(300000);
+    switch (world_below(7)) {
+    case 0:
+    case 1: {
+        axo_timer_kind kind = (axo_timer_kind)world_below(3);
+        keyed payload = {.key = key, .instance = ghost_find(axo_self(ctx).bits)->instance};
+        bool before = axo_timer_active(ctx, key);
+        axo_status status =
+            axo_timer_start(ctx, key, kind, first, period, TAG_KEYED, &payload, sizeof payload);
+        if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
+            ghost_fail("axo_timer_start: %s", axo_status_name(status));
+        if (axo_timer_active(ctx, key) != (before || status == AXO_OK))
+            ghost_fail("a key that was started is not active, or a failed start changed it");
+        return;
+    }
+    case 2: {
+        bool active = axo_timer_active(ctx, key);
+        if ((axo_timer_stop(ctx, key) == AXO_OK) != active || axo_timer_active(ctx, key))
+            ghost_fail("axo_timer_stop and axo_timer_active differ");
+        return;
+    }
+    case 3: {
+        axo_status status = axo_receive_timeout(ctx, world_below(2) == 0 ? 0 : first);
+        if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
+            ghost_fail("axo_receive_timeout: %s", axo_status_name(status));
+        return;
+    }
+    case 4:
+        if (axo_timer_cancel(ctx, *any) && axo_timer_cancel(ctx, *any))
+            ghost_fail("a timer was cancelled twice");
+        return;
+    case 5:
+        (void)axo_timer_at_close(ctx, *any);
+        return;
+    default:
+        (void)axo_timer_cancel(ctx, *any);
+        (void)axo_schedule_fixed_rate(ctx, first, period + 20000, world_somebody(), TAG_TICK, &key,
+                                      sizeof key, any);
+        return;
+    }
+}
+
+/* The calm comes: what ticks for ever is stopped. */
+static axo_status world_quiet(axo_ctx *ctx)
+{
+    for (uint64_t key = 0; key < 3; key++)
+        (void)axo_timer_stop(ctx, key);
+    for (uint32_t i = 0; i < WORLD_TIMERS; i++)
+        (void)axo_timer_cancel(ctx, w.timers[i]);
+    return axo_receive_timeout(ctx, 0);
+}
+
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message);
 
 static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
@@ -262,6 +329,8 @@ static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
         world_unwatch(ctx);
     if (world_is(KNOB_REGION))
         world_own(ctx);
+    if (world_is(KNOB_TIMER))
+        world_time(ctx);
     if (world_is(KNOB_BECOME) && axo_become(ctx, world_receive) != AXO_OK && !w.dry)
         ghost_fail("axo_become failed");
     if (world_is(KNOB_BECOME))
@@ -304,6 +373,8 @@ static axo_status world_pre_start(axo_ctx *ctx, void *state)
     }
     if (world_is(KNOB_WATCH))
         world_watch(ctx);
+    if (world_is(KNOB_TIMER))
+        world_time(ctx);
     if (world_is(KNOB_HOOK) && axo_termination_hook(ctx) == AXO_OK)
         world_watch(ctx);
     return world_is(KNOB_PRE_START) ? world_fail(ctx) : AXO_OK;
@@ -326,6 +397,15 @@ static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *me
         ghost_find(self.bits)->pongs++;
         return AXO_OK;
     }
+    if (message->tag == TAG_KEYED &&
+        AXO_PAYLOAD(message, keyed)->instance != ghost_find(self.bits)->instance)
+        ghost_fail("a tick of an instance that is gone");
+    if (w.calm && message->tag != TAG_WORK)
+        return world_quiet(ctx);
+    if (message->tag != TAG_WORK) {
+        world_do(ctx, me, 0);
+        return world_is(KNOB_FAIL) ? world_fail(ctx) : AXO_OK;
+    }
     uint32_t left = AXO_PAYLOAD(message, work)->left;
     if (world_is(KNOB_DRY))
         w.dry = !w.dry;
@@ -343,6 +423,8 @@ static axo_status world_post_stop(axo_ctx *ctx, void *state)
     (void)state;
     if (world_is(KNOB_SEND))
         (void)axo_send(ctx, to, TAG_WORK, &none, sizeof none);
+    if (world_is(KNOB_TIMER))
+        world_time(ctx);
     return world_is(KNOB_POST_STOP) ? world_fail(ctx) : AXO_OK;
 }
 
@@ -459,7 +541,7 @@ static void world_reset(uint64_t seed)
         [KNOB_SPAWN] = 300,      [KNOB_STOP] = 40,         [KNOB_STOP_SELF] = 40,
         [KNOB_STOP_CHILD] = 60,  [KNOB_POISON] = 40,       [KNOB_KILL] = 60,
         [KNOB_WATCH] = 300,      [KNOB_UNWATCH] = 200,     [KNOB_SEND] = 800,
-        [KNOB_AFTER] = 200,      [KNOB_FAIL] = 350,        [KNOB_FATAL] = 100,
+        [KNOB_AFTER] = 200,      [KNOB_TIMER] = 200,       [KNOB_FAIL] = 350,        [KNOB_FATAL] = 100,
         [KNOB_UNHANDLED] = 100,  [KNOB_CONSTRUCT] = 300,   [KNOB_PRE_START] = 300,
         [KNOB_PRE_RESTART] = 400, [KNOB_POST_RESTART] = 400, [KNOB_POST_STOP] = 400,
         [KNOB_DECIDER] = 150,    [KNOB_KEEP] = 1024,       [KNOB_EARLY] = 400,
