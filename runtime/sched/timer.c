@@ -164,5 +164,6 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     timer_refresh(timers);
     axo__os_mutex_unlock(&timers->mutex);
     axo__timers_told(timers, worker, true);
+    worker->sched->idle(worker->core); /* the end may have waited for this */
     return true;
 }

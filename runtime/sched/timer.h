@@ -129,7 +129,7 @@ bool axo__timer_arm(axo__worker *worker, axo__timer *timer, int64_t due);
 bool axo__timer_disarm(axo__timer *timer);
 
 /* Fires what is due at worker->now, a bounded number; false: another worker is at it, or the system
- * has ended. Who has fired asks the core's `idle` again before it parks: the end waits for it. */
+ * has ended. The end waits for who fires, so that is told `idle` when it has. */
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers);
 
 /* Under the mutex: puts a timer into the wheel; then, without it, axo__timers_told with what this

@@ -188,7 +188,7 @@ axo__step axo__worker_idle(axo__worker *worker)
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->core);
     if (axo__worker_clock(worker) || axo__worker_fire_late(worker))
-        return AXO__STEP_AGAIN; /* to what was fired; and `idle` hears that nobody fires now */
+        return AXO__STEP_AGAIN; /* to what was fired */
     if (axo__unlikely(worker->sched->kind == AXO__SCHED_ELASTIC)) {
         if (worker->idle_at == 0)
             worker->idle_at = worker->now;
