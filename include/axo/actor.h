@@ -7,6 +7,7 @@
 
 #include <axo/dispatcher.h>
 #include <axo/export.h>
+#include <axo/mailbox.h>
 #include <axo/message.h>
 #include <axo/ref.h>
 #include <axo/status.h>
@@ -68,6 +69,7 @@ typedef struct axo_props {
     uint32_t dispatcher;          /* an axo_dispatcher: which threads run it */
     uint32_t stash_max;           /* messages it may stash at a time; 0: AXO_STASH_DEFAULT */
     axo_lifetime lifetime;        /* zero: AXO_TRANSIENT */
+    const axo_mailbox *mailbox;   /* copied; NULL: first in first out without a bound */
 } axo_props;
 #define AXO_PROPS(...) {.size = sizeof(axo_props), __VA_ARGS__}
 
@@ -156,8 +158,8 @@ AXO_API axo_status axo_kill(axo_ctx *ctx, axo_ref ref);
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EGONE (accepted, and dead-lettered at once); AXO_ECONTEXT, AXO_EINVAL
- *             (none as receiver, a reserved tag, NULL with a size), AXO_ETOOBIG, AXO_ENOMEM: not
- *             accepted, nothing changed */
+ *             (none as receiver, a reserved tag, NULL with a size), AXO_ETOOBIG, AXO_ENOMEM,
+ *             AXO_EFULL (the mailbox refuses, mailbox.h): not accepted, nothing changed */
 AXO_API axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload,
                             size_t size);
 

@@ -10,6 +10,7 @@
 #include <axo/export.h>
 #include <axo/find.h>
 #include <axo/inspect.h>
+#include <axo/mailbox.h>
 #include <axo/message.h>
 #include <axo/ref.h>
 #include <axo/stash.h>

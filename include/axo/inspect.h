@@ -13,7 +13,8 @@ typedef enum axo_doing {
                                  worker */
     AXO_DOING_SUSPENDED = 4,  /* failed, or an ancestor has; or stopped by its parent's wait */
     AXO_DOING_QUEUED = 5,     /* has work and waits for a worker */
-    AXO_DOING_IDLE = 6        /* nothing to do */
+    AXO_DOING_IDLE = 6,       /* nothing to do */
+    AXO_DOING_PARKED = 7      /* waits for room in a mailbox (mailbox.h); before QUEUED */
 } axo_doing;
 
 /* How much of the mailbox was looked at. */
@@ -21,7 +22,7 @@ typedef enum axo_counted {
     AXO_COUNTED_NONE = 0, /* nothing: a worker was inside */
     AXO_COUNTED_PART = 1, /* there may be more: AXO_INSPECT_MAX was reached, or a sender was in the
                              middle of a send */
-    AXO_COUNTED_ALL = 2
+    AXO_COUNTED_ALL = 2   /* always so of one with a mailbox of its own (axo_props.mailbox) */
 } axo_counted;
 
 /* At most so many messages are looked at. */

@@ -20,7 +20,8 @@ typedef struct axo_allocator {
 /* Why a message became a dead letter. */
 typedef enum axo_dead_reason {
     AXO_DEAD_GONE = 1,   /* no living actor had the reference */
-    AXO_DEAD_STOPPED = 2 /* it was in the mailbox when the actor terminated */
+    AXO_DEAD_STOPPED = 2, /* it was in the mailbox when the actor terminated */
+    AXO_DEAD_OVERFLOW = 3 /* the mailbox was full */
 } axo_dead_reason;
 
 typedef struct axo_dead_letter {
@@ -104,7 +105,7 @@ typedef enum axo_guardian {
 typedef struct axo_late {
     axo_ref actor;
     char path[256];       /* cut if longer */
-    const char *doing;    /* "running", "waiting for children", "queued", "suspended" */
+    const char *doing;    /* "running", "waiting for children", "queued", "suspended", "parked" */
     uint32_t tag;         /* running: tag of its message, if has_tag */
     uint32_t has_tag;
     int64_t since_ns;     /* running: for how long its worker has been at it, about */

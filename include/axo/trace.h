@@ -37,7 +37,9 @@
     X(AXO_EV_NOTICE, "notice", "target's reference bits, queued for the handler")                  \
     X(AXO_EV_DEAD_LETTER, "dead_letter", "tag")                                                    \
     X(AXO_EV_UNHANDLED, "unhandled", "tag")                                                        \
-    X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, by this actor")
+    X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, by this actor")   \
+    X(AXO_EV_PARK, "park", "receiver's reference bits: there was no room")                         \
+    X(AXO_EV_UNPARK, "unpark", "0: there is, or the parking was undone")
 
 typedef enum axo_event_kind {
 #define AXO_EVENT_ENUM(word, name, arg) word,

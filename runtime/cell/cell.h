@@ -13,7 +13,7 @@
 #include "cell/cause.h"
 #include "cell/directive.h"
 #include "cell/state.h"
-#include "mailbox/message.h"
+#include "mailbox/box.h"
 #include "mem/grace.h"
 #include "mem/region.h"
 #include "queue/stack.h"
@@ -32,7 +32,8 @@ typedef enum axo__sys_kind {
     AXO__SYS_WATCH = 4,   /* watcher -> target */
     AXO__SYS_UNWATCH = 5, /* watcher -> target */
     AXO__SYS_RETURN = 6,  /* target -> watcher: the record comes back */
-    AXO__SYS_DUE = 7      /* timer -> parent, on the child's FAILED: its delayed restart is due */
+    AXO__SYS_DUE = 7,     /* timer -> parent, on the child's FAILED: its delayed restart is due */
+    AXO__SYS_ROOM = 8     /* receiver -> sender: what it held of you has found room */
 } axo__sys_kind;
 
 /* One layer of the behaviour stack. */
@@ -45,7 +46,7 @@ typedef struct axo__sys {
     axo__stack_node node; /* first */
     uint32_t kind;
     axo__cell *from;      /* ADOPT, FAILED, GONE, DUE: the child */
-    axo__watch *watch;    /* the others */
+    axo__watch *watch;    /* WATCH, UNWATCH, RETURN */
 } axo__sys;
 
 /* Where a cell is in its life. */
@@ -78,6 +79,7 @@ struct axo__cell {
     axo__a32 next_generation;   /* of the next one; 0: spent */
     uint32_t slot;              /* fixed */
     struct axo__sched *sched;   /* the pool that runs it: fixed from spawn on */
+    axo__box *box;              /* in place of the user lane; NULL: none; fixed from spawn on */
 
     /* ---- runner ---- */
     _Alignas(AXO__CACHE_LINE) const axo_class *cls;
@@ -105,6 +107,7 @@ struct axo__cell {
     axo_ref perpetrator;        /* the child whose failure it escalated */
     const void *args;
     size_t args_size;
+    struct axo__parked *parked; /* where it waits for room, latest first */
     axo__chain stash;           /* oldest first */
     uint32_t stash_count;
     uint32_t stash_max;
@@ -141,6 +144,23 @@ static inline void axo__cell_stop_self(axo__cell *cell)
 {
     axo__directives_stop(&cell->directives);
     (void)axo__state_announce_system(&cell->state);
+}
+
+/* Queues a message that no bound refuses; the caller announces it. Any thread. */
+static inline void axo__cell_accept(axo__cell *cell, axo__message *message)
+{
+    if (axo__unlikely(cell->box != NULL))
+        axo__box_accept_any(cell->box, message);
+    else
+        axo__mpsc_push_any(&cell->users, &message->node);
+}
+
+/* How many messages wait in its mailbox, about. false: the mailbox does not count. Any thread that
+ * may look at the cell. */
+static inline bool axo__cell_queued(const axo__cell *cell, uint64_t *count)
+{
+    *count = cell->box != NULL ? axo__box_count(cell->box) : 0;
+    return cell->box != NULL;
 }
 
 static inline axo__cell *axo__cell_of_inject(axo__mpsc_node *node)

@@ -9,12 +9,14 @@
  *
  * Bits: RUNNING a worker is inside; READY user work was announced; URGENT system work was;
  * INJECTED, URGENT_INJECTED the node of that injector is in use; TERMINATING it takes in no more
- * children; CLOSED terminated; the upper half counts suspensions.
+ * children; CLOSED terminated; WAITING it has sent where there was no room, and takes no messages
+ * of users until there is; the upper half counts suspensions.
  *
  * Invariants
- *   I1  URGENT, or READY with no suspension, without RUNNING and CLOSED: an entry that will be
- *       tried exists in some queue. Whoever brings this about pushes it.
- *   I2  Only the worker that set RUNNING changes the count, clears READY or URGENT, or closes.
+ *   I1  URGENT, or READY and free (not suspended, not WAITING), without RUNNING and CLOSED: an
+ *       entry that will be tried exists in some queue. Whoever brings this about pushes it.
+ *   I2  Only the worker that set RUNNING changes the count or WAITING, clears READY or URGENT, or
+ *       closes.
  *   I3  An entry in a queue is a hint. claim decides; a stale entry changes nothing.
  *
  * A look: borrow sets RUNNING on a cell that nobody is in, whether it has work or not, so that an
@@ -34,7 +36,7 @@
  *   [S3] and acq_rel, take_urgent   clear, then look: acquires the system lane
  *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
  *                                   the and of give_back
- *   [S5] add acq_rel, suspend       count; by the runner only
+ *   [S5] add acq_rel, suspend       count, WAITING; by the runner only
  *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
  *   [S7] load acquire, look         sees an announced bit and what it announced
  */
@@ -51,6 +53,7 @@
 #define AXO__URGENT_INJECTED UINT64_C(16)
 #define AXO__CLOSED UINT64_C(32)
 #define AXO__TERMINATING UINT64_C(64)
+#define AXO__WAITING UINT64_C(128)
 #define AXO__SUSPEND_ONE (UINT64_C(1) << 32)
 
 typedef axo__a64 axo__state;
@@ -83,6 +86,12 @@ static inline uint32_t axo__state_suspends(uint64_t word)
     return (uint32_t)(word >> 32);
 }
 
+/* It may take messages of users. */
+static inline bool axo__state_free(uint64_t word)
+{
+    return (word & (AXO__WAITING | ~UINT64_C(0xffffffff))) == 0;
+}
+
 /* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). It counts as running
  * until its parent knows it, so a stale entry of the slot's former life cannot claim it early. */
 static inline void axo__state_init(axo__state *state, uint32_t suspends)
@@ -104,7 +113,7 @@ static inline axo__announce axo__state_announce_user(axo__state *state)
 {
     uint64_t old = axo__a64_or_acq_rel(state, AXO__READY); /* [S1] */
     uint64_t others = AXO__READY | AXO__RUNNING | AXO__URGENT | AXO__CLOSED;
-    bool push = (old & others) == 0 && axo__state_suspends(old) == 0;
+    bool push = (old & others) == 0 && axo__state_free(old);
     return push ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
 }
 
@@ -122,7 +131,7 @@ static inline axo__claim axo__state_claim(axo__state *state)
     for (;;) {
         if ((old & (AXO__RUNNING | AXO__CLOSED)) != 0)
             return AXO__CLAIM_STALE;
-        bool free = axo__state_suspends(old) == 0;
+        bool free = axo__state_free(old);
         if ((old & AXO__URGENT) == 0 && ((old & AXO__READY) == 0 || !free))
             return AXO__CLAIM_STALE;
         uint64_t want = (free ? old & ~AXO__READY : old) | AXO__RUNNING;
@@ -146,7 +155,7 @@ static inline axo__unclaim axo__state_unclaim(axo__state *state)
             continue;
         if ((old & AXO__URGENT) != 0)
             return AXO__UNCLAIM_URGENT;
-        return axo__state_suspends(old) == 0 ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
+        return axo__state_free(old) ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
     }
 }
 
@@ -169,7 +178,7 @@ static inline axo__unclaim axo__state_give_back(axo__state *state)
     AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
     if ((old & AXO__URGENT) != 0)
         return AXO__UNCLAIM_URGENT;
-    bool ready = (old & AXO__READY) != 0 && axo__state_suspends(old) == 0;
+    bool ready = (old & AXO__READY) != 0 && axo__state_free(old);
     return ready ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
 }
 
@@ -186,7 +195,7 @@ static inline axo__finish axo__state_finish(axo__state *state, bool more)
     uint64_t old = axo__a64_load_acquire(state); /* [S7] */
     for (;;) {
         AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0);
-        bool free = axo__state_suspends(old) == 0;
+        bool free = axo__state_free(old);
         uint64_t want = old & ~AXO__RUNNING;
         axo__finish result = AXO__FINISH_IDLE;
         if ((old & AXO__CLOSED) != 0) {
@@ -194,7 +203,7 @@ static inline axo__finish axo__state_finish(axo__state *state, bool more)
         } else if ((old & AXO__URGENT) != 0) {
             return AXO__FINISH_AGAIN;
         } else if (!free) {
-            want |= AXO__READY; /* looked at when it is resumed */
+            want |= AXO__READY; /* looked at when it is free */
         } else if (more) {
             want |= AXO__READY;
             result = AXO__FINISH_PUSH;
@@ -218,6 +227,20 @@ static inline bool axo__state_resume(axo__state *state)
     if (axo__state_suspends(axo__a64_load_relaxed(state)) == 0)
         return false;
     (void)axo__a64_add_acq_rel(state, UINT64_C(0) - AXO__SUSPEND_ONE); /* [S5] */
+    return true;
+}
+
+static inline void axo__state_wait(axo__state *state)
+{
+    (void)axo__a64_or_acq_rel(state, AXO__WAITING); /* [S5] */
+}
+
+/* false: it did not wait. */
+static inline bool axo__state_unwait(axo__state *state)
+{
+    if ((axo__a64_load_relaxed(state) & AXO__WAITING) == 0)
+        return false;
+    (void)axo__a64_and_acq_rel(state, ~AXO__WAITING); /* [S5] */
     return true;
 }
 

@@ -18,7 +18,8 @@ enum {
     AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane: that owns it */
     AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: looked at when it comes
                                  up, whether it is still wanted */
-    AXO__MESSAGE_BOUND = 128   /* for one instance: its number is in the bits above */
+    AXO__MESSAGE_BOUND = 128,  /* for one instance: its number is in the bits above */
+    AXO__MESSAGE_FLAGS_END = 256
 };
 #define AXO__MESSAGE_INSTANCE 8
 

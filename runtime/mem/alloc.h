@@ -18,7 +18,8 @@
     X(NAMES)                                                                                       \
     X(TIMERS)                                                                                      \
     X(STREAM)                                                                                      \
-    X(SERVICES)
+    X(SERVICES)                                                                                    \
+    X(BOXES)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

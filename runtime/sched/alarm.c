@@ -240,11 +240,6 @@ bool axo__alarm_mark(axo__core *core, axo_timer timer)
 
 /* ---- firing ---- */
 
-static void alarm_deliver(axo__worker *worker, axo_ref to, axo__message *message)
-{
-    (void)axo__send(worker->sched, worker, &worker->local, to, message, NULL);
-}
-
 static void alarm_drop(axo__local *local)
 {
     axo__a64_bump_owner(&local->count.sent);
@@ -257,7 +252,7 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
     axo__core *core = worker->core;
     (void)number;
     if (alarm->kind == AXO_TIMER_ONCE) {
-        alarm_deliver(worker, alarm->to, alarm->message);
+        axo__send_due(worker, alarm->to, alarm->message);
         alarm->message = NULL;
         return 0;
     }
@@ -265,7 +260,7 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
         return 0;
     axo__message *copy = axo__message_copy(&core->pool, &worker->local.cache, alarm->message);
     if (copy != NULL)
-        alarm_deliver(worker, alarm->to, copy);
+        axo__send_due(worker, alarm->to, copy);
     else
         alarm_drop(&worker->local);
     int64_t from = alarm->kind == AXO_TIMER_FIXED_RATE ? alarm->due : axo__core_now(core);
@@ -321,7 +316,7 @@ static void alarm_close(axo__worker *worker, axo__timers *timers)
     while (timers->alarms.marked > 0 && (count = alarm_collect(timers, true, &at, batch)) > 0) {
         axo__os_mutex_unlock(&timers->mutex);
         for (uint32_t i = 0; i < count; i++) {
-            alarm_deliver(worker, batch[i]->to, batch[i]->message);
+            axo__send_due(worker, batch[i]->to, batch[i]->message);
             batch[i]->message = NULL;
         }
         axo__os_mutex_lock(&timers->mutex);

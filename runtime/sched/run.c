@@ -162,15 +162,26 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
 }
 
-/* The next user message; NULL: there is none, or a sender is about to announce one. */
-static inline axo__message *run_take(axo__cell *cell)
+static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__unlikely(cell->front.first != NULL)) {
-        axo__message *message = axo__chain_pop(&cell->front);
+    axo__message *message = axo__chain_pop(&cell->front);
+    axo__waiter *done = NULL;
+    if (message != NULL) {
         message->flags &= ~(uint32_t)AXO__MESSAGE_STASHED;
         return message;
     }
+    message = axo__box_take_owner(cell->box, &done);
+    if (axo__unlikely(done != NULL))
+        axo__parked_return(worker->core, &worker->local, done);
+    return message;
+}
+
+/* The next user message; NULL: there is none, or a sender is about to announce one. */
+static inline axo__message *run_take(axo__worker *worker, axo__cell *cell)
+{
     axo__mpsc_node *node = NULL;
+    if (axo__unlikely(cell->front.first != NULL || cell->box != NULL))
+        return run_take_aside(worker, cell);
     if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
         return NULL;
     return axo__message_of_node(node);
@@ -190,11 +201,11 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             told = true;
             continue;
         }
-        if (axo__unlikely(axo__state_suspends(word) != 0))
+        if (axo__unlikely(!axo__state_free(word)))
             return true;
         if (worker->left == 0)
             return true;
-        axo__message *message = run_take(cell);
+        axo__message *message = run_take(worker, cell);
         if (message == NULL)
             return false;
         worker->left--;

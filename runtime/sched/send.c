@@ -1,21 +1,111 @@
 /* send.c - the way of a message to a mailbox; the doors for outside threads. */
 #include "sched/worker.h"
 
+/* Dead letters of a call: seen to here, or by the caller when he has left the door. */
+static void send_bury(axo__core *core, axo__worker *worker, axo__local *local, axo_ref to,
+                      axo__chain *letters, axo_dead_reason reason, axo__message **dead)
+{
+    axo__message *message;
+    if (worker == NULL) {
+        *dead = letters->first;
+        return;
+    }
+    while ((message = axo__chain_pop(letters)) != NULL)
+        axo__dead_letter(core, local, message, to, reason);
+}
+
+/* No room: the running actor waits for it. Memory is taken before anything is accepted. */
+static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__message *message,
+                          axo__chain *dropped)
+{
+    if (worker == NULL || worker->current == NULL || box->how.overflow != AXO_OVERFLOW_PARK)
+        return AXO__PUT_FULL;
+    axo__parked *parked = axo__parked_make(worker, to);
+    if (parked == NULL)
+        return AXO__PUT_NO_MEMORY;
+    axo__put put = axo__box_put_any(box, message, &parked->waiter, dropped);
+    if (put == AXO__PUT_HELD)
+        axo__parked_held(worker, parked);
+    else
+        axo__parked_free(worker->core, &worker->local, parked);
+    return put;
+}
+
+static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *cell,
+                             axo__message *message, axo__message **dead)
+{
+    axo__box *box = cell->box;
+    axo_ref to = axo__cell_ref(cell);
+    axo__chain dropped = {NULL, NULL};
+    axo__parked *parked = NULL;
+    if (worker != NULL && worker->current != NULL)
+        parked = axo__parked_find(worker->current, to);
+    axo__put put =
+        axo__box_put_any(box, message, parked != NULL ? &parked->waiter : NULL, &dropped);
+    if (put == AXO__PUT_HELD)
+        axo__parked_held(worker, parked);
+    else if (put == AXO__PUT_FULL)
+        put = send_park(worker, box, to, message, &dropped);
+    if (put == AXO__PUT_FULL || put == AXO__PUT_NO_MEMORY)
+        return put == AXO__PUT_FULL ? AXO_EFULL : AXO_ENOMEM;
+    axo__a64_bump_owner(&local->count.sent);
+    if (put == AXO__PUT_IN)
+        axo__sched_announce_user(worker, cell);
+    if (axo__unlikely(dropped.first != NULL))
+        send_bury(cell->sched->core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW, dead);
+    return AXO_OK;
+}
+
+axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
+                          axo__message *message, axo__message **dead)
+{
+    axo__cell *cell = axo__table_find(&sched->core->table, to);
+    if (axo__likely(cell != NULL && cell->box == NULL)) {
+        axo__a64_bump_owner(&local->count.sent);
+        axo__mpsc_push_any(&cell->users, &message->node);
+        axo__sched_announce_user(worker, cell);
+        return AXO_OK;
+    }
+    if (cell != NULL)
+        return send_boxed(worker, local, cell, message, dead);
+    axo__chain gone = {NULL, NULL};
+    axo__a64_bump_owner(&local->count.sent);
+    axo__chain_push(&gone, message);
+    send_bury(sched->core, worker, local, to, &gone, AXO_DEAD_GONE, dead);
+    return AXO_EGONE;
+}
+
 axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                      axo__message *message, axo__message **dead)
 {
-    axo__cell *cell = axo__table_find(&sched->core->table, to);
+    axo_status status = axo__send_keep(sched, worker, local, to, message, dead);
+    if (axo__unlikely(status != AXO_OK && status != AXO_EGONE))
+        axo__pool_free(&sched->core->pool, &local->cache, message, message->block);
+    return status;
+}
+
+void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
+{
+    axo__core *core = worker->core;
+    axo__local *local = &worker->local;
+    axo__cell *cell = axo__table_find(&core->table, to);
+    axo__chain dropped = {NULL, NULL};
     axo__a64_bump_owner(&local->count.sent);
-    if (axo__unlikely(cell == NULL)) {
-        if (worker != NULL)
-            axo__dead_letter(sched->core, local, message, to, AXO_DEAD_GONE);
-        else
-            *dead = message;
-        return AXO_EGONE;
+    if (cell == NULL) {
+        axo__dead_letter(core, local, message, to, AXO_DEAD_GONE);
+        return;
     }
-    axo__mpsc_push_any(&cell->users, &message->node);
+    if (axo__likely(cell->box == NULL)) {
+        axo__mpsc_push_any(&cell->users, &message->node);
+    } else {
+        axo__put put = axo__box_put_any(cell->box, message, NULL, &dropped);
+        if (put == AXO__PUT_NO_MEMORY)
+            axo__box_accept_any(cell->box, message);
+        else if (put == AXO__PUT_FULL)
+            axo__chain_push(&dropped, message);
+        send_bury(core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW, NULL);
+    }
     axo__sched_announce_user(worker, cell);
-    return AXO_OK;
 }
 
 axo__door *axo__door_enter(axo__sched *sched)

@@ -369,11 +369,57 @@ void axo__run_free(axo__worker *worker, axo__message *message);
 
 /* ---- send.c ---- */
 
-/* Delivers a counted message; it is consumed in any case. AXO_OK or AXO_EGONE (dead-lettered).
- * worker NULL: from outside, under the door's mutex; then a dead letter comes back in *dead for
- * the caller to see to without the mutex. */
+/* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): it is accepted, counted and consumed.
+ * AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
+ * worker NULL: from outside, under the door's mutex; then dead letters come back in *dead, linked
+ * by their nodes, for the caller to see to without the mutex: if the status is AXO_EGONE the
+ * message, else what has found no room. */
+axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
+                          axo__message *message, axo__message **dead);
+
+/* As axo__send_keep, and the envelope is consumed in any case; not so an owned payload. */
 axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                      axo__message *message, axo__message **dead);
+
+/* Sends a message that no running actor sends: a timer's. It is accepted, counted and consumed;
+ * what finds no room is a dead letter. */
+void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message);
+
+/* ---- parked.c: senders that wait for room ---- */
+
+typedef struct axo__parked {
+    axo__waiter waiter;       /* first */
+    axo__sys room;            /* brings the record back */
+    axo_ref sender;
+    axo_ref receiver;
+    struct axo__parked *next; /* of the same sender; its runner's */
+    bool stops;               /* its sender takes no messages meanwhile; its runner's */
+} axo__parked;
+
+/* The running cell's latest record for a receiver; NULL: none. */
+axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver);
+
+/* A record that is not in use yet; NULL: no memory. */
+axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver);
+void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked);
+
+/* A message of the running cell is held in `parked`, which is in its list, or new. */
+void axo__parked_held(axo__worker *worker, axo__parked *parked);
+
+/* Records whose messages have all found room go home. On a worker. */
+void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done);
+
+/* One has come home. */
+void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message);
+
+/* It has come home to one that is gone. */
+void axo__parked_closed(axo__core *core, axo__local *local, axo__sys *message);
+
+/* The cell takes messages again (SC-13); what is held stays held. */
+void axo__parked_undo(axo__worker *worker, axo__cell *cell);
+
+/* The cell ends, and can still be found: what is held of it is let in. */
+void axo__parked_end(axo__worker *worker, axo__cell *cell);
 
 /* ---- doors ---- */
 axo__door *axo__door_enter(axo__sched *sched);

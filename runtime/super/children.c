@@ -147,6 +147,11 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
     }
     if (!children_take_counts(core, local, birth->parent_strategy, cell))
         return AXO_ENOMEM;
+    if (props->mailbox != NULL) {
+        cell->box = axo__box_make(&core->pool, &local->cache, props->mailbox);
+        if (cell->box == NULL)
+            return AXO_ENOMEM;
+    }
     if (props->name != NULL)
         status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
                                  &cell->name);
@@ -201,6 +206,8 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     if (status != AXO_OK) {
         axo__super_free_blocks(core, local, cell);
         axo__super_free_counts(core, local, cell);
+        axo__box_free(&core->pool, &local->cache, cell->box);
+        cell->box = NULL;
         cell->next = local->free;
         local->free = cell;
         return status;

@@ -11,6 +11,7 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
         cell->parent->parent == NULL)
         axo__super_guardian_stops(worker, cell);
     axo__super_stop_children(worker, cell, 0);
+    axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
         axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING, cell->child_count);
@@ -44,6 +45,14 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
         stop_bury(core, local, cell, message, path);
     while (axo__mpsc_pop_owner(&cell->users, &node) == AXO__POP_ITEM)
         stop_bury(core, local, cell, axo__message_of_node(node), path);
+    if (cell->box == NULL)
+        return;
+    axo__chain left = {NULL, NULL};
+    axo__waiter *done = NULL;
+    axo__box_close_owner(cell->box, &left, &done);
+    while ((message = axo__chain_pop(&left)) != NULL)
+        stop_bury(core, local, cell, message, path);
+    axo__parked_return(core, local, done);
 }
 
 static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
@@ -87,6 +96,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     stop_release(worker, cell);
     if (cell->name != NULL)
         axo__names_end(&core->names, cell->name); /* ST-17: before anybody can learn of it */
+    axo__parked_end(worker, cell);
     axo__state_close(&cell->state);
     axo__table_end(cell);
     cell->phase = AXO__PHASE_GONE;
@@ -134,6 +144,9 @@ static void stop_take(axo__worker *worker, axo__cell *cell, axo__sys *message)
     case AXO__SYS_UNWATCH:
     case AXO__SYS_RETURN:
         axo__super_take_watch(worker, cell, message);
+        return;
+    case AXO__SYS_ROOM:
+        axo__parked_home(worker, cell, message);
         return;
     }
 }
@@ -188,6 +201,9 @@ void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo_
     case AXO__SYS_RETURN:
         axo__super_watch_closed(core, local, cell, message);
         return;
+    case AXO__SYS_ROOM:
+        axo__parked_closed(core, local, message);
+        return;
     }
 }
 
@@ -205,6 +221,8 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
             axo__names_free(&core->names, cell->name);
         cell->name = NULL;
         core->undispatch(core, cell->sched);
+        axo__box_free(&core->pool, &local->cache, cell->box);
+        cell->box = NULL;
         axo__local_give_cell(core, local, cell);
     }
 }

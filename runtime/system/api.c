@@ -305,8 +305,8 @@ axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
         return AXO_ECONTEXT;
     if (draft == NULL || axo_ref_is_none(to))
         return AXO_EINVAL;
-    return axo__send(worker->sched, worker, &worker->local, to, (axo__message *)(void *)draft,
-                     NULL);
+    return axo__send_keep(worker->sched, worker, &worker->local, to, (axo__message *)(void *)draft,
+                          NULL);
 }
 
 void axo_message_discard(axo_ctx *ctx, axo_draft *draft)

@@ -75,7 +75,7 @@ axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, ch
 const char *axo_doing_name(uint32_t doing)
 {
     static const char *const names[] = {"gone",       "running",   "stopping", "restarting",
-                                        "suspended",  "queued",    "idle"};
+                                        "suspended",  "queued",    "idle",     "parked"};
     return doing < sizeof names / sizeof names[0] ? names[doing] : "?";
 }
 

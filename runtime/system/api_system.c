@@ -112,18 +112,21 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
     return status == AXO_OK ? axo__system_spawn(system, &copy, out) : status;
 }
 
-/* A dead letter is seen to outside the door: its observer is user code. */
-static void api_bury(axo_system *system, axo__message *message, axo_ref to)
+/* Dead letters are seen to outside the door: their observer is user code. */
+static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
 {
     axo__core *core = &system->core;
-    if (message == NULL)
-        return;
-    axo__dead_letter_tell(core, NULL, message, to, AXO_DEAD_GONE, NULL);
-    axo__message_free_payload(message);
-    axo__door *door = axo__door_enter(&system->sched);
-    axo__a64_bump_owner(&door->local.count.dead);
-    axo__message_free(&core->pool, &door->local.cache, message);
-    axo__door_leave(door);
+    while (message != NULL) {
+        axo__message *next = axo__message_next(message);
+        axo__dead_letter_tell(core, NULL, message, to,
+                              status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, NULL);
+        axo__message_free_payload(message);
+        axo__door *door = axo__door_enter(&system->sched);
+        axo__a64_bump_owner(&door->local.count.dead);
+        axo__message_free(&core->pool, &door->local.cache, message);
+        axo__door_leave(door);
+        message = next;
+    }
 }
 
 typedef struct api_outside {
@@ -157,7 +160,7 @@ static axo_status api_send_outside(axo_system *system, const api_outside *what)
         status = axo__send(&system->sched, NULL, &door->local, what->to, message, &dead);
     }
     axo__door_leave(door);
-    api_bury(system, dead, what->to);
+    api_bury(system, dead, what->to, status);
     return status;
 }
 

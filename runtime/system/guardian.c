@@ -112,7 +112,7 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
             continue;
         }
         message->flags = AXO__MESSAGE_SIGNAL;
-        axo__mpsc_push_any(&actor->users, &message->node);
+        axo__cell_accept(actor, message);
         axo__sched_announce_user(worker, actor);
     }
     if (system->hooks_waiting == 0)
@@ -137,7 +137,7 @@ static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cel
         axo__message_free(&worker->core->pool, &worker->local.cache, message);
         return AXO_ESTOPPING;
     }
-    axo__mpsc_push_any(&guardian->users, &message->node);
+    axo__cell_accept(guardian, message);
     axo__sched_announce_user(worker, guardian);
     return AXO_OK;
 }

@@ -24,6 +24,8 @@ static uint32_t inspect_word(uint64_t word, uint64_t directives)
         return AXO_DOING_RESTARTING;
     if (axo__state_suspends(word) != 0)
         return AXO_DOING_SUSPENDED;
+    if ((word & AXO__WAITING) != 0)
+        return AXO_DOING_PARKED;
     return (word & (AXO__READY | AXO__URGENT)) != 0 ? AXO_DOING_QUEUED : AXO_DOING_IDLE;
 }
 
@@ -34,6 +36,20 @@ static void inspect_message(const axo__message *message, axo_ref waiting_sender,
     if (info->place == 0 && (message->flags & AXO__MESSAGE_NOTICE) == 0 &&
         !axo_ref_is_none(waiting_sender) && axo_ref_equal(message->pub.sender, waiting_sender))
         info->place = info->queued;
+}
+
+/* One that counts says so at any time. */
+static void inspect_box(axo__box *box, axo_ref waiting_sender, axo_actor_info *info)
+{
+    uint64_t queued = axo__box_count(box);
+    if (info->place == 0 && !axo_ref_is_none(waiting_sender)) {
+        uint64_t place = axo__box_place_any(box, waiting_sender);
+        if (place > 0 && place < UINT32_MAX - info->queued)
+            info->place = info->queued + (uint32_t)place;
+    }
+    info->queued += queued < UINT32_MAX - info->queued ? (uint32_t)queued
+                                                       : UINT32_MAX - info->queued;
+    info->counted = AXO_COUNTED_ALL;
 }
 
 /* As the mailbox's consumer: in the order in which they will be handled. */
@@ -47,6 +63,10 @@ static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_act
         inspect_message(message, waiting_sender, info);
     if (message != NULL)
         return;
+    if (cell->box != NULL) {
+        inspect_box(cell->box, waiting_sender, info);
+        return;
+    }
     axo__pop pop = axo__mpsc_first_owner(&cell->users, &node);
     for (; pop == AXO__POP_ITEM && info->queued < AXO_INSPECT_MAX;
          pop = axo__mpsc_next_owner(&cell->users, node, &node))
@@ -116,8 +136,11 @@ static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_send
         if ((word & AXO__CLOSED) != 0)
             return false;
         info->suspends = axo__state_suspends(word);
-        if (inspect_running(core, cell, info))
+        if (inspect_running(core, cell, info)) {
+            if (cell->box != NULL)
+                inspect_box(cell->box, waiting_sender, info);
             return true;
+        }
         info->doing = inspect_word(word, axo__directives_look(&cell->directives));
     }
     return true;

@@ -89,6 +89,23 @@ static axo_status options_check_class(const axo_class *cls)
     return cls->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }
 
+static axo_status options_check_mailbox(const axo_mailbox *mailbox)
+{
+    axo_mailbox copy;
+    if (mailbox == NULL)
+        return AXO_OK;
+    axo_status status = axo__struct_read(mailbox, &copy, sizeof copy);
+    if (status != AXO_OK)
+        return status;
+    bool bounded = copy.messages_max != 0 || copy.bytes_max != 0;
+    if (copy.kind > AXO_MAILBOX_CONTROL || copy.overflow > AXO_OVERFLOW_PARK ||
+        (copy.kind == AXO_MAILBOX_FIFO) != (copy.priority == NULL) ||
+        (copy.overflow != AXO_OVERFLOW_REFUSE && !bounded) ||
+        (copy.kind == AXO_MAILBOX_PRIORITY && copy.overflow == AXO_OVERFLOW_DROP_OLD))
+        return AXO_EINVAL;
+    return AXO_OK;
+}
+
 axo_status axo__props_read(const axo_props *from, axo_props *to)
 {
     size_t at = 0;
@@ -104,6 +121,8 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     status = options_check_class(to->cls);
     if (status == AXO_OK)
         status = options_check_strategy(to->strategy);
+    if (status == AXO_OK)
+        status = options_check_mailbox(to->mailbox);
     if (status == AXO_OK && to->name != NULL)
         status = axo__name_check(to->name, &at);
     return status;

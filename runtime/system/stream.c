@@ -265,6 +265,10 @@ static void stream_tell(axo__stream *stream, axo__local *local, axo__cell *cell,
                         const axo__event *event, int64_t now)
 {
     axo__core *core = stream->core;
+    if (cell->box != NULL && axo__box_crowded(cell->box)) {
+        axo__a64_bump_owner(&local->count.events_lost); /* nothing is dropped for an event: DL-06 */
+        return;
+    }
     axo__message *message =
         axo__message_make(&core->pool, &local->cache, AXO_EVENT, event->sender,
                           sizeof(axo_event_message) + event->size);
@@ -279,7 +283,7 @@ static void stream_tell(axo__stream *stream, axo__local *local, axo__cell *cell,
         memcpy(head + 1, event->data, event->size);
     message->flags = AXO__MESSAGE_SIGNAL;
     axo__a64_bump_owner(&local->count.events);
-    axo__mpsc_push_any(&cell->users, &message->node);
+    axo__cell_accept(cell, message);
     axo__sched_announce_user(axo__local_worker(local), cell);
 }
 

@@ -390,7 +390,9 @@ static const char *system_doing(uint64_t word)
         return "running";
     if ((word & AXO__TERMINATING) != 0)
         return "waiting for children";
-    return axo__state_suspends(word) > 0 ? "suspended" : "queued";
+    if (axo__state_suspends(word) > 0)
+        return "suspended";
+    return (word & AXO__WAITING) != 0 ? "parked" : "queued";
 }
 
 /* D16: what the workers are at. */

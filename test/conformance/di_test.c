@@ -70,7 +70,7 @@ static void DI_02(void **state)
     kit_script *q = part_start(k, "q");
     kit_gate *gate = kit_gate_new(k);
     kit_script *children[DI_MANY];
-    char labels[DI_MANY][16];
+    char labels[DI_MANY][24];
     p->dispatcher = AXO_DISPATCH_PINNED;
     kit_spawn(k, p);
     kit_await(k, "p.preStart");

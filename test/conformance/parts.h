@@ -4,6 +4,10 @@
 
 #include "support/kit.h"
 
+/* For tests in which others go on while one actor waits at a gate. */
+#define PART_TEST_MANY(id, function)                                                               \
+    KIT_TEST_ONE(id, function, 2, "workers"), KIT_TEST_ONE(id, function, 4, "workers")
+
 /* Marks begin, waits at the gate `arg`, marks end. */
 static inline axo_status part_hold(axo_ctx *ctx, kit_puppet *self, void *arg)
 {

@@ -133,6 +133,7 @@ struct kit_script {
     axo_strategy strategy;    /* scope, window and limits; decider and user are the kit's */
     const axo_strategy *given; /* used as it is, in place of `strategy` and the kit's decider */
     uint32_t stash_max;       /* of its props */
+    const axo_mailbox *mailbox; /* of its props */
     kit_decide_fn decide;     /* the decider; NULL: `directive`; that 0: code KIT_DO_x, else the
                                  default decider */
     axo_directive directive;

@@ -283,6 +283,7 @@ static axo_props kit_props(kit_script *script)
                                 .stash_max = script->stash_max,
                                 .lifetime = script->lifetime,
                                 .dispatcher = (uint32_t)script->dispatcher,
+                                .mailbox = script->mailbox,
                                 .strategy =
                                     script->given != NULL ? script->given : &script->strategy);
 }

@@ -5,12 +5,12 @@
 #include "queue/inject.h"
 
 /* Every combination of the low bits, with no, one and many suspensions. */
-#define WORDS (128 * 4)
+#define WORDS (256 * 4)
 
 static uint64_t word_at(uint64_t i)
 {
     static const uint64_t suspends[] = {0, 1, 2, UINT32_MAX};
-    return suspends[i / 128] * AXO__SUSPEND_ONE | i % 128;
+    return suspends[i / 256] * AXO__SUSPEND_ONE | i % 256;
 }
 
 static bool has(uint64_t word, uint64_t bit)
@@ -32,7 +32,8 @@ static uint64_t get(const axo__state *word)
 static bool wants_entry(uint64_t word)
 {
     bool work = has(word, AXO__URGENT) ||
-                (has(word, AXO__READY) && axo__state_suspends(word) == 0);
+                (has(word, AXO__READY) && axo__state_suspends(word) == 0 &&
+                 !has(word, AXO__WAITING));
     return work && !has(word, AXO__RUNNING) && !has(word, AXO__CLOSED);
 }
 
@@ -119,7 +120,7 @@ static void claim_decides(void **state)
         uint64_t want = old;
         if (mine) {
             want |= AXO__RUNNING;
-            if (axo__state_suspends(old) == 0)
+            if (axo__state_suspends(old) == 0 && !has(old, AXO__WAITING))
                 want &= ~AXO__READY;
         }
         assert_true(get(&word) == want);
@@ -183,7 +184,7 @@ static void check_finish(uint64_t old, bool more)
     set(&word, old);
     axo__finish finish = axo__state_finish(&word, more);
     uint64_t rest = old & ~AXO__RUNNING;
-    bool suspended = axo__state_suspends(old) != 0;
+    bool suspended = axo__state_suspends(old) != 0 || has(old, AXO__WAITING);
     if (has(old, AXO__CLOSED)) {
         assert_int_equal(finish, AXO__FINISH_CLOSED);
         assert_true(get(&word) == rest);
@@ -221,7 +222,7 @@ static void finish_leaves_no_work_unseen(void **state)
 static void suspend_and_resume_count(void **state)
 {
     axo__state word;
-    for (uint64_t bits = 0; bits < 128; bits++) {
+    for (uint64_t bits = 0; bits < 256; bits++) {
         set(&word, bits);
         assert_false(axo__state_resume(&word)); /* SC-07 */
         assert_true(get(&word) == bits);
@@ -235,6 +236,23 @@ static void suspend_and_resume_count(void **state)
         }
         assert_false(axo__state_resume(&word));
         assert_true(get(&word) == bits);
+    }
+}
+
+/* One bit, whatever the count, and no other bit. */
+static void wait_and_unwait(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        axo__state_wait(&word);
+        axo__state_wait(&word);
+        assert_true(get(&word) == (word_at(i) | AXO__WAITING));
+        assert_false(axo__state_free(get(&word)));
+        assert_true(axo__state_unwait(&word));
+        assert_false(axo__state_unwait(&word));
+        assert_true(get(&word) == (word_at(i) & ~AXO__WAITING));
+        assert_int_equal(axo__state_free(get(&word)), axo__state_suspends(word_at(i)) == 0);
     }
 }
 
@@ -431,6 +449,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(take_urgent_clears_one_bit),
     cmocka_unit_test(finish_leaves_no_work_unseen),
     cmocka_unit_test(suspend_and_resume_count),
+    cmocka_unit_test(wait_and_unwait),
     cmocka_unit_test(resumed_work_is_not_lost),
     cmocka_unit_test(close_is_for_good),
     cmocka_unit_test(injector_nodes_are_used_once),

@@ -1,0 +1,126 @@
+/* parked.c - senders that wait for room in a bounded mailbox.
+ *
+ * A record is made by the first send that finds no room, and makes one round trip: it stands in the
+ * receiver's line with the messages that it holds, and ROOM brings it home when the last of them is
+ * in. Who takes it out of the line, under the box's mutex, answers for it: the receiver sends it
+ * home, or frees it if the sender cannot be found any more; the sender's end frees it. `next` and
+ * `stops` are the sender's runner's.
+ */
+#include <string.h>
+
+#include "sched/worker.h"
+
+axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
+{
+    axo__parked *parked = sender->parked;
+    while (parked != NULL && !axo_ref_equal(parked->receiver, receiver))
+        parked = parked->next;
+    return parked;
+}
+
+axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
+{
+    axo__parked *parked =
+        axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *parked);
+    if (parked == NULL)
+        return NULL;
+    memset((void *)parked, 0, sizeof *parked);
+    parked->room.kind = AXO__SYS_ROOM;
+    parked->sender = axo__cell_ref(worker->current);
+    parked->receiver = receiver;
+    return parked;
+}
+
+void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked)
+{
+    axo__pool_free(&core->pool, &local->cache, parked, sizeof *parked);
+}
+
+static axo__parked *parked_of_room(axo__sys *message)
+{
+    return (axo__parked *)(void *)((char *)message - offsetof(axo__parked, room));
+}
+
+/* ---- the sender's side ---- */
+
+void axo__parked_held(axo__worker *worker, axo__parked *parked)
+{
+    axo__cell *cell = worker->current;
+    if (axo__parked_find(cell, parked->receiver) != parked) {
+        parked->next = cell->parked;
+        cell->parked = parked;
+    }
+    if (parked->stops || axo_ref_equal(parked->receiver, parked->sender) ||
+        cell->phase == AXO__PHASE_TERMINATING)
+        return;
+    parked->stops = true;
+    axo__state_wait(&cell->state);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_PARK, parked->receiver.bits);
+}
+
+static void parked_go_on(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__state_unwait(&cell->state))
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_UNPARK, 0);
+}
+
+void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message)
+{
+    axo__parked *parked = parked_of_room(message);
+    axo__parked **link = &cell->parked;
+    bool stops = false;
+    while (*link != NULL) {
+        if (*link == parked) {
+            *link = parked->next;
+            continue;
+        }
+        stops = stops || (*link)->stops;
+        link = &(*link)->next;
+    }
+    axo__parked_free(worker->core, &worker->local, parked);
+    if (!stops)
+        parked_go_on(worker, cell);
+}
+
+void axo__parked_undo(axo__worker *worker, axo__cell *cell)
+{
+    for (axo__parked *parked = cell->parked; parked != NULL; parked = parked->next)
+        parked->stops = false;
+    parked_go_on(worker, cell);
+}
+
+void axo__parked_end(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    while (cell->parked != NULL) {
+        axo__parked *parked = cell->parked;
+        cell->parked = parked->next;
+        axo__cell *receiver = axo__table_find(&core->table, parked->receiver);
+        if (receiver == NULL || !axo__box_let_in_any(receiver->box, &parked->waiter))
+            continue; /* it is on its way home */
+        axo__parked_free(core, &worker->local, parked);
+        axo__sched_announce_user(worker, receiver);
+    }
+}
+
+/* ---- the receiver's side ---- */
+
+void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done)
+{
+    while (done != NULL) {
+        axo__parked *parked = (axo__parked *)(void *)done;
+        done = done->next;
+        axo__cell *sender = axo__table_find(&core->table, parked->sender);
+        if (sender == NULL) {
+            axo__parked_free(core, local, parked);
+            continue;
+        }
+        axo__stack_push_any(&sender->system, &parked->room.node);
+        axo__sched_announce_system(axo__self, sender);
+    }
+}
+
+void axo__parked_closed(axo__core *core, axo__local *local, axo__sys *message)
+{
+    axo__parked_free(core, local, parked_of_room(message));
+}

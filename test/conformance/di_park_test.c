@@ -1,0 +1,452 @@
+/* di_park_test.c - senders that are parked until a mailbox has room (DI-06), and what ends the
+ * parking (SC-13). */
+#include <sched.h>
+
+#include "conformance/parts.h"
+
+static const axo_mailbox one_message =
+    AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK, .messages_max = 1);
+
+/* r, whose mailbox has room for one message, at a gate inside one. */
+static kit_script *di_narrow(kit *k, const char *label, kit_gate *gate)
+{
+    kit_script *r = kit_actor(k, label);
+    r->mailbox = &one_message;
+    (void)kit_spawn(k, r);
+    assert_int_equal(kit_run(k, r, part_hold, gate), AXO_OK);
+    kit_gate_arrived(gate, 1);
+    return r;
+}
+
+typedef struct di_burst {
+    kit_script *to;
+    int64_t first;
+    int64_t last;
+    axo_status result; /* of the callback */
+    bool throws;
+} di_burst;
+
+/* Sends notes, all in one callback. */
+static axo_status di_send(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const di_burst *burst = arg;
+    for (int64_t i = burst->first; i <= burst->last; i++)
+        KIT_REQUIRE(self->k, kit_tell_in(ctx, kit_ref(burst->to), KIT_NOTE, i) == AXO_OK);
+    kit_mark(self, "sent", burst->last);
+    if (burst->throws)
+        axo_throw(ctx, burst->result, "parked and thrown");
+    return burst->result;
+}
+
+static di_burst *di_burst_new(kit *k, kit_script *to, int64_t first, int64_t last)
+{
+    di_burst *burst = kit_alloc(k, sizeof *burst);
+    *burst = (di_burst){.to = to, .first = first, .last = last};
+    return burst;
+}
+
+/* The handler goes on; the next message waits for room. */
+static void DI_06_park(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_top(k, "s");
+    axo_stats before = kit_stats(k);
+    kit_run(k, s, di_send, di_burst_new(k, r, 1, 4));
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_await(k, "s.sent(4)");
+    kit_expect_count(k, "s.park", 1);
+    assert_int_equal(kit_stats(k).sent - before.sent, 6); /* what is held is sent (D7) */
+    kit_gate_open(gate);
+    kit_await(k, "s.note(9)");
+    kit_await(k, "r.note(4)");
+    kit_order(k, "s.park(r)", "s.sent(4)", "s.unpark", "s.note(9)");
+    kit_order(k, "r.end", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)");
+    kit_order(k, "r.end", "s.unpark");
+    kit_finish(k);
+}
+
+/* It handles what the system says, and reports say what it is at. */
+static void DI_06_park_system(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_top(k, "s");
+    kit_script *c = kit_child(k, s, "c");
+    axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
+    kit_run(k, s, di_send, di_burst_new(k, r, 1, 2));
+    kit_await(k, "s.park(r)");
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_tell(k, c, KIT_FAIL, 102); /* its supervisor decides */
+    kit_await(k, "c#2.preStart");
+    kit_never(k, "s.note");
+    do
+        assert_int_equal(axo_system_inspect(kit_system(k), kit_ref(s), kit_ref(r), &info), AXO_OK);
+    while (info.doing == AXO_DOING_RUNNING);
+    assert_int_equal(info.doing, AXO_DOING_PARKED);
+    assert_int_equal(info.suspends, 0);
+    kit_gate_open(gate);
+    kit_await(k, "s.note(9)");
+    kit_await(k, "r.note(2)");
+    kit_finish(k);
+}
+
+/* A child that a parked actor spawns is not parked with it (SC-03 is of suspensions). */
+static axo_status di_send_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)di_send(ctx, self, arg);
+    return kit_spawn_in(ctx, self->script->user);
+}
+
+static void DI_06_park_spawn(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_top(k, "s");
+    kit_script *c = kit_actor(k, "c");
+    s->user = c;
+    kit_run(k, s, di_send_spawn, di_burst_new(k, r, 1, 2));
+    kit_await(k, "c.preStart");
+    kit_tell(k, c, KIT_NOTE, 5);
+    kit_await(k, "c.note(5)");
+    kit_never(k, "s.unpark");
+    kit_gate_open(gate);
+    kit_await(k, "s.unpark");
+    kit_await(k, "r.note(2)");
+    kit_finish(k);
+}
+
+/* Parked at two: it goes on when both have room. */
+static axo_status di_send_both(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    di_burst **bursts = arg;
+    (void)di_send(ctx, self, bursts[0]);
+    return di_send(ctx, self, bursts[1]);
+}
+
+static void DI_06_park_two(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gates[2] = {kit_gate_new(k), kit_gate_new(k)};
+    kit_script *r = di_narrow(k, "r", gates[0]);
+    kit_script *q = di_narrow(k, "q", gates[1]);
+    kit_script *s = kit_top(k, "s");
+    di_burst **bursts = kit_alloc(k, 2 * sizeof *bursts);
+    bursts[0] = di_burst_new(k, r, 1, 3);
+    bursts[1] = di_burst_new(k, q, 4, 6);
+    kit_run(k, s, di_send_both, bursts);
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_await(k, "s.sent(6)");
+    kit_expect_count(k, "s.park", 2);
+    kit_gate_open(gates[0]);
+    kit_await(k, "r.note(3)");
+    kit_never(k, "s.unpark");
+    kit_gate_open(gates[1]);
+    kit_await(k, "s.note(9)");
+    kit_await(k, "q.note(6)");
+    kit_order(k, "r.note(3)", "s.unpark", "s.note(9)");
+    kit_order(k, "q.end", "s.unpark");
+    kit_order(k, "q.note(4)", "q.note(5)", "q.note(6)");
+    kit_finish(k);
+}
+
+/* Nobody is parked on himself, nor from outside. */
+static void DI_06_park_nobody(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *r = kit_actor(k, "r");
+    kit_gate *gate = kit_gate_new(k);
+    r->mailbox = &one_message;
+    (void)kit_spawn(k, r);
+    kit_await(k, "r.preStart");
+    kit_run(k, r, di_send, di_burst_new(k, r, 1, 5));
+    kit_await(k, "r.note(5)");
+    kit_order(k, "r.sent(5)", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)", "r.note(5)");
+    kit_settle(k);
+    kit_run(k, r, part_hold, gate);
+    kit_gate_arrived(gate, 1);
+    assert_int_equal(kit_tell(k, r, KIT_NOTE, 6), AXO_OK);
+    assert_int_equal(kit_tell(k, r, KIT_NOTE, 7), AXO_EFULL);
+    kit_gate_open(gate);
+    kit_await(k, "r.note(6)");
+    kit_never(k, "r.park");
+    kit_finish(k);
+}
+
+/* ---- what ends it ---------------------------------------------------------------------------- */
+
+/* s sends 1..3 to r, is parked and fails in the same callback. `decided` is done, r still held. */
+static void sc_13(void **state, axo_directive directive, bool throws)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *p = kit_top(k, "p");
+    kit_script *s = kit_child(k, p, "s");
+    di_burst *burst = di_burst_new(k, r, 1, 3);
+    p->directive = directive;
+    burst->result = 77;
+    burst->throws = throws;
+    kit_run(k, s, di_send, burst);
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_await(k, "s.note(9)"); /* not parked any more */
+    assert_int_equal(kit_find(k, "s.note(9)").suspends, 0);
+    kit_order(k, "s.park(r)", "s.sent(3)", "s.unpark", "s.suspend", "p.decided", "s.resume",
+              "s.note(9)");
+    kit_run(k, s, di_send, di_burst_new(k, r, 4, 5)); /* behind what is held, and parked anew */
+    kit_tell(k, s, KIT_NOTE, 10);
+    kit_await(k, "s.sent(5)");
+    kit_expect_count(k, "s.park", 2);
+    kit_gate_open(gate);
+    kit_await(k, "s.note(10)");
+    kit_await(k, "r.note(5)");
+    kit_order(k, "r.end", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)", "r.note(5)");
+    kit_order(k, "r.end", "s.unpark@2", "s.note(10)");
+    kit_finish(k);
+}
+
+static void SC_13_restart(void **state)
+{
+    sc_13(state, AXO_RESTART, false);
+}
+
+static void SC_13_throw(void **state)
+{
+    sc_13(state, AXO_RESTART, true);
+}
+
+static void SC_13_resume(void **state)
+{
+    sc_13(state, AXO_RESUME, false);
+}
+
+/* A sibling fails, all are restarted: the parked one too. */
+static void SC_13_sibling(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.scope = AXO_ALL_FOR_ONE;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    kit_await(k, "p.preStart");
+    kit_script *s = kit_child(k, p, "s");
+    kit_script *b = kit_child(k, p, "b");
+    kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_await(k, "s.sent(3)");
+    kit_tell(k, b, KIT_FAIL, 7);
+    kit_await(k, "s#2.note(9)");
+    kit_order(k, "s#1.park(r)", "s.unpark", "s#2.ctor", "s#2.note(9)");
+    kit_gate_open(gate);
+    kit_await(k, "r.note(3)");
+    kit_order(k, "r.note(1)", "r.note(2)", "r.note(3)");
+    kit_finish(k);
+}
+
+/* The sender's end lets in what is held, and its notice comes behind it (DW-11). */
+static void SC_13_stop(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = kit_actor(k, "r");
+    kit_script *s = kit_top(k, "s");
+    static const axo_mailbox mailbox =
+        AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK, .messages_max = 4);
+    r->mailbox = &mailbox;
+    (void)kit_spawn(k, r);
+    kit_await(k, "r.preStart");
+    part_watched_by(k, s, r);
+    kit_run(k, r, part_hold, gate);
+    kit_gate_arrived(gate, 1);
+    kit_run(k, s, di_send, di_burst_new(k, r, 1, 9));
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_await(k, "s.sent(9)");
+    axo_system_stop_actor(kit_system(k), kit_ref(s));
+    kit_await(k, "user.child_gone(s)"); /* it does not wait for room */
+    kit_never(k, "s.note");
+    kit_never(k, "r.dl");
+    kit_gate_open(gate);
+    kit_await(k, "r.term(s)");
+    kit_order(k, "s.park(r)", "s.unpark", "s.terminated");
+    kit_order(k, "r.note(1)", "r.note(4)", "r.note(5)", "r.note(6)", "r.note(9)", "r.term(s)");
+    kit_expect_count(k, "r.note", 9);
+    kit_finish(k);
+}
+
+/* A pill to oneself comes up behind the parking; a stop does not wait. */
+static axo_status di_send_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)di_send(ctx, self, arg);
+    return axo_stop_self(ctx);
+}
+
+static void SC_13_stop_self(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_actor(k, "s");
+    (void)kit_spawn(k, s);
+    s->post_stop.run = di_send; /* its last words */
+    s->post_stop.arg = di_burst_new(k, r, 4, 5);
+    kit_run(k, s, di_send_stop, di_burst_new(k, r, 1, 3));
+    kit_await(k, "user.child_gone(s)");
+    kit_gate_open(gate);
+    kit_await(k, "r.note(5)");
+    kit_order(k, "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)", "r.note(5)");
+    kit_finish(k);
+}
+
+/* The receiver's end: its mailbox, then what is held; the senders go on. */
+static void SC_13_receiver_stops(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_top(k, "s");
+    kit_script *q = kit_top(k, "q");
+    kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
+    kit_await(k, "s.sent(3)");
+    kit_run(k, q, di_send, di_burst_new(k, r, 4, 5));
+    kit_await(k, "q.sent(5)");
+    kit_tell(k, s, KIT_NOTE, 9);
+    kit_tell(k, q, KIT_NOTE, 9);
+    axo_system_stop_actor(kit_system(k), kit_ref(r));
+    kit_never(k, "*.unpark");
+    kit_gate_open(gate);
+    kit_await(k, "s.note(9)");
+    kit_await(k, "q.note(9)");
+    kit_await(k, "user.child_gone(r)");
+    kit_expect_count(k, "r.dl", 5);
+    kit_never(k, "r.note");
+    kit_order(k, "r.postStop", "r.dl@5", "r.terminated");
+    kit_finish(k);
+}
+
+/* Receiver and sender end together, at any moment: nothing is lost, freed twice or left. */
+static void SC_13_both_stop(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    for (uint32_t round = 0; round < 40; round++) {
+        kit_gate *gate = kit_gate_new(k);
+        kit_script *r = di_narrow(k, "r", gate);
+        kit_script *s = kit_actor(k, "s");
+        (void)kit_spawn(k, s);
+        kit_run(k, s, di_send, di_burst_new(k, r, 1, 4));
+        kit_await_count(k, "s.sent", round + 1);
+        if (round % 2 == 0)
+            axo_system_stop_actor(kit_system(k), kit_ref(r));
+        kit_gate_open(gate);
+        axo_system_stop_actor(kit_system(k), kit_ref(s));
+        axo_system_stop_actor(kit_system(k), kit_ref(r));
+        kit_await_count(k, "user.child_gone", 2 * (round + 1));
+    }
+    assert_int_equal(kit_count(k, "r.dl") + kit_count(k, "r.note"), 40 * 4);
+    kit_finish(k);
+}
+
+/* Two parked on each other: no worker waits, and an end or a restart of one undoes it. */
+static axo_status di_meet(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    kit_mark(self, "begin", 0);
+    while (kit_count(self->k, "*.begin") < 2) /* both have begun before one of them sends */
+        sched_yield();
+    (void)di_send(ctx, self, arg);
+    while (kit_count(self->k, "*.sent") < 2) /* both have sent before one of them is done */
+        sched_yield();
+    return AXO_OK;
+}
+
+static void DI_06_park_ring(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = kit_actor(k, "a");
+    kit_script *b = kit_actor(k, "b");
+    a->mailbox = &one_message;
+    b->mailbox = &one_message;
+    (void)kit_spawn(k, a);
+    (void)kit_spawn(k, b);
+    kit_await(k, "a.preStart");
+    kit_await(k, "b.preStart");
+    kit_run(k, a, di_meet, di_burst_new(k, b, 1, 3));
+    kit_run(k, b, di_meet, di_burst_new(k, a, 4, 6));
+    kit_await(k, "a.park(b)");
+    kit_await(k, "b.park(a)");
+    kit_script *c = kit_top(k, "c"); /* the system is well */
+    kit_tell(k, c, KIT_NOTE, 7);
+    kit_await(k, "c.note(7)");
+    kit_never(k, "a.note");
+    kit_never(k, "b.note");
+    axo_system_stop_actor(kit_system(k), kit_ref(a));
+    kit_await(k, "b.note(3)");
+    kit_await(k, "user.child_gone(a)");
+    kit_order(k, "b.unpark", "b.note(1)", "b.note(2)", "b.note(3)");
+    kit_expect_count(k, "a.dl", 3);
+    kit_finish(k);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Without memory for the record nothing is accepted and nobody parked. */
+static axo_status di_dry(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    axo_ref r = kit_ref(arg);
+    axo_draft *draft;
+    void *payload;
+    char filler[512] = {0};
+    KIT_REQUIRE(self->k, axo_message_new(ctx, KIT_OTHER, 4000, &draft, &payload) == AXO_OK);
+    kit_no_memory(self->k, true);
+    for (size_t size = 0; size <= sizeof filler; size += 8) { /* the pool is emptied, each class */
+        while (axo_send(ctx, self->ref, KIT_OTHER + 1, filler, size) == AXO_OK)
+            continue;
+    }
+    axo_status status = axo_send_message(ctx, r, draft);
+    kit_no_memory(self->k, false);
+    KIT_REQUIRE(self->k, status == AXO_ENOMEM);
+    KIT_REQUIRE(self->k, kit_count(self->k, "*.park") == 0);
+    KIT_REQUIRE(self->k, axo_send_message(ctx, r, draft) == AXO_OK);
+    KIT_REQUIRE(self->k, kit_count(self->k, "*.park") == 1);
+    kit_mark(self, "dry", 0);
+    return AXO_OK;
+}
+
+static void DI_06_park_without_memory(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_top(k, "s");
+    kit_tell(k, r, KIT_NOTE, 1);
+    kit_run(k, s, di_dry, r);
+    kit_await(k, "s.dry");
+    kit_gate_open(gate);
+    kit_await(k, "r.stash(1000)");
+    kit_order(k, "r.note(1)", "r.stash(1000)");
+    kit_await(k, "s.unpark");
+    kit_finish(k);
+}
+
+static const struct CMUnitTest tests[] = {
+    PART_TEST_MANY("DI-06 park", DI_06_park),
+    PART_TEST_MANY("DI-06 park and system", DI_06_park_system),
+    PART_TEST_MANY("DI-06 park and spawn", DI_06_park_spawn),
+    KIT_TEST_ONE("DI-06 park at two", DI_06_park_two, 4, "workers"),
+    KIT_TEST("DI-06 park nobody", DI_06_park_nobody),
+    PART_TEST_MANY("DI-06 park in a ring", DI_06_park_ring),
+    PART_TEST_MANY("DI-06 park without memory", DI_06_park_without_memory),
+    PART_TEST_MANY("SC-13 restart", SC_13_restart),
+    PART_TEST_MANY("SC-13 throw", SC_13_throw),
+    PART_TEST_MANY("SC-13 resume", SC_13_resume),
+    PART_TEST_MANY("SC-13 sibling", SC_13_sibling),
+    PART_TEST_MANY("SC-13 stop", SC_13_stop),
+    PART_TEST_MANY("SC-13 stop self", SC_13_stop_self),
+    PART_TEST_MANY("SC-13 receiver stops", SC_13_receiver_stops),
+    PART_TEST_MANY("SC-13 both stop", SC_13_both_stop),
+};
+
+KIT_MAIN(tests)
