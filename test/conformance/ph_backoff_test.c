@@ -117,6 +117,82 @@ static void not_early(kit *k, const char *decided, const char *delay, const char
     assert_true(to.time_ns >= from.time_ns + (int64_t)wait.arg);
 }
 
+/* On a clock of the test's own: each start fails at once; the trace says when and for how long. */
+typedef struct stage {
+    int64_t now;
+    int64_t decided;
+    int64_t wait;
+    uint32_t delays;
+    int64_t waits[8];
+} stage;
+
+static int64_t stage_clock(void *user)
+{
+    return ((stage *)user)->now;
+}
+
+static void stage_event(void *user, const axo_event *event)
+{
+    stage *it = user;
+    if (event->kind == AXO_EV_DECIDE)
+        it->decided = event->time_ns;
+    if (event->kind == AXO_EV_DELAY) {
+        it->wait = (int64_t)event->arg;
+        if (it->delays < 8)
+            it->waits[it->delays] = it->wait;
+        it->delays++;
+    }
+    if (event->kind == AXO_EV_PRE_RESTART && it->delays > 0)
+        assert_in_range(event->time_ns, it->decided + it->wait,
+                        it->decided + it->wait + AXO_TICK_NS);
+}
+
+static axo_status stage_fail(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    (void)message;
+    return axo_fail(ctx, 1, "at once");
+}
+
+/* The one message of each instance. */
+static axo_status stage_start(axo_ctx *ctx, void *state)
+{
+    (void)state;
+    return axo_send(ctx, axo_self(ctx), 1, NULL, 0);
+}
+
+static void PH_12_clock(void **state)
+{
+    static const axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = SECOND,
+                                                   .window_ns = 2 * SECOND);
+    static const axo_strategy strategy = AXO_STRATEGY(.backoff = &backoff);
+    static const axo_class cls = AXO_CLASS(.pre_start = stage_start, .receive = stage_fail);
+    static const int64_t seconds[] = {1, 2, 1, 2, 1, 2, 1, 2};
+    stage it = {.now = HOUR};
+    axo_options options = AXO_OPTIONS(.manual = 1, .clock = stage_clock, .clock_user = &it,
+                                      .user_strategy = &strategy, .trace = stage_event,
+                                      .trace_user = &it);
+    axo_props props = AXO_PROPS(.cls = &cls);
+    axo_system *system = NULL;
+    axo_ref ref;
+    (void)state;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
+    while (it.delays < 8) {
+        assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+        int64_t due = axo_host_deadline(system);
+        assert_true(due < INT64_MAX);
+        if (due > it.now)
+            it.now = due;
+    }
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(it.waits[i], seconds[i] * SECOND);
+    assert_int_equal(axo_system_shutdown(system), AXO_OK);
+    assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+    assert_int_equal(axo_system_wait(system, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+}
+
 /* Some need the delay to last until something else has been done: a try whose delay turns out too
  * short proves nothing, and the next one has twice as much. */
 typedef bool (*try_fn)(void **state, int64_t delay);
@@ -345,6 +421,33 @@ static void PH_13_reset(void **state)
     try_until(state, try_reset);
 }
 
+/* Parent and child on threads of their own. */
+static void PH_13_pinned(void **state)
+{
+    for (int who = 0; who < 2; who++) {
+        kit *k = kit_start(state, NULL);
+        kit_script *g = kit_top(k, "g");
+        kit_script *a = kit_actor(k, "a");
+        kit_script *p = kit_actor(k, "p");
+        axo_backoff backoff = AXO_BACKOFF(.min_ns = MS, .max_ns = 3 * MS);
+        p->strategy.backoff = &backoff;
+        p->directive = AXO_RESTART;
+        (who == 0 ? p : a)->dispatcher = AXO_DISPATCH_PINNED;
+        (void)kit_spawn_child(k, g, p, 0);
+        kit_await(k, "p.preStart");
+        (void)kit_spawn_child(k, p, a, 0);
+        kit_await(k, "a.preStart");
+        (void)kit_tell(k, a, KIT_FAIL, 1);
+        (void)kit_tell(k, a, KIT_FAIL, 2);
+        (void)kit_tell(k, a, KIT_NOTE, 1);
+        kit_await(k, "a#3.note(1)");
+        kit_settle(k);
+        not_early(k, "p.decided(2)@1", "p.delay@1", "a#1.preRestart(1)");
+        not_early(k, "p.decided(2)@2", "p.delay@2", "a#2.preRestart(2)");
+        kit_finish(k);
+    }
+}
+
 /* Scopes: nobody but the failed one waits, and all restart when it is due. */
 static void PH_13_scopes(void **state)
 {
@@ -563,6 +666,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(PH_10_table),
     cmocka_unit_test(PH_11_noise),
     cmocka_unit_test(PH_12_table),
+    cmocka_unit_test(PH_12_clock),
     cmocka_unit_test(PH_13_reset_table),
     KIT_TEST("PH-10", PH_10),
     KIT_TEST("PH-12", PH_12),
@@ -571,6 +675,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PH-13 shutdown", PH_13_shutdown),
     KIT_TEST("PH-13 stopping", PH_13_stopping),
     KIT_TEST("PH-13 reset", PH_13_reset),
+    KIT_TEST("PH-13 pinned", PH_13_pinned),
     KIT_TEST("PH-13 scopes", PH_13_scopes),
     KIT_TEST("PH-13 budget", PH_13_budget),
     KIT_TEST("PH-13 kinds", PH_13_kinds),
