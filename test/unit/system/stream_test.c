@@ -38,8 +38,22 @@ static void stream_end(axo_system *system)
     assert_int_equal(axo_system_stop(system, STREAM_DEADLINE_NS, NULL, 0, NULL), AXO_OK);
     assert_int_equal(axo_system_stats(system, &stats), AXO_OK);
     assert_int_equal(stats.dead, 0);
-    assert_int_equal(stats.sent, 0);
+    assert_int_equal(stats.sent, stats.handled); /* events are no messages */
     assert_int_equal(axo_system_destroy(system), AXO_OK);
+}
+
+/* Everybody has started: what happens from here on is the test's doing. */
+static void stream_settle(axo_system *system, axo_ref ref)
+{
+    axo_stats stats = AXO_STATS(.sent = 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        axo_ref to = i < 3 ? axo_system_guardian(system, (axo_guardian)i) : ref;
+        assert_int_equal(axo_system_send(system, to, 1, NULL, 0), AXO_OK);
+    }
+    while (stats.handled < 4) {
+        assert_int_equal(axo_system_stats(system, &stats), AXO_OK);
+        (void)sched_yield();
+    }
 }
 
 static uint64_t stream_events(axo_system *system)
@@ -123,6 +137,7 @@ static void rules_are_a_set_of_kinds(void **state)
     axo__random random;
     stream_model model;
     uint32_t limits = 0;
+    stream_settle(system, ref);
     stream_model_init(&model);
     axo__random_init(&random, 7, 1);
     for (uint32_t step = 0; step < STREAM_STEPS; step++) {
@@ -233,6 +248,115 @@ static void subscribers_come_and_go(void **state)
     assert_int_equal(axo_system_destroy(crowd.system), AXO_OK);
 }
 
+/* ---- one place, two subscribers in turn ---- */
+
+typedef struct stream_swap {
+    axo_system *system;
+    axo_ref refs[2];
+    axo__a32 done;
+    axo__a64 wrong[2]; /* events that one got though it never asked for their kind */
+} stream_swap;
+
+typedef struct swap_state {
+    stream_swap *swap;
+    uint32_t index;
+} swap_state;
+
+enum { SWAP_TURNS = 40000 };
+
+static uint32_t swap_kind(uint32_t index)
+{
+    return AXO_KIND_USER + (index + 1) * 0x10000;
+}
+
+static axo_status swap_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    memcpy(state, args, sizeof(swap_state));
+    return AXO_OK;
+}
+
+static axo_status swap_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    swap_state *me = state;
+    if (message->tag == AXO_EVENT &&
+        AXO_PAYLOAD(message, axo_event_message)->kind != swap_kind(me->index))
+        (void)axo__a64_add_relaxed(&me->swap->wrong[me->index], 1);
+    return AXO_OK;
+}
+
+static void swap_main(void *arg, uint32_t index)
+{
+    stream_swap *swap = arg;
+    if (index == 0) {
+        for (uint32_t i = 0; i < SWAP_TURNS; i++)
+            (void)axo_system_publish(swap->system, swap_kind(i % 2), NULL, 0);
+        axo__a32_store_relaxed(&swap->done, 1);
+        return;
+    }
+    for (uint32_t i = 0; axo__a32_load_relaxed(&swap->done) == 0; i = 1 - i) {
+        (void)axo_system_subscribe(swap->system, swap->refs[i], swap_kind(i));
+        (void)axo_system_unsubscribe(swap->system, swap->refs[i], AXO_KIND_ALL);
+    }
+}
+
+/* What is read of a place that changes hands is of one of them, never of both. */
+static void a_place_changes_hands(void **state)
+{
+    static const axo_class cls = AXO_CLASS(.state_size = sizeof(swap_state),
+                                           .construct = swap_construct, .receive = swap_receive);
+    stream_swap swap = {.system = stream_start(1)};
+    axo_ref crowd[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        swap_state arg = {&swap, i};
+        axo_props props = AXO_PROPS(.cls = &cls, .args = &arg, .args_size = sizeof arg);
+        assert_int_equal(axo_system_spawn(swap.system, &props, &swap.refs[i]), AXO_OK);
+        crowd[i] = stream_spawn(swap.system); /* so that the door is open to both kinds */
+        assert_int_equal(axo_system_subscribe(swap.system, crowd[i], swap_kind(i)), AXO_OK);
+    }
+    unit_run_threads(2, swap_main, &swap);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(axo__a64_load_relaxed(&swap.wrong[i]), 0);
+    stream_end(swap.system);
+}
+
+/* As a publisher finds it while another thread is at it. */
+static void a_place_in_change_is_skipped(void **state)
+{
+    axo_system *system = stream_start(1);
+    axo_ref ref = stream_spawn(system);
+    axo__a32 *version = &system->stream.first_places[0].version;
+    assert_int_equal(axo_system_subscribe(system, ref, AXO_KIND_USER), AXO_OK);
+    axo__a32_store_relaxed(version, axo__a32_load_relaxed(version) + 1);
+    assert_int_equal(axo_system_publish(system, AXO_KIND_USER, NULL, 0), AXO_OK);
+    assert_int_equal(stream_events(system), 0);
+    axo__a32_store_relaxed(version, axo__a32_load_relaxed(version) + 1);
+    assert_int_equal(axo_system_publish(system, AXO_KIND_USER, NULL, 0), AXO_OK);
+    assert_int_equal(stream_events(system), 1);
+    stream_end(system);
+}
+
+/* Subscribers that die unmet make room for others before memory is taken. */
+static void the_dead_make_room(void **state)
+{
+    axo_system *system = stream_start(1);
+    axo_stats stats = AXO_STATS(.sent = 0);
+    for (uint32_t i = 0; i < 40 * AXO__PLACES_FIRST; i++) {
+        axo_ref ref = stream_spawn(system);
+        char path[8];
+        assert_int_equal(axo_system_subscribe(system, ref, AXO_KIND_USER), AXO_OK);
+        assert_int_equal(axo_system_stop_actor(system, ref), AXO_OK);
+        while (axo_system_path(system, ref, path, sizeof path) == AXO_OK)
+            (void)sched_yield();
+    }
+    assert_in_range(axo__stream_subscribers(&system->stream), 1, AXO__PLACES_FIRST);
+    assert_int_equal(axo__a64_load_relaxed(&system->core.heap.calls[AXO__SITE_STREAM]), 1);
+    assert_int_equal(axo_system_publish(system, AXO_KIND_USER, NULL, 0), AXO_OK);
+    assert_int_equal(axo__stream_subscribers(&system->stream), 0);
+    assert_int_equal(axo_system_stats(system, &stats), AXO_OK);
+    assert_int_equal(stats.events, 0);
+    stream_end(system);
+}
+
 /* More than a chunk of them, and no memory for another chunk. */
 static void places_grow(void **state)
 {
@@ -269,6 +393,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(kinds_contain_by_bytes),
     cmocka_unit_test(rules_are_a_set_of_kinds),
     cmocka_unit_test(subscribers_come_and_go),
+    cmocka_unit_test(a_place_changes_hands),
+    cmocka_unit_test(a_place_in_change_is_skipped),
+    cmocka_unit_test(the_dead_make_room),
     cmocka_unit_test(places_grow),
 };
 UNIT_MAIN(tests)
