@@ -2,9 +2,12 @@
  *
  * The stream is above; it is reached through axo__core.publish and axo__core.record, which are NULL
  * in a core without one. `local` says where the caller stands:
- *   a worker's    on that worker, in a turn or between turns, with no lock held
- *   a door's      inside that door: only axo__event_publish, whose way has no user code
- *   NULL          an outside thread that is in no door
+ *   a worker's    on that worker, with no lock held: in a turn (decisions, lives, what is left in
+ *                 a mailbox at the end, unhandled messages, sends to the gone), or between turns
+ *                 (timers whose receiver has gone, the drain after a grace period)
+ *   a door's      inside that door: only axo__event_publish, whose way has no user code but the
+ *                 allocator; nothing that logs or tells of a dead letter
+ *   NULL          an outside thread that is in no door (its dead letters, when it has left it)
  * No event is supervision's concern: what cannot be told for want of memory is counted as lost, and
  * the caller goes on (ES-04).
  *

@@ -7,7 +7,8 @@ static axo_status host_check(const axo_system *system)
 {
     if (system == NULL)
         return AXO_EINVAL;
-    return axo__self != NULL && axo__self->current != NULL ? AXO_ECONTEXT : AXO_OK;
+    bool inside = axo__self != NULL && (axo__self->current != NULL || axo__self->ending);
+    return inside ? AXO_ECONTEXT : AXO_OK;
 }
 
 static axo_status host_run(axo_system *system, int64_t budget_ns, uint64_t turns_max,

@@ -109,6 +109,34 @@ static void SH_03(void **state)
     kit_finish_now(k);
 }
 
+/* In a manual system they run where everything runs. */
+static void sh_manual_called(axo_system *system, void *user)
+{
+    uint32_t *calls = user;
+    if (axo_run_host(system, -1, NULL) == AXO_ECONTEXT &&
+        axo_system_wait(system, 0, NULL) == AXO_ECONTEXT)
+        ++*calls;
+}
+
+static void SH_01_manual(void **state)
+{
+    axo_options options = AXO_OPTIONS(.manual = 1);
+    axo_system *system = NULL;
+    uint32_t calls = 0;
+    (void)state;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    assert_int_equal(axo_system_on_termination(system, sh_manual_called, &calls), AXO_OK);
+    assert_int_equal(axo_system_on_termination(system, sh_manual_called, &calls), AXO_OK);
+    assert_int_equal(axo_system_shutdown(system), AXO_OK);
+    assert_int_equal(calls, 0);
+    while (axo_system_wait(system, 0, NULL) == AXO_ETIMEDOUT) {
+        assert_int_equal(calls, 0);
+        assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+    }
+    assert_int_equal(calls, 2);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+}
+
 typedef struct sh_race {
     axo_system *system;
     pthread_barrier_t barrier;
@@ -416,6 +444,7 @@ static void SH_10(void **state)
 
 static const struct CMUnitTest tests[] = {
     KIT_TEST("SH-01", SH_01),
+    KIT_TEST_ONE("SH-01 manual", SH_01_manual, 1, "worker"),
     KIT_TEST("SH-02", SH_02),
     KIT_TEST("SH-03", SH_03),
     KIT_TEST("SH-03 race", SH_03_race),
