@@ -42,20 +42,6 @@ static void stream_end(axo_system *system)
     assert_int_equal(axo_system_destroy(system), AXO_OK);
 }
 
-/* Everybody has started: what happens from here on is the test's doing. */
-static void stream_settle(axo_system *system, axo_ref ref)
-{
-    axo_stats stats = AXO_STATS(.sent = 0);
-    for (uint32_t i = 0; i < 4; i++) {
-        axo_ref to = i < 3 ? axo_system_guardian(system, (axo_guardian)i) : ref;
-        assert_int_equal(axo_system_send(system, to, 1, NULL, 0), AXO_OK);
-    }
-    while (stats.handled < 4) {
-        assert_int_equal(axo_system_stats(system, &stats), AXO_OK);
-        (void)sched_yield();
-    }
-}
-
 static uint64_t stream_events(axo_system *system)
 {
     axo_stats stats = AXO_STATS(.sent = 0);
@@ -137,7 +123,6 @@ static void rules_are_a_set_of_kinds(void **state)
     axo__random random;
     stream_model model;
     uint32_t limits = 0;
-    stream_settle(system, ref);
     stream_model_init(&model);
     axo__random_init(&random, 7, 1);
     for (uint32_t step = 0; step < STREAM_STEPS; step++) {
