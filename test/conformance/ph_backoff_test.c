@@ -1,4 +1,4 @@
-/* ph_backoff_test.c - delayed restarts: the back-off of a strategy. */
+/* ph_backoff_test.c - the Proto.Actor family: its budgets, and delayed restarts. */
 #include <stdio.h>
 
 #include "parts.h"
@@ -219,6 +219,66 @@ static axo_status tell_later(axo_ctx *ctx, kit_puppet *self, void *arg)
     KIT_REQUIRE(self->k, axo_send_after(ctx, what->delay, what->to, KIT_NOTE, &note,
                                         sizeof note) == AXO_OK);
     return AXO_OK;
+}
+
+/* The family's default counting, ten restarts; with a window so long that a slow machine does not
+ * leave it. */
+static void PH_07(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_actor(k, "p");
+    p->strategy.window = AXO_WINDOW_SLIDING;
+    p->strategy.limited = 1;
+    p->strategy.retries_max = 10;
+    p->strategy.within_ns = HOUR;
+    p->directive = AXO_RESTART;
+    (void)kit_spawn(k, p);
+    kit_script *a = kit_child(k, p, "a");
+    kit_script *b = kit_child(k, p, "b");
+    for (int i = 0; i < 11; i++)
+        (void)kit_tell(k, a, KIT_FAIL, i);
+    kit_await(k, "p.child_gone(a)");
+    (void)kit_tell(k, b, KIT_NOTE, 1);
+    kit_await(k, "b.note(1)");
+    kit_expect_count(k, "a.ctor", 11);
+    kit_expect_count(k, "a.preRestart", 10);
+    kit_expect_count(k, "p.decided(2)", 11);
+    kit_expect_count(k, "b.ctor", 1);
+    kit_order(k, "a.fails(10)", "p.cause(10)", "a#11.postStop", "a.terminated");
+    kit_finish(k);
+}
+
+/* Rows of the entry's table: limit, window, age of earlier failures, their number. */
+static void PH_08_table(void **state)
+{
+    static const struct {
+        int32_t limit;
+        int64_t window;
+        uint32_t before;
+        int64_t age;
+        bool stops;
+        uint32_t left;
+    } rows[] = {
+        {0, SECOND, 0, 0, true, 0},
+        {1, SECOND, 0, 0, false, 1},
+        {1, 0, 1, SECOND, true, 0},
+        {2, 10 * SECOND, 1, 5 * SECOND, false, 2},
+        {1, 10 * SECOND, 2, 5 * SECOND, true, 0},
+        {1, 10 * SECOND, 2, 11 * SECOND, false, 1},
+    };
+    static axo__cell child;
+    int64_t failures[AXO_SLIDING_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        axo_strategy strategy = AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1,
+                                             .retries_max = rows[i].limit,
+                                             .within_ns = rows[i].window);
+        child.failures = failures;
+        for (child.restarts = 0; child.restarts < rows[i].before; child.restarts++)
+            failures[child.restarts] = HOUR - rows[i].age;
+        assert_int_equal(axo__super_permit(&strategy, &child, HOUR), !rows[i].stops);
+        assert_int_equal(child.restarts, rows[i].left);
+    }
 }
 
 /* Linear growth, with the kept mailbox and without the failing message; it never stops. */
@@ -663,11 +723,13 @@ static void PH_13_sibling(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(PH_08_table),
     cmocka_unit_test(PH_10_table),
     cmocka_unit_test(PH_11_noise),
     cmocka_unit_test(PH_12_table),
     cmocka_unit_test(PH_12_clock),
     cmocka_unit_test(PH_13_reset_table),
+    KIT_TEST("PH-07", PH_07),
     KIT_TEST("PH-10", PH_10),
     KIT_TEST("PH-12", PH_12),
     KIT_TEST("PH-13", PH_13),
