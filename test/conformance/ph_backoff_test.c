@@ -1,95 +1,11 @@
-/* ph_backoff_test.c - the Proto.Actor family: its budgets, and delayed restarts. */
+/* ph_backoff_test.c - delayed restarts: the back-off of a strategy. */
 #include <stdio.h>
 
 #include "parts.h"
-#include "super/super.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 #define HOUR (3600 * SECOND)
-
-/* ---- counting, without actors ---------------------------------------------------------------- */
-
-static uint32_t linear_count(uint32_t before, int64_t age)
-{
-    axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = SECOND,
-                                      .window_ns = 10 * SECOND);
-    axo__delay delay = {.count = before, .since = HOUR - age};
-    (void)axo__delay_next(&backoff, &delay, HOUR, 0);
-    return delay.count;
-}
-
-static void PH_10_table(void **state)
-{
-    (void)state;
-    assert_int_equal(linear_count(10, 11 * SECOND), 1);
-    assert_int_equal(linear_count(10, 9 * SECOND), 11);
-    assert_int_equal(linear_count(10, 10 * SECOND), 1);
-    assert_int_equal(linear_count(10, 10 * SECOND - 1), 11);
-    assert_int_equal(linear_count(2, 0), 3);
-    assert_int_equal(linear_count(0, 0), 1);
-    assert_int_equal(linear_count(UINT32_MAX, 0), UINT32_MAX);
-}
-
-static void PH_11_noise(void **state)
-{
-    axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = 500 * MS,
-                                      .window_ns = -1, .noise_ns = 500 * MS);
-    (void)state;
-    for (uint32_t n = 0; n < 100; n++) {
-        int64_t base = (int64_t)(n + 1) * 500 * MS;
-        assert_int_equal(axo_backoff_delay(&backoff, n, 0), base);
-        assert_int_equal(axo_backoff_delay(&backoff, n, 0.5), base + 250 * MS);
-        assert_true(axo_backoff_delay(&backoff, n, 0.999999) < base + 500 * MS);
-    }
-}
-
-/* Initial 1 s, window 2 s, each start fails at once: 1, 2, 1, 2, ... */
-static void PH_12_table(void **state)
-{
-    axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = SECOND,
-                                      .window_ns = 2 * SECOND);
-    axo__delay delay = {.count = 0};
-    int64_t now = HOUR;
-    (void)state;
-    for (int i = 0; i < 10; i++) {
-        int64_t wait = axo__delay_next(&backoff, &delay, now, 0);
-        assert_int_equal(wait, (1 + i % 2) * SECOND);
-        now += wait;
-        axo__delay_over(&backoff, &delay, now);
-    }
-}
-
-/* What it waited is no time without a failure; what it ran is. */
-static void PH_13_reset_table(void **state)
-{
-    axo_backoff backoff = AXO_BACKOFF(.min_ns = SECOND, .max_ns = 60 * SECOND,
-                                      .reset_after_ns = 2 * SECOND);
-    static const struct {
-        int64_t ran;
-        int64_t wait;
-    } rows[] = {{0, SECOND},          {0, 2 * SECOND}, {SECOND, 4 * SECOND},
-                {2 * SECOND - 1, 8 * SECOND}, {2 * SECOND, SECOND}, {0, 2 * SECOND}};
-    for (int kind = 0; kind < 3; kind++) {
-        axo__delay delay = {.count = 0};
-        int64_t now = HOUR;
-        if (kind == 1)
-            backoff.reset_after_ns = 0; /* min_ns */
-        if (kind == 2)
-            backoff.reset_after_ns = -1;
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            int64_t wait;
-            now += kind == 1 ? rows[i].ran / 2 : rows[i].ran;
-            wait = axo__delay_next(&backoff, &delay, now, 0);
-            assert_int_equal(wait, kind == 2 ? SECOND << i : rows[i].wait);
-            now += wait;
-            axo__delay_over(&backoff, &delay, now);
-        }
-    }
-    (void)state;
-}
-
-/* ---- actors ---------------------------------------------------------------------------------- */
 
 /* A parent whose restarts are delayed by `first`, then twice as long each. */
 static kit_script *parent_of(kit *k, kit_script *above, axo_scope scope, int64_t first)
@@ -115,82 +31,6 @@ static void not_early(kit *k, const char *decided, const char *delay, const char
     kit_record wait = kit_find(k, delay);
     kit_record to = kit_find(k, restart);
     assert_true(to.time_ns >= from.time_ns + (int64_t)wait.arg);
-}
-
-/* On a clock of the test's own: each start fails at once; the trace says when and for how long. */
-typedef struct stage {
-    int64_t now;
-    int64_t decided;
-    int64_t wait;
-    uint32_t delays;
-    int64_t waits[8];
-} stage;
-
-static int64_t stage_clock(void *user)
-{
-    return ((stage *)user)->now;
-}
-
-static void stage_event(void *user, const axo_event *event)
-{
-    stage *it = user;
-    if (event->kind == AXO_EV_DECIDE)
-        it->decided = event->time_ns;
-    if (event->kind == AXO_EV_DELAY) {
-        it->wait = (int64_t)event->arg;
-        if (it->delays < 8)
-            it->waits[it->delays] = it->wait;
-        it->delays++;
-    }
-    if (event->kind == AXO_EV_PRE_RESTART && it->delays > 0)
-        assert_in_range(event->time_ns, it->decided + it->wait,
-                        it->decided + it->wait + AXO_TICK_NS);
-}
-
-static axo_status stage_fail(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    (void)state;
-    (void)message;
-    return axo_fail(ctx, 1, "at once");
-}
-
-/* The one message of each instance. */
-static axo_status stage_start(axo_ctx *ctx, void *state)
-{
-    (void)state;
-    return axo_send(ctx, axo_self(ctx), 1, NULL, 0);
-}
-
-static void PH_12_clock(void **state)
-{
-    static const axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = SECOND,
-                                                   .window_ns = 2 * SECOND);
-    static const axo_strategy strategy = AXO_STRATEGY(.backoff = &backoff);
-    static const axo_class cls = AXO_CLASS(.pre_start = stage_start, .receive = stage_fail);
-    static const int64_t seconds[] = {1, 2, 1, 2, 1, 2, 1, 2};
-    stage it = {.now = HOUR};
-    axo_options options = AXO_OPTIONS(.manual = 1, .clock = stage_clock, .clock_user = &it,
-                                      .user_strategy = &strategy, .trace = stage_event,
-                                      .trace_user = &it);
-    axo_props props = AXO_PROPS(.cls = &cls);
-    axo_system *system = NULL;
-    axo_ref ref;
-    (void)state;
-    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
-    assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
-    while (it.delays < 8) {
-        assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
-        int64_t due = axo_host_deadline(system);
-        assert_true(due < INT64_MAX);
-        if (due > it.now)
-            it.now = due;
-    }
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(it.waits[i], seconds[i] * SECOND);
-    assert_int_equal(axo_system_shutdown(system), AXO_OK);
-    assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
-    assert_int_equal(axo_system_wait(system, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_destroy(system), AXO_OK);
 }
 
 /* Some need the delay to last until something else has been done: a try whose delay turns out too
@@ -219,66 +59,6 @@ static axo_status tell_later(axo_ctx *ctx, kit_puppet *self, void *arg)
     KIT_REQUIRE(self->k, axo_send_after(ctx, what->delay, what->to, KIT_NOTE, &note,
                                         sizeof note) == AXO_OK);
     return AXO_OK;
-}
-
-/* The family's default counting, ten restarts; with a window so long that a slow machine does not
- * leave it. */
-static void PH_07(void **state)
-{
-    kit *k = kit_start(state, NULL);
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.window = AXO_WINDOW_SLIDING;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 10;
-    p->strategy.within_ns = HOUR;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *b = kit_child(k, p, "b");
-    for (int i = 0; i < 11; i++)
-        (void)kit_tell(k, a, KIT_FAIL, i);
-    kit_await(k, "p.child_gone(a)");
-    (void)kit_tell(k, b, KIT_NOTE, 1);
-    kit_await(k, "b.note(1)");
-    kit_expect_count(k, "a.ctor", 11);
-    kit_expect_count(k, "a.preRestart", 10);
-    kit_expect_count(k, "p.decided(2)", 11);
-    kit_expect_count(k, "b.ctor", 1);
-    kit_order(k, "a.fails(10)", "p.cause(10)", "a#11.postStop", "a.terminated");
-    kit_finish(k);
-}
-
-/* Rows of the entry's table: limit, window, age of earlier failures, their number. */
-static void PH_08_table(void **state)
-{
-    static const struct {
-        int32_t limit;
-        int64_t window;
-        uint32_t before;
-        int64_t age;
-        bool stops;
-        uint32_t left;
-    } rows[] = {
-        {0, SECOND, 0, 0, true, 0},
-        {1, SECOND, 0, 0, false, 1},
-        {1, 0, 1, SECOND, true, 0},
-        {2, 10 * SECOND, 1, 5 * SECOND, false, 2},
-        {1, 10 * SECOND, 2, 5 * SECOND, true, 0},
-        {1, 10 * SECOND, 2, 11 * SECOND, false, 1},
-    };
-    static axo__cell child;
-    int64_t failures[AXO_SLIDING_MAX];
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        axo_strategy strategy = AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1,
-                                             .retries_max = rows[i].limit,
-                                             .within_ns = rows[i].window);
-        child.failures = failures;
-        for (child.restarts = 0; child.restarts < rows[i].before; child.restarts++)
-            failures[child.restarts] = HOUR - rows[i].age;
-        assert_int_equal(axo__super_permit(&strategy, &child, HOUR), !rows[i].stops);
-        assert_int_equal(child.restarts, rows[i].left);
-    }
 }
 
 /* Linear growth, with the kept mailbox and without the failing message; it never stops. */
@@ -723,13 +503,6 @@ static void PH_13_sibling(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(PH_08_table),
-    cmocka_unit_test(PH_10_table),
-    cmocka_unit_test(PH_11_noise),
-    cmocka_unit_test(PH_12_table),
-    cmocka_unit_test(PH_12_clock),
-    cmocka_unit_test(PH_13_reset_table),
-    KIT_TEST("PH-07", PH_07),
     KIT_TEST("PH-10", PH_10),
     KIT_TEST("PH-12", PH_12),
     KIT_TEST("PH-13", PH_13),
