@@ -166,7 +166,16 @@ AXO_API axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind);
  *             AXO_ETOOBIG: nobody was told */
 AXO_API axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t size);
 
-/* The same from any thread; the source of what is published is none. */
+/* Tells of the message that is being handled as a dead letter, of reason AXO_DEAD_DROPPED, with a
+ * text that says why: what an actor does that passes messages on and has nobody to pass this one
+ * on to (DL-13). The message counts as handled all the same. At most 63 bytes of `why` are kept;
+ * NULL: none.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (not the message that is being handled) */
+AXO_API axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient,
+                            const char *why);
+
+/* As axo_subscribe, axo_unsubscribe and axo_publish, from any thread; the source of what is
+ * published is none. */
 AXO_API axo_status axo_system_subscribe(axo_system *system, axo_ref who, uint32_t kind);
 AXO_API axo_status axo_system_unsubscribe(axo_system *system, axo_ref who, uint32_t kind);
 AXO_API axo_status axo_system_publish(axo_system *system, uint32_t kind, const void *data,

@@ -21,7 +21,8 @@ typedef struct axo_allocator {
 typedef enum axo_dead_reason {
     AXO_DEAD_GONE = 1,   /* no living actor had the reference */
     AXO_DEAD_STOPPED = 2, /* it was in the mailbox when the actor terminated */
-    AXO_DEAD_OVERFLOW = 3 /* the mailbox was full */
+    AXO_DEAD_OVERFLOW = 3, /* the mailbox was full */
+    AXO_DEAD_DROPPED = 4  /* who handled it had nobody to pass it on to: axo_drop */
 } axo_dead_reason;
 
 typedef struct axo_dead_letter {

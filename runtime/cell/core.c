@@ -54,7 +54,8 @@ void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_
 }
 
 void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
-                           axo_ref recipient, axo_dead_reason reason, const char *path)
+                           axo_ref recipient, axo_dead_reason reason, const char *path,
+                           const char *why)
 {
     if (core->on_dead_letter != NULL) {
         axo_dead_letter letter = {
@@ -69,6 +70,13 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
     if (core->record == NULL)
         return;
     axo_dead_record record = axo__event_dead_record(core, message, recipient, reason, path);
+    const axo__cell *cell = NULL;
+    if (path == NULL && local != NULL)
+        cell = axo__table_find(&core->table, recipient);
+    if (cell != NULL)
+        (void)axo__core_path(core, cell, record.path, sizeof record.path);
+    if (why != NULL)
+        (void)snprintf(record.text, sizeof record.text, "%s", why);
     core->record(core, local, &record);
     axo__event event = {.kind = record.suppressed ? AXO_KIND_DEAD_LETTER_SUPPRESSED
                                                   : AXO_KIND_DEAD_LETTER_ORDINARY,
@@ -80,7 +88,7 @@ void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *messa
                          axo_ref recipient, axo_dead_reason reason, const char *path)
 {
     if (axo__message_counts(message)) {
-        axo__dead_letter_tell(core, local, message, recipient, reason, path);
+        axo__dead_letter_tell(core, local, message, recipient, reason, path, NULL);
         axo__a64_bump_owner(&local->count.dead);
     }
     axo__message_free(&core->pool, &local->cache, message);

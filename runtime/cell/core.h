@@ -109,10 +109,12 @@ bool axo__core_logs(const axo__core *core, axo_log_level level);
 void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Tells the observer, the book and the stream of a counted message. `path`: the recipient's, NULL
- * if it is not known. With no lock held; `local` as in cell/event.h. */
+/* Tells the observer, the book and the stream of a counted message. `path`: the recipient's; NULL:
+ * it is looked up, if the caller may. `why`: more about the reason, or NULL. With no lock held;
+ * `local` as in cell/event.h. */
 void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
-                           axo_ref recipient, axo_dead_reason reason, const char *path);
+                           axo_ref recipient, axo_dead_reason reason, const char *path,
+                           const char *why);
 
 /* Tells of a message that counts, and frees any. With no lock held. */
 void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,

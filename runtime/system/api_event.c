@@ -50,6 +50,18 @@ axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t siz
     return AXO_OK;
 }
 
+axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient, const char *why)
+{
+    if (!event_in_callback(ctx))
+        return AXO_ECONTEXT;
+    axo__worker *worker = axo__self;
+    if (message == NULL || worker->message == NULL || message != &worker->message->pub)
+        return AXO_EINVAL;
+    axo__dead_letter_tell(worker->core, &worker->local, worker->message, recipient,
+                          AXO_DEAD_DROPPED, NULL, why);
+    return AXO_OK;
+}
+
 /* ---- for every thread ---- */
 
 axo_status axo_system_subscribe(axo_system *system, axo_ref who, uint32_t kind)

@@ -116,10 +116,13 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
 static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
 {
     axo__core *core = &system->core;
+    char path[AXO_EVENT_PATH_MAX] = "";
+    if (message != NULL && status != AXO_EGONE)
+        (void)axo_system_path(system, to, path, sizeof path);
     while (message != NULL) {
         axo__message *next = axo__message_next(message);
         axo__dead_letter_tell(core, NULL, message, to,
-                              status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, NULL);
+                              status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path, NULL);
         axo__message_free_payload(message);
         axo__door *door = axo__door_enter(&system->sched);
         axo__a64_bump_owner(&door->local.count.dead);

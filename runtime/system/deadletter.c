@@ -45,7 +45,8 @@ static const char *book_name(const axo_dead_record *record, char *out, size_t si
 static const char *book_reason(const axo_dead_record *record)
 {
     static const char *const texts[] = {"?", "no living actor has this reference",
-                                        "it waited in the mailbox when the actor terminated"};
+                                        "it waited in the mailbox when the actor terminated",
+                                        "the mailbox was full", "it was dropped"};
     if (record->text[0] != 0)
         return record->text;
     return record->reason < sizeof texts / sizeof texts[0] ? texts[record->reason] : "?";

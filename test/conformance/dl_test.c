@@ -363,6 +363,65 @@ static void DL_01_none_kept(void **state)
     kit_finish(k);
 }
 
+static axo_status dl_drop_in(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    axo_message copy = *self->message;
+    axo_ctx *other = arg;
+    KIT_REQUIRE(self->k, axo_drop(ctx, self->message, self->ref, "no routee is left") == AXO_OK);
+    KIT_REQUIRE(self->k, axo_drop(ctx, self->message, axo_ref_none(), NULL) == AXO_OK);
+    KIT_REQUIRE(self->k, axo_drop(other, self->message, self->ref, NULL) == AXO_ECONTEXT);
+    KIT_REQUIRE(self->k, axo_drop(ctx, &copy, self->ref, NULL) == AXO_EINVAL);
+    KIT_REQUIRE(self->k, axo_drop(ctx, NULL, self->ref, NULL) == AXO_EINVAL);
+    kit_mark(self, "dropped", 0);
+    return AXO_OK;
+}
+
+/* What is dropped says why; the message was handled all the same. */
+static void DL_13(void **state)
+{
+    axo_options options = AXO_OPTIONS(.dead_letter_log = 9);
+    kit *k = kit_start(state, &options);
+    kit_script *a = part_start(k, "a");
+    ear *e = ear_on(k, "e", AXO_KIND_DEAD_LETTER);
+    assert_int_equal(axo_system_subscribe(kit_system(k), e->ref, AXO_KIND_LOG_INFO), AXO_OK);
+    kit_run(k, a, dl_drop_in, k);
+    kit_await(k, "a.dropped");
+    ear_expect(e, AXO_KIND_DEAD_LETTER_ORDINARY, 2);
+    axo_dead_record letter = ear_get(e, AXO_KIND_DEAD_LETTER, 0).data.dead;
+    assert_int_equal(letter.reason, AXO_DEAD_DROPPED);
+    assert_string_equal(letter.text, "no routee is left");
+    assert_string_equal(letter.path, "/user/a");
+    assert_string_equal(ear_get(e, AXO_KIND_DEAD_LETTER, 1).data.dead.path, "");
+    assert_non_null(strstr(dl_line(e, 0).text, "to /user/a: no routee is left"));
+    assert_non_null(strstr(dl_line(e, 1).text, "it was dropped"));
+    assert_int_equal(kit_stats(k).dead, 0);
+    kit_finish(k);
+}
+
+/* A full mailbox names its actor, from inside and from outside. */
+static void DL_07_path(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    axo_mailbox box = AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_DROP_NEW);
+    axo_props props = AXO_PROPS(.cls = &ear_class, .name = "full", .mailbox = &box);
+    ear *e = ear_on(k, "e", AXO_KIND_DEAD_LETTER);
+    ear *full = ear_new(k, "other");
+    axo_ref ref;
+    props.args = &full;
+    props.args_size = sizeof full;
+    assert_int_equal(axo_system_spawn(kit_system(k), &props, &ref), AXO_OK);
+    (void)pthread_mutex_lock(&full->lock); /* its handler waits there */
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(axo_system_send(kit_system(k), ref, DL_TAG, NULL, 0), AXO_OK);
+    (void)pthread_mutex_unlock(&full->lock);
+    ear_await(e, AXO_KIND_DEAD_LETTER, 2); /* one is handled, one waits */
+    axo_dead_record letter = ear_get(e, AXO_KIND_DEAD_LETTER, 0).data.dead;
+    assert_int_equal(letter.reason, AXO_DEAD_OVERFLOW);
+    assert_string_equal(letter.path, "/user/full");
+    assert_true(axo_ref_equal(letter.recipient, ref));
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("DL-01", DL_01),
     KIT_TEST("DL-01 kept", DL_01_kept),
@@ -375,8 +434,10 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DL-05", DL_05),
     KIT_TEST("DL-06", DL_06),
     KIT_TEST("DL-06 self", DL_06_self),
+    KIT_TEST("DL-07 path", DL_07_path),
     KIT_TEST("DL-08", DL_08),
     KIT_TEST("DL-09", DL_09),
+    KIT_TEST("DL-13", DL_13),
     KIT_TEST("DL-12", DL_12),
     KIT_TEST("DL-12 at stop", DL_12_at_stop),
 };
