@@ -209,9 +209,10 @@ axo__step axo__worker_step(void *argument)
     axo__grace_quiet();
     axo__cell *cell = axo__worker_find(worker);
     if (axo__unlikely(cell == NULL)) {
-        if (axo__a32_load_acquire(&worker->sched->quit) != 0) /* [W5] */
-            return AXO__STEP_EXIT;
-        return axo__worker_idle(worker);
+        if (axo__a32_load_acquire(&worker->sched->quit) == 0) /* [W5] */
+            return axo__worker_idle(worker);
+        worker->sched->idle(worker->core); /* the last cell of all may be one that it has freed */
+        return AXO__STEP_EXIT;
     }
     worker_run(worker, cell);
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
