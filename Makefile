@@ -5,7 +5,7 @@
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
 #   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x repeats one
-#   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n WORKERS=w VARIANT=tsan
+#   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make valgrind        the tests that test/valgrind.txt lists
 #   make lint            layers, headers, symbols, style, and the self test of these checks
@@ -131,7 +131,7 @@ stress:
 	+$Q$(in_tests) run-stress
 run-stress: $B/test/stress/hierarchy_test
 	$Q$< --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --items $(or $(ITEMS),500000) \
-	  --workers $(or $(WORKERS),0)
+	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 valgrind:
 	+$Q$(call in,debug) run-valgrind
 run-valgrind: $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt 2>/dev/null))

@@ -73,7 +73,7 @@ static void SX_04(void **state)
     assert_true(result.counts.pings > SX_ITEMS / 8);
 }
 
-/* One dispatcher: every callback runs on a worker of the system, and on no more threads. */
+/* Every callback runs on a worker of the default dispatcher, and on no more threads. */
 static void SX_05(void **state)
 {
     hierarchy_result result = sx_good(state, 5);

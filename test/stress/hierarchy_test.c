@@ -4,6 +4,7 @@
  *   hierarchy_test --seeds N       seeds 1..N, or N of them from --seed on
  *   hierarchy_test --seed S        one seed
  *                  --actors 500 --items 500000 --workers W (0: drawn)
+ *                  --mixed 1    nodes on all dispatchers
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,11 +46,11 @@ static void few_items(void **state)
 static void print_one(uint64_t seed, const hierarchy_result *result)
 {
     const hierarchy_counts *counts = &result->counts;
-    printf("seed %" PRIu64 ": %s, %.1f s, %" PRIu32 " workers, %s, %" PRIu64 " failures, %" PRIu64
+    printf("seed %" PRIu64 ": %s, %.1f s, %" PRIu32 " workers, %s, %s, %" PRIu64 " failures, %" PRIu64
            " restarts, %" PRIu64 " escalated, %" PRIu32 " references, %" PRIu32
            " rounds, end in %.3f s\n", seed, result->breaches == 0 ? "good" : "BAD",
            result->seconds, result->workers, result->recorded ? "recorded" : "blind",
-           result->stats.failures, result->stats.restarts, counts->escalations, result->refs,
+           result->mixed ? "mixed" : "plain", result->stats.failures, result->stats.restarts, counts->escalations, result->refs,
            result->rounds, result->stop_seconds);
     fflush(stdout);
 }
@@ -82,9 +83,11 @@ static int run_asked(int count, char **words)
             options.items = (uint32_t)number;
         else if (i + 1 < count && strcmp(words[i], "--workers") == 0)
             options.workers = (uint32_t)number;
+        else if (i + 1 < count && strcmp(words[i], "--mixed") == 0)
+            options.dispatch = number != 0 ? HIERARCHY_MIXED : HIERARCHY_PLAIN;
         else {
             fprintf(stderr, "usage: hierarchy_test [--seeds N] [--seed S] [--actors N] "
-                    "[--items N] [--workers W]\n");
+                    "[--items N] [--workers W] [--mixed 1]\n");
             return 2;
         }
     }

@@ -2,11 +2,21 @@
 #include "hierarchy_inside.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* ---- the plan ---- */
+
+/* One in 64 has a thread of its own, one in 16 is the host's, one in 16 may block. */
+static axo_dispatcher plan_dispatcher(const hierarchy *h, axo__random *chance)
+{
+    uint32_t draw = axo__random_below(chance, 64);
+    if (!h->mixed || draw > 8)
+        return AXO_DISPATCH_DEFAULT;
+    return draw == 0 ? AXO_DISPATCH_PINNED : draw < 5 ? AXO_DISPATCH_HOST : AXO_DISPATCH_BLOCKING;
+}
 
 /* A node and those below it, `size` in all. */
 static uint32_t plan_node(hierarchy *h, axo__random *chance, uint32_t parent, uint32_t size,
@@ -18,6 +28,7 @@ static uint32_t plan_node(hierarchy *h, axo__random *chance, uint32_t parent, ui
     node->h = h;
     node->index = index;
     node->parent = parent;
+    node->dispatcher = plan_dispatcher(h, chance);
     node->level = parent == HIERARCHY_NOBODY ? 1 : h->nodes[parent].level + 1;
     (void)snprintf(node->name, sizeof node->name, "n%" PRIu32, index);
     h->digest = (h->digest ^ size) * UINT64_C(0x100000001b3);
@@ -44,6 +55,7 @@ static void plan_sizes(hierarchy *h, axo__random *chance)
     h->quantum = quanta[axo__random_below(chance, 4)];
     h->window = windows[axo__random_below(chance, 3)];
     h->recorded = axo__random_below(chance, 4) != 0;
+    h->mixed = h->options.dispatch == HIERARCHY_MIXED;
     if (h->options.record != HIERARCHY_DRAWN)
         h->recorded = h->options.record == HIERARCHY_RECORDS;
 }
@@ -131,30 +143,41 @@ static void run_free(void *user, void *block, size_t size, size_t align)
 
 /* ---- the wait ---- */
 
-static struct timespec run_in(time_t seconds)
+/* A moment: the host's actors run in it, or it is waited for `done`. */
+static bool run_moment(hierarchy *h)
 {
+    struct pollfd wake = {.fd = h->mixed ? axo_host_fd(h->system) : -1, .events = POLLIN};
     struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += seconds;
-    return at;
+    uint64_t turns = 0;
+    if (h->mixed)
+        (void)axo_run_host(h->system, 5000000, &turns);
+    if (h->mixed && turns == 0)
+        (void)poll(&wake, 1, 5);
+    pthread_mutex_lock(&h->mutex);
+    if (!h->mixed && !h->done) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &at);
+        at.tv_sec += 1;
+        (void)pthread_cond_timedwait(&h->change, &h->mutex, &at);
+    }
+    bool done = h->done;
+    pthread_mutex_unlock(&h->mutex);
+    return done;
 }
 
 /* Waits as long as the tree moves; false: somebody is frozen. */
 static bool run_wait(hierarchy *h)
 {
     uint64_t moves = UINT64_MAX;
-    uint32_t still = 0;
-    pthread_mutex_lock(&h->mutex);
-    while (!h->done && still < HIERARCHY_STALL_S) {
-        struct timespec at = run_in(1);
-        (void)pthread_cond_timedwait(&h->change, &h->mutex, &at);
+    int64_t moved_at = axo__os_now();
+    while (!run_moment(h)) {
         uint64_t now = HIERARCHY_GET(h, moves);
-        still = now == moves ? still + 1 : 0;
+        if (now != moves)
+            moved_at = axo__os_now();
+        else if (axo__os_now() - moved_at > INT64_C(1000000000) * HIERARCHY_STALL_S)
+            return false;
         moves = now;
     }
-    bool done = h->done;
-    pthread_mutex_unlock(&h->mutex);
-    return done;
+    return true;
 }
 
 static void run_name_late(hierarchy *h, const axo_late *late, uint32_t count)
@@ -253,6 +276,7 @@ static void run_report(const hierarchy *h, hierarchy_result *result)
     result->digest = h->digest;
     result->workers = h->workers;
     result->recorded = h->recorded;
+    result->mixed = h->mixed;
     result->refs = h->refs_count;
     result->rounds = h->round;
     result->wardens = h->wardens;

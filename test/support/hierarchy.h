@@ -26,12 +26,19 @@ typedef enum hierarchy_record {
     HIERARCHY_BLIND = 2
 } hierarchy_record;
 
+/* Which dispatchers the nodes are on. */
+typedef enum hierarchy_dispatch {
+    HIERARCHY_PLAIN = 0, /* the default one */
+    HIERARCHY_MIXED = 1  /* default, blocking, host, and some pinned */
+} hierarchy_dispatch;
+
 typedef struct hierarchy_options {
     uint64_t seed;
     uint32_t actors;         /* 0: HIERARCHY_ACTORS */
     uint32_t items;          /* 0: HIERARCHY_ITEMS */
     uint32_t workers;        /* 0: drawn, 1..4 */
     hierarchy_record record;
+    hierarchy_dispatch dispatch;
     uint32_t plant;          /* not 0: the node that gets this item, from 1, reports a breach */
     FILE *out;               /* where breaches are reported; NULL: stdout */
 } hierarchy_options;
@@ -65,6 +72,7 @@ typedef struct hierarchy_result {
     uint64_t digest;                      /* of the tree and the items: the same for a seed */
     uint32_t workers;
     bool recorded;
+    bool mixed;
     uint32_t refs;                        /* references announced */
     uint32_t rounds;
     uint32_t wardens;                     /* instances of the warden */

@@ -63,6 +63,7 @@ typedef struct hierarchy_node {
     uint32_t level;
     uint32_t kids;
     uint32_t kid[HIERARCHY_BREADTH];
+    axo_dispatcher dispatcher;
     char name[12];
     /* ---- parent ---- */
     uint32_t births;
@@ -107,6 +108,7 @@ struct hierarchy {
     uint32_t quantum;
     uint32_t window;         /* items under way at once */
     bool recorded;
+    bool mixed;              /* nodes are on several dispatchers */
     axo_strategy node_strategy;
     axo_strategy warden_strategy;
     axo_strategy user_strategy;
@@ -204,10 +206,10 @@ void hierarchy_trace(void *user, const axo_event *event);
 void hierarchy_breach(hierarchy *h, uint32_t node, uint32_t entry, const char *format, ...)
     AXO_PRINTF(4, 5);
 
-/* SX-05: call on entry to each callback. */
+/* SX-05: call on entry to each callback of a node, or of the warden (HIERARCHY_NOBODY). */
 void hierarchy_on_worker(hierarchy *h, uint32_t node);
 
-/* The calling thread is none of the system's: a callback on it is a breach. */
+/* The calling thread is the program's own: only actors of the host dispatcher run on it. */
 void hierarchy_outside(void);
 
 /* ---- hierarchy_node.c ---- */

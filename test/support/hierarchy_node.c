@@ -87,7 +87,8 @@ bool hierarchy_spawn(axo_ctx *ctx, hierarchy_node *node, bool tentative)
 {
     hierarchy *h = node->h;
     axo_props props = AXO_PROPS(.cls = &hierarchy_node_class, .args = node, .name = node->name,
-                                .strategy = &h->node_strategy);
+                                .strategy = &h->node_strategy,
+                                .dispatcher = node->dispatcher);
     hierarchy_spawning = node->index + 1;
     axo_status status = axo_spawn(ctx, &props, &node->ref);
     hierarchy_spawning = 0;

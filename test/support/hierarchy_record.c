@@ -14,31 +14,53 @@ _Thread_local uint32_t hierarchy_spawning;
 
 /* ---- threads (SX-05) ---- */
 
-/* Workers that take over while all others are stuck. */
+/* Workers that take over while others are stuck, or look so to them. */
 #define HIERARCHY_SPARES 2
 
-/* 0: not seen yet; 1: runs callbacks of this system; 2: is outside. A worker serves one system. */
-static _Thread_local uint32_t record_thread;
-static _Thread_local uint32_t record_worker;
+/* What is known of this thread: 0: nothing; else its dispatcher plus one, once and for all. */
+static _Thread_local uint32_t record_dispatcher;
+static _Thread_local uint32_t record_pinned; /* the node that has it for itself, plus one */
+static _Thread_local uint32_t record_worker; /* as the events name it, plus one */
 
-/* Every actor is on the default dispatcher. Where actors are on several, this is the place to ask
- * whether the thread is one of the node's. */
 void hierarchy_on_worker(hierarchy *h, uint32_t node)
 {
-    if (record_thread == 1)
-        return;
-    if (record_thread == 2) {
-        hierarchy_breach(h, node, 5, "a callback runs on a thread that is no worker");
-        return;
+    uint32_t want = node < h->actors ? h->nodes[node].dispatcher : AXO_DISPATCH_DEFAULT;
+    if (record_dispatcher == 0) {
+        record_dispatcher = want + 1;
+        if (want == AXO_DISPATCH_HOST)
+            hierarchy_breach(h, node, 5, "a host actor runs on a thread that is not the host's");
+        if (want == AXO_DISPATCH_DEFAULT &&
+            HIERARCHY_COUNT(h, threads) >= h->workers + HIERARCHY_SPARES)
+            hierarchy_breach(h, node, 5, "more threads than workers run callbacks");
     }
-    record_thread = 1;
-    if (HIERARCHY_COUNT(h, threads) >= h->workers + HIERARCHY_SPARES)
-        hierarchy_breach(h, node, 5, "more threads than workers run callbacks");
+    if (record_dispatcher != want + 1)
+        hierarchy_breach(h, node, 5, "dispatcher %" PRIu32 " runs an actor of dispatcher %" PRIu32,
+                         record_dispatcher - 1, want);
+    if (want != AXO_DISPATCH_PINNED)
+        return;
+    if (record_pinned != 0 && record_pinned != node + 1)
+        hierarchy_breach(h, node, 5, "a pinned actor on the thread of n%" PRIu32,
+                         record_pinned - 1);
+    record_pinned = node + 1;
 }
 
 void hierarchy_outside(void)
 {
-    record_thread = 2;
+    record_dispatcher = AXO_DISPATCH_HOST + 1;
+    record_worker = 0;
+}
+
+/* The number that events give to this thread fits its pool and stays. */
+static void record_check_worker(hierarchy *h, uint32_t node, uint32_t worker)
+{
+    bool plain = h->nodes[node].dispatcher == AXO_DISPATCH_DEFAULT;
+    if (plain ? worker >= h->workers + HIERARCHY_SPARES : worker >> 16 == 0 || worker == UINT32_MAX)
+        hierarchy_breach(h, node, 5, "worker %" PRIx32 " runs an actor of dispatcher %d", worker,
+                         (int)h->nodes[node].dispatcher);
+    if (record_worker != 0 && record_worker != worker + 1)
+        hierarchy_breach(h, node, 5, "a thread that was worker %" PRIx32 " is worker %" PRIx32,
+                         record_worker - 1, worker);
+    record_worker = worker + 1;
 }
 
 /* ---- events ---- */
@@ -89,13 +111,8 @@ void hierarchy_trace(void *user, const axo_event *event)
     if ((event->kind == AXO_EV_RECEIVE || event->kind == AXO_EV_DECIDE) && event->suspends != 0)
         hierarchy_breach(h, node, 4, "%s while suspended %" PRIu32 " times",
                          axo_event_name(event->kind), event->suspends);
-    if (event->kind != AXO_EV_RECEIVE)
-        return;
-    if (event->worker >= h->workers + HIERARCHY_SPARES ||
-        (record_worker != 0 && record_worker != event->worker + 1))
-        hierarchy_breach(h, node, 5, "a thread that was worker %" PRIu32 " is worker %" PRIu32,
-                         record_worker - 1, event->worker);
-    record_worker = event->worker + 1;
+    if (event->kind == AXO_EV_RECEIVE)
+        record_check_worker(h, node, event->worker);
 }
 
 /* ---- the report (SX-11) ---- */
@@ -166,9 +183,9 @@ static void record_print(const hierarchy *h, FILE *out, const record_line *line,
     uint32_t kind = (uint32_t)line->kind;
     const char *name = line->node < h->actors ? h->nodes[line->node].name : "other";
     fprintf(out, "  %12.3f us  %-6s#%-3" PRIu32 " %016" PRIx64 "  suspends %" PRIu32
-            "  w%-2" PRId32 "  %-13s %" PRIx64, (double)(line->time - since) / 1e3, name,
+            "  w%-5" PRIx32 "  %-13s %" PRIx64, (double)(line->time - since) / 1e3, name,
             (uint32_t)(line->kind >> 32), line->bits, (uint32_t)(line->where >> 32),
-            (int32_t)line->where, axo_event_name(kind), line->arg);
+            (uint32_t)line->where, axo_event_name(kind), line->arg);
     if (kind == AXO_EV_FAIL)
         record_item(h, out, (uint32_t)line->arg);
     fputc('\n', out);
