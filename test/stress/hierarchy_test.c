@@ -46,11 +46,12 @@ static void few_items(void **state)
 static void print_one(uint64_t seed, const hierarchy_result *result)
 {
     const hierarchy_counts *counts = &result->counts;
-    printf("seed %" PRIu64 ": %s, %.1f s, %" PRIu32 " workers, %s, %s, %" PRIu64 " failures, %" PRIu64
-           " restarts, %" PRIu64 " escalated, %" PRIu32 " references, %" PRIu32
-           " rounds, end in %.3f s\n", seed, result->breaches == 0 ? "good" : "BAD",
-           result->seconds, result->workers, result->recorded ? "recorded" : "blind",
-           result->mixed ? "mixed" : "plain", result->stats.failures, result->stats.restarts, counts->escalations, result->refs,
+    printf("seed %" PRIu64 ": %s, %.1f s, %" PRIu32 " workers, %s, %s, %" PRIu64
+           " failures, %" PRIu64 " restarts, %" PRIu64 " escalated, %" PRIu32
+           " references, %" PRIu32 " rounds, end in %.3f s\n", seed,
+           result->breaches == 0 ? "good" : "BAD", result->seconds, result->workers,
+           result->recorded ? "recorded" : "blind", result->mixed ? "mixed" : "plain",
+           result->stats.failures, result->stats.restarts, counts->escalations, result->refs,
            result->rounds, result->stop_seconds);
     fflush(stdout);
 }
