@@ -13,7 +13,8 @@ enum {
     AXO__MESSAGE_OWNED = 1,  /* payload is elsewhere; `destroy` frees it */
     AXO__MESSAGE_PILL = 2,   /* stops the receiver (PK-01) */
     AXO__MESSAGE_KILL = 4,   /* fails the receiver (PK-05) */
-    AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED: part of a watch record, not counted */
+    AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED or what is in its place: part of a watch record,
+                                not counted */
     AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
     AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane: that owns it */
     AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: looked at when it comes

@@ -92,8 +92,8 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     if (status == AXO_UNHANDLED) {
         axo__cause_drop(&worker->core->texts, &worker->pending);
         axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
-        if ((message->flags & AXO__MESSAGE_NOTICE) == 0) {
-            run_unhandled(worker, cell, message);
+        if ((message->flags & AXO__MESSAGE_NOTICE) == 0 || message->pub.tag != AXO_TERMINATED) {
+            run_unhandled(worker, cell, message); /* DP-03 */
             return;
         }
         run_blame(worker, cell, status); /* DP-01 */

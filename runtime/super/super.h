@@ -153,7 +153,9 @@ void axo__super_unstash(axo__cell *cell, uint32_t count);
 
 /* ---- watch.c ---- */
 
-axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref);
+/* `own`: what comes in the place of the notice; NULL: the notice. */
+axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
+                            const axo_message *own);
 void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref);
 void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *message);
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,

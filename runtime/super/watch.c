@@ -11,6 +11,7 @@
  * Orders
  *   [H1] add acq_rel, users   the last trip sees what the others did
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "super/super.h"
@@ -30,6 +31,8 @@ struct axo__watch {
     axo__watch *before_watching;
     axo__watch *next_watcher;
     axo__watch *before_watcher;
+    size_t own_size;
+    _Alignas(max_align_t) unsigned char own[]; /* payload of a message in the notice's place */
 };
 
 static axo__watch *watch_of_notice(axo__message *message)
@@ -40,7 +43,7 @@ static axo__watch *watch_of_notice(axo__message *message)
 static void watch_drop(axo__core *core, axo__local *local, axo__watch *watch)
 {
     if (axo__a32_add_acq_rel(&watch->users, UINT32_MAX) == 1) /* [H1] */
-        axo__pool_free(&core->pool, &local->cache, watch, sizeof *watch);
+        axo__pool_free(&core->pool, &local->cache, watch, sizeof *watch + watch->own_size);
 }
 
 static void watch_keep(axo__cell *cell, axo__watch *watch)
@@ -85,23 +88,53 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
     (void)axo__state_announce_user(&cell->state); /* its runner is here */
 }
 
-axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref)
+/* DW-15: another message for the same target is refused. */
+static bool watch_says(const axo__watch *watch, const axo_message *own)
+{
+    const axo_message *said = &watch->notice.pub;
+    if (own == NULL || said->tag == AXO_TERMINATED)
+        return own == NULL && said->tag == AXO_TERMINATED;
+    return said->tag == own->tag && said->size == own->size &&
+           (own->size == 0 || memcmp(said->payload, own->payload, own->size) == 0);
+}
+
+static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
+{
+    watch->payload.actor = ref;
+    watch->notice.flags = AXO__MESSAGE_NOTICE;
+    if (own == NULL) {
+        watch->notice.pub = (axo_message){.tag = AXO_TERMINATED,
+                                          .size = sizeof(axo_terminated),
+                                          .sender = ref,
+                                          .payload = &watch->payload};
+        return;
+    }
+    watch->notice.pub = (axo_message){.tag = own->tag, .size = own->size, .sender = ref};
+    if (own->size > 0) {
+        memcpy(watch->own, own->payload, own->size);
+        watch->notice.pub.payload = watch->own;
+    }
+}
+
+axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
+                            const axo_message *own)
 {
     axo__core *core = worker->core;
-    if (axo_ref_equal(axo__cell_ref(cell), ref) || watch_find(cell, ref) != NULL)
-        return AXO_OK; /* DW-09, DW-07, DW-08 */
+    const axo__watch *known = watch_find(cell, ref);
+    size_t own_size = own != NULL ? own->size : 0;
+    if (axo_ref_equal(axo__cell_ref(cell), ref))
+        return AXO_OK; /* DW-09 */
+    if (known != NULL)
+        return watch_says(known, own) ? AXO_OK : AXO_EINVAL; /* DW-07, DW-08 */
     if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
         return AXO_OK; /* DW-14: it would hear nothing */
-    axo__watch *watch = axo__pool_alloc(&core->pool, &worker->local.cache, sizeof *watch);
+    axo__watch *watch =
+        axo__pool_alloc(&core->pool, &worker->local.cache, sizeof *watch + own_size);
     if (watch == NULL)
         return AXO_ENOMEM;
     memset((void *)watch, 0, sizeof *watch);
-    watch->notice.flags = AXO__MESSAGE_NOTICE;
-    watch->payload.actor = ref;
-    watch->notice.pub = (axo_message){.tag = AXO_TERMINATED,
-                                      .size = sizeof(axo_terminated),
-                                      .sender = ref,
-                                      .payload = &watch->payload};
+    watch->own_size = own_size;
+    watch_word(watch, ref, own);
     watch->request = (axo__sys){.kind = AXO__SYS_WATCH, .watch = watch};
     watch->cancel = (axo__sys){.kind = AXO__SYS_UNWATCH, .watch = watch};
     watch->watcher = axo__cell_ref(cell);

@@ -455,7 +455,19 @@ axo_status axo_watch(axo_ctx *ctx, axo_ref ref)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return AXO_ECONTEXT;
-    return axo_ref_is_none(ref) ? AXO_EINVAL : axo__super_watch(axo__self, cell, ref);
+    return axo_ref_is_none(ref) ? AXO_EINVAL : axo__super_watch(axo__self, cell, ref, NULL);
+}
+
+axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *payload, size_t size)
+{
+    axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return AXO_ECONTEXT;
+    axo_status status = api_check_payload(ref, tag, payload, size);
+    if (status != AXO_OK)
+        return status;
+    axo_message own = {.tag = tag, .size = (uint32_t)size, .payload = payload};
+    return axo__super_watch(axo__self, cell, ref, &own);
 }
 
 axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)

@@ -160,7 +160,7 @@ static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cel
     }
     axo__hook *hook = axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *hook);
     if (hook == NULL || system->hooks_told ||
-        axo__super_watch(worker, cell, actor) != AXO_OK) {
+        axo__super_watch(worker, cell, actor, NULL) != AXO_OK) {
         axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
         return;
     }
@@ -176,14 +176,14 @@ static axo_status guardian_root_start(axo_ctx *ctx, void *state)
 {
     (void)state;
     return axo__super_watch(axo__self, guardian_cell(ctx),
-                            guardian_system()->guardians[AXO_GUARDIAN_SYSTEM]);
+                            guardian_system()->guardians[AXO_GUARDIAN_SYSTEM], NULL);
 }
 
 static axo_status guardian_system_start(axo_ctx *ctx, void *state)
 {
     (void)state;
     return axo__super_watch(axo__self, guardian_cell(ctx),
-                            guardian_system()->guardians[AXO_GUARDIAN_USER]);
+                            guardian_system()->guardians[AXO_GUARDIAN_USER], NULL);
 }
 
 static axo_status guardian_root_receive(axo_ctx *ctx, void *state, const axo_message *message)

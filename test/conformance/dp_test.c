@@ -50,17 +50,33 @@ static void DP_02(void **state)
     kit_finish(k);
 }
 
-/* A message that only looks like a notice makes no pact. */
+enum { DP_SIZE = 6000 };
+
+static axo_status dp_watch_with(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    char *bytes = kit_alloc(self->k, DP_SIZE);
+    return axo_watch_with(ctx, kit_ref(arg), KIT_OTHER + 1, bytes, DP_SIZE);
+}
+
+/* A message of one's own in the place of the notice makes no pact, nor one that looks like it. */
 static void DP_03(void **state)
 {
     kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
+    kit_script *t = part_start(k, "t");
     axo_terminated like = {.actor = kit_ref(w), .existence_known = 1};
     assert_int_equal(axo_system_send(kit_system(k), kit_ref(w), KIT_OTHER, &like, sizeof like),
                      AXO_OK);
     kit_tell(k, w, KIT_NOTE, 1);
     kit_await(k, "w.note(1)");
     kit_order(k, "w.stash(1000)", "w.unhandled(1000)", "w.note(1)");
+    kit_run(k, w, dp_watch_with, t);
+    kit_settle(k);
+    axo_system_stop_actor(kit_system(k), kit_ref(t));
+    kit_await(k, "w.unhandled(1001)");
+    kit_tell(k, w, KIT_NOTE, 2);
+    kit_await(k, "w.note(2)");
+    kit_order(k, "t.postStop", "w.stash(1001)", "w.unhandled(1001)", "w.note(2)");
     kit_never(k, "w.fail");
     kit_expect_count(k, "w.ctor", 1);
     kit_finish(k);

@@ -396,6 +396,66 @@ static void DW_14(void **state)
     kit_finish(k);
 }
 
+typedef struct dw_word {
+    kit_script *target;
+    int64_t value;
+} dw_word;
+
+static axo_status dw_watch_with(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    const dw_word *word = arg;
+    kit_payload order = {.value = word->value};
+    axo_ref target = kit_ref(word->target);
+    kit_mark(self, "with", axo_watch_with(ctx, target, KIT_NOTE, &order, sizeof order));
+    KIT_REQUIRE(self->k, axo_watch_with(ctx, target, AXO_TERMINATED, NULL, 0) == AXO_EINVAL);
+    KIT_REQUIRE(self->k, axo_watch_with(ctx, target, KIT_NOTE, NULL, 8) == AXO_EINVAL);
+    return AXO_OK;
+}
+
+static axo_status dw_mark_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    kit_mark(self, "plain", axo_watch(ctx, kit_ref(arg)));
+    return AXO_OK;
+}
+
+/* One's own message comes in the place of the notice; another one for the same target is refused
+ * until it is unwatched. */
+static void DW_15(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *t = part_start(k, "t");
+    kit_script *v = part_start(k, "v");
+    kit_script *w = part_start(k, "w");
+    kit_script *x = part_start(k, "x");
+    dw_word *words = kit_alloc(k, 2 * sizeof *words);
+    words[0] = (dw_word){.target = t, .value = 5};
+    words[1] = (dw_word){.target = t, .value = 6};
+    kit_run(k, w, dw_watch_with, &words[0]);
+    kit_run(k, w, dw_watch_with, &words[0]);
+    kit_run(k, w, dw_watch_with, &words[1]);
+    kit_run(k, w, dw_mark_watch, t);
+    kit_run(k, v, dw_mark_watch, t);
+    kit_run(k, v, dw_watch_with, &words[0]);
+    kit_run(k, x, dw_watch_with, &words[0]);
+    kit_tell_ref(k, x, KIT_UNWATCH, kit_ref(t));
+    kit_run(k, x, dw_watch_with, &words[1]);
+    kit_settle(k);
+    dw_stop(k, t);
+    kit_await(k, "w.note(5)");
+    kit_await(k, "v.term(t)");
+    kit_await(k, "x.note(6)");
+    kit_settle(k);
+    kit_order(k, "w.with(0)@1", "w.with(0)@2", "w.with(-1)", "w.plain(-1)", "t.postStop",
+              "w.note(5)");
+    kit_order(k, "v.plain(0)", "v.with(-1)", "v.term(t)");
+    kit_expect_count(k, "*.note", 2);
+    kit_expect_count(k, "*.term", 1);
+    /* Of one that is gone already it is told at once. */
+    kit_run(k, v, dw_watch_with, &words[1]);
+    kit_await(k, "v.note(6)");
+    kit_finish(k);
+}
+
 static axo_status dw_forward(axo_ctx *ctx, void *puppet, const axo_message *message)
 {
     kit_puppet *self = puppet;
@@ -623,8 +683,8 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DW-06", DW_06), KIT_TEST("DW-07", DW_07), KIT_TEST("DW-08", DW_08),
     KIT_TEST("DW-09", DW_09), KIT_TEST("DW-10", DW_10), KIT_TEST("DW-11", DW_11),
     KIT_TEST("DW-12", DW_12), KIT_TEST("DW-13", DW_13), KIT_TEST("DW-14", DW_14),
-    KIT_TEST("DW-17", DW_17), KIT_TEST("DW-18", DW_18), KIT_TEST("DW-19", DW_19),
-    KIT_TEST("DW-20", DW_20), KIT_TEST("DW-22", DW_22),
+    KIT_TEST("DW-15", DW_15), KIT_TEST("DW-17", DW_17), KIT_TEST("DW-18", DW_18),
+    KIT_TEST("DW-19", DW_19), KIT_TEST("DW-20", DW_20), KIT_TEST("DW-22", DW_22),
 };
 
 KIT_MAIN(tests)
