@@ -1,4 +1,6 @@
 /* rs_meet_test.c - a restart that meets other things: conformance RS-17 to RS-25. */
+#include <sched.h>
+
 #include "conformance/family.h"
 #include "conformance/parts.h"
 
@@ -331,6 +333,55 @@ static void RS_21(void **state)
     kit_finish(k);
 }
 
+/* The test's own thread runs the host's actors until then. */
+static void rs_host_until(kit *k, const char *pattern)
+{
+    while (kit_count(k, pattern) == 0) {
+        assert_int_equal(axo_run_host(kit_system(k), -1, NULL), AXO_OK);
+        (void)sched_yield();
+    }
+}
+
+/* The same protocol on each dispatcher, with the parent on the default one. */
+static void RS_22(void **state)
+{
+    static const char *const labels[] = {"d", "p", "b", "h"};
+    kit *k = kit_start(state, NULL);
+    kit_script *g = family_restarter(k, "g");
+    family_born(k, NULL, g);
+    for (uint32_t i = 0; i < 4; i++) {
+        kit_script *a = kit_actor(k, labels[i]);
+        char last[32];
+        a->dispatcher = (axo_dispatcher)i;
+        family_spawn(k, g, a);
+        (void)snprintf(last, sizeof last, "%s.preStart", labels[i]);
+        if (a->dispatcher == AXO_DISPATCH_HOST)
+            rs_host_until(k, last);
+        kit_await(k, last);
+        for (int n = 1; n <= 3; n++) {
+            kit_tell(k, a, n == 2 ? KIT_THROW : KIT_FAIL, n);
+            kit_tell(k, a, KIT_NOTE, n);
+        }
+        (void)snprintf(last, sizeof last, "%s#4.note(3)", labels[i]);
+        if (a->dispatcher == AXO_DISPATCH_HOST)
+            rs_host_until(k, last);
+        kit_await(k, last);
+        family_expect(k, a, "ctor", 4);
+        family_expect(k, a, "preRestart", 3);
+        family_expect(k, a, "freed", 3);
+        kit_tell(k, a, KIT_STOP_SELF, 0);
+        (void)snprintf(last, sizeof last, "%s.terminated", labels[i]);
+        if (a->dispatcher == AXO_DISPATCH_HOST)
+            rs_host_until(k, last);
+        kit_await(k, last);
+    }
+    kit_order(k, "h#1.fails(1)", "g.decider(h)@1", "h#1.preRestart(1)", "h#1.postStop", "h#2.ctor",
+              "h#2.postRestart(1)", "h#2.note(1)");
+    kit_order(k, "p#2.fails(2)", "g.decider(p)@2", "p#2.preRestart(2)", "p#3.ctor", "p#3.note(2)");
+    kit_expect_count(k, "g.decider", 12);
+    kit_finish(k);
+}
+
 static void RS_23(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -420,6 +471,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("RS-19", RS_19),
     KIT_TEST("RS-20", RS_20),
     KIT_TEST("RS-21", RS_21),
+    KIT_TEST("RS-22", RS_22),
     KIT_TEST("RS-23", RS_23),
     KIT_TEST("RS-24", RS_24),
     KIT_TEST("RS-25", RS_25),
