@@ -4,11 +4,12 @@
 
 #include <axo/actor.h>
 #include <axo/backoff.h>
-#include <axo/dispatcher.h>
 #include <axo/ask.h>
+#include <axo/dispatcher.h>
 #include <axo/event.h>
 #include <axo/export.h>
 #include <axo/find.h>
+#include <axo/graceful.h>
 #include <axo/inspect.h>
 #include <axo/mailbox.h>
 #include <axo/message.h>

@@ -122,7 +122,7 @@ static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message 
     if (axo_defer(ctx, call_leave, call) != AXO_OK)
         return call_over(ctx, self, AXO_ENOMEM);
     call_take(call);
-    axo_status status = axo_watch(ctx, call->wait.target);
+    axo_status status = axo__wait_begin(ctx, &call->wait);
     return status == AXO_OK ? AXO_OK : call_over(ctx, self, status);
 }
 

@@ -170,14 +170,26 @@ static axo_status wait_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
+axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait)
+{
+    if (axo_ref_is_none(wait->target))
+        return AXO_OK;
+    axo_status status = axo_watch(ctx, wait->target);
+    if (status != AXO_OK || wait->kind != AXO__WAIT_STOP)
+        return status;
+    if (wait->farewell == AXO_FAREWELL_PILL)
+        status = axo_poison(ctx, wait->target);
+    else if (wait->farewell == AXO_FAREWELL_STOP)
+        status = axo_stop(ctx, wait->target);
+    return status == AXO_EGONE ? AXO_OK : status; /* the notice is on its way */
+}
+
 /* Also after a restart, which a parent that is all for one may order. */
 static axo_status wait_start(axo_ctx *ctx, void *state)
 {
     wait_state *self = state;
     const axo__wait *wait = self->wait;
-    axo_status status = AXO_OK;
-    if (!axo_ref_is_none(wait->target))
-        status = axo_watch(ctx, wait->target);
+    axo_status status = axo__wait_begin(ctx, wait);
     int64_t left = wait->timeout_ns - (axo_now(ctx) - wait->since_ns);
     if (status == AXO_OK)
         status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_FIXED_DELAY, left > 0 ? left : 0,

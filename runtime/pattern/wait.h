@@ -3,6 +3,7 @@
 #define AXO__PATTERN_WAIT_H
 
 #include <axo/ask.h>
+#include <axo/graceful.h>
 #include <axo/time.h>
 #include <axo/watch.h>
 
@@ -22,6 +23,7 @@ typedef struct axo__wait {
     uint32_t instance;   /* of the parent, for which the result is */
     uint32_t tag;        /* of the request */
     uint32_t result_tag; /* of the verdict */
+    uint32_t farewell;   /* AXO__WAIT_STOP: an axo_farewell_kind */
     uint64_t id;
     axo_ref target;
     int64_t since_ns;
@@ -35,6 +37,9 @@ void axo__wait_init(axo__wait *wait, axo_ctx *ctx, axo__wait_kind kind, axo_ref 
 
 /* Spawns the waiting child. */
 axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out);
+
+/* Watches the target; a farewell that is no message is said, after that. */
+axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait);
 
 /* The verdict about a wait that has ended, with what the target is doing. `waiter` is whom the
  * target knows as the sender of the request. Any thread. */

@@ -1,0 +1,112 @@
+/* graceful.c - ends an actor in order: watch, farewell, deadline. */
+#include <axo/graceful.h>
+
+#include <string.h>
+
+#include "pattern/call.h"
+
+/* What the caller's header knew; NULL is a pill. */
+static axo_status graceful_read(const axo_farewell *how, axo_ref ref, int64_t timeout_ns,
+                                axo_farewell *out)
+{
+    *out = (axo_farewell)AXO_FAREWELL(.kind = AXO_FAREWELL_PILL);
+    if (axo_ref_is_none(ref) || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
+        return AXO_EINVAL;
+    if (how == NULL)
+        return AXO_OK;
+    if (how->size < sizeof how->size)
+        return AXO_EINVAL;
+    if (how->size > sizeof *how)
+        return AXO_EVERSION;
+    memcpy(out, how, how->size);
+    if (out->kind > AXO_FAREWELL_MESSAGE)
+        return AXO_EINVAL;
+    if (out->kind != AXO_FAREWELL_MESSAGE)
+        return AXO_OK;
+    if (out->tag >= AXO_TAG_RESERVED || (out->payload == NULL && out->payload_size > 0))
+        return AXO_EINVAL;
+    return out->payload_size > AXO_PAYLOAD_MAX ? AXO_ETOOBIG : AXO_OK;
+}
+
+static axo_status graceful_draft(axo_ctx *ctx, const axo_farewell *how, axo_draft **draft)
+{
+    void *room;
+    axo_status status = axo_message_new(ctx, how->tag, how->payload_size, draft, &room);
+    if (status == AXO_OK && how->payload_size > 0)
+        memcpy(room, how->payload, how->payload_size);
+    return status;
+}
+
+axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
+                             int64_t timeout_ns, uint64_t id)
+{
+    axo_farewell farewell;
+    axo_draft *draft = NULL;
+    axo__wait wait;
+    axo_ref child;
+    if (axo_instance(ctx) == 0)
+        return AXO_ECONTEXT;
+    axo_status status = graceful_read(how, ref, timeout_ns, &farewell);
+    if (status != AXO_OK)
+        return status;
+    if (axo_ref_equal(ref, axo_self(ctx)))
+        return AXO_EINVAL;
+    if (farewell.kind == AXO_FAREWELL_MESSAGE)
+        status = graceful_draft(ctx, &farewell, &draft);
+    if (status != AXO_OK)
+        return status;
+    axo__wait_init(&wait, ctx, AXO__WAIT_STOP, ref, timeout_ns, id);
+    wait.result_tag = AXO_STOP_ENDED;
+    wait.farewell = farewell.kind;
+    status = axo__wait_spawn(ctx, &wait, &child);
+    if (draft != NULL && status == AXO_OK)
+        (void)axo_send_message(ctx, ref, draft); /* gone: then it is as wished */
+    else
+        axo_message_discard(ctx, draft);
+    return status;
+}
+
+/* ---- from a thread -------------------------------------------------------------------------- */
+
+static axo_status graceful_call(axo_system *system, const axo__wait *wait,
+                                const axo_farewell *how, axo_verdict *out)
+{
+    axo__call *call;
+    axo_ref actor;
+    axo_status status = axo__call_open(system, wait, &call, &actor);
+    if (status != AXO_OK)
+        return status;
+    if (how->kind == AXO_FAREWELL_MESSAGE) {
+        status = axo_system_send(system, wait->target, how->tag, how->payload, how->payload_size);
+        if (status != AXO_OK && status != AXO_EGONE)
+            axo__call_give_up(call, actor, status);
+    }
+    status = axo__call_wait(call, actor);
+    axo__wait_judge(system, wait, actor, status, out);
+    axo__call_drop(call);
+    return status;
+}
+
+axo_status axo_system_graceful_stop(axo_system *system, axo_ref ref, const axo_farewell *how,
+                                    int64_t timeout_ns, axo_verdict *out)
+{
+    axo_farewell farewell;
+    axo_verdict verdict;
+    axo_status status =
+        system != NULL ? graceful_read(how, ref, timeout_ns, &farewell) : AXO_EINVAL;
+    if (status == AXO_OK)
+        status = axo__call_allowed(system);
+    memset(&verdict, 0, sizeof verdict);
+    verdict.target = ref;
+    verdict.status = status;
+    if (status == AXO_OK) {
+        axo__wait wait = {.kind = AXO__WAIT_STOP, .target = ref, .timeout_ns = timeout_ns,
+                          .farewell = farewell.kind, .since_ns = axo_system_now(system)};
+        if (axo_system_path(system, ref, wait.path, sizeof wait.path) == AXO_OK)
+            status = graceful_call(system, &wait, &farewell, &verdict);
+        verdict.status = status;
+    }
+    if (out != NULL)
+        *out = verdict;
+    return status;
+}
