@@ -12,6 +12,7 @@
 #include <axo/graceful.h>
 #include <axo/inspect.h>
 #include <axo/mailbox.h>
+#include <axo/machine.h>
 #include <axo/message.h>
 #include <axo/ref.h>
 #include <axo/stash.h>

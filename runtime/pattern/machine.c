@@ -1,0 +1,167 @@
+/* machine.c - an actor as a state machine: the transitions. */
+#include <axo/machine.h>
+
+#include <string.h>
+
+/* When goto may be said. */
+enum { MACHINE_IDLE = 0, MACHINE_OPEN = 1, MACHINE_SHUT = 2 };
+
+static axo_machine_state machine_state(const axo_machine_table *table, uint32_t index)
+{
+    axo_machine_state state;
+    memset(&state, 0, sizeof state);
+    memcpy(&state, (const char *)table->states + index * table->stride,
+           table->stride < sizeof state ? table->stride : sizeof state);
+    return state;
+}
+
+/* The timer of a machine is its own: the key is where the machine lies. */
+static uint64_t machine_key(const axo_machine *machine)
+{
+    return (uint64_t)(uintptr_t)machine;
+}
+
+static axo_status machine_table_check(const axo_machine_table *table)
+{
+    if (table == NULL || table->size < sizeof table->size)
+        return AXO_EINVAL;
+    if (table->size > sizeof *table)
+        return AXO_EVERSION;
+    if (table->size < sizeof *table || table->states == NULL || table->initial >= table->count ||
+        table->stride < offsetof(axo_machine_state, on_entry))
+        return AXO_EINVAL;
+    for (uint32_t i = 0; i < table->count; i++) {
+        axo_machine_state state = machine_state(table, i);
+        if (state.receive == NULL || state.timeout_ns < 0 || state.timeout_ns > AXO_DELAY_MAX)
+            return AXO_EINVAL;
+    }
+    return AXO_OK;
+}
+
+/* ---- transitions ---------------------------------------------------------------------------- */
+
+static axo_status machine_leave(axo_ctx *ctx, axo_machine *machine, void *state)
+{
+    axo_machine_state old = machine_state(machine->table, machine->current);
+    machine->going = 0;
+    if (old.timeout_ns > 0)
+        (void)axo_timer_stop(ctx, machine_key(machine)); /* none, if it has fired */
+    if (old.on_exit == NULL)
+        return AXO_OK;
+    machine->phase = MACHINE_SHUT;
+    axo_status status = old.on_exit(ctx, state);
+    machine->phase = MACHINE_OPEN;
+    return status;
+}
+
+static axo_status machine_enter(axo_ctx *ctx, axo_machine *machine, void *state, uint32_t next)
+{
+    axo_machine_state now = machine_state(machine->table, next);
+    axo_status status = AXO_OK;
+    machine->current = next;
+    if (now.timeout_ns > 0)
+        status = axo_timer_start(ctx, machine_key(machine), AXO_TIMER_ONCE, now.timeout_ns, 0,
+                                 AXO_STATE_TIMEOUT, NULL, 0);
+    return status == AXO_OK && now.on_entry != NULL ? now.on_entry(ctx, state) : status;
+}
+
+/* Goes where it was told to, until nobody says goto any more. */
+static axo_status machine_settle(axo_ctx *ctx, axo_machine *machine, void *state)
+{
+    axo_status status = AXO_OK;
+    for (uint32_t made = 0; machine->going && status == AXO_OK; made++) {
+        uint32_t next = machine->next;
+        if (made == AXO_MACHINE_CHAIN_MAX)
+            return AXO_ECYCLE;
+        status = machine_leave(ctx, machine, state);
+        if (status == AXO_OK)
+            status = machine_enter(ctx, machine, state, next);
+    }
+    return status;
+}
+
+static axo_status machine_end(axo_machine *machine, axo_status status)
+{
+    machine->phase = MACHINE_IDLE;
+    machine->going = 0;
+    return status;
+}
+
+/* ---- the door ------------------------------------------------------------------------------- */
+
+axo_status axo_machine_start(axo_ctx *ctx, axo_machine *machine, const axo_machine_table *table,
+                             void *state)
+{
+    if (axo_instance(ctx) == 0)
+        return AXO_ECONTEXT;
+    if (machine == NULL)
+        return AXO_EINVAL;
+    axo_status status = machine_table_check(table);
+    if (status != AXO_OK)
+        return status;
+    if (machine->table != NULL)
+        return AXO_EBUSY;
+    *machine = (axo_machine){.table = table, .phase = MACHINE_OPEN};
+    status = machine_enter(ctx, machine, state, table->initial);
+    if (status == AXO_OK)
+        status = machine_settle(ctx, machine, state);
+    return machine_end(machine, status);
+}
+
+axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
+                               const axo_message *message)
+{
+    if (axo_instance(ctx) == 0)
+        return AXO_ECONTEXT;
+    if (machine == NULL || message == NULL)
+        return AXO_EINVAL;
+    if (machine->table == NULL)
+        return AXO_ENOENT;
+    machine->going = 0; /* a throw may have left it */
+    machine->phase = MACHINE_OPEN;
+    axo_status status =
+        machine_state(machine->table, machine->current).receive(ctx, state, message);
+    if (status == AXO_OK)
+        status = machine_settle(ctx, machine, state);
+    return machine_end(machine, status);
+}
+
+static axo_status machine_may_go(axo_ctx *ctx, const axo_machine *machine)
+{
+    if (axo_instance(ctx) == 0)
+        return AXO_ECONTEXT;
+    return machine == NULL || machine->phase != MACHINE_OPEN ? AXO_EINVAL : AXO_OK;
+}
+
+axo_status axo_machine_goto(axo_ctx *ctx, axo_machine *machine, uint32_t next)
+{
+    axo_status status = machine_may_go(ctx, machine);
+    if (status != AXO_OK)
+        return status;
+    if (next >= machine->table->count)
+        return AXO_ENOENT;
+    machine->next = next;
+    machine->going = 1;
+    return AXO_OK;
+}
+
+axo_status axo_machine_stay(axo_ctx *ctx, axo_machine *machine)
+{
+    axo_status status = machine_may_go(ctx, machine);
+    if (status == AXO_OK)
+        machine->going = 0;
+    return status;
+}
+
+uint32_t axo_machine_current(const axo_machine *machine)
+{
+    return machine != NULL && machine->table != NULL ? machine->current : UINT32_MAX;
+}
+
+const char *axo_machine_name(const axo_machine *machine)
+{
+    if (machine == NULL || machine->table == NULL)
+        return "";
+    const char *name = machine_state(machine->table, machine->current).name;
+    return name != NULL ? name : "";
+}
