@@ -1,4 +1,5 @@
-/* ask.h - a request with one answer: ask, and the promise that any thread can keep.
+/* ask.h - a request with one answer: ask, and the promise that any thread can keep. A whole program
+ * is test/example/ask_bank.c.
  *
  *     axo_ask(ctx, bank, BALANCE, NULL, 0, 250 * MS, 7);       the request, and its number
  *     ...

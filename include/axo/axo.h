@@ -14,6 +14,7 @@
 #include <axo/mailbox.h>
 #include <axo/machine.h>
 #include <axo/message.h>
+#include <axo/phases.h>
 #include <axo/ref.h>
 #include <axo/stash.h>
 #include <axo/stats.h>

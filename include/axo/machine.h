@@ -13,7 +13,7 @@
  *     in open_receive:          return axo_machine_goto(ctx, &me->machine, CLOSED);
  *
  * The machine lies in the actor's state block, and what the states share is the rest of it. A new
- * instance starts in the initial state again, as its block is new; a Resume keeps the state (BE-02).
+ * instance starts in the initial state again, as its block is new; a Resume keeps the state.
  *
  * axo_machine_goto only says where to go. The transition is made when receive has returned AXO_OK:
  * on_exit of the old state, then on_entry of the new one, which may say goto again. A receive that
@@ -21,8 +21,8 @@
  * without that, do not say goto.
  *
  * A state with a timeout gets AXO_STATE_TIMEOUT when it has lasted that long; leaving it takes the
- * timeout back, also one that waits in the mailbox already. Its timer has the address of the machine
- * as its key (axo_timer_start). */
+ * timeout back, also one that waits in the mailbox already. The key of its timer (axo_timer_start)
+ * is the address of the machine. */
 #ifndef AXO_MACHINE_H
 #define AXO_MACHINE_H
 
@@ -42,7 +42,7 @@
 typedef struct axo_machine_state {
     const char *name;          /* for reports */
     axo_receive_fn receive;
-    axo_start_fn on_entry;     /* the state is entered, at the start too; a failure is the actor's */
+    axo_start_fn on_entry;     /* the state is entered, at the start too */
     axo_stop_fn on_exit;       /* it is left; it must not say goto */
     int64_t timeout_ns;        /* 0: none */
 } axo_machine_state;

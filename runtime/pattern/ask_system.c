@@ -23,7 +23,7 @@ static axo_status ask_call(axo_system *system, const axo__wait *wait, const void
         return status;
     status = axo_system_send_from(system, actor, wait->target, wait->tag, payload, size);
     if (status != AXO_OK)
-        axo__call_give_up(call, actor, status);
+        (void)axo__call_give_up(call, actor, status);
     status = axo__call_wait(call, actor);
     if (status == AXO_OK)
         axo__call_take_answer(call, out); /* closed: nobody else looks at it */

@@ -60,6 +60,17 @@ static void call_free(axo__call *call)
     axo_system_free(system, call, sizeof *call);
 }
 
+static struct timespec call_deadline(int64_t timeout_ns)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with these arguments */
+    int64_t seconds = timeout_ns / CALL_SECOND;
+    until.tv_nsec += (long)(timeout_ns % CALL_SECOND);
+    until.tv_sec += (time_t)seconds + until.tv_nsec / CALL_SECOND;
+    until.tv_nsec %= CALL_SECOND;
+    return until;
+}
+
 static void call_take(axo__call *call)
 {
     (void)pthread_mutex_lock(&call->mutex);
@@ -81,6 +92,7 @@ static void call_close_locked(axo__call *call, axo_status status)
 {
     call->closed = true;
     call->status = status;
+    call->closed_ns = axo_system_now(call->system);
     (void)pthread_cond_signal(&call->change);
 }
 
@@ -193,6 +205,7 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
     memset(call, 0, sizeof *call);
     call->system = system;
     call->wait = *wait;
+    call->until = call_deadline(wait->timeout_ns);
     call->users = 2;
     if (!call_init(call)) {
         axo_system_free(system, call, sizeof *call);
@@ -216,33 +229,37 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-static struct timespec call_deadline(int64_t timeout_ns)
+bool axo__call_give_up(axo__call *call, axo_ref actor, axo_status status)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with these arguments */
-    int64_t seconds = timeout_ns / CALL_SECOND;
-    until.tv_nsec += (long)(timeout_ns % CALL_SECOND);
-    until.tv_sec += (time_t)seconds + until.tv_nsec / CALL_SECOND;
-    until.tv_nsec %= CALL_SECOND;
-    return until;
+    bool mine = call_close(call, status);
+    if (mine)
+        (void)axo_system_stop_actor(call->system, actor);
+    return mine;
 }
 
-void axo__call_give_up(axo__call *call, axo_ref actor, axo_status status)
+bool axo__call_await(axo__call *call)
 {
-    if (call_close(call, status))
-        (void)axo_system_stop_actor(call->system, actor);
+    int error = 0;
+    (void)pthread_mutex_lock(&call->mutex);
+    while (!call->closed && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&call->change, &call->mutex, &call->until);
+    bool closed = call->closed;
+    (void)pthread_mutex_unlock(&call->mutex);
+    return closed;
+}
+
+int64_t axo__call_closed_ns(axo__call *call)
+{
+    (void)pthread_mutex_lock(&call->mutex);
+    int64_t closed_ns = call->closed_ns;
+    (void)pthread_mutex_unlock(&call->mutex);
+    return closed_ns;
 }
 
 axo_status axo__call_wait(axo__call *call, axo_ref actor)
 {
-    struct timespec until = call_deadline(call->wait.timeout_ns);
-    int error = 0;
-    (void)pthread_mutex_lock(&call->mutex);
-    while (!call->closed && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&call->change, &call->mutex, &until);
-    (void)pthread_mutex_unlock(&call->mutex);
-    if (error == ETIMEDOUT)
-        axo__call_give_up(call, actor, AXO_ETIMEDOUT);
+    if (!axo__call_await(call))
+        (void)axo__call_give_up(call, actor, AXO_ETIMEDOUT);
     (void)pthread_mutex_lock(&call->mutex);
     axo_status status = call->status;
     (void)pthread_mutex_unlock(&call->mutex);

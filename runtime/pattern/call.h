@@ -8,17 +8,20 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "pattern/wait.h"
 
 typedef struct axo__call {
     axo_system *system;
-    axo__wait wait; /* what is waited for; never changed */
+    axo__wait wait;        /* what is waited for; never changed */
+    struct timespec until; /* the thread's patience, from the opening on; never changed */
     pthread_mutex_t mutex;
     pthread_cond_t change;
     uint32_t users;      /* guarded by the mutex, as all below */
     bool taken;          /* an instance has it */
     bool closed;
+    int64_t closed_ns;   /* once closed: when, by the system's clock */
     axo_status status;   /* once closed */
     axo_message answer;  /* once closed with AXO_OK: payload from axo_system_alloc, */
     axo_owned owned;     /* or this one */
@@ -36,8 +39,16 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
  *   returns   how it went */
 axo_status axo__call_wait(axo__call *call, axo_ref actor);
 
-/* Decides that it has gone like this, unless that is decided: closes without waiting. */
-void axo__call_give_up(axo__call *call, axo_ref actor, axo_status status);
+/* Waits until its deadline, and does not give up.
+ *   returns   whether it is decided */
+bool axo__call_await(axo__call *call);
+
+/* When it was decided. */
+int64_t axo__call_closed_ns(axo__call *call);
+
+/* Decides that it has gone like this: closes without waiting.
+ *   returns   false: it was decided already */
+bool axo__call_give_up(axo__call *call, axo_ref actor, axo_status status);
 
 /* Moves the answer of a call that ended with AXO_OK to the caller. */
 void axo__call_take_answer(axo__call *call, axo_asked *out);

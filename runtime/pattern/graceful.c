@@ -79,7 +79,7 @@ static axo_status graceful_call(axo_system *system, const axo__wait *wait,
     if (how->kind == AXO_FAREWELL_MESSAGE) {
         status = axo_system_send(system, wait->target, how->tag, how->payload, how->payload_size);
         if (status != AXO_OK && status != AXO_EGONE)
-            axo__call_give_up(call, actor, status);
+            (void)axo__call_give_up(call, actor, status);
     }
     status = axo__call_wait(call, actor);
     axo__wait_judge(system, wait, actor, status, out);

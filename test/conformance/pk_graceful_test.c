@@ -167,8 +167,8 @@ static void PK_07_own_message(void **state)
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     kit_script *p = part_start(k, "p");
-    axo_farewell bye =
-        AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = PK_BYE, .payload = "x", .payload_size = 1);
+    axo_farewell bye = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = PK_BYE, .payload = "x",
+                                    .payload_size = 1);
     pk_order *order = pk_order_new(k, p, kit_ref(b), &bye, PK_FOREVER);
     part_tell_become(k, a, pk_polite);
     part_tell_become(k, b, pk_polite);

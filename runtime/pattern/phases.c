@@ -1,0 +1,370 @@
+/* phases.c - a plan of phases and tasks: making it, its order, its text. */
+#include "pattern/phases.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PHASES_MS INT64_C(1000000)
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+axo_status axo_phases_new(axo_system *system, axo_phases **out)
+{
+    if (out == NULL)
+        return AXO_EINVAL;
+    *out = NULL;
+    if (system == NULL)
+        return AXO_EINVAL;
+    axo_phases *phases = axo_system_alloc(system, sizeof *phases);
+    if (phases == NULL)
+        return AXO_ENOMEM;
+    memset(phases, 0, sizeof *phases);
+    phases->system = system;
+    if (pthread_mutex_init(&phases->mutex, NULL) != 0)
+        goto fail;
+    if (pthread_cond_init(&phases->over, NULL) != 0) {
+        (void)pthread_mutex_destroy(&phases->mutex);
+        goto fail;
+    }
+    *out = phases;
+    return AXO_OK;
+fail:
+    axo_system_free(system, phases, sizeof *phases);
+    return AXO_ETHREAD;
+}
+
+static void phases_free_task(axo_system *system, axo__task *task)
+{
+    axo_system_free(system, task, sizeof *task + task->what.payload_size);
+}
+
+axo_status axo_phases_free(axo_phases *phases)
+{
+    if (phases == NULL)
+        return AXO_OK;
+    (void)pthread_mutex_lock(&phases->mutex);
+    bool runs = phases->state == AXO__PHASES_RUNNING;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    if (runs)
+        return AXO_EBUSY;
+    axo_system *system = phases->system;
+    while (phases->phases != NULL) {
+        axo__stage *phase = phases->phases;
+        phases->phases = phase->next;
+        while (phase->tasks != NULL) {
+            axo__task *task = phase->tasks;
+            phase->tasks = task->next;
+            phases_free_task(system, task);
+        }
+        axo_system_free(system, phase, sizeof *phase);
+    }
+    (void)pthread_cond_destroy(&phases->over);
+    (void)pthread_mutex_destroy(&phases->mutex);
+    axo_system_free(system, phases, sizeof *phases);
+    return AXO_OK;
+}
+
+static bool phases_name_good(const char *name)
+{
+    return name != NULL && name[0] != 0 && memchr(name, 0, AXO_PHASE_NAME) != NULL;
+}
+
+static axo__stage *phases_find_locked(axo_phases *phases, const char *name)
+{
+    for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
+        if (strcmp(phase->name, name) == 0)
+            return phase;
+    }
+    return NULL;
+}
+
+/* What the caller's header knew of a struct with `size` first. */
+static axo_status phases_read(const void *from, void *to, size_t size)
+{
+    size_t given;
+    if (from == NULL)
+        return AXO_EINVAL;
+    memcpy(&given, from, sizeof given);
+    if (given < sizeof given)
+        return AXO_EINVAL;
+    if (given > size)
+        return AXO_EVERSION;
+    memset(to, 0, size);
+    memcpy(to, from, given);
+    return AXO_OK;
+}
+
+static axo_status phases_check_phase(const axo_phase *phase)
+{
+    if (!phases_name_good(phase->name))
+        return AXO_ENAME;
+    for (uint32_t i = 0; i < AXO_PHASE_AFTER_MAX && phase->after[i] != NULL; i++) {
+        if (!phases_name_good(phase->after[i]))
+            return AXO_ENAME;
+    }
+    return phase->timeout_ns < 0 || phase->timeout_ns > AXO_DELAY_MAX ? AXO_EINVAL : AXO_OK;
+}
+
+axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase)
+{
+    axo_phase given;
+    axo_status status = phases != NULL ? phases_read(phase, &given, sizeof given) : AXO_EINVAL;
+    if (status == AXO_OK)
+        status = phases_check_phase(&given);
+    if (status != AXO_OK)
+        return status;
+    axo__stage *made = axo_system_alloc(phases->system, sizeof *made);
+    if (made == NULL)
+        return AXO_ENOMEM;
+    memset(made, 0, sizeof *made);
+    (void)snprintf(made->name, sizeof made->name, "%s", given.name);
+    made->timeout_ns = given.timeout_ns != 0 ? given.timeout_ns : AXO_PHASE_TIMEOUT_NS;
+    made->abort = given.abort != 0;
+    for (; made->after_count < AXO_PHASE_AFTER_MAX && given.after[made->after_count] != NULL;
+         made->after_count++)
+        (void)snprintf(made->after[made->after_count], AXO_PHASE_NAME, "%s",
+                       given.after[made->after_count]);
+    (void)pthread_mutex_lock(&phases->mutex);
+    axo__stage **link = &phases->phases;
+    if (phases->state != AXO__PHASES_OPEN)
+        status = AXO_EBUSY;
+    else if (phases_find_locked(phases, made->name) != NULL)
+        status = AXO_EEXIST;
+    while (*link != NULL)
+        link = &(*link)->next;
+    if (status == AXO_OK)
+        *link = made;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    if (status != AXO_OK)
+        axo_system_free(phases->system, made, sizeof *made);
+    return status;
+}
+
+static axo_status phases_check_task(const axo_task *task)
+{
+    if (!phases_name_good(task->name) || !phases_name_good(task->phase))
+        return AXO_ENAME;
+    if (task->kind > AXO_TASK_CALL || (task->payload == NULL && task->payload_size > 0))
+        return AXO_EINVAL;
+    if (task->kind == AXO_TASK_CALL ? task->call == NULL : axo_ref_is_none(task->actor))
+        return AXO_EINVAL;
+    if (task->kind == AXO_TASK_ASK && task->tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    return task->payload_size > AXO_TASK_PAYLOAD_MAX ? AXO_ETOOBIG : AXO_OK;
+}
+
+static axo_status phases_task_locked(axo_phases *phases, const char *name, axo__task *task)
+{
+    axo__stage *phase = phases_find_locked(phases, name);
+    if (phase == NULL)
+        return AXO_ENOENT;
+    if (phase->begun || phases->state == AXO__PHASES_OVER)
+        return AXO_EBUSY;
+    axo__task **link = &phase->tasks;
+    while (*link != NULL)
+        link = &(*link)->next;
+    task->id = ++phases->tasks_made;
+    *link = task;
+    return AXO_OK;
+}
+
+axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *id)
+{
+    axo_task given;
+    axo_status status = phases != NULL ? phases_read(task, &given, sizeof given) : AXO_EINVAL;
+    if (status == AXO_OK)
+        status = phases_check_task(&given);
+    if (status != AXO_OK)
+        return status;
+    size_t size = sizeof(axo__task) + given.payload_size;
+    axo__task *made = axo_system_alloc(phases->system, size);
+    if (made == NULL)
+        return AXO_ENOMEM;
+    memset(made, 0, size);
+    made->what = given;
+    (void)snprintf(made->name, sizeof made->name, "%s", given.name);
+    if (given.payload_size > 0)
+        memcpy(made->payload, given.payload, given.payload_size);
+    (void)pthread_mutex_lock(&phases->mutex);
+    status = phases_task_locked(phases, given.phase, made);
+    if (status == AXO_OK && id != NULL)
+        *id = made->id;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    if (status != AXO_OK)
+        phases_free_task(phases->system, made);
+    return status;
+}
+
+axo_status axo_phases_cancel(axo_phases *phases, uint32_t id)
+{
+    axo_status status = AXO_ENOENT;
+    axo__task *found = NULL;
+    if (phases == NULL)
+        return AXO_EINVAL;
+    (void)pthread_mutex_lock(&phases->mutex);
+    for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
+        axo__task **link = &phase->tasks;
+        while (*link != NULL && (*link)->id != id)
+            link = &(*link)->next;
+        if (*link == NULL)
+            continue;
+        status = phase->begun || phases->state == AXO__PHASES_OVER ? AXO_EBUSY : AXO_OK;
+        found = status == AXO_OK ? *link : NULL;
+        if (found != NULL)
+            *link = found->next;
+    }
+    (void)pthread_mutex_unlock(&phases->mutex);
+    if (found != NULL)
+        phases_free_task(phases->system, found);
+    return status;
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+/* One that this phase still waits for; NULL: none. */
+static axo__stage *phases_before_locked(axo_phases *phases, const axo__stage *phase)
+{
+    for (uint32_t i = 0; i < phase->after_count; i++) {
+        axo__stage *before = phases_find_locked(phases, phase->after[i]);
+        if (!before->placed)
+            return before;
+    }
+    return NULL;
+}
+
+/* Every phase without a place waits for another: walk until one comes again. `placed` marks the
+ * way that was walked, which leaves out all but the cycle in the second round. */
+static void phases_name_cycle(axo_phases *phases, axo__stage *from, char *why, size_t size)
+{
+    uint32_t steps = 0;
+    for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next)
+        steps++;
+    while (steps-- > 0) /* so far that it is in the cycle for certain */
+        from = phases_before_locked(phases, from);
+    axo__stage *at = from;
+    size_t used = 0;
+    do {
+        int added = snprintf(used < size ? why + used : NULL, used < size ? size - used : 0,
+                             "%s -> ", at->name);
+        used += added > 0 ? (size_t)added : 0;
+        at = phases_before_locked(phases, at);
+    } while (at != from);
+    (void)snprintf(used < size ? why + used : NULL, used < size ? size - used : 0, "%s",
+                   from->name);
+}
+
+static axo_status phases_known_locked(axo_phases *phases, char *why, size_t size)
+{
+    for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
+        phase->placed = false;
+        for (uint32_t i = 0; i < phase->after_count; i++) {
+            if (phases_find_locked(phases, phase->after[i]) != NULL)
+                continue;
+            (void)snprintf(why, size, "%s is after %s, which is not a phase", phase->name,
+                           phase->after[i]);
+            return AXO_ENOENT;
+        }
+    }
+    return AXO_OK;
+}
+
+axo_status axo__phases_order_locked(axo_phases *phases, char *why, size_t size)
+{
+    axo__stage **end = &phases->order;
+    axo_status status = phases_known_locked(phases, why, size);
+    if (status != AXO_OK)
+        return status;
+    *end = NULL;
+    for (;;) {
+        axo__stage *stuck = NULL;
+        axo__stage *phase = phases->phases;
+        for (; phase != NULL; phase = phase->next) {
+            if (phase->placed)
+                continue;
+            if (phases_before_locked(phases, phase) == NULL)
+                break;
+            stuck = phase;
+        }
+        if (phase == NULL && stuck == NULL)
+            return AXO_OK;
+        if (phase == NULL) {
+            phases_name_cycle(phases, stuck, why, size);
+            return AXO_ECYCLE;
+        }
+        phase->placed = true;
+        phase->then = NULL;
+        *end = phase;
+        end = &phase->then;
+    }
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+axo_status axo_phases_check(axo_phases *phases, char *why, size_t size)
+{
+    if (phases == NULL || (why == NULL && size > 0))
+        return AXO_EINVAL;
+    if (size > 0)
+        why[0] = 0;
+    (void)pthread_mutex_lock(&phases->mutex);
+    axo_status status = phases->state == AXO__PHASES_OPEN
+                            ? axo__phases_order_locked(phases, why, size)
+                            : AXO_OK;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    return status;
+}
+
+static int64_t phases_total_locked(const axo_phases *phases)
+{
+    int64_t total = 0;
+    for (const axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
+        if (phase->tasks != NULL)
+            total = total < INT64_MAX - phase->timeout_ns ? total + phase->timeout_ns : INT64_MAX;
+    }
+    return total;
+}
+
+int64_t axo_phases_total_ns(axo_phases *phases)
+{
+    if (phases == NULL)
+        return 0;
+    (void)pthread_mutex_lock(&phases->mutex);
+    int64_t total = phases_total_locked(phases);
+    (void)pthread_mutex_unlock(&phases->mutex);
+    return total;
+}
+
+static size_t phases_line(const axo__stage *phase, char *out, size_t size)
+{
+    uint32_t tasks = 0;
+    for (const axo__task *task = phase->tasks; task != NULL; task = task->next)
+        tasks++;
+    int length = snprintf(out, size, "%-24s %6" PRId64 " ms  tasks: %" PRIu32 "%s\n", phase->name,
+                          tasks > 0 ? phase->timeout_ns / PHASES_MS : 0, tasks,
+                          phase->abort ? ", or abort" : "");
+    return length > 0 ? (size_t)length : 0;
+}
+
+size_t axo_phases_print(axo_phases *phases, char *out, size_t size)
+{
+    char none[1];
+    size_t used = 0;
+    if (size > 0 && out != NULL)
+        out[0] = 0;
+    if (phases == NULL || (out == NULL && size > 0))
+        return 0;
+    (void)pthread_mutex_lock(&phases->mutex);
+    if (phases->state != AXO__PHASES_OPEN ||
+        axo__phases_order_locked(phases, none, sizeof none) == AXO_OK) {
+        for (const axo__stage *phase = phases->order; phase != NULL; phase = phase->then)
+            used += phases_line(phase, used < size ? out + used : NULL,
+                                used < size ? size - used : 0);
+        int last = snprintf(used < size ? out + used : NULL, used < size ? size - used : 0,
+                            "%-24s %6" PRId64 " ms\n", "at most",
+                            phases_total_locked(phases) / PHASES_MS);
+        used += last > 0 ? (size_t)last : 0;
+    }
+    (void)pthread_mutex_unlock(&phases->mutex);
+    return used;
+}

@@ -1,0 +1,301 @@
+/* phases_run.c - the run of a plan: on a thread that may block, one phase after the other. */
+#include <string.h>
+
+#include "pattern/phases.h"
+
+#define PHASES_TAG_RUN  (AXO_TAG_SERVICES + 0x11)
+#define PHASES_TAG_CALL (AXO_TAG_SERVICES + 0x12)
+
+/* ---- a callback as an actor ---------------------------------------------------------------- */
+
+typedef struct phases_job {
+    axo_status (*call)(void *user);
+    void *user;
+} phases_job;
+
+static axo_status phases_job_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(phases_job));
+    return AXO_OK;
+}
+
+/* The answer is the callback's status. */
+static axo_status phases_job_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    const phases_job *job = state;
+    if (message->tag != PHASES_TAG_CALL)
+        return AXO_UNHANDLED;
+    axo_status status = job->call(job->user);
+    (void)axo_reply(ctx, message, PHASES_TAG_CALL, &status, sizeof status);
+    return axo_stop_self(ctx);
+}
+
+static axo_status phases_job_spawn(axo_system *system, const axo_task *task, axo_ref *out)
+{
+    static const axo_class job_class =
+        AXO_CLASS(.name = "task", .state_size = sizeof(phases_job),
+                  .construct = phases_job_construct, .receive = phases_job_receive);
+    phases_job job = {.call = task->call, .user = task->user};
+    axo_props props =
+        AXO_PROPS(.cls = &job_class, .args = &job, .args_size = sizeof job, .system_actor = 1,
+                  .dispatcher = AXO_DISPATCH_BLOCKING);
+    return axo_system_spawn(system, &props, out);
+}
+
+/* ---- one task ------------------------------------------------------------------------------ */
+
+static axo__wait phases_wait(axo_system *system, const axo__stage *phase, const axo__task *task,
+                             axo_ref target)
+{
+    bool stop = task->what.kind == AXO_TASK_STOP;
+    axo__wait wait = {
+        .kind = stop ? AXO__WAIT_STOP : AXO__WAIT_ASK,
+        .farewell = AXO_FAREWELL_PILL,
+        .tag = task->what.kind == AXO_TASK_ASK ? task->what.tag : 0,
+        .id = task->id,
+        .target = target,
+        .since_ns = axo_system_now(system),
+        .timeout_ns = phase->timeout_ns,
+    };
+    (void)axo_system_path(system, target, wait.path, sizeof wait.path);
+    return wait;
+}
+
+static axo_status phases_send(axo_system *system, const axo__task *task, const axo__wait *wait)
+{
+    if (task->what.kind == AXO_TASK_STOP)
+        return AXO_OK;
+    bool ask = task->what.kind == AXO_TASK_ASK;
+    return axo_system_send_from(system, task->waiter, wait->target,
+                                ask ? wait->tag : PHASES_TAG_CALL, task->payload,
+                                ask ? task->what.payload_size : 0);
+}
+
+static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__task *task)
+{
+    axo_ref target = task->what.actor;
+    task->status = AXO_OK;
+    if (task->what.kind == AXO_TASK_CALL)
+        task->status = phases_job_spawn(system, &task->what, &target);
+    axo__wait wait = phases_wait(system, phase, task, target);
+    if (task->status == AXO_OK)
+        task->status = axo__call_open(system, &wait, &task->call, &task->waiter);
+    if (task->status != AXO_OK) {
+        if (task->what.kind == AXO_TASK_CALL && !axo_ref_is_none(target))
+            (void)axo_system_stop_actor(system, target);
+        axo__wait_judge(system, &wait, axo_ref_none(), task->status, &task->verdict);
+        return;
+    }
+    axo_status status = phases_send(system, task, &wait);
+    if (status != AXO_OK)
+        (void)axo__call_give_up(task->call, task->waiter, status);
+}
+
+/* It has ended in time, or not: then the call stays open and `late` is set. */
+static void phases_await_task(axo__task *task)
+{
+    if (task->call != NULL)
+        task->late = !axo__call_await(task->call);
+}
+
+/* The last look at it. */
+static void phases_end_task(axo_system *system, const axo__stage *phase, axo__task *task)
+{
+    axo_asked answer;
+    if (task->call == NULL)
+        return;
+    task->unfinished = axo__call_give_up(task->call, task->waiter, AXO_ETIMEDOUT);
+    axo_status status = axo__call_wait(task->call, task->waiter);
+    axo__wait_judge(system, &task->call->wait, task->waiter, status, &task->verdict);
+    if (status == AXO_OK && task->what.kind != AXO_TASK_STOP) {
+        axo__call_take_answer(task->call, &answer);
+        if (task->what.kind == AXO_TASK_CALL && answer.message.size == sizeof status)
+            memcpy(&status, answer.message.payload, sizeof status);
+        axo_asked_free(system, &answer);
+    }
+    task->status = task->late ? AXO_ETIMEDOUT : status;
+    if (task->late)
+        task->late_ns = axo__call_closed_ns(task->call) - phase->deadline_ns;
+    axo__call_drop(task->call);
+    task->call = NULL;
+}
+
+/* ---- phases -------------------------------------------------------------------------------- */
+
+/* A task that failed in time is known to have when its phase ends. */
+static bool phases_task_bad(axo_system *system, const axo__stage *phase, axo__task *task)
+{
+    if (!task->late)
+        phases_end_task(system, phase, task);
+    return task->late || task->status != AXO_OK;
+}
+
+/* true: all went well. */
+static bool phases_run_one(axo_phases *phases, axo__stage *phase)
+{
+    bool good = true;
+    (void)pthread_mutex_lock(&phases->mutex);
+    phase->begun = true; /* from here on its tasks are ours */
+    (void)pthread_mutex_unlock(&phases->mutex);
+    phase->deadline_ns = axo_system_now(phases->system) + phase->timeout_ns;
+    for (axo__task *task = phase->tasks; task != NULL; task = task->next)
+        phases_begin_task(phases->system, phase, task);
+    for (axo__task *task = phase->tasks; task != NULL; task = task->next)
+        phases_await_task(task);
+    for (axo__task *task = phase->tasks; task != NULL; task = task->next)
+        good = !phases_task_bad(phases->system, phase, task) && good;
+    return good;
+}
+
+static void phases_sum(axo_phases *phases, axo_phases_report *report)
+{
+    for (axo__stage *phase = phases->order; phase != NULL; phase = phase->then) {
+        for (axo__task *task = phase->tasks; phase->begun && task != NULL; task = task->next) {
+            phases_end_task(phases->system, phase, task);
+            if (task->status == AXO_OK)
+                continue;
+            report->troubles++;
+            if (task->late)
+                report->status = AXO_ETIMEDOUT;
+            else if (report->status == AXO_OK)
+                report->status = AXO_EFAILED;
+        }
+    }
+}
+
+static void phases_over(axo_phases *phases, const axo_phases_report *report)
+{
+    (void)pthread_mutex_lock(&phases->mutex);
+    if (phases->state != AXO__PHASES_OVER) {
+        phases->report = *report;
+        phases->state = AXO__PHASES_OVER;
+        (void)pthread_cond_broadcast(&phases->over);
+    }
+    (void)pthread_mutex_unlock(&phases->mutex);
+}
+
+static void phases_run_all(axo_phases *phases)
+{
+    axo_phases_report report = {.status = AXO_OK};
+    int64_t since = axo_system_now(phases->system);
+    for (axo__stage *phase = phases->order; phase != NULL; phase = phase->then) {
+        report.ran++;
+        if (!phases_run_one(phases, phase) && phase->abort) {
+            report.aborted = phase->then != NULL;
+            break;
+        }
+    }
+    phases_sum(phases, &report);
+    report.took_ns = axo_system_now(phases->system) - since;
+    phases_over(phases, &report);
+}
+
+/* ---- the actor behind it ------------------------------------------------------------------- */
+
+static axo_status phases_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_owned mine;
+    (void)state;
+    if (message->tag != PHASES_TAG_RUN || axo_message_take(ctx, message, &mine) != AXO_OK)
+        return AXO_UNHANDLED;
+    phases_run_all(mine.payload);
+    return axo_stop_self(ctx);
+}
+
+/* Nobody took it: the actor ended before it ran. */
+static void phases_untaken(void *payload, void *user)
+{
+    axo_phases_report report = {.status = AXO_ESTOPPING};
+    (void)user;
+    phases_over(payload, &report);
+}
+
+static axo_status phases_spawn(axo_phases *phases)
+{
+    static const axo_class run_class = AXO_CLASS(.name = "phases", .receive = phases_receive);
+    axo_props props = AXO_PROPS(.cls = &run_class, .system_actor = 1,
+                                .dispatcher = AXO_DISPATCH_BLOCKING);
+    axo_ref actor;
+    axo_status status = axo_system_spawn(phases->system, &props, &actor);
+    if (status != AXO_OK)
+        return status;
+    status = axo_system_send_owned(phases->system, actor, PHASES_TAG_RUN, phases, sizeof *phases,
+                                   phases_untaken, NULL);
+    if (status == AXO_OK || status == AXO_EGONE)
+        return AXO_OK;
+    (void)axo_system_stop_actor(phases->system, actor);
+    return status;
+}
+
+axo_status axo_phases_start(axo_phases *phases)
+{
+    char none[1];
+    if (phases == NULL)
+        return AXO_EINVAL;
+    (void)pthread_mutex_lock(&phases->mutex);
+    bool mine = phases->state == AXO__PHASES_OPEN;
+    axo_status status =
+        mine ? axo__phases_order_locked(phases, none, sizeof none) : AXO_OK;
+    if (mine && status == AXO_OK)
+        phases->state = AXO__PHASES_RUNNING;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    if (!mine || status != AXO_OK)
+        return status;
+    status = phases_spawn(phases);
+    if (status != AXO_OK) {
+        (void)pthread_mutex_lock(&phases->mutex);
+        phases->state = AXO__PHASES_OPEN;
+        (void)pthread_cond_broadcast(&phases->over);
+        (void)pthread_mutex_unlock(&phases->mutex);
+    }
+    return status;
+}
+
+axo_status axo_phases_run(axo_phases *phases, axo_phases_report *report)
+{
+    if (report != NULL)
+        memset(report, 0, sizeof *report);
+    if (phases == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__call_allowed(phases->system);
+    if (status == AXO_OK || status == AXO_ESTOPPING) /* over: the report is still there */
+        status = axo_phases_start(phases);
+    if (status != AXO_OK)
+        return status;
+    (void)pthread_mutex_lock(&phases->mutex);
+    while (phases->state == AXO__PHASES_RUNNING)
+        (void)pthread_cond_wait(&phases->over, &phases->mutex);
+    axo_phases_report told = phases->report;
+    if (phases->state == AXO__PHASES_OPEN) /* another thread's start has failed */
+        told.status = AXO_ENOMEM;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    if (report != NULL)
+        *report = told;
+    return told.status;
+}
+
+uint32_t axo_phases_troubles(axo_phases *phases, axo_phase_trouble *out, uint32_t max)
+{
+    uint32_t count = 0;
+    if (phases == NULL || (out == NULL && max > 0))
+        return 0;
+    (void)pthread_mutex_lock(&phases->mutex);
+    bool over = phases->state == AXO__PHASES_OVER;
+    for (axo__stage *phase = phases->order; over && phase != NULL; phase = phase->then) {
+        for (axo__task *task = phase->tasks; phase->begun && task != NULL; task = task->next) {
+            if (task->status == AXO_OK || count++ >= max)
+                continue;
+            axo_phase_trouble *one = &out[count - 1];
+            memset(one, 0, sizeof *one);
+            memcpy(one->phase, phase->name, sizeof one->phase);
+            memcpy(one->task, task->name, sizeof one->task);
+            one->status = task->status;
+            one->unfinished = task->unfinished;
+            one->late_ns = task->late_ns;
+            one->verdict = task->verdict;
+        }
+    }
+    (void)pthread_mutex_unlock(&phases->mutex);
+    return count;
+}
