@@ -160,8 +160,8 @@ AXO_API axo_status axo_subscribe(axo_ctx *ctx, axo_ref who, uint32_t kind);
 AXO_API axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind);
 
 /* Tells every subscriber of `kind`; `size` bytes of `data` are copied for each. Without a
- * subscriber it costs next to nothing. A subscriber for whose copy there is no memory misses it:
- * axo_stats.events_lost (ES-04).
+ * subscriber it costs next to nothing. A subscriber for whose copy there is no memory, or whose
+ * bounded mailbox is full, misses it: axo_stats.events_lost (ES-04).
  *   returns   AXO_OK; AXO_ECONTEXT, AXO_EINVAL (a kind below AXO_KIND_SERVICES, NULL with a size),
  *             AXO_ETOOBIG: nobody was told */
 AXO_API axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t size);

@@ -34,7 +34,8 @@ typedef struct axo_stats {
     uint64_t memory_bytes;     /* held from the allocator now */
     uint64_t memory_blocks;    /* blocks held from the allocator now */
     uint64_t events;           /* events put into mailboxes; they are no users' messages */
-    uint64_t events_lost;      /* events that a subscriber missed for want of memory */
+    uint64_t events_lost;      /* events that a subscriber missed: no memory, or its mailbox
+                                  was full */
 } axo_stats;
 #define AXO_STATS(...) {.size = sizeof(axo_stats), __VA_ARGS__}
 
