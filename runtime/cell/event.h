@@ -6,7 +6,8 @@
  *                 a mailbox at the end, unhandled messages, sends to the gone), or between turns
  *                 (timers whose receiver has gone, the drain after a grace period)
  *   a door's      inside that door: only axo__event_publish, whose way has no user code but the
- *                 allocator and priorities of mailboxes; nothing that logs or tells of a dead letter
+ *                 allocator and priorities of mailboxes; nothing that logs or tells of a dead
+ *                 letter
  *   NULL          an outside thread that is in no door (its dead letters, when it has left it)
  * No event is supervision's concern: what cannot be told for want of memory is counted as lost, and
  * the caller goes on (ES-04).
