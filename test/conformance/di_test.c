@@ -137,7 +137,7 @@ static void DI_04(void **state)
     axo_options options = AXO_OPTIONS(.blocking_idle_ms = 5);
     kit *k = kit_start(state, &options);
     uint32_t before = di_threads();
-    char labels[DI_BLOCKERS][16];
+    char labels[DI_BLOCKERS][24];
     kit_script *scripts[DI_BLOCKERS];
     for (int round = 0; round < 2; round++) {
         kit_gate *gate = kit_gate_new(k);
@@ -266,7 +266,7 @@ static void DI_stuck(void **state)
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *pinned = kit_actor(k, "pinned");
-    char labels[DI_BLOCKERS][16];
+    char labels[DI_BLOCKERS][24];
     p->pre_start.spawn[0] = a;
     p->pre_start.spawn[1] = pinned;
     p->directive = AXO_RESTART;

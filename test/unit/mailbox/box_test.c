@@ -451,6 +451,28 @@ static void line_is_fair(void **state)
     box_end(&f, box);
 }
 
+/* There is room for a small one, but a large one was here before. */
+static void line_is_not_passed(void **state)
+{
+    fixture f;
+    axo__waiter one = {.next = NULL};
+    axo__chain dropped = {NULL, NULL};
+    fixture_open(&f);
+    axo__box *box = box_new(&f, (axo_mailbox)AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK,
+                                                         .bytes_max = 1000));
+    assert_int_equal(put(box, message_new(&f, 1, 100)), AXO__PUT_IN);
+    assert_int_equal(axo__box_put_any(box, message_new(&f, 2, 900), &one, &dropped),
+                     AXO__PUT_HELD);
+    assert_int_equal(put_as(&f, box, NULL, 3), AXO__PUT_FULL);
+    assert_int_equal(put(box, special_new(&f, 4, AXO__MESSAGE_NOTICE)), AXO__PUT_IN);
+    expect_take(&f, box, 1, &one);
+    assert_int_equal(put_as(&f, box, NULL, 5), AXO__PUT_IN);
+    static const uint32_t wanted[] = {4, 2, 5};
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(take(&f, box), wanted[i]);
+    box_end(&f, box);
+}
+
 /* A pill of one who waits stays behind his messages; another's passes. */
 static void line_keeps_a_senders_order(void **state)
 {
@@ -605,6 +627,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_memory_is_no_box),
     cmocka_unit_test(heap_without_memory),
     cmocka_unit_test(line_is_fair),
+    cmocka_unit_test(line_is_not_passed),
     cmocka_unit_test(line_keeps_a_senders_order),
     cmocka_unit_test(line_carries_priorities),
     cmocka_unit_test(let_in),
