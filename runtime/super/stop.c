@@ -74,8 +74,8 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
     axo__cause_drop(&worker->core->texts, &cell->restart_cause);
 }
 
-/* ST-03: post_stop, mailbox closed, leftovers to dead letters, parent told, watchers told, own
- * watches dropped. */
+/* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, parent told,
+ * watchers told. */
 void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
@@ -97,6 +97,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     if (cell->name != NULL)
         axo__names_end(&core->names, cell->name); /* ST-17: before anybody can learn of it */
     axo__parked_end(worker, cell);
+    axo__super_drop_watches(worker, cell); /* from table_end on a target frees what comes home */
     axo__state_close(&cell->state);
     axo__table_end(cell);
     cell->phase = AXO__PHASE_GONE;
@@ -110,7 +111,6 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
         axo__sched_announce_system(worker, parent);
     }
     axo__super_tell_watchers(worker, cell);
-    axo__super_drop_watches(worker, cell);
     stop_drain_system(core, local, cell);
     if (parent == NULL) {
         axo__cause_drop(&core->texts, &cell->failure);

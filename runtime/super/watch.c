@@ -178,6 +178,7 @@ void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
     } while (watch != NULL);
 }
 
+/* While the cell can still be found: a target that does not find it frees the record. */
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
 {
     while (cell->watching != NULL)

@@ -73,10 +73,16 @@ static void SX_04(void **state)
     assert_true(result.counts.pings > SX_ITEMS / 8);
 }
 
-/* Every callback runs on a worker of the default dispatcher, and on no more threads. */
+/* Nodes on all dispatchers: each callback runs on a thread of the node's own. */
 static void SX_05(void **state)
 {
-    hierarchy_result result = sx_good(state, 5);
+    hierarchy_options options = sx_options(state, 105);
+    options.dispatch = HIERARCHY_MIXED;
+    hierarchy_result result = sx_run(&options);
+    assert_true(result.mixed);
+    options.seed++;
+    options.record = HIERARCHY_RECORDS;
+    result = sx_run(&options);
     assert_int_equal(result.workers, (uint32_t)(uintptr_t)*state);
     assert_true(result.counts.constructs > SX_ACTORS);
 }

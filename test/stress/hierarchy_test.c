@@ -25,6 +25,8 @@ enum { SHORT_ITEMS = 12000 };
 static void few_items(void **state)
 {
     hierarchy_options options = {.seed = (uintptr_t)*state, .items = SHORT_ITEMS};
+    if (options.seed % 2 == 0)
+        options.dispatch = HIERARCHY_MIXED;
     hierarchy_result result;
     bool good = hierarchy_run(&options, &result);
     if (!good)
