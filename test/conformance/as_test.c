@@ -335,6 +335,7 @@ static void AS_05(void **state)
     kit_await(k, "b.term");
     kit_await(k, "a.answered(1)");
     assert_int_equal(kit_find(k, "b.term").arg, ask->bits);
+    kit_await(k, "b.known");
     assert_int_equal(kit_find(k, "b.known").arg, 1);
     kit_finish(k);
 }
