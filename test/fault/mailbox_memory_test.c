@@ -93,7 +93,8 @@ static void life_rest(axo_system *system)
 {
     axo_stats stats = AXO_STATS(.sent = 0);
     uint64_t last = UINT64_MAX;
-    for (uint32_t same = 0; same < 2000; sched_yield()) { /* what is not done dies with the system */
+    /* what is not done dies with the system */
+    for (uint32_t same = 0; same < 2000; sched_yield()) {
         assert_int_equal(axo_system_stats(system, &stats), AXO_OK);
         same = stats.handled == last ? same + 1 : 0;
         last = stats.handled;
