@@ -16,6 +16,7 @@
 #include <axo/message.h>
 #include <axo/phases.h>
 #include <axo/ref.h>
+#include <axo/registry.h>
 #include <axo/stash.h>
 #include <axo/stats.h>
 #include <axo/status.h>

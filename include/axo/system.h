@@ -91,6 +91,8 @@ typedef struct axo_options {
     axo_clock_fn clock;               /* the program's clock; only with `manual`. NULL: the
                                          operating system's */
     void *clock_user;
+    uint32_t registry_max;            /* keys of living actors at a time; 0: 4096; at most 2^20 */
+    uint32_t reserved_2;              /* 0 */
 } axo_options;
 #define AXO_OPTIONS(...) {.size = sizeof(axo_options), __VA_ARGS__}
 #define AXO_WORKERS_MAX 256

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef AXO__YIELD_POINT
 #define AXO__YIELD_POINT() ((void)0)
+#endif
 
 typedef struct axo__a64 {
     _Atomic uint64_t v;

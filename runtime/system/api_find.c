@@ -384,3 +384,61 @@ axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, a
     }
     return status;
 }
+
+/* ---- keys ---- */
+
+static axo_status find_register(axo_system *system, const char *text, axo_ref ref)
+{
+    axo__key key;
+    if (text == NULL || axo_ref_is_none(ref))
+        return AXO_EINVAL;
+    axo_status status = axo__registry_key(&system->registry, text, &key);
+    return status == AXO_OK ? axo__registry_put(&system->registry, &key, ref) : status;
+}
+
+static axo_status find_unregister(axo_system *system, const char *text)
+{
+    axo__key key;
+    if (text == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__registry_key(&system->registry, text, &key);
+    return status == AXO_OK ? axo__registry_drop(&system->registry, &key) : status;
+}
+
+axo_status axo_register(axo_ctx *ctx, const char *key, axo_ref ref)
+{
+    if (axo__caller(ctx) == NULL)
+        return AXO_ECONTEXT;
+    return find_register(axo__self->core->system, key, ref);
+}
+
+axo_status axo_unregister(axo_ctx *ctx, const char *key)
+{
+    if (axo__caller(ctx) == NULL)
+        return AXO_ECONTEXT;
+    return find_unregister(axo__self->core->system, key);
+}
+
+axo_status axo_system_register(axo_system *system, const char *key, axo_ref ref)
+{
+    return system != NULL ? find_register(system, key, ref) : AXO_EINVAL;
+}
+
+axo_status axo_system_unregister(axo_system *system, const char *key)
+{
+    return system != NULL ? find_unregister(system, key) : AXO_EINVAL;
+}
+
+axo_status axo_system_lookup(axo_system *system, const char *key, axo_ref *out)
+{
+    axo__key wanted;
+    if (out != NULL)
+        *out = axo_ref_none();
+    if (system == NULL || key == NULL || out == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__registry_key(&system->registry, key, &wanted);
+    if (status != AXO_OK)
+        return status;
+    *out = axo__registry_find(&system->registry, &wanted);
+    return axo_ref_is_none(*out) ? AXO_ENOENT : AXO_OK;
+}

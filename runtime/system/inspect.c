@@ -75,25 +75,20 @@ static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_act
         info->counted = AXO_COUNTED_ALL;
 }
 
-/* A worker says that it runs the cell. The turn may end between two of these loads: then the tag is
- * none, or the next turn's. It is a report of about now, and nothing is decided by it. */
+/* A worker says that it runs the cell. The turn may end between its words: then the tag is none, or
+ * the next turn's. It is a report of about now, and nothing is decided by it. */
 static bool inspect_running(const axo__core *core, const axo__cell *cell, axo_actor_info *info)
 {
-    const axo__sched *sched = cell->sched;
-    for (uint32_t i = 0; i < sched->worker_count + sched->spare_count; i++) {
-        const axo__worker *worker = &sched->workers[i];
-        if (axo__aptr_load_relaxed(&worker->running) != cell)
-            continue;
-        uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
-        int64_t since = (int64_t)axo__a64_load_relaxed(&worker->since);
-        info->doing = AXO_DOING_RUNNING;
-        info->has_tag = tag != 0;
-        info->tag = (uint32_t)tag;
-        int64_t now = axo__core_now(core);
-        info->since_ns = now > since ? now - since : 0;
-        return true;
-    }
-    return false;
+    uint64_t tag = 0;
+    int64_t since = 0;
+    if (!axo__pools_running(core->system, cell, &tag, &since))
+        return false;
+    int64_t now = axo__core_now(core);
+    info->doing = AXO_DOING_RUNNING;
+    info->has_tag = tag != 0;
+    info->tag = (uint32_t)tag;
+    info->since_ns = now > since ? now - since : 0;
+    return true;
 }
 
 static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)

@@ -169,8 +169,9 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     bool half = (to->allocator.alloc == NULL) != (to->allocator.free == NULL);
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max >= UINT32_C(1) << AXO__SLOT_BITS ||
-        to->failure_texts > UINT32_C(1) << 20 || to->blocking_max > 1024 || to->manual > 1 ||
-        to->reserved != 0 || (to->clock != NULL && !to->manual))
+        to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
+        to->blocking_max > 1024 || to->manual > 1 || to->reserved != 0 || to->reserved_2 != 0 ||
+        (to->clock != NULL && !to->manual))
         return AXO_EINVAL;
     if (to->actors_max > 0 && to->actors_max < 3)
         return AXO_EINVAL; /* the guardians alone are three */
@@ -203,6 +204,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->actors_max = UINT32_C(1) << 22;
     if (to->failure_texts == 0)
         to->failure_texts = 1024;
+    if (to->registry_max == 0)
+        to->registry_max = 4096;
     if (to->timers_max == 0)
         to->timers_max = UINT32_C(1) << 20;
     if (to->seed == 0)

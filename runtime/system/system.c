@@ -154,8 +154,13 @@ static axo_status system_boot_core(axo_system *system)
         goto fail_table;
     if (!axo__texts_init(&core->texts, &core->heap, options->failure_texts))
         goto fail_names;
+    if (!axo__registry_init(&system->registry, &core->heap, &core->table, options->registry_max,
+                            options->seed))
+        goto fail_texts;
     if (axo__os_mutex_init(&core->expired_mutex))
         return AXO_OK;
+    axo__registry_fini(&system->registry);
+fail_texts:
     axo__texts_fini(&core->texts);
 fail_names:
     axo__names_fini(&core->names);
@@ -170,6 +175,7 @@ static void system_unboot_core(axo_system *system)
 {
     axo__core *core = &system->core;
     axo__os_mutex_fini(&core->expired_mutex);
+    axo__registry_fini(&system->registry);
     axo__texts_fini(&core->texts);
     axo__names_fini(&core->names);
     axo__table_fini(&core->table);

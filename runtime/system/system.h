@@ -26,6 +26,7 @@
 #include "super/super.h"
 #include "system/deadletter.h"
 #include "system/ending.h"
+#include "system/registry.h"
 #include "system/stream.h"
 
 /* Pools have numbers up to this; then they start again from 1. */
@@ -59,6 +60,7 @@ struct axo_system {
     axo__stream stream;
     axo__book book;
     axo__ending ending;
+    axo__registry registry;
     char name[AXO_NAME_MAX + 1];
 };
 

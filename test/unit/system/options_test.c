@@ -46,7 +46,7 @@ static void what_is_given_is_kept(void **state)
                                     .seed = 17, .name = "a-b_9", .dead_letter_log = 1,
                                     .dead_letter_window_ns = 1, .dead_letters_kept = 65536,
                                     .blocking_max = 2, .blocking_idle_ms = 3,
-                                    .stuck_ns = -1);
+                                    .stuck_ns = -1, .registry_max = 1 << 20);
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_memory_equal(&given, &out, sizeof out);
@@ -77,6 +77,7 @@ static void limits(void **state)
         AXO_OPTIONS(.no_dead_letter_log = 2),        AXO_OPTIONS(.dead_letter_window_ns = -1),
         AXO_OPTIONS(.dead_letter_log_at_stop = 2),   AXO_OPTIONS(.dead_letters_kept = 65537),
         AXO_OPTIONS(.no_dead_letters_kept = 2),      AXO_OPTIONS(.reserved = 1),
+        AXO_OPTIONS(.reserved_2 = 1),                AXO_OPTIONS(.registry_max = (1 << 20) + 1),
     };
     axo_options out;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
