@@ -22,6 +22,7 @@
 #include <axo/status.h>
 #include <axo/supervision.h>
 #include <axo/system.h>
+#include <axo/testkit.h>
 #include <axo/time.h>
 #include <axo/trace.h>
 #include <axo/verdict.h>

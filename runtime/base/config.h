@@ -39,6 +39,8 @@
 #define AXO__TIMER_LATE_NS 500000
 /* How long every worker must be stuck before a spare one takes over what they left. */
 #define AXO__SPARE_NS INT64_C(3000000)
+/* How often the first spare looks while some worker is busy and others are parked. */
+#define AXO__SPARE_DOZE_NS INT64_C(20000000)
 /* Spare workers of the default pool: the last one is for failures only. */
 #define AXO__SPARES 2
 /* Outside threads are spread over at most this many doors. */

@@ -28,6 +28,12 @@ enum {
 #define AXO__MESSAGE_HARMLESS                                                                      \
     (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK | AXO__MESSAGE_BOUND)
 
+/* Payload of a Kill that is an injected failure. */
+typedef struct axo__injected {
+    uint32_t kind; /* an axo_failure_kind */
+    int32_t code;
+} axo__injected;
+
 typedef struct axo__message {
     axo__mpsc_node node; /* first: the lane's */
     axo_message pub;     /* what the receiver sees */

@@ -107,7 +107,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     run_fail(worker, cell, message);
 }
 
-/* PoisonPill and Kill never reach the handler (PK-02, PK-05). */
+/* PoisonPill and Kill never reach the handler (PK-02, PK-05), nor does an injected failure. */
 static void run_special(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     axo__a64_bump_owner(&worker->local.count.handled);
@@ -116,12 +116,15 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
         axo__run_free(worker, message);
         return;
     }
+    axo__injected what = {.kind = AXO_FAILURE_KILLED};
+    if (message->pub.size == sizeof what)
+        memcpy(&what, message->pub.payload, sizeof what);
     worker->site = AXO_SITE_RECEIVE;
     run_blame(worker, cell, AXO_EFAILED);
-    worker->pending.kind = AXO_FAILURE_KILLED;
-    worker->pending.root_kind = AXO_FAILURE_KILLED;
-    worker->pending.code = 0;
-    worker->pending.root_code = 0;
+    worker->pending.kind = (uint8_t)what.kind;
+    worker->pending.root_kind = (uint8_t)what.kind;
+    worker->pending.code = what.code;
+    worker->pending.root_code = what.code;
     run_fail(worker, cell, message);
 }
 

@@ -1,6 +1,9 @@
 /* spare.c - the spare workers of the default pool: they look after the others, say which handlers
  * hang, and run what is left behind while every worker is stuck in one.
  *
+ * It also fires what the wheel of a worker that is in a handler for long has due, so that the timers
+ * of other actors do not wait for it.
+ *
  * A worker is stuck when it is in a turn and has neither begun another nor finished a message since
  * the last look. The first spare takes over what the workers leave, urgent cells first; the second
  * looks after the first as well, and takes urgent cells only.
@@ -37,8 +40,7 @@ void axo__spare_alarm(axo__sched *sched)
 
 void axo__spare_notice(axo__sched *sched)
 {
-    if (sched->stuck_ns != 0)
-        spare_call(sched, AXO__SPARE_DOZE);
+    spare_call(sched, AXO__SPARE_DOZE);
 }
 
 /* ---- looking ---- */
@@ -100,7 +102,6 @@ static axo__cell *spare_take(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
     bool urgent_only = spare_rank(spare) > 0;
-    (void)axo__worker_fire_late(spare);
     axo__cell *cell = axo__worker_find_urgent(spare);
     for (uint32_t i = 0; cell == NULL && i < sched->worker_count; i++)
         cell = axo__worker_rescue(spare, &sched->workers[i], true);
@@ -126,12 +127,10 @@ static uint32_t spare_mode(axo__sched *sched)
     uint32_t parked = axo__a32_load_seq_cst(&sched->parked);   /* [W1] */
     uint32_t next = parked == 0 ? mode
                     : parked < sched->worker_count ? AXO__SPARE_DOZE : AXO__SPARE_DEEP;
-    if (next == AXO__SPARE_DOZE && sched->stuck_ns == 0)
-        next = AXO__SPARE_DEEP;
     if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
         return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
     (void)axo__a32_add_seq_cst(&sched->spare_mode, 0); /* [W6] before the last look */
-    if (next == AXO__SPARE_DEEP && sched->stuck_ns != 0 && !spare_all_parked(sched))
+    if (next == AXO__SPARE_DEEP && !spare_all_parked(sched))
         axo__spare_notice(sched);
     return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
 }
@@ -147,7 +146,10 @@ static int64_t spare_deadline(const axo__worker *spare)
     uint32_t mode = spare_mode(sched);
     if (mode == AXO__SPARE_WATCH)
         return spare->now + AXO__SPARE_NS;
-    return mode == AXO__SPARE_DOZE ? spare->now + sched->stuck_ns / 2 : AXO__NEVER;
+    if (mode != AXO__SPARE_DOZE)
+        return AXO__NEVER;
+    return spare->now + (sched->stuck_ns < AXO__SPARE_DOZE_NS ? sched->stuck_ns / 2
+                                                              : AXO__SPARE_DOZE_NS);
 }
 
 static axo__step spare_rest(axo__worker *spare)
@@ -182,6 +184,8 @@ axo__step axo__spare_step(void *argument)
     if (axo__a32_load_acquire(&spare->sched->quit) != 0) /* [W5] */
         return AXO__STEP_EXIT;
     spare->now = axo__core_now(spare->core);
+    if (spare_rank(spare) == 0)
+        (void)axo__worker_fire_late(spare);
     axo__cell *cell = spare_look(spare) ? spare_take(spare) : NULL;
     if (cell == NULL)
         return spare_rest(spare);

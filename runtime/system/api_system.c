@@ -215,6 +215,17 @@ axo_status axo_system_kill(axo_system *system, axo_ref ref)
     return api_special_outside(system, ref, AXO__MESSAGE_KILL);
 }
 
+axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kind, int32_t code)
+{
+    axo__injected injected = {.kind = (uint32_t)kind, .code = code};
+    if (system == NULL || axo_ref_is_none(ref) ||
+        (kind != AXO_FAILURE_ORDINARY && kind != AXO_FAILURE_FATAL))
+        return AXO_EINVAL;
+    api_outside what = {.to = ref, .flags = AXO__MESSAGE_KILL, .payload = &injected,
+                        .size = sizeof injected};
+    return api_send_outside(system, &what);
+}
+
 axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
 {
     if (system == NULL || axo_ref_is_none(ref))

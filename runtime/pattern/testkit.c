@@ -1,0 +1,439 @@
+/* testkit.c - a manual system on a clock of its own, and probes. */
+#include <axo/axo.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TESTKIT_START_NS INT64_C(1000000000)
+#define TESTKIT_WATCH (AXO_TAG_SERVICES + 0x60) /* from the kit to a probe: watch this one */
+#define TESTKIT_WHY_MAX 256
+
+/* One that the probe has got. */
+typedef struct testkit_letter {
+    struct testkit_letter *next;
+    axo_message message; /* its payload follows */
+} testkit_letter;
+
+struct axo_probe {
+    axo_probe *next;
+    axo_testkit *kit;
+    axo_ref ref;
+    testkit_letter *first;
+    testkit_letter **last;
+    testkit_letter *taken; /* handed out by the latest call */
+    axo_status watched;    /* what axo_watch said */
+    uint32_t waiting;
+    char name[32];
+};
+
+struct axo_testkit {
+    axo_system *system;
+    int64_t now;
+    axo_allocator allocator; /* where the system's memory comes from */
+    uint64_t fail_skip;      /* allocations that succeed before ... */
+    uint64_t fail_count;     /* ... these fail */
+    uint64_t blocks;         /* that the system holds */
+    axo_probe *probes;
+    char why[TESTKIT_WHY_MAX];
+};
+
+static int64_t testkit_clock(void *user)
+{
+    return ((const axo_testkit *)user)->now;
+}
+
+/* ---- memory ---- */
+
+static void *testkit_alloc(void *user, size_t size, size_t align)
+{
+    axo_testkit *kit = user;
+    void *block = NULL;
+    if (kit->fail_skip > 0) {
+        kit->fail_skip--;
+    } else if (kit->fail_count > 0) {
+        kit->fail_count--;
+        return NULL;
+    }
+    if (kit->allocator.alloc != NULL)
+        block = kit->allocator.alloc(kit->allocator.user, size, align);
+    else if (posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, size) != 0)
+        block = NULL;
+    kit->blocks += block != NULL;
+    return block;
+}
+
+static void testkit_free(void *user, void *block, size_t size, size_t align)
+{
+    axo_testkit *kit = user;
+    kit->blocks--;
+    if (kit->allocator.free != NULL)
+        kit->allocator.free(kit->allocator.user, block, size, align);
+    else
+        free(block);
+}
+
+/* ---- probes: the actor's side ---- */
+
+static axo_status probe_keep(axo_probe *probe, const axo_message *message)
+{
+    testkit_letter *letter = malloc(sizeof *letter + message->size);
+    if (letter == NULL)
+        return AXO_ENOMEM;
+    letter->next = NULL;
+    letter->message = *message;
+    letter->message.payload = NULL;
+    if (message->size > 0 && message->payload != NULL) {
+        memcpy(letter + 1, message->payload, message->size);
+        letter->message.payload = letter + 1;
+    }
+    *probe->last = letter;
+    probe->last = &letter->next;
+    probe->waiting++;
+    return AXO_OK;
+}
+
+static axo_status probe_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_probe *probe = *(axo_probe *const *)state;
+    if (message->tag == TESTKIT_WATCH && axo_ref_is_none(message->sender)) {
+        probe->watched = axo_watch(ctx, *AXO_PAYLOAD(message, axo_ref));
+        return AXO_OK;
+    }
+    return probe_keep(probe, message);
+}
+
+static axo_status probe_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(axo_probe *));
+    return AXO_OK;
+}
+
+static const axo_class probe_class =
+    AXO_CLASS(.name = "probe", .state_size = sizeof(axo_probe *), .construct = probe_construct,
+              .receive = probe_receive);
+
+/* ---- the system ---- */
+
+axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
+{
+    axo_options mine = AXO_OPTIONS(.workers = 0);
+    if (out == NULL)
+        return AXO_EINVAL;
+    *out = NULL;
+    if (options != NULL) {
+        if (options->size != sizeof mine)
+            return AXO_EVERSION;
+        mine = *options;
+    }
+    axo_testkit *kit = calloc(1, sizeof *kit);
+    if (kit == NULL)
+        return AXO_ENOMEM;
+    kit->now = TESTKIT_START_NS;
+    kit->allocator = mine.allocator;
+    mine.manual = 1;
+    mine.clock = testkit_clock;
+    mine.clock_user = kit;
+    mine.allocator = (axo_allocator){.alloc = testkit_alloc, .free = testkit_free, .user = kit};
+    if (mine.seed == 0)
+        mine.seed = 1;
+    axo_status status = AXO_EINVAL;
+    if ((kit->allocator.alloc == NULL) == (kit->allocator.free == NULL))
+        status = axo_system_start(&mine, &kit->system);
+    if (status != AXO_OK) {
+        free(kit);
+        return status;
+    }
+    (void)axo_testkit_run(kit); /* the guardians */
+    *out = kit;
+    return AXO_OK;
+}
+
+static void testkit_free_letter(testkit_letter **letter)
+{
+    testkit_letter *gone = *letter;
+    if (gone != NULL)
+        *letter = gone->next;
+    free(gone);
+}
+
+static void testkit_free_probes(axo_testkit *kit)
+{
+    while (kit->probes != NULL) {
+        axo_probe *probe = kit->probes;
+        kit->probes = probe->next;
+        while (probe->first != NULL)
+            testkit_free_letter(&probe->first);
+        free(probe->taken);
+        free(probe);
+    }
+}
+
+axo_status axo_testkit_stop(axo_testkit *kit)
+{
+    axo_stats stats = AXO_STATS(.sent = 0);
+    if (kit == NULL)
+        return AXO_EINVAL;
+    axo_testkit_fail_memory(kit, 0, 0);
+    kit->why[0] = 0;
+    (void)axo_system_shutdown(kit->system);
+    (void)axo_testkit_advance(kit, 0);
+    axo_status status = axo_system_stop(kit->system, 0, NULL, 0, NULL);
+    (void)axo_system_stats(kit->system, &stats);
+    if (status != AXO_OK || stats.sent != stats.handled + stats.dead + stats.dropped) {
+        (void)snprintf(kit->why, sizeof kit->why,
+                       "stop: %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " dead, %" PRIu64
+                       " dropped, %" PRIu64 " actors left",
+                       stats.sent, stats.handled, stats.dead, stats.dropped, stats.actors);
+        return AXO_EFAILED;
+    }
+    (void)axo_system_destroy(kit->system);
+    kit->system = NULL;
+    if (kit->blocks != 0) {
+        (void)snprintf(kit->why, sizeof kit->why, "stop: %" PRIu64 " blocks of memory left",
+                       kit->blocks);
+        return AXO_EFAILED;
+    }
+    testkit_free_probes(kit);
+    free(kit);
+    return AXO_OK;
+}
+
+axo_system *axo_testkit_system(axo_testkit *kit)
+{
+    return kit != NULL ? kit->system : NULL;
+}
+
+int64_t axo_testkit_now(axo_testkit *kit)
+{
+    return kit != NULL ? kit->now : 0;
+}
+
+uint64_t axo_testkit_step(axo_testkit *kit, uint64_t turns_max)
+{
+    uint64_t turns = 0;
+    if (kit == NULL)
+        return 0;
+    if (axo_step_host(kit->system, turns_max, &turns) != AXO_OK)
+        abort(); /* in a callback, or from two threads */
+    return turns;
+}
+
+uint64_t axo_testkit_run(axo_testkit *kit)
+{
+    return axo_testkit_step(kit, UINT64_MAX);
+}
+
+/* Runs, and moves the clock to the next timer, if there is one before `until`. */
+static bool testkit_go_on(axo_testkit *kit, int64_t until, uint64_t *turns)
+{
+    *turns += axo_testkit_run(kit);
+    int64_t due = axo_host_deadline(kit->system);
+    if (due == INT64_MAX || due > until)
+        return false;
+    if (due > kit->now)
+        kit->now = due;
+    return true;
+}
+
+static int64_t testkit_until(const axo_testkit *kit, int64_t ns)
+{
+    if (ns <= 0)
+        return kit->now;
+    return ns < INT64_MAX - kit->now ? kit->now + ns : INT64_MAX;
+}
+
+uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)
+{
+    uint64_t turns = 0;
+    if (kit == NULL)
+        return 0;
+    int64_t until = testkit_until(kit, ns);
+    while (testkit_go_on(kit, until, &turns))
+        continue;
+    if (until != INT64_MAX)
+        kit->now = until;
+    return turns;
+}
+
+void axo_testkit_fail_memory(axo_testkit *kit, uint64_t skip, uint64_t count)
+{
+    if (kit == NULL)
+        return;
+    kit->fail_skip = skip;
+    kit->fail_count = count;
+}
+
+const char *axo_testkit_why(axo_testkit *kit)
+{
+    return kit != NULL ? kit->why : "no kit";
+}
+
+/* ---- probes: the test's side ---- */
+
+axo_probe *axo_probe_new(axo_testkit *kit, const char *name)
+{
+    if (kit == NULL)
+        return NULL;
+    axo_probe *probe = calloc(1, sizeof *probe);
+    axo_status status = AXO_ENOMEM;
+    if (probe != NULL) {
+        axo_props props = AXO_PROPS(.cls = &probe_class, .args = &probe, .args_size = sizeof probe,
+                                    .name = name);
+        status = axo_system_spawn(kit->system, &props, &probe->ref);
+    }
+    if (status != AXO_OK) {
+        (void)snprintf(kit->why, sizeof kit->why, "probe %s: %s", name != NULL ? name : "",
+                       axo_status_text(status));
+        free(probe);
+        return NULL;
+    }
+    (void)snprintf(probe->name, sizeof probe->name, "%s", name != NULL ? name : "probe");
+    probe->kit = kit;
+    probe->last = &probe->first;
+    probe->next = kit->probes;
+    kit->probes = probe;
+    (void)axo_testkit_run(kit);
+    return probe;
+}
+
+axo_ref axo_probe_ref(const axo_probe *probe)
+{
+    return probe != NULL ? probe->ref : axo_ref_none();
+}
+
+axo_status axo_probe_send(axo_probe *probe, axo_ref to, uint32_t tag, const void *payload,
+                          size_t size)
+{
+    if (probe == NULL)
+        return AXO_EINVAL;
+    return axo_system_send_from(probe->kit->system, probe->ref, to, tag, payload, size);
+}
+
+axo_status axo_probe_reply(axo_probe *probe, uint32_t tag, const void *payload, size_t size)
+{
+    if (probe == NULL || probe->taken == NULL)
+        return AXO_EINVAL;
+    return axo_probe_send(probe, probe->taken->message.sender, tag, payload, size);
+}
+
+axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
+{
+    if (probe == NULL)
+        return AXO_EINVAL;
+    probe->watched = AXO_EGONE;
+    axo_status status = axo_system_send(probe->kit->system, probe->ref, TESTKIT_WATCH, &ref,
+                                        sizeof ref);
+    if (status != AXO_OK)
+        return status;
+    (void)axo_testkit_run(probe->kit);
+    return probe->watched;
+}
+
+/* Until the probe has something, at most until then. */
+static bool probe_await(axo_probe *probe, int64_t until)
+{
+    uint64_t turns = 0;
+    while (probe->first == NULL) {
+        if (!testkit_go_on(probe->kit, until, &turns))
+            break;
+    }
+    return probe->first != NULL;
+}
+
+static void probe_why(axo_probe *probe, const char *wanted, int64_t within_ns,
+                      const axo_message *got)
+{
+    axo_testkit *kit = probe->kit;
+    char path[128] = "outside";
+    int n = snprintf(kit->why, sizeof kit->why, "%s: expected %s within %" PRId64 " us: ",
+                     probe->name, wanted, within_ns / 1000);
+    size_t used = n > 0 && (size_t)n < sizeof kit->why ? (size_t)n : 0;
+    if (got == NULL) {
+        (void)snprintf(kit->why + used, sizeof kit->why - used, "nothing came");
+        return;
+    }
+    if (!axo_ref_is_none(got->sender) &&
+        axo_system_path(kit->system, got->sender, path, sizeof path) != AXO_OK)
+        (void)snprintf(path, sizeof path, "one that is gone");
+    (void)snprintf(kit->why + used, sizeof kit->why - used, "tag %" PRIu32 " came, from %s",
+                   got->tag, path);
+}
+
+static const axo_message *probe_take(axo_probe *probe, int64_t within_ns)
+{
+    axo_testkit *kit = probe->kit;
+    int64_t until = testkit_until(kit, within_ns);
+    free(probe->taken);
+    probe->taken = NULL;
+    kit->why[0] = 0;
+    if (!probe_await(probe, until)) {
+        if (until != INT64_MAX)
+            kit->now = until;
+        return NULL;
+    }
+    probe->taken = probe->first;
+    probe->first = probe->taken->next;
+    if (probe->first == NULL)
+        probe->last = &probe->first;
+    probe->waiting--;
+    return &probe->taken->message;
+}
+
+const axo_message *axo_probe_receive(axo_probe *probe, int64_t within_ns)
+{
+    if (probe == NULL)
+        return NULL;
+    const axo_message *message = probe_take(probe, within_ns);
+    if (message == NULL)
+        probe_why(probe, "a message", within_ns, NULL);
+    return message;
+}
+
+const axo_message *axo_probe_expect(axo_probe *probe, uint32_t tag, int64_t within_ns)
+{
+    char wanted[32];
+    if (probe == NULL)
+        return NULL;
+    const axo_message *message = probe_take(probe, within_ns);
+    if (message != NULL && message->tag == tag)
+        return message;
+    (void)snprintf(wanted, sizeof wanted, "tag %" PRIu32, tag);
+    probe_why(probe, wanted, within_ns, message);
+    return NULL;
+}
+
+bool axo_probe_expect_terminated(axo_probe *probe, axo_ref ref, int64_t within_ns)
+{
+    if (probe == NULL)
+        return false;
+    const axo_message *message = probe_take(probe, within_ns);
+    if (message != NULL && message->tag == AXO_TERMINATED &&
+        axo_ref_equal(AXO_PAYLOAD(message, axo_terminated)->actor, ref))
+        return true;
+    probe_why(probe, "a termination", within_ns, message);
+    return false;
+}
+
+bool axo_probe_expect_none(axo_probe *probe, int64_t for_ns)
+{
+    if (probe == NULL)
+        return false;
+    axo_testkit *kit = probe->kit;
+    int64_t until = testkit_until(kit, for_ns);
+    kit->why[0] = 0;
+    if (probe_await(probe, until)) {
+        probe_why(probe, "nothing", for_ns, &probe->first->message);
+        return false;
+    }
+    if (until != INT64_MAX)
+        kit->now = until;
+    return true;
+}
+
+uint32_t axo_probe_waiting(const axo_probe *probe)
+{
+    return probe != NULL ? probe->waiting : 0;
+}
