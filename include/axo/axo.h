@@ -3,16 +3,17 @@
 #define AXO_AXO_H
 
 #include <axo/actor.h>
-#include <axo/backoff.h>
 #include <axo/ask.h>
+#include <axo/backoff.h>
+#include <axo/backoff_supervisor.h>
 #include <axo/dispatcher.h>
 #include <axo/event.h>
 #include <axo/export.h>
 #include <axo/find.h>
 #include <axo/graceful.h>
 #include <axo/inspect.h>
-#include <axo/mailbox.h>
 #include <axo/machine.h>
+#include <axo/mailbox.h>
 #include <axo/message.h>
 #include <axo/phases.h>
 #include <axo/ref.h>

@@ -206,6 +206,7 @@ void kit_no_memory(kit *k, bool on);
 /* ---- puppets -------------------------------------------------------------------------------- */
 kit_script *kit_actor(kit *k, const char *label);
 axo_ref kit_ref(kit_script *script);
+axo_props kit_props(kit_script *script);                  /* for who spawns it himself */
 axo_ref kit_spawn(kit *k, kit_script *script);            /* child of /user, from the test */
 axo_status kit_spawn_in(axo_ctx *ctx, kit_script *script); /* child of the running puppet */
 axo_status kit_spawn_system(kit *k, kit_script *script);  /* child of /system */

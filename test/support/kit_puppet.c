@@ -273,7 +273,7 @@ axo_ref kit_ref(kit_script *script)
     return ref;
 }
 
-static axo_props kit_props(kit_script *script)
+axo_props kit_props(kit_script *script)
 {
     script->strategy.decider = kit_decide;
     script->strategy.user = script;

@@ -143,8 +143,10 @@ static void merge_roles(void *arg, uint32_t index)
             (void)sched_yield();
     }
     while (index == 1 && axo__a32_load_acquire(&world->resolved) != MERGES) {
-        if ((look(&world->word) & AXO__RESTART_PARENT) == 0)
+        if ((look(&world->word) & AXO__RESTART_PARENT) == 0) {
+            (void)sched_yield();
             continue;
+        }
         uint64_t bits = AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN;
         uint64_t taken = axo__directives_take(&world->word, bits, 0);
         (void)axo__a32_add_acq_rel(&world->restarts, 1);

@@ -1,0 +1,273 @@
+/* backoff_supervisor.c - Akka's back-off supervisor: one child, replaced after a delay. */
+#include <axo/axo.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { KEEPER_START = 1, KEEPER_RESET = 2, KEEPER_WINDOW = 3 }; /* keys and tags of timers */
+
+typedef struct keeper {
+    axo_backoff_supervisor settings;
+    axo_ref child;      /* none during a delay */
+    axo_ref last;       /* the one before */
+    uint32_t count;     /* starts after a delay since the last reset */
+    bool replaces;      /* the child was stopped to be replaced */
+    bool final;         /* its next end is the supervisor's */
+    uint64_t chance;    /* of the jitter */
+} keeper;
+
+/* ---- the child ---- */
+
+static bool keeper_is_child(const keeper *self, axo_ref ref)
+{
+    return !axo_ref_is_none(self->child) && axo_ref_equal(ref, self->child);
+}
+
+static axo_status keeper_start_child(axo_ctx *ctx, keeper *self)
+{
+    axo_status status = axo_spawn(ctx, self->settings.child, &self->child);
+    if (status != AXO_OK)
+        return axo_fail(ctx, status, "the child cannot be started: %s", axo_status_text(status));
+    return axo_watch(ctx, self->child);
+}
+
+/* How long a child must live for the count to be reset; 0: that resets nothing (BO-14, BO-15). */
+static int64_t keeper_reset_after(const keeper *self)
+{
+    const axo_backoff *backoff = self->settings.backoff;
+    if (self->settings.manual_reset || backoff->reset_after_ns < 0)
+        return 0;
+    return backoff->reset_after_ns > 0 ? backoff->reset_after_ns : backoff->min_ns;
+}
+
+/* A number in [0, 1) that depends on the reference and how often it was asked: splitmix64. */
+static double keeper_chance(keeper *self)
+{
+    self->chance += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = self->chance;
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (double)((mixed ^ (mixed >> 31)) >> 11) / 9007199254740992.0;
+}
+
+static bool keeper_may_retry(const keeper *self)
+{
+    return !self->settings.limited || self->count < (uint32_t)self->settings.retries_max;
+}
+
+/* BO-03: attempt n waits for the n-th delay. */
+static axo_status keeper_delay(axo_ctx *ctx, keeper *self)
+{
+    int64_t delay = axo_backoff_delay(self->settings.backoff, self->count, keeper_chance(self));
+    (void)axo_timer_stop(ctx, KEEPER_RESET);
+    self->count++;
+    return axo_timer_start(ctx, KEEPER_START, AXO_TIMER_ONCE, delay, 0, KEEPER_START, NULL, 0);
+}
+
+static axo_status keeper_child_gone(axo_ctx *ctx, keeper *self)
+{
+    bool replace = self->settings.when == AXO_ON_STOP
+                       ? !self->final && keeper_may_retry(self) /* BO-17, BO-21 */
+                       : self->replaces;                        /* BO-07, BO-08 */
+    self->last = self->child;
+    self->child = axo_ref_none();
+    self->replaces = false;
+    return replace ? keeper_delay(ctx, self) : axo_stop_self(ctx);
+}
+
+/* BO-23: one that was told to start a child does so only if there is none. */
+static axo_status keeper_due(axo_ctx *ctx, keeper *self)
+{
+    int64_t after = keeper_reset_after(self);
+    if (!axo_ref_is_none(self->child))
+        return AXO_OK;
+    axo_status status = keeper_start_child(ctx, self);
+    if (status != AXO_OK || after == 0)
+        return status;
+    return axo_timer_start(ctx, KEEPER_RESET, AXO_TIMER_ONCE, after, 0, KEEPER_RESET, NULL, 0);
+}
+
+/* ---- deciding ---- */
+
+/* BO-18: the first failure of a count opens the window. */
+static void keeper_open_window(axo_ctx *ctx, keeper *self)
+{
+    if (self->settings.within_ns > 0 && !axo_timer_active(ctx, KEEPER_WINDOW))
+        (void)axo_timer_start(ctx, KEEPER_WINDOW, AXO_TIMER_ONCE, self->settings.within_ns, 0,
+                              KEEPER_WINDOW, NULL, 0);
+}
+
+static axo_directive keeper_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                   void *user)
+{
+    keeper *self = state;
+    axo_decider decider = self->settings.decider != NULL ? self->settings.decider
+                                                         : axo_decide_default;
+    (void)user;
+    axo_directive directive = decider(ctx, NULL, failure, self->settings.user);
+    if (directive != AXO_RESTART || self->settings.when == AXO_ON_STOP)
+        return directive; /* BO-10, BO-11 */
+    keeper_open_window(ctx, self);
+    self->replaces = keeper_may_retry(self);
+    return AXO_STOP; /* BO-06 */
+}
+
+static const axo_strategy keeper_strategy = AXO_STRATEGY(.decider = keeper_decide);
+
+/* ---- messages ---- */
+
+static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
+{
+    switch (self->settings.absent) {
+    case AXO_ABSENT_REPLY:
+        if (!axo_ref_is_none(message->sender))
+            (void)axo_reply(ctx, message, self->settings.absent_tag, NULL, 0);
+        return AXO_OK;
+    case AXO_ABSENT_STAND_IN:
+        (void)axo_forward(ctx, message, self->settings.stand_in);
+        return AXO_OK;
+    case AXO_ABSENT_DEAD_LETTER:
+        break;
+    }
+    (void)axo_forward(ctx, message, self->last); /* BO-19 */
+    return AXO_OK;
+}
+
+/* BO-20: upwards, in the supervisor's name. */
+static axo_status keeper_pass_up(axo_ctx *ctx, const axo_message *message)
+{
+    axo_owned owned;
+    if (axo_message_take(ctx, message, &owned) != AXO_OK) {
+        (void)axo_send(ctx, axo_parent(ctx), message->tag, message->payload, message->size);
+        return AXO_OK;
+    }
+    axo_status status = axo_send_owned(ctx, axo_parent(ctx), message->tag, owned.payload,
+                                       owned.size, owned.destroy, owned.user);
+    if (status != AXO_OK && status != AXO_EGONE && owned.destroy != NULL)
+        owned.destroy(owned.payload, owned.user);
+    return AXO_OK;
+}
+
+static axo_status keeper_pass_on(axo_ctx *ctx, keeper *self, const axo_message *message)
+{
+    if (keeper_is_child(self, message->sender))
+        return keeper_pass_up(ctx, message);
+    bool final = self->settings.has_final && message->tag == self->settings.final_tag &&
+                 self->settings.when == AXO_ON_STOP;
+    self->final = self->final || final;
+    if (!axo_ref_is_none(self->child))
+        (void)axo_forward(ctx, message, self->child);
+    else if (!final)
+        return keeper_absent(ctx, self, message);
+    return final && axo_ref_is_none(self->child) ? axo_stop_self(ctx) : AXO_OK;
+}
+
+static axo_status keeper_reset(keeper *self, const axo_message *message)
+{
+    if (!self->settings.manual_reset || !keeper_is_child(self, message->sender))
+        return AXO_UNHANDLED; /* BO-15 */
+    self->count = 0;
+    return AXO_OK;
+}
+
+static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    keeper *self = state;
+    bool own = axo_ref_equal(message->sender, axo_self(ctx));
+    switch (message->tag) {
+    case AXO_TERMINATED:
+        return keeper_child_gone(ctx, self);
+    case AXO_BACKOFF_GET_CHILD:
+        (void)axo_reply(ctx, message, AXO_BACKOFF_CHILD, &self->child, sizeof self->child);
+        return AXO_OK;
+    case AXO_BACKOFF_GET_COUNT:
+        (void)axo_reply(ctx, message, AXO_BACKOFF_COUNT, &self->count, sizeof self->count);
+        return AXO_OK;
+    case AXO_BACKOFF_RESET:
+        return keeper_reset(self, message);
+    case KEEPER_START:
+        if (own)
+            return keeper_due(ctx, self);
+        break;
+    case KEEPER_RESET: /* stopped by the next delay, so nothing has happened since (BO-14) */
+    case KEEPER_WINDOW:
+        if (own) {
+            self->count = 0;
+            return AXO_OK;
+        }
+        break;
+    default:
+        break;
+    }
+    return keeper_pass_on(ctx, self, message);
+}
+
+/* ---- making ---- */
+
+static axo_status keeper_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    keeper *self = state;
+    memcpy(&self->settings, args, sizeof self->settings);
+    self->chance = axo_self(ctx).bits;
+    return AXO_OK;
+}
+
+static axo_status keeper_pre_start(axo_ctx *ctx, void *state)
+{
+    return keeper_start_child(ctx, state); /* BO-01 */
+}
+
+static const axo_class keeper_class =
+    AXO_CLASS(.name = "back-off supervisor", .state_size = sizeof(keeper),
+              .construct = keeper_construct, .pre_start = keeper_pre_start,
+              .receive = keeper_receive);
+
+/* What belongs to one choice is zero in the others. */
+static bool keeper_choices_fit(const axo_backoff_supervisor *settings)
+{
+    bool stands_in = settings->absent == AXO_ABSENT_STAND_IN;
+    bool on_stop = settings->when == AXO_ON_STOP;
+    if (stands_in != !axo_ref_is_none(settings->stand_in))
+        return false;
+    if (settings->absent == AXO_ABSENT_REPLY && settings->absent_tag >= AXO_TAG_RESERVED)
+        return false;
+    return on_stop ? settings->within_ns == 0 : !settings->has_final;
+}
+
+/* BO-22 */
+static axo_status keeper_check(const axo_backoff_supervisor *settings)
+{
+    const axo_backoff *backoff = settings->backoff;
+    if (settings->child == NULL || backoff == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo_backoff_check(backoff);
+    if (status != AXO_OK)
+        return status;
+    int64_t reset = backoff->reset_after_ns;
+    if (reset > 0 && (reset < backoff->min_ns || reset > backoff->max_ns))
+        return AXO_EINVAL;
+    if (settings->when > AXO_ON_STOP || settings->absent > AXO_ABSENT_STAND_IN)
+        return AXO_EINVAL;
+    if (settings->manual_reset > 1 || settings->limited > 1 || settings->has_final > 1)
+        return AXO_EINVAL;
+    if ((settings->limited && settings->retries_max < 0) || settings->within_ns < 0 ||
+        settings->within_ns > AXO_BACKOFF_MAX)
+        return AXO_EINVAL;
+    return keeper_choices_fit(settings) ? AXO_OK : AXO_EINVAL;
+}
+
+axo_status axo_backoff_supervisor_props(const axo_backoff_supervisor *settings, const char *name,
+                                        axo_props *props)
+{
+    if (settings == NULL || props == NULL)
+        return AXO_EINVAL;
+    if (settings->size != sizeof *settings)
+        return AXO_EVERSION;
+    axo_status status = keeper_check(settings);
+    if (status != AXO_OK)
+        return status;
+    *props = (axo_props)AXO_PROPS(.cls = &keeper_class, .args = settings,
+                                  .args_size = sizeof *settings, .name = name,
+                                  .strategy = &keeper_strategy);
+    return AXO_OK;
+}
