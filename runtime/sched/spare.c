@@ -148,8 +148,8 @@ static int64_t spare_deadline(const axo__worker *spare)
         return spare->now + AXO__SPARE_NS;
     if (mode != AXO__SPARE_DOZE)
         return AXO__NEVER;
-    return spare->now + (sched->stuck_ns < AXO__SPARE_DOZE_NS ? sched->stuck_ns / 2
-                                                              : AXO__SPARE_DOZE_NS);
+    bool closer = sched->stuck_ns != 0 && sched->stuck_ns / 2 < AXO__SPARE_DOZE_NS;
+    return spare->now + (closer ? sched->stuck_ns / 2 : AXO__SPARE_DOZE_NS);
 }
 
 static axo__step spare_rest(axo__worker *spare)
