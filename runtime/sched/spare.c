@@ -1,8 +1,8 @@
 /* spare.c - the spare workers of the default pool: they look after the others, say which handlers
  * hang, and run what is left behind while every worker is stuck in one.
  *
- * It also fires what the wheel of a worker that is in a handler for long has due, so that the timers
- * of other actors do not wait for it.
+ * It also fires what the wheel of a worker that is in a handler for long has due, so that the
+ * timers of other actors do not wait for it.
  *
  * A worker is stuck when it is in a turn and has neither begun another nor finished a message since
  * the last look. The first spare takes over what the workers leave, urgent cells first; the second

@@ -216,6 +216,38 @@ static void hours_of_back_off(void **state)
     assert_int_equal(axo_testkit_stop(kit), AXO_OK);
 }
 
+/* A child that does not live long enough resets nothing, not even while the next one is awaited. */
+static void a_reset_that_comes_too_late(void **state)
+{
+    static const axo_props child = AXO_PROPS(.cls = &sum_class, .name = "child");
+    static const axo_backoff backoff = AXO_BACKOFF(.min_ns = 4 * S, .max_ns = 40 * S,
+                                                   .reset_after_ns = 10 * S);
+    axo_backoff_supervisor settings = AXO_BACKOFF_SUPERVISOR(.child = &child,
+                                                             .backoff = &backoff,
+                                                             .when = AXO_ON_STOP);
+    axo_testkit *kit = kit_new(NULL);
+    axo_probe *probe = axo_probe_new(kit, "probe");
+    axo_props props;
+    axo_ref keeper;
+    (void)state;
+    assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
+    assert_int_equal(axo_system_spawn(axo_testkit_system(kit), &props, &keeper), AXO_OK);
+    assert_int_equal(axo_probe_send(probe, keeper, QUIT, NULL, 0), AXO_OK);
+    (void)axo_testkit_advance(kit, 4 * S + 8 * S); /* 4 s of delay, 8 s of life */
+    assert_int_equal(axo_probe_send(probe, keeper, QUIT, NULL, 0), AXO_OK);
+    (void)axo_testkit_advance(kit, 4 * S); /* in the delay of 8 s */
+    assert_int_equal(axo_probe_send(probe, keeper, AXO_BACKOFF_GET_COUNT, NULL, 0), AXO_OK);
+    const axo_message *count = axo_probe_expect(probe, AXO_BACKOFF_COUNT, 0);
+    assert_non_null(count);
+    assert_int_equal(*AXO_PAYLOAD(count, uint32_t), 2);
+    (void)axo_testkit_advance(kit, 4 * S + 11 * S); /* this one lives long enough */
+    assert_int_equal(axo_probe_send(probe, keeper, AXO_BACKOFF_GET_COUNT, NULL, 0), AXO_OK);
+    count = axo_probe_expect(probe, AXO_BACKOFF_COUNT, 0);
+    assert_non_null(count);
+    assert_int_equal(*AXO_PAYLOAD(count, uint32_t), 0);
+    assert_int_equal(axo_testkit_stop(kit), AXO_OK);
+}
+
 /* The same calls, the same run. */
 static uint64_t kit_hash;
 
@@ -284,7 +316,9 @@ int main(void)
         cmocka_unit_test(an_exchange),       cmocka_unit_test(the_clock_is_the_tests),
         cmocka_unit_test(steps_by_hand),     cmocka_unit_test(failures_and_ends),
         cmocka_unit_test(a_fatal_failure),   cmocka_unit_test(no_memory),
-        cmocka_unit_test(hours_of_back_off), cmocka_unit_test(runs_are_the_same),
+        cmocka_unit_test(hours_of_back_off),
+        cmocka_unit_test(a_reset_that_comes_too_late),
+        cmocka_unit_test(runs_are_the_same),
         cmocka_unit_test(bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
