@@ -18,6 +18,7 @@
 #include <axo/phases.h>
 #include <axo/ref.h>
 #include <axo/registry.h>
+#include <axo/router.h>
 #include <axo/stash.h>
 #include <axo/stats.h>
 #include <axo/status.h>

@@ -109,7 +109,7 @@ typedef struct kit_hook {
     uint32_t fail_last;                /* 0: only fail_first; UINT32_MAX: all from then on */
     int32_t code;                      /* code of that failure */
     kit_how how;
-    uint32_t calls;                    /* counted by the kit, over all instances */
+    _Atomic uint32_t calls;            /* counted by the kit, over all instances and actors */
 } kit_hook;
 
 /* A script survives restarts. Fill it before the spawn; the kit owns it. */

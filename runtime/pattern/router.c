@@ -1,0 +1,427 @@
+/* router.c - an actor that passes messages on: its life, its messages, its settings. */
+#include "pattern/router.h"
+
+#include <string.h>
+
+/* ---- passing on ---- */
+
+static void router_drop(axo_ctx *ctx, const axo_message *message, axo_ref to, axo_status status)
+{
+    if (status != AXO_OK && status != AXO_EGONE)
+        (void)axo_drop(ctx, message, to, axo_status_text(status));
+}
+
+static axo_status router_tell(axo_ctx *ctx, axo_ref from, axo_ref to, const axo_message *message)
+{
+    if (message->tag == AXO_TIMER_POISON)
+        return axo_poison(ctx, to);
+    if (message->tag == AXO_TIMER_KILL)
+        return axo_kill(ctx, to);
+    return axo_send_from(ctx, from, to, message->tag, message->payload, message->size);
+}
+
+/* `handled` is the message that `message` came in. */
+static void router_tell_all(axo_ctx *ctx, axo__router *self, const axo_message *handled,
+                            const axo_message *message, axo_ref from)
+{
+    for (uint32_t i = 0; i < self->routees.count; i++) {
+        axo_ref to = self->routees.at[i];
+        router_drop(ctx, handled, to, router_tell(ctx, from, to, message));
+    }
+}
+
+/* A payload that was handed over is for one: whether the message had one, and is done with. */
+static bool router_refuses(axo_ctx *ctx, const axo__router *self, const axo_message *message)
+{
+    axo_owned owned;
+    if (axo_message_take(ctx, message, &owned) != AXO_OK)
+        return false;
+    (void)axo_drop(ctx, message, self->self, "a payload that was handed over is for one routee");
+    if (owned.destroy != NULL)
+        owned.destroy(owned.payload, owned.user);
+    return true;
+}
+
+static void router_gather(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    axo_ref gatherer = message->sender;
+    axo_status status = AXO_OK;
+    if (!axo_ref_is_none(message->sender))
+        status = axo__router_gather(self, message, self->routees.count, &gatherer);
+    if (status == AXO_OK)
+        router_tell_all(ctx, self, message, message, gatherer);
+    else
+        router_drop(ctx, message, self->self, status);
+}
+
+static void router_pass_on(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    bool gathers = self->settings.logic == AXO_ROUTE_GATHER_FIRST;
+    bool one = self->routees.count == 1 && !gathers;
+    if (one || self->settings.logic < AXO_ROUTE_BROADCAST) {
+        axo_ref to = axo__router_choose(ctx, self, message);
+        router_drop(ctx, message, to, axo_forward(ctx, message, to));
+    } else if (!router_refuses(ctx, self, message)) {
+        if (gathers)
+            router_gather(ctx, self, message);
+        else
+            router_tell_all(ctx, self, message, message, message->sender);
+    }
+}
+
+static void router_broadcast(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    const axo_router_wrapped *head = AXO_PAYLOAD(message, axo_router_wrapped);
+    axo_message inner = {.tag = head->tag,
+                         .size = head->size,
+                         .payload = head->size > 0 ? head + 1 : NULL};
+    router_tell_all(ctx, self, message, &inner, message->sender);
+}
+
+/* Looks at who is there, then passes on. */
+static axo_status router_route(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    if (self->missing > 0)
+        (void)axo__router_look_up(ctx, self); /* who cannot be had now is looked up again */
+    if (self->settings.resizer != NULL &&
+        (++self->since >= self->resizer.messages || self->routees.count == 0))
+        axo__router_resize(ctx, self);
+    if (self->routees.count == 0)
+        (void)axo_drop(ctx, message, self->self, "the router has no routee");
+    else if (message->tag == AXO_ROUTER_BROADCAST)
+        router_broadcast(ctx, self, message);
+    else
+        router_pass_on(ctx, self, message);
+    return AXO_OK;
+}
+
+/* ---- managing ---- */
+
+/* RO-01: the last has gone, those that were leaving too. */
+static axo_status router_settle(axo_ctx *ctx, const axo__router *self)
+{
+    bool over = self->routees.count == 0 && self->leaving.count == 0 &&
+                self->settings.resizer == NULL && self->missing == 0;
+    return over ? axo_stop_self(ctx) : AXO_OK;
+}
+
+static axo_status router_terminated(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    axo_ref ref = AXO_PAYLOAD(message, axo_terminated)->actor;
+    if (axo__router_left(self, ref) || axo__router_take_away(self, ref, false))
+        return router_settle(ctx, self);
+    return AXO_OK;
+}
+
+static axo_status router_remove(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    axo_ref ref = *AXO_PAYLOAD(message, axo_ref);
+    if (!axo__router_has(self, ref))
+        return AXO_OK;
+    if (axo__router_is_pool(self)) {
+        router_drop(ctx, message, ref, axo__router_dismiss(ctx, self, ref));
+        return AXO_OK;
+    }
+    (void)axo_unwatch(ctx, ref);
+    (void)axo__router_take_away(self, ref, true);
+    return router_settle(ctx, self);
+}
+
+static axo_status router_adjust(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    int32_t change = *AXO_PAYLOAD(message, int32_t);
+    axo_status status = change >= 0 ? axo__router_grow(ctx, self, (uint32_t)change)
+                                    : axo__router_shrink(ctx, self, 0 - (uint32_t)change);
+    router_drop(ctx, message, self->self, status);
+    return AXO_OK;
+}
+
+/* Whether a message to the router itself is as router.h says. */
+static bool router_knows(const axo__router *self, const axo_message *message)
+{
+    const axo_router_wrapped *head = AXO_PAYLOAD(message, axo_router_wrapped);
+    switch (message->tag) {
+    case AXO_ROUTER_GET_ROUTEES:
+        return message->size == 0 && !axo_ref_is_none(message->sender);
+    case AXO_ROUTER_ADD:
+        return message->size == sizeof(axo_ref) && !axo__router_is_pool(self) &&
+               !axo_ref_is_none(*AXO_PAYLOAD(message, axo_ref));
+    case AXO_ROUTER_REMOVE:
+        return message->size == sizeof(axo_ref);
+    case AXO_ROUTER_ADJUST:
+        return message->size == sizeof(int32_t) && axo__router_is_pool(self);
+    case AXO_ROUTER_BROADCAST:
+        return message->size >= sizeof *head && message->size - sizeof *head == head->size &&
+               (head->tag < AXO_TAG_RESERVED ||
+                (head->size == 0 &&
+                 (head->tag == AXO_TIMER_POISON || head->tag == AXO_TIMER_KILL)));
+    case AXO__TAG_ROUTER_LOOK:
+        return axo_ref_equal(message->sender, self->self) && self->settings.resizer != NULL;
+    default:
+        return message->tag < AXO_TAG_RESERVED || message->tag == AXO_TERMINATED;
+    }
+}
+
+/* There was no memory after the restart: whether there is now. */
+static bool router_opens(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    axo_status status = axo__router_open(ctx, self);
+    if (status == AXO_OK)
+        return router_settle(ctx, self) == AXO_OK;
+    if (message->tag < AXO_TAG_RESERVED && message->tag != AXO__TAG_ROUTER_LOOK)
+        router_drop(ctx, message, self->self, status);
+    return false;
+}
+
+static axo_status router_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo__router *self = state;
+    if (!router_knows(self, message))
+        return AXO_UNHANDLED;
+    if (!self->open && !router_opens(ctx, self, message))
+        return AXO_OK;
+    switch (message->tag) {
+    case AXO_TERMINATED:
+        return router_terminated(ctx, self, message);
+    case AXO_ROUTER_GET_ROUTEES:
+        router_drop(ctx, message, message->sender,
+                    axo_reply(ctx, message, AXO_ROUTER_ROUTEES, self->routees.at,
+                              self->routees.count * sizeof(axo_ref)));
+        return AXO_OK;
+    case AXO_ROUTER_ADD: {
+        axo_ref ref = *AXO_PAYLOAD(message, axo_ref);
+        router_drop(ctx, message, ref, axo__router_join(ctx, self, ref, ref.bits));
+        return AXO_OK;
+    }
+    case AXO_ROUTER_REMOVE:
+        return router_remove(ctx, self, message);
+    case AXO_ROUTER_ADJUST:
+        return router_adjust(ctx, self, message);
+    case AXO__TAG_ROUTER_LOOK:
+        axo__router_resize(ctx, self);
+        return AXO_OK;
+    default:
+        return router_route(ctx, self, message);
+    }
+}
+
+/* ---- life ---- */
+
+static axo_status router_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    axo__router *self = state;
+    memcpy(&self->settings, args, sizeof self->settings);
+    self->system = axo_system_of(ctx);
+    self->self = axo_self(ctx);
+    self->chance = self->self.bits;
+    axo__ring_init(&self->ring, self->system,
+                   self->settings.virtual_nodes > 0 ? self->settings.virtual_nodes : 128);
+    if (self->settings.resizer == NULL)
+        return AXO_OK;
+    return axo__resizer_read(self->settings.resizer, &self->resizer);
+}
+
+static axo_status router_watch_size(axo_ctx *ctx, const axo__router *self)
+{
+    int64_t interval = self->resizer.interval_ns;
+    if (self->settings.resizer == NULL || interval == 0)
+        return AXO_OK;
+    return axo_timer_start(ctx, AXO__ROUTER_LOOK, AXO_TIMER_FIXED_DELAY, interval, interval,
+                           AXO__TAG_ROUTER_LOOK, NULL, 0);
+}
+
+static axo_status router_pre_start(axo_ctx *ctx, void *state)
+{
+    axo__router *self = state;
+    uint32_t size = self->settings.pool > 0 ? self->settings.pool : self->resizer.routees_min;
+    axo_status status = axo__router_open(ctx, self);
+    if (status == AXO_OK && axo__router_is_pool(self))
+        status = axo__router_grow(ctx, self, size);
+    if (status == AXO_OK)
+        status = router_watch_size(ctx, self);
+    if (status != AXO_OK)
+        return axo_fail(ctx, status, "the routees cannot be had: %s", axo_status_text(status));
+    return AXO_OK;
+}
+
+/* RO-02: the children stay. Those that are leaving would be taken for routees: they are stopped,
+ * and gone before the next instance is made. */
+static axo_status router_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                     const axo_message *message)
+{
+    const axo__router *self = state;
+    (void)failure;
+    (void)message;
+    for (uint32_t i = 0; i < self->leaving.count; i++) {
+        (void)axo_unwatch(ctx, self->leaving.at[i]);
+        (void)axo_stop(ctx, self->leaving.at[i]);
+    }
+    return AXO_OK;
+}
+
+/* Without memory the next message tries again. */
+static axo_status router_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    axo__router *self = state;
+    (void)failure;
+    (void)router_watch_size(ctx, self);
+    return axo__router_open(ctx, self) == AXO_OK ? router_settle(ctx, self) : AXO_OK;
+}
+
+static const char *router_tag_name(uint32_t tag)
+{
+    switch (tag) {
+    case AXO_ROUTER_GET_ROUTEES:
+        return "get routees";
+    case AXO_ROUTER_ADD:
+        return "add routee";
+    case AXO_ROUTER_REMOVE:
+        return "remove routee";
+    case AXO_ROUTER_ADJUST:
+        return "adjust pool";
+    case AXO_ROUTER_BROADCAST:
+        return "broadcast";
+    default:
+        return NULL;
+    }
+}
+
+static const axo_class router_class =
+    AXO_CLASS(.name = "router", .state_size = sizeof(axo__router), .construct = router_construct,
+              .pre_start = router_pre_start, .receive = router_receive,
+              .pre_restart = router_pre_restart, .post_restart = router_post_restart,
+              .tag_name = router_tag_name);
+
+/* ---- settings ---- */
+
+static axo_status router_check_pool(const axo_router *settings)
+{
+    axo_resizer resizer = {.routees_min = 1, .routees_max = AXO_ROUTEES_MAX};
+    uint32_t size = settings->pool;
+    if (settings->child->name != NULL || settings->routees != NULL || settings->paths != NULL ||
+        settings->routees_count != 0 || settings->paths_count != 0)
+        return AXO_EINVAL;
+    if (settings->resizer != NULL) {
+        axo_status status = axo__resizer_read(settings->resizer, &resizer);
+        if (status != AXO_OK)
+            return status;
+        size = size > 0 ? size : resizer.routees_min;
+    }
+    if (size < resizer.routees_min || size > resizer.routees_max ||
+        settings->removal_delay_ns > AXO_DELAY_MAX)
+        return AXO_EINVAL;
+    return AXO_OK;
+}
+
+static axo_status router_check_group(const axo_router *settings)
+{
+    if (settings->pool != 0 || settings->strategy != NULL || settings->resizer != NULL ||
+        settings->removal_delay_ns != 0)
+        return AXO_EINVAL;
+    if ((settings->routees == NULL) != (settings->routees_count == 0) ||
+        (settings->paths == NULL) != (settings->paths_count == 0))
+        return AXO_EINVAL;
+    if ((uint64_t)settings->routees_count + settings->paths_count > AXO_ROUTEES_MAX)
+        return AXO_EINVAL;
+    for (uint32_t i = 0; i < settings->routees_count; i++) {
+        if (axo_ref_is_none(settings->routees[i]))
+            return AXO_EINVAL;
+    }
+    for (uint32_t i = 0; i < settings->paths_count; i++) {
+        if (settings->paths[i] == NULL)
+            return AXO_EINVAL;
+    }
+    return AXO_OK;
+}
+
+/* What belongs to one logic is zero in the others. */
+static bool router_logic_fits(const axo_router *settings)
+{
+    bool hashes = settings->logic == AXO_ROUTE_HASH;
+    bool gathers = settings->logic == AXO_ROUTE_GATHER_FIRST;
+    if ((uint32_t)settings->logic > AXO_ROUTE_GATHER_FIRST || settings->reserved != 0)
+        return false;
+    if (hashes != (settings->hash_key != NULL) || settings->virtual_nodes > AXO_VIRTUAL_NODES_MAX)
+        return false;
+    if (!hashes && (settings->virtual_nodes != 0 || settings->user != NULL))
+        return false;
+    return gathers ? settings->within_ns > 0 && settings->within_ns <= AXO_DELAY_MAX
+                   : settings->within_ns == 0;
+}
+
+axo_status axo_router_props(const axo_router *settings, const char *name, axo_props *props)
+{
+    static const axo_strategy escalates = AXO_STRATEGY(.decider = axo_decide_escalate);
+    if (settings == NULL || props == NULL)
+        return AXO_EINVAL;
+    if (settings->size != sizeof *settings)
+        return settings->size == 0 ? AXO_EINVAL : AXO_EVERSION;
+    if (!router_logic_fits(settings))
+        return AXO_EINVAL;
+    axo_status status = settings->child != NULL ? router_check_pool(settings)
+                                                : router_check_group(settings);
+    if (status != AXO_OK)
+        return status;
+    *props = (axo_props)AXO_PROPS(.cls = &router_class, .args = settings,
+                                  .args_size = sizeof *settings, .name = name,
+                                  .strategy = settings->strategy);
+    if (settings->child != NULL && settings->strategy == NULL)
+        props->strategy = &escalates; /* RO-02 */
+    return AXO_OK;
+}
+
+/* ---- broadcasting ---- */
+
+static bool router_may_broadcast(uint32_t tag, const void *payload, size_t size)
+{
+    bool ends = tag == AXO_TIMER_POISON || tag == AXO_TIMER_KILL;
+    if (ends)
+        return size == 0;
+    return tag < AXO_TAG_RESERVED && (payload != NULL || size == 0);
+}
+
+static void router_wrap(axo_router_wrapped *head, uint32_t tag, const void *payload, size_t size)
+{
+    *head = (axo_router_wrapped){.tag = tag, .size = (uint32_t)size};
+    if (size > 0)
+        memcpy(head + 1, payload, size);
+}
+
+axo_status axo_router_broadcast(axo_ctx *ctx, axo_ref router, uint32_t tag, const void *payload,
+                                size_t size)
+{
+    axo_draft *draft;
+    void *head;
+    if (axo_instance(ctx) == 0)
+        return AXO_ECONTEXT;
+    if (axo_ref_is_none(router) || !router_may_broadcast(tag, payload, size))
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX - sizeof(axo_router_wrapped))
+        return AXO_ETOOBIG;
+    axo_status status = axo_message_new(ctx, AXO_ROUTER_BROADCAST,
+                                        sizeof(axo_router_wrapped) + size, &draft, &head);
+    if (status != AXO_OK)
+        return status;
+    router_wrap(head, tag, payload, size);
+    status = axo_send_message(ctx, router, draft);
+    if (status != AXO_OK && status != AXO_EGONE)
+        axo_message_discard(ctx, draft);
+    return status;
+}
+
+axo_status axo_system_router_broadcast(axo_system *system, axo_ref router, uint32_t tag,
+                                       const void *payload, size_t size)
+{
+    size_t whole = sizeof(axo_router_wrapped) + size;
+    if (system == NULL || axo_ref_is_none(router) || !router_may_broadcast(tag, payload, size))
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX - sizeof(axo_router_wrapped))
+        return AXO_ETOOBIG;
+    axo_router_wrapped *head = axo_system_alloc(system, whole);
+    if (head == NULL)
+        return AXO_ENOMEM;
+    router_wrap(head, tag, payload, size);
+    axo_status status = axo_system_send(system, router, AXO_ROUTER_BROADCAST, head, whole);
+    axo_system_free(system, head, whole);
+    return status;
+}
