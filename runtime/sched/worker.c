@@ -48,7 +48,7 @@ static axo__cell *worker_from_queue(axo__worker *worker, axo__runq *queue)
     }
 }
 
-static axo__cell *worker_from_inject(axo__worker *worker, axo__inject *inject, uint64_t bit)
+static axo__cell *worker_from_inject_slow(axo__worker *worker, axo__inject *inject, uint64_t bit)
 {
     axo__sched *sched = worker->sched;
     axo__mpsc_node *node = NULL;
@@ -63,6 +63,14 @@ static axo__cell *worker_from_inject(axo__worker *worker, axo__inject *inject, u
         return cell;
     }
     return NULL;
+}
+
+static inline axo__cell *worker_from_inject(axo__worker *worker, axo__inject *inject,
+                                            uint64_t bit)
+{
+    if (axo__likely(!axo__inject_has_any(inject)))
+        return NULL;
+    return worker_from_inject_slow(worker, inject, bit);
 }
 
 static axo__cell *worker_from_next(axo__worker *worker)
