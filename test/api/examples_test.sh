@@ -1,0 +1,50 @@
+#!/bin/bash
+# examples_test.sh - each program of test/example that has an .expected is compiled against an
+# installed axo, with what pkg-config says and nothing else, and prints what it should. Every public
+# header serves C++17.
+set -eu
+cd "$(dirname "$0")/../.."
+root=$PWD
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+make --no-print-directory VARIANT=release BUILD="${BUILD:-build}" CC="${CC:-cc}" \
+    DESTDIR="$stage" PREFIX=/usr install >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
+export PKG_CONFIG_PATH=$stage/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$stage
+read -ra cflags <<<"$(pkg-config --cflags axo)"
+read -ra libs <<<"$(pkg-config --libs axo)"
+strict="-Wall -Wextra -Werror"
+
+ran=0
+failed=0
+for expected in test/example/*.expected; do
+    name=$(basename "$expected" .expected)
+    # shellcheck disable=SC2086 # words
+    if ! "${CC:-cc}" -std=c11 $strict "${cflags[@]}" "$root/test/example/$name.c" \
+        -o "$stage/$name" "${libs[@]}" >"$stage/log" 2>&1; then
+        echo "$name: does not compile"
+        cat "$stage/log"
+        failed=$((failed + 1))
+        continue
+    fi
+    status=0
+    LD_LIBRARY_PATH=$stage/usr/lib timeout 30 "$stage/$name" >"$stage/log" 2>&1 || status=$?
+    if [ "$status" -ne 0 ] || ! diff -u "$expected" "$stage/log"; then
+        echo "$name: exit code $status"
+        failed=$((failed + 1))
+    fi
+    ran=$((ran + 1))
+done
+[ "$failed" -eq 0 ] && [ "$ran" -gt 0 ] || exit 1
+
+# A header that nobody names would be found by nobody.
+for header in include/axo/*.h; do
+    name=$(basename "$header")
+    echo "#include <axo/$name>"
+    [ "$name" = axo.h ] || grep -q "^#include <axo/$name>$" include/axo/axo.h ||
+        { echo "axo.h does not include $name" >&2; exit 1; }
+done >"$stage/all.cpp"
+# shellcheck disable=SC2086
+"${CXX:-c++}" -std=c++17 $strict "${cflags[@]}" -c "$stage/all.cpp" -o "$stage/all.o"
+echo "$ran examples"
