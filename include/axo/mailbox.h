@@ -31,20 +31,27 @@ typedef enum axo_overflow {
 
 /* A parked actor takes no further messages of users until all that is held of it has found room;
  * no worker waits. The callback that sent goes on, and may send more: to this receiver it is held
- * too, behind the first, however much it is. Held messages find room in turn, one sender after the
- * other. A send from outside, of a timer or to oneself parks nobody: from outside it is AXO_EFULL,
- * of a timer a dead letter, to oneself it is held. Failing, restarting and stopping end the parking
- * at once (SC-13), and the held messages stay held. When the sender has terminated they are let in
- * at once, past the bound, so that its watchers hear of its end after its last message (DW-11).
- * When the receiver terminates they are dead letters, behind its mailbox, and their senders go on.
- * Two actors that are parked on each other, or more in a ring, stay so until one of them is stopped
- * or restarted: a program that sends requests and answers through bounded mailboxes leaves the
- * answers unbounded, or refuses instead. */
+ * too, behind the first, however much it is. What later callbacks of the parked actor (deciders,
+ * the hooks of a restart) send there is AXO_EFULL: so no more than one turn's is held of it. Held
+ * messages find room in turn, one sender after the other. A send from outside, of a timer or to
+ * oneself parks nobody: from outside it is AXO_EFULL, of a timer a dead letter, to oneself it is
+ * held.
+ *
+ * The parking delays nothing of what the system says: a parked actor fails, is restarted and stops
+ * at once (SC-13). It stays parked when it fails, and its next instance is until the held messages
+ * are in or dead. A stop ends the parking; when the sender has terminated what is held is let in at
+ * once, past the bound, so that its watchers hear of its end after its last message (DW-11). When
+ * the receiver terminates they are dead letters, behind its mailbox, and their senders go on. When
+ * park_ns have passed they are dead letters too, AXO_DEAD_OVERFLOW, and the sender goes on.
+ *
+ * Two actors that are parked on each other, or more in a ring, stay so until one of them is
+ * stopped, or until the park_ns of one: a program that sends requests and answers through bounded
+ * mailboxes sets a limit, leaves the answers unbounded, or refuses instead. */
 
-/* A mailbox. Bounds are of messages that wait, not of those stashed or in front. A message counts
- * with its envelope, and with its payload if that was handed over; a larger one than bytes_max is
- * let in when no other waits. Everything zero but `size`: first in first out without a bound, as
- * without a mailbox, but its length is known. */
+/* A mailbox. Bounds are of messages that wait, not of those held, stashed or in front. A message
+ * counts with its envelope, and with its payload if that was handed over; a larger one than
+ * bytes_max is let in when no other waits. Everything zero but `size`: first in first out without a
+ * bound, as without a mailbox, but its length is known. */
 typedef struct axo_mailbox {
     size_t size;             /* sizeof(axo_mailbox), set by AXO_MAILBOX */
     axo_mailbox_kind kind;   /* zero: FIFO */
@@ -57,6 +64,8 @@ typedef struct axo_mailbox {
      * (PRIORITY), or with the rest. Values over 0xffffff count as 0xffffff. */
     uint32_t (*priority)(const axo_message *message, void *user);
     void *user;              /* handed to priority */
+    int64_t park_ns;         /* how long messages of one sender may be held, from the first of them
+                                on, AXO_OVERFLOW_PARK only; 0: no limit */
 } axo_mailbox;
 #define AXO_MAILBOX(...) {.size = sizeof(axo_mailbox), __VA_ARGS__}
 

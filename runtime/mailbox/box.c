@@ -254,6 +254,18 @@ static void box_line_push(axo__box *box, axo__waiter *waiter)
     box->line.last = waiter;
 }
 
+static void box_line_remove(axo__box *box, const axo__waiter *waiter)
+{
+    axo__waiters line = box->line;
+    box->line.first = NULL;
+    while (line.first != NULL) {
+        axo__waiter *one = line.first;
+        line.first = one->next;
+        if (one != waiter)
+            box_line_push(box, one);
+    }
+}
+
 static void box_done(axo__waiter *waiter, axo__waiter **done)
 {
     waiter->state = AXO__WAITER_DONE;
@@ -315,7 +327,7 @@ static axo__put box_put(axo__box *box, axo__message *message, uint32_t priority,
 {
     bool bounded = box_bounded(message) && !box->closed;
     if (waiter != NULL && waiter->state == AXO__WAITER_WAITS)
-        return box_hold(message, priority, waiter);
+        return bounded && waiter->sealed ? AXO__PUT_SEALED : box_hold(message, priority, waiter);
     if (bounded && (box->line.first != NULL || !box_admits(box, message)))
         return box_overflow(box, message, priority, waiter, dropped);
     if (bounded && !box_room(box))
@@ -348,17 +360,35 @@ bool axo__box_let_in_any(axo__box *box, axo__waiter *waiter)
     axo__os_mutex_lock(&box->mutex);
     bool waits = waiter->state == AXO__WAITER_WAITS;
     if (waits) {
-        axo__waiters line = box->line;
-        box->line.first = NULL;
-        while (line.first != NULL) {
-            axo__waiter *one = line.first;
-            line.first = one->next;
-            if (one != waiter)
-                box_line_push(box, one);
-        }
+        box_line_remove(box, waiter);
         while ((message = axo__chain_pop(&waiter->held)) != NULL)
             box_queue(box, message, box_carried(message));
         waiter->state = AXO__WAITER_DONE;
+    }
+    axo__os_mutex_unlock(&box->mutex);
+    return waits;
+}
+
+/* What is left of a waiter that gives up or whose receiver is gone. */
+static void box_unhold(axo__waiter *waiter, axo__chain *left)
+{
+    axo__message *message;
+    while ((message = axo__chain_pop(&waiter->held)) != NULL) {
+        (void)box_carried(message);
+        axo__chain_push(left, message);
+    }
+}
+
+/* The line moves: the next one's message may be a smaller one. */
+bool axo__box_expire_any(axo__box *box, axo__waiter *waiter, axo__chain *held, axo__waiter **done)
+{
+    axo__os_mutex_lock(&box->mutex);
+    bool waits = waiter->state == AXO__WAITER_WAITS;
+    if (waits) {
+        box_line_remove(box, waiter);
+        box_unhold(waiter, held);
+        box_move_line(box, done);
+        box_done(waiter, done);
     }
     axo__os_mutex_unlock(&box->mutex);
     return waits;
@@ -388,10 +418,7 @@ void axo__box_close_owner(axo__box *box, axo__chain *left, axo__waiter **done)
     while (box->line.first != NULL) {
         axo__waiter *waiter = box->line.first;
         box->line.first = waiter->next;
-        while ((message = axo__chain_pop(&waiter->held)) != NULL) {
-            (void)box_carried(message);
-            axo__chain_push(left, message);
-        }
+        box_unhold(waiter, left);
         box_done(waiter, done);
     }
     axo__os_mutex_unlock(&box->mutex);

@@ -4,7 +4,7 @@
  * stand in a line, each with the messages that are held of it; one message of each finds room in
  * turn. Nobody passes the line, so one sender's messages keep their order.
  *
- * Roles      put, accept, let_in: every thread.  take, close: the one consumer.
+ * Roles      put, accept, let_in, expire: every thread.  take, close: the one consumer.
  * Memory     a FIFO and a control box link messages by their nodes and take none. A priority box
  *            has an array; a message that must not be refused and finds no memory for its entry
  *            waits in `late` until one is free.
@@ -32,11 +32,12 @@ enum {
     AXO__WAITER_DONE = 2 /* out of the line for good */
 };
 
-/* A sender that may wait. Its state is guarded by the box's mutex. */
+/* A sender that may wait. Guarded by the box's mutex, but for what is the sender's. */
 typedef struct axo__waiter {
     struct axo__waiter *next;
     axo__chain held;
     uint32_t state;
+    bool sealed; /* no more is held; the sender's */
 } axo__waiter;
 
 typedef struct axo__waiters {
@@ -73,7 +74,8 @@ typedef enum axo__put {
     AXO__PUT_HELD = 1,    /* the waiter holds it */
     AXO__PUT_DROPPED = 2, /* it is in `dropped` */
     AXO__PUT_FULL = 3,    /* nothing has changed */
-    AXO__PUT_NO_MEMORY = 4
+    AXO__PUT_NO_MEMORY = 4,
+    AXO__PUT_SEALED = 5   /* the waiter holds no more; nothing has changed */
 } axo__put;
 
 /* As a mailbox says that has been checked; NULL: no memory. */
@@ -92,6 +94,10 @@ void axo__box_accept_any(axo__box *box, axo__message *message);
 
 /* Lets in what is held, whatever the bound. true: it stood in the line, and is DONE. */
 bool axo__box_let_in_any(axo__box *box, axo__waiter *waiter);
+
+/* Gives up: what is held goes to `held`, and others may find room: they are DONE, in *done, and the
+ * receiver is to be told. true: it stood in the line, and is DONE, first in *done. */
+bool axo__box_expire_any(axo__box *box, axo__waiter *waiter, axo__chain *held, axo__waiter **done);
 
 /* The next message; NULL: none. Waiters whose messages have all found room are DONE, in *done. */
 axo__message *axo__box_take_owner(axo__box *box, axo__waiter **done);

@@ -2,9 +2,16 @@
  *
  * A record is made by the first send that finds no room, and makes one round trip: it stands in the
  * receiver's line with the messages that it holds, and ROOM brings it home when the last of them is
- * in. Who takes it out of the line, under the box's mutex, answers for it: the receiver sends it
- * home, or frees it if the sender cannot be found any more; the sender's end frees it. `next` and
- * `stops` are the sender's runner's.
+ * in, or dead. Who takes it out of the line, under the box's mutex, answers for it: the receiver or
+ * the timer sends it home, or frees it if the sender cannot be found any more; the sender's end
+ * frees it. `next` and `stops` are the sender's runner's.
+ *
+ * The timer of its limit may have left its wheel, not to be disarmed any more, and be about to look
+ * at the record when this is freed. So an armed timer counts as a user of it: one that is disarmed
+ * is none, one that has fired gives it up when it is done, and who is last frees.
+ *
+ * Orders
+ *   [K1] add acq_rel, users   what the other user has read is behind the last one's free
  */
 #include <string.h>
 
@@ -28,17 +35,31 @@ axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
     parked->room.kind = AXO__SYS_ROOM;
     parked->sender = axo__cell_ref(worker->current);
     parked->receiver = receiver;
+    axo__a32_store_relaxed(&parked->users, 1);
     return parked;
+}
+
+static void parked_drop(axo__core *core, axo__local *local, axo__parked *parked)
+{
+    if (axo__a32_add_acq_rel(&parked->users, UINT32_MAX) == 1) /* [K1] */
+        axo__pool_free(&core->pool, &local->cache, parked, sizeof *parked);
 }
 
 void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked)
 {
-    axo__pool_free(&core->pool, &local->cache, parked, sizeof *parked);
+    if (axo__timer_disarm(&parked->timer))
+        axo__a32_store_relaxed(&parked->users, 1);
+    parked_drop(core, local, parked);
 }
 
 static axo__parked *parked_of_room(axo__sys *message)
 {
     return (axo__parked *)(void *)((char *)message - offsetof(axo__parked, room));
+}
+
+static axo__parked *parked_of_timer(axo__timer *timer)
+{
+    return (axo__parked *)(void *)((char *)timer - offsetof(axo__parked, timer));
 }
 
 /* ---- the sender's side ---- */
@@ -56,6 +77,12 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
     parked->stops = true;
     axo__state_wait(&cell->state);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_PARK, parked->receiver.bits);
+}
+
+void axo__parked_seal(axo__cell *cell)
+{
+    for (axo__parked *parked = cell->parked; parked != NULL; parked = parked->next)
+        parked->waiter.sealed = parked->stops;
 }
 
 static void parked_go_on(axo__worker *worker, axo__cell *cell)
@@ -85,7 +112,7 @@ void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message)
 void axo__parked_undo(axo__worker *worker, axo__cell *cell)
 {
     for (axo__parked *parked = cell->parked; parked != NULL; parked = parked->next)
-        parked->stops = false;
+        parked->stops = parked->waiter.sealed = false;
     parked_go_on(worker, cell);
 }
 
@@ -101,6 +128,40 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
         axo__parked_free(core, &worker->local, parked);
         axo__sched_announce_user(worker, receiver);
     }
+}
+
+/* ---- the limit ---- */
+
+/* What is held dies, and the sender goes on. A receiver that cannot be found sees to its line. */
+static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
+{
+    axo__parked *parked = parked_of_timer(timer);
+    axo__core *core = worker->core;
+    axo__local *local = &worker->local;
+    axo_ref to = parked->receiver;
+    axo__cell *receiver = axo__table_find(&core->table, to);
+    axo__chain held = {NULL, NULL};
+    axo__waiter *done = NULL;
+    axo__message *message;
+    (void)number;
+    if (receiver != NULL && axo__box_expire_any(receiver->box, &parked->waiter, &held, &done)) {
+        while ((message = axo__chain_pop(&held)) != NULL)
+            axo__dead_letter(core, local, message, to, AXO_DEAD_OVERFLOW);
+        axo__sched_announce_user(worker, receiver);
+        axo__parked_return(core, local, done);
+    }
+    parked_drop(core, local, parked);
+    return 0;
+}
+
+void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns)
+{
+    int64_t now = axo__core_now(worker->core);
+    int64_t due = park_ns < AXO__NEVER - now ? now + park_ns : AXO__NEVER - 1;
+    axo__a32_store_relaxed(&parked->users, 2);
+    parked->timer.fn = parked_fire;
+    if (!axo__timer_arm(worker, &parked->timer, due))
+        axo__a32_store_relaxed(&parked->users, 1);
 }
 
 /* ---- the receiver's side ---- */

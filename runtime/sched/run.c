@@ -199,6 +199,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0)) {
             if ((word & AXO__CLOSED) != 0)
                 return false;
+            if ((word & AXO__WAITING) != 0)
+                axo__parked_seal(cell);
             axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
             worker->sched->ops->system(worker, cell);
             told = true;

@@ -24,10 +24,13 @@ static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__m
     if (parked == NULL)
         return AXO__PUT_NO_MEMORY;
     axo__put put = axo__box_put_any(box, message, &parked->waiter, dropped);
-    if (put == AXO__PUT_HELD)
-        axo__parked_held(worker, parked);
-    else
+    if (put != AXO__PUT_HELD) {
         axo__parked_free(worker->core, &worker->local, parked);
+        return put;
+    }
+    axo__parked_held(worker, parked);
+    if (box->how.park_ns > 0)
+        axo__parked_limit(worker, parked, box->how.park_ns);
     return put;
 }
 
@@ -46,8 +49,10 @@ static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *
         axo__parked_held(worker, parked);
     else if (put == AXO__PUT_FULL)
         put = send_park(worker, box, to, message, &dropped);
-    if (put == AXO__PUT_FULL || put == AXO__PUT_NO_MEMORY)
-        return put == AXO__PUT_FULL ? AXO_EFULL : AXO_ENOMEM;
+    if (put == AXO__PUT_FULL || put == AXO__PUT_SEALED)
+        return AXO_EFULL;
+    if (put == AXO__PUT_NO_MEMORY)
+        return AXO_ENOMEM;
     axo__a64_bump_owner(&local->count.sent);
     if (put == AXO__PUT_IN)
         axo__sched_announce_user(worker, cell);

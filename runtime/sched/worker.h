@@ -390,6 +390,8 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message);
 typedef struct axo__parked {
     axo__waiter waiter;       /* first */
     axo__sys room;            /* brings the record back */
+    axo__timer timer;         /* its limit */
+    axo__a32 users;           /* who may touch it: the line's end, and the timer that is armed */
     axo_ref sender;
     axo_ref receiver;
     struct axo__parked *next; /* of the same sender; its runner's */
@@ -406,6 +408,12 @@ void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked);
 /* A message of the running cell is held in `parked`, which is in its list, or new. */
 void axo__parked_held(axo__worker *worker, axo__parked *parked);
 
+/* It is new, and waits no longer than that. */
+void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns);
+
+/* The callback in which the cell was parked is over: no more is held. */
+void axo__parked_seal(axo__cell *cell);
+
 /* Records whose messages have all found room go home. On a worker. */
 void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done);
 
@@ -415,7 +423,7 @@ void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message);
 /* It has come home to one that is gone. */
 void axo__parked_closed(axo__core *core, axo__local *local, axo__sys *message);
 
-/* The cell takes messages again (SC-13); what is held stays held. */
+/* The cell stops: it is not parked any more (SC-13); what is held stays held. */
 void axo__parked_undo(axo__worker *worker, axo__cell *cell);
 
 /* The cell ends, and can still be found: what is held of it is let in. */

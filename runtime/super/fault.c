@@ -48,7 +48,6 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
         axo__cause_drop(&core->texts, pending);
         return;
     }
-    axo__parked_undo(worker, cell); /* SC-13 */
     cell->failure = *pending;
     memset(pending, 0, sizeof *pending);
     cell->reported = 1;
@@ -252,7 +251,6 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
     axo__cause_drop(texts, &cell->restart_cause);
     cell->restart_cause = *cause;
     cell->restart_own = own;
-    axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->life == AXO__INSTANCE_NONE) {
         fault_create_again(worker, cell);
         return;

@@ -100,7 +100,8 @@ static axo_status options_check_mailbox(const axo_mailbox *mailbox)
     bool bounded = copy.messages_max != 0 || copy.bytes_max != 0;
     if (copy.kind > AXO_MAILBOX_CONTROL || copy.overflow > AXO_OVERFLOW_PARK ||
         (copy.kind == AXO_MAILBOX_FIFO) != (copy.priority == NULL) ||
-        (copy.overflow != AXO_OVERFLOW_REFUSE && !bounded) ||
+        (copy.overflow != AXO_OVERFLOW_REFUSE && !bounded) || copy.park_ns < 0 ||
+        (copy.overflow != AXO_OVERFLOW_PARK && copy.park_ns != 0) ||
         (copy.kind == AXO_MAILBOX_PRIORITY && copy.overflow == AXO_OVERFLOW_DROP_OLD))
         return AXO_EINVAL;
     return AXO_OK;

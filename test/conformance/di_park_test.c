@@ -178,7 +178,8 @@ static void DI_06_park_nobody(void **state)
 
 /* ---- what ends it ---------------------------------------------------------------------------- */
 
-/* s sends 1..3 to r, is parked and fails in the same callback. `decided` is done, r still held. */
+/* s sends 1..3 to r, is parked and fails in the same callback. What its parent decides is done at
+ * once, while r is still held; it takes no message before there is room. */
 static void sc_13(void **state, axo_directive directive, bool throws)
 {
     kit *k = kit_start(state, NULL);
@@ -192,19 +193,16 @@ static void sc_13(void **state, axo_directive directive, bool throws)
     burst->throws = throws;
     kit_run(k, s, di_send, burst);
     kit_tell(k, s, KIT_NOTE, 9);
-    kit_await(k, "s.note(9)"); /* not parked any more */
-    assert_int_equal(kit_find(k, "s.note(9)").suspends, 0);
-    kit_order(k, "s.park(r)", "s.sent(3)", "s.unpark", "s.suspend", "p.decided", "s.resume",
-              "s.note(9)");
-    kit_run(k, s, di_send, di_burst_new(k, r, 4, 5)); /* behind what is held, and parked anew */
-    kit_tell(k, s, KIT_NOTE, 10);
-    kit_await(k, "s.sent(5)");
-    kit_expect_count(k, "s.park", 2);
+    kit_await(k, "s.resume");
+    kit_never(k, "s.unpark");
     kit_gate_open(gate);
-    kit_await(k, "s.note(10)");
-    kit_await(k, "r.note(5)");
-    kit_order(k, "r.end", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)", "r.note(5)");
-    kit_order(k, "r.end", "s.unpark@2", "s.note(10)");
+    kit_await(k, "s.note(9)");
+    kit_await(k, "r.note(3)");
+    assert_int_equal(kit_find(k, "s.note(9)").suspends, 0);
+    kit_order(k, "s.park(r)", "s.sent(3)", "s.suspend", "p.decided", "s.resume", "s.unpark",
+              "s.note(9)");
+    kit_order(k, "r.end", "r.note(1)", "r.note(2)", "r.note(3)");
+    kit_expect_count(k, "s.park", 1);
     kit_finish(k);
 }
 
@@ -223,7 +221,15 @@ static void SC_13_resume(void **state)
     sc_13(state, AXO_RESUME, false);
 }
 
-/* A sibling fails, all are restarted: the parked one too. */
+/* What is held of a parked one does not grow: hooks and deciders are told so. */
+static axo_status di_refused(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    KIT_REQUIRE(self->k, kit_tell_in(ctx, kit_ref(arg), KIT_NOTE, 99) == AXO_EFULL);
+    kit_mark(self, "refused", 0);
+    return AXO_OK;
+}
+
+/* A sibling fails again and again, all are restarted: the parked one too. */
 static void SC_13_sibling(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -239,12 +245,58 @@ static void SC_13_sibling(void **state)
     kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
     kit_tell(k, s, KIT_NOTE, 9);
     kit_await(k, "s.sent(3)");
-    kit_tell(k, b, KIT_FAIL, 7);
-    kit_await(k, "s#2.note(9)");
-    kit_order(k, "s#1.park(r)", "s.unpark", "s#2.ctor", "s#2.note(9)");
+    s->pre_restart.run = di_refused;
+    s->pre_restart.arg = r;
+    s->post_restart.run = di_refused;
+    s->post_restart.arg = r;
+    for (uint32_t round = 1; round <= 10; round++) {
+        kit_tell(k, b, KIT_FAIL, 7);
+        kit_await_count(k, "s.postRestart", round);
+        kit_await_count(k, "b.postRestart", round);
+    }
+    kit_expect_count(k, "s.refused", 20);
+    kit_never(k, "s.unpark");
+    kit_never(k, "s.note");
     kit_gate_open(gate);
+    kit_await(k, "s#11.note(9)");
     kit_await(k, "r.note(3)");
+    kit_order(k, "s#1.park(r)", "s#11.ctor", "s.unpark", "s#11.note(9)");
     kit_order(k, "r.note(1)", "r.note(2)", "r.note(3)");
+    kit_settle(k);
+    kit_expect_count(k, "r.note", 3);
+    kit_finish(k);
+}
+
+/* Its children fail while it is parked: what its decider sends there is refused. */
+static axo_directive di_decide_refused(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
+{
+    (void)failure;
+    (void)di_refused(ctx, self, self->script->user);
+    return AXO_RESTART;
+}
+
+static void SC_13_decider(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *r = di_narrow(k, "r", gate);
+    kit_script *s = kit_top(k, "s");
+    kit_script *c = kit_child(k, s, "c");
+    s->decide = di_decide_refused;
+    s->user = r;
+    kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
+    kit_await(k, "s.sent(3)");
+    for (uint32_t round = 1; round <= 10; round++) {
+        kit_tell(k, c, KIT_FAIL, 7);
+        kit_await_count(k, "c.postRestart", round);
+    }
+    kit_expect_count(k, "s.refused", 10);
+    kit_gate_open(gate);
+    kit_await(k, "s.unpark");
+    kit_await(k, "r.note(3)");
+    kit_run(k, s, di_send, di_burst_new(k, r, 4, 6)); /* and is held again when it is not */
+    kit_await(k, "r.note(6)");
+    kit_expect_count(k, "r.note", 6);
     kit_finish(k);
 }
 
@@ -350,7 +402,7 @@ static void SC_13_both_stop(void **state)
     kit_finish(k);
 }
 
-/* Two parked on each other: no worker waits, and an end or a restart of one undoes it. */
+/* Two parked on each other: no worker waits, and an end of one undoes it. */
 static axo_status di_meet(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     kit_mark(self, "begin", 0);
@@ -443,6 +495,7 @@ static const struct CMUnitTest tests[] = {
     PART_TEST_MANY("SC-13 throw", SC_13_throw),
     PART_TEST_MANY("SC-13 resume", SC_13_resume),
     PART_TEST_MANY("SC-13 sibling", SC_13_sibling),
+    PART_TEST_MANY("SC-13 decider", SC_13_decider),
     PART_TEST_MANY("SC-13 stop", SC_13_stop),
     PART_TEST_MANY("SC-13 stop self", SC_13_stop_self),
     PART_TEST_MANY("SC-13 receiver stops", SC_13_receiver_stops),

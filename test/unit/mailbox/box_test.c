@@ -532,6 +532,66 @@ static void let_in(void **state)
     box_end(&f, box);
 }
 
+/* One gives up out of the middle of the line, then the one at its head, behind whom a smaller
+ * message finds the room that there is. */
+static void line_gives_up(void **state)
+{
+    fixture f;
+    axo__waiter all[3] = {{.next = NULL}, {.next = NULL}, {.next = NULL}};
+    axo__chain held = {NULL, NULL};
+    axo__chain dropped = {NULL, NULL};
+    axo__waiter *done = NULL;
+    fixture_open(&f);
+    axo__box *box = box_new(&f, (axo_mailbox)AXO_MAILBOX(
+                                    .kind = AXO_MAILBOX_PRIORITY, .priority = priority_of,
+                                    .overflow = AXO_OVERFLOW_PARK, .bytes_max = 1000));
+    assert_int_equal(put(box, message_new(&f, 1, 100)), AXO__PUT_IN);
+    assert_int_equal(axo__box_put_any(box, message_new(&f, 2, 900), &all[0], &dropped),
+                     AXO__PUT_HELD);
+    assert_int_equal(put_as(&f, box, &all[1], 0x3ff), AXO__PUT_HELD);
+    assert_int_equal(put_as(&f, box, &all[1], 4), AXO__PUT_HELD);
+    assert_int_equal(put_as(&f, box, &all[2], 5), AXO__PUT_HELD);
+    assert_true(axo__box_expire_any(box, &all[1], &held, &done));
+    expect_chain(&f, &held, (const uint32_t[]){0x3ff, 4}, 2);
+    assert_ptr_equal(done, &all[1]);
+    assert_null(done->next);
+    assert_int_equal(done->state, AXO__WAITER_DONE);
+    done = NULL;
+    assert_false(axo__box_expire_any(box, &all[1], &held, &done));
+    assert_null(done);
+    assert_true(axo__box_expire_any(box, &all[0], &held, &done));
+    expect_chain(&f, &held, (const uint32_t[]){2}, 1);
+    assert_ptr_equal(done, &all[0]);
+    assert_ptr_equal(done->next, &all[2]);
+    assert_int_equal(axo__box_count(box), 2);
+    assert_int_equal(take(&f, box), 1);
+    assert_int_equal(take(&f, box), 5);
+    box_end(&f, box);
+}
+
+/* A sealed one holds no more, but for what has no bound. */
+static void line_is_sealed(void **state)
+{
+    fixture f;
+    axo__waiter one = {.next = NULL};
+    axo__chain dropped = {NULL, NULL};
+    axo__box *box = line_box(&f, AXO_MAILBOX_FIFO);
+    assert_int_equal(put_as(&f, box, NULL, 1), AXO__PUT_IN);
+    assert_int_equal(put_as(&f, box, &one, 2), AXO__PUT_HELD);
+    one.sealed = true;
+    axo__message *more = message_new(&f, 3, 0);
+    assert_int_equal(axo__box_put_any(box, more, &one, &dropped), AXO__PUT_SEALED);
+    axo__message_free(&f.pool, &f.cache, more);
+    axo__message *pill = special_new(&f, 4, AXO__MESSAGE_PILL);
+    assert_int_equal(axo__box_put_any(box, pill, &one, &dropped), AXO__PUT_HELD);
+    expect_take(&f, box, 1, &one);
+    assert_int_equal(take(&f, box), 2);
+    assert_int_equal(take(&f, box), 4);
+    assert_int_equal(put_as(&f, box, &one, 5), AXO__PUT_IN); /* there is room */
+    assert_int_equal(take(&f, box), 5);
+    box_end(&f, box);
+}
+
 static void close_gives_everything(void **state)
 {
     fixture f;
@@ -631,6 +691,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(line_keeps_a_senders_order),
     cmocka_unit_test(line_carries_priorities),
     cmocka_unit_test(let_in),
+    cmocka_unit_test(line_gives_up),
+    cmocka_unit_test(line_is_sealed),
     cmocka_unit_test(close_gives_everything),
     cmocka_unit_test(many_senders),
 };
