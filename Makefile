@@ -64,7 +64,9 @@ $(BUILD)/asan/obj/runtime/queue/stack.o: CFLAGS += -fno-sanitize=null,pointer-ov
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -pthread -fPIC -fvisibility=hidden \
   -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
+  $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
+flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) $(CFLAGS)))))
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(sanitize_$v) $(LDFLAGS)
 
 # ---- files

@@ -1,30 +1,33 @@
-/* bench.h - the harness: settings, repeats, median and spread, one JSON line a result.
+/* bench.h - the harness: settings, repeats, median and spread, one line and one JSON line a result.
  *
  * A benchmark is one program: bench_settings_read, then for each workload bench_measure with a
- * function that runs it once in a fresh system. A run during which other processes used more than
- * BENCH_FOREIGN_MAX of the processors is disturbed: it is taken again, as often as there are
- * repeats; if the machine does not get quiet, the disturbed runs count and the result says so. */
+ * function that runs it once in a fresh system. The first run warms up and is not counted. A run
+ * during which other processes used more than BENCH_FOREIGN_MAX of the processors is disturbed: it
+ * is taken again, as often as there are repeats; if the machine does not get quiet, the disturbed
+ * runs count and the result says so.
+ *
+ * A run leaves one figure, further values, and latencies in histograms, all of which the harness
+ * turns into median, least and most over the runs. README.md says how to read what is printed. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include <inttypes.h>
-#include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <axo/axo.h>
 
-#include "clock.h"
+#include "histogram.h"
+#include "machine.h"
 
 #define BENCH_REPEATS_MAX 100
 #define BENCH_FOREIGN_MAX 0.06
 #define BENCH_STOP_NS     INT64_C(60000000000)
+#define BENCH_VALUES_MAX  4
+#define BENCH_TIMES_MAX   2
+#define BENCH_RANKS       5 /* p50, p90, p99, p99.9, max */
+#define BENCH_COLUMNS_MAX (2 + BENCH_VALUES_MAX + BENCH_TIMES_MAX * BENCH_RANKS)
 
-/* A number that a program takes beside --workers, --repeats and --json. */
+/* A number that a program takes beside those that all take. */
 typedef struct bench_option {
     const char *name; /* "--pairs" */
     uint64_t *value;
@@ -34,16 +37,32 @@ typedef struct bench_option {
 typedef struct bench_settings {
     uint32_t workers; /* 0: the library's default */
     uint32_t repeats;
-    FILE *json; /* one line a result; NULL: none */
+    FILE *json;              /* one line a result; NULL: none */
+    const char *percentiles; /* folder for percentile files; NULL: none */
+    bool progress;           /* says on stderr how far it is */
+    bool terminal;           /* stderr is one */
+    char commit[BENCH_COMMIT_MAX];
 } bench_settings;
 
 /* What one run found. */
 typedef struct bench_sample {
-    double figure;       /* in the unit of the workload */
-    double foreign;      /* share of the processors that others used */
-    uint64_t peak_bytes; /* resident set, its highest */
-    uint32_t workers;    /* that ran */
+    double figure;                   /* in the unit of the workload */
+    double values[BENCH_VALUES_MAX]; /* as the workload names them */
+    double foreign;                  /* share of the processors that others used */
+    uint64_t peak_bytes;             /* resident set, its highest */
+    uint32_t workers;                /* that ran */
 } bench_sample;
+
+/* Latencies in ns that each run records; the harness empties them before a run. */
+typedef struct bench_times {
+    const char *name; /* "" for the workload's main one */
+    histogram *all;   /* NULL: none */
+} bench_times;
+
+typedef struct bench_value {
+    const char *name; /* with its unit, "bytes_counted"; NULL: none */
+    bool less;        /* less is better */
+} bench_value;
 
 /* A workload: what it is called and how it runs once. */
 typedef struct bench_work {
@@ -52,6 +71,9 @@ typedef struct bench_work {
     const char *options; /* inside of a JSON object: "\"pairs\":8" */
     void (*run)(const bench_settings *settings, void *arg, bench_sample *sample);
     void *arg;
+    bool less; /* less of the figure is better */
+    bench_value values[BENCH_VALUES_MAX];
+    bench_times times[BENCH_TIMES_MAX];
 } bench_work;
 
 /* Ends the program unless all is well. */
@@ -63,13 +85,26 @@ static inline void bench_check(axo_status status, const char *what)
     exit(1);
 }
 
+/* Ends the program unless a number is the one that it has to be. */
+static inline void bench_expect(uint64_t found, uint64_t wanted, const char *what)
+{
+    if (found == wanted)
+        return;
+    (void)fprintf(stderr, "bench: %s: %" PRIu64 ", not %" PRIu64 "\n", what, found, wanted);
+    exit(1);
+}
+
+/* ---- settings ------------------------------------------------------------------------------ */
+
 static inline void bench_usage(const char *program, const bench_option *options, uint32_t count)
 {
     (void)fprintf(stderr,
-                  "usage: %s [--workers N] [--repeats N] [--json FILE]\n"
-                  "  --workers N    worker threads; 0: the library's default\n"
-                  "  --repeats N    runs a workload, after one to warm up (5)\n"
-                  "  --json FILE    append one JSON line a result; -: standard output\n",
+                  "usage: %s [option...]\n"
+                  "  --workers N        worker threads; 0: the library's default\n"
+                  "  --repeats N        runs of each workload, after one to warm up (5)\n"
+                  "  --json FILE        append one JSON line a result; -: standard output\n"
+                  "  --percentiles DIR  write each latency distribution to DIR/NAME.hgrm\n"
+                  "  --progress         say how far it is, also if stderr is no terminal\n",
                   program);
     for (uint32_t i = 0; i < count; i++)
         (void)fprintf(stderr, "  %s N    %s (%" PRIu64 ")\n", options[i].name, options[i].help,
@@ -87,124 +122,52 @@ static inline bool bench_number(const char *text, uint64_t *value)
     return *end == '\0';
 }
 
+/* Reads one option that every program takes; false if it is none or is not good. */
+static inline bool bench_setting_read(bench_settings *settings, char **arg)
+{
+    uint64_t number = 0;
+    if (strcmp(*arg, "--workers") == 0) {
+        bool good = bench_number(arg[1], &number) && number <= AXO_WORKERS_MAX;
+        settings->workers = (uint32_t)number;
+        return good;
+    }
+    if (strcmp(*arg, "--repeats") == 0) {
+        bool good = bench_number(arg[1], &number) && number >= 1 && number <= BENCH_REPEATS_MAX;
+        settings->repeats = (uint32_t)number;
+        return good;
+    }
+    if (strcmp(*arg, "--json") == 0 && arg[1] != NULL) {
+        settings->json = strcmp(arg[1], "-") == 0 ? stdout : fopen(arg[1], "a");
+        return settings->json != NULL;
+    }
+    if (strcmp(*arg, "--percentiles") == 0 && arg[1] != NULL) {
+        settings->percentiles = arg[1];
+        return true;
+    }
+    return false;
+}
+
 /* Fills the settings and the program's own options; ends the program with help if it cannot. */
 static inline void bench_settings_read(bench_settings *settings, char **argv,
                                        const bench_option *options, uint32_t count)
 {
-    uint64_t workers = 0;
-    uint64_t repeats = 5;
-    *settings = (bench_settings){.json = NULL};
-    for (char **arg = argv + 1; *arg != NULL; arg += 2) {
-        bool good = false;
-        if (strcmp(*arg, "--workers") == 0)
-            good = bench_number(arg[1], &workers);
-        else if (strcmp(*arg, "--repeats") == 0)
-            good = bench_number(arg[1], &repeats);
-        else if (strcmp(*arg, "--json") == 0 && arg[1] != NULL) {
-            settings->json = strcmp(arg[1], "-") == 0 ? stdout : fopen(arg[1], "a");
-            good = settings->json != NULL;
+    *settings = (bench_settings){.repeats = 5, .terminal = isatty(STDERR_FILENO) == 1};
+    settings->progress = settings->terminal;
+    for (char **arg = argv + 1; *arg != NULL; arg++) {
+        if (strcmp(*arg, "--progress") == 0) {
+            settings->progress = true;
+            continue;
         }
+        bool good = bench_setting_read(settings, arg);
         for (uint32_t i = 0; i < count; i++) {
             if (strcmp(*arg, options[i].name) == 0)
                 good = bench_number(arg[1], options[i].value);
         }
         if (!good)
             bench_usage(argv[0], options, count);
+        arg++;
     }
-    if (workers > AXO_WORKERS_MAX || repeats < 1 || repeats > BENCH_REPEATS_MAX)
-        bench_usage(argv[0], options, count);
-    settings->workers = (uint32_t)workers;
-    settings->repeats = (uint32_t)repeats;
-}
-
-/* Writes the machine as the inside of a JSON object. */
-static inline void bench_machine(FILE *out)
-{
-    char line[512];
-    char cpu[256] = "unknown";
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "model name : %255[^\n\"\\]", cpu) == 1)
-            break;
-    }
-    if (file != NULL)
-        (void)fclose(file); /* only read */
-    cpu_set_t mine;
-    int cpus = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 0;
-    (void)fprintf(out, "\"cpu\":\"%s\",\"cpus\":%d,\"compiler\":\"%s\",\"library\":\"%s\"", cpu,
-                  cpus, __VERSION__, axo_version());
-}
-
-/* ---- what a run used ----------------------------------------------------------------------- */
-
-/* Seconds of processor time, of this process and of all; and the wall's. */
-typedef struct bench_usage_mark {
-    double own;
-    double all;
-    uint64_t wall_ns;
-} bench_usage_mark;
-
-static inline double bench_all_seconds(void)
-{
-    uint64_t used[8] = {0};
-    FILE *file = fopen("/proc/stat", "r");
-    if (file == NULL)
-        return 0.0;
-    int read =
-        fscanf(file,
-               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64 " %" SCNu64,
-               &used[0], &used[1], &used[2], &used[3], &used[4], &used[5], &used[6], &used[7]);
-    (void)fclose(file); /* only read */
-    if (read != 8)
-        return 0.0;
-    uint64_t busy = used[0] + used[1] + used[2] + used[5] + used[6] + used[7];
-    return (double)busy / 100.0; /* USER_HZ is 100 on every Linux ABI that matters here */
-}
-
-static inline void bench_mark(bench_usage_mark *mark)
-{
-    struct rusage own;
-    (void)getrusage(RUSAGE_SELF, &own); /* cannot fail with these arguments */
-    mark->own = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    mark->all = bench_all_seconds();
-    mark->wall_ns = clock_ns();
-}
-
-/* The share of all processors that other processes used between two marks. */
-static inline double bench_foreign(const bench_usage_mark *from, const bench_usage_mark *to)
-{
-    cpu_set_t mine;
-    int cpus = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-    double wall = (double)(to->wall_ns - from->wall_ns) / 1e9 * (double)cpus;
-    double foreign = (to->all - from->all) - (to->own - from->own);
-    return foreign > 0.0 && wall > 0.0 ? foreign / wall : 0.0;
-}
-
-/* Makes the peak of the resident set start anew, where the kernel lets us. */
-static inline void bench_peak_reset(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file == NULL)
-        return;
-    (void)fputs("5", file); /* without it the peak is the program's, not the run's */
-    (void)fclose(file);
-}
-
-static inline uint64_t bench_peak_bytes(void)
-{
-    char line[256];
-    uint64_t kib = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    if (file == NULL)
-        return 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "VmHWM: %" SCNu64, &kib) == 1)
-            break;
-    }
-    (void)fclose(file); /* only read */
-    return kib * 1024;
+    machine_commit(settings->commit);
 }
 
 /* ---- a system for one run ------------------------------------------------------------------ */
@@ -231,11 +194,10 @@ static inline void bench_accounting(axo_system *system, axo_stats *stats)
     exit(1);
 }
 
-/* Waits for a system that one of its actors shuts down, and takes it apart. */
-static inline void bench_system_end(axo_system *system, bench_sample *sample)
+/* Waits for a system that one of its actors shuts down, takes it apart, and leaves its counts. */
+static inline void bench_system_finish(axo_system *system, bench_sample *sample, axo_stats *stats)
 {
     axo_outcome outcome;
-    axo_stats stats;
     bench_check(axo_system_wait(system, BENCH_STOP_NS, &outcome), "wait");
     if (outcome.failed != 0) {
         (void)fprintf(stderr, "bench: the system failed: %s\n", outcome.text);
@@ -243,79 +205,284 @@ static inline void bench_system_end(axo_system *system, bench_sample *sample)
     }
     sample->peak_bytes = bench_peak_bytes();
     sample->workers = axo_system_workers(system);
-    bench_accounting(system, &stats);
+    bench_accounting(system, stats);
     bench_check(axo_system_destroy(system), "destroy");
+}
+
+static inline void bench_system_end(axo_system *system, bench_sample *sample)
+{
+    axo_stats stats;
+    bench_system_finish(system, sample, &stats);
+}
+
+/* Spawns an actor below /user whose construct gets the pointer `shared`. */
+static inline axo_ref bench_root(axo_system *system, const axo_class *cls, void *shared)
+{
+    axo_props props = AXO_PROPS(.cls = cls, .args = &shared, .args_size = sizeof shared);
+    axo_ref ref;
+    bench_check(axo_system_spawn(system, &props, &ref), "spawn");
+    return ref;
+}
+
+/* A whole run: a system, one actor in it that is sent `tag`, and the end that it calls for. */
+static inline void bench_system_run(const bench_settings *settings, const axo_class *cls,
+                                    void *shared, uint32_t tag, bench_sample *sample,
+                                    axo_stats *stats)
+{
+    axo_system *system = bench_system_start(settings);
+    axo_ref root = bench_root(system, cls, shared);
+    bench_check(axo_system_send(system, root, tag, NULL, 0), "send");
+    bench_system_finish(system, sample, stats);
+}
+
+/* ---- summary ------------------------------------------------------------------------------- */
+
+/* One run, as its columns: the figure, the peak in MiB, the values, the ranks of the times. */
+typedef struct bench_row {
+    double columns[BENCH_COLUMNS_MAX];
+    bench_sample sample;
+} bench_row;
+
+typedef struct bench_spread {
+    double median;
+    double least;
+    double most;
+} bench_spread;
+
+typedef struct bench_result {
+    const bench_row *rows;
+    uint32_t count;
+    uint32_t disturbed;        /* of the rows */
+    const histogram *times[BENCH_TIMES_MAX]; /* of all rows together */
+} bench_result;
+
+static const char *const bench_ranks[BENCH_RANKS] = {"p50", "p90", "p99", "p99.9", "max"};
+
+static inline void bench_row_fill(bench_row *row, const bench_work *work)
+{
+    static const double quantiles[BENCH_RANKS] = {0.5, 0.9, 0.99, 0.999, 1.0};
+    uint32_t at = 0;
+    row->columns[at++] = row->sample.figure;
+    row->columns[at++] = (double)row->sample.peak_bytes / 1048576.0;
+    for (uint32_t i = 0; i < BENCH_VALUES_MAX; i++)
+        row->columns[at++] = row->sample.values[i];
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX; i++) {
+        for (uint32_t r = 0; r < BENCH_RANKS; r++)
+            row->columns[at++] =
+                work->times[i].all == NULL
+                    ? 0.0
+                    : (double)histogram_percentile(work->times[i].all, quantiles[r]);
+    }
+}
+
+static inline int bench_compare(const void *one, const void *other)
+{
+    double first = *(const double *)one;
+    double second = *(const double *)other;
+    return (first > second) - (first < second);
+}
+
+static inline bench_spread bench_spread_of(const bench_result *result, uint32_t column)
+{
+    double sorted[BENCH_REPEATS_MAX];
+    for (uint32_t i = 0; i < result->count; i++)
+        sorted[i] = result->rows[i].columns[column];
+    qsort(sorted, result->count, sizeof *sorted, bench_compare);
+    uint32_t middle = result->count / 2;
+    return (bench_spread){.median = (sorted[middle] + sorted[(result->count - 1) / 2]) / 2.0,
+                          .least = sorted[0],
+                          .most = sorted[result->count - 1]};
+}
+
+/* ---- a line for people --------------------------------------------------------------------- */
+
+static inline void bench_print_ns(double ns)
+{
+    if (ns < 1e4)
+        (void)printf("%.0f ns", ns);
+    else if (ns < 1e7)
+        (void)printf("%.1f us", ns / 1e3);
+    else
+        (void)printf("%.1f ms", ns / 1e6);
+}
+
+static inline void bench_print_line(const bench_work *work, const bench_result *result)
+{
+    size_t length = strlen(work->unit);
+    bool rate = length > 2 && strcmp(work->unit + length - 2, "/s") == 0;
+    bench_spread figure = bench_spread_of(result, 0);
+    bool mega = rate && figure.median >= 1e5;
+    double scale = mega ? 1e6 : 1.0;
+    (void)printf("%-5s %9.3f %s%s  (min %.3f, max %.3f)", work->name, figure.median / scale,
+                 mega ? "M " : "", work->unit, figure.least / scale, figure.most / scale);
+    for (uint32_t i = 0; i < BENCH_VALUES_MAX && work->values[i].name != NULL; i++)
+        (void)printf("  %s %.6g", work->values[i].name, bench_spread_of(result, 2 + i).median);
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX && work->times[i].all != NULL; i++) {
+        const char *name = work->times[i].name;
+        (void)printf(" %s%s ", name[0] == '\0' ? "" : " ", name);
+        for (uint32_t r = 0; r < BENCH_RANKS; r++) {
+            uint32_t column = 2 + BENCH_VALUES_MAX + i * BENCH_RANKS + r;
+            (void)printf("%s%s ", r == 0 ? "" : ", ", bench_ranks[r]);
+            bench_print_ns(bench_spread_of(result, column).median);
+        }
+    }
+    (void)printf("  peak %.1f MiB  %" PRIu32 " workers%s\n", bench_spread_of(result, 1).most,
+                 result->rows[0].sample.workers,
+                 result->disturbed > 0 ? "  disturbed by other processes" : "");
+    (void)fflush(stdout);
+}
+
+/* ---- a line for programs ------------------------------------------------------------------- */
+
+static inline void bench_json_spread(FILE *out, const bench_result *result, uint32_t column,
+                                     bool less)
+{
+    bench_spread spread = bench_spread_of(result, column);
+    (void)fprintf(out, "\"better\":\"%s\",\"median\":%.9g,\"min\":%.9g,\"max\":%.9g",
+                  less ? "less" : "more", spread.median, spread.least, spread.most);
+}
+
+static inline void bench_json_values(FILE *out, const bench_work *work, const bench_result *result)
+{
+    (void)fputs("\"peak_mib\":{", out);
+    bench_json_spread(out, result, 1, true);
+    for (uint32_t i = 0; i < BENCH_VALUES_MAX && work->values[i].name != NULL; i++) {
+        (void)fprintf(out, "},\"%s\":{", work->values[i].name);
+        bench_json_spread(out, result, 2 + i, work->values[i].less);
+    }
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX && work->times[i].all != NULL; i++) {
+        const char *name = work->times[i].name;
+        for (uint32_t r = 0; r < BENCH_RANKS; r++) {
+            (void)fprintf(out, "},\"%s%s%s_ns\":{", name, name[0] == '\0' ? "" : "_",
+                          bench_ranks[r]);
+            bench_json_spread(out, result, 2 + BENCH_VALUES_MAX + i * BENCH_RANKS + r, true);
+        }
+    }
+    (void)fputs("}", out);
+}
+
+static inline void bench_json_line(const bench_settings *settings, const bench_work *work,
+                                   const bench_result *result)
+{
+    FILE *out = settings->json;
+    uint64_t peak = 0;
+    for (uint32_t i = 0; i < result->count; i++) {
+        uint64_t bytes = result->rows[i].sample.peak_bytes;
+        peak = bytes > peak ? bytes : peak;
+    }
+    (void)fprintf(out, "{\"bench\":\"%s\",\"unit\":\"%s\",", work->name, work->unit);
+    bench_json_spread(out, result, 0, work->less);
+    (void)fprintf(out,
+                  ",\"repeats\":%" PRIu32 ",\"disturbed\":%" PRIu32 ",\"peak_rss_bytes\":%" PRIu64
+                  ",\"workers\":%" PRIu32 ",\"values\":{",
+                  result->count, result->disturbed, peak, result->rows[0].sample.workers);
+    bench_json_values(out, work, result);
+    (void)fprintf(out, "},\"options\":{%s},\"machine\":{", work->options);
+    machine_json(out);
+    (void)fputs("},\"build\":{", out);
+    machine_build_json(out);
+    (void)fprintf(out, "},\"commit\":\"%s\"}\n", settings->commit);
+    (void)fflush(out);
+}
+
+static inline void bench_percentile_files(const bench_settings *settings, const bench_work *work,
+                                          const bench_result *result)
+{
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX && work->times[i].all != NULL; i++) {
+        char path[4096];
+        const char *name = work->times[i].name;
+        (void)snprintf(path, sizeof path, "%s/%s%s%s.hgrm", settings->percentiles, work->name,
+                       name[0] == '\0' ? "" : "-", name);
+        FILE *file = fopen(path, "w");
+        if (file == NULL) {
+            (void)fprintf(stderr, "bench: cannot write %s\n", path);
+            exit(1);
+        }
+        histogram_print(result->times[i], file);
+        (void)fclose(file); /* what is cut has no footer */
+    }
 }
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static inline int bench_compare(const void *one, const void *other)
+static inline void bench_progress(const bench_settings *settings, const bench_work *work,
+                                  uint32_t quiet, uint32_t loud)
 {
-    double first = ((const bench_sample *)one)->figure;
-    double second = ((const bench_sample *)other)->figure;
-    return (first > second) - (first < second);
+    if (!settings->progress)
+        return;
+    (void)fprintf(stderr, "%s%s: %" PRIu32 " of %" PRIu32 " runs, %" PRIu32 " disturbed%s",
+                  settings->terminal ? "\r" : "", work->name, quiet, settings->repeats, loud,
+                  settings->terminal ? "\033[K" : "\n");
 }
 
-static inline void bench_print(const bench_settings *settings, const bench_work *work,
-                               const bench_sample *samples, uint32_t count, uint32_t disturbed)
+static inline void bench_progress_end(const bench_settings *settings)
 {
-    double median = (samples[count / 2].figure + samples[(count - 1) / 2].figure) / 2.0;
-    double least = samples[0].figure;
-    double most = samples[count - 1].figure;
-    uint64_t peak = 0;
-    for (uint32_t i = 0; i < count; i++)
-        peak = samples[i].peak_bytes > peak ? samples[i].peak_bytes : peak;
-    (void)printf("%-5s %9.3f M%s  (min %.3f, max %.3f)  peak %.1f MiB  %" PRIu32 " workers%s\n",
-                 work->name, median / 1e6, work->unit, least / 1e6, most / 1e6,
-                 (double)peak / 1048576.0, samples[0].workers,
-                 disturbed > 0 ? "  disturbed by other processes" : "");
-    (void)fflush(stdout);
-    if (settings->json == NULL)
-        return;
-    (void)fprintf(settings->json,
-                  "{\"bench\":\"%s\",\"unit\":\"%s\",\"median\":%.0f,\"min\":%.0f,\"max\":%.0f,"
-                  "\"repeats\":%" PRIu32 ",\"disturbed\":%" PRIu32 ",\"peak_rss_bytes\":%" PRIu64
-                  ",\"workers\":%" PRIu32 ",\"options\":{%s},\"machine\":{",
-                  work->name, work->unit, median, least, most, count, disturbed, peak,
-                  samples[0].workers, work->options);
-    bench_machine(settings->json);
-    (void)fputs("}}\n", settings->json);
-    (void)fflush(settings->json);
+    if (settings->terminal && settings->progress)
+        (void)fputs("\r\033[K", stderr);
 }
 
 static inline void bench_once(const bench_settings *settings, const bench_work *work,
-                              bench_sample *sample)
+                              bench_row *row)
 {
     bench_usage_mark before;
     bench_usage_mark after;
-    *sample = (bench_sample){.figure = 0.0};
+    row->sample = (bench_sample){.figure = 0.0};
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX && work->times[i].all != NULL; i++)
+        memset(work->times[i].all, 0, sizeof *work->times[i].all);
     bench_peak_reset();
     bench_mark(&before);
-    work->run(settings, work->arg, sample);
+    work->run(settings, work->arg, &row->sample);
     bench_mark(&after);
-    sample->foreign = bench_foreign(&before, &after);
+    row->sample.foreign = bench_foreign(&before, &after);
+    bench_row_fill(row, work);
+}
+
+/* The runs of one sort, quiet or disturbed. */
+typedef struct bench_runs {
+    bench_row rows[BENCH_REPEATS_MAX];
+    histogram times[BENCH_TIMES_MAX];
+    uint32_t count;
+} bench_runs;
+
+static inline void bench_keep(bench_runs *runs, const bench_work *work, const bench_row *row)
+{
+    runs->rows[runs->count++] = *row;
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX && work->times[i].all != NULL; i++)
+        histogram_add(&runs->times[i], work->times[i].all);
+}
+
+static inline void bench_report(const bench_settings *settings, const bench_work *work,
+                                const bench_runs *runs, bool disturbed)
+{
+    bench_result result = {
+        .rows = runs->rows, .count = runs->count, .disturbed = disturbed ? runs->count : 0};
+    for (uint32_t i = 0; i < BENCH_TIMES_MAX; i++)
+        result.times[i] = &runs->times[i];
+    bench_print_line(work, &result);
+    if (settings->json != NULL)
+        bench_json_line(settings, work, &result);
+    if (settings->percentiles != NULL)
+        bench_percentile_files(settings, work, &result);
 }
 
 /* Runs a workload once to warm up, then as often as asked, and prints the result. */
 static inline void bench_measure(const bench_settings *settings, const bench_work *work)
 {
-    bench_sample quiet[BENCH_REPEATS_MAX];
-    bench_sample loud[BENCH_REPEATS_MAX];
-    bench_sample sample;
-    uint32_t quiet_count = 0;
-    uint32_t loud_count = 0;
-    bench_once(settings, work, &sample);
-    while (quiet_count < settings->repeats && loud_count < settings->repeats) {
-        bench_once(settings, work, &sample);
-        if (sample.foreign <= BENCH_FOREIGN_MAX)
-            quiet[quiet_count++] = sample;
-        else
-            loud[loud_count++] = sample;
+    bench_row row;
+    bench_runs *runs = calloc(2, sizeof *runs); /* quiet ones, disturbed ones */
+    bench_check(runs == NULL ? AXO_ENOMEM : AXO_OK, "memory for the results");
+    bench_progress(settings, work, 0, 0);
+    bench_once(settings, work, &row);
+    while (runs[0].count < settings->repeats && runs[1].count < settings->repeats) {
+        bench_once(settings, work, &row);
+        bool disturbed = row.sample.foreign > BENCH_FOREIGN_MAX;
+        bench_keep(&runs[disturbed ? 1 : 0], work, &row);
+        bench_progress(settings, work, runs[0].count, runs[1].count);
     }
-    bool calm = quiet_count == settings->repeats;
-    bench_sample *samples = calm ? quiet : loud;
-    qsort(samples, settings->repeats, sizeof *samples, bench_compare);
-    bench_print(settings, work, samples, settings->repeats, calm ? 0 : loud_count);
+    bench_progress_end(settings);
+    bool calm = runs[0].count == settings->repeats;
+    bench_report(settings, work, &runs[calm ? 0 : 1], !calm);
+    free(runs);
 }
 
 #endif

@@ -414,8 +414,10 @@ static void report_begin(report *all, const bench_settings *settings, const cloc
                   "{\"report\":\"restart\",\"clock\":{\"source\":\"%s\",\"ns_per_tick\":%.6f,"
                   "\"cost_ns\":%.1f},\"workers\":%" PRIu32 ",\"machine\":{",
                   gauge->source, gauge->ns_per_tick, gauge->cost_ns, all->workers);
-    bench_machine(all->json);
-    (void)fputs("},\"results\":[", all->json);
+    machine_json(all->json);
+    (void)fputs("},\"build\":{", all->json);
+    machine_build_json(all->json);
+    (void)fprintf(all->json, "},\"commit\":\"%s\",\"results\":[", settings->commit);
     (void)printf("restart latency in ns, %" PRIu32 " workers; from the failing call to the next "
                  "message of the new instance,\nor to the restart of the last child; one reading "
                  "of the clock (%s) costs %.1f ns, none is subtracted\n\n",

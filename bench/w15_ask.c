@@ -1,8 +1,6 @@
 /* w15_ask.c - the round trip of one ask, one at a time: from an actor (W15a) and from a thread that
- * is no worker (W15t). The figure is asks a second; the times are those of the last run. */
+ * is no worker (W15t). The figure is asks a second, the times are those of the round trips. */
 #include "bench.h"
-
-#include "histogram.h"
 
 enum { GO = 1, QUESTION, ANSWER };
 #define FOREVER INT64_C(60000000000)
@@ -80,7 +78,6 @@ static void actor_run(const bench_settings *settings, void *arg, bench_sample *s
     axo_props props =
         AXO_PROPS(.cls = &asker_class, .args = &recipe, .args_size = sizeof recipe);
     axo_ref ref;
-    memset(&shared->times, 0, sizeof shared->times);
     bench_check(axo_system_spawn(system, &props, &ref), "spawn");
     bench_check(axo_system_send(system, ref, GO, NULL, 0), "send");
     bench_system_end(system, sample);
@@ -92,7 +89,6 @@ static void thread_run(const bench_settings *settings, void *arg, bench_sample *
     talk *shared = arg;
     axo_system *system = bench_system_start(settings);
     axo_ref server = talk_server(system);
-    memset(&shared->times, 0, sizeof shared->times);
     shared->begin_ns = clock_ns();
     for (uint64_t i = 0; i < shared->asks; i++) {
         axo_asked asked;
@@ -115,10 +111,8 @@ static void talk_measure(const bench_settings *settings, bench_work *work, talk 
     work->unit = "asks/s";
     work->options = options;
     work->arg = shared;
+    work->times[0] = (bench_times){.name = "", .all = &shared->times};
     bench_measure(settings, work);
-    (void)printf("      p50 %" PRIu64 " ns, p99 %" PRIu64 " ns\n",
-                 histogram_percentile(&shared->times, 0.5),
-                 histogram_percentile(&shared->times, 0.99));
 }
 
 int main(int argc, char **argv)

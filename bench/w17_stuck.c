@@ -5,8 +5,6 @@
 
 #include <pthread.h>
 
-#include "histogram.h"
-
 enum { BLOCK = 1, FAIL, PING };
 
 typedef struct stuck {
@@ -128,13 +126,6 @@ static void stuck_run(const bench_settings *settings, void *arg, bench_sample *s
     bench_system_end(system, sample);
 }
 
-static void stuck_print(const char *what, const histogram *times)
-{
-    (void)printf("      %s p50 %.3f ms, p99 %.3f ms, max %.3f ms\n", what,
-                 (double)histogram_percentile(times, 0.5) / 1e6,
-                 (double)histogram_percentile(times, 0.99) / 1e6, (double)times->max / 1e6);
-}
-
 int main(int argc, char **argv)
 {
     static stuck shared = {.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -147,9 +138,13 @@ int main(int argc, char **argv)
     bench_settings_read(&settings, argv, options, 1);
     shared.rounds = rounds;
     (void)snprintf(text, sizeof text, "\"rounds\":%" PRIu64, rounds);
-    bench_measure(&settings, &(bench_work){.name = "W17", .unit = "failures/s", .options = text,
-                                           .run = stuck_run, .arg = &shared});
-    stuck_print("decided", &shared.decided);
-    stuck_print("handled", &shared.handled);
+    bench_measure(&settings,
+                  &(bench_work){.name = "W17",
+                                .unit = "failures/s",
+                                .options = text,
+                                .run = stuck_run,
+                                .arg = &shared,
+                                .times = {{"decided", &shared.decided},
+                                          {"handled", &shared.handled}}});
     return 0;
 }

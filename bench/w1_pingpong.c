@@ -105,13 +105,10 @@ static const axo_class judge_class =
 static void pingpong_run(const bench_settings *settings, void *arg, bench_sample *sample)
 {
     match *shared = arg;
-    axo_system *system = bench_system_start(settings);
-    axo_props props = AXO_PROPS(.cls = &judge_class, .args = &shared, .args_size = sizeof shared);
-    axo_ref judge_ref;
-    bench_check(axo_system_spawn(system, &props, &judge_ref), "spawn");
-    bench_check(axo_system_send(system, judge_ref, GO, NULL, 0), "send");
-    bench_system_end(system, sample);
+    axo_stats stats;
+    bench_system_run(settings, &judge_class, shared, GO, sample, &stats);
     uint64_t sent = shared->messages / shared->pairs / 2 * 2 * shared->pairs;
+    bench_expect(stats.handled, sent + 1 + 2 * shared->pairs, "messages handled"); /* GO, DONE */
     sample->figure = (double)sent * 1e9 / (double)(shared->end_ns - shared->begin_ns);
 }
 
