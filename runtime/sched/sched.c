@@ -155,26 +155,40 @@ bool axo__sched_try_join(axo__sched *sched)
 
 /* ---- elastic ---- */
 
-/* Under the mutex. */
-static bool sched_grow_locked(axo__sched *sched)
+/* Under the mutex: one that has no thread; NULL: all have. If the threads of all that are absent
+ * are still about to end, one is waited for: it has left the mutex and takes no more work, and who
+ * calls for a thread now calls only once. */
+static axo__worker *sched_absent(axo__sched *sched)
 {
+    axo__worker *ending = NULL;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *worker = &sched->workers[i];
         if (axo__a32_load_relaxed(&worker->state) != AXO__WORKER_ABSENT)
             continue;
-        if (worker->has_thread && !axo__os_thread_try_join(&worker->thread))
-            continue; /* it is about to end */
-        worker->idle_at = 0;
-        axo__a32_store_relaxed(&worker->state, AXO__WORKER_AWAKE);
-        axo__a32_store_relaxed(&sched->starting, 1);
-        if (sched_start_one(sched, worker)) {
-            (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
-            return true;
-        }
-        axo__a32_store_relaxed(&sched->starting, 0);
-        axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
-        return false;
+        if (!worker->has_thread || axo__os_thread_try_join(&worker->thread))
+            return worker;
+        ending = worker;
     }
+    if (ending != NULL)
+        axo__os_thread_join(&ending->thread);
+    return ending;
+}
+
+/* Under the mutex. */
+static bool sched_grow_locked(axo__sched *sched)
+{
+    axo__worker *worker = sched_absent(sched);
+    if (worker == NULL)
+        return false;
+    worker->idle_at = 0;
+    axo__a32_store_relaxed(&worker->state, AXO__WORKER_AWAKE);
+    axo__a32_store_relaxed(&sched->starting, 1);
+    if (sched_start_one(sched, worker)) {
+        (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
+        return true;
+    }
+    axo__a32_store_relaxed(&sched->starting, 0);
+    axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
     return false;
 }
 
