@@ -407,7 +407,8 @@ static axo_status st_short_stop(axo_ctx *ctx, void *state)
 {
     st_spawner *me = state;
     (void)ctx;
-    if (atomic_fetch_add(&me->flood->stopped, 1) + 1 == me->flood->wanted)
+    uint32_t wanted = me->flood->wanted; /* the next wave's is set when the last one has stopped */
+    if (atomic_fetch_add(&me->flood->stopped, 1) + 1 == wanted)
         (void)sem_post(&me->flood->done);
     return AXO_OK;
 }
