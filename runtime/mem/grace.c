@@ -102,6 +102,7 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual,
     grace->retired = NULL;
     grace->quit = false;
     grace->user = user;
+    axo__os_parker_init(&grace->thread.parker);
     if (!axo__os_mutex_init(&grace->mutex))
         return false;
     if (!manual && !axo__os_thread_start(&grace->thread, &grace_body, grace)) {

@@ -118,7 +118,8 @@ struct axo__os_thread {
     void *port;     /* the simulator's record */
 };
 
-/* Starts a thread; false: the system refused, nothing was started. */
+/* Starts a thread, whose parker is initialised: others may wake it before it runs. false: the
+ * system refused, nothing was started. */
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg);
 
 /* Waits for the thread's end. */

@@ -141,7 +141,6 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
     thread->body = body;
     thread->arg = arg;
     axo__a32_store_relaxed(&thread->ended, 0);
-    axo__os_parker_init(&thread->parker);
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);

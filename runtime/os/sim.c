@@ -320,7 +320,6 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
         return false;
     thread->body = body;
     thread->arg = arg;
-    axo__os_parker_init(&thread->parker);
     sim_record *record = &sim.records[sim.count++];
     *record = (sim_record){.thread = thread};
     thread->port = record;

@@ -9,10 +9,10 @@ static bool host_enter(axo__sched *sched)
     uint32_t free = 0;
     if (!axo__a32_cas_acq_rel(&sched->host_busy, &free, 1)) /* [W8] */
         return false;
-    axo__os_event_clear(&sched->event);
     axo__worker_body.begin(worker);
     if (worker->was_parked)
         axo__worker_unpark_owner(worker);
+    axo__os_event_clear(&sched->event); /* after unpark: it looks at what set it */
     worker->was_parked = false;
     worker->now = axo__core_now(worker->core);
     return true;
@@ -34,6 +34,7 @@ static bool host_reclaim(axo__worker *worker)
     if (!worker->core->manual || !axo__grace_run(&worker->core->grace))
         return false;
     axo__worker_unpark_owner(worker);
+    axo__os_event_clear(&worker->sched->event);
     return true;
 }
 

@@ -256,6 +256,7 @@ axo__cell *axo__worker_steal(axo__worker *worker)
         return NULL;
     if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
         return NULL;
+    worker->searched = true;
     (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
     bool may_be_aged = worker->now - worker->seen_at >= AXO__WATCH_MIN_NS;
     uint32_t start = axo__random_below(&worker->random, count);
@@ -288,13 +289,20 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
 
 /* ---- parking ---- */
 
+/* Somebody took it out of PARKED; perhaps to hand the watch on, even if it has not slept. */
+static void park_was_taken(axo__worker *worker)
+{
+    axo__a64_bump_owner(&worker->local.count.wakes);
+    worker->woken = true;
+}
+
 void axo__worker_unpark_owner(axo__worker *worker)
 {
     uint32_t parked = AXO__WORKER_PARKED;
     if (axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] */
         (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX);   /* [W1] */
     else
-        axo__a64_bump_owner(&worker->local.count.wakes); /* somebody took it out */
+        park_was_taken(worker);
     if (worker->watching) {
         worker->watching = false;
         worker->watched = true;
@@ -342,8 +350,11 @@ axo__step axo__worker_park(axo__worker *worker)
     (void)axo__a32_add_seq_cst(&sched->parked, 1);                               /* [W1] (2) */
     if (park_look(worker, &busy)) {                                              /* (3) */
         axo__worker_unpark_owner(worker);
+        if (sched->spare_count > 0)
+            axo__spare_notice(sched); /* it may have gone to rest in between */
         return AXO__STEP_AGAIN;
     }
+    worker->searched = false;
     worker->seen_at = worker->now;
     worker->thread.deadline = axo__timers_next(worker->timers);
     uint32_t none = 0;

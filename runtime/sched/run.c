@@ -193,7 +193,7 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell)
 /* Until the turn is over; true: user messages may be left. */
 static bool run_messages(axo__worker *worker, axo__cell *cell)
 {
-    bool told = false; /* others were, and their cells may wait behind this one's next message */
+    bool told = false; /* others were (by timers too): they may wait behind the next message */
     for (;;) {
         uint64_t word = axo__state_look(&cell->state);
         if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0)) {
@@ -220,7 +220,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         }
         run_message(worker, cell, message);
         if (--worker->until_clock == 0)
-            (void)axo__worker_clock(worker);
+            told = axo__worker_clock(worker);
     }
 }
 
@@ -241,14 +241,14 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     }
 }
 
-void axo__run_cell(axo__worker *worker, axo__cell *cell)
+void axo__run_cell(axo__worker *worker, axo__cell *cell, uint32_t messages)
 {
     axo__unwind unwind;
     axo__a32_bump_owner(&worker->turn);
     axo__a64_bump_owner(&worker->local.count.turns);
     axo__aptr_store_relaxed(&worker->running, cell);
     worker->current = cell;
-    worker->left = worker->sched->quantum;
+    worker->left = messages;
     worker->turn_clock = worker->now;
     worker->unwind = &unwind;
     if (_setjmp(unwind.env) != 0) {
@@ -298,6 +298,7 @@ axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
     axo__unwind *outer = worker->unwind;
     uint32_t outer_site = worker->site;
     axo_status status;
+    axo__worker_offer_urgent(worker); /* told before the hook, which may take long */
     worker->unwind = &unwind;
     worker->site = (uint32_t)site;
     if (_setjmp(unwind.env) == 0)
@@ -323,6 +324,8 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
     axo_decider decider = strategy != NULL && strategy->decider != NULL ? strategy->decider
                                                                         : axo_decide_default;
     bool decided;
+    if (decider != axo_decide_default)
+        axo__worker_offer_urgent(worker);
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;
     worker->sender = axo__cell_ref(child); /* DC-07 */

@@ -6,7 +6,7 @@
  *
  * A worker is stuck when it is in a turn and has neither begun another nor finished a message since
  * the last look. The first spare takes over what the workers leave, urgent cells first; the second
- * looks after the first as well, and takes urgent cells only.
+ * looks after the first as well, and takes urgent cells only, and of these no messages of users.
  *
  * Orders
  *   [W1] [W5] [W6]   as in sched/worker.h
@@ -167,12 +167,12 @@ static void spare_run(axo__worker *spare, axo__cell *cell)
 {
     axo__sched *sched = spare->sched;
     if (spare_rank(spare) > 0) {
-        axo__run_cell(spare, cell);
+        axo__run_cell(spare, cell, 0); /* its messages may block, as those of the others have */
         return;
     }
     (void)axo__a32_add_seq_cst(&sched->rescuing, 1); /* [W6] */
     axo__os_parker_wake(&sched->workers[sched->worker_count + 1].thread.parker);
-    axo__run_cell(spare, cell);
+    axo__run_cell(spare, cell, sched->quantum);
     (void)axo__a32_add_seq_cst(&sched->rescuing, UINT32_MAX); /* [W6] */
 }
 

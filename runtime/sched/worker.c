@@ -14,6 +14,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->clock_stride = 1;
     worker->until_clock = 1;
     worker->watch_ns = AXO__WATCH_MIN_NS;
+    axo__os_parker_init(&worker->thread.parker);
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
     axo__runq_init(&worker->urgent, worker->urgent_slots, AXO__URGENT_SIZE);
     axo__runq_init(&worker->ready, worker->ready_slots, AXO__RUNQ_SIZE);
@@ -142,8 +143,10 @@ axo__cell *axo__worker_find(axo__worker *worker)
     if (axo__unlikely(worker->urgent_runs >= AXO__URGENT_RUNS_MAX)) {
         worker->urgent_runs = 0;
         cell = worker_find_ready(worker);
-        if (cell != NULL)
+        if (cell != NULL) {
+            axo__worker_offer_urgent(worker);
             return cell;
+        }
     }
     cell = axo__worker_find_urgent(worker);
     if (cell != NULL) {
@@ -154,12 +157,23 @@ axo__cell *axo__worker_find(axo__worker *worker)
     return worker_find_ready(worker);
 }
 
+/* Pushers wake nobody while there is a searcher, and leave private entries to the watcher. So one
+ * that has been searching and goes to work sees to it that there is a watcher. */
+static bool worker_unwatched(const axo__worker *worker)
+{
+    const axo__sched *sched = worker->sched;
+    return worker->searched && axo__a32_load_relaxed(&sched->watcher) == 0 &&
+           axo__a32_load_seq_cst(&sched->parked) > 0; /* [W1] */
+}
+
 /* A watcher that finds work hands its watch on; so does who was woken to take it and finds work. */
 static void worker_hand_on(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
-    bool due = worker->watched || axo__a32_load_relaxed(&sched->watch_due) != 0;
+    bool due = worker->watched || worker_unwatched(worker) ||
+               axo__a32_load_relaxed(&sched->watch_due) != 0;
     worker->woken = false;
+    worker->searched = false;
     worker->watched = false;
     if (!due)
         return;
@@ -170,10 +184,10 @@ static void worker_hand_on(axo__worker *worker)
 
 static void worker_run(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__unlikely(worker->woken))
+    if (axo__unlikely(worker->woken || worker->searched))
         worker_hand_on(worker);
     worker->idle_at = 0;
-    axo__run_cell(worker, cell);
+    axo__run_cell(worker, cell, worker->sched->quantum);
 }
 
 /* Timers of one that has been in a turn for too long to see to them itself. */

@@ -122,7 +122,8 @@ struct axo__worker {
     bool watching;          /* this one is the watcher */
     bool watched;           /* it was, and has not found work since */
     bool ending;            /* calls what waits for the system's end */
-    bool woken;             /* it has waited, and not found work since */
+    bool woken;             /* it was taken out of PARKED, and has not found work since */
+    bool searched;          /* it was a searcher, and has neither found work nor parked since */
     int64_t idle_at;        /* elastic: since when it has had nothing to do; 0: it has */
     bool was_parked;        /* host: its last run ended for want of work */
     bool has_thread;        /* one to join; guarded by the pool's mutex */
@@ -348,8 +349,8 @@ void axo__worker_unpark_owner(axo__worker *worker);
 
 /* ---- run.c ---- */
 
-/* Runs a claimed cell for one turn. */
-void axo__run_cell(axo__worker *worker, axo__cell *cell);
+/* Runs a claimed cell for one turn, of at most so many messages. */
+void axo__run_cell(axo__worker *worker, axo__cell *cell, uint32_t messages);
 
 /* Calls a hook under an unwind point of its own. On another status than AXO_OK,
  * worker->pending says why. */

@@ -292,6 +292,41 @@ static void DI_stuck(void **state)
     kit_finish(k);
 }
 
+/* Who sees to failures while all others block takes no messages of those that it sees to: a
+ * handler that blocks too would be the last. */
+static void DI_stuck_supervisor(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_gate *gate = kit_gate_new(k);
+    kit_script *parents[2];
+    kit_script *children[2];
+    char labels[DI_BLOCKERS][24];
+    for (int i = 0; i < 2; i++) {
+        parents[i] = kit_actor(k, i == 0 ? "p" : "q");
+        children[i] = kit_actor(k, i == 0 ? "a" : "b");
+        parents[i]->pre_start.spawn[0] = children[i];
+        parents[i]->directive = AXO_RESTART;
+        children[i]->dispatcher = AXO_DISPATCH_PINNED;
+        kit_spawn(k, parents[i]);
+        kit_await(k, i == 0 ? "a.preStart" : "b.preStart");
+    }
+    uint32_t blocked = kit_workers(k) + 1; /* and the first spare */
+    for (uint32_t i = 0; i < blocked; i++) {
+        (void)snprintf(labels[i], sizeof labels[i], "s%u", (unsigned)i);
+        kit_run(k, part_start(k, labels[i]), part_hold, gate);
+        kit_gate_arrived(gate, i + 1);
+    }
+    kit_run(k, parents[0], part_hold, gate);
+    kit_tell(k, children[0], KIT_FAIL, 7);
+    kit_await(k, "a#2.preStart");
+    kit_tell(k, children[1], KIT_FAIL, 8);
+    kit_await(k, "b#2.preStart");
+    kit_never(k, "p.begin");
+    kit_gate_open(gate);
+    kit_await(k, "p.end");
+    kit_finish(k);
+}
+
 /* A handler that hangs is named, again and again. */
 static void DI_stuck_report(void **state)
 {
@@ -319,6 +354,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DI-05", DI_05),
     KIT_TEST("SX-05 all dispatchers", SX_05),
     KIT_TEST("DI-04 every worker stuck", DI_stuck),
+    KIT_TEST("DI-04 every worker stuck, and a supervisor with messages", DI_stuck_supervisor),
     KIT_TEST("DI-04 stuck report", DI_stuck_report),
 };
 

@@ -1,0 +1,451 @@
+/* idle_step_test.c - whether somebody always comes for work: workers on one thread, stopped at each
+ * of their steps while they search or park, and others act meanwhile. Who has found work is stuck
+ * in it for good; then nobody may stay parked while there is more. */
+static void step(void);
+#define AXO__YIELD_POINT() step()
+
+#include "sched/park.c"
+
+#include "unit/unit.h"
+
+#define IDLE_WORKERS 4
+#define IDLE_CELLS 8
+#define IDLE_ROUNDS 12
+
+/* Before step `at[i]`, change i is made. */
+typedef struct step_plan {
+    uint32_t at[2];
+    void (*change[2])(void);
+    uint32_t now;
+    uint32_t made;
+    bool on;
+} step_plan;
+
+static step_plan plan;
+
+static void step(void)
+{
+    if (!plan.on)
+        return;
+    plan.on = false; /* the change has no steps of its own */
+    while (plan.made < 2 && plan.at[plan.made] == plan.now)
+        plan.change[plan.made++]();
+    plan.now++;
+    plan.on = true;
+}
+
+static struct {
+    unit_memory memory;
+    axo__core core;
+    axo__sched sched;
+    axo__cell cells[IDLE_CELLS];
+    uint32_t count;
+    bool stuck[IDLE_WORKERS + AXO__SPARES];
+    int64_t now;
+    bool seen; /* by a callback: the other worker has been woken */
+} world;
+
+static int64_t world_now(void *user)
+{
+    (void)user;
+    return world.now;
+}
+
+static void world_idle(axo__core *core)
+{
+    (void)core;
+}
+
+static axo__worker *worker_at(uint32_t i)
+{
+    return &world.sched.workers[i];
+}
+
+static void world_open(uint32_t workers, uint32_t spares)
+{
+    memset((void *)&world, 0, sizeof world);
+    world.now = INT64_C(1000000000);
+    unit_heap(&world.core.heap, &world.memory, UINT64_MAX);
+    assert_true(axo__pool_init(&world.core.pool, &world.core.heap));
+    world.core.clock = world_now;
+    world.core.seed = 1;
+    world.core.sched = &world.sched;
+    world.sched.core = &world.core;
+    world.sched.idle = world_idle;
+    world.sched.quantum = 64;
+    world.sched.quantum_ns = INT64_C(1000000000);
+    world.sched.timers_max = 16;
+    world.sched.spare_count = spares;
+    assert_int_equal(axo__sched_init(&world.sched, workers), AXO_OK);
+    for (uint32_t i = 0; i < workers + spares; i++)
+        axo__worker_body.begin(worker_at(i));
+}
+
+static void world_close(void)
+{
+    for (uint32_t i = 0; i < world.sched.worker_count + world.sched.spare_count; i++) {
+        axo__worker_body.end(worker_at(i));
+        axo__local_fini(&world.core, &worker_at(i)->local);
+    }
+    axo__sched_fini(&world.sched);
+    axo__pool_fini(&world.core.pool);
+    unit_heap_empty(&world.core.heap);
+}
+
+/* A cell that nobody has announced yet. */
+static axo__cell *cell_new(void)
+{
+    assert_true(world.count < IDLE_CELLS);
+    axo__cell *cell = &world.cells[world.count++];
+    cell->sched = &world.sched;
+    axo__mpsc_init(&cell->users);
+    axo__stack_init(&cell->system);
+    return cell;
+}
+
+static bool work_is_left(void)
+{
+    for (uint32_t i = 0; i < world.count; i++) {
+        if ((axo__state_look(&world.cells[i].state) & (AXO__READY | AXO__URGENT)) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- running them ---- */
+
+static void no_system(axo__worker *worker, axo__cell *cell)
+{
+    (void)worker;
+    (void)cell;
+}
+
+static const axo__super_ops world_ops = {.system = no_system};
+
+static bool is_spare(const axo__worker *worker)
+{
+    return worker >= worker_at(world.sched.worker_count);
+}
+
+static axo__step run_step(axo__worker *worker)
+{
+    return is_spare(worker) ? axo__spare_body.step(worker) : axo__worker_body.step(worker);
+}
+
+/* Steps until it parks, or is stuck in a cell that it has found. */
+static void run_until_idle(axo__worker *worker)
+{
+    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    for (uint32_t i = 0; i < 100; i++) {
+        if (run_step(worker) == AXO__STEP_PARK)
+            return;
+        if (axo__a32_load_relaxed(&worker->turn) == turn)
+            continue;
+        world.stuck[worker - world.sched.workers] = true;
+        axo__aptr_store_relaxed(&worker->running, &world.cells[0]);
+        return;
+    }
+    fail_msg("a worker neither parks nor finds what there is");
+}
+
+static void wake(axo__worker *worker)
+{
+    if (is_spare(worker))
+        axo__spare_body.wake(worker);
+    else
+        axo__worker_body.wake(worker);
+}
+
+static bool gets_up(axo__worker *worker)
+{
+    if (axo__os_parker_ticket(&worker->thread.parker) != worker->thread.ticket)
+        return true;
+    if (worker->thread.deadline == AXO__NEVER)
+        return false;
+    if (world.now < worker->thread.deadline)
+        world.now = worker->thread.deadline;
+    return true;
+}
+
+/* Who is not stuck goes on; in the end nothing is left, or nobody is there to do it. */
+static void check_that_somebody_looks(void)
+{
+    uint32_t all = world.sched.worker_count + world.sched.spare_count;
+    for (uint32_t round = 0; round < IDLE_ROUNDS; round++) {
+        for (uint32_t i = 0; i < all && work_is_left(); i++) {
+            if (world.stuck[i] || !gets_up(worker_at(i)))
+                continue;
+            wake(worker_at(i));
+            run_until_idle(worker_at(i));
+        }
+    }
+    for (uint32_t i = 0; i < world.sched.worker_count && work_is_left(); i++)
+        assert_true(world.stuck[i]);
+    if (world.sched.spare_count > 0)
+        assert_false(work_is_left());
+}
+
+/* In a handler, for good. */
+static void enter_handler(axo__worker *worker)
+{
+    static axo__message message;
+    axo__a32_bump_owner(&worker->turn);
+    worker->message = &message;
+    axo__aptr_store_relaxed(&worker->running, &world.cells[0]);
+    world.stuck[worker - world.sched.workers] = true;
+}
+
+/* All parked, nobody watches. */
+static void all_rest(void)
+{
+    for (uint32_t i = 0; i < world.sched.worker_count; i++)
+        run_until_idle(worker_at(i));
+    for (uint32_t i = 0; i < world.sched.worker_count; i++) {
+        if (!gets_up(worker_at(i)))
+            continue;
+        wake(worker_at(i));
+        run_until_idle(worker_at(i));
+    }
+    assert_int_equal(axo__a32_load_relaxed(&world.sched.watcher), 0);
+    assert_int_equal(axo__a32_load_relaxed(&world.sched.parked), world.sched.worker_count);
+}
+
+/* ---- the watch is handed to one that is about to park ---- */
+
+/* The stuck handler has two failures to tell of, and the watcher wakes for the first. */
+static void change_watcher_finds(void)
+{
+    for (int i = 0; i < 2; i++)
+        axo__sched_announce_system(worker_at(0), cell_new());
+    assert_true(gets_up(worker_at(1)));
+    wake(worker_at(1));
+    run_until_idle(worker_at(1));
+}
+
+static uint32_t watch_handed_on(uint32_t at)
+{
+    world_open(IDLE_WORKERS, 0);
+    world.sched.ops = &world_ops;
+    enter_handler(worker_at(0));
+    run_until_idle(worker_at(1));
+    assert_true(worker_at(1)->watching);
+    axo__sched_announce_user(worker_at(0), cell_new());
+    assert_non_null(axo__aptr_load_relaxed(&worker_at(0)->next)); /* private */
+    run_until_idle(worker_at(3));
+    plan = (step_plan){.at = {at, UINT32_MAX}, .change = {change_watcher_finds, NULL}, .on = true};
+    run_until_idle(worker_at(2));
+    plan.on = false;
+    if (plan.made == 0)
+        change_watcher_finds();
+    check_that_somebody_looks();
+    world_close();
+    return plan.now;
+}
+
+static void the_watch_is_handed_on_at_every_step(void **state)
+{
+    uint32_t steps = 1;
+    for (uint32_t at = 0; at < steps; at++)
+        steps = watch_handed_on(at);
+    assert_true(steps > 20);
+}
+
+/* ---- pushes that a searcher keeps quiet ---- */
+
+static void change_push(void)
+{
+    for (int i = 0; i < 4; i++)
+        axo__sched_announce_user(worker_at(0), cell_new());
+    axo__sched_announce_system(worker_at(0), cell_new());
+}
+
+static uint32_t search(uint32_t at)
+{
+    world_open(IDLE_WORKERS, 0);
+    world.sched.ops = &world_ops;
+    all_rest();
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(0));
+    enter_handler(worker_at(0));
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(1));
+    plan = (step_plan){.at = {at, UINT32_MAX}, .change = {change_push, NULL}, .on = true};
+    run_until_idle(worker_at(1));
+    plan.on = false;
+    if (plan.made == 0)
+        change_push();
+    check_that_somebody_looks();
+    world_close();
+    return plan.now;
+}
+
+static void pushes_at_every_step_of_a_search(void **state)
+{
+    uint32_t steps = 1;
+    for (uint32_t at = 0; at < steps; at++)
+        steps = search(at);
+    assert_true(steps > 20);
+}
+
+/* ---- the spare goes to rest while the only worker gets up ---- */
+
+static void change_outside(void)
+{
+    axo__sched_announce_user(NULL, cell_new());
+}
+
+static void change_spare_rests(void)
+{
+    run_until_idle(worker_at(1));
+}
+
+static uint32_t spare_rests(uint32_t one, uint32_t two)
+{
+    world_open(1, AXO__SPARES);
+    world.sched.ops = &world_ops;
+    axo__spare_notice(&world.sched);
+    run_until_idle(worker_at(1));
+    run_until_idle(worker_at(2));
+    plan = (step_plan){.at = {one, two}, .change = {change_outside, change_spare_rests},
+                       .on = true};
+    run_until_idle(worker_at(0));
+    plan.on = false;
+    while (plan.made < 2)
+        plan.change[plan.made++]();
+    if (!world.stuck[0]) {
+        assert_true(gets_up(worker_at(0)));
+        wake(worker_at(0));
+        run_until_idle(worker_at(0));
+    }
+    assert_true(world.stuck[0]);
+    axo__sched_announce_user(worker_at(0), cell_new()); /* by the handler that hangs then */
+    check_that_somebody_looks();
+    world_close();
+    return plan.now;
+}
+
+static void the_spare_rests_at_every_step_of_parking(void **state)
+{
+    uint32_t steps = 1;
+    for (uint32_t one = 0; one < steps; one++) {
+        for (uint32_t two = one; two < steps; two++) {
+            uint32_t taken = spare_rests(one, two);
+            steps = taken > steps ? taken : steps;
+        }
+    }
+    assert_true(steps > 5);
+}
+
+/* ---- what is told before user code runs is offered before it does ---- */
+
+static void look_at_the_other(void)
+{
+    world.seen = axo__a32_load_relaxed(&worker_at(1)->state) == AXO__WORKER_AWAKE;
+}
+
+static axo_status offer_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    look_at_the_other();
+    if (message->tag == 1)
+        world.now += 10 * AXO_TICK_NS; /* a timer is due meanwhile */
+    return AXO_OK;
+}
+
+static axo_status offer_post_stop(axo_ctx *ctx, void *state)
+{
+    (void)ctx;
+    (void)state;
+    look_at_the_other();
+    return AXO_OK;
+}
+
+static axo_directive offer_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)user;
+    look_at_the_other();
+    return AXO_STOP;
+}
+
+static const axo_class offer_class =
+    AXO_CLASS(.receive = offer_receive, .post_stop = offer_post_stop);
+static const axo_strategy offer_strategy = AXO_STRATEGY(.decider = offer_decide);
+
+/* The first worker is up, the other one is parked and nobody watches. */
+static axo__cell *offer_open(void)
+{
+    world_open(2, 0);
+    world.sched.ops = &world_ops;
+    all_rest();
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(0));
+    axo__self = worker_at(0);
+    axo__cell *cell = cell_new();
+    cell->cls = &offer_class;
+    cell->receive = offer_class.receive;
+    cell->strategy = &offer_strategy;
+    return cell;
+}
+
+static int64_t offer_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
+{
+    (void)timer;
+    (void)number;
+    axo__sched_announce_system(worker, cell_new());
+    return 0;
+}
+
+static void a_timer_that_fires_within_a_turn(void **state)
+{
+    axo__cell *cell = offer_open();
+    axo__worker *worker = worker_at(0);
+    axo__timer timer = {.fn = offer_fire};
+    for (uint32_t tag = 1; tag <= 2; tag++) {
+        axo__message *message = axo__message_make(&world.core.pool, &worker->local.cache, tag,
+                                                  axo_ref_none(), 0);
+        assert_non_null(message);
+        axo__mpsc_push_any(&cell->users, &message->node);
+    }
+    assert_true(axo__timer_arm(worker, &timer, world.now + AXO_TICK_NS));
+    axo__a64_store_relaxed(&cell->state, AXO__RUNNING);
+    worker->until_clock = 1;
+    axo__run_cell(worker, cell, 64);
+    assert_true(world.seen); /* by the second message */
+    axo__worker_unpark_owner(worker_at(1));
+    world_close();
+}
+
+static void what_is_told_before_a_hook(void **state)
+{
+    axo__cell *cell = offer_open();
+    axo__sched_announce_system(worker_at(0), cell_new());
+    assert_int_equal(axo__run_hook(worker_at(0), cell, AXO_SITE_POST_STOP, NULL, NULL), AXO_OK);
+    assert_true(world.seen);
+    world_close();
+}
+
+static void what_is_told_before_a_decider(void **state)
+{
+    axo__cell *cell = offer_open();
+    axo_failure failure;
+    axo_directive directive;
+    memset(&failure, 0, sizeof failure);
+    axo__sched_announce_system(worker_at(0), cell_new());
+    assert_true(axo__run_decider(worker_at(0), cell, cell_new(), &failure, &directive));
+    assert_true(world.seen);
+    world_close();
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_watch_is_handed_on_at_every_step),
+    cmocka_unit_test(pushes_at_every_step_of_a_search),
+    cmocka_unit_test(the_spare_rests_at_every_step_of_parking),
+    cmocka_unit_test(a_timer_that_fires_within_a_turn),
+    cmocka_unit_test(what_is_told_before_a_hook),
+    cmocka_unit_test(what_is_told_before_a_decider),
+};
+UNIT_MAIN(tests)
