@@ -7,6 +7,8 @@
 
 /* While it waits for the end a host looks so often whether there is something to run. */
 #define API_HOST_NS INT64_C(1000000)
+/* And whether there is a host by now, if there was none. */
+#define API_NO_HOST_NS INT64_C(50000000)
 
 /* Any worker, of another system too: a grace period would wait for this very turn. */
 static bool api_on_worker(void)
@@ -38,20 +40,21 @@ static int64_t api_deadline(int64_t timeout_ns)
     return timeout_ns < 0 || timeout_ns >= AXO__NEVER - now ? AXO__NEVER : now + timeout_ns;
 }
 
-/* Actors of the host end on its thread: this one, if no other is at it. */
+/* Actors of the host end on its thread: this one, if no other is at it. The first of them may be
+ * spawned while the system is being stopped. */
 static bool api_wait_for_end(axo_system *system, int64_t deadline)
 {
-    axo__sched *host = axo__pools_host_if_any(system);
-    while (host != NULL) {
-        (void)axo__host_run(host, -1, UINT64_MAX, NULL);
+    for (;;) {
+        axo__sched *host = axo__pools_host_if_any(system);
+        if (host != NULL)
+            (void)axo__host_run(host, -1, UINT64_MAX, NULL);
         int64_t now = axo__os_now();
-        int64_t next = now < AXO__NEVER - API_HOST_NS ? now + API_HOST_NS : AXO__NEVER;
+        int64_t next = now + (host != NULL ? API_HOST_NS : API_NO_HOST_NS);
         if (axo__os_latch_wait(&system->terminated, next < deadline ? next : deadline))
             return true;
         if (now >= deadline)
             return false;
     }
-    return axo__os_latch_wait(&system->terminated, deadline);
 }
 
 axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *late,

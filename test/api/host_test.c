@@ -1,6 +1,7 @@
 /* host_test.c - the host dispatcher and manual systems: actors on a thread of the program. */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdarg.h>
 #include <setjmp.h>
@@ -141,6 +142,53 @@ static void only_in_run_host(void **state)
     assert_true(axo_host_deadline(world.system) == 0);
     host_run_until(&world, 2);
     assert_int_equal(world.last, 2);
+    host_stop(&world);
+}
+
+/* ---- the first actor of the host, spawned while the system is being stopped ---- */
+
+static axo_status late_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    host_world *world = *(host_world *const *)state;
+    axo_props props = AXO_PROPS(.cls = &host_class, .args = &world, .args_size = sizeof world,
+                                .dispatcher = AXO_DISPATCH_HOST);
+    axo_ref child;
+    (void)message;
+    while (sem_wait(&world->gate) != 0)
+        continue;
+    if (axo_spawn(ctx, &props, &child) != AXO_OK)
+        world->wrong++;
+    return AXO_OK;
+}
+
+static void *late_stop(void *user)
+{
+    host_world *world = user;
+    if (axo_system_stop(world->system, INT64_C(20000000000), NULL, 0, NULL) != AXO_OK)
+        world->wrong++;
+    return NULL;
+}
+
+static void stop_meets_the_first_host_actor(void **state)
+{
+    static const axo_class cls = AXO_CLASS(.state_size = sizeof(host_world *),
+                                           .construct = host_construct, .receive = late_receive);
+    host_world world;
+    host_world *args = &world;
+    axo_props props = AXO_PROPS(.cls = &cls, .args = &args, .args_size = sizeof args);
+    axo_props none = AXO_PROPS(.cls = &host_class, .args = &args, .args_size = sizeof args);
+    axo_ref a;
+    axo_ref b;
+    pthread_t thread;
+    (void)state;
+    host_start(&world, NULL);
+    assert_int_equal(axo_system_spawn(world.system, &props, &a), AXO_OK);
+    assert_int_equal(axo_system_send(world.system, a, 1, NULL, 0), AXO_OK);
+    assert_int_equal(pthread_create(&thread, NULL, late_stop, &world), 0);
+    while (axo_system_spawn(world.system, &none, &b) == AXO_OK)
+        sched_yield(); /* until it stops */
+    assert_int_equal(sem_post(&world.gate), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
     host_stop(&world);
 }
 
@@ -356,6 +404,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_in_run_host),
+        cmocka_unit_test(stop_meets_the_first_host_actor),
         cmocka_unit_test(fails_and_restarts_there),
         cmocka_unit_test(a_budget_ends_a_run),
         cmocka_unit_test(one_thread_at_a_time),
