@@ -51,10 +51,11 @@ typedef enum axo_router_logic {
     AXO_ROUTE_ROUND_ROBIN = 0, /* one after the other */
     AXO_ROUTE_RANDOM = 1,      /* chance depends on the router's reference alone */
     AXO_ROUTE_SMALLEST = 2,    /* who has the fewest messages, running and waiting. It looks at them
-                                  all (axo_inspect), from the one after the last choice to the
-                                  first that is idle. A routee is taken to be long while it runs,
-                                  unless it has a mailbox of its own (AXO_MAILBOX()); those of a
-                                  pool get one. The suspended come last */
+                                  all (axo_inspect, up to a microsecond each), from the one after
+                                  the last choice to the first that is idle. A routee is taken to
+                                  be long while it runs, unless it has a mailbox of its own
+                                  (AXO_MAILBOX()); those of a pool get one. The suspended come
+                                  last */
     AXO_ROUTE_HASH = 3,        /* the same routee for the same key, by consistent hashing: a routee
                                   that comes takes its share from the others, the keys of one
                                   that goes are spread over them, and no other key moves */

@@ -40,7 +40,7 @@ static axo_ref choose_smallest(axo_ctx *ctx, axo__router *self)
     uint32_t from = self->next < count ? self->next : 0;
     uint32_t best = from;
     uint64_t least = UINT64_MAX;
-    for (uint32_t k = 0; k < count && least > 0; k++) {
+    for (uint32_t k = 0; count > 1 && k < count && least > 0; k++) {
         uint32_t i = from + k < count ? from + k : from + k - count;
         uint64_t length = choose_length(ctx, self->routees.at[i]);
         if (length < least) {

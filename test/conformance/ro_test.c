@@ -228,8 +228,13 @@ static void RO_04_paths(void **state)
     assert_true(axo_ref_equal(t->all[1], kit_ref(a)));
     assert_false(axo_ref_equal(kit_ref(a), old));
     ro_command(t, AXO_ROUTER_REMOVE, &t->all[1], sizeof t->all[1]);
-    assert_int_equal(ro_who(t, 3), 0); /* b, and a is not looked up again */
+    assert_int_equal(ro_who(t, 3), 0);
     assert_int_equal(ro_list(t), 1);
+    assert_int_equal(axo_system_stop_actor(kit_system(t->k), kit_ref(b)), AXO_OK);
+    ro_await_size(t, 0);
+    ro_send(t, t->router, KIT_NOTE, 4); /* b is looked up, and a, who was removed, is not */
+    assert_int_equal(ro_list(t), 0);
+    kit_never(t->k, "a.note");
     kit_finish(t->k);
 }
 
