@@ -1,4 +1,5 @@
-/* actor.h - what an actor is made of, and what its callbacks may do. */
+/* actor.h - what an actor is made of, and what its callbacks may do. A whole program is
+ * test/example/hello_supervisor.c; with axo_become, test/example/stash_become.c. */
 #ifndef AXO_ACTOR_H
 #define AXO_ACTOR_H
 
@@ -14,13 +15,16 @@
 #include <axo/supervision.h>
 
 /* The context of the running callback. Good inside the callback that got it and nowhere else: a
- * function that is given another one returns AXO_ECONTEXT and changes nothing. */
+ * function that is given another one returns AXO_ECONTEXT and changes nothing. So every function
+ * that takes a context is for the thread that runs that callback, and none waits for another actor.
+ * Those that take an axo_system are for any thread, actors too, unless they say otherwise. */
 typedef struct axo_ctx axo_ctx;
 typedef struct axo_system axo_system;
 
 /* Callbacks. Each returns AXO_OK, or another status, which is this actor's failure. A callback
  * runs on one worker at a time and sees everything that earlier ones of the same actor wrote
- * (OR-02). It must not block the worker for long. */
+ * (OR-02). It must not hold the worker for long: one that blocks belongs on another dispatcher
+ * (dispatcher.h). */
 typedef axo_status (*axo_construct_fn)(axo_ctx *ctx, void *state, const void *args);
 typedef axo_status (*axo_start_fn)(axo_ctx *ctx, void *state);
 typedef axo_status (*axo_receive_fn)(axo_ctx *ctx, void *state, const axo_message *message);
@@ -128,7 +132,8 @@ AXO_API axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size);
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_EEXIST, AXO_ENOMEM,
- *             AXO_ELIMIT, AXO_ESTOPPING (the caller is terminating, ST-10)
+ *             AXO_ELIMIT, AXO_ESTOPPING (the caller is terminating, ST-10), AXO_ETHREAD (no thread
+ *             for its dispatcher)
  *   after     on failure *out is axo_ref_none() and nothing was started */
 AXO_API AXO_NODISCARD axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out);
 
@@ -139,7 +144,8 @@ AXO_API AXO_NODISCARD axo_status axo_spawn(axo_ctx *ctx, const axo_props *props,
 AXO_API axo_status axo_stop(axo_ctx *ctx, axo_ref ref);
 
 /* Stops the caller after the running callback (ST-06); for an AXO_PERMANENT one that is a failure
- * of kind AXO_FAILURE_ENDED. */
+ * of kind AXO_FAILURE_ENDED.
+ *   returns   AXO_OK, AXO_ECONTEXT */
 AXO_API axo_status axo_stop_self(axo_ctx *ctx);
 
 /* Sends a PoisonPill: the actor stops when it comes to it in its mailbox (PK-01).
@@ -218,13 +224,17 @@ AXO_API axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from);
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (0) */
 AXO_API axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance);
 
-/* Sends a draft. It is consumed on AXO_OK and AXO_EGONE, and still the caller's on any other. */
+/* Sends a draft.
+ *   owns      it is consumed on AXO_OK and AXO_EGONE, and still the caller's on any other
+ *   returns   AXO_OK; AXO_EGONE (dead-lettered at once); AXO_ECONTEXT, AXO_EINVAL (none, NULL),
+ *             AXO_EFULL */
 AXO_API axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft);
 
-/* Frees a draft unsent. */
+/* Frees a draft unsent. Nothing happens for NULL and for a bad context. */
 AXO_API void axo_message_discard(axo_ctx *ctx, axo_draft *draft);
 
-/* axo_schedule_once (time.h) without a handle. */
+/* axo_schedule_once (time.h) without a handle.
+ *   returns   as axo_schedule_once */
 AXO_API axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, uint32_t tag,
                                   const void *payload, size_t size);
 
@@ -269,17 +279,20 @@ AXO_API AXO_NODISCARD axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), 
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ENOMEM */
 AXO_API AXO_NODISCARD axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive);
 
-/* Takes the top off; the class's receive always stays. */
+/* Takes the top off; the class's receive always stays.
+ *   returns   AXO_OK, also if there is nothing to take off; AXO_ECONTEXT */
 AXO_API axo_status axo_unbecome(axo_ctx *ctx);
 
 /* ---- default hooks ------------------------------------------------------------------------- */
 
 /* What a NULL pre_restart does: unwatch and stop every child, then post_stop (RS-04). For an
- * override to call. */
+ * override to call.
+ *   returns   what post_stop returned; AXO_ECONTEXT, also outside of pre_restart */
 AXO_API axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                            const axo_message *message);
 
-/* What a NULL post_restart does: pre_start. */
+/* What a NULL post_restart does: pre_start.
+ *   returns   what pre_start returned; AXO_ECONTEXT */
 AXO_API axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure);
 
 /* ---- shutdown ------------------------------------------------------------------------------ */
@@ -290,7 +303,8 @@ AXO_API axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo
  *             AXO_ESTOPPING */
 AXO_API AXO_NODISCARD axo_status axo_termination_hook(axo_ctx *ctx);
 
-/* The answer to AXO_TERMINATION_HOOK. */
+/* The answer to AXO_TERMINATION_HOOK.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_ENOMEM, AXO_ESTOPPING */
 AXO_API axo_status axo_termination_hook_done(axo_ctx *ctx);
 
 AXO_END_DECLS

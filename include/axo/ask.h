@@ -78,9 +78,9 @@ AXO_BEGIN_DECLS
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter (AS-02); AXO_EINVAL
- *             (none, a reserved tag, NULL with a size, a timeout that is not positive or
- *             above AXO_DELAY_MAX),
- *             AXO_ETOOBIG, AXO_ECONTEXT, AXO_ENOMEM, AXO_ELIMIT (actors), AXO_ESTOPPING
+ *             (none, a reserved tag, NULL with a size, a timeout that is not positive or above
+ *             AXO_DELAY_MAX), AXO_ETOOBIG, AXO_ECONTEXT, AXO_ENOMEM, AXO_ELIMIT (actors),
+ *             AXO_ESTOPPING
  *   after     on failure nothing will come; but for AXO_EGONE nothing was sent */
 AXO_API AXO_NODISCARD axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag,
                                          const void *payload, size_t size, int64_t timeout_ns,
@@ -95,8 +95,9 @@ AXO_API AXO_NODISCARD axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag,
 AXO_API AXO_NODISCARD axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id,
                                              axo_ref *out);
 
-/* Asks from a thread that is no worker, and waits for the answer. Behind it stands an actor in
- * /system; many threads may ask at once.
+/* Asks from a thread that is no worker, and waits for the answer, by the operating system's clock.
+ * Behind it stands an actor in /system; many threads may ask at once. It runs no actors: in a
+ * manual system another thread must.
  *   blocks    until the answer, the deadline, the asked one's end, or the system's
  *   owns      out->message.payload is the caller's until axo_asked_free
  *   returns   AXO_OK; AXO_ETIMEDOUT; AXO_EGONE; AXO_ESTOPPING: the system ends; AXO_ECONTEXT on a

@@ -1,4 +1,4 @@
-/* backoff.h - how long to wait before the next try. */
+/* backoff.h - how long to wait before the next try. A whole program is test/example/backoff.c. */
 #ifndef AXO_BACKOFF_H
 #define AXO_BACKOFF_H
 

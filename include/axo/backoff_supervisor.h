@@ -1,5 +1,5 @@
 /* backoff_supervisor.h - an actor that keeps one child and, when it ends or fails, makes a new one
- * after a delay (conformance BO).
+ * after a delay (conformance BO). A whole program is test/example/backoff.c.
  *
  *     static const axo_props worker = AXO_PROPS(.cls = &worker_class, .name = "worker");
  *     static const axo_backoff delays = AXO_BACKOFF(.min_ns = 3 * S, .max_ns = 30 * S);

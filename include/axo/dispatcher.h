@@ -1,4 +1,5 @@
-/* dispatcher.h - which threads run an actor. */
+/* dispatcher.h - which threads run an actor. Whole programs are test/example/dispatchers.c and, for
+ * a program with a loop of its own, test/example/game_loop.c. */
 #ifndef AXO_DISPATCHER_H
 #define AXO_DISPATCHER_H
 
@@ -34,7 +35,8 @@ AXO_BEGIN_DECLS
  *             AXO_ETHREAD: the first call of all could not make it */
 AXO_API axo_status axo_run_host(axo_system *system, int64_t budget_ns, uint64_t *turns);
 
-/* As axo_run_host, for at most `turns_max` turns. */
+/* As axo_run_host, for at most `turns_max` turns and without a limit of time.
+ *   returns   as axo_run_host */
 AXO_API axo_status axo_step_host(axo_system *system, uint64_t turns_max, uint64_t *turns);
 
 /* When axo_run_host is due without anything being sent meanwhile: a time of the system's clock; 0:

@@ -1,4 +1,5 @@
-/* event.h - the event stream of a system: what happens in it, told to actors that ask for it. */
+/* event.h - the event stream of a system: what happens in it, told to actors that ask for it; and
+ * the last dead letters. A whole program is test/example/events.c. */
 #ifndef AXO_EVENT_H
 #define AXO_EVENT_H
 

@@ -1,4 +1,5 @@
-/* find.h - actors by their paths: looking them up, and sending to all that a pattern names. */
+/* find.h - actors by their paths: looking them up, and sending to all that a pattern names. A whole
+ * program is test/example/names.c. */
 #ifndef AXO_FIND_H
 #define AXO_FIND_H
 

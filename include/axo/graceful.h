@@ -1,4 +1,5 @@
-/* graceful.h - ends an actor in order, and says when it has ended, or what it does instead. */
+/* graceful.h - ends an actor in order, and says when it has ended, or what it does instead. A whole
+ * program is test/example/watch.c. */
 #ifndef AXO_GRACEFUL_H
 #define AXO_GRACEFUL_H
 
@@ -45,7 +46,8 @@ AXO_API AXO_NODISCARD axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref,
                                                    const axo_farewell *how, int64_t timeout_ns,
                                                    uint64_t id);
 
-/* The same from a thread that is no worker, which waits.
+/* The same from a thread that is no worker, which waits, by the operating system's clock. It runs
+ * no actors: in a manual system another thread must.
  *   blocks    until it has ended, or the deadline
  *   returns   AXO_OK; AXO_ETIMEDOUT; AXO_ESTOPPING; AXO_ECONTEXT on a worker; else as above, and
  *             AXO_ETHREAD. *out (may be NULL) says more */

@@ -1,4 +1,5 @@
-/* inspect.h - what an actor is doing: for reports, tests and whoever waits for it. */
+/* inspect.h - what an actor is doing: for reports, tests and whoever waits for it. A whole program
+ * is test/example/look_inside.c. */
 #ifndef AXO_INSPECT_H
 #define AXO_INSPECT_H
 
@@ -58,7 +59,7 @@ AXO_BEGIN_DECLS
  * running is kept from running for the look, which costs as many steps as it has messages, at most
  * AXO_INSPECT_MAX. The answer is true of one moment, which is past.
  *
- *   axo_actor_info info = AXO_ACTOR_INFO(0);
+ *   axo_actor_info info = AXO_ACTOR_INFO();
  *   axo_inspect(ctx, server, axo_self(ctx), &info);
  *
  *   thread    only the callback that was given `ctx`

@@ -1,4 +1,5 @@
-/* machine.h - an actor as a state machine: a table of states, each with its own receive.
+/* machine.h - an actor as a state machine: a table of states, each with its own receive. A whole
+ * program is test/example/turnstile.c.
  *
  *     enum { CLOSED, OPEN };
  *     static const axo_machine_state states[] = {

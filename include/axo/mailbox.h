@@ -1,4 +1,5 @@
-/* mailbox.h - mailboxes with a bound or an order of their own. */
+/* mailbox.h - mailboxes with a bound or an order of their own. A whole program is
+ * test/example/mailboxes.c. */
 #ifndef AXO_MAILBOX_H
 #define AXO_MAILBOX_H
 

@@ -1,4 +1,5 @@
-/* message.h - what actors send one another. */
+/* message.h - what actors send one another. With payloads that are handed over:
+ * test/example/log_pipeline.c. */
 #ifndef AXO_MESSAGE_H
 #define AXO_MESSAGE_H
 
@@ -9,7 +10,8 @@
 #include <axo/ref.h>
 #include <axo/status.h>
 
-/* Tags from AXO_TAG_RESERVED up are the library's; sending one is AXO_EINVAL. */
+/* Tags from AXO_TAG_RESERVED up are the runtime's; sending one is AXO_EINVAL. An actor gets those
+ * below, AXO_RECEIVE_TIMEOUT (time.h) and AXO_EVENT (event.h). */
 #define AXO_TAG_RESERVED UINT32_C(0xffff0000)
 
 /* Tags from here up to AXO_TAG_RESERVED are those of the services that come with the library, sent

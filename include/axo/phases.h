@@ -1,4 +1,5 @@
-/* phases.h - a shutdown in phases: what must be over before what, who does it, by when.
+/* phases.h - a shutdown in phases: what must be over before what, who does it, by when. A whole
+ * program is test/example/shutdown.c.
  *
  *     axo_phases *phases;
  *     axo_phases_new(system, &phases);
@@ -11,7 +12,10 @@
  *
  * Phases run one after the other, each after those it names, else in the order in which they were
  * added. The tasks of a phase run side by side; the phase is over when all are done or its time is
- * up. A phase without tasks takes no time. It runs once; who comes later waits for the same run. */
+ * up. A phase without tasks takes no time. It runs once; who comes later waits for the same run.
+ *
+ * The run waits in a callback of the blocking dispatcher: not for a manual system, where that is
+ * the one thread that could run the others. */
 #ifndef AXO_PHASES_H
 #define AXO_PHASES_H
 

@@ -1,4 +1,5 @@
-/* registry.h - actors by keys that the application chooses: found by any thread, without a lock. */
+/* registry.h - actors by keys that the application chooses: found by any thread, without a lock. A
+ * whole program is test/example/names.c. */
 #ifndef AXO_REGISTRY_H
 #define AXO_REGISTRY_H
 

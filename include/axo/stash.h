@@ -1,4 +1,5 @@
-/* stash.h - putting messages aside until the actor can handle them. */
+/* stash.h - putting messages aside until the actor can handle them. A whole program is
+ * test/example/stash_become.c. */
 #ifndef AXO_STASH_H
 #define AXO_STASH_H
 

@@ -1,4 +1,4 @@
-/* stats.h - what a system counts. */
+/* stats.h - what a system counts. A whole program is test/example/look_inside.c. */
 #ifndef AXO_STATS_H
 #define AXO_STATS_H
 

@@ -1,4 +1,5 @@
-/* supervision.h - failures, and what a parent decides about them. */
+/* supervision.h - failures, and what a parent decides about them. Whole programs are
+ * test/example/hello_supervisor.c and, with a back-off, test/example/backoff.c. */
 #ifndef AXO_SUPERVISION_H
 #define AXO_SUPERVISION_H
 
@@ -179,9 +180,10 @@ typedef struct axo_strategy {
     void *user;           /* handed to the decider */
     int32_t retries_max;  /* restarts a child may have, 0..INT32_MAX; negative: unlimited.
                              Used only with `limited` */
-    uint32_t limited;     /* 0: unlimited restarts, the two other fields are not looked at */
+    uint32_t limited;     /* 0: unlimited restarts; retries_max and within_ns are not
+                             looked at */
     int64_t within_ns;    /* length of the window in ns; negative: no window (RW-10) */
-    const axo_backoff *backoff; /* NULL: restarts are at once; else see below. As valid and
+    const axo_backoff *backoff; /* NULL: restarts are at once; else see above. As valid and
                                    unchanged as the strategy */
 } axo_strategy;
 #define AXO_STRATEGY(...) {.size = sizeof(axo_strategy), __VA_ARGS__}

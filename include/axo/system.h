@@ -1,4 +1,5 @@
-/* system.h - a system of actors: start, use from outside, stop. */
+/* system.h - a system of actors: start, use from outside, stop. A whole program is
+ * test/example/hello_supervisor.c. */
 #ifndef AXO_SYSTEM_H
 #define AXO_SYSTEM_H
 
@@ -48,8 +49,8 @@ typedef enum axo_log_level {
 } axo_log_level;
 
 /* Called for what a person should know: failures decided, hooks that failed (DR-09, HF-01), dead
- * letters. On the thread where it happens, with no lock held. NULL: silence. The same lines are
- * events of AXO_KIND_LOG. */
+ * letters, handlers that hang (axo_options.stuck_ns). On the thread where it happens, with no lock
+ * held. NULL: silence. The same lines are events of AXO_KIND_LOG. */
 typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
 
 typedef struct axo_options {
@@ -86,7 +87,8 @@ typedef struct axo_options {
                                          logged with path, message and duration, once each time
                                          that long has passed; 0: 1 s; negative: never */
     uint32_t manual;                  /* 1: no threads are started; all dispatchers are the host's,
-                                         and actors run only in axo_run_host and axo_step_host */
+                                         and actors run only in axo_run_host, axo_step_host and
+                                         axo_system_stop */
     uint32_t reserved;                /* 0 */
     axo_clock_fn clock;               /* the program's clock; only with `manual`. NULL: the
                                          operating system's */
@@ -146,8 +148,11 @@ AXO_API axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_l
 /* Asks /user to stop and returns. Any thread, actors too; takes no memory. */
 AXO_API axo_status axo_system_shutdown(axo_system *system);
 
-/* Waits until the system has terminated, at most `timeout_ns` (negative: for ever).
- *   returns   AXO_OK and *outcome (may be NULL), AXO_ETIMEDOUT, AXO_ECONTEXT on a worker */
+/* Waits until the system has terminated, at most `timeout_ns` (negative: for ever). Unlike
+ * axo_system_stop it runs no actors of the host dispatcher.
+ *   thread    any but a worker's
+ *   returns   AXO_OK and *outcome (may be NULL), AXO_ETIMEDOUT, AXO_ECONTEXT on a worker,
+ *             AXO_EINVAL */
 AXO_API axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome);
 
 /* Has `fn` called once when every actor has terminated and before axo_system_wait and
@@ -171,7 +176,8 @@ AXO_API axo_status axo_system_destroy(axo_system *system);
  * No registration is needed; blocks only for as long as another outside thread is in the same
  * call. Sender of these messages is none. Otherwise as the functions of actor.h. */
 
-/* Spawns a child of /user (or of /system). */
+/* Spawns a child of /user (or of /system, axo_props.system_actor).
+ *   returns   as axo_spawn; AXO_ESTOPPING: the guardian is terminating */
 AXO_API AXO_NODISCARD axo_status axo_system_spawn(axo_system *system, const axo_props *props,
                                                   axo_ref *out);
 AXO_API axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag,
@@ -214,7 +220,7 @@ AXO_API int64_t axo_system_now(axo_system *system);
 AXO_API void *axo_system_alloc(axo_system *system, size_t size);
 AXO_API void axo_system_free(axo_system *system, void *block, size_t size);
 
-/* How many workers run. */
+/* How many workers the default dispatcher has; 1 in a manual system; 0 for NULL. */
 AXO_API uint32_t axo_system_workers(axo_system *system);
 
 AXO_END_DECLS

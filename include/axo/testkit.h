@@ -1,5 +1,6 @@
 /* testkit.h - tests of actors: a system that runs only when the test says so, on a clock that the
- * test moves, and probes that the test receives with.
+ * test moves, and probes that the test receives with. A whole program is
+ * test/example/test_an_actor.c.
  *
  *     axo_testkit *kit;
  *     axo_testkit_start(NULL, &kit);

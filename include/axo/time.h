@@ -4,13 +4,14 @@
  * of one worker that are due in the same tick fire in the order in which they were set.
  *
  * A timer's message counts as sent when it fires (stats.h). A cancelled one was never sent.
- */
+ *
+ * A whole program is test/example/timers.c. */
 #ifndef AXO_TIME_H
 #define AXO_TIME_H
 
 #include <axo/system.h>
 
-/* The grain of the timers. */
+/* The grain of the timers, in ns. */
 #define AXO_TICK_NS INT64_C(65536)
 
 /* The longest delay and period: 146 years. A longer one is AXO_EINVAL. */

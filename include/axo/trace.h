@@ -1,4 +1,6 @@
-/* trace.h - the life-cycle events of a system, for recorders, checkers and benchmarks. */
+/* trace.h - the life-cycle events of a system, for recorders, checkers and benchmarks: told to one
+ * function where they happen. Those of event.h are messages to actors. A whole program is
+ * test/example/look_inside.c. */
 #ifndef AXO_TRACE_H
 #define AXO_TRACE_H
 

@@ -1,4 +1,5 @@
-/* verdict.h - how a wait for another actor ended, and what is known about why. */
+/* verdict.h - how a wait for another actor ended, and what is known about why. Whole programs are
+ * test/example/ask_bank.c and test/example/watch.c. */
 #ifndef AXO_VERDICT_H
 #define AXO_VERDICT_H
 

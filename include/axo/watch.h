@@ -1,4 +1,4 @@
-/* watch.h - learning of another actor's end. */
+/* watch.h - learning of another actor's end. A whole program is test/example/watch.c. */
 #ifndef AXO_WATCH_H
 #define AXO_WATCH_H
 
