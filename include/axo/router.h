@@ -1,4 +1,5 @@
-/* router.h - an actor that passes each message on to one or all of its routees (conformance RO).
+/* router.h - an actor that passes each message on to one or all of its routees (conformance RO). A
+ * whole program is test/example/router_pool.c.
  *
  *     static const axo_props worker = AXO_PROPS(.cls = &worker_class);
  *     axo_router settings = AXO_ROUTER(.pool = 8, .child = &worker);

@@ -38,6 +38,18 @@ for expected in test/example/*.expected; do
 done
 [ "$failed" -eq 0 ] && [ "$ran" -gt 0 ] || exit 1
 
+# What headers and README name is there, and every example is named in both.
+named=$(grep -rhoE 'test/example/[a-z_]+\.c' include README.md | sort -u)
+for program in $named; do
+    [ -e "$program" ] || { echo "named and not there: $program"; exit 1; }
+done
+for expected in test/example/*.expected; do
+    program=${expected%.expected}.c
+    for where in include README.md; do
+        grep -rqF "$program" $where || { echo "$where does not name $program"; exit 1; }
+    done
+done
+
 # A header that nobody names would be found by nobody.
 for header in include/axo/*.h; do
     name=$(basename "$header")
