@@ -111,22 +111,22 @@ static void OR_14(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         kit_script *c = kit_actor(k, "c");
         kit_script *top = kit_actor(k, "top");
-        char *names = kit_alloc(k, 64);
+        char *names = kit_alloc(k, 128);
         char path[64];
-        (void)snprintf(names, 16, "c%d", i);
-        (void)snprintf(names + 16, 16, "/user/p/c%d", i);
-        (void)snprintf(names + 32, 16, "t%d", i);
-        (void)snprintf(names + 48, 16, "/user/t%d", i);
+        (void)snprintf(names, 32, "c%d", i);
+        (void)snprintf(names + 32, 32, "/user/p/c%d", i);
+        (void)snprintf(names + 64, 32, "t%d", i);
+        (void)snprintf(names + 96, 32, "/user/t%d", i);
         c->name = names;
-        top->name = names + 32;
+        top->name = names + 64;
         c->construct.run = or_own_path;
-        c->construct.arg = names + 16;
+        c->construct.arg = names + 32;
         top->construct.run = or_own_path;
-        top->construct.arg = names + 48;
+        top->construct.arg = names + 96;
         kit_run(k, p, or_spawn_and_find, c);
         kit_spawn(k, top);
         assert_int_equal(axo_system_path(kit_system(k), kit_ref(top), path, sizeof path), AXO_OK);
-        assert_string_equal(path, names + 48);
+        assert_string_equal(path, names + 96);
     }
     kit_await_count(k, "c.note(1)", ROUNDS);
     kit_await_count(k, "top.knows", ROUNDS);
