@@ -53,6 +53,17 @@ static bool stream_read(const axo__place *place, stream_rules *rules)
     return (version & 1) == 0 && axo__a32_load_relaxed(&place->version) == version; /* [E6] */
 }
 
+/* What a publisher reads. While a place is changed the mutex is awaited: what is not changed of it
+ * holds before and after. */
+static void stream_look(axo__stream *stream, const axo__place *place, stream_rules *rules)
+{
+    if (axo__likely(stream_read(place, rules)))
+        return;
+    axo__os_mutex_lock(&stream->mutex);
+    (void)stream_read(place, rules);
+    axo__os_mutex_unlock(&stream->mutex);
+}
+
 static void stream_write_locked(axo__place *place, const stream_rules *rules)
 {
     uint32_t version = axo__a32_load_relaxed(&place->version);
@@ -294,8 +305,10 @@ void axo__stream_publish(axo__stream *stream, axo__local *local, const axo__even
     for (axo__places *places = &stream->first; places != NULL; places = stream_next(places)) {
         for (uint32_t i = 0; i < places->count; i++) {
             axo__place *place = &places->all[i];
-            if (axo__a64_load_relaxed(&place->who) == 0 || !stream_read(place, &rules) ||
-                rules.who == 0 || !stream_decides(&rules, event->kind))
+            if (axo__a64_load_relaxed(&place->who) == 0)
+                continue;
+            stream_look(stream, place, &rules);
+            if (rules.who == 0 || !stream_decides(&rules, event->kind))
                 continue;
             axo_ref who = {rules.who};
             axo__cell *cell = axo__table_find(&stream->core->table, who);

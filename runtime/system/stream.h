@@ -6,11 +6,11 @@
  *
  * Roles      publish: any worker (in a turn or between), any door (under its mutex).
  *            subscribe, unsubscribe: the same; they take the stream's mutex.
- * Progress   publish takes no lock, but to remove a subscriber that has died. No user code runs
- *            under the mutex but the allocator.
- * Memory     places are made in chunks, used again and freed with the system; a place that is
- *            changed while a publisher reads it is skipped: that subscription and that event are
- *            at the same time. The dead are removed when they are met, and before a chunk is made.
+ * Progress   publish takes no lock, but to remove a subscriber that has died and to read a place
+ *            that is changed at this moment: its other rules hold before and after, so it cannot be
+ *            skipped. No user code runs under the mutex but the allocator.
+ * Memory     places are made in chunks, used again and freed with the system. The dead are removed
+ *            when they are met, and before a chunk is made.
  *
  * Invariants (under the mutex)
  *   I1  A place is free (`who` 0), or has at least one rule that says yes.
