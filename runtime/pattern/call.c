@@ -141,6 +141,7 @@ static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message 
 static axo_status call_answer_locked(axo_ctx *ctx, axo__call *call, const axo_message *message)
 {
     void *copy = NULL;
+    uint32_t size = message->size; /* the message has none once it is taken */
     if (axo_message_take(ctx, message, &call->owned) == AXO_OK) {
         copy = call->owned.payload;
     } else if (message->size > 0) {
@@ -149,7 +150,7 @@ static axo_status call_answer_locked(axo_ctx *ctx, axo__call *call, const axo_me
             return AXO_ENOMEM;
         memcpy(copy, message->payload, message->size);
     }
-    call->answer = (axo_message){.tag = message->tag, .size = message->size,
+    call->answer = (axo_message){.tag = message->tag, .size = size,
                                  .sender = message->sender, .payload = copy};
     return AXO_OK;
 }

@@ -74,6 +74,8 @@ static void thread_gets_large_and_handed_payloads(void **state)
     assert_int_equal(
         axo_system_ask(system, kit_ref(s), ASK_OWNED, NULL, 0, ASK_FOREVER, &asked), AXO_OK);
     assert_string_equal(asked.message.payload, "handed!");
+    assert_int_equal(asked.message.size, 8);
+    assert_int_equal(asked.owned.size, 8);
     assert_int_equal(atomic_load(&shop->freed), 0);
     axo_asked_free(system, &asked);
     assert_int_equal(atomic_load(&shop->freed), 1);
