@@ -40,7 +40,8 @@ AXO_BEGIN_DECLS
  *   blocks    no
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none, oneself, a kind that is none, a reserved tag,
  *             NULL with a size, a timeout that is not positive or above AXO_DELAY_MAX),
- *             AXO_EVERSION, AXO_ETOOBIG, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING
+ *             AXO_EVERSION, AXO_ETOOBIG, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING, AXO_EFULL (the
+ *             mailbox refuses the message, mailbox.h)
  *   after     on failure nothing was told and nothing will come */
 AXO_API AXO_NODISCARD axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref,
                                                    const axo_farewell *how, int64_t timeout_ns,

@@ -39,8 +39,11 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
         return status;
     }
     (void)axo_draft_from(ctx, draft, ref);
-    (void)axo_send_message(ctx, to, draft); /* gone meanwhile: the child hears of it */
-    return AXO_OK;
+    status = axo_send_message(ctx, to, draft);
+    if (status == AXO_OK || status == AXO_EGONE) /* gone meanwhile: the child hears of it */
+        return AXO_OK;
+    axo_message_discard(ctx, draft);
+    return axo__wait_void(ctx, ref, status);
 }
 
 axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *out)

@@ -59,11 +59,15 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
     wait.result_tag = AXO_STOP_ENDED;
     wait.farewell = farewell.kind;
     status = axo__wait_spawn(ctx, &wait, &child);
-    if (draft != NULL && status == AXO_OK)
-        (void)axo_send_message(ctx, ref, draft); /* gone: then it is as wished */
-    else
+    if (status != AXO_OK || draft == NULL) {
         axo_message_discard(ctx, draft);
-    return status;
+        return status;
+    }
+    status = axo_send_message(ctx, ref, draft);
+    if (status == AXO_OK || status == AXO_EGONE) /* gone: then it is as wished */
+        return AXO_OK;
+    axo_message_discard(ctx, draft);
+    return axo__wait_void(ctx, child, status);
 }
 
 /* ---- from a thread -------------------------------------------------------------------------- */

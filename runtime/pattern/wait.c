@@ -194,7 +194,18 @@ static axo_status wait_start(axo_ctx *ctx, void *state)
     if (status == AXO_OK)
         status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_FIXED_DELAY, left > 0 ? left : 0,
                                  WAIT_AGAIN_NS, AXO__TAG_WAIT_OVER, NULL, 0);
-    return status == AXO_OK ? AXO_OK : wait_over(ctx, self, status);
+    if (status == AXO_OK)
+        return AXO_OK;
+    (void)axo_receive_timeout(ctx, WAIT_AGAIN_NS); /* in the timer's place, if it cannot be told */
+    return wait_over(ctx, self, status);
+}
+
+/* Whether it is the next try to tell: from its own timer, or what stands in for that. */
+static bool wait_is_tick(axo_ctx *ctx, const axo_message *message)
+{
+    return message->tag == AXO_RECEIVE_TIMEOUT ||
+           (message->tag == AXO__TAG_WAIT_OVER &&
+            axo_ref_equal(message->sender, axo_self(ctx)));
 }
 
 static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -203,7 +214,11 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
     axo__wait_kind kind = self->wait->kind;
     if (message->tag == AXO_TERMINATED)
         return wait_over(ctx, self, kind == AXO__WAIT_STOP ? AXO_OK : AXO_EGONE);
-    if (message->tag == AXO__TAG_WAIT_OVER && axo_ref_equal(message->sender, axo_self(ctx)))
+    if (message->tag == AXO__TAG_WAIT_VOID && axo_ref_equal(message->sender, axo_parent(ctx))) {
+        self->told = true;
+        return axo_stop_self(ctx);
+    }
+    if (wait_is_tick(ctx, message))
         return wait_over(ctx, self, self->lost != AXO_OK ? self->lost : AXO_ETIMEDOUT);
     return kind == AXO__WAIT_STOP ? AXO_UNHANDLED : wait_answer(ctx, self, message);
 }
@@ -235,4 +250,12 @@ axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out)
         AXO_PROPS(.cls = &wait_class, .args = wait,
                   .args_size = offsetof(axo__wait, path) + strlen(wait->path) + 1);
     return axo_spawn(ctx, &props, out);
+}
+
+axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_status refused)
+{
+    if (axo_send(ctx, child, AXO__TAG_WAIT_VOID, NULL, 0) == AXO_OK)
+        return refused;
+    (void)axo_stop(ctx, child);
+    return AXO_OK;
 }

@@ -10,6 +10,7 @@
 /* Tags of the services' own, beside the public ones. */
 #define AXO__TAG_WAIT_OVER (AXO_TAG_SERVICES + 0x03)
 #define AXO__TAG_CALL_OPEN (AXO_TAG_SERVICES + 0x04)
+#define AXO__TAG_WAIT_VOID (AXO_TAG_SERVICES + 0x05)
 
 typedef enum axo__wait_kind {
     AXO__WAIT_ASK,     /* for the first message, the target's end or the deadline */
@@ -37,6 +38,10 @@ void axo__wait_init(axo__wait *wait, axo_ctx *ctx, axo__wait_kind kind, axo_ref 
 
 /* Spawns the waiting child. */
 axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out);
+
+/* Takes a waiting child back whose request was refused; it tells nothing.
+ *   returns   `refused`; AXO_OK: there is no memory for that, so that it tells AXO_ESTOPPING */
+axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_status refused);
 
 /* Watches the target; a farewell that is no message is said, after that. */
 axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait);
