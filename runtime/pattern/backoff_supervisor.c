@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { KEEPER_START = 1, KEEPER_RESET = 2, KEEPER_WINDOW = 3 }; /* keys and tags of timers */
+/* Keys and tags of timers. */
+#define KEEPER_START (AXO_TAG_SERVICES + 0x25)
+#define KEEPER_RESET (AXO_TAG_SERVICES + 0x26)
+#define KEEPER_WINDOW (AXO_TAG_SERVICES + 0x27)
 
 typedef struct keeper {
     axo_backoff_supervisor settings;
@@ -116,6 +119,22 @@ static const axo_strategy keeper_strategy = AXO_STRATEGY(.decider = keeper_decid
 
 /* ---- messages ---- */
 
+/* What its receiver did not accept is not lost without a word. */
+static axo_status keeper_refused(axo_ctx *ctx, const axo_message *message, axo_ref to,
+                                 axo_status status)
+{
+    if (status == AXO_OK || status == AXO_EGONE)
+        return AXO_OK;
+    if (message->tag >= AXO_TAG_RESERVED)
+        return AXO_UNHANDLED;
+    return axo_drop(ctx, message, to, axo_status_text(status));
+}
+
+static axo_status keeper_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
+{
+    return keeper_refused(ctx, message, to, axo_forward(ctx, message, to));
+}
+
 static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
     switch (self->settings.absent) {
@@ -124,28 +143,28 @@ static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *m
             (void)axo_reply(ctx, message, self->settings.absent_tag, NULL, 0);
         return AXO_OK;
     case AXO_ABSENT_STAND_IN:
-        (void)axo_forward(ctx, message, self->settings.stand_in);
-        return AXO_OK;
+        return keeper_forward(ctx, message, self->settings.stand_in);
     case AXO_ABSENT_DEAD_LETTER:
         break;
     }
-    (void)axo_forward(ctx, message, self->last); /* BO-19 */
-    return AXO_OK;
+    return keeper_forward(ctx, message, self->last); /* BO-19 */
 }
 
 /* BO-20: upwards, in the supervisor's name. */
 static axo_status keeper_pass_up(axo_ctx *ctx, const axo_message *message)
 {
     axo_owned owned;
+    axo_ref parent = axo_parent(ctx);
+    axo_status status;
     if (axo_message_take(ctx, message, &owned) != AXO_OK) {
-        (void)axo_send(ctx, axo_parent(ctx), message->tag, message->payload, message->size);
-        return AXO_OK;
+        status = axo_send(ctx, parent, message->tag, message->payload, message->size);
+        return keeper_refused(ctx, message, parent, status);
     }
-    axo_status status = axo_send_owned(ctx, axo_parent(ctx), message->tag, owned.payload,
-                                       owned.size, owned.destroy, owned.user);
+    status = axo_send_owned(ctx, parent, message->tag, owned.payload, owned.size, owned.destroy,
+                            owned.user);
     if (status != AXO_OK && status != AXO_EGONE && owned.destroy != NULL)
         owned.destroy(owned.payload, owned.user);
-    return AXO_OK;
+    return keeper_refused(ctx, message, parent, status);
 }
 
 static axo_status keeper_pass_on(axo_ctx *ctx, keeper *self, const axo_message *message)
@@ -156,10 +175,8 @@ static axo_status keeper_pass_on(axo_ctx *ctx, keeper *self, const axo_message *
                  self->settings.when == AXO_ON_STOP;
     self->final = self->final || final;
     if (!axo_ref_is_none(self->child))
-        (void)axo_forward(ctx, message, self->child);
-    else if (!final)
-        return keeper_absent(ctx, self, message);
-    return final && axo_ref_is_none(self->child) ? axo_stop_self(ctx) : AXO_OK;
+        return keeper_forward(ctx, message, self->child);
+    return final ? axo_stop_self(ctx) : keeper_absent(ctx, self, message);
 }
 
 static axo_status keeper_reset(keeper *self, const axo_message *message)

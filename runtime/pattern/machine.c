@@ -1,6 +1,7 @@
 /* machine.c - an actor as a state machine: the transitions. */
 #include <axo/machine.h>
 
+#include <stdbool.h>
 #include <string.h>
 
 /* When goto may be said. */
@@ -21,6 +22,17 @@ static uint64_t machine_key(const axo_machine *machine)
     return (uint64_t)(uintptr_t)machine;
 }
 
+/* Whether a newer header's state says something that is not known here. */
+static bool machine_says_more(const axo_machine_table *table, uint32_t index)
+{
+    const char *at = (const char *)table->states + index * table->stride;
+    for (size_t i = sizeof(axo_machine_state); i < table->stride; i++) {
+        if (at[i] != 0)
+            return true;
+    }
+    return false;
+}
+
 static axo_status machine_table_check(const axo_machine_table *table)
 {
     if (table == NULL || table->size < sizeof table->size)
@@ -34,6 +46,8 @@ static axo_status machine_table_check(const axo_machine_table *table)
         axo_machine_state state = machine_state(table, i);
         if (state.receive == NULL || state.timeout_ns < 0 || state.timeout_ns > AXO_DELAY_MAX)
             return AXO_EINVAL;
+        if (machine_says_more(table, i))
+            return AXO_EVERSION;
     }
     return AXO_OK;
 }
@@ -43,26 +57,31 @@ static axo_status machine_table_check(const axo_machine_table *table)
 static axo_status machine_leave(axo_ctx *ctx, axo_machine *machine, void *state)
 {
     axo_machine_state old = machine_state(machine->table, machine->current);
+    axo_status status = AXO_OK;
     machine->going = 0;
-    if (old.timeout_ns > 0)
+    if (old.on_exit != NULL) {
+        machine->phase = MACHINE_SHUT;
+        status = old.on_exit(ctx, state);
+        machine->phase = MACHINE_OPEN;
+    }
+    if (status == AXO_OK && old.timeout_ns > 0)
         (void)axo_timer_stop(ctx, machine_key(machine)); /* none, if it has fired */
-    if (old.on_exit == NULL)
-        return AXO_OK;
-    machine->phase = MACHINE_SHUT;
-    axo_status status = old.on_exit(ctx, state);
-    machine->phase = MACHINE_OPEN;
     return status;
 }
 
-static axo_status machine_enter(axo_ctx *ctx, axo_machine *machine, void *state, uint32_t next)
+static axo_status machine_arm(axo_ctx *ctx, const axo_machine *machine)
 {
-    axo_machine_state now = machine_state(machine->table, next);
-    axo_status status = AXO_OK;
-    machine->current = next;
-    if (now.timeout_ns > 0)
-        status = axo_timer_start(ctx, machine_key(machine), AXO_TIMER_ONCE, now.timeout_ns, 0,
-                                 AXO_STATE_TIMEOUT, NULL, 0);
-    return status == AXO_OK && now.on_entry != NULL ? now.on_entry(ctx, state) : status;
+    int64_t timeout_ns = machine_state(machine->table, machine->current).timeout_ns;
+    if (timeout_ns == 0)
+        return AXO_OK;
+    return axo_timer_start(ctx, machine_key(machine), AXO_TIMER_ONCE, timeout_ns, 0,
+                           AXO_STATE_TIMEOUT, NULL, 0);
+}
+
+static axo_status machine_entry(axo_ctx *ctx, const axo_machine *machine, void *state)
+{
+    axo_machine_state now = machine_state(machine->table, machine->current);
+    return now.on_entry != NULL ? now.on_entry(ctx, state) : AXO_OK;
 }
 
 /* Goes where it was told to, until nobody says goto any more. */
@@ -74,8 +93,12 @@ static axo_status machine_settle(axo_ctx *ctx, axo_machine *machine, void *state
         if (made == AXO_MACHINE_CHAIN_MAX)
             return AXO_ECYCLE;
         status = machine_leave(ctx, machine, state);
+        if (status != AXO_OK)
+            break;
+        machine->current = next;
+        status = machine_arm(ctx, machine);
         if (status == AXO_OK)
-            status = machine_enter(ctx, machine, state, next);
+            status = machine_entry(ctx, machine, state);
     }
     return status;
 }
@@ -101,8 +124,13 @@ axo_status axo_machine_start(axo_ctx *ctx, axo_machine *machine, const axo_machi
         return status;
     if (machine->table != NULL)
         return AXO_EBUSY;
-    *machine = (axo_machine){.table = table, .phase = MACHINE_OPEN};
-    status = machine_enter(ctx, machine, state, table->initial);
+    *machine = (axo_machine){.table = table, .current = table->initial, .phase = MACHINE_OPEN};
+    status = machine_arm(ctx, machine);
+    if (status != AXO_OK) {
+        *machine = (axo_machine){.table = NULL};
+        return status;
+    }
+    status = machine_entry(ctx, machine, state);
     if (status == AXO_OK)
         status = machine_settle(ctx, machine, state);
     return machine_end(machine, status);

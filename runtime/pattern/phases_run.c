@@ -88,8 +88,11 @@ static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__
         return;
     }
     axo_status status = phases_send(system, task, &wait);
-    if (status != AXO_OK)
-        (void)axo__call_give_up(task->call, task->waiter, status);
+    if (status == AXO_OK)
+        return;
+    (void)axo__call_give_up(task->call, task->waiter, status);
+    if (task->what.kind == AXO_TASK_CALL)
+        (void)axo_system_stop_actor(system, target);
 }
 
 /* It has ended in time, or not: then the call stays open and `late` is set. */
@@ -151,7 +154,9 @@ static bool phases_run_one(axo_phases *phases, axo__stage *phase)
 static void phases_sum(axo_phases *phases, axo_phases_report *report)
 {
     for (axo__stage *phase = phases->order; phase != NULL; phase = phase->then) {
-        for (axo__task *task = phase->tasks; phase->begun && task != NULL; task = task->next) {
+        if (!phase->begun)
+            break; /* its tasks are not ours, nor are those of the later ones */
+        for (axo__task *task = phase->tasks; task != NULL; task = task->next) {
             phases_end_task(phases->system, phase, task);
             if (task->status == AXO_OK)
                 continue;

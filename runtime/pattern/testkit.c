@@ -117,17 +117,32 @@ static const axo_class probe_class =
 
 /* ---- the system ---- */
 
+/* From older and newer callers, as axo_system_start. */
+static axo_status testkit_options(const axo_options *given, axo_options *mine)
+{
+    *mine = (axo_options)AXO_OPTIONS(.workers = 0);
+    if (given == NULL)
+        return AXO_OK;
+    if (given->size < sizeof given->size)
+        return AXO_EINVAL;
+    for (size_t i = sizeof *mine; i < given->size; i++) {
+        if (((const char *)given)[i] != 0)
+            return AXO_EVERSION;
+    }
+    memcpy(mine, given, given->size < sizeof *mine ? given->size : sizeof *mine);
+    mine->size = sizeof *mine;
+    return AXO_OK;
+}
+
 axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
 {
-    axo_options mine = AXO_OPTIONS(.workers = 0);
+    axo_options mine;
     if (out == NULL)
         return AXO_EINVAL;
     *out = NULL;
-    if (options != NULL) {
-        if (options->size != sizeof mine)
-            return AXO_EVERSION;
-        mine = *options;
-    }
+    axo_status status = testkit_options(options, &mine);
+    if (status != AXO_OK)
+        return status;
     axo_testkit *kit = calloc(1, sizeof *kit);
     if (kit == NULL)
         return AXO_ENOMEM;
@@ -139,7 +154,7 @@ axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
     mine.allocator = (axo_allocator){.alloc = testkit_alloc, .free = testkit_free, .user = kit};
     if (mine.seed == 0)
         mine.seed = 1;
-    axo_status status = AXO_EINVAL;
+    status = AXO_EINVAL;
     if ((kit->allocator.alloc == NULL) == (kit->allocator.free == NULL))
         status = axo_system_start(&mine, &kit->system);
     if (status != AXO_OK) {
