@@ -320,7 +320,7 @@ static void DL_12_at_stop(void **state)
     dl_stop_with_letters(state, 1, 2);
 }
 
-/* Five numbered ones. The first finds the envelope of all of them, so keeping them takes nothing. */
+/* Five numbered ones. The first one finds the envelope of them all: keeping them takes nothing. */
 static axo_status dl_number(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     const axo_ref *gone = arg;
