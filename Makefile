@@ -9,7 +9,7 @@
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make valgrind        the tests that test/valgrind.txt lists
 #   make lint            layers, headers, symbols, style, and the self test of these checks
-#   make bench           builds and runs bench/*.c
+#   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= DESTDIR=; also uninstall
 #   make clean help
 #
@@ -138,8 +138,10 @@ valgrind:
 	+$Q$(call in,debug) run-valgrind
 run-valgrind: $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt 2>/dev/null))
 	$Q$(RUN_TESTS) --valgrind $^
-bench: $(BENCHES)
-	$Qset -e; for b in $^; do $$b; done
+bench: $(filter-out %/restart_report,$(BENCHES))
+	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/results.json
+	$Qset -e; for b in $^; do case $$b in *'$(FILTER)'*) $$b --json $(BUILD)/bench/results.json \
+	  --percentiles $(BUILD)/bench $(BENCH_ARGS);; esac; done
 lint: $(SHARED)
 	$Qtools/lint.sh $(SHARED)
 
