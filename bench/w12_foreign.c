@@ -1,7 +1,7 @@
 /* w12_foreign.c - W12: a thread that is no worker sends to an actor.
  *
- * W12s  what a send costs while the workers run: bursts of --burst sends, timed as a whole; the wait
- *       for the actor to handle them all comes after each and is not in the time.
+ * W12s  what a send costs while the workers run: bursts of --burst sends, timed as a whole; after
+ *       each the thread waits until the actor has handled all; that is not in the time.
  * W12r  from before the send to the handler while the workers run: each has an actor that sends to
  *       itself without end. One message at a time, --gap ns after the one before was handled.
  * W12p  the same to a system of which every worker is parked: a millisecond of sleep before each.
