@@ -40,15 +40,15 @@ typedef struct axo_class {
     size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
     const char *name;                 /* for reports; NULL: "actor" */
     size_t state_size;                /* bytes of the state block; zeroed before each construct,
-                                         the same block for every instance (DESIGN D2) */
+                                         the same block for every instance */
     axo_construct_fn construct;       /* the factory: called anew for each instance (RS-06) */
     axo_start_fn pre_start;           /* after construct, at creation */
     axo_receive_fn receive;           /* handles a message; AXO_UNHANDLED: not known to it */
     axo_stop_fn post_stop;            /* at most once an instance, and only for one whose start
-                                         finished (DESIGN D3) */
+                                         finished */
     axo_pre_restart_fn pre_restart;   /* on the old instance; NULL: axo_default_pre_restart.
                                          `message` is the one under which this instance failed,
-                                         else NULL (DESIGN D5) */
+                                         else NULL */
     axo_post_restart_fn post_restart; /* on the new instance; NULL: axo_default_post_restart */
     const char *(*tag_name)(uint32_t tag); /* what a tag is called, for reports; NULL, or a NULL
                                          result: its number only. Called from any thread: it has
@@ -246,7 +246,8 @@ AXO_API axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, ui
  *   returns   AXO_EFAILED; AXO_ECONTEXT for a bad context */
 AXO_API axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...) AXO_PRINTF(3, 4);
 
-/* As axo_fail, outside the ordinary family: AXO_FAILURE_FATAL (DESIGN D13). */
+/* As axo_fail, outside the ordinary family: AXO_FAILURE_FATAL, which the default decider
+ * escalates. */
 AXO_API axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
     AXO_PRINTF(3, 4);
 
@@ -263,7 +264,7 @@ AXO_API AXO_NORETURN void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char
 /* ---- what an instance owns ----------------------------------------------------------------- */
 
 /* Memory of the running instance, aligned for any object, not initialised; it goes when the
- * instance ends, however it ends (DESIGN D2).
+ * instance ends, however it ends.
  *   returns   NULL: no memory, size 0, or a bad context */
 AXO_API void *axo_alloc(axo_ctx *ctx, size_t size);
 

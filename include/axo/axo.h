@@ -1,4 +1,20 @@
-/* axo.h - everything. */
+/* axo.h - everything. Begin with actor.h, supervision.h and system.h; the other headers are
+ * services, each with a program in test/example/.
+ *
+ * What holds everywhere:
+ *   - A function that returns an axo_status has done what it says and returns AXO_OK, or AXO_EGONE
+ *     where it says so, or it has changed nothing and says why. NULL where none may be is
+ *     AXO_EINVAL.
+ *   - A struct that the program fills begins with its size. Make it with its macro:
+ *     axo_options options = AXO_OPTIONS(.workers = 2); what is not named is zero, and zero is the
+ *     default, in every field that has one. A size of 0 is AXO_EINVAL. What the library copies may
+ *     come from an older header, as if zeros followed, or from a newer one that uses nothing
+ *     unknown here; what it keeps a pointer to (classes, strategies, back-offs) must be whole. Else
+ *     AXO_EVERSION.
+ *   - A reference (ref.h) may be kept for ever; sending to one that is gone does no harm.
+ *   - Times and delays are int64_t, in nanoseconds.
+ *   - Letters and a number, such as (RS-07), name a behaviour that is tested; its title is in
+ *     test/conformance/entries.txt. */
 #ifndef AXO_AXO_H
 #define AXO_AXO_H
 

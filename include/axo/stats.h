@@ -7,8 +7,9 @@
 
 #include <axo/export.h>
 
-/* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued, exactly
- * (DESIGN D7); while actors run they are read one by one and may be off by what moves meanwhile.
+/* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued,
+ * exactly; while actors run they are read one by one and may be off by what moves meanwhile.
+ *
  * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts, events and
  * system messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is
  * not wanted any more when it comes up is dropped; a timer that waits at the end of the system is

@@ -10,7 +10,7 @@
 #include <axo/export.h>
 #include <axo/ref.h>
 
-/* What kind of failure it is (DESIGN D1, D13; conformance DC-01). */
+/* What kind of failure it is (DC-01). */
 typedef enum axo_failure_kind {
     AXO_FAILURE_NONE = 0,         /* no failure; never handed to a callback */
     AXO_FAILURE_ORDINARY = 1,     /* a status or axo_fail or axo_throw; default: Restart */
@@ -25,13 +25,13 @@ typedef enum axo_failure_kind {
                                      a stop by another than its parent; default: Restart */
 } axo_failure_kind;
 
-/* Where it happened (DESIGN D15). */
+/* Where it happened. */
 typedef enum axo_site {
     AXO_SITE_NONE = 0,
     AXO_SITE_CONSTRUCT = 1,
     AXO_SITE_PRE_START = 2,
     AXO_SITE_RECEIVE = 3,
-    AXO_SITE_TIMER = 4,
+    AXO_SITE_TIMER = 4, /* kept: a timer's message fails in receive */
     AXO_SITE_DECIDER = 5,
     AXO_SITE_PRE_RESTART = 6,
     AXO_SITE_POST_RESTART = 7,

@@ -106,7 +106,7 @@ typedef enum axo_guardian {
     AXO_GUARDIAN_SYSTEM = 2
 } axo_guardian;
 
-/* One actor that is late at a stop (DESIGN D16). */
+/* One actor that is late at a stop. */
 typedef struct axo_late {
     axo_ref actor;
     char path[256];       /* cut if longer */
