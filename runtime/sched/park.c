@@ -42,6 +42,14 @@ void axo__sched_wake_one(axo__sched *sched)
     park_none(sched); /* they got up meanwhile */
 }
 
+void axo__sched_wake_all(axo__sched *sched)
+{
+    if (axo__a32_load_seq_cst(&sched->parked) == 0) /* [W1] */
+        return;
+    for (uint32_t i = 0; i < sched->worker_count; i++)
+        (void)park_wake(&sched->workers[i]);
+}
+
 void axo__sched_wake_worker(axo__worker *worker)
 {
     if (axo__a32_add_seq_cst(&worker->sched->parked, 0) > 0) /* [W1] (6) of sched/timer.h */
@@ -358,9 +366,8 @@ axo__step axo__worker_park(axo__worker *worker)
     worker->seen_at = worker->now;
     worker->thread.deadline = axo__timers_next(worker->timers);
     uint32_t none = 0;
-    if (sched->kind == AXO__SCHED_ELASTIC && worker->idle_at + sched->idle_ns <
-                                                 worker->thread.deadline)
-        worker->thread.deadline = worker->idle_at + sched->idle_ns;
+    if (sched->kind == AXO__SCHED_ELASTIC)
+        worker->thread.deadline = axo__sched_idle_deadline(worker); /* it has no timers */
     bool watch = busy && sched->kind == AXO__SCHED_FIXED;
     if (watch && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
         worker->watching = true;

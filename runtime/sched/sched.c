@@ -213,7 +213,7 @@ axo_status axo__sched_enter_actor(axo__sched *sched)
     if (axo__a32_load_relaxed(&sched->live) == 0 && !sched_grow_locked(sched))
         status = AXO_ETHREAD;
     else
-        sched->actors++;
+        (void)axo__a32_add_seq_cst(&sched->actors, 1); /* [W7] */
     axo__os_mutex_unlock(&sched->mutex);
     return status;
 }
@@ -221,8 +221,18 @@ axo_status axo__sched_enter_actor(axo__sched *sched)
 void axo__sched_leave_actor(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
-    sched->actors--;
+    bool last = axo__a32_add_seq_cst(&sched->actors, UINT32_MAX) == 1; /* [W7] */
     axo__os_mutex_unlock(&sched->mutex);
+    if (last)
+        axo__sched_wake_all(sched); /* one may have no deadline */
+}
+
+int64_t axo__sched_idle_deadline(const axo__worker *worker)
+{
+    const axo__sched *sched = worker->sched;
+    bool stays = axo__a32_load_seq_cst(&sched->live) == 1 && /* [W7] */
+                 axo__a32_load_seq_cst(&sched->actors) > 0;  /* [W7] */
+    return stays ? AXO__NEVER : worker->idle_at + sched->idle_ns;
 }
 
 /* While there are actors one thread stays. A pusher that finds all threads alive relies on one of
@@ -234,7 +244,8 @@ bool axo__sched_shrink(axo__worker *worker)
     if (worker->now - worker->idle_at < sched->idle_ns)
         return false;
     axo__os_mutex_lock(&sched->mutex);
-    if (axo__a32_load_relaxed(&sched->live) > 1 || sched->actors == 0) {
+    if (axo__a32_load_relaxed(&sched->live) > 1 ||
+        axo__a32_load_relaxed(&sched->actors) == 0) {
         (void)axo__a32_add_seq_cst(&sched->live, UINT32_MAX); /* [W7] */
         end = !axo__inject_has_any(&sched->inject) && !axo__inject_has_any(&sched->urgent);
         if (end)

@@ -29,6 +29,8 @@
  *   [W7] seq_cst, live, starting     a pusher pushes, then looks whether a thread comes or is
  *                                    there; a thread says that it is there, or goes, then looks
  *                                    for work: one sees the other
+ *        seq_cst, actors             the last actor goes, then looks who is parked; the last thread
+ *                                    parks, then looks whether it stays for an actor
  *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker
  */
 #ifndef AXO__SCHED_WORKER_H
@@ -168,7 +170,7 @@ struct axo__sched {
     int64_t stuck_ns;              /* a handler that runs longer is reported; 0: never */
     int64_t idle_ns;               /* elastic: a thread that has had no work so long ends */
     axo__os_mutex mutex;           /* guards the next three */
-    uint32_t actors;               /* elastic: living ones */
+    axo__a32 actors;               /* elastic: living ones; others may look */
     axo__a32 live;                 /* elastic: threads that run; others may look */
     axo__a32 starting;             /* elastic: one has not begun yet; others may look */
     axo__spare_mark *marks;        /* spare_count rows, one entry for each worker */
@@ -268,6 +270,9 @@ void axo__sched_grow(axo__sched *sched);
 axo_status axo__sched_enter_actor(axo__sched *sched);
 void axo__sched_leave_actor(axo__sched *sched);
 
+/* Elastic: when to look whether this worker's thread ends. It is parked. */
+int64_t axo__sched_idle_deadline(const axo__worker *worker);
+
 /* Elastic: whether this worker's thread ends now, having had nothing to do for long. */
 bool axo__sched_shrink(axo__worker *worker);
 
@@ -330,6 +335,9 @@ void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell);
 /* Wakes one parked worker, if there is one; if there is none, sees to it that work does not wait
  * for ever behind blocked handlers. */
 void axo__sched_wake_one(axo__sched *sched);
+
+/* Wakes all that are parked. */
+void axo__sched_wake_all(axo__sched *sched);
 
 /* Wakes this very one if it is parked: a timer of its has come nearer. Steps (6) and (7) of
  * sched/timer.h. */
