@@ -61,6 +61,38 @@ static void tree_crash(int number)
 
 /* ---- from outside ---- */
 
+static int64_t tree_clock(void *user)
+{
+    const world *it = user;
+    return it->now;
+}
+
+/* The host's thread: a few turns; false: there was nothing. A manual system's time goes on when
+ * there is nothing else. */
+static bool tree_host(axo_system *system, bool jump)
+{
+    uint64_t turns = 0;
+    w.now += world_below(1500);
+    axo_status status = axo_step_host(system, 1 + world_below(8), &turns);
+    if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
+        ghost_fail("axo_step_host: %s", axo_status_name(status));
+    if (turns > 0 || !jump)
+        return turns > 0;
+    int64_t due = axo_host_deadline(system);
+    if (!w.manual || due == INT64_MAX)
+        return false;
+    w.now = due > w.now ? due : w.now;
+    return true;
+}
+
+/* Whoever can, does something; false: everything is at rest. */
+static bool tree_step(axo_system *system)
+{
+    if (world_below(4) == 0 && tree_host(system, false))
+        return true;
+    return axo__sim_step() || tree_host(system, true);
+}
+
 static bool tree_ended(axo_system *system)
 {
     return axo_system_wait(system, 0, NULL) == AXO_OK;
@@ -82,6 +114,7 @@ static void tree_foreign(axo_system *system)
     work payload = {.left = 2 + world_below(5)};
     axo_ref whom = world_somebody();
     axo_stats stats = AXO_STATS(0);
+    axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
     char path[64];
     switch (world_below(w.noisy ? 16 : 12)) {
     case 0:
@@ -89,6 +122,9 @@ static void tree_foreign(axo_system *system)
         tree_spawn(system);
         return;
     case 2:
+        (void)axo_system_inspect(system, whom, axo_ref_none(), &info);
+        return;
+    case 3:
         (void)axo_system_path(system, whom, path, sizeof path);
         (void)axo_system_stats(system, &stats);
         return;
@@ -116,9 +152,16 @@ static axo_system *tree_start(uint64_t seed)
     axo_options options = AXO_OPTIONS(
         .workers = 1 + world_below(4), .quantum = quanta[world_below(4)], .actors_max = 4096,
         .seed = seed, .user_strategy = &world_strategies[world_below(2)],
+        .blocking_max = 1 + world_below(4), .blocking_idle_ms = 1,
         .on_dead_letter = tree_dead_letter, .dead_letter_user = &w, .trace = ghost_event,
         .allocator = {.alloc = tree_alloc, .free = tree_free, .user = &w});
-    if (world_below(16) == 0) {
+    w.manual = world_below(16) == 0;
+    if (w.manual) {
+        w.now = 1000000000;
+        options.manual = 1;
+        options.clock = tree_clock;
+        options.clock_user = &w;
+    } else if (world_below(16) == 0) {
         axo__sim_refuse_start(world_below(options.workers + AXO__SPARES + 1));
         if (axo_system_start(&options, &system) != AXO_ETHREAD || system != NULL || w.mine != 0)
             ghost_fail("a refused thread is not AXO_ETHREAD, or leaves memory");
@@ -134,12 +177,14 @@ static void tree_chaos(axo_system *system)
     uint32_t steps = 500 + world_below(4000);
     uint32_t calls = 2 + world_below(30);
     w.noisy = world_below(2) == 0;
+    if (world_below(4) == 0)
+        axo__sim_refuse_start(world_below(20)); /* of a pool's thread */
     for (uint32_t i = 1 + world_below(4); i > 0; i--)
         tree_spawn(system);
     for (uint32_t i = 0; i < steps; i++) {
         if (world_below(calls) == 0)
             tree_foreign(system);
-        if (axo__sim_step())
+        if (tree_step(system))
             continue;
         if (tree_ended(system))
             return;
@@ -147,10 +192,10 @@ static void tree_chaos(axo_system *system)
     }
 }
 
-static void tree_settle(void)
+static void tree_settle(axo_system *system)
 {
     for (uint32_t i = 0; i < TREE_CALM_STEPS; i++) {
-        if (!axo__sim_step())
+        if (!tree_step(system))
             return;
     }
     ghost_fail("the system does not come to rest");
@@ -161,7 +206,7 @@ static void tree_calm(axo_system *system)
     axo_stats stats = AXO_STATS(0);
     w.calm = true;
     w.dry = false;
-    tree_settle();
+    tree_settle(system);
     if (tree_ended(system))
         return;
     ghost_check_rest();
@@ -171,7 +216,7 @@ static void tree_calm(axo_system *system)
         if (!it->terminated && !it->guardian)
             (void)axo_system_send(system, (axo_ref){.bits = it->bits}, TAG_PING, NULL, 0);
     }
-    tree_settle();
+    tree_settle(system);
     ghost_check_rest();
     for (uint32_t i = 0; i < g.count; i++) {
         ghost *it = &g.all[i];

@@ -51,6 +51,7 @@ typedef enum knob {
     KNOB_SHUTDOWN,
     KNOB_HOOK,      /* a termination hook */
     KNOB_DRY,       /* a drought begins: no memory for a while */
+    KNOB_POOL,      /* an actor of another dispatcher than the default one */
     KNOBS
 } knob;
 
@@ -60,6 +61,8 @@ typedef struct world {
     bool calm;
     bool dry;          /* the allocator has nothing */
     bool noisy;        /* foreign kills and stops too */
+    bool manual;       /* no threads; the clock is the world's */
+    int64_t now;
     uint32_t refs;
     axo_timer timers[16];
     axo_ref known[GHOSTS_MAX];
@@ -530,6 +533,8 @@ static const axo_props *world_props(uint32_t depth)
     (void)snprintf(name, sizeof name, "n%u", world_below(6));
     if (world_below(8) == 0)
         props.name = name;
+    if (world_is(KNOB_POOL))
+        props.dispatcher = 1 + world_below(3);
     return &props;
 }
 
@@ -548,6 +553,7 @@ static void world_reset(uint64_t seed)
         [KNOB_DECIDER] = 150,    [KNOB_KEEP] = 1024,       [KNOB_EARLY] = 400,
         [KNOB_REGION] = 300,     [KNOB_BECOME] = 200,      [KNOB_TOP] = 20,
         [KNOB_SHUTDOWN] = 20,    [KNOB_HOOK] = 800,        [KNOB_DRY] = 10,
+        [KNOB_POOL] = 500,
     };
     memset(&w, 0, offsetof(world, known));
     w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
