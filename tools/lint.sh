@@ -23,6 +23,7 @@ check() {
 check layers python3 tools/check_layers.py
 check headers tools/check_headers.sh
 check symbols python3 tools/check_symbols.py "$1"
+check called python3 tools/check_called.py
 check tidy python3 tools/tidy.py
 check "self test" python3 tools/lint_test.py
 echo "$passed passed, $failed failed"

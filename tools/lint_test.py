@@ -80,6 +80,10 @@ PLANTED = [
      "does not begin with axo_"),
     ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint axo__i(void) { return 1; }\n"},
      "does not begin with axo_"),
+    ("called", {"test/api/symbols.txt": "axo_one\naxo_two\n"}, "axo_two is exported and no test"),
+    ("called", {"test/api/one_test.c": "/* axo_one() */\nconst char *one_test = \"axo_one()\";\n"},
+     "axo_one is exported and no test"),
+    ("called", {"test/api/symbols.txt": ""}, "no name"),
     ("symbols", {"lib.c": "int axo_none(void) { return 1; }\n"}, "and not exported"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
@@ -135,6 +139,8 @@ def check(name, folder):
             return code, output
         return run(sys.executable, os.path.join(TOOLS, "check_symbols.py"), "--golden",
                    os.path.join(folder, "symbols.txt"), library)
+    if name == "called":
+        return run(sys.executable, os.path.join(TOOLS, "check_called.py"), "--root", folder)
     if name == "headers":
         return run(os.path.join(TOOLS, "check_headers.sh"), folder)
     script = "check_layers.py" if name == "layers" else "tidy.py"
@@ -144,9 +150,11 @@ def check(name, folder):
 def planted_tests(scratch, expect):
     """Each check passes the clean tree and refuses each planted violation."""
     clean = dict(CLEAN, **{"lib.c": "int axo_one(void) { return 1; }\n",
-                           "symbols.txt": "axo_one\n"})
+                           "symbols.txt": "axo_one\n", "test/api/symbols.txt": "axo_one\n",
+                           "test/api/one_test.c": "/* one_test.c - one. */\nint one_test(void)\n"
+                                                  "{\n    return axo_one();\n}\n"})
     for number, (name, files, said) in enumerate(
-            [(name, {}, None) for name in ("layers", "headers", "symbols", "tidy")] + PLANTED):
+            [(name, {}, None) for name in ("layers", "headers", "symbols", "called", "tidy")] + PLANTED):
         folder = os.path.join(scratch, str(number))
         write(folder, dict(clean, **files))
         code, output = check(name, folder)
