@@ -1,0 +1,347 @@
+/* service_memory_test.c - services of an actor when memory ends at each of their allocations: the
+ * status is AXO_ENOMEM, nothing has changed, and nothing is left. A million timers, of which most
+ * are cancelled: what fires, and what their records take. */
+#include "api/service.h"
+
+enum { MM_HELD_MAX = 20000, MM_SIZES = 12, MM_MANY = 1000000 };
+
+/* Payload sizes that reach every class of the pool that a message can be of. */
+static const size_t mm_sizes[MM_SIZES] = {1, 30, 60, 100, 150, 250, 400, 600, 900, 1400, 1900,
+                                          3900};
+
+typedef axo_status (*mm_fn)(axo_ctx *ctx, sv_host *host, sv_host *other);
+
+typedef struct mm_try {
+    mm_fn fn;
+    sv_host *other;
+    uint32_t blocks; /* of each class that are left, and how often the allocator still gives */
+    axo_status status;
+    uint32_t children_before;
+    uint32_t children_after;
+} mm_try;
+
+static axo_draft *mm_held[MM_SIZES][MM_HELD_MAX];
+static char mm_big[100000];
+
+/* Takes every block there is, but for some. */
+static void mm_drain(axo_ctx *ctx, sv_host *host, uint32_t *counts, uint32_t left)
+{
+    void *payload;
+    axo_testkit_fail_memory(host->kit, 0, UINT64_MAX);
+    for (uint32_t i = 0; i < MM_SIZES; i++) {
+        for (counts[i] = 0; counts[i] < MM_HELD_MAX; counts[i]++) {
+            if (axo_message_new(ctx, SV_NOTE, mm_sizes[i], &mm_held[i][counts[i]], &payload) !=
+                AXO_OK)
+                break;
+        }
+        for (uint32_t k = 0; k < left && counts[i] > 0; k++)
+            axo_message_discard(ctx, mm_held[i][--counts[i]]);
+    }
+}
+
+static void mm_run(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_try *try = arg;
+    uint32_t counts[MM_SIZES];
+    try->children_before = axo_child_count(ctx);
+    mm_drain(ctx, host, counts, try->blocks);
+    axo_testkit_fail_memory(host->kit, try->blocks, UINT64_MAX);
+    try->status = try->fn(ctx, host, try->other);
+    try->children_after = axo_child_count(ctx);
+    axo_testkit_fail_memory(host->kit, 0, 0);
+    for (uint32_t i = 0; i < MM_SIZES; i++) {
+        while (counts[i] > 0)
+            axo_message_discard(ctx, mm_held[i][--counts[i]]);
+    }
+}
+
+static axo_stats mm_stats(const sv_host *host)
+{
+    axo_stats stats = AXO_STATS(.sent = 0);
+    assert_int_equal(axo_system_stats(host->system, &stats), AXO_OK);
+    return stats;
+}
+
+/* With no block, one of each class, two, ... until it succeeds. */
+static void mm_each(mm_fn fn)
+{
+    axo_status status = AXO_ENOMEM;
+    uint32_t blocks = 0;
+    for (; status != AXO_OK; blocks++) {
+        sv_host host;
+        sv_host other;
+        sv_start(&host, NULL);
+        sv_spawn(&other, host.kit, "other", NULL);
+        mm_try try = {.fn = fn, .other = &other, .blocks = blocks};
+        axo_stats before = mm_stats(&host);
+        sv_do(&host, mm_run, &try);
+        axo_stats after = mm_stats(&host);
+        status = try.status;
+        if (status != AXO_OK) {
+            assert_int_equal(status, AXO_ENOMEM);
+            assert_int_equal(after.sent, before.sent + 1); /* the call */
+            assert_int_equal(after.spawned, before.spawned);
+            assert_int_equal(try.children_after, try.children_before);
+            (void)axo_testkit_advance(host.kit, AXO_TESTKIT_FOREVER);
+            assert_int_equal(host.count, 0); /* nothing comes */
+            assert_int_equal(other.count, 0);
+        }
+        sv_end(&host);
+        assert_true(blocks < 20);
+    }
+    assert_true(blocks > 1); /* at least once there was not enough */
+}
+
+static axo_status mm_ask(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    (void)host;
+    return axo_ask(ctx, other->ref, SV_ASKED, "x", 2, SV_S, 1);
+}
+
+static axo_status mm_promise(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    axo_ref ref = {.bits = 1};
+    (void)host;
+    (void)other;
+    axo_status status = axo_promise(ctx, SV_S, 1, &ref);
+    assert_true(axo_ref_is_none(ref) == (status != AXO_OK));
+    return status;
+}
+
+static axo_status mm_graceful(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    axo_farewell how = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = SV_NOTE);
+    (void)host;
+    return axo_graceful_stop(ctx, other->ref, &how, SV_S, 1);
+}
+
+static axo_status mm_select(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    uint32_t count = 9;
+    (void)host;
+    (void)other;
+    axo_status status = axo_select(ctx, "/user/*", SV_NOTE, "abc", 4, &count);
+    assert_int_equal(count, status == AXO_OK ? 2 : 0);
+    return status;
+}
+
+static axo_status mm_keyed(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    (void)host;
+    (void)other;
+    axo_status status = axo_timer_start(ctx, 1, AXO_TIMER_ONCE, SV_S, 0, SV_NOTE, "x", 2);
+    assert_true(axo_timer_active(ctx, 1) == (status == AXO_OK));
+    return status;
+}
+
+static axo_status mm_timer(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    axo_timer timer = {1, 1};
+    (void)host;
+    axo_status status = axo_schedule_fixed_rate(ctx, SV_S, SV_S, other->ref, SV_NOTE, "x", 2,
+                                                &timer);
+    assert_true(axo_timer_cancel(ctx, timer) == (status == AXO_OK));
+    return status;
+}
+
+static axo_status mm_receive_timeout(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    (void)host;
+    (void)other;
+    axo_status status = axo_receive_timeout(ctx, SV_S);
+    assert_int_equal(axo_receive_timeout(ctx, 0), AXO_OK);
+    return status;
+}
+
+static axo_status mm_watch(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    (void)host;
+    return axo_watch_with(ctx, other->ref, SV_NOTE, "x", 2);
+}
+
+static axo_status mm_spawn_or_get(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    static sv_host unused;
+    static sv_host *arg = &unused;
+    axo_props props = AXO_PROPS(.cls = &sv_class, .args = &arg, .args_size = sizeof arg,
+                                .name = "child");
+    axo_ref ref = {.bits = 1};
+    bool created = true;
+    (void)host;
+    (void)other;
+    axo_status status = axo_spawn_or_get(ctx, &props, &ref, &created);
+    assert_true(created == (status == AXO_OK));
+    assert_true(axo_ref_is_none(ref) == (status != AXO_OK));
+    return status;
+}
+
+static axo_status mm_owned(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    axo_owned owned = {.payload = mm_big, .size = sizeof mm_big};
+    axo_draft *draft = NULL;
+    (void)host;
+    axo_status status = axo_message_owning(ctx, SV_NOTE, &owned, &draft);
+    return status == AXO_OK ? axo_send_message(ctx, other->ref, draft) : status;
+}
+
+static axo_status mm_copied(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    axo_testkit_fail_memory(host->kit, 0, 1);
+    axo_status status = axo_send(ctx, other->ref, SV_NOTE, mm_big, sizeof mm_big);
+    assert_int_equal(status, AXO_ENOMEM);
+    return axo_send(ctx, other->ref, SV_NOTE, "x", 2);
+}
+
+static void each_allocation_of_an_actors_services(void **state)
+{
+    static const mm_fn all[] = {mm_ask,   mm_promise,         mm_graceful, mm_select,
+                                mm_keyed, mm_timer,           mm_watch,    mm_spawn_or_get,
+                                mm_owned, mm_receive_timeout};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        mm_each(all[i]);
+}
+
+static void mm_copy_run(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    assert_int_equal(mm_copied(ctx, host, arg), AXO_OK);
+}
+
+static void a_payload_too_large_for_the_pool(void **state)
+{
+    sv_host host;
+    sv_host other;
+    (void)state;
+    sv_start(&host, NULL);
+    sv_spawn(&other, host.kit, "other", NULL);
+    sv_do(&host, mm_copy_run, &other);
+    assert_int_equal(other.count, 1);
+    assert_int_equal(other.rows[0].size, 2);
+    sv_end(&host);
+}
+
+static uint64_t mm_skip;
+
+static void mm_ask_poor(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    assert_int_equal(mm_ask(ctx, host, arg), AXO_OK);
+    axo_testkit_fail_memory(host->kit, mm_skip, 1); /* from here on */
+}
+
+/* One of the waiter's allocations fails: the asker is told so, or of the deadline, and once. */
+static void the_waiter_finds_no_memory(void **state)
+{
+    uint32_t poor = 0;
+    (void)state;
+    for (mm_skip = 0; mm_skip < 8; mm_skip++) {
+        sv_host host;
+        sv_host other;
+        sv_start(&host, NULL);
+        sv_spawn(&other, host.kit, "other", NULL);
+        sv_do(&host, mm_ask_poor, &other);
+        (void)axo_testkit_advance(host.kit, AXO_TESTKIT_FOREVER);
+        assert_int_equal(sv_only(&host, 0)->tag, AXO_ASK_FAILED);
+        poor += host.rows[0].status == AXO_ENOMEM;
+        assert_true(host.rows[0].status == AXO_ENOMEM || host.rows[0].status == AXO_ETIMEDOUT);
+        sv_end(&host);
+    }
+    assert_true(poor > 0 && poor < 8);
+}
+
+/* ---- a million timers ------------------------------------------------------------------------ */
+
+typedef struct mm_meter {
+    uint64_t bytes;
+    uint64_t peak;
+} mm_meter;
+
+static void *mm_alloc(void *user, size_t size, size_t align)
+{
+    mm_meter *meter = user;
+    void *block = NULL;
+    if (posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, size) != 0)
+        return NULL;
+    meter->bytes += size;
+    meter->peak = meter->bytes > meter->peak ? meter->bytes : meter->peak;
+    return block;
+}
+
+static void mm_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)align;
+    ((mm_meter *)user)->bytes -= size;
+    free(block);
+}
+
+static uint32_t mm_ticks;
+static uint32_t mm_wrong; /* ticks that came early, late, or were cancelled */
+static axo_testkit *mm_kit;
+
+static int64_t mm_due(uint32_t i)
+{
+    return SV_S + (int64_t)(i * UINT64_C(2654435761) % 1000003) * 100000; /* within 100 s */
+}
+
+static axo_status mm_tick(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    int64_t due;
+    (void)ctx;
+    (void)state;
+    memcpy(&due, message->payload, sizeof due);
+    int64_t now = axo_testkit_now(mm_kit);
+    mm_wrong += message->tag != SV_NOTE || now < due || now > due + AXO_TICK_NS;
+    mm_ticks++;
+    return AXO_OK;
+}
+
+/* Every tenth stays; the rest are cancelled, and set and cancelled once more. */
+static void a_million_timers_most_of_them_cancelled(void **state)
+{
+    static const axo_class cls = AXO_CLASS(.receive = mm_tick);
+    static axo_timer timers[MM_MANY];
+    mm_meter meter = {.bytes = 0};
+    axo_options options = AXO_OPTIONS(
+        .allocator = {.alloc = mm_alloc, .free = mm_free, .user = &meter});
+    axo_ref ref;
+    (void)state;
+    mm_ticks = mm_wrong = 0;
+    assert_int_equal(axo_testkit_start(&options, &mm_kit), AXO_OK);
+    axo_system *system = axo_testkit_system(mm_kit);
+    assert_int_equal(axo_system_spawn(system, &(axo_props)AXO_PROPS(.cls = &cls), &ref), AXO_OK);
+    int64_t now = axo_testkit_now(mm_kit);
+    uint64_t before = meter.bytes;
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < MM_MANY; i++) {
+            int64_t due = now + mm_due(i);
+            uint32_t tag = i % 10 == 0 ? SV_NOTE : SV_QUIT;
+            if (round == 1 && i % 10 == 0)
+                continue;
+            assert_int_equal(axo_system_schedule_once(system, mm_due(i), ref, tag, &due,
+                                                      sizeof due, &timers[i]), AXO_OK);
+        }
+        for (uint32_t i = 0; i < MM_MANY; i++)
+            assert_true(i % 10 == 0 || axo_system_timer_cancel(system, timers[i]));
+        if (round == 0)
+            meter.peak = meter.bytes > meter.peak ? meter.bytes : meter.peak;
+        /* The second round lives on what the first has given back. */
+        assert_true(meter.peak - before < (uint64_t)MM_MANY * 256);
+    }
+    for (uint32_t i = 1; i < MM_MANY; i += 997)
+        assert_true(i % 10 == 0 || !axo_system_timer_cancel(system, timers[i]));
+    (void)axo_testkit_advance(mm_kit, 200 * SV_S);
+    assert_int_equal(mm_ticks, MM_MANY / 10);
+    assert_int_equal(mm_wrong, 0);
+    assert_int_equal(axo_testkit_stop(mm_kit), AXO_OK);
+    assert_int_equal(meter.bytes, 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_of_an_actors_services),
+        cmocka_unit_test(a_payload_too_large_for_the_pool),
+        cmocka_unit_test(the_waiter_finds_no_memory),
+        cmocka_unit_test(a_million_timers_most_of_them_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
