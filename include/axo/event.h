@@ -20,7 +20,7 @@
 #define AXO_KIND_ALL UINT32_C(0)
 #define AXO_KIND_DEAD_LETTER UINT32_C(0x01000000) /* data: axo_dead_record (DL-01, DL-03) */
 #define AXO_KIND_DEAD_LETTER_ORDINARY UINT32_C(0x01010000)
-#define AXO_KIND_DEAD_LETTER_SUPPRESSED UINT32_C(0x01020000) /* harmless: a pill to the dead */
+#define AXO_KIND_DEAD_LETTER_SUPPRESSED UINT32_C(0x01020000) /* harmless (DL-03) */
 #define AXO_KIND_UNHANDLED UINT32_C(0x02000000)   /* data: axo_event_unhandled (DL-08) */
 #define AXO_KIND_SUPERVISION UINT32_C(0x03000000) /* data: axo_event_supervision (PH-06) */
 #define AXO_KIND_SUPERVISION_RESUME UINT32_C(0x03010000)

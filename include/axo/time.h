@@ -17,7 +17,8 @@
 /* The longest delay and period: 146 years. A longer one is AXO_EINVAL. */
 #define AXO_DELAY_MAX (INT64_C(1) << 62)
 
-/* Tags for a timer only: it carries a PoisonPill (PK-08) or a Kill; its payload must be empty. */
+/* Tags for a timer, and for axo_router_broadcast: it carries a PoisonPill (PK-08) or a Kill; its
+ * payload must be empty. */
 #define AXO_TIMER_POISON UINT32_C(0xffff0010)
 #define AXO_TIMER_KILL UINT32_C(0xffff0011)
 
@@ -72,7 +73,8 @@ AXO_API axo_status axo_schedule_fixed_rate(axo_ctx *ctx, int64_t first_ns, int64
 /* Cancels a raw timer. Of a cancel and a firing at the same time exactly one wins. A message that
  * was sent already is not taken back.
  *   thread    only the callback that was given `ctx`; whoever set the timer
- *   returns   true: once for each timer: it was waiting and will not fire (again) */
+ *   returns   true: once for each timer: it was waiting and will not fire (again); false too for a
+ *             bad context */
 AXO_API bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer);
 
 /* Marks a raw timer as one to run at close (SH-08): if it is still waiting when /user begins to
@@ -121,7 +123,7 @@ AXO_API axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind ki
 AXO_API axo_status axo_timer_stop(axo_ctx *ctx, uint64_t key);
 
 /* Whether there is a timer of this key: from its start until it is stopped, or, of
- * AXO_TIMER_ONCE, until its tick is handled. */
+ * AXO_TIMER_ONCE, until its tick is handled. false for a bad context. */
 AXO_API bool axo_timer_active(axo_ctx *ctx, uint64_t key);
 
 /* ---- receive timeout ------------------------------------------------------------------------- */

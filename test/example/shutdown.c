@@ -96,7 +96,8 @@ int main(void)
     axo_phases_run(phases, &report);
     printf("main: %s, %d phases, %d late or failed\n", axo_status_text(report.status),
            (int)report.ran, (int)report.troubles);
-    axo_phases_free(phases);
-    axo_system_stop(system, 5 * SECOND, NULL, 0, NULL);
+    if (axo_phases_free(phases) != AXO_OK ||
+        axo_system_stop(system, 5 * SECOND, NULL, 0, NULL) != AXO_OK)
+        return 1;
     return axo_system_destroy(system) == AXO_OK ? 0 : 1;
 }

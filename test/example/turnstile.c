@@ -33,8 +33,10 @@ static axo_status unlocked_receive(axo_ctx *ctx, void *state, const axo_message 
         return AXO_OK;
     }
     printf(message->tag == AXO_STATE_TIMEOUT ? "unlocked: nobody came\n" : "unlocked: go\n");
-    axo_machine_goto(ctx, &me->machine, LOCKED);
-    return message->tag == AXO_STATE_TIMEOUT ? axo_system_shutdown(axo_system_of(ctx)) : AXO_OK;
+    axo_status status = axo_machine_goto(ctx, &me->machine, LOCKED); /* when we return AXO_OK */
+    if (status != AXO_OK || message->tag != AXO_STATE_TIMEOUT)
+        return status;
+    return axo_system_shutdown(axo_system_of(ctx));
 }
 
 static axo_status unlocked_entry(axo_ctx *ctx, void *state)
@@ -80,8 +82,10 @@ int main(void)
         return 1;
     if (axo_system_spawn(system, &(axo_props)AXO_PROPS(.cls = &turnstile_class), &gate) != AXO_OK)
         return 1;
-    for (int i = 0; i < 6; i++)
-        axo_system_send(system, gate, done_to_it[i], NULL, 0);
+    for (int i = 0; i < 6; i++) {
+        if (axo_system_send(system, gate, done_to_it[i], NULL, 0) != AXO_OK)
+            return 1;
+    }
     if (axo_system_wait(system, -1, NULL) != AXO_OK || axo_system_destroy(system) != AXO_OK)
         return 1;
     return 0;
