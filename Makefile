@@ -10,6 +10,7 @@
 #   make valgrind        the tests that test/valgrind.txt lists
 #   make lint            layers, headers, symbols, style, and the self test of these checks
 #   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
+#   make bench-peers     beside Erlang, CAF, Go, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= DESTDIR=; also uninstall
 #   make clean help
 #
@@ -19,7 +20,7 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard valgrind \
-  run-stress run-valgrind lint bench install uninstall clean help
+  run-stress run-valgrind lint bench bench-peers install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -142,6 +143,10 @@ bench: $(filter-out %/restart_report,$(BENCHES))
 	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/results.json
 	$Qset -e; for b in $^; do case $$b in *'$(FILTER)'*) $$b --json $(BUILD)/bench/results.json \
 	  --percentiles $(BUILD)/bench $(BENCH_ARGS);; esac; done
+bench-peers: $(BENCHES)
+	+$Q$(MAKE) --no-print-directory -f bench/peers/peers.mk
+	$Qpython3 bench/peers/run.py --build $(BUILD) $(if $(QUICK),--quick) $(ONLY:%=--only %) \
+	  $(ROUNDS:%=--rounds %) $(WORKERS:%=--workers %) $(PEERS:%=--peers %)
 lint: $(SHARED)
 	$Qtools/lint.sh $(SHARED)
 

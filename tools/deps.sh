@@ -38,6 +38,14 @@ for goal in "$@"; do
         need_tool clang-format clang-format
         need_tool clang-tidy clang-tidy
         ;;
+    bench-peers)
+        need_tool python3 python3
+        need_tool "${CXX:-c++}" build-essential
+        need_tool erlc erlang-base
+        [ -n "$(find /usr/lib/erlang -name erl_nif.h 2>/dev/null)" ] || missing+=(erlang-dev)
+        need_file caf/all.hpp libcaf-dev
+        need_tool go golang-go
+        ;;
     valgrind) testing; need_tool valgrind valgrind ;;
     all | install | bench | amalgamation) ;;
     *) testing ;;

@@ -1,0 +1,125 @@
+/* actors.cpp - W5 to W7 on CAF: actors come, go, and do nothing. */
+#include <thread>
+
+#include "peer.h"
+
+using namespace caf;
+
+/* ---- W5 ------------------------------------------------------------------------------------ */
+
+struct skynet_state {
+    uint64_t sum = 0;
+    int left = 10;
+};
+
+static behavior skynet_node(stateful_actor<skynet_state> *self, const actor &parent,
+                            uint64_t number, uint64_t size)
+{
+    if (size == 1) {
+        self->send(parent, number);
+        return {}; /* ends */
+    }
+    actor mine = actor_cast<actor>(self);
+    for (uint64_t i = 0; i < 10; i++)
+        self->spawn(skynet_node, mine, number + i * (size / 10), size / 10);
+    return {[=](uint64_t part) {
+        self->state.sum += part;
+        if (--self->state.left > 0)
+            return;
+        self->send(parent, self->state.sum);
+        self->quit();
+    }};
+}
+
+outcome skynet(uint64_t leaves)
+{
+    config options;
+    actor_system system{options};
+    scoped_actor self{system};
+    uint64_t size = 1;
+    while (size * 10 <= leaves)
+        size *= 10;
+    int64_t begin = now_ns();
+    self->spawn(skynet_node, actor_cast<actor>(self), uint64_t{0}, size);
+    uint64_t sum = 0;
+    self->receive([&](uint64_t all) { sum = all; });
+    double took = static_cast<double>(now_ns() - begin);
+    check(sum, size * (size - 1) / 2);
+    return {took, {}};
+}
+
+/* ---- W6 ------------------------------------------------------------------------------------ */
+
+struct churn_shared {
+    std::atomic<uint64_t> sum{0};
+    uint64_t want;
+};
+
+static behavior mayfly(event_based_actor *self, churn_shared *shared, const actor &judge)
+{
+    return {[=](uint64_t number) {
+        if (shared->sum.fetch_add(number) + number == shared->want)
+            self->send(judge, done_atom::value);
+        self->quit();
+    }};
+}
+
+static behavior churner(event_based_actor *self, churn_shared *shared, const actor &judge,
+                        uint64_t actors)
+{
+    return {[=](go_atom) {
+        for (uint64_t i = 1; i <= actors; i++)
+            self->send(self->spawn(mayfly, shared, judge), i);
+    }};
+}
+
+outcome churn(uint64_t actors)
+{
+    config options;
+    churn_shared shared;
+    shared.want = actors * (actors + 1) / 2;
+    actor_system system{options};
+    scoped_actor self{system};
+    actor source = system.spawn(churner, &shared, actor_cast<actor>(self), actors);
+    int64_t begin = now_ns();
+    anon_send(source, go_atom::value);
+    self->receive([](done_atom) {});
+    outcome found = rate(actors, begin);
+    check(shared.sum, shared.want);
+    return found;
+}
+
+/* ---- W7 ------------------------------------------------------------------------------------ */
+
+static behavior idler(stateful_actor<uint64_t> *self, std::atomic<uint64_t> *ready, uint64_t number)
+{
+    self->state = number;
+    ready->fetch_add(1);
+    return {[=](go_atom, const actor &judge) {
+        self->send(judge, self->state);
+        self->quit();
+    }};
+}
+
+outcome idle(uint64_t actors)
+{
+    config options;
+    std::atomic<uint64_t> ready{0};
+    actor_system system{options};
+    scoped_actor self{system};
+    std::vector<actor> all;
+    all.reserve(actors);
+    int64_t before = status_bytes("VmRSS:");
+    for (uint64_t i = 1; i <= actors; i++)
+        all.push_back(system.spawn(idler, &ready, i));
+    while (ready.load() != actors)
+        std::this_thread::yield();
+    int64_t bytes = status_bytes("VmRSS:") - before - static_cast<int64_t>(8 * actors);
+    uint64_t sum = 0;
+    for (const actor &one : all) {
+        anon_send(one, go_atom::value, actor_cast<actor>(self));
+        self->receive([&](uint64_t number) { sum += number; });
+    }
+    check(sum, actors * (actors + 1) / 2);
+    return {static_cast<double>(bytes) / static_cast<double>(actors), {}};
+}

@@ -1,0 +1,181 @@
+/* fair.cpp - W11 on CAF: pings beside actors that compute; W12: messages from a foreign thread. */
+#include <algorithm>
+#include <thread>
+
+#include "peer.h"
+
+using namespace caf;
+
+static std::atomic<uint64_t> burned; /* keeps the loop */
+
+void burn(uint64_t loops)
+{
+    uint64_t x = loops;
+    for (uint64_t i = 0; i < loops; i++)
+        x = x * 6364136223846793005u + 1;
+    if (x == 1)
+        burned.fetch_add(x);
+}
+
+uint64_t burn_loops(int64_t ns)
+{
+    const uint64_t trial = 200000;
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < 30; i++) {
+        int64_t begin = now_ns();
+        burn(trial);
+        best = std::min(best, now_ns() - begin);
+    }
+    return static_cast<uint64_t>(ns) * trial / static_cast<uint64_t>(best) + 1;
+}
+
+void pause_ns(int64_t ns)
+{
+    timespec pause = {0, ns};
+    (void)nanosleep(&pause, nullptr); /* a shorter pause is as good */
+}
+
+/* ---- W11 ----------------------------------------------------------------------------------- */
+
+struct fair_shared {
+    std::atomic<bool> quit{false};
+    std::atomic<uint64_t> burns{0};
+    uint64_t loops;
+    int64_t end;
+    std::vector<int64_t> samples; /* the pinger's */
+};
+
+static behavior burner(event_based_actor *self, fair_shared *shared)
+{
+    return {[=](go_atom) {
+        burn(shared->loops);
+        shared->burns.fetch_add(1, std::memory_order_relaxed);
+        if (shared->quit.load(std::memory_order_relaxed))
+            self->quit();
+        else
+            self->send(self, go_atom::value);
+    }};
+}
+
+static behavior light(event_based_actor *self)
+{
+    return {[=](const actor &from, uint64_t number) { self->send(from, number); }};
+}
+
+struct pinger_state {
+    uint64_t number = 0;
+    int64_t sent;
+};
+
+static behavior pinger(stateful_actor<pinger_state> *self, fair_shared *shared,
+                       const std::vector<actor> &lights, const actor &judge)
+{
+    auto ping = [=] {
+        pinger_state &me = self->state;
+        me.sent = now_ns();
+        self->send(lights[me.number % lights.size()], actor_cast<actor>(self), me.number);
+    };
+    return {[=](go_atom) { ping(); },
+            [=](uint64_t number) {
+                int64_t now = now_ns();
+                check(number, self->state.number++);
+                shared->samples.push_back(now - self->state.sent);
+                if (now < shared->end)
+                    return ping();
+                self->send(judge, done_atom::value);
+                self->quit();
+            }};
+}
+
+outcome fairness(uint64_t burners, uint64_t lights, int64_t ns)
+{
+    config options{1};
+    fair_shared shared;
+    outcome found;
+    shared.loops = burn_loops(50000);
+    {
+        actor_system system{options};
+        scoped_actor self{system};
+        std::vector<actor> all;
+        for (uint64_t i = 0; i < lights; i++)
+            all.push_back(system.spawn(light));
+        for (uint64_t i = 0; i < burners; i++)
+            anon_send(system.spawn(burner, &shared), go_atom::value);
+        actor source = system.spawn(pinger, &shared, all, actor_cast<actor>(self));
+        pause_ns(100000000);
+        int64_t begin = now_ns();
+        uint64_t before = shared.burns.load();
+        shared.end = begin + ns;
+        anon_send(source, go_atom::value);
+        self->receive([](done_atom) {});
+        found = rate(shared.burns.load() - before, begin);
+        shared.quit.store(true);
+    }
+    found.samples = percentiles(std::move(shared.samples)).samples;
+    return found;
+}
+
+/* ---- W12 ----------------------------------------------------------------------------------- */
+
+struct inbox {
+    uint64_t left;
+    uint64_t sum = 0;
+    std::vector<int64_t> samples;
+    std::atomic<uint64_t> handled{0};
+};
+
+static behavior sink(event_based_actor *self, inbox *shared)
+{
+    return {[=](uint64_t number) {
+                shared->sum += number;
+                if (--shared->left == 0)
+                    self->quit();
+            },
+            [=](int64_t sent) {
+                shared->samples.push_back(now_ns() - sent);
+                if (shared->handled.fetch_add(1) + 1 == shared->left)
+                    self->quit();
+            }};
+}
+
+outcome send_cost(uint64_t count)
+{
+    config options;
+    inbox shared;
+    double took = 0;
+    shared.left = count;
+    {
+        actor_system system{options};
+        actor to = system.spawn(sink, &shared);
+        int64_t begin = now_ns();
+        for (uint64_t i = 0; i < count; i++)
+            anon_send(to, i);
+        took = static_cast<double>(now_ns() - begin) / static_cast<double>(count);
+    }
+    check(shared.sum, count * (count - 1) / 2);
+    return {took, {}};
+}
+
+static outcome send_timed(uint64_t count, int64_t pause)
+{
+    config options;
+    inbox shared;
+    shared.left = count;
+    {
+        actor_system system{options};
+        actor to = system.spawn(sink, &shared);
+        for (uint64_t i = 0; i < count; i++) {
+            if (pause > 0)
+                pause_ns(pause);
+            anon_send(to, now_ns());
+            while (pause == 0 && shared.handled.load(std::memory_order_acquire) == i)
+                continue; /* the next follows at once */
+        }
+    }
+    check(shared.samples.size(), count);
+    return percentiles(std::move(shared.samples));
+}
+
+outcome send_running(uint64_t count) { return send_timed(count, 0); }
+
+outcome send_parked(uint64_t count) { return send_timed(count, 1000000); }

@@ -1,0 +1,3 @@
+module axo/bench/peers
+
+go 1.19

@@ -1,0 +1,26 @@
+# peers.mk - builds the peers: make -f bench/peers/peers.mk BUILD=build
+BUILD ?= build
+CC ?= cc
+CXX ?= c++
+HERE := $(dir $(lastword $(MAKEFILE_LIST)))
+OUT := $(BUILD)/bench/peers
+WARN := -Wall -Wextra -Wshadow
+CAF := $(patsubst $(HERE)caf/%.cpp,$(OUT)/caf.o/%.o,$(wildcard $(HERE)caf/*.cpp))
+ERTS = $(shell erl -noshell -eval \
+  'io:format("~s/erts-~s/include", [code:root_dir(), erlang:system_info(version)]), halt().')
+
+all: $(OUT)/floor $(OUT)/go $(OUT)/caf $(OUT)/erlang/done
+$(OUT)/floor: $(HERE)floor/floor.c
+	@mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARN) -pthread -o $@ $<
+$(OUT)/go: $(wildcard $(HERE)go/*)
+	@mkdir -p $(@D) && cd $(HERE)go && GOFLAGS=-mod=mod GO111MODULE=on go build -o $(abspath $@) .
+$(OUT)/caf.o/%.o: $(HERE)caf/%.cpp $(HERE)caf/peer.h
+	@mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -DNDEBUG $(WARN) -pthread -c -o $@ $<
+$(OUT)/caf: $(CAF)
+	@$(CXX) -pthread -o $@ $^ -lcaf_core
+$(OUT)/erlang/done: $(wildcard $(HERE)erlang/*)
+	@mkdir -p $(@D) && cp $(HERE)erlang/run.sh $(@D) && erlc -Werror -o $(@D) $(HERE)erlang/*.erl
+	@$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARN) -fPIC -shared -I$(ERTS) -o $(@D)/foreign.so \
+	  $(HERE)erlang/foreign.c
+	@touch $@
+.PHONY: all
