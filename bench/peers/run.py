@@ -42,6 +42,8 @@ TITLES = {
     "F-line": "cache line to another thread", "F-jump": "setjmp and longjmp",
     "F-alloc": "malloc and free", "F-wake": "futex wake",
 }
+# Workloads in which a foreign thread keeps one of the processors.
+FEWER = {"W12s", "W12r"}
 # What one program of axo measures together; its full and its quick options.
 GROUPS = [
     (["W1"], "w1_*", "--pairs 1", "--messages 500000"),
@@ -54,10 +56,11 @@ GROUPS = [
     (["W6"], "w6_*", "", "--actors 50000"),
     (["W7"], "w7_*", "", "--actors 50000"),
     (["W8a", "W8b", "W8c"], "w8_*", "", "--ms 200"),
-    (["W9a", "W9b"], "w9_*", "", ""),
-    (["W10"], "w10_*", "", ""),
-    (["W11"], "w11_*", "", ""),
-    (["W12s", "W12r", "W12p"], "w12_*", "", ""),
+    (["W9a", "W9b"], "w9_*", "", "--rounds 5"),
+    (["W10"], "w10_*", "", "--messages 250000"),
+    (["W11"], "w11_*", "", "--ms 500"),
+    (["W12s", "W12r"], "w12_*", "--wakes 1", "--sends 100000 --stamps 2000"),
+    (["W12p"], "w12_*", "--sends 1000 --stamps 1", "--wakes 100"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]
 # Rows of the table beside the figure of a workload: key in a run, word, unit.
@@ -114,8 +117,8 @@ def spent_s():
 def start(command):
     """What a program printed, and the share of the processors that others used meanwhile."""
     begin, busy, spent = time.monotonic(), busy_s(), spent_s()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S,
-                          universal_newlines=True, check=False, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          timeout=TIMEOUT_S, universal_newlines=True, stdin=subprocess.DEVNULL)
     wall = (time.monotonic() - begin) * len(os.sched_getaffinity(0))
     foreign = max(0.0, (busy_s() - busy) - (spent_s() - spent)) / max(wall, 1e-9)
     if done.returncode != 0:
@@ -126,7 +129,8 @@ def start(command):
 def command_of(peer, group, settings):
     """How a peer is started for a group of workloads; None if it has no program for it."""
     workloads, program, full, quick = group
-    common = ["--workers", str(settings.workers), "--repeats", "1"]
+    workers = max(1, settings.workers - 1) if FEWER & set(workloads) else settings.workers
+    common = ["--workers", str(workers), "--repeats", "1"]
     if peer == "axo":
         found = sorted(glob.glob(f"{settings.build}/release/bench/{program}")) if program else []
         found = [path for path in found if os.access(path, os.X_OK) and not path.endswith(".d")]

@@ -59,31 +59,33 @@ static behavior burner(event_based_actor *self, fair_shared *shared)
 
 static behavior light(event_based_actor *self)
 {
-    return {[=](const actor &from, uint64_t number) { self->send(from, number); }};
+    return {[=](const actor &from, int64_t sent) { self->send(from, sent); }};
 }
 
 struct pinger_state {
-    uint64_t number = 0;
-    int64_t sent;
+    uint64_t pings = 0;
 };
 
+/* Pings at a rate, whether the pings before have been answered or not. */
 static behavior pinger(stateful_actor<pinger_state> *self, fair_shared *shared,
                        const std::vector<actor> &lights, const actor &judge)
 {
-    auto ping = [=] {
-        pinger_state &me = self->state;
-        me.sent = now_ns();
-        self->send(lights[me.number % lights.size()], actor_cast<actor>(self), me.number);
+    auto end = [=] {
+        if (now_ns() < shared->end || shared->samples.size() < self->state.pings)
+            return;
+        self->send(judge, done_atom::value);
+        self->quit();
     };
-    return {[=](go_atom) { ping(); },
-            [=](uint64_t number) {
-                int64_t now = now_ns();
-                check(number, self->state.number++);
-                shared->samples.push_back(now - self->state.sent);
-                if (now < shared->end)
-                    return ping();
-                self->send(judge, done_atom::value);
-                self->quit();
+    return {[=](go_atom) {
+                if (now_ns() >= shared->end)
+                    return end();
+                self->delayed_send(self, std::chrono::microseconds(500), go_atom::value);
+                const actor &one = lights[self->state.pings++ % lights.size()];
+                self->send(one, actor_cast<actor>(self), now_ns());
+            },
+            [=](int64_t sent) {
+                shared->samples.push_back(now_ns() - sent);
+                end();
             }};
 }
 
@@ -118,64 +120,96 @@ outcome fairness(uint64_t burners, uint64_t lights, int64_t ns)
 /* ---- W12 ----------------------------------------------------------------------------------- */
 
 struct inbox {
-    uint64_t left;
     uint64_t sum = 0;
     std::vector<int64_t> samples;
     std::atomic<uint64_t> handled{0};
+    std::atomic<bool> over{false};
 };
 
 static behavior sink(event_based_actor *self, inbox *shared)
 {
     return {[=](uint64_t number) {
                 shared->sum += number;
-                if (--shared->left == 0)
-                    self->quit();
+                shared->handled.fetch_add(1, std::memory_order_release);
             },
             [=](int64_t sent) {
                 shared->samples.push_back(now_ns() - sent);
-                if (shared->handled.fetch_add(1) + 1 == shared->left)
-                    self->quit();
-            }};
+                shared->handled.fetch_add(1, std::memory_order_release);
+            },
+            [=](done_atom) { self->quit(); }};
+}
+
+/* Keeps a worker from parking. */
+static behavior spinner(event_based_actor *self, inbox *shared)
+{
+    return {[=](go_atom) {
+        if (shared->over.load(std::memory_order_relaxed))
+            self->quit();
+        else
+            self->send(self, go_atom::value);
+    }};
+}
+
+static void await(const inbox &shared, uint64_t sent)
+{
+    while (shared.handled.load(std::memory_order_acquire) < sent)
+        std::this_thread::yield(); /* ends: all that was sent is handled */
+}
+
+static void spin(actor_system &system, inbox *shared)
+{
+    for (unsigned i = 0; i < peer_workers; i++)
+        anon_send(system.spawn(spinner, shared), go_atom::value);
 }
 
 outcome send_cost(uint64_t count)
 {
-    config options;
+    const uint64_t burst = 1000;
+    config options{1};
     inbox shared;
-    double took = 0;
-    shared.left = count;
+    int64_t took = 0;
     {
         actor_system system{options};
         actor to = system.spawn(sink, &shared);
-        int64_t begin = now_ns();
-        for (uint64_t i = 0; i < count; i++)
-            anon_send(to, i);
-        took = static_cast<double>(now_ns() - begin) / static_cast<double>(count);
+        spin(system, &shared);
+        for (uint64_t sent = 0; sent < count; await(shared, sent)) {
+            int64_t begin = now_ns();
+            for (uint64_t i = 0; i < burst && sent < count; i++)
+                anon_send(to, sent++);
+            took += now_ns() - begin;
+        }
+        shared.over.store(true);
+        anon_send(to, done_atom::value);
     }
     check(shared.sum, count * (count - 1) / 2);
-    return {took, {}};
+    return {static_cast<double>(took) / static_cast<double>(count), {}};
 }
 
-static outcome send_timed(uint64_t count, int64_t pause)
+static outcome send_timed(uint64_t count, int64_t sleep, int64_t gap)
 {
-    config options;
+    config options{sleep > 0 ? uint64_t{0} : 1};
     inbox shared;
-    shared.left = count;
     {
         actor_system system{options};
         actor to = system.spawn(sink, &shared);
+        if (sleep == 0)
+            spin(system, &shared);
         for (uint64_t i = 0; i < count; i++) {
-            if (pause > 0)
-                pause_ns(pause);
+            int64_t due = now_ns() + gap;
+            if (sleep > 0)
+                pause_ns(sleep);
+            while (now_ns() < due)
+                continue; /* ends: the clock runs */
             anon_send(to, now_ns());
-            while (pause == 0 && shared.handled.load(std::memory_order_acquire) == i)
-                continue; /* the next follows at once */
+            await(shared, i + 1);
         }
+        shared.over.store(true);
+        anon_send(to, done_atom::value);
     }
     check(shared.samples.size(), count);
     return percentiles(std::move(shared.samples));
 }
 
-outcome send_running(uint64_t count) { return send_timed(count, 0); }
+outcome send_running(uint64_t count) { return send_timed(count, 0, 5000); }
 
-outcome send_parked(uint64_t count) { return send_timed(count, 1000000); }
+outcome send_parked(uint64_t count) { return send_timed(count, 1000000, 0); }

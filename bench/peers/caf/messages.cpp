@@ -175,7 +175,8 @@ static behavior big_actor(stateful_actor<big_state> *self, const std::vector<act
                 if (me.left-- == 0)
                     return self->send(judge, done_atom::value, uint64_t{0});
                 me.seed = me.seed * 1103515245 + 12345;
-                self->send((*all)[(me.seed >> 8) % all->size()], ping_atom::value, index);
+                uint64_t other = (index + 1 + (me.seed >> 8) % (all->size() - 1)) % all->size();
+                self->send((*all)[other], ping_atom::value, index);
             },
             [=](go_atom) { self->send(judge, done_atom::value, self->state.served); }};
 }

@@ -37,7 +37,8 @@ works() ->
       fun(D) -> messages:fanin(4, 1000000 div D) end},
      {"W5", "ns", "", fun(D) -> actors:skynet(1000000 div D) end},
      {"W6", "actors/s", "", fun(D) -> actors:churn(1000000 div D) end},
-     {"W7", "bytes/actor", "default heap, not hibernated", fun(D) -> actors:idle(1000000 div D) end},
+     {"W7", "bytes/actor", "default heap, not hibernated",
+      fun(D) -> actors:idle(1000000 div D) end},
      {"W8a", "restarts/s", "supervisor, gen_server; init queues the next message: a restart "
       "loses the mailbox", fun(D) -> restart:hot(20000 div D) end},
      {"W8a-bare", "restarts/s", "spawn_monitor and respawn, no supervisor",
@@ -52,9 +53,10 @@ works() ->
       fun(D) -> restart:parent(1000, max(3, 20 div D)) end},
      {"W10", "messages/s", "", fun(D) -> messages:big(64, 40000 div D) end},
      {"W11", "burns/s", "", fun(D) -> fair:pings(64, 1000, 3000 div min(D, 10)) end},
-     {"W12s", "ns", "enif_send from a thread of a NIF", fun(D) -> fair:send_cost(1000000 div D) end},
+     {"W12s", "ns", "enif_send from a thread of a NIF",
+      fun(D) -> fair:send_cost(1000000 div D) end},
      {"W12r", "ns", "enif_send from a thread of a NIF",
-      fun(D) -> fair:send_running(100000 div D) end},
+      fun(D) -> fair:send_running(20000 div D) end},
      {"W12p", "ns", "enif_send from a thread of a NIF",
       fun(D) -> fair:send_parked(2000 div D) end}].
 

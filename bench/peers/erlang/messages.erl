@@ -87,10 +87,10 @@ consume(Left, Sum, Judge) -> receive Item -> consume(Left - 1, Sum + Item, Judge
 
 big(Actors, Pings) ->
     Judge = self(),
-    All = [spawn_link(fun() -> receive {all, Others} -> big_start(Others, Pings, I, Judge) end end)
+    All = [spawn_link(fun() -> big_start(Pings, I, Judge) end)
            || I <- lists:seq(1, Actors)],
     Others = list_to_tuple(All),
-    [Actor ! {all, Others} || Actor <- All],
+    [Actor ! {all, others(Others, I)} || {I, Actor} <- lists:enumerate(All)],
     Begin = bench:now_ns(),
     [Actor ! go || Actor <- All],
     [receive done -> ok end || _ <- All],
@@ -99,7 +99,10 @@ big(Actors, Pings) ->
     bench:check(lists:sum([receive {served, Count} -> Count end || _ <- All]), Actors * Pings),
     Result.
 
-big_start(Others, Pings, Seed, Judge) ->
+others(All, Index) -> erlang:delete_element(Index, All).
+
+big_start(Pings, Seed, Judge) ->
+    Others = receive {all, All} -> All end,
     receive go -> ok end,
     big_ping(Others, Pings, Seed * 7919, 0, Judge).
 

@@ -1,7 +1,7 @@
 %% restart.erl - W8 and W9: a failure, its supervisor, and the next message.
 %%
-%% The victim is a gen_server under a supervisor. A failure takes the mailbox with it, so the message
-%% that waits for the new instance is queued by its init. The clock is read before the failing call
+%% The victim is a gen_server under a supervisor. A failure takes the mailbox with it, so what
+%% waits for the new instance is queued by its init. The clock is read before the failing call
 %% and as the first thing in the handling of that message. Samples go to an array of atomics: no
 %% other process runs.
 -module(restart).
@@ -126,8 +126,8 @@ paced(Count) ->
     Tails = bench:latencies(Samples),
     Tails#{figure => maps:get(p50_ns, Tails)}.
 
-%% Tells the victim to fail once a millisecond, and only when the last restart is over; until the end,
-%% and a few times at least.
+%% Tells the victim to fail once a millisecond, and only when the last restart is over; until
+%% the end, and a few times at least.
 pace(#probe{count = Count, marks = Marks} = Probe, Due, End) ->
     erlang:send_after(Due, self(), tick, [{abs, true}]),
     receive tick -> ok end,

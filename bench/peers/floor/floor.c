@@ -6,8 +6,8 @@
  * F-jump   a setjmp and the longjmp to it
  * F-alloc  malloc and free of 64 bytes on one thread
  * F-wake   FUTEX_WAKE until the woken thread runs, one way; it slept for a millisecond
- * The same figures are the floor of rows of the table: W1 (a call a message), W8a (a jump), W12s (an
- * addition), W12r (a line), W12p (a wake-up). */
+ * The same figures are the floor of rows of the table: W1 (a call a message), W8a (a jump), W12s
+ * (an addition), W12r (a line), W12p (a wake-up). */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <setjmp.h>

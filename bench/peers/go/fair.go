@@ -37,6 +37,10 @@ func burnLoops(ns int) int {
 
 // ---- W11
 
+const pingPeriod = 500 * time.Microsecond
+
+type ping struct{ sent int64 }
+
 func fairness(burners, lights int, length time.Duration) result {
 	var quit int32
 	var burns int64
@@ -56,24 +60,18 @@ func fairness(burners, lights int, length time.Duration) result {
 			}
 		}()
 	}
-	mailboxes, answers := make([]chan int64, lights), make(chan int64, 1)
+	mailboxes, answers := make([]chan ping, lights), make(chan ping, lights)
 	for i := range mailboxes {
-		mailboxes[i] = make(chan int64, 1)
-		go func(mailbox chan int64) {
-			for number := range mailbox {
-				answers <- number
+		mailboxes[i] = make(chan ping, 64)
+		go func(mailbox chan ping) {
+			for message := range mailbox {
+				answers <- message
 			}
 		}(mailboxes[i])
 	}
 	time.Sleep(100 * time.Millisecond)
-	var samples []int64
 	before, begin := atomic.LoadInt64(&burns), now()
-	for number := int64(0); now()-begin < int64(length); number++ {
-		sent := now()
-		mailboxes[int(number)%lights] <- number
-		check(<-answers, number)
-		samples = append(samples, now()-sent)
-	}
+	samples := pinger(mailboxes, answers, length)
 	r := rate(int(atomic.LoadInt64(&burns)-before), begin)
 	r.samples = samples
 	atomic.StoreInt32(&quit, 1)
@@ -84,58 +82,135 @@ func fairness(burners, lights int, length time.Duration) result {
 	return r
 }
 
-// ---- W12
-
-func sendCost(count int) result {
-	mailbox, took, sum := make(chan int64, count), make(chan int64, 1), int64(0)
-	go func() {
-		runtime.LockOSThread()
-		begin := now()
-		for i := int64(0); i < int64(count); i++ {
-			mailbox <- i
+// Pings at a rate, whether the pings before have been answered or not. A ticker drops what it
+// cannot deliver, so late ticks are made up for.
+func pinger(mailboxes []chan ping, answers chan ping, length time.Duration) []int64 {
+	var samples []int64
+	ticker := time.NewTicker(pingPeriod)
+	defer ticker.Stop()
+	begin, pings := now(), 0
+	for now()-begin < int64(length) || len(samples) < pings {
+		select {
+		case <-ticker.C:
+			due := int(minimum(now()-begin, int64(length)) / int64(pingPeriod))
+			for ; pings < due; pings++ {
+				mailboxes[pings%len(mailboxes)] <- ping{now()}
+			}
+		case answer := <-answers:
+			samples = append(samples, now()-answer.sent)
 		}
-		took <- now() - begin
-		close(mailbox)
-	}()
-	for number := range mailbox {
-		sum += number
 	}
-	check(sum, int64(count)*int64(count-1)/2)
-	return result{figure: float64(<-took) / float64(count)}
+	return samples
 }
 
-// The next message is sent as soon as the last is handled.
-func sendRunning(count int) result {
-	var handled int64
-	return sendTimed(count, &handled, func(sent int64) {
-		for atomic.LoadInt64(&handled) != sent {
+func minimum(one, other int64) int64 {
+	if one < other {
+		return one
+	}
+	return other
+}
+
+// ---- W12: Go has no foreign threads, so the sender is a goroutine with a processor of its own.
+
+const (
+	burst = 1000
+	gapNs = 5000
+)
+
+// Runs beside a goroutine a worker that sends to itself without end.
+func busily(run func() result) result {
+	var quit int32
+	var running sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(workers + 1)
+	for i := 0; i < workers; i++ {
+		running.Add(1)
+		go func() {
+			defer running.Done()
+			mailbox := make(chan bool, 1)
+			mailbox <- true
+			for atomic.LoadInt32(&quit) == 0 {
+				mailbox <- <-mailbox
+				runtime.Gosched()
+			}
+		}()
+	}
+	r := run()
+	atomic.StoreInt32(&quit, 1)
+	running.Wait()
+	runtime.GOMAXPROCS(workers)
+	return r
+}
+
+func await(handled *int64, sent int64) {
+	for atomic.LoadInt64(handled) < sent {
+		runtime.Gosched()
+	}
+}
+
+func sendCost(count int) result {
+	return busily(func() result {
+		mailbox, sum, handled := make(chan int64, burst), make(chan int64, 1), int64(0)
+		go func() {
+			total := int64(0)
+			for number := range mailbox {
+				total += number
+				atomic.AddInt64(&handled, 1)
+			}
+			sum <- total
+		}()
+		took := int64(0)
+		for sent := int64(0); sent < int64(count); await(&handled, sent) {
+			begin := now()
+			for i := 0; i < burst && sent < int64(count); i++ {
+				mailbox <- sent
+				sent++
+			}
+			took += now() - begin
 		}
+		close(mailbox)
+		check(<-sum, int64(count)*int64(count-1)/2)
+		return result{figure: float64(took) / float64(count)}
 	})
 }
 
+func sendRunning(count int) result {
+	return busily(func() result {
+		return sendTimed(count, func() {
+			for due := now() + gapNs; now() < due; {
+			}
+		})
+	})
+}
+
+// The sender sleeps in the kernel, so that no goroutine is ready and every thread of Go's parks.
 func sendParked(count int) result {
-	var handled int64
-	return sendTimed(count, &handled, func(int64) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return sendTimed(count, func() {
 		pause := syscall.Timespec{Nsec: 1000000}
 		_ = syscall.Nanosleep(&pause, nil) // a shorter pause is as good
 	})
 }
 
-func sendTimed(count int, handled *int64, wait func(sent int64)) result {
-	mailbox := make(chan int64, 64)
-	go func() {
-		runtime.LockOSThread()
-		for i := 0; i < count; i++ {
-			wait(int64(i))
-			mailbox <- now()
-		}
-		close(mailbox)
-	}()
+func sendTimed(count int, pause func()) result {
+	mailbox, handled := make(chan int64, 64), int64(0)
 	samples := make([]int64, 0, count)
-	for sent := range mailbox {
-		samples = append(samples, now()-sent)
-		atomic.StoreInt64(handled, int64(len(samples)))
+	done := make(chan bool)
+	go func() {
+		for sent := range mailbox {
+			samples = append(samples, now()-sent)
+			atomic.AddInt64(&handled, 1)
+		}
+		done <- true
+	}()
+	for i := 0; i < count; i++ {
+		pause()
+		mailbox <- now()
+		await(&handled, int64(i+1))
 	}
+	close(mailbox)
+	<-done
 	check(int64(len(samples)), int64(count))
 	return median(samples)
 }

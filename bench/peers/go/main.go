@@ -68,11 +68,11 @@ var works = []work{
 	{"W11", "burns/s", "no yield in the burners", func(d int) result {
 		return fairness(64, 1000, 3*time.Second/time.Duration(atMost(d, 3)))
 	}},
-	{"W12s", "ns", "a goroutine locked to its thread; needs one of the processors",
+	{"W12s", "ns", "from a goroutine with a processor of its own; the busy ones yield",
 		func(d int) result { return sendCost(1000000 / d) }},
-	{"W12r", "ns", "a goroutine locked to its thread",
-		func(d int) result { return sendRunning(100000 / d) }},
-	{"W12p", "ns", "a goroutine locked to its thread",
+	{"W12r", "ns", "from a goroutine with a processor of its own; the busy ones yield",
+		func(d int) result { return sendRunning(20000 / d) }},
+	{"W12p", "ns", "from a goroutine locked to its thread, which yields after the send",
 		func(d int) result { return sendParked(2000 / d) }},
 }
 

@@ -162,7 +162,8 @@ func bigActor(all []chan ball, index, pings int, done chan bool, served chan int
 		default:
 			pings--
 			seed = seed*1103515245 + 12345
-			all[int(seed>>8)%len(all)] <- ball{from: mailbox}
+			other := (index + 1 + int(seed>>8)%(len(all)-1)) % len(all)
+			all[other] <- ball{from: mailbox}
 		}
 	}
 }

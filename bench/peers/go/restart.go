@@ -94,8 +94,8 @@ func hot(count int) result {
 	return r
 }
 
-// Tells the victim once a millisecond to fail, and only when its last restart is over; until the end,
-// and a few times at least.
+// Tells the victim once a millisecond to fail, and only when its last restart is over; until the
+// end, and a few times at least.
 func (v *victim) pace(end int64) {
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
