@@ -3,6 +3,7 @@
 #
 # A small clean tree is made, which every check must pass; then, for each kind of violation, one is
 # planted and the check must fail and say the right thing.
+import json
 import os
 import shutil
 import subprocess
@@ -222,6 +223,60 @@ def conformance_tests(scratch, expect):
         expect(f"conformance: {what}", got == code and said in output, output)
 
 
+def figures_of(peer, **changes):
+    return dict({"workload": "W1", "title": "ping-pong", "peer": peer, "unit": "messages/s",
+                 "median": 17e6 if peer == "axo" else 4e6, "min": 4e6, "max": 18e6, "repeats": 5,
+                 "workers": 2, "disturbed": 0, "peak_bytes": 1, "note": ""}, **changes)
+
+
+def figures_tests(scratch, expect):
+    """readme_figures.py writes what was measured, and refuses other results and other text."""
+    tool = os.path.join(TOOLS, "readme_figures.py")
+    sys.path.insert(0, TOOLS)
+    marks = __import__("readme_figures")
+    machine = {"cpu": "some CPU", "cpus": 2, "kernel": "6", "load": 0.1, "workers": 2, "rounds": 5,
+               "quick": False, "date": "2000-01-01", "versions": {"axo": "0.1", "go": "1.19"}}
+    ratio = {"workload": "W1", "row": "W1", "ratio_to": "go", "median": 4.25, "min": 4, "max": 5}
+    readme, results = os.path.join(scratch, "README.md"), os.path.join(scratch, "peers.json")
+
+    def tried(todo, where=None, text=None, lines=None):
+        lines = lines or [figures_of("axo"), figures_of("go", note="why"), ratio]
+        if text is not None:
+            write(scratch, {"README.md": text})
+        write(scratch, {"peers.json": "".join(
+            json.dumps(line) + "\n" for line in [{"machine": where or machine}] + lines)})
+        return run(sys.executable, tool, todo, "--readme", readme, "--from", results)
+
+    def expect_tried(what, good, said, *arguments, **named):
+        code, output = tried(*arguments, **named)
+        expect(f"figures: {what}", (code == 0) == good and said in output, output)
+
+    fresh = f"# x\n\n{marks.BEGIN}\n{marks.END}\n\ntext\n"
+    expect_tried("stale", False, "are not those", "--check", text=fresh)
+    expect_tried("written", True, "", "--write")
+    with open(readme, encoding="utf-8") as file:
+        text = file.read()
+    wanted = ["some CPU", "| 17 M/s (4 M/s to 18 M/s) | 4 M/s, 4.25 x (4 to 5) |", "Go: why"]
+    expect("figures: text", all(part in text for part in wanted) and
+           text.startswith("# x\n") and text.endswith("\n\ntext\n"), text)
+    expect_tried("fresh", True, "", "--check")
+    expect_tried("twice", True, "", "--write")
+    expect_tried("still fresh", True, "", "--check")
+    expect_tried("by hand", False, "+| ping-pong", "--check", text=text.replace("17 M", "19 M"))
+    expect_tried("other machine", False, "other CPU", "--check", dict(machine, cpu="other CPU"),
+                 text)
+    expect_tried("quick", False, "a quick run", "--check", dict(machine, quick=True), text)
+    expect_tried("disturbed", False, "disturbed by other", "--check", None, text,
+                 [figures_of("axo", disturbed=1)])
+    expect_tried("no results", False, "no results", "--check", None, text, [ratio])
+    expect_tried("no marks", False, "two marks", "--write", text="# x\n")
+    expect_tried("marks twice", False, "two marks", "--write", text=fresh + fresh)
+    expect_tried("marks turned", False, "two marks", "--write",
+                 text=f"{marks.END}\n{marks.BEGIN}\n")
+    code, output = run(sys.executable, tool, "--check", "--readme", readme, "--from", "/none")
+    expect("figures: no file", code != 0, output)
+
+
 def deps_tests(expect):
     """deps.sh says the line to run when it may not install."""
     deps = os.path.join(TOOLS, "deps.sh")
@@ -244,6 +299,7 @@ def main():
         planted_tests(os.path.join(scratch, "planted"), expect)
         runner_tests(os.path.join(scratch, "runner"), expect)
         conformance_tests(os.path.join(scratch, "conformance"), expect)
+        figures_tests(os.path.join(scratch, "figures"), expect)
     deps_tests(expect)
     print(f"{counts[0]} passed, {counts[1]} failed")
     return 1 if counts[1] else 0
