@@ -26,6 +26,7 @@
 typedef struct ghost_watch {
     uint64_t target;
     bool queued; /* its notice is */
+    bool own;    /* a message of its own comes in the place of the notice */
 } ghost_watch;
 
 typedef struct ghost {
@@ -63,6 +64,10 @@ typedef struct ghost {
     bool escalates;       /* it has just decided so: the failure that follows is no own one */
     bool refused;         /* its last receive failed */
     bool has_message;     /* the instance failed under a message */
+    bool boxed;           /* it has a mailbox of its own */
+    bool narrow;          /* whoever sends to it may be parked for ever */
+    bool parked;
+    bool put_aside;       /* it has stashed the message that it is given */
     ghost_watch watches[GHOST_WATCHES];
 } ghost;
 
@@ -208,10 +213,22 @@ static void ghost_noticed(uint64_t watcher, const axo_terminated *notice)
     const ghost *target = ghost_find(notice->actor.bits);
     ghost_watch *watch = ghost_watching(it, notice->actor.bits);
     GHOST_CHECK(watch != NULL, it, "a notice after unwatch"); /* DW-05 */
+    GHOST_CHECK(!watch->own, it, "a notice in the place of a message of one's own");
     GHOST_CHECK(watch->queued, it, "a notice that was never queued");
     GHOST_CHECK((notice->existence_known != 0) == (target != NULL), it, "existence_known is wrong");
     if (target != NULL && target->parent == watcher)
         GHOST_CHECK(target->gone, it, "a notice before the child was removed");
+    ghost_unwatch(it, watch);
+}
+
+/* The same for a message of one's own (DW-15). */
+static void ghost_lost(uint64_t watcher, uint64_t target, uint64_t sender)
+{
+    ghost *it = ghost_find(watcher);
+    ghost_watch *watch = ghost_watching(it, target);
+    GHOST_CHECK(sender == target, it, "a message in the place of a notice, of another");
+    GHOST_CHECK(watch != NULL && watch->own, it, "a message in the place of a notice unasked");
+    GHOST_CHECK(watch->queued, it, "a message in the place of a notice too early");
     ghost_unwatch(it, watch);
 }
 
@@ -298,6 +315,7 @@ static void ghost_post_stop(ghost *it)
 static void ghost_terminated(ghost *it)
 {
     GHOST_CHECK(!it->live && it->constructs == it->destroys, it, "terminated with an instance");
+    GHOST_CHECK(!it->parked, it, "terminated, and parked");
     GHOST_CHECK(it->children == 0 || it->guardian, it, "terminated with children");
     it->terminated = true; /* a report may be decided still, until the parent knows */
     it->watch_count = 0;
@@ -313,7 +331,8 @@ static void ghost_receive(ghost *it)
     GHOST_CHECK(!it->stopping && !it->post_stopped, it, "a message to one that stops");
     GHOST_CHECK(!it->pre_restarted && !it->remaking, it, "a message within a restart");
     GHOST_CHECK(!it->inside, it, "a message within a message");
-    it->refused = false;
+    GHOST_CHECK(!it->parked, it, "a message to one that is parked");
+    it->refused = it->put_aside = false;
     it->inside = true;
 }
 
@@ -426,7 +445,8 @@ static void ghost_stage(ghost *it, const axo_event *e)
     case AXO_EV_RECEIVED:
         GHOST_CHECK(it->inside, it, "received without receive");
         it->inside = false;
-        it->refused = e->arg != 0;
+        it->refused = e->arg != 0 &&
+                      !(it->put_aside && e->arg == (uint32_t)AXO_UNHANDLED); /* it is not over */
         return;
     case AXO_EV_UNHANDLED:
         it->refused = e->arg == AXO_TERMINATED;
@@ -438,6 +458,14 @@ static void ghost_stage(ghost *it, const axo_event *e)
                           (e->arg >> 32 == AXO_FAILURE_KILLED && !it->escalates);
         it->escalates = it->refused = false;
         it->deciding = 0;
+        return;
+    case AXO_EV_PARK:
+        GHOST_CHECK(!it->stopping, it, "parked while it stops");
+        it->parked = true;
+        return;
+    case AXO_EV_UNPARK:
+        GHOST_CHECK(it->parked, it, "goes on, and was not parked");
+        it->parked = false;
         return;
     case AXO_EV_DESTROY:
         GHOST_CHECK(it->live, it, "destroyed without an instance");

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #include "os/sim.h"
-#include "sched/worker.h"
 #include "world.h"
 
 #define TREE_CALM_STEPS 400000
@@ -28,6 +27,7 @@ static void *tree_alloc(void *user, size_t size, size_t align)
 {
     world *it = user;
     void *block = it->dry ? NULL : axo__os_alloc(NULL, size, align);
+    m.dry = m.dry || block == NULL;
     if (block == NULL)
         return NULL;
     it->mine++;
@@ -47,8 +47,14 @@ static void tree_free(void *user, void *block, size_t size, size_t align)
 static void tree_dead_letter(void *user, const axo_dead_letter *letter)
 {
     world *it = user;
-    (void)letter;
+    mail_dead(letter);
     it->dead_letters++;
+}
+
+static void tree_event(void *user, const axo_event *e)
+{
+    ghost_event(user, e);
+    mail_event(e);
 }
 
 static void tree_crash(int number)
@@ -106,12 +112,11 @@ static void tree_spawn(axo_system *system)
         return;
     props.system_actor = world_below(12) == 0;
     if (axo_system_spawn(system, &props, &ref) == AXO_OK)
-        world_know(ref, props.lifetime);
+        world_know(ref, &props);
 }
 
 static void tree_foreign(axo_system *system)
 {
-    work payload = {.left = 2 + world_below(5)};
     axo_ref whom = world_somebody();
     axo_stats stats = AXO_STATS(0);
     axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
@@ -137,9 +142,14 @@ static void tree_foreign(axo_system *system)
     case 14:
         (void)axo_system_kill(system, whom);
         return;
-    default:
-        (void)axo_system_send(system, whom, TAG_WORK, &payload, sizeof payload);
+    default: {
+        work payload = mail_new(whom, 2 + world_below(5), world_below(MAIL_PRIORITIES));
+        mail_sent(payload.number);
+        if (!world_accepted(
+                axo_system_send(system, whom, TAG_WORK, &payload, sizeof payload), whom))
+            mail_refused(payload.number);
         return;
+    }
     }
 }
 
@@ -153,7 +163,7 @@ static axo_system *tree_start(uint64_t seed)
         .workers = 1 + world_below(4), .quantum = quanta[world_below(4)], .actors_max = 4096,
         .seed = seed, .user_strategy = &world_strategies[world_below(2)],
         .blocking_max = 1 + world_below(4), .blocking_idle_ms = 1,
-        .on_dead_letter = tree_dead_letter, .dead_letter_user = &w, .trace = ghost_event,
+        .on_dead_letter = tree_dead_letter, .dead_letter_user = &w, .trace = tree_event,
         .allocator = {.alloc = tree_alloc, .free = tree_free, .user = &w});
     w.manual = world_below(16) == 0;
     if (w.manual) {
@@ -184,7 +194,9 @@ static void tree_chaos(axo_system *system)
     for (uint32_t i = 0; i < steps; i++) {
         if (world_below(calls) == 0)
             tree_foreign(system);
-        if (tree_step(system))
+        bool ran = tree_step(system);
+        mail_check(system);
+        if (ran)
             continue;
         if (tree_ended(system))
             return;
@@ -195,10 +207,21 @@ static void tree_chaos(axo_system *system)
 static void tree_settle(axo_system *system)
 {
     for (uint32_t i = 0; i < TREE_CALM_STEPS; i++) {
-        if (!tree_step(system))
+        bool ran = tree_step(system);
+        mail_check(system);
+        if (!ran)
             return;
     }
     ghost_fail("the system does not come to rest");
+}
+
+static void tree_account(axo_system *system, uint64_t stashed)
+{
+    axo_stats stats = AXO_STATS(0);
+    (void)axo_system_stats(system, &stats);
+    if (stats.sent != stats.handled + stats.dead + stats.dropped + stashed)
+        ghost_fail("at rest: %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " dead, %" PRIu64
+                   " stashed", stats.sent, stats.handled, stats.dead, stashed);
 }
 
 static void tree_calm(axo_system *system)
@@ -210,6 +233,9 @@ static void tree_calm(axo_system *system)
     if (tree_ended(system))
         return;
     ghost_check_rest();
+    mail_check_rest(system);
+    mail_check_all(true);
+    tree_account(system, mail_stashed());
     for (uint32_t i = 0; i < g.count; i++) {
         ghost *it = &g.all[i];
         it->pongs = 0;
@@ -218,15 +244,15 @@ static void tree_calm(axo_system *system)
     }
     tree_settle(system);
     ghost_check_rest();
+    mail_check_rest(system);
+    mail_check_all(false);
     for (uint32_t i = 0; i < g.count; i++) {
         ghost *it = &g.all[i];
         if (!it->terminated && !it->guardian)
             GHOST_CHECK(it->pongs == 1, it, "a living actor does not answer");
     }
+    tree_account(system, 0);
     (void)axo_system_stats(system, &stats);
-    if (stats.sent != stats.handled + stats.dead + stats.dropped)
-        ghost_fail("at rest: %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " dead", stats.sent,
-                   stats.handled, stats.dead);
     if (stats.actors != g.living + GHOST_GUARDIANS)
         ghost_fail("%" PRIu64 " actors, the checker has %" PRIu32, stats.actors, g.living);
 }
@@ -249,6 +275,8 @@ static void tree_end(axo_system *system, bool calm)
     if (stats.actors != 0 || g.living != 0)
         ghost_fail("%" PRIu64 " actors outlive the system", stats.actors);
     ghost_check_end();
+    if (calm)
+        mail_check_all(false);
     uint64_t accounted = stats.handled + stats.dead + stats.dropped;
     if (calm ? stats.sent != accounted : stats.sent < accounted)
         ghost_fail("at the end: %" PRIu64 " sent, %" PRIu64 " accounted for", stats.sent,
@@ -270,6 +298,7 @@ static void tree_end(axo_system *system, bool calm)
 /* One run; the hash of all its events. */
 static uint64_t tree_run(uint64_t seed, bool loud)
 {
+    mail_reset();
     ghost_reset(seed, loud);
     world_reset(seed);
     axo__sim_reset(seed, tree_outside);

@@ -7,14 +7,12 @@
 #define TEST_SIM_WORLD_H
 
 #include "base/random.h"
-#include "ghost.h"
+#include "mail.h"
 
 #define WORLD_LIVING_MAX 40
 #define WORLD_DEPTH_MAX 6
 #define WORLD_RECENT 40
 #define WORLD_WATCHES_MAX 40
-
-enum { TAG_WORK = 1, TAG_PING = 2, TAG_TICK = 3, TAG_KEYED = AXO_TAG_QUIET | 4 };
 
 typedef struct keyed {
     uint64_t key;
@@ -52,6 +50,13 @@ typedef enum knob {
     KNOB_HOOK,      /* a termination hook */
     KNOB_DRY,       /* a drought begins: no memory for a while */
     KNOB_POOL,      /* an actor of another dispatcher than the default one */
+    KNOB_BOX,       /* mailboxes with bounds and orders */
+    KNOB_UNLIMITED, /* parking without a limit: then nobody sends to an older one that parks */
+    KNOB_STASH,
+    KNOB_UNSTASH,
+    KNOB_FORWARD,
+    KNOB_WITH,      /* watches with a message of one's own */
+    KNOB_BURST,     /* many messages in one callback */
     KNOBS
 } knob;
 
@@ -80,10 +85,6 @@ static world w;
 typedef struct node {
     uint32_t depth;
 } node;
-
-typedef struct work {
-    uint32_t left; /* further sends it may lead to */
-} work;
 
 static bool world_is(knob what)
 {
@@ -165,9 +166,10 @@ static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *
 
 static const axo_props *world_props(uint32_t depth);
 
-static void world_know(axo_ref ref, axo_lifetime lifetime)
+static void world_know(axo_ref ref, const axo_props *props)
 {
-    ghost_find(ref.bits)->lifetime = lifetime;
+    ghost_find(ref.bits)->lifetime = props->lifetime;
+    mail_know(ref, props->mailbox);
     if (w.refs < GHOSTS_MAX)
         w.known[w.refs++] = ref;
 }
@@ -179,30 +181,66 @@ static void world_spawn(axo_ctx *ctx, uint32_t depth)
         return;
     const axo_props *props = world_props(depth + 1);
     if (axo_spawn(ctx, props, &child) == AXO_OK)
-        world_know(child, props->lifetime);
+        world_know(child, props);
     else if (!axo_ref_is_none(child))
         ghost_fail("axo_spawn failed and gave a reference");
 }
 
-static void world_send(axo_ctx *ctx, uint32_t left)
+/* Actors that are parked for ever on each other are the program's fault: none are here. */
+static bool world_may_send(uint64_t from, axo_ref to)
 {
-    work next = {.left = left};
-    axo_ref to = world_somebody();
+    const ghost *it = ghost_find(to.bits);
+    return it == NULL || !it->narrow || it >= ghost_find(from);
+}
+
+/* Whether it was accepted. */
+static bool world_accepted(axo_status status, axo_ref to)
+{
+    const ghost *it = ghost_find(to.bits);
+    if (status == AXO_OK || status == AXO_EGONE)
+        return true;
+    if (!(status == AXO_ENOMEM && w.dry) && !(status == AXO_EFULL && it != NULL && it->boxed))
+        ghost_fail("a send: %s", axo_status_name(status));
+    return false;
+}
+
+static void world_send(axo_ctx *ctx, axo_ref to, uint32_t left)
+{
+    if (!world_may_send(axo_self(ctx).bits, to))
+        return;
+    work next = mail_new(to, left, world_below(MAIL_PRIORITIES));
+    mail_sent(next.number);
     if (world_below(4) == 0) {
         work *owned = malloc(sizeof *owned);
         *owned = next;
-        axo_status status =
-            axo_send_owned(ctx, to, TAG_WORK, owned, sizeof *owned, world_free_payload, &w);
-        if (status == AXO_ENOMEM && w.dry) {
-            free(owned);
-            return;
-        }
-        if (status != AXO_OK && status != AXO_EGONE)
-            ghost_fail("axo_send_owned: %s", axo_status_name(status));
         w.owned++;
+        if (world_accepted(
+                axo_send_owned(ctx, to, TAG_WORK, owned, sizeof *owned, world_free_payload, &w),
+                to))
+            return;
+        w.owned--;
+        free(owned);
+    } else if (world_accepted(axo_send(ctx, to, TAG_WORK, &next, sizeof next), to)) {
         return;
     }
-    (void)axo_send(ctx, to, TAG_WORK, &next, sizeof next);
+    mail_refused(next.number);
+}
+
+/* true: the message is somebody else's. */
+static bool world_forward(axo_ctx *ctx, const axo_message *message)
+{
+    const work *it = message->payload;
+    axo_ref to = world_somebody();
+    uint32_t number = it->number;
+    if (!world_may_send(axo_self(ctx).bits, to))
+        return false;
+    m.passed_on[number] = 1;
+    mail_sent(number);
+    if (world_accepted(axo_forward(ctx, message, to), to))
+        return true;
+    mail_refused(number);
+    m.state[number] = MAIL_HANDLED;
+    return false;
 }
 
 static void world_watch(axo_ctx *ctx)
@@ -211,9 +249,17 @@ static void world_watch(axo_ctx *ctx)
     if (me->watch_count >= WORLD_WATCHES_MAX)
         return;
     uint32_t before = me->watch_count;
-    axo_status status = axo_watch(ctx, world_somebody());
-    if (status != AXO_OK && !(status == AXO_ENOMEM && w.dry && me->watch_count == before))
-        ghost_fail("axo_watch failed");
+    axo_ref whom = world_somebody();
+    const ghost_watch *watch = ghost_watching(ghost_find(axo_self(ctx).bits), whom.bits);
+    bool own = world_is(KNOB_WITH);
+    bool same = watch == NULL || (!own && !watch->own);
+    axo_status status = own ? axo_watch_with(ctx, whom, TAG_LOST, &whom, sizeof whom)
+                            : axo_watch(ctx, whom);
+    if (status != AXO_OK && !(status == AXO_ENOMEM && w.dry && me->watch_count == before) &&
+        !(status == AXO_EINVAL && !same))
+        ghost_fail("axo_watch: %s", axo_status_name(status));
+    if (me->watch_count > before)
+        ghost_find(axo_self(ctx).bits)->watches[before].own = own;
 }
 
 static void world_unwatch(axo_ctx *ctx)
@@ -344,7 +390,12 @@ static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
         return;
     for (uint32_t i = world_below(3); i > 0; i--) {
         if (world_is(KNOB_SEND))
-            world_send(ctx, left - 1);
+            world_send(ctx, world_somebody(), left - 1);
+    }
+    if (world_is(KNOB_BURST)) {
+        axo_ref to = world_somebody();
+        for (uint32_t i = 1 + world_below(8); i > 0; i--)
+            world_send(ctx, to, world_below(2) == 0 ? 0 : left - 1);
     }
     work late = {.left = left - 1};
     if (world_is(KNOB_AFTER))
@@ -383,12 +434,34 @@ static axo_status world_pre_start(axo_ctx *ctx, void *state)
     return world_is(KNOB_PRE_START) ? world_fail(ctx) : AXO_OK;
 }
 
+static axo_status world_work(axo_ctx *ctx, node *me, const axo_message *message)
+{
+    uint32_t left = AXO_PAYLOAD(message, work)->left;
+    if (world_is(KNOB_DRY))
+        w.dry = !w.dry;
+    if (world_is(KNOB_STASH))
+        (void)mail_stash(ctx, message);
+    else if (world_is(KNOB_FORWARD) && left > 0)
+        (void)world_forward(ctx, message);
+    if (world_is(KNOB_UNSTASH))
+        mail_unstash(ctx, world_below(3) == 0 ? UINT32_MAX : 1 + world_below(4));
+    for (uint32_t i = 1 + world_below(3); i > 0; i--)
+        world_do(ctx, me, left);
+    if (world_is(KNOB_FAIL))
+        return world_fail(ctx);
+    return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
+}
+
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     node *me = state;
     axo_ref self = axo_self(ctx);
-    if (message->tag == AXO_TERMINATED) {
-        ghost_noticed(self.bits, AXO_PAYLOAD(message, axo_terminated));
+    mail_received(ctx, message);
+    if (message->tag == AXO_TERMINATED || message->tag == TAG_LOST) {
+        if (message->tag == AXO_TERMINATED)
+            ghost_noticed(self.bits, AXO_PAYLOAD(message, axo_terminated));
+        else
+            ghost_lost(self.bits, AXO_PAYLOAD(message, axo_ref)->bits, message->sender.bits);
         world_do(ctx, me, 0);
         return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
     }
@@ -398,6 +471,7 @@ static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *me
     }
     if (message->tag == TAG_PING) {
         ghost_find(self.bits)->pongs++;
+        mail_unstash(ctx, UINT32_MAX);
         return AXO_OK;
     }
     if (message->tag == TAG_KEYED &&
@@ -409,23 +483,15 @@ static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *me
         world_do(ctx, me, 0);
         return world_is(KNOB_FAIL) ? world_fail(ctx) : AXO_OK;
     }
-    uint32_t left = AXO_PAYLOAD(message, work)->left;
-    if (world_is(KNOB_DRY))
-        w.dry = !w.dry;
-    for (uint32_t i = 1 + world_below(3); i > 0; i--)
-        world_do(ctx, me, left);
-    if (world_is(KNOB_FAIL))
-        return world_fail(ctx);
-    return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
+    return world_work(ctx, me, message);
 }
 
 static axo_status world_post_stop(axo_ctx *ctx, void *state)
 {
     axo_ref to = world_somebody();
-    work none = {.left = 0};
     (void)state;
     if (world_is(KNOB_SEND))
-        (void)axo_send(ctx, to, TAG_WORK, &none, sizeof none);
+        world_send(ctx, to, 0);
     if (world_is(KNOB_TIMER))
         world_time(ctx);
     return world_is(KNOB_POST_STOP) ? world_fail(ctx) : AXO_OK;
@@ -437,9 +503,13 @@ static axo_status world_pre_restart(axo_ctx *ctx, void *state, const axo_failure
     node *me = state;
     if (failure->kind == AXO_FAILURE_NONE)
         ghost_fail("a restart without a cause");
-    if (message != NULL && message->tag == TAG_WORK && world_is(KNOB_SEND))
-        (void)axo_send_from(ctx, message->sender, axo_self(ctx), TAG_WORK, message->payload,
-                            sizeof(work));
+    if (message != NULL && message->tag == TAG_WORK && message->payload != NULL &&
+        world_is(KNOB_SEND)) {
+        work again = {.left = AXO_PAYLOAD(message, work)->left}; /* without a number */
+        (void)axo_send_from(ctx, message->sender, axo_self(ctx), TAG_WORK, &again, sizeof again);
+    }
+    if (world_is(KNOB_BURST))
+        world_send(ctx, world_somebody(), 0);
     bool early = world_is(KNOB_PRE_RESTART);
     if (early && world_below(2) == 0)
         return world_fail(ctx);
@@ -461,6 +531,8 @@ static axo_status world_post_restart(axo_ctx *ctx, void *state, const axo_failur
     const node *me = state;
     if (world_is(KNOB_EARLY))
         world_spawn(ctx, me->depth);
+    if (world_is(KNOB_BURST))
+        world_send(ctx, world_somebody(), 0);
     if (world_is(KNOB_POST_RESTART))
         return world_fail(ctx);
     return world_below(2) == 0 ? axo_default_post_restart(ctx, state, failure) : AXO_OK;
@@ -512,6 +584,36 @@ static const axo_strategy world_strategies[] = {
                  .backoff = &world_backoffs[0]),
 };
 
+static uint32_t world_priority(const axo_message *message, void *user)
+{
+    (void)user;
+    return message->tag == TAG_WORK && message->payload != NULL
+               ? AXO_PAYLOAD(message, work)->priority
+               : 1;
+}
+
+#define WORLD_BYTES (sizeof(axo__message) + sizeof(work))
+#define WORLD_BOX(order, full, ...)                                                                \
+    AXO_MAILBOX(.kind = order, .overflow = AXO_OVERFLOW_##full,                                    \
+                .priority = order == AXO_MAILBOX_FIFO ? NULL : world_priority, __VA_ARGS__)
+
+static const axo_mailbox world_mailboxes[] = {
+    WORLD_BOX(AXO_MAILBOX_FIFO, PARK, .messages_max = 1),
+    WORLD_BOX(AXO_MAILBOX_FIFO, PARK, .messages_max = 3),
+    WORLD_BOX(AXO_MAILBOX_FIFO, PARK, .bytes_max = 2 * WORLD_BYTES),
+    WORLD_BOX(AXO_MAILBOX_PRIORITY, PARK, .messages_max = 2),
+    WORLD_BOX(AXO_MAILBOX_CONTROL, PARK, .messages_max = 2, .bytes_max = 3 * WORLD_BYTES),
+    WORLD_BOX(AXO_MAILBOX_FIFO, REFUSE, .messages_max = 0),
+    WORLD_BOX(AXO_MAILBOX_PRIORITY, REFUSE, .messages_max = 0),
+    WORLD_BOX(AXO_MAILBOX_CONTROL, REFUSE, .messages_max = 0),
+    WORLD_BOX(AXO_MAILBOX_FIFO, REFUSE, .messages_max = 2),
+    WORLD_BOX(AXO_MAILBOX_PRIORITY, REFUSE, .bytes_max = 4 * WORLD_BYTES),
+    WORLD_BOX(AXO_MAILBOX_FIFO, DROP_NEW, .messages_max = 2),
+    WORLD_BOX(AXO_MAILBOX_PRIORITY, DROP_NEW, .messages_max = 3),
+    WORLD_BOX(AXO_MAILBOX_FIFO, DROP_OLD, .messages_max = 2),
+    WORLD_BOX(AXO_MAILBOX_CONTROL, DROP_OLD, .bytes_max = 3 * WORLD_BYTES),
+};
+
 #define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
 /* Good until the next call. */
@@ -520,6 +622,7 @@ static const axo_props *world_props(uint32_t depth)
     static node args;
     static axo_props props;
     static char name[16];
+    static axo_mailbox mailbox;
     uint32_t strategy = world_below(WORLD_COUNT(world_strategies) + 4);
     args = (node){.depth = depth};
     props = (axo_props)AXO_PROPS(.cls = &world_classes[world_below(WORLD_COUNT(world_classes))],
@@ -535,6 +638,13 @@ static const axo_props *world_props(uint32_t depth)
         props.name = name;
     if (world_is(KNOB_POOL))
         props.dispatcher = 1 + world_below(3);
+    props.stash_max = MAIL_ASIDE;
+    if (world_is(KNOB_BOX)) {
+        mailbox = world_mailboxes[world_below(WORLD_COUNT(world_mailboxes))];
+        if (mailbox.overflow == AXO_OVERFLOW_PARK && w.knobs[KNOB_UNLIMITED] == 0)
+            mailbox.park_ns = 1 + world_below(400000);
+        props.mailbox = &mailbox;
+    }
     return &props;
 }
 
@@ -554,6 +664,9 @@ static void world_reset(uint64_t seed)
         [KNOB_REGION] = 300,     [KNOB_BECOME] = 200,      [KNOB_TOP] = 20,
         [KNOB_SHUTDOWN] = 20,    [KNOB_HOOK] = 800,        [KNOB_DRY] = 10,
         [KNOB_POOL] = 500,
+        [KNOB_BOX] = 1024,       [KNOB_UNLIMITED] = 1,     [KNOB_STASH] = 300,
+        [KNOB_UNSTASH] = 200,    [KNOB_FORWARD] = 200,     [KNOB_WITH] = 500,
+        [KNOB_BURST] = 300,
     };
     memset(&w, 0, offsetof(world, known));
     w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
@@ -567,6 +680,10 @@ static void world_reset(uint64_t seed)
         w.knobs[i] = off ? 0 : 1 + world_below(most[i]);
     }
     w.knobs[KNOB_SEND] += 200;
+    if (world_below(2) == 0) { /* a life of mailboxes */
+        w.knobs[KNOB_BOX] = 600 + world_below(400);
+        w.knobs[KNOB_BURST] = 200 + world_below(600);
+    }
 }
 
 #endif
