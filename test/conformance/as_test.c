@@ -308,6 +308,28 @@ static void AS_04(void **state)
     kit_finish(k);
 }
 
+/* An ask that has its answer is gone for good: each further one is a dead letter of its own. */
+static void DL_11(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = as_asker(k, "a");
+    kit_script *b = part_start(k, "b");
+    kit_payload late = {.value = 3};
+    axo_ref *ask = b->user = kit_alloc(k, sizeof *ask);
+    part_tell_become(k, b, as_twice);
+    as_tell_ask(k, a, kit_ref(b), AS_FOREVER, 1);
+    kit_await(k, "a.child_gone");
+    kit_settle(k);
+    axo_stats before = kit_stats(k);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(
+            axo_system_send(kit_system(k), *ask, AS_LATE, &late, sizeof late), AXO_EGONE);
+    assert_int_equal(kit_stats(k).dead - before.dead, 3);
+    kit_expect_count(k, "*.dl(1002)", 4);
+    kit_expect_count(k, "a.answered", 1);
+    kit_finish(k);
+}
+
 /* ---- AS-05 ----------------------------------------------------------------------------------- */
 
 static axo_status as_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -375,6 +397,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("AS-02", AS_02),
     KIT_TEST("AS-03", AS_03),
     KIT_TEST("AS-04", AS_04),
+    KIT_TEST("DL-11", DL_11),
     KIT_TEST("AS-05", AS_05),
     KIT_TEST("AS-06", AS_06),
     KIT_TEST("PH-23", PH_23),

@@ -290,6 +290,45 @@ static void SS_03_failed_under(void **state)
     kit_finish(k);
 }
 
+static axo_status ss_keep_notes(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    kit_puppet *self = state;
+    if (message->tag != KIT_NOTE)
+        return kit_receive(ctx, state, message);
+    KIT_REQUIRE(self->k, axo_stash(ctx) == AXO_OK);
+    kit_mark(self, "kept", AXO_PAYLOAD(message, kit_payload)->value);
+    return AXO_OK;
+}
+
+/* A back-off supervisor replaces its child, and does not restart it: the stash is nobody's. */
+static void SS_04(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *c = kit_actor(k, "c");
+    axo_props child = kit_props(c);
+    axo_props props;
+    axo_ref s;
+    axo_backoff delays = AXO_BACKOFF(.min_ns = 1000000, .max_ns = 1000000);
+    axo_backoff_supervisor settings = AXO_BACKOFF_SUPERVISOR(.child = &child, .backoff = &delays,
+                                                             .when = AXO_ON_FAILURE);
+    assert_int_equal(axo_backoff_supervisor_props(&settings, "s", &props), AXO_OK);
+    assert_int_equal(axo_system_spawn(kit_system(k), &props, &s), AXO_OK);
+    kit_await(k, "c.preStart");
+    part_tell_become(k, c, ss_keep_notes);
+    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, c, KIT_NOTE, 2);
+    kit_tell(k, c, KIT_FAIL, 7);
+    kit_await(k, "c.preStart@2");
+    kit_tell(k, c, KIT_NOTE, 3);
+    kit_await(k, "c.note(3)");
+    kit_order(k, "c.kept(1)", "c.kept(2)", "c.fails(7)", "c.dl(3)@1", "c.dl(3)@2", "c.preStart@2",
+              "c.note(3)");
+    kit_expect_count(k, "c.dl", 2);
+    kit_expect_count(k, "c.note", 1);
+    kit_never(k, "c.preRestart");
+    kit_finish(k);
+}
+
 /* Resume keeps the stash as it keeps the instance. */
 static void SS_03_resume(void **state)
 {
@@ -539,6 +578,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SS-03 waits for children", SS_03_waits),
     KIT_TEST("SS-03 failed under", SS_03_failed_under),
     KIT_TEST("SS-03 resume", SS_03_resume),
+    KIT_TEST("SS-04", SS_04),
     KIT_TEST("SS-05", SS_05),
     KIT_TEST("SS-06", SS_06),
     KIT_TEST("SS-06 notice", SS_06_notice),

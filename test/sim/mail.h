@@ -288,7 +288,7 @@ static void mail_check_line(const ghost *it, const axo__box *box)
     for (const axo__waiter *waiter = first; waiter != NULL; waiter = waiter->next) {
         const axo__parked *parked = (const axo__parked *)(const void *)waiter;
         uint64_t held = mail_chain(&waiter->held);
-        GHOST_CHECK(waiter->state == AXO__WAITER_WAITS && held > 0, it, "one in line holds nothing");
+        GHOST_CHECK(waiter->state == AXO__WAITER_WAITS && held > 0, it, "one waits for nothing");
         GHOST_CHECK(held <= MAIL_HELD_MAX || parked->sender.bits == it->bits, it,
                     "more is held of one than a turn sends");
     }
