@@ -277,6 +277,60 @@ def figures_tests(scratch, expect):
     expect("figures: no file", code != 0, output)
 
 
+def bench_line(name, unit, median, **rest):
+    return json.dumps(dict({"bench": name, "unit": unit, "median": median, "workers": 2,
+                            "peak_rss_bytes": 1048576}, **rest))
+
+
+def peer_line(name, unit, median, **rest):
+    return json.dumps(dict({"workload": name, "peer": "go", "unit": unit, "median": median,
+                            "workers": 2, "peak_bytes": 2097152, "note": "a note"}, **rest))
+
+
+def peers_tests(scratch, expect):
+    """run.py pairs axo's lines with a peer's, turns ratios so that more is better, and fails."""
+    def tried(only, mine, theirs):
+        programs = {f"release/bench/{name}": mine for name in ("w1_a", "w4_a", "w5_a", "w8_a")}
+        programs["bench/peers/go"] = theirs
+        for name, body in programs.items():
+            write(scratch, {name: f"#!/bin/bash\n{body}\n"})
+            os.chmod(os.path.join(scratch, name), 0o755)
+        code, output = run(sys.executable, os.path.join(ROOT, "bench/peers/run.py"), "--build",
+                           scratch, "--peers", "axo,go", "--quick", "--rounds", "2", "--only", only)
+        lines = {}
+        if os.path.exists(os.path.join(scratch, "bench", "peers.json")):
+            with open(os.path.join(scratch, "bench", "peers.json"), encoding="utf-8") as file:
+                for got in map(json.loads, file):
+                    if "ratio_to" in got:
+                        lines[got["row"]] = got["median"]
+        return code, output, lines
+
+    def says(*lines):
+        return "cat <<'END'\n" + "\n".join(lines) + "\nEND"
+
+    tails = {"values": {"p50_ns": {"median": 200}, "p99_ns": {"median": 300},
+                        "p99.9_ns": {"median": 400}}}
+    for what, only, mine, theirs, code, said, ratios in (
+            ("rates", "W1", says(bench_line("W1", "messages/s", 8e6)),
+             says(peer_line("W1", "messages/s", 2e6)), 0, "axo 4 x", {"W1": 4}),
+            ("times", "W5", says(bench_line("W5", "ms", 2)), says(peer_line("W5", "ns", 6e6)), 0,
+             "axo 3 x", {"W5": 3, "W5 peak": 2}),
+            ("percentiles", "W8a", says(bench_line("W8a", "restarts/s", 10, **tails),
+                                        bench_line("W8b", "ns", 1)),
+             says(peer_line("W8a", "restarts/s", 5, p50_ns=400, p99_ns=900, p999_ns=1600)), 0,
+             "W8a p99.9", {"W8a": 2, "W8a p50": 2, "W8a p99": 3, "W8a p99.9": 4}),
+            ("a note", "W1", says(bench_line("W1", "messages/s", 1)),
+             says(peer_line("W1", "messages/s", 1)), 0, "go: a note", {"W1": 1}),
+            ("a peer fails", "W1", says(bench_line("W1", "messages/s", 8e6)),
+             "echo why >&2; exit 3", 1, "FAILED go W1: ended with 3: why", {}),
+            ("axo fails", "W1", "exit 1", says(peer_line("W1", "messages/s", 2e6)), 1,
+             "FAILED axo W1", {}),
+            ("no such workload", "W99", "true", "true", 2, "unknown: W99", None)):
+        got_code, output, got = tried(only, mine, theirs)
+        expect(f"peers: {what}", got_code == code and said in output and ratios in (None, got),
+               f"{got_code} {got}\n{output}")
+
+
 def deps_tests(expect):
     """deps.sh says the line to run when it may not install."""
     deps = os.path.join(TOOLS, "deps.sh")
@@ -299,6 +353,7 @@ def main():
         planted_tests(os.path.join(scratch, "planted"), expect)
         runner_tests(os.path.join(scratch, "runner"), expect)
         conformance_tests(os.path.join(scratch, "conformance"), expect)
+        peers_tests(os.path.join(scratch, "peers"), expect)
         figures_tests(os.path.join(scratch, "figures"), expect)
     deps_tests(expect)
     print(f"{counts[0]} passed, {counts[1]} failed")

@@ -35,6 +35,13 @@ def words(value, unit):
     return f"{value:.0f} {word}" if value >= 99.95 else f"{value:.3g} {word}"
 
 
+def times(ratio):
+    """How many times better axo is, least and most."""
+    median, least, most = (f"{ratio[key]:.0f}" if ratio[key] >= 99.95 else f"{ratio[key]:.3g}"
+                           for key in ("median", "min", "max"))
+    return f"{median} x ({least} to {most})"
+
+
 def read(path):
     """The machine, the results and the ratios of a file of JSON lines."""
     try:
@@ -65,7 +72,7 @@ def cell(line, ratio):
     if line["peer"] == "axo":
         text += f" ({words(line['min'], unit)} to {words(line['max'], unit)})"
     if ratio is not None:
-        text += f", {ratio['median']:.3g} x ({ratio['min']:.3g} to {ratio['max']:.3g})"
+        text += f", {times(ratio)}"
     return text
 
 
@@ -80,7 +87,8 @@ def figures(machine, results, ratios):
     lines = ["", f"On {machine['cpu']}, {machine['cpus']} processors, Linux {machine['kernel']}, "
              f"load {machine['load']}, {machine['date']}; {machine['workers']} workers; "
              f"{versions}. Medians of {machine['rounds']} rounds, in turns (`make bench-peers`); "
-             "in brackets least and most. `n x`: so many times better is axo, of pairs from one round.", "",
+             "in brackets least and most. `n x`: so many times better is axo, of pairs from one "
+             "round.", "",
              "| | " + " | ".join(NAMES[peer] for peer in peers) + " |",
              "| --- |" + " --- |" * len(peers)]
     for name in mine:

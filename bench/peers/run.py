@@ -7,8 +7,8 @@
 # In each round every peer runs a workload once (after its own run to warm up), in an order that
 # moves on by one from round to round; so all see the same weather. A run during which other
 # processes used more than FOREIGN_MAX of the processors is taken again, at most RETRIES times; one
-# that stays disturbed counts, and is marked with a tilde. A ratio says how many times better axo is,
-# of the two runs of one round: axo/peer for what should be high, peer/axo for what should be low.
+# that stays disturbed counts, and has a tilde. A ratio says how many times better axo is, of the
+# two runs of one round: axo/peer for what should be high, peer/axo for what should be low.
 # The median, least and most are over the rounds. The first line of the JSON file is the machine;
 # then one line a result, {"workload", "peer", "unit", "median", ...}, and one a ratio,
 # {"workload", "row", "ratio_to", "median", ...}.
@@ -164,7 +164,7 @@ def take(peer, group, settings, failures):
         workload, name, run = one_run(line)
         if len(lines) == 1 and workload not in TITLES:
             workload = group[0][0]
-        if workload in settings.only:
+        if workload in settings.only and workload in group[0]:
             got[workload, name] = dict(run, foreign=foreign)
     return got
 
@@ -247,6 +247,11 @@ def words(value, unit):
     return f"{value:.3g}"
 
 
+def times(value):
+    """A ratio for people."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
+
+
 def table(results):
     for workload in [name for name in TITLES if name in results]:
         rounds = results[workload]
@@ -265,8 +270,8 @@ def table(results):
                 ratio = ratios.get((name, peer))
                 print(f"  {name:<10} {peer:<12}{mark}{words(got['median'], unit):>10}  "
                       f"({words(got['min'], unit)} .. {words(got['max'], unit)})" +
-                      ("" if ratio is None else f"   axo {ratio['median']:.3g} x "
-                       f"({ratio['min']:.3g} .. {ratio['max']:.3g})"))
+                      ("" if ratio is None else f"   axo {times(ratio['median'])} x "
+                       f"({times(ratio['min'])} .. {times(ratio['max'])})"))
         for peer in names:
             note = next((one[peer]["note"] for one in rounds if peer in one), "")
             if note:

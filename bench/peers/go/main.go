@@ -68,9 +68,9 @@ var works = []work{
 	{"W11", "burns/s", "no yield in the burners", func(d int) result {
 		return fairness(64, 1000, 3*time.Second/time.Duration(atMost(d, 3)))
 	}},
-	{"W12s", "ns", "from a goroutine with a processor of its own; the busy ones yield",
+	{"W12s", "ns", "from a goroutine, handled by its thread when it yields: no foreign threads",
 		func(d int) result { return sendCost(1000000 / d) }},
-	{"W12r", "ns", "from a goroutine with a processor of its own; the busy ones yield",
+	{"W12r", "ns", "from a goroutine, handled by its thread when it yields: no foreign threads",
 		func(d int) result { return sendRunning(20000 / d) }},
 	{"W12p", "ns", "from a goroutine locked to its thread, which yields after the send",
 		func(d int) result { return sendParked(2000 / d) }},
