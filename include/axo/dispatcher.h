@@ -15,9 +15,9 @@ typedef struct axo_system axo_system;
 typedef enum axo_dispatcher {
     AXO_DISPATCH_DEFAULT = 0,  /* the system's workers; its handlers do not block */
     AXO_DISPATCH_PINNED = 1,   /* a thread of its own, which ends with it (DI-05) */
-    AXO_DISPATCH_BLOCKING = 2, /* a pool for handlers that block: threads are started when all are
-                                  busy, up to `blocking_max`, and end after `blocking_idle_ms`
-                                  without work (DI-04) */
+    AXO_DISPATCH_BLOCKING = 2, /* a pool for handlers that block (see axo_block): threads are
+                                  started when all are busy, up to `blocking_max`, and end after
+                                  `blocking_idle_ms` without work (DI-04) */
     AXO_DISPATCH_HOST = 3      /* the thread of the program that calls axo_run_host */
 } axo_dispatcher;
 
@@ -25,6 +25,19 @@ typedef enum axo_dispatcher {
 typedef int64_t (*axo_clock_fn)(void *user);
 
 AXO_BEGIN_DECLS
+
+struct axo_ctx;
+
+/* Calls fn(arg), which may block for as long as it likes. While a callback runs the system counts
+ * on its end: what has terminated meanwhile keeps its memory, a slot of axo_options.actors_max among
+ * it, until then. Not so while fn runs. To the library its thread is an outside one meanwhile: fn
+ * may use what takes an axo_system, axo_system_ask too, and not `ctx`, nor axo_throw. It must not
+ * wait for the end of this actor or of the system. Which other actors wait meanwhile is the
+ * dispatcher's matter: on AXO_DISPATCH_BLOCKING and AXO_DISPATCH_PINNED none.
+ *   thread    only the callback that was given `ctx`
+ *   blocks    as fn does
+ *   returns   AXO_OK; AXO_ECONTEXT, AXO_EINVAL (no fn): it was not called */
+AXO_API axo_status axo_block(struct axo_ctx *ctx, void (*fn)(void *arg), void *arg);
 
 /* Runs the actors of the host dispatcher on the calling thread until they have nothing to do or
  * `budget_ns` have passed (negative: no limit); at least one turn is run if there is one, and a

@@ -367,6 +367,24 @@ void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
     api_throw(ctx, AXO_FAILURE_FATAL, code, format, list);
 }
 
+/* ---- blocking ---- */
+
+axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
+{
+    axo__worker *worker = axo__self;
+    if (api_cell(ctx) == NULL)
+        return AXO_ECONTEXT;
+    if (fn == NULL)
+        return AXO_EINVAL;
+    axo__local_flush(worker->core, &worker->local);
+    axo__grace_offline();
+    axo__self = NULL; /* to the library this is an outside thread */
+    fn(arg);
+    axo__self = worker;
+    axo__grace_online();
+    return AXO_OK;
+}
+
 /* ---- what an instance owns ---- */
 
 void *axo_alloc(axo_ctx *ctx, size_t size)

@@ -255,6 +255,68 @@ static void SX_05(void **state)
     kit_finish(k);
 }
 
+typedef struct di_blocked {
+    kit *k;
+    axo_ctx *ctx;
+    kit_gate *gate;
+    axo_ref other;
+} di_blocked;
+
+/* In axo_block: this thread is an outside one. */
+static void di_wait_outside(void *arg)
+{
+    di_blocked *b = arg;
+    axo_system *system = kit_system(b->k);
+    axo_asked asked;
+    kit_payload ping = {.value = 3};
+    KIT_REQUIRE(b->k, axo_ref_is_none(axo_self(b->ctx)));
+    KIT_REQUIRE(b->k, axo_send(b->ctx, b->other, KIT_NOTE, &ping, sizeof ping) == AXO_ECONTEXT);
+    KIT_REQUIRE(b->k, axo_block(b->ctx, di_wait_outside, b) == AXO_ECONTEXT);
+    KIT_REQUIRE(b->k, axo_system_ask(system, b->other, KIT_PING, &ping, sizeof ping,
+                                     KIT_DEADLINE_S * INT64_C(1000000000), &asked) == AXO_OK);
+    KIT_REQUIRE(b->k, asked.message.tag == KIT_PONG);
+    axo_asked_free(system, &asked);
+    kit_gate_pass(b->gate);
+}
+
+static axo_status di_block(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    di_blocked *b = arg;
+    b->ctx = ctx;
+    KIT_REQUIRE(b->k, axo_block(ctx, NULL, NULL) == AXO_EINVAL);
+    KIT_REQUIRE(b->k, axo_block(ctx, di_wait_outside, b) == AXO_OK);
+    KIT_REQUIRE(b->k, axo_ref_equal(axo_self(ctx), self->ref));
+    return AXO_OK;
+}
+
+/* While one blocks so, the slots of others that end are used again and again. */
+static void DI_04_block(void **state)
+{
+    enum { ROUNDS = 3000 };
+    static const axo_class plain = AXO_CLASS(.receive = kit_receive);
+    axo_options options = AXO_OPTIONS(.actors_max = 256);
+    kit *k = kit_start(state, &options);
+    kit_script *q = part_start(k, "q");
+    kit_script *a = di_actor(k, "a", AXO_DISPATCH_BLOCKING);
+    di_blocked blocked = {.k = k, .gate = kit_gate_new(k), .other = kit_ref(q)};
+    kit_run(k, a, di_block, &blocked);
+    kit_gate_arrived(blocked.gate, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        axo_props props = AXO_PROPS(.cls = &plain);
+        axo_ref ref;
+        axo_status status = AXO_ELIMIT;
+        for (int wait = 0; status == AXO_ELIMIT && wait < KIT_DEADLINE_S * 1000; wait++) {
+            struct timespec pause = {.tv_nsec = wait == 0 ? 0 : 1000000};
+            (void)nanosleep(&pause, NULL);
+            status = axo_system_spawn(kit_system(k), &props, &ref);
+        }
+        assert_int_equal(status, AXO_OK);
+        (void)axo_system_stop_actor(kit_system(k), ref);
+    }
+    kit_gate_open(blocked.gate);
+    kit_finish(k);
+}
+
 /* ---- stuck ---- */
 
 /* Every worker is in a handler that blocks: another actor's failure is seen to all the same, and
@@ -351,6 +413,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DI-03", DI_03),
     KIT_TEST("DI-04", DI_04),
     KIT_TEST("DI-04 limit", DI_04_limit),
+    KIT_TEST("DI-04 axo_block", DI_04_block),
     KIT_TEST("DI-05", DI_05),
     KIT_TEST("SX-05 all dispatchers", SX_05),
     KIT_TEST("DI-04 every worker stuck", DI_stuck),
