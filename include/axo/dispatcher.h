@@ -32,8 +32,8 @@ struct axo_ctx;
  * on its end: what has terminated meanwhile keeps its memory, a slot of axo_options.actors_max
  * among it, until then. Not so while fn runs. To the library its thread is an outside one
  * meanwhile: fn may use what takes an axo_system, axo_system_ask too, and not `ctx`, nor axo_throw.
- * It must not wait for the end of this actor or of the system. Which other actors wait meanwhile is the
- * dispatcher's matter: on AXO_DISPATCH_BLOCKING and AXO_DISPATCH_PINNED none.
+ * It must not wait for the end of this actor or of the system. Which other actors wait meanwhile
+ * is the dispatcher's matter: on AXO_DISPATCH_BLOCKING and AXO_DISPATCH_PINNED none.
  *   thread    only the callback that was given `ctx`
  *   blocks    as fn does
  *   returns   AXO_OK; AXO_ECONTEXT, AXO_EINVAL (no fn): it was not called */
