@@ -11,6 +11,8 @@
 #   make lint            layers, headers, symbols, style, and the self test of these checks
 #   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make bench-peers     beside Erlang, CAF, Go, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go
+#   make bench-plot      its results as SVG and PNG in build/plots
+#   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= DESTDIR=; also uninstall
 #   make clean help
 #
@@ -20,7 +22,7 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard valgrind \
-  run-stress run-valgrind lint bench bench-peers install uninstall clean help
+  run-stress run-valgrind lint bench bench-peers bench-plot bench-test install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -107,7 +109,7 @@ $(SHARED): $(OBJECTS)
 	$Q$(CC) -shared -Wl,-soname,libaxo.so.$(ABI),-z,defs $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS)
 	$Qln -sf $(@F) $B/libaxo.so.$(ABI) && ln -sf libaxo.so.$(ABI) $B/libaxo.so
 $(TESTS) $(SIMS): $B/libsupport.a
-$(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES): $B/%: $B/obj/%.o $B/libaxo.a
+$(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) -lm $(if $(filter %support.a,$^),-lcmocka)
@@ -147,6 +149,10 @@ bench-peers: $(BENCHES)
 	+$Q$(MAKE) --no-print-directory -f bench/peers/peers.mk
 	$Qpython3 bench/peers/run.py --build $(BUILD) $(if $(QUICK),--quick) $(ONLY:%=--only %) \
 	  $(ROUNDS:%=--rounds %) $(WORKERS:%=--workers %) $(PEERS:%=--peers %)
+bench-plot:
+	$Qpython3 bench/plot.py $(BUILD)/bench $(BUILD)/plots
+bench-test: $B/test/bench/percentile_text
+	$Qtest/bench/percentile_text.sh $< $(BUILD)/npm
 lint: $(SHARED)
 	$Qtools/lint.sh $(SHARED)
 

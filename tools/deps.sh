@@ -32,6 +32,14 @@ compiler
 for goal in "$@"; do
     case $goal in
     run) need_tool gnuplot gnuplot-nox ;;
+    bench-plot)
+        need_tool python3 python3
+        need_tool gnuplot gnuplot-nox
+        ;;
+    bench-test)
+        need_tool node nodejs
+        need_tool npm npm
+        ;;
     lint)
         testing
         need_tool clang clang

@@ -26,5 +26,6 @@ check symbols python3 tools/check_symbols.py "$1"
 check called python3 tools/check_called.py
 check tidy python3 tools/tidy.py
 check "self test" python3 tools/lint_test.py
+check "bench tools" python3 test/bench/compare_test.py
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
