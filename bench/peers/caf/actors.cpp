@@ -50,42 +50,65 @@ outcome skynet(uint64_t leaves)
 
 /* ---- W6 ------------------------------------------------------------------------------------ */
 
+/* A batch is spawned in one turn; each one that has ended asks for the next. */
+static const uint64_t churn_batch = 256;
+static const uint64_t churn_batches = 4; /* under way */
+
 struct churn_shared {
     std::atomic<uint64_t> sum{0};
-    uint64_t want;
+    std::atomic<uint64_t> ended{0};
+    std::atomic<uint64_t> told{0}; /* that read nothing of this any more */
+    uint64_t actors;
+    uint64_t spawned = 0; /* the churner's */
+    actor churner;
+    actor judge;
 };
 
-static behavior mayfly(event_based_actor *self, churn_shared *shared, const actor &judge)
+static behavior mayfly(event_based_actor *self, churn_shared *shared)
 {
     return {[=](uint64_t number) {
-        if (shared->sum.fetch_add(number) + number == shared->want)
-            self->send(judge, done_atom::value);
+        shared->sum.fetch_add(number);
+        uint64_t ended = shared->ended.fetch_add(1) + 1;
+        if (ended == shared->actors)
+            self->send(shared->judge, done_atom::value);
+        else if (ended % churn_batch == 0)
+            self->send(shared->churner, go_atom::value);
         self->quit();
+        shared->told.fetch_add(1);
     }};
 }
 
-static behavior churner(event_based_actor *self, churn_shared *shared, const actor &judge,
-                        uint64_t actors)
+static behavior churner(event_based_actor *self, churn_shared *shared)
 {
     return {[=](go_atom) {
-        for (uint64_t i = 1; i <= actors; i++)
-            self->send(self->spawn(mayfly, shared, judge), i);
+        for (uint64_t i = 0; i < churn_batch && shared->spawned < shared->actors; i++)
+            self->send(self->spawn<lazy_init>(mayfly, shared), ++shared->spawned);
     }};
 }
 
 outcome churn(uint64_t actors)
 {
     config options;
+    outcome found;
     churn_shared shared;
-    shared.want = actors * (actors + 1) / 2;
-    actor_system system{options};
-    scoped_actor self{system};
-    actor source = system.spawn(churner, &shared, actor_cast<actor>(self), actors);
-    int64_t begin = now_ns();
-    anon_send(source, go_atom::value);
-    self->receive([](done_atom) {});
-    outcome found = rate(actors, begin);
-    check(shared.sum, shared.want);
+    shared.actors = actors;
+    {
+        actor_system system{options};
+        scoped_actor self{system};
+        shared.judge = actor_cast<actor>(self);
+        shared.churner = system.spawn(churner, &shared);
+        int64_t begin = now_ns();
+        for (uint64_t i = 0; i < churn_batches; i++)
+            anon_send(shared.churner, go_atom::value);
+        self->receive([](done_atom) {});
+        found = rate(actors, begin);
+        anon_send_exit(shared.churner, exit_reason::kill);
+        while (shared.told.load() != actors)
+            std::this_thread::yield();
+        shared.churner = nullptr;
+        shared.judge = nullptr;
+    }
+    check(shared.sum, actors * (actors + 1) / 2);
     return found;
 }
 
@@ -116,10 +139,10 @@ outcome idle(uint64_t actors)
         std::this_thread::yield();
     int64_t bytes = status_bytes("VmRSS:") - before - static_cast<int64_t>(8 * actors);
     uint64_t sum = 0;
-    for (const actor &one : all) {
+    for (const actor &one : all)
         anon_send(one, go_atom::value, actor_cast<actor>(self));
+    for (uint64_t i = 0; i < actors; i++)
         self->receive([&](uint64_t number) { sum += number; });
-    }
     check(sum, actors * (actors + 1) / 2);
     return {static_cast<double>(bytes) / static_cast<double>(actors), {}};
 }
