@@ -128,13 +128,15 @@ static void bounded_measure(const bench_settings *settings, flood *what, const c
                             const axo_mailbox *mailbox)
 {
     char options[200];
+    char name[32];
     what->mailbox = mailbox;
+    (void)snprintf(name, sizeof name, "W14 %s", label);
     (void)snprintf(options, sizeof options,
                    "\"mailbox\":\"%s\",\"producers\":%" PRIu64 ",\"messages\":%" PRIu64
                    ",\"batch\":%" PRIu64 ",\"bound\":%" PRIu64,
                    label, what->producers, what->messages, what->batch,
                    mailbox != NULL ? mailbox->messages_max : 0);
-    bench_work work = {.name = "W14", .unit = "messages/s", .options = options,
+    bench_work work = {.name = name, .unit = "messages/s", .options = options,
                        .run = bounded_run, .arg = what};
     bench_measure(settings, &work);
 }
