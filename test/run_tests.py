@@ -146,13 +146,27 @@ def short(program):
     return program[at + 5:] if at >= 0 else program
 
 
+def telling(output):
+    """The output without what passed tests have printed."""
+    kept, since = [], []
+    for line in output.splitlines():
+        found = RESULT.search(line)
+        if found and found.group(1) == "RUN":
+            kept += since
+            since = []
+        since.append(line)
+        if found and found.group(1) == "OK":
+            since = []
+    return kept + since
+
+
 def report(run):
     word = "FAIL" if run.failed else "ok"
     skipped = f", {len(run.skipped)} skipped" if run.skipped else ""
     print(f"  {word:4}  {short(run.program):44} {len(run.passed):4} passed, "
           f"{len(run.failed)} failed{skipped}  {run.seconds:6.2f} s", flush=True)
     if run.failed:
-        for line in run.output.splitlines():
+        for line in telling(run.output):
             print(f"        | {line}")
         for name in run.failed:
             print(f"        failed: {name}", flush=True)

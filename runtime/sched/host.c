@@ -14,7 +14,7 @@ static bool host_enter(axo__sched *sched)
         axo__worker_unpark_owner(worker);
     axo__os_event_clear(&sched->event); /* after unpark: it looks at what set it */
     worker->was_parked = false;
-    worker->now = axo__core_now(worker->core);
+    axo__worker_read_clock(worker);
     return true;
 }
 

@@ -77,10 +77,15 @@ static void park_offer(axo__worker *worker, uint32_t queued)
 
 /* ---- pushing ---- */
 
-void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell)
+static void park_inject(axo__sched *sched, axo__cell *cell)
 {
     if (axo__state_inject(&cell->state, AXO__INJECTED))
         axo__inject_push_any(&sched->inject, &cell->inject_node);
+}
+
+void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell)
+{
+    park_inject(sched, cell);
     axo__sched_wake_one(sched);
 }
 
@@ -97,8 +102,7 @@ static void park_share_back(axo__cell *cell)
 {
     axo__sched *sched = cell->sched;
     bool others = sched->kind != AXO__SCHED_ELASTIC || axo__inject_has_any(&sched->inject);
-    if (axo__state_inject(&cell->state, AXO__INJECTED))
-        axo__inject_push_any(&sched->inject, &cell->inject_node);
+    park_inject(sched, cell);
     if (others)
         axo__sched_wake_one(sched);
 }
@@ -154,7 +158,7 @@ static bool park_is_own(const axo__worker *worker, const axo__cell *cell)
     return worker != NULL && axo__likely(worker->own == cell->sched);
 }
 
-void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
+void axo__sched_push_ready(axo__worker *worker, axo__cell *cell)
 {
     if (park_is_own(worker, cell))
         axo__worker_push_ready(worker, cell);
@@ -164,12 +168,8 @@ void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
 
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__state_announce_user(&cell->state) == AXO__ANNOUNCE_DONE)
-        return;
-    if (park_is_own(worker, cell))
-        axo__worker_push_ready(worker, cell);
-    else
-        axo__sched_push_ready_any(cell->sched, cell);
+    if (axo__state_announce_user(&cell->state) == AXO__ANNOUNCE_PUSH)
+        axo__sched_push_ready(worker, cell);
 }
 
 void axo__sched_stop(axo__worker *worker, axo__cell *cell)

@@ -257,3 +257,19 @@ bool axo__sched_shrink(axo__worker *worker)
     axo__os_mutex_unlock(&sched->mutex);
     return end;
 }
+
+/* ---- looking ---- */
+
+bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
+{
+    const axo__sched *sched = cell->sched;
+    for (uint32_t i = 0; i < sched_all(sched); i++) {
+        const axo__worker *worker = &sched->workers[i];
+        if (axo__aptr_load_relaxed(&worker->running) != cell)
+            continue;
+        *tag = axo__a64_load_relaxed(&worker->running_tag);
+        *since = (int64_t)axo__a64_load_relaxed(&worker->since);
+        return true;
+    }
+    return false;
+}

@@ -183,7 +183,7 @@ axo__step axo__spare_step(void *argument)
     axo__grace_quiet();
     if (axo__a32_load_acquire(&spare->sched->quit) != 0) /* [W5] */
         return AXO__STEP_EXIT;
-    spare->now = axo__core_now(spare->core);
+    axo__worker_read_clock(spare);
     if (spare_rank(spare) == 0)
         (void)axo__worker_fire_late(spare);
     axo__cell *cell = spare_look(spare) ? spare_take(spare) : NULL;

@@ -24,8 +24,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 bool axo__worker_clock(axo__worker *worker)
 {
     int64_t before = worker->now;
-    worker->now = axo__core_now(worker->core);
-    axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
+    axo__worker_read_clock(worker);
     int64_t quantum = worker->sched->quantum_ns;
     if (worker->now - before > quantum / 2)
         worker->clock_stride = worker->clock_stride > 4 ? worker->clock_stride / 4 : 1;
@@ -274,7 +273,7 @@ static void worker_wake(void *argument)
     axo__grace_online();
     axo__worker_unpark_owner(worker);
     worker->woken = true;
-    worker->now = axo__core_now(worker->core);
+    axo__worker_read_clock(worker);
     if (worker->sched->spare_count > 0)
         axo__spare_notice(worker->sched);
 }
@@ -282,10 +281,8 @@ static void worker_wake(void *argument)
 /* A spare worker is in nobody's count of parked ones. */
 static void spare_wake(void *argument)
 {
-    axo__worker *worker = argument;
     axo__grace_online();
-    worker->now = axo__core_now(worker->core);
-    axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
+    axo__worker_read_clock(argument);
 }
 
 const axo__os_body axo__spare_body = {

@@ -235,6 +235,18 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
 /* Fires what others have been too busy to fire; true: there was something. */
 bool axo__worker_fire_late(axo__worker *worker);
 
+/* Reads the clock, and says so: `since` is what others are told about a running handler. */
+static inline void axo__worker_read_clock(axo__worker *worker)
+{
+    worker->now = axo__core_now(worker->core);
+    axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
+}
+
+/* Whether a worker of its pool says that it is in the cell; with which message (0: none), since
+ * when about. The turn may end between two of these loads: it is a report of about now. The caller
+ * has found the cell, in a step of a worker or under a door: its pool is there as long. */
+bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since);
+
 /* Reads the clock: the turn's time, timers; true: it has fired some. */
 bool axo__worker_clock(axo__worker *worker);
 /* A claimed cell from the worker's own queues and the injectors; NULL: none. */
@@ -329,8 +341,8 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
     return NULL;
 }
 
-/* An entry for a newborn, in its own pool. */
-void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell);
+/* An entry in the cell's own pool, from a worker or (worker NULL) from outside. */
+void axo__sched_push_ready(axo__worker *worker, axo__cell *cell);
 
 /* Wakes one parked worker, if there is one; if there is none, sees to it that work does not wait
  * for ever behind blocked handlers. */

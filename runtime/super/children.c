@@ -268,7 +268,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
     *out = axo__cell_ref(child);
     axo__super_link_child(parent, child);
     axo__state_birth(&child->state);
-    axo__sched_push_newborn(worker, child);
+    axo__sched_push_ready(worker, child);
     return AXO_OK;
 }
 
@@ -279,7 +279,7 @@ void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
     if (cell->phase == AXO__PHASE_TERMINATING)
         axo__super_stop_child(worker, child);
     axo__state_birth(&child->state);
-    axo__sched_push_newborn(worker, child);
+    axo__sched_push_ready(worker, child);
 }
 
 /* ---- forgetting ---- */

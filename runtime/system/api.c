@@ -319,26 +319,34 @@ void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
 
 /* ---- fail ---- */
 
+static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
+                           va_list list) __attribute__((format(printf, 4, 0)));
+
+static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
+                           va_list list)
+{
+    if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
+        return AXO_ECONTEXT;
+    axo__run_record(axo__self, kind, code, format, list);
+    return AXO_EFAILED;
+}
+
 axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...)
 {
     va_list list;
-    if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
-        return AXO_ECONTEXT;
     va_start(list, format);
-    axo__run_record(axo__self, AXO_FAILURE_ORDINARY, code, format, list);
+    axo_status status = api_fail(ctx, AXO_FAILURE_ORDINARY, code, format, list);
     va_end(list);
-    return AXO_EFAILED;
+    return status;
 }
 
 axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 {
     va_list list;
-    if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
-        return AXO_ECONTEXT;
     va_start(list, format);
-    axo__run_record(axo__self, AXO_FAILURE_FATAL, code, format, list);
+    axo_status status = api_fail(ctx, AXO_FAILURE_FATAL, code, format, list);
     va_end(list);
-    return AXO_EFAILED;
+    return status;
 }
 
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,

@@ -81,7 +81,7 @@ static bool inspect_running(const axo__core *core, const axo__cell *cell, axo_ac
 {
     uint64_t tag = 0;
     int64_t since = 0;
-    if (!axo__pools_running(core->system, cell, &tag, &since))
+    if (!axo__sched_running(cell, &tag, &since))
         return false;
     int64_t now = axo__core_now(core);
     info->doing = AXO_DOING_RUNNING;

@@ -223,30 +223,6 @@ uint64_t axo__pools_sum(axo_system *system, size_t offset)
     return sum;
 }
 
-static bool pools_running_in(axo__sched *pool, const axo__cell *cell, uint64_t *tag,
-                             int64_t *since)
-{
-    for (uint32_t i = 0; i < pool->worker_count + pool->spare_count; i++) {
-        axo__worker *worker = &pool->workers[i];
-        if (axo__aptr_load_relaxed(&worker->running) != cell)
-            continue;
-        *tag = axo__a64_load_relaxed(&worker->running_tag);
-        *since = (int64_t)axo__a64_load_relaxed(&worker->since);
-        return true;
-    }
-    return false;
-}
-
-bool axo__pools_running(axo_system *system, const axo__cell *cell, uint64_t *tag, int64_t *since)
-{
-    bool found = pools_running_in(&system->sched, cell, tag, since);
-    axo__os_mutex_lock(&system->pools_mutex);
-    for (axo__sched *pool = system->pools; pool != NULL && !found; pool = pool->next)
-        found = pools_running_in(pool, cell, tag, since);
-    axo__os_mutex_unlock(&system->pools_mutex);
-    return found;
-}
-
 void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
                       int64_t for_ns)
 {

@@ -423,7 +423,7 @@ uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
             continue;
         uint64_t tag = 0;
         int64_t since = 0;
-        if (!axo__pools_running(system, cell, &tag, &since))
+        if (!axo__sched_running(cell, &tag, &since))
             continue;
         one->has_tag = tag != 0;
         one->tag = (uint32_t)tag;

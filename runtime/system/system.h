@@ -155,9 +155,6 @@ void axo__pools_fini(axo_system *system);
 /* A counter, over all workers and doors, by its offset in axo__counters. */
 uint64_t axo__pools_sum(axo_system *system, size_t offset);
 
-/* Whether a worker is in the cell, with which message (0: none), since when about. */
-bool axo__pools_running(axo_system *system, const axo__cell *cell, uint64_t *tag, int64_t *since);
-
 void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
                       int64_t for_ns);
 

@@ -105,6 +105,8 @@ kit *kit_start(void **state, const axo_options *options)
         (void)kit_register_locked(k, axo_system_guardian(k->system, (axo_guardian)i), NULL,
                                   guardians[i]);
     pthread_mutex_unlock(&k->lock);
+    if (!own.manual)
+        kit_await(k, "system.started"); /* its start takes memory that a test may deny */
     return k;
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "conformance/parts.h"
 
@@ -49,6 +50,25 @@ static void idle_and_running(void **state)
     assert_true(info.since_ns >= 0);
     kit_gate_open(gate);
     kit_await(k, "a.note(1)");
+    kit_finish(k);
+}
+
+/* A worker that has slept says when it got up, not when it lay down. */
+static void since_when_after_a_sleep(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = kit_top(k, "a");
+    kit_gate *gate = kit_gate_new(k);
+    struct timespec pause = {.tv_nsec = 50000000};
+    kit_settle(k);
+    (void)nanosleep(&pause, NULL); /* whatever it is that is idle now, it has been for a while */
+    int64_t sent = axo_system_now(kit_system(k));
+    kit_wait_at(k, a, gate, 1);
+    kit_gate_arrived(gate, 1);
+    axo_actor_info info = inspect(k, kit_ref(a), axo_ref_none());
+    assert_int_equal(info.doing, AXO_DOING_RUNNING);
+    assert_true(info.since_ns <= axo_system_now(kit_system(k)) - sent);
+    kit_gate_open(gate);
     kit_finish(k);
 }
 
@@ -407,6 +427,7 @@ static void no_wake_up_is_lost(void **state)
 
 static const struct CMUnitTest tests[] = {
     KIT_TEST("idle and running", idle_and_running),
+    KIT_TEST("since when, after a sleep", since_when_after_a_sleep),
     KIT_TEST("places of senders", places_of_senders),
     KIT_TEST("a long mailbox is counted in part", a_long_mailbox_is_counted_in_part),
     KIT_TEST("stopping and gone", stopping_and_gone),
