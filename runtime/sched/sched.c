@@ -183,10 +183,10 @@ static bool sched_grow_locked(axo__sched *sched)
     worker->idle_at = 0;
     axo__a32_store_relaxed(&worker->state, AXO__WORKER_AWAKE);
     axo__a32_store_relaxed(&sched->starting, 1);
-    if (sched_start_one(sched, worker)) {
-        (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
+    (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] before it looks whether it is the last */
+    if (sched_start_one(sched, worker))
         return true;
-    }
+    (void)axo__a32_add_seq_cst(&sched->live, UINT32_MAX); /* [W7] */
     axo__a32_store_relaxed(&sched->starting, 0);
     axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
     return false;
