@@ -147,17 +147,15 @@ def short(program):
 
 
 def telling(output):
-    """The output without what passed tests have printed."""
-    kept, since = [], []
+    """The output without the tests that passed and said nothing."""
+    kept = []
     for line in output.splitlines():
         found = RESULT.search(line)
-        if found and found.group(1) == "RUN":
-            kept += since
-            since = []
-        since.append(line)
-        if found and found.group(1) == "OK":
-            since = []
-    return kept + since
+        if found and found.group(1) == "OK" and kept and RESULT.search(kept[-1]):
+            kept.pop()
+        else:
+            kept.append(line)
+    return kept
 
 
 def report(run):
