@@ -95,6 +95,9 @@ typedef struct axo_options {
     void *clock_user;
     uint32_t registry_max;            /* keys of living actors at a time; 0: 4096; at most 2^20 */
     uint32_t reserved_2;              /* 0 */
+    uint64_t trace_kinds;             /* the events that `trace` is told of, a bit each:
+                                         AXO_EVENT_BIT; others cost no reading of the clock. 0:
+                                         all; bits of no kind: AXO_EINVAL */
 } axo_options;
 #define AXO_OPTIONS(...) {.size = sizeof(axo_options), __VA_ARGS__}
 #define AXO_WORKERS_MAX 256

@@ -50,6 +50,9 @@ typedef enum axo_event_kind {
         AXO_EVENT_KINDS
 } axo_event_kind;
 
+/* The bit of a kind in axo_options.trace_kinds. */
+#define AXO_EVENT_BIT(kind) (UINT64_C(1) << (kind))
+
 typedef struct axo_event {
     int64_t time_ns;     /* monotonic; virtual in the simulator */
     axo_ref actor;       /* whose event it is */

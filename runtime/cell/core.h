@@ -62,6 +62,7 @@ typedef struct axo__core {
     axo__a32 expired_any;     /* a hint that saves the mutex */
     axo_trace_fn trace;
     void *trace_user;
+    uint64_t trace_kinds; /* a bit for each kind that is told */
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
     axo_log_fn log;

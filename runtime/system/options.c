@@ -172,7 +172,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->quantum_us > 1000000 || to->actors_max >= UINT32_C(1) << AXO__SLOT_BITS ||
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
         to->blocking_max > 1024 || to->manual > 1 || to->reserved != 0 || to->reserved_2 != 0 ||
-        (to->clock != NULL && !to->manual))
+        (to->clock != NULL && !to->manual) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;
     if (to->actors_max > 0 && to->actors_max < 3)
         return AXO_EINVAL; /* the guardians alone are three */
@@ -209,6 +209,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->registry_max = 4096;
     if (to->timers_max == 0)
         to->timers_max = UINT32_C(1) << 20;
+    if (to->trace_kinds == 0)
+        to->trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS) - 1;
     if (to->seed == 0)
         to->seed = axo__os_entropy() | 1;
     return AXO_OK;

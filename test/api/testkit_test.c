@@ -284,6 +284,56 @@ static void runs_are_the_same(void **state)
         assert_true(kit_run_once() == first);
 }
 
+/* The events of one failure and restart, of the kinds that are asked for. */
+typedef struct kit_tape {
+    uint32_t kinds[256];
+    int64_t last_ns;
+    size_t count;
+} kit_tape;
+
+static void kit_tape_event(void *user, const axo_event *event)
+{
+    kit_tape *tape = user;
+    assert_true(tape->count < sizeof tape->kinds / sizeof tape->kinds[0]);
+    assert_true(event->time_ns >= tape->last_ns);
+    tape->last_ns = event->time_ns;
+    tape->kinds[tape->count++] = event->kind;
+}
+
+static void kit_tape_record(kit_tape *tape, uint64_t kinds)
+{
+    axo_options options =
+        AXO_OPTIONS(.trace = kit_tape_event, .trace_user = tape, .trace_kinds = kinds);
+    memset(tape, 0, sizeof *tape);
+    axo_testkit *kit = kit_new(&options);
+    axo_ref sum = kit_sum(kit);
+    assert_int_equal(axo_system_fail(axo_testkit_system(kit), sum, AXO_FAILURE_ORDINARY, 1),
+                     AXO_OK);
+    (void)axo_testkit_run(kit);
+    assert_int_equal(axo_testkit_stop(kit), AXO_OK);
+}
+
+static void trace_tells_the_kinds_that_are_asked_for(void **state)
+{
+    static const uint64_t asked[] = {
+        AXO_EVENT_BIT(AXO_EV_FAIL) | AXO_EVENT_BIT(AXO_EV_DECIDE) | AXO_EVENT_BIT(AXO_EV_STARTED),
+        AXO_EVENT_BIT(AXO_EV_SPAWN), AXO_EVENT_BIT(AXO_EVENT_KINDS) - 1};
+    kit_tape all;
+    kit_tape some;
+    (void)state;
+    kit_tape_record(&all, 0);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        size_t at = 0;
+        kit_tape_record(&some, asked[i]);
+        for (size_t k = 0; k < all.count; k++) {
+            if ((asked[i] & AXO_EVENT_BIT(all.kinds[k])) != 0)
+                assert_int_equal(some.kinds[at++], all.kinds[k]);
+        }
+        assert_true(at > 0);
+        assert_int_equal(some.count, at);
+    }
+}
+
 static void bad_calls(void **state)
 {
     axo_testkit *kit = NULL;
@@ -319,6 +369,7 @@ int main(void)
         cmocka_unit_test(hours_of_back_off),
         cmocka_unit_test(a_reset_that_comes_too_late),
         cmocka_unit_test(runs_are_the_same),
+        cmocka_unit_test(trace_tells_the_kinds_that_are_asked_for),
         cmocka_unit_test(bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

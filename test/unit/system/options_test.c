@@ -31,6 +31,8 @@ static void defaults_are_filled_in(void **state)
         assert_null(out.user_strategy);
         assert_null(out.log);
         assert_null(out.trace);
+        for (unsigned kind = 0; kind < 64; kind++)
+            assert_int_equal((out.trace_kinds >> kind & 1) != 0, kind < AXO_EVENT_KINDS);
         assert_string_equal(out.name, "axo");
         assert_int_equal(out.dead_letter_log, 5);
         assert_int_equal(out.dead_letter_window_ns, INT64_C(300000000000));
@@ -46,7 +48,8 @@ static void what_is_given_is_kept(void **state)
                                     .seed = 17, .name = "a-b_9", .dead_letter_log = 1,
                                     .dead_letter_window_ns = 1, .dead_letters_kept = 65536,
                                     .blocking_max = 2, .blocking_idle_ms = 3,
-                                    .stuck_ns = -1, .registry_max = 1 << 20);
+                                    .stuck_ns = -1, .registry_max = 1 << 20,
+                                    .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL));
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_memory_equal(&given, &out, sizeof out);
@@ -65,6 +68,7 @@ static void limits(void **state)
         AXO_OPTIONS(.quantum_us = 1000000),      AXO_OPTIONS(.actors_max = (1 << 24) - 1),
         AXO_OPTIONS(.actors_max = 3),            AXO_OPTIONS(.failure_texts = 1 << 20),
         AXO_OPTIONS(.blocking_max = 1024),       AXO_OPTIONS(.manual = 1, .clock = options_clock),
+        AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS - 1)),
     };
     static const axo_options bad[] = {
         AXO_OPTIONS(.workers = AXO_WORKERS_MAX + 1), AXO_OPTIONS(.quantum = 65537),
@@ -78,6 +82,8 @@ static void limits(void **state)
         AXO_OPTIONS(.dead_letter_log_at_stop = 2),   AXO_OPTIONS(.dead_letters_kept = 65537),
         AXO_OPTIONS(.no_dead_letters_kept = 2),      AXO_OPTIONS(.reserved = 1),
         AXO_OPTIONS(.reserved_2 = 1),                AXO_OPTIONS(.registry_max = (1 << 20) + 1),
+        AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS)),
+        AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL) | AXO_EVENT_BIT(63)),
     };
     axo_options out;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
