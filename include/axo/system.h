@@ -11,7 +11,8 @@
 #include <axo/trace.h>
 
 /* The user's allocator. Both functions or none; they are called from many threads at once.
- * `align` is a power of two. alloc returns NULL when there is no memory. */
+ * `align` is a power of two. alloc returns NULL when there is no memory; an address of 2^48 or
+ * above is given back at once and taken for NULL. */
 typedef struct axo_allocator {
     void *(*alloc)(void *user, size_t size, size_t align);
     void (*free)(void *user, void *block, size_t size, size_t align);

@@ -3,11 +3,15 @@
 #define AXO__BASE_CONFIG_H
 
 #define AXO__CACHE_LINE 64
+/* Of an address: the scheduling word holds one and flags above it. An allocator that gives memory
+ * beyond is taken to have none. */
+#define AXO__ADDRESS_BITS 48
 
 #ifdef AXO_HARD /* tiny limits make rare paths common */
 #define AXO__RUNQ_SIZE 4
 #define AXO__MAGAZINE 2
 #define AXO__TABLE_CHUNK_SHIFT 2
+#define AXO__TURN_STEP 2
 #else
 /* A worker's local queue; more ready actors overflow to the injector. */
 #define AXO__RUNQ_SIZE 1024
@@ -15,6 +19,8 @@
 #define AXO__MAGAZINE 64
 /* Cells a table chunk holds: 256. */
 #define AXO__TABLE_CHUNK_SHIFT 8
+/* Messages that a runner puts in order before it looks at its system lane again. */
+#define AXO__TURN_STEP 256
 #endif
 
 /* The urgent lane of a worker; more overflow to the urgent injector. */

@@ -14,6 +14,7 @@
 #include "cell/directive.h"
 #include "cell/state.h"
 #include "mailbox/box.h"
+#include "mailbox/inbox.h"
 #include "mem/grace.h"
 #include "mem/region.h"
 #include "queue/stack.h"
@@ -69,8 +70,7 @@ typedef enum axo__instance {
 
 struct axo__cell {
     /* ---- senders write ---- */
-    axo__state state;
-    axo__mpsc users;            /* user lane */
+    axo__state state;           /* the scheduling word and the user lane */
     axo__stack system;          /* system lane */
     axo__directives directives;
     axo__mpsc_node inject_node; /* in use while INJECTED */
@@ -86,6 +86,7 @@ struct axo__cell {
     axo_receive_fn receive;     /* top of the behaviour stack */
     void *state_block;
     axo__region *region;
+    axo__inbox inbox;           /* taken out of the lane */
     struct axo__timed *timed;   /* keyed timers, receive timeout; NULL: never had any */
     axo__chain front;           /* handled before the user lane: what was unstashed */
     axo__message *failed;       /* the message this instance failed under, until it ends; while it
@@ -146,13 +147,13 @@ static inline void axo__cell_stop_self(axo__cell *cell)
     (void)axo__state_announce_system(&cell->state);
 }
 
-/* Queues a message that no bound refuses; the caller announces it. Any thread. */
-static inline void axo__cell_accept(axo__cell *cell, axo__message *message)
+/* Queues a message that no bound refuses, and announces it. Any thread. */
+static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *message)
 {
-    if (axo__unlikely(cell->box != NULL))
-        axo__box_accept_any(cell->box, message);
-    else
-        axo__mpsc_push_any(&cell->users, &message->node);
+    if (axo__likely(cell->box == NULL))
+        return axo__state_push(&cell->state, &message->node);
+    axo__box_accept_any(cell->box, message);
+    return axo__state_announce_user(&cell->state);
 }
 
 /* How many messages wait in its mailbox, about. false: the mailbox does not count. Any thread that

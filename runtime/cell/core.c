@@ -23,7 +23,7 @@ void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *
         .kind = kind,
         .worker = local->index,
         .instance = cell->instance,
-        .suspends = axo__state_suspends(axo__a64_load_relaxed(&cell->state)),
+        .suspends = axo__state_suspends(&cell->state),
     };
     core->trace(core->trace_user, &event);
 }

@@ -7,17 +7,25 @@
  *        +----------------- finish: IDLE ----------------+  | finish: AGAIN
  *                                                        +--+
  *
- * Bits: RUNNING a worker is inside; READY user work was announced; URGENT system work was;
+ * The low 48 bits are the user lane: the newest message that was sent and not taken, linked to
+ * older ones. So one compare-and-swap queues a message and says whether an entry has to be pushed,
+ * and one claims the cell and takes all that has come. There is no ABA: messages are put one by one
+ * on top of what is there, whatever it is, and taken out all at once.
+ *
+ * Bits: RUNNING a worker is inside; READY there are messages that the word does not show: the
+ * runner left some that it had taken, or the cell has a box; URGENT system work was announced;
  * INJECTED, URGENT_INJECTED the node of that injector is in use; TERMINATING it takes in no more
- * children; CLOSED terminated; WAITING it has sent where there was no room, and takes no messages
- * of users until there is; the upper half counts suspensions.
+ * children; CLOSED terminated; WAITING it has sent where there was no room, HELD it is suspended,
+ * `suspends` times: it takes no messages of users.
  *
  * Invariants
- *   I1  URGENT, or READY and free (not suspended, not WAITING), without RUNNING and CLOSED: an
- *       entry that will be tried exists in some queue. Whoever brings this about pushes it.
- *   I2  Only the worker that set RUNNING changes the count or WAITING, clears READY or URGENT, or
- *       closes.
+ *   I1  URGENT, or (READY or a message) and free (not HELD, not WAITING), without RUNNING and
+ *       CLOSED: an entry that will be tried exists in some queue. Whoever brings this about pushes
+ *       it.
+ *   I2  Only the worker that set RUNNING changes the count, HELD or WAITING, clears READY or
+ *       URGENT, takes messages, or closes.
  *   I3  An entry in a queue is a hint. claim decides; a stale entry changes nothing.
+ *   I4  Messages that a runner has taken and not handled: RUNNING or READY is set.
  *
  * A look: borrow sets RUNNING on a cell that nobody is in, whether it has work or not, so that an
  * inspector may read what is the runner's; give_back clears it. I2 holds: no other bit changes. I1
@@ -27,16 +35,17 @@
  * clear and is pushed by its announcer. Nothing is left to the exchange's order but that. An entry
  * that was there before and was not tried makes a second one: a hint too many (I3).
  *
- * Wake-up: a sender announces after its enqueue is complete, with a read-modify-write, so on every
- * machine the link is visible before the bit. The worker clears the bit first and looks after.
+ * Wake-up: a message is in the lane and announced in one step. What is queued elsewhere (a box, the
+ * system lane) is announced after the enqueue is complete, with a read-modify-write, so on every
+ * machine the link is visible before the bit; the worker clears the bit first and looks after.
  *
  * Orders
- *   [S1] or acq_rel, announce       releases the enqueue; pairs with [S2] [S3]
+ *   [S1] or/cas acq_rel, announce, push   releases the enqueue, the message; pairs with [S2] [S3]
  *   [S2] cas acq_rel, claim, borrow  acquires what the last runner and all announcers wrote
- *   [S3] and acq_rel, take_urgent   clear, then look: acquires the system lane
+ *   [S3] and acq_rel, take, take_urgent   acquires the messages, the system lane
  *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
  *                                   the and of give_back
- *   [S5] add acq_rel, suspend       count, WAITING; by the runner only
+ *   [S5] or/and acq_rel, suspend    HELD, WAITING; by the runner only
  *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
  *   [S7] load acquire, look         sees an announced bit and what it announced
  */
@@ -45,18 +54,24 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/config.h"
+#include "queue/mpsc.h"
 
-#define AXO__RUNNING UINT64_C(1)
-#define AXO__READY UINT64_C(2)
-#define AXO__URGENT UINT64_C(4)
-#define AXO__INJECTED UINT64_C(8)
-#define AXO__URGENT_INJECTED UINT64_C(16)
-#define AXO__CLOSED UINT64_C(32)
-#define AXO__TERMINATING UINT64_C(64)
-#define AXO__WAITING UINT64_C(128)
-#define AXO__SUSPEND_ONE (UINT64_C(1) << 32)
+#define AXO__LANE ((UINT64_C(1) << AXO__ADDRESS_BITS) - 1)
+#define AXO__RUNNING (UINT64_C(1) << 48)
+#define AXO__READY (UINT64_C(1) << 49)
+#define AXO__URGENT (UINT64_C(1) << 50)
+#define AXO__INJECTED (UINT64_C(1) << 51)
+#define AXO__URGENT_INJECTED (UINT64_C(1) << 52)
+#define AXO__CLOSED (UINT64_C(1) << 53)
+#define AXO__TERMINATING (UINT64_C(1) << 54)
+#define AXO__WAITING (UINT64_C(1) << 55)
+#define AXO__HELD (UINT64_C(1) << 56)
 
-typedef axo__a64 axo__state;
+typedef struct axo__state {
+    axo__a64 word;
+    axo__a32 suspends; /* the runner's; others may look */
+} axo__state;
 
 typedef enum axo__announce {
     AXO__ANNOUNCE_DONE = 0, /* someone else sees to it */
@@ -81,15 +96,26 @@ typedef enum axo__unclaim {
     AXO__UNCLAIM_URGENT = 2 /* the caller pushes an urgent one */
 } axo__unclaim;
 
-static inline uint32_t axo__state_suspends(uint64_t word)
+static inline uint32_t axo__state_suspends(const axo__state *state)
 {
-    return (uint32_t)(word >> 32);
+    return axo__a32_load_relaxed(&state->suspends);
 }
 
 /* It may take messages of users. */
 static inline bool axo__state_free(uint64_t word)
 {
-    return (word & (AXO__WAITING | ~UINT64_C(0xffffffff))) == 0;
+    return (word & (AXO__WAITING | AXO__HELD)) == 0;
+}
+
+/* There are messages of users, or a box may have some. */
+static inline bool axo__state_has(uint64_t word)
+{
+    return (word & (AXO__READY | AXO__LANE)) != 0;
+}
+
+static inline axo__mpsc_node *axo__state_lane(uint64_t word)
+{
+    return (axo__mpsc_node *)(uintptr_t)(word & AXO__LANE);
 }
 
 /* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). It counts as running
@@ -97,61 +123,92 @@ static inline bool axo__state_free(uint64_t word)
 static inline void axo__state_init(axo__state *state, uint32_t suspends)
 {
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED; /* a stale entry may be queued */
-    uint64_t word = AXO__RUNNING | AXO__URGENT | (AXO__SUSPEND_ONE * suspends);
-    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
-    while (!axo__a64_cas_acq_rel(state, &old, (old & nodes) | word)) /* [S4] */
+    uint64_t word = AXO__RUNNING | AXO__URGENT | (suspends > 0 ? AXO__HELD : 0);
+    axo__a32_store_relaxed(&state->suspends, suspends);
+    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
+    while (!axo__a64_cas_acq_rel(&state->word, &old, (old & nodes) | word)) /* [S4] */
         continue;
 }
 
 /* The parent knows it; the caller pushes an entry. */
 static inline void axo__state_birth(axo__state *state)
 {
-    (void)axo__a64_and_acq_rel(state, ~AXO__RUNNING); /* [S4] */
+    (void)axo__a64_and_acq_rel(&state->word, ~AXO__RUNNING); /* [S4] */
 }
 
+/* Whether who adds user work to this word pushes an entry. */
+static inline axo__announce axo__state_woken(uint64_t old)
+{
+    uint64_t others = AXO__LANE | AXO__READY | AXO__RUNNING | AXO__URGENT | AXO__CLOSED |
+                      AXO__WAITING | AXO__HELD;
+    return (old & others) == 0 ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
+}
+
+/* Queues a message in the lane. Any thread. */
+static inline axo__announce axo__state_push(axo__state *state, axo__mpsc_node *node)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)node;
+    AXO_DEBUG_ASSERT((bits & ~AXO__LANE) == 0);
+    uint64_t old = axo__a64_load_relaxed(&state->word);
+    do {
+        node->next = axo__state_lane(old);
+    } while (!axo__a64_cas_acq_rel(&state->word, &old, (old & ~AXO__LANE) | bits)); /* [S1] */
+    return axo__state_woken(old);
+}
+
+/* User work that the word does not show. */
 static inline axo__announce axo__state_announce_user(axo__state *state)
 {
-    uint64_t old = axo__a64_or_acq_rel(state, AXO__READY); /* [S1] */
-    uint64_t others = AXO__READY | AXO__RUNNING | AXO__URGENT | AXO__CLOSED;
-    bool push = (old & others) == 0 && axo__state_free(old);
-    return push ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
+    return axo__state_woken(axo__a64_or_acq_rel(&state->word, AXO__READY)); /* [S1] */
+}
+
+/* All messages of the lane, newest first. */
+static inline axo__mpsc_node *axo__state_take(axo__state *state)
+{
+    return axo__state_lane(axo__a64_and_acq_rel(&state->word, ~AXO__LANE)); /* [S3] */
 }
 
 static inline axo__announce axo__state_announce_system(axo__state *state)
 {
-    uint64_t old = axo__a64_or_acq_rel(state, AXO__URGENT); /* [S1] */
+    uint64_t old = axo__a64_or_acq_rel(&state->word, AXO__URGENT); /* [S1] */
     bool push = (old & (AXO__URGENT | AXO__RUNNING | AXO__CLOSED)) == 0;
     return push ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
 }
 
-/* URGENT stays set for the runner to take; READY goes unless the cell is suspended. */
-static inline axo__claim axo__state_claim(axo__state *state)
+/* URGENT stays set for the runner to take. READY goes unless the cell is suspended. *lane: the
+ * messages of the lane, newest first, if it may take messages and a runner before it has left none
+ * (READY: its messages are older). */
+static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **lane)
 {
-    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
         if ((old & (AXO__RUNNING | AXO__CLOSED)) != 0)
             return AXO__CLAIM_STALE;
         bool free = axo__state_free(old);
-        if ((old & AXO__URGENT) == 0 && ((old & AXO__READY) == 0 || !free))
+        if ((old & AXO__URGENT) == 0 && !(free && axo__state_has(old)))
             return AXO__CLAIM_STALE;
-        uint64_t want = (free ? old & ~AXO__READY : old) | AXO__RUNNING;
-        if (axo__a64_cas_acq_rel(state, &old, want)) /* [S2] */
+        uint64_t taken = 0;
+        if (free)
+            taken = (old & AXO__READY) != 0 ? AXO__READY : AXO__LANE;
+        if (axo__a64_cas_acq_rel(&state->word, &old, (old & ~taken) | AXO__RUNNING)) { /* [S2] */
+            *lane = axo__state_lane(old & taken);
             return AXO__CLAIM_MINE;
+        }
     }
 }
 
 static inline uint64_t axo__state_look(const axo__state *state)
 {
-    return axo__a64_load_acquire(state); /* [S7] */
+    return axo__a64_load_acquire(&state->word); /* [S7] */
 }
 
 /* Undoes a claim: user messages may be there. The cell has not been closed by this runner. */
 static inline axo__unclaim axo__state_unclaim(axo__state *state)
 {
-    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
         uint64_t want = (old & ~AXO__RUNNING) | AXO__READY;
-        if (!axo__a64_cas_acq_rel(state, &old, want)) /* [S4] */
+        if (!axo__a64_cas_acq_rel(&state->word, &old, want)) /* [S4] */
             continue;
         if ((old & AXO__URGENT) != 0)
             return AXO__UNCLAIM_URGENT;
@@ -163,9 +220,9 @@ static inline axo__unclaim axo__state_unclaim(axo__state *state)
  * runner's and changes nothing. */
 static inline bool axo__state_borrow(axo__state *state)
 {
-    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     while ((old & (AXO__RUNNING | AXO__CLOSED)) == 0) {
-        if (axo__a64_cas_acq_rel(state, &old, old | AXO__RUNNING)) /* [S2] */
+        if (axo__a64_cas_acq_rel(&state->word, &old, old | AXO__RUNNING)) /* [S2] */
             return true;
     }
     return false;
@@ -174,25 +231,26 @@ static inline bool axo__state_borrow(axo__state *state)
 /* The look is over: what came up meanwhile, and what was there before, is the caller's to push. */
 static inline axo__unclaim axo__state_give_back(axo__state *state)
 {
-    uint64_t old = axo__a64_and_acq_rel(state, ~AXO__RUNNING); /* [S4] */
+    uint64_t old = axo__a64_and_acq_rel(&state->word, ~AXO__RUNNING); /* [S4] */
     AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
     if ((old & AXO__URGENT) != 0)
         return AXO__UNCLAIM_URGENT;
-    bool ready = (old & AXO__READY) != 0 && axo__state_free(old);
+    bool ready = axo__state_has(old) && axo__state_free(old);
     return ready ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
 }
 
 /* Before the runner looks at the system lane. */
 static inline void axo__state_take_urgent(axo__state *state)
 {
-    (void)axo__a64_and_acq_rel(state, ~AXO__URGENT); /* [S3] */
+    (void)axo__a64_and_acq_rel(&state->word, ~AXO__URGENT); /* [S3] */
 }
 
-/* `more`: user messages may be left, the batch is over. Without it the lane was seen empty (or
- * half-pushed) after READY was cleared; AGAIN clears it anew. */
+/* `more`: messages that were taken may be left, or a box may have some; the batch is over. Without
+ * it there are none, or a sender is about to announce one. AGAIN: the runner looks for messages
+ * anew. */
 static inline axo__finish axo__state_finish(axo__state *state, bool more)
 {
-    uint64_t old = axo__a64_load_acquire(state); /* [S7] */
+    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
         AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0);
         bool free = axo__state_free(old);
@@ -208,62 +266,71 @@ static inline axo__finish axo__state_finish(axo__state *state, bool more)
             want |= AXO__READY;
             result = AXO__FINISH_PUSH;
         } else if ((old & AXO__READY) != 0) {
-            (void)axo__a64_and_acq_rel(state, ~AXO__READY); /* [S3] */
+            (void)axo__a64_and_acq_rel(&state->word, ~AXO__READY); /* [S3] */
+            return AXO__FINISH_AGAIN;
+        } else if ((old & AXO__LANE) != 0) {
             return AXO__FINISH_AGAIN;
         }
-        if (axo__a64_cas_acq_rel(state, &old, want)) /* [S4] */
+        if (axo__a64_cas_acq_rel(&state->word, &old, want)) /* [S4] */
             return result;
     }
 }
 
 static inline void axo__state_suspend(axo__state *state)
 {
-    (void)axo__a64_add_acq_rel(state, AXO__SUSPEND_ONE); /* [S5] */
+    uint32_t count = axo__state_suspends(state);
+    AXO_ASSERT(count < UINT32_MAX);
+    axo__a32_store_relaxed(&state->suspends, count + 1);
+    if (count == 0)
+        (void)axo__a64_or_acq_rel(&state->word, AXO__HELD); /* [S5] */
 }
 
 /* Resume at zero stays at zero (SC-07): false. */
 static inline bool axo__state_resume(axo__state *state)
 {
-    if (axo__state_suspends(axo__a64_load_relaxed(state)) == 0)
+    uint32_t count = axo__state_suspends(state);
+    if (count == 0)
         return false;
-    (void)axo__a64_add_acq_rel(state, UINT64_C(0) - AXO__SUSPEND_ONE); /* [S5] */
+    axo__a32_store_relaxed(&state->suspends, count - 1);
+    if (count == 1)
+        (void)axo__a64_and_acq_rel(&state->word, ~AXO__HELD); /* [S5] */
     return true;
 }
 
 static inline void axo__state_wait(axo__state *state)
 {
-    (void)axo__a64_or_acq_rel(state, AXO__WAITING); /* [S5] */
+    (void)axo__a64_or_acq_rel(&state->word, AXO__WAITING); /* [S5] */
 }
 
 /* false: it did not wait. */
 static inline bool axo__state_unwait(axo__state *state)
 {
-    if ((axo__a64_load_relaxed(state) & AXO__WAITING) == 0)
+    if ((axo__a64_load_relaxed(&state->word) & AXO__WAITING) == 0)
         return false;
-    (void)axo__a64_and_acq_rel(state, ~AXO__WAITING); /* [S5] */
+    (void)axo__a64_and_acq_rel(&state->word, ~AXO__WAITING); /* [S5] */
     return true;
 }
 
 static inline void axo__state_terminate(axo__state *state)
 {
-    (void)axo__a64_or_acq_rel(state, AXO__TERMINATING); /* [S4] */
+    (void)axo__a64_or_acq_rel(&state->word, AXO__TERMINATING); /* [S4] */
 }
 
 static inline void axo__state_close(axo__state *state)
 {
-    (void)axo__a64_or_acq_rel(state, AXO__CLOSED); /* [S4] */
+    (void)axo__a64_or_acq_rel(&state->word, AXO__CLOSED); /* [S4] */
 }
 
 /* Takes an injector's node into use; false: it is in the queue already, which will do. */
 static inline bool axo__state_inject(axo__state *state, uint64_t bit)
 {
-    return (axo__a64_or_acq_rel(state, bit) & bit) == 0; /* [S6] */
+    return (axo__a64_or_acq_rel(&state->word, bit) & bit) == 0; /* [S6] */
 }
 
 /* The node has been popped: before the claim is tried. */
 static inline void axo__state_injected(axo__state *state, uint64_t bit)
 {
-    (void)axo__a64_and_acq_rel(state, ~bit); /* [S6] */
+    (void)axo__a64_and_acq_rel(&state->word, ~bit); /* [S6] */
 }
 
 #endif

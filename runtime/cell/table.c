@@ -53,7 +53,7 @@ static axo_status table_grow(axo__table *table)
     for (uint32_t i = AXO__TABLE_CHUNK; i-- > 0;) {
         chunk[i].slot = slots + i;
         axo__a32_store_relaxed(&chunk[i].next_generation, table->first_generation);
-        axo__a64_store_relaxed(&chunk[i].state, AXO__CLOSED);
+        axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
         if (slots + i >= table->actors_max)
             continue;
         chunk[i].next = table->free;

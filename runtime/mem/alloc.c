@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/config.h"
 #include "os/os.h"
 
 void axo__heap_init(axo__heap *heap, const axo_allocator *hook)
@@ -23,6 +24,10 @@ void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_sit
     void *block = heap->hook.alloc(heap->hook.user, size, align);
     if (block == NULL)
         return NULL;
+    if (axo__unlikely((uint64_t)(uintptr_t)block >> AXO__ADDRESS_BITS != 0)) {
+        heap->hook.free(heap->hook.user, block, size, align);
+        return NULL;
+    }
     (void)axo__a64_add_relaxed(&heap->bytes, size);
     (void)axo__a64_add_relaxed(&heap->blocks, 1);
     return block;

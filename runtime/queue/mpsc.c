@@ -49,20 +49,6 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
     return mpsc_result(__cds_wfcq_dequeue_nonblocking(mpsc_head(queue), mpsc_tail(queue)), out);
 }
 
-axo__pop axo__mpsc_first_owner(const axo__mpsc *queue, axo__mpsc_node **out)
-{
-    axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;
-    return mpsc_result(__cds_wfcq_first_nonblocking(mpsc_head(inner), mpsc_tail(inner)), out);
-}
-
-axo__pop axo__mpsc_next_owner(const axo__mpsc *queue, axo__mpsc_node *node, axo__mpsc_node **out)
-{
-    axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;
-    return mpsc_result(__cds_wfcq_next_nonblocking(mpsc_head(inner), mpsc_tail(inner),
-                                                   (struct cds_wfcq_node *)(void *)node),
-                       out);
-}
-
 bool axo__mpsc_is_empty_owner(const axo__mpsc *queue)
 {
     axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;

@@ -1,7 +1,6 @@
 /* mpsc.h - many producers, one consumer: liburcu's wfcqueue in its non-blocking forms.
  *
- * Roles      push_any: every thread.  pop_owner, first_owner, next_owner, is_empty_owner: the one
- *            consumer.
+ * Roles      push_any: every thread.  pop_owner, is_empty_owner: the one consumer.
  * Order      first in first out for each producer.
  * Progress   push is wait-free.  pop says BUSY while a push is half done; nobody waits for it: the
  *            pusher announces itself to the consumer's scheduler after push has returned.
@@ -30,10 +29,6 @@ typedef enum axo__pop {
 void axo__mpsc_init(axo__mpsc *queue);
 void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node);
 axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out);
-
-/* The nodes in order, without taking them: the first, then the one after `node`. */
-axo__pop axo__mpsc_first_owner(const axo__mpsc *queue, axo__mpsc_node **out);
-axo__pop axo__mpsc_next_owner(const axo__mpsc *queue, axo__mpsc_node *node, axo__mpsc_node **out);
 
 /* false also while a push is half done. */
 bool axo__mpsc_is_empty_owner(const axo__mpsc *queue);

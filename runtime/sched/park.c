@@ -172,6 +172,12 @@ void axo__sched_announce_user(axo__worker *worker, axo__cell *cell)
         axo__sched_push_ready(worker, cell);
 }
 
+void axo__sched_accept(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    if (axo__cell_accept(cell, message) == AXO__ANNOUNCE_PUSH)
+        axo__sched_push_ready(worker, cell);
+}
+
 void axo__sched_stop(axo__worker *worker, axo__cell *cell)
 {
     axo__directives_stop(&cell->directives);

@@ -179,15 +179,25 @@ static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
     return message;
 }
 
-/* The next user message; NULL: there is none, or a sender is about to announce one. */
-static inline axo__message *run_take(axo__worker *worker, axo__cell *cell)
+/* The inbox is empty, or not in order yet. */
+static axo__message *run_fill(axo__cell *cell, uint64_t word)
 {
-    axo__mpsc_node *node = NULL;
+    axo__inbox *inbox = &cell->inbox;
+    if (axo__inbox_is_empty(inbox) && (word & AXO__LANE) != 0)
+        axo__inbox_put(inbox, axo__state_take(&cell->state));
+    return axo__inbox_turn(inbox) ? axo__inbox_take(inbox) : NULL;
+}
+
+/* The next user message; NULL: there is none, or a sender is about to announce one, or there are
+ * more to be put in order. `word`: of before. */
+static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint64_t word)
+{
+    axo__inbox *inbox = &cell->inbox;
     if (axo__unlikely(cell->front.first != NULL || cell->box != NULL))
         return run_take_aside(worker, cell);
-    if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
-        return NULL;
-    return axo__message_of_node(node);
+    if (axo__likely(inbox->rest == NULL && inbox->first != NULL))
+        return axo__inbox_take(inbox);
+    return run_fill(cell, word);
 }
 
 /* Until the turn is over; true: user messages may be left. */
@@ -210,10 +220,12 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             return true;
         if (worker->left == 0)
             return true;
-        axo__message *message = run_take(worker, cell);
-        if (message == NULL)
+        axo__message *message = run_take(worker, cell, word);
+        if (message == NULL && axo__inbox_is_empty(&cell->inbox))
             return false;
         worker->left--;
+        if (axo__unlikely(message == NULL))
+            continue; /* a step of putting them in order counts as a message */
         if (axo__unlikely(told)) {
             told = false;
             axo__worker_offer_urgent(worker);

@@ -67,8 +67,8 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
     axo__cell *cell = axo__table_find(&sched->core->table, to);
     if (axo__likely(cell != NULL && cell->box == NULL)) {
         axo__a64_bump_owner(&local->count.sent);
-        axo__mpsc_push_any(&cell->users, &message->node);
-        axo__sched_announce_user(worker, cell);
+        if (axo__state_push(&cell->state, &message->node) == AXO__ANNOUNCE_PUSH)
+            axo__sched_push_ready(worker, cell);
         return AXO_OK;
     }
     if (cell != NULL)
@@ -100,16 +100,16 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
         axo__dead_letter(core, local, message, to, AXO_DEAD_GONE);
         return;
     }
-    if (axo__likely(cell->box == NULL)) {
-        axo__mpsc_push_any(&cell->users, &message->node);
-    } else {
-        axo__put put = axo__box_put_any(cell->box, message, NULL, &dropped);
-        if (put == AXO__PUT_NO_MEMORY)
-            axo__box_accept_any(cell->box, message);
-        else if (put == AXO__PUT_FULL)
-            axo__chain_push(&dropped, message);
-        send_bury(core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW, NULL);
+    axo__put put = AXO__PUT_NO_MEMORY;
+    if (cell->box != NULL)
+        put = axo__box_put_any(cell->box, message, NULL, &dropped);
+    if (put == AXO__PUT_NO_MEMORY) {
+        axo__sched_accept(worker, cell, message);
+        return;
     }
+    if (put == AXO__PUT_FULL)
+        axo__chain_push(&dropped, message);
+    send_bury(core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW, NULL);
     axo__sched_announce_user(worker, cell);
 }
 

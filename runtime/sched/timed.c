@@ -222,8 +222,7 @@ static int64_t timed_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     if (message == NULL)
         return TIMED_RETRY_NS;
     message->flags = AXO__MESSAGE_SIGNAL | AXO__MESSAGE_TICK;
-    axo__cell_accept(cell, message);
-    axo__sched_announce_user(worker, cell);
+    axo__sched_accept(worker, cell, message);
     return 0;
 }
 

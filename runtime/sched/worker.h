@@ -318,6 +318,10 @@ void axo__worker_offer_urgent(axo__worker *worker);
 
 /* Announce and push to the cell's own pool, from a worker or (worker NULL) from outside. */
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell);
+
+/* Queues a message that no bound refuses, announces it and pushes: the same way. */
+void axo__sched_accept(axo__worker *worker, axo__cell *cell, axo__message *message);
+
 void axo__sched_announce_system(axo__worker *worker, axo__cell *cell);
 
 /* Asks a cell to stop, from a worker or (worker NULL) from outside. */
@@ -333,8 +337,11 @@ void axo__sched_give_back(axo__cell *cell);
  * looked at after the claim: an entry of the slot's former life may name another pool's cell. */
 static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__state_claim(&cell->state) != AXO__CLAIM_MINE)
+    axo__mpsc_node *lane = NULL;
+    if (axo__state_claim(&cell->state, &lane) != AXO__CLAIM_MINE)
         return NULL;
+    if (lane != NULL)
+        axo__inbox_put(&cell->inbox, lane);
     if (axo__likely(cell->sched == worker->sched))
         return cell;
     axo__sched_unclaim(cell);

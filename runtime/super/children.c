@@ -220,7 +220,6 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     cell->born_in = birth->born_in;
     cell->report = (axo__sys){.kind = AXO__SYS_FAILED, .from = cell};
     cell->family = (axo__sys){.kind = AXO__SYS_ADOPT, .from = cell};
-    axo__mpsc_init(&cell->users);
     axo__stack_init(&cell->system);
     axo__state_init(&cell->state, birth->suspends);
     axo__table_begin(&core->table, cell);
@@ -257,7 +256,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
         .props = props,
         .parent = axo__cell_ref(parent),
         .parent_cell = parent,
-        .suspends = axo__state_suspends(axo__a64_load_relaxed(&parent->state)),
+        .suspends = axo__state_suspends(&parent->state),
         .born_in = parent->instance,
         .parent_strategy = parent->strategy,
         .now = axo__worker_moment(worker),

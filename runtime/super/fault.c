@@ -247,7 +247,7 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
         fault_resume_self(worker, cell, 1);
         return;
     }
-    AXO_DEBUG_ASSERT(axo__state_suspends(axo__a64_load_relaxed(&cell->state)) > 0);
+    AXO_DEBUG_ASSERT(axo__state_suspends(&cell->state) > 0);
     axo__cause_drop(texts, &cell->restart_cause);
     cell->restart_cause = *cause;
     cell->restart_own = own;

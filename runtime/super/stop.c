@@ -39,12 +39,18 @@ static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__
 static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path)
 {
     axo__message *message;
-    axo__mpsc_node *node = NULL;
+    axo__mpsc_node *lane;
     axo__super_unstash(cell, UINT32_MAX);
     while ((message = axo__chain_pop(&cell->front)) != NULL)
         stop_bury(core, local, cell, message, path);
-    while (axo__mpsc_pop_owner(&cell->users, &node) == AXO__POP_ITEM)
-        stop_bury(core, local, cell, axo__message_of_node(node), path);
+    do {
+        while (!axo__inbox_turn(&cell->inbox))
+            continue;
+        while ((message = axo__inbox_take(&cell->inbox)) != NULL)
+            stop_bury(core, local, cell, message, path);
+        lane = axo__state_take(&cell->state);
+        axo__inbox_put(&cell->inbox, lane);
+    } while (lane != NULL);
     if (cell->box == NULL)
         return;
     axo__chain left = {NULL, NULL};

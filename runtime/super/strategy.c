@@ -250,7 +250,7 @@ static bool strategy_may_decide(const axo__cell *cell)
     uint64_t waiting = axo__directives_look(&cell->directives);
     return cell->phase == AXO__PHASE_NORMAL && axo__directives_delta(waiting) <= 0 &&
            (waiting & (AXO__STOPS | AXO__RESTART_PARENT)) == 0 &&
-           axo__state_suspends(axo__a64_load_relaxed(&cell->state)) == 0;
+           axo__state_suspends(&cell->state) == 0;
 }
 
 /* SC-09 */

@@ -83,9 +83,8 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
     watch->payload.existence_known = axo__table_knows(&core->table, watch->target) ? 1 : 0;
     watch->queued = 1;
     axo__a64_bump_owner(&worker->local.count.notices);
-    axo__cell_accept(cell, &watch->notice);
+    (void)axo__cell_accept(cell, &watch->notice); /* its runner is here */
     axo__trace(core, &worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
-    (void)axo__state_announce_user(&cell->state); /* its runner is here */
 }
 
 /* DW-15: another message for the same target is refused. */

@@ -112,8 +112,7 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
             continue;
         }
         message->flags = AXO__MESSAGE_SIGNAL;
-        axo__cell_accept(actor, message);
-        axo__sched_announce_user(worker, actor);
+        axo__sched_accept(worker, actor, message);
     }
     if (system->hooks_waiting == 0)
         axo__cell_stop_self(cell);
@@ -137,8 +136,7 @@ static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cel
         axo__message_free(&worker->core->pool, &worker->local.cache, message);
         return AXO_ESTOPPING;
     }
-    axo__cell_accept(guardian, message);
-    axo__sched_announce_user(worker, guardian);
+    axo__sched_accept(worker, guardian, message);
     return AXO_OK;
 }
 

@@ -22,20 +22,17 @@ static uint32_t inspect_word(uint64_t word, uint64_t directives)
         return AXO_DOING_STOPPING;
     if ((directives & (AXO__RESTART_OWN | AXO__RESTART_PARENT)) != 0)
         return AXO_DOING_RESTARTING;
-    if (axo__state_suspends(word) != 0)
+    if ((word & AXO__HELD) != 0)
         return AXO_DOING_SUSPENDED;
     if ((word & AXO__WAITING) != 0)
         return AXO_DOING_PARKED;
-    return (word & (AXO__READY | AXO__URGENT)) != 0 ? AXO_DOING_QUEUED : AXO_DOING_IDLE;
+    return axo__state_has(word) || (word & AXO__URGENT) != 0 ? AXO_DOING_QUEUED : AXO_DOING_IDLE;
 }
 
-static void inspect_message(const axo__message *message, axo_ref waiting_sender,
-                            axo_actor_info *info)
+static bool inspect_is_from(const axo__message *message, axo_ref waiting_sender)
 {
-    info->queued++;
-    if (info->place == 0 && (message->flags & AXO__MESSAGE_NOTICE) == 0 &&
-        !axo_ref_is_none(waiting_sender) && axo_ref_equal(message->pub.sender, waiting_sender))
-        info->place = info->queued;
+    return (message->flags & AXO__MESSAGE_NOTICE) == 0 && !axo_ref_is_none(waiting_sender) &&
+           axo_ref_equal(message->pub.sender, waiting_sender);
 }
 
 /* One that counts says so at any time. */
@@ -52,26 +49,62 @@ static void inspect_box(axo__box *box, axo_ref waiting_sender, axo_actor_info *i
     info->counted = AXO_COUNTED_ALL;
 }
 
+/* false: there are more than are counted. */
+static bool inspect_in_order(const axo__message *message, axo_ref waiting_sender,
+                             axo_actor_info *info)
+{
+    for (; message != NULL && info->queued < AXO_INSPECT_MAX;
+         message = axo__message_next(message)) {
+        info->queued++;
+        if (info->place == 0 && inspect_is_from(message, waiting_sender))
+            info->place = info->queued;
+    }
+    return message == NULL;
+}
+
+/* The last match is the first that will be handled. Of a list that is not counted to its end
+ * nobody's place is known. */
+static bool inspect_newest_first(const axo__message *newest, axo_ref waiting_sender,
+                                 axo_actor_info *info)
+{
+    uint32_t count = 0;
+    uint32_t behind = 0; /* so many are newer than the oldest match */
+    bool found = false;
+    const axo__message *message = newest;
+    for (; message != NULL && info->queued + count < AXO_INSPECT_MAX;
+         message = axo__message_next(message)) {
+        if (inspect_is_from(message, waiting_sender)) {
+            found = true;
+            behind = count;
+        }
+        count++;
+    }
+    if (message == NULL && found && info->place == 0)
+        info->place = info->queued + count - behind;
+    info->queued += count;
+    return message == NULL;
+}
+
+/* Who has the cell is the only one who takes; senders put more on top. */
+static const axo__message *inspect_lane(const axo__cell *cell)
+{
+    return (const axo__message *)(const void *)axo__state_lane(axo__state_look(&cell->state));
+}
+
 /* As the mailbox's consumer: in the order in which they will be handled. */
 static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
-    axo__mpsc_node *node = NULL;
-    const axo__message *message = cell->front.first;
     info->stashed = cell->stash_count;
     info->counted = AXO_COUNTED_PART;
-    for (; message != NULL && info->queued < AXO_INSPECT_MAX; message = axo__message_next(message))
-        inspect_message(message, waiting_sender, info);
-    if (message != NULL)
+    if (!inspect_in_order(cell->front.first, waiting_sender, info))
         return;
     if (cell->box != NULL) {
         inspect_box(cell->box, waiting_sender, info);
         return;
     }
-    axo__pop pop = axo__mpsc_first_owner(&cell->users, &node);
-    for (; pop == AXO__POP_ITEM && info->queued < AXO_INSPECT_MAX;
-         pop = axo__mpsc_next_owner(&cell->users, node, &node))
-        inspect_message(axo__message_of_node(node), waiting_sender, info);
-    if (pop == AXO__POP_EMPTY)
+    if (inspect_newest_first(cell->inbox.rest, waiting_sender, info) &&
+        inspect_in_order(cell->inbox.first, waiting_sender, info) &&
+        inspect_newest_first(inspect_lane(cell), waiting_sender, info))
         info->counted = AXO_COUNTED_ALL;
 }
 
@@ -95,7 +128,7 @@ static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_
 {
     bool restarts = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
     uint64_t word = axo__state_look(&cell->state);
-    info->suspends = axo__state_suspends(word);
+    info->suspends = axo__state_suspends(&cell->state);
     info->doing = inspect_word(word, axo__directives_look(&cell->directives));
     if (restarts && info->doing != AXO_DOING_STOPPING)
         info->doing = AXO_DOING_RESTARTING;
@@ -106,7 +139,7 @@ static void inspect_self(const axo__cell *cell, axo_ref waiting_sender, axo_acto
 {
     const axo__worker *worker = axo__self;
     info->doing = AXO_DOING_RUNNING;
-    info->suspends = axo__state_suspends(axo__state_look(&cell->state));
+    info->suspends = axo__state_suspends(&cell->state);
     if (worker->message != NULL) {
         info->has_tag = 1;
         info->tag = worker->message->pub.tag;
@@ -130,7 +163,7 @@ static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_send
         uint64_t word = axo__state_look(&cell->state);
         if ((word & AXO__CLOSED) != 0)
             return false;
-        info->suspends = axo__state_suspends(word);
+        info->suspends = axo__state_suspends(&cell->state);
         if (inspect_running(core, cell, info)) {
             if (cell->box != NULL)
                 inspect_box(cell->box, waiting_sender, info);

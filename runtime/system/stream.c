@@ -294,8 +294,7 @@ static void stream_tell(axo__stream *stream, axo__local *local, axo__cell *cell,
         memcpy(head + 1, event->data, event->size);
     message->flags = AXO__MESSAGE_SIGNAL;
     axo__a64_bump_owner(&local->count.events);
-    axo__cell_accept(cell, message);
-    axo__sched_announce_user(axo__local_worker(local), cell);
+    axo__sched_accept(axo__local_worker(local), cell, message);
 }
 
 void axo__stream_publish(axo__stream *stream, axo__local *local, const axo__event *event)

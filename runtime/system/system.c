@@ -397,7 +397,7 @@ static const char *system_doing(uint64_t word)
         return "running";
     if ((word & AXO__TERMINATING) != 0)
         return "waiting for children";
-    if (axo__state_suspends(word) > 0)
+    if ((word & AXO__HELD) != 0)
         return "suspended";
     return (word & AXO__WAITING) != 0 ? "parked" : "queued";
 }

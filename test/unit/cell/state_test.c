@@ -2,15 +2,20 @@
 #include "unit/unit.h"
 
 #include "cell/state.h"
+#include "mailbox/inbox.h"
 #include "queue/inject.h"
 
-/* Every combination of the low bits, with no, one and many suspensions. */
-#define WORDS (256 * 4)
+/* Every combination of the bits, with an empty lane and with one that has a message; with no, one
+ * and many suspensions. */
+#define BITS 9
+#define WORDS (1 << (BITS + 1))
+
+static axo__mpsc_node old_message;
 
 static uint64_t word_at(uint64_t i)
 {
-    static const uint64_t suspends[] = {0, 1, 2, UINT32_MAX};
-    return suspends[i / 256] * AXO__SUSPEND_ONE | i % 256;
+    uint64_t lane = i >> BITS != 0 ? (uint64_t)(uintptr_t)&old_message : 0;
+    return (i % (1 << BITS)) << 48 | lane;
 }
 
 static bool has(uint64_t word, uint64_t bit)
@@ -20,20 +25,26 @@ static bool has(uint64_t word, uint64_t bit)
 
 static void set(axo__state *word, uint64_t value)
 {
-    axo__a64_store_relaxed(word, value);
+    axo__a64_store_relaxed(&word->word, value);
+    axo__a32_store_relaxed(&word->suspends, has(value, AXO__HELD) ? 1 : 0);
 }
 
 static uint64_t get(const axo__state *word)
 {
-    return axo__a64_load_relaxed(word);
+    return axo__a64_load_relaxed(&word->word);
+}
+
+static axo__claim claim(axo__state *word)
+{
+    axo__mpsc_node *lane = NULL;
+    return axo__state_claim(word, &lane);
 }
 
 /* I1: somebody is bound to come to this cell. */
 static bool wants_entry(uint64_t word)
 {
     bool work = has(word, AXO__URGENT) ||
-                (has(word, AXO__READY) && axo__state_suspends(word) == 0 &&
-                 !has(word, AXO__WAITING));
+                (has(word, AXO__READY | AXO__LANE) && !has(word, AXO__HELD | AXO__WAITING));
     return work && !has(word, AXO__RUNNING) && !has(word, AXO__CLOSED);
 }
 
@@ -45,14 +56,15 @@ static void newborn(void **state)
         axo__state_init(&word, i);
         assert_true(has(get(&word), AXO__URGENT));
         assert_false(has(get(&word), AXO__READY | AXO__CLOSED | AXO__INJECTED));
-        assert_int_equal(axo__state_suspends(axo__state_look(&word)), i);
-        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE); /* its parent comes first */
+        assert_int_equal(axo__state_suspends(&word), i);
+        assert_int_equal(has(get(&word), AXO__HELD), i > 0);
+        assert_int_equal(claim(&word), AXO__CLAIM_STALE); /* its parent comes first */
         assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
         assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
         axo__state_birth(&word);
         assert_true(wants_entry(get(&word)));
-        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
-        assert_int_equal(axo__state_suspends(get(&word)), i);
+        assert_int_equal(claim(&word), AXO__CLAIM_MINE);
+        assert_int_equal(axo__state_suspends(&word), i);
     }
 }
 
@@ -65,7 +77,8 @@ static void newborn_in_a_used_slot(void **state)
         set(&word, word_at(i));
         axo__state_init(&word, 3);
         assert_true(get(&word) == ((word_at(i) & nodes) | AXO__RUNNING | AXO__URGENT |
-                                   3 * AXO__SUSPEND_ONE));
+                                   AXO__HELD));
+        assert_int_equal(axo__state_suspends(&word), 3);
         assert_int_equal(axo__state_inject(&word, AXO__INJECTED),
                          !has(word_at(i), AXO__INJECTED));
         assert_int_equal(axo__state_inject(&word, AXO__URGENT_INJECTED),
@@ -109,22 +122,43 @@ static void announce_system_pushes_once(void **state)
     }
 }
 
+/* In one step, and linked to what is there. */
+static void push_queues_and_announces(void **state)
+{
+    axo__state word;
+    axo__mpsc_node node;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t old = word_at(i);
+        set(&word, old);
+        bool push = axo__state_push(&word, &node) == AXO__ANNOUNCE_PUSH;
+        assert_true(get(&word) == ((old & ~AXO__LANE) | (uint64_t)(uintptr_t)&node));
+        assert_ptr_equal(node.next, has(old, AXO__LANE) ? &old_message : NULL);
+        assert_int_equal(push, !wants_entry(old) && wants_entry(get(&word)));
+        assert_ptr_equal(axo__state_take(&word), &node);
+        assert_true(get(&word) == (old & ~AXO__LANE));
+        assert_null(axo__state_take(&word));
+    }
+}
+
+/* It takes what has come, but not over what a runner has left (READY), nor while suspended. */
 static void claim_decides(void **state)
 {
     axo__state word;
     for (uint64_t i = 0; i < WORDS; i++) {
         uint64_t old = word_at(i);
+        axo__mpsc_node *lane = NULL;
         set(&word, old);
-        bool mine = axo__state_claim(&word) == AXO__CLAIM_MINE;
+        bool mine = axo__state_claim(&word, &lane) == AXO__CLAIM_MINE;
         assert_int_equal(mine, wants_entry(old));
         uint64_t want = old;
-        if (mine) {
-            want |= AXO__RUNNING;
-            if (axo__state_suspends(old) == 0 && !has(old, AXO__WAITING))
-                want &= ~AXO__READY;
-        }
+        uint64_t taken = 0;
+        if (mine && !has(old, AXO__HELD | AXO__WAITING))
+            taken = has(old, AXO__READY) ? AXO__READY : AXO__LANE;
+        if (mine)
+            want = (old & ~taken) | AXO__RUNNING;
         assert_true(get(&word) == want);
-        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE);
+        assert_ptr_equal(lane, has(old & taken, AXO__LANE) ? &old_message : NULL);
+        assert_int_equal(claim(&word), AXO__CLAIM_STALE);
         assert_true(get(&word) == want);
     }
 }
@@ -142,7 +176,7 @@ static void borrow_leaves_no_trace(void **state)
         assert_false(axo__state_borrow(&word));
         if (!free)
             continue;
-        assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE); /* an entry is used up */
+        assert_int_equal(claim(&word), AXO__CLAIM_STALE); /* an entry is used up */
         axo__unclaim what = axo__state_give_back(&word);
         assert_true(get(&word) == old);
         assert_int_equal(what != AXO__UNCLAIM_IDLE, wants_entry(old));
@@ -184,7 +218,7 @@ static void check_finish(uint64_t old, bool more)
     set(&word, old);
     axo__finish finish = axo__state_finish(&word, more);
     uint64_t rest = old & ~AXO__RUNNING;
-    bool suspended = axo__state_suspends(old) != 0 || has(old, AXO__WAITING);
+    bool suspended = has(old, AXO__HELD | AXO__WAITING);
     if (has(old, AXO__CLOSED)) {
         assert_int_equal(finish, AXO__FINISH_CLOSED);
         assert_true(get(&word) == rest);
@@ -200,6 +234,9 @@ static void check_finish(uint64_t old, bool more)
     } else if (has(old, AXO__READY)) {
         assert_int_equal(finish, AXO__FINISH_AGAIN);
         assert_true(get(&word) == (old & ~AXO__READY));
+    } else if (has(old, AXO__LANE)) {
+        assert_int_equal(finish, AXO__FINISH_AGAIN);
+        assert_true(get(&word) == old);
     } else {
         assert_int_equal(finish, AXO__FINISH_IDLE);
         assert_true(get(&word) == rest);
@@ -222,17 +259,20 @@ static void finish_leaves_no_work_unseen(void **state)
 static void suspend_and_resume_count(void **state)
 {
     axo__state word;
-    for (uint64_t bits = 0; bits < 256; bits++) {
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t bits = word_at(i) & ~AXO__HELD;
         set(&word, bits);
         assert_false(axo__state_resume(&word)); /* SC-07 */
         assert_true(get(&word) == bits);
-        for (uint32_t i = 1; i <= 5; i++) {
+        for (uint32_t n = 1; n <= 5; n++) {
             axo__state_suspend(&word);
-            assert_int_equal(axo__state_suspends(get(&word)), i);
+            assert_int_equal(axo__state_suspends(&word), n);
+            assert_true(get(&word) == (bits | AXO__HELD));
         }
-        for (uint32_t i = 5; i-- > 0;) {
+        for (uint32_t n = 5; n-- > 0;) {
             assert_true(axo__state_resume(&word));
-            assert_int_equal(axo__state_suspends(get(&word)), i);
+            assert_int_equal(axo__state_suspends(&word), n);
+            assert_true(get(&word) == (n > 0 ? bits | AXO__HELD : bits));
         }
         assert_false(axo__state_resume(&word));
         assert_true(get(&word) == bits);
@@ -252,7 +292,7 @@ static void wait_and_unwait(void **state)
         assert_true(axo__state_unwait(&word));
         assert_false(axo__state_unwait(&word));
         assert_true(get(&word) == (word_at(i) & ~AXO__WAITING));
-        assert_int_equal(axo__state_free(get(&word)), axo__state_suspends(word_at(i)) == 0);
+        assert_int_equal(axo__state_free(get(&word)), !has(word_at(i), AXO__HELD));
     }
 }
 
@@ -261,14 +301,14 @@ static void resumed_work_is_not_lost(void **state)
 {
     axo__state word;
     set(&word, AXO__URGENT);
-    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+    assert_int_equal(claim(&word), AXO__CLAIM_MINE);
     axo__state_take_urgent(&word);
     axo__state_suspend(&word);
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_IDLE);
     assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
-    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE);
+    assert_int_equal(claim(&word), AXO__CLAIM_STALE);
     assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_PUSH);
-    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+    assert_int_equal(claim(&word), AXO__CLAIM_MINE);
     axo__state_take_urgent(&word);
     assert_true(axo__state_resume(&word));
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_AGAIN);
@@ -279,14 +319,14 @@ static void close_is_for_good(void **state)
 {
     axo__state word;
     set(&word, AXO__URGENT);
-    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_MINE);
+    assert_int_equal(claim(&word), AXO__CLAIM_MINE);
     axo__state_close(&word);
     assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
     assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
     assert_int_equal(axo__state_finish(&word, true), AXO__FINISH_CLOSED);
     assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
     assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
-    assert_int_equal(axo__state_claim(&word), AXO__CLAIM_STALE);
+    assert_int_equal(claim(&word), AXO__CLAIM_STALE);
 }
 
 static void injector_nodes_are_used_once(void **state)
@@ -313,7 +353,7 @@ enum { SENDERS = 3, WORKERS = 3, LOOKERS = 2, CELLS = 3, EACH = 30000 };
 
 typedef struct state_cell {
     axo__state word;
-    axo__mpsc users;
+    axo__inbox inbox;
     axo__mpsc_node entry; /* in use while INJECTED */
     axo__a32 inside;
     uint64_t handled;     /* the runner's: not atomic on purpose */
@@ -322,7 +362,7 @@ typedef struct state_cell {
 typedef struct state_world {
     axo__inject inject;
     state_cell cells[CELLS];
-    axo__mpsc_node *nodes;
+    axo__message *messages;
     axo__a32 got;
     axo__a32 looks;
     axo__a32 wrong;
@@ -336,9 +376,12 @@ static void push_entry(state_world *world, state_cell *cell)
 
 static bool handle(state_world *world, state_cell *cell)
 {
-    axo__mpsc_node *node = NULL;
     for (int left = 7; left > 0; left--) {
-        if (axo__mpsc_pop_owner(&cell->users, &node) != AXO__POP_ITEM)
+        if (axo__inbox_is_empty(&cell->inbox))
+            axo__inbox_put(&cell->inbox, axo__state_take(&cell->word));
+        while (!axo__inbox_turn(&cell->inbox))
+            continue;
+        if (axo__inbox_take(&cell->inbox) == NULL)
             return false;
         cell->handled++;
         (void)axo__a32_add_relaxed(&world->got, 1);
@@ -365,15 +408,14 @@ static void run_cell(state_world *world, state_cell *cell)
 /* Reads what is the runner's, while no runner is inside. */
 static void look(state_world *world, state_cell *cell)
 {
-    axo__mpsc_node *node = NULL;
     uint32_t queued = 0;
     if (!axo__state_borrow(&cell->word))
         return;
     if (axo__a32_xchg_acq_rel(&cell->inside, 1) != 0)
         (void)axo__a32_add_relaxed(&world->wrong, 1);
     uint64_t handled = cell->handled;
-    axo__pop pop = axo__mpsc_first_owner(&cell->users, &node);
-    for (; pop == AXO__POP_ITEM; pop = axo__mpsc_next_owner(&cell->users, node, &node))
+    const axo__mpsc_node *node = axo__state_lane(axo__state_look(&cell->word));
+    for (; node != NULL; node = node->next)
         queued++;
     if (handled + queued > SENDERS * EACH || handled != cell->handled)
         (void)axo__a32_add_relaxed(&world->wrong, 1);
@@ -398,11 +440,10 @@ static void send_or_work(void *arg, uint32_t index)
         return;
     for (uint32_t i = 0; index < SENDERS && i < EACH; i++) {
         state_cell *cell = &world->cells[(i + index) % CELLS];
-        axo__mpsc_push_any(&cell->users, &world->nodes[index * EACH + i]);
-        bool system = i % 16 == 0;
-        axo__announce announce = system ? axo__state_announce_system(&cell->word)
-                                        : axo__state_announce_user(&cell->word);
-        if (announce == AXO__ANNOUNCE_PUSH)
+        axo__message *message = &world->messages[index * EACH + i];
+        if (axo__state_push(&cell->word, &message->node) == AXO__ANNOUNCE_PUSH)
+            push_entry(world, cell);
+        if (i % 16 == 0 && axo__state_announce_system(&cell->word) == AXO__ANNOUNCE_PUSH)
             push_entry(world, cell);
     }
     while (index >= SENDERS && axo__a32_load_relaxed(&world->got) < SENDERS * EACH) {
@@ -412,8 +453,12 @@ static void send_or_work(void *arg, uint32_t index)
         }
         state_cell *cell = (state_cell *)(void *)((char *)node - offsetof(state_cell, entry));
         axo__state_injected(&cell->word, AXO__INJECTED);
-        if (axo__state_claim(&cell->word) == AXO__CLAIM_MINE)
-            run_cell(world, cell);
+        axo__mpsc_node *lane = NULL;
+        if (axo__state_claim(&cell->word, &lane) != AXO__CLAIM_MINE)
+            continue;
+        if (lane != NULL)
+            axo__inbox_put(&cell->inbox, lane);
+        run_cell(world, cell);
     }
 }
 
@@ -423,18 +468,16 @@ static void no_wake_up_is_lost(void **state)
     state_world world;
     uint64_t handled = 0;
     memset(&world, 0, sizeof world);
-    world.nodes = calloc(SENDERS * EACH, sizeof *world.nodes);
-    assert_non_null(world.nodes);
+    world.messages = calloc(SENDERS * EACH, sizeof *world.messages);
+    assert_non_null(world.messages);
     axo__inject_init(&world.inject);
-    for (int i = 0; i < CELLS; i++)
-        axo__mpsc_init(&world.cells[i].users);
     unit_run_threads(SENDERS + WORKERS + LOOKERS, send_or_work, &world);
     assert_true(axo__a32_load_relaxed(&world.looks) > 0);
     assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);
     for (int i = 0; i < CELLS; i++)
         handled += world.cells[i].handled;
     assert_int_equal(handled, SENDERS * EACH);
-    free(world.nodes);
+    free(world.messages);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -443,6 +486,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(terminating_changes_no_scheduling),
     cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),
     cmocka_unit_test(announce_system_pushes_once),
+    cmocka_unit_test(push_queues_and_announces),
     cmocka_unit_test(claim_decides),
     cmocka_unit_test(borrow_leaves_no_trace),
     cmocka_unit_test(what_comes_during_a_look_is_pushed),

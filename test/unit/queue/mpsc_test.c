@@ -30,31 +30,6 @@ static void first_in_first_out(void **state)
     assert_int_equal(axo__mpsc_pop_owner(&queue, &node), AXO__POP_EMPTY);
 }
 
-static void a_walk_takes_nothing(void **state)
-{
-    axo__mpsc queue;
-    mpsc_entry entries[10];
-    axo__mpsc_node *node = NULL;
-    axo__mpsc_init(&queue);
-    assert_int_equal(axo__mpsc_first_owner(&queue, &node), AXO__POP_EMPTY);
-    for (int first = 0; first < 10; first++) {
-        for (int i = first; i < 10; i++)
-            axo__mpsc_push_any(&queue, &entries[i].node);
-        for (int round = 0; round < 2; round++) {
-            axo__pop pop = axo__mpsc_first_owner(&queue, &node);
-            for (int i = first; i < 10; i++) {
-                assert_int_equal(pop, AXO__POP_ITEM);
-                assert_ptr_equal(node, &entries[i].node);
-                pop = axo__mpsc_next_owner(&queue, node, &node);
-            }
-            assert_int_equal(pop, AXO__POP_EMPTY);
-        }
-        for (int i = first; i < 10; i++)
-            assert_int_equal(axo__mpsc_pop_owner(&queue, &node), AXO__POP_ITEM);
-        assert_int_equal(axo__mpsc_first_owner(&queue, &node), AXO__POP_EMPTY);
-    }
-}
-
 /* A node is the queue's only from push to pop: the same one goes round. */
 static void a_popped_node_can_be_pushed_again(void **state)
 {
@@ -129,7 +104,6 @@ static void each_producer_keeps_its_order(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(first_in_first_out),
-    cmocka_unit_test(a_walk_takes_nothing),
     cmocka_unit_test(a_popped_node_can_be_pushed_again),
     cmocka_unit_test(each_producer_keeps_its_order),
 };

@@ -98,7 +98,6 @@ static axo__cell *cell_new(void)
     assert_true(world.count < IDLE_CELLS);
     axo__cell *cell = &world.cells[world.count++];
     cell->sched = &world.sched;
-    axo__mpsc_init(&cell->users);
     axo__stack_init(&cell->system);
     return cell;
 }
@@ -408,10 +407,10 @@ static void a_timer_that_fires_within_a_turn(void **state)
         axo__message *message = axo__message_make(&world.core.pool, &worker->local.cache, tag,
                                                   axo_ref_none(), 0);
         assert_non_null(message);
-        axo__mpsc_push_any(&cell->users, &message->node);
+        (void)axo__state_push(&cell->state, &message->node);
     }
     assert_true(axo__timer_arm(worker, &timer, world.now + AXO_TICK_NS));
-    axo__a64_store_relaxed(&cell->state, AXO__RUNNING);
+    (void)axo__a64_or_acq_rel(&cell->state.word, AXO__RUNNING);
     worker->until_clock = 1;
     axo__run_cell(worker, cell, 64);
     assert_true(world.seen); /* by the second message */

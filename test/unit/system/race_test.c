@@ -111,8 +111,7 @@ static void pushed_after_the_end(void **state)
                                                   axo_ref_none(), 16);
         assert_non_null(message);
         axo__a64_bump_owner(&door->local.count.sent);
-        axo__mpsc_push_any(&cell->users, &message->node);
-        axo__sched_announce_user(NULL, cell);
+        axo__sched_accept(NULL, cell, message);
     }
     assert_int_equal(axo__a32_load_acquire(&it->letters), 0); /* nobody takes from it yet */
     axo__door_leave(door);

@@ -1,0 +1,56 @@
+/* inbox.h - the messages that a runner has taken out of its cell's lane, in order.
+ *
+ * The lane gives them newest first (cell/state.h). They are turned AXO__TURN_STEP at a time, and
+ * the runner looks at its system lane in between, however many there are.
+ *
+ * Roles      the runner, or who has borrowed the cell.
+ */
+#ifndef AXO__MAILBOX_INBOX_H
+#define AXO__MAILBOX_INBOX_H
+
+#include "base/assert.h"
+#include "base/config.h"
+#include "mailbox/message.h"
+
+typedef struct axo__inbox {
+    axo__message *first; /* oldest first; while `rest` is not NULL, what has been turned of it */
+    axo__message *rest;  /* newest first: older than all in `first` */
+} axo__inbox;
+
+static inline bool axo__inbox_is_empty(const axo__inbox *inbox)
+{
+    return inbox->first == NULL && inbox->rest == NULL;
+}
+
+/* What a lane gave goes into an empty inbox. */
+static inline void axo__inbox_put(axo__inbox *inbox, axo__mpsc_node *lane)
+{
+    axo__message *newest = (axo__message *)(void *)lane;
+    if (axo__likely(newest == NULL || newest->node.next == NULL))
+        inbox->first = newest;
+    else
+        inbox->rest = newest;
+}
+
+/* Turns a bounded number; true: all is in order. */
+static inline bool axo__inbox_turn(axo__inbox *inbox)
+{
+    for (uint32_t i = 0; inbox->rest != NULL && i < AXO__TURN_STEP; i++) {
+        axo__message *message = inbox->rest;
+        inbox->rest = axo__message_next(message);
+        message->node.next = inbox->first != NULL ? &inbox->first->node : NULL;
+        inbox->first = message;
+    }
+    return inbox->rest == NULL;
+}
+
+/* The oldest; NULL: it is empty. All is in order. */
+static inline axo__message *axo__inbox_take(axo__inbox *inbox)
+{
+    axo__message *message = inbox->first;
+    if (message != NULL)
+        inbox->first = axo__message_next(message);
+    return message;
+}
+
+#endif
