@@ -10,6 +10,7 @@
 #ifdef AXO_HARD /* tiny limits make rare paths common */
 #define AXO__RUNQ_SIZE 4
 #define AXO__MAGAZINE 2
+#define AXO__RETIRE_MIN 2
 #define AXO__TABLE_CHUNK_SHIFT 2
 #define AXO__TURN_STEP 2
 #else
@@ -17,6 +18,8 @@
 #define AXO__RUNQ_SIZE 1024
 /* Blocks that move between a worker's cache and the depot at once: one lock for 64 blocks. */
 #define AXO__MAGAZINE 64
+/* So many retired cells are worth a grace period, which wakes a thread and asks every worker. */
+#define AXO__RETIRE_MIN 1024
 /* Cells a table chunk holds: 256. */
 #define AXO__TABLE_CHUNK_SHIFT 8
 /* Messages that a runner puts in order before it looks at its system lane again. */
@@ -32,8 +35,10 @@
 #define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */
 #define AXO__INJECT_TURNS 4
-/* Every how many turns retired cells are handed over and expired ones taken. */
+/* Every how many turns expired cells are taken, and retired ones handed over if there are enough
+ * for a grace period; after so many of these rounds if there are any. */
 #define AXO__HOUSE_TURNS 256
+#define AXO__HOUSE_ROUNDS 16
 /* A queue shorter than this is left to its owner until its head has aged. */
 #define AXO__STEAL_MIN 4
 /* At most this many are taken at once. */

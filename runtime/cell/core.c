@@ -7,8 +7,6 @@
 
 #include "cell/event.h"
 
-#define CORE_LOCAL_BATCH 64
-
 _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
@@ -104,7 +102,6 @@ axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *
     if (local->free == NULL && local->freed != NULL) {
         local->free = local->freed;
         local->freed = NULL;
-        local->freed_last = NULL;
         local->freed_count = 0;
     }
     if (local->free == NULL)
@@ -115,6 +112,13 @@ axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *
     return cell;
 }
 
+static void local_give_freed(axo__core *core, axo__local *local)
+{
+    axo__table_give(&core->table, local->freed);
+    local->freed = NULL;
+    local->freed_count = 0;
+}
+
 void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
 {
     axo__a64_bump_owner(&local->count.freed);
@@ -122,14 +126,8 @@ void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
         return; /* spent: retired for good */
     cell->next = local->freed;
     local->freed = cell;
-    if (local->freed_last == NULL)
-        local->freed_last = cell;
-    if (++local->freed_count < CORE_LOCAL_BATCH)
-        return;
-    axo__table_give(&core->table, local->freed, local->freed_last);
-    local->freed = NULL;
-    local->freed_last = NULL;
-    local->freed_count = 0;
+    if (++local->freed_count >= core->table.batch)
+        local_give_freed(core, local);
 }
 
 void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
@@ -142,20 +140,21 @@ void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
     local->retired_count++;
 }
 
+void axo__local_hand_over(axo__core *core, axo__local *local)
+{
+    if (local->retired == NULL)
+        return;
+    axo__grace_retire(&core->grace, local->retired, local->retired_last);
+    local->retired = NULL;
+    local->retired_last = NULL;
+    local->retired_count = 0;
+}
+
 void axo__local_flush(axo__core *core, axo__local *local)
 {
-    if (local->freed != NULL) {
-        axo__table_give(&core->table, local->freed, local->freed_last);
-        local->freed = NULL;
-        local->freed_last = NULL;
-        local->freed_count = 0;
-    }
-    if (local->retired != NULL) {
-        axo__grace_retire(&core->grace, local->retired, local->retired_last);
-        local->retired = NULL;
-        local->retired_last = NULL;
-        local->retired_count = 0;
-    }
+    if (local->freed != NULL)
+        local_give_freed(core, local);
+    axo__local_hand_over(core, local);
 }
 
 void axo__local_fini(axo__core *core, axo__local *local)
@@ -164,7 +163,8 @@ void axo__local_fini(axo__core *core, axo__local *local)
     while (local->free != NULL) {
         axo__cell *cell = local->free;
         local->free = cell->next;
-        axo__table_give(&core->table, cell, cell);
+        cell->next = NULL;
+        axo__table_give(&core->table, cell);
     }
     axo__cache_flush(&core->pool, &local->cache);
 }

@@ -39,7 +39,6 @@ typedef struct axo__local {
     axo__cache cache;
     axo__cell *free;          /* cells to spawn into, by `next` */
     axo__cell *freed;         /* cells to give back, by `next` */
-    axo__cell *freed_last;
     uint32_t freed_count;
     axo__grace_item *retired; /* to hand over */
     axo__grace_item *retired_last;
@@ -139,7 +138,10 @@ void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell);
 /* Gives everything back that a local holds, before it goes itself. */
 void axo__local_fini(axo__core *core, axo__local *local);
 
-/* Hands over what is collected: now and then, and before a wait. */
+/* Hands over what is retired: when there is enough of it, and now and then. */
+void axo__local_hand_over(axo__core *core, axo__local *local);
+
+/* Hands over all that is collected, free cells too: before a wait. */
 void axo__local_flush(axo__core *core, axo__local *local);
 
 /* The name of a child that was given none, from its reference's bits. */

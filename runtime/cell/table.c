@@ -39,7 +39,14 @@ void axo__table_fini(axo__table *table)
     axo__os_mutex_fini(&table->mutex);
 }
 
-/* Under the mutex: makes a chunk and links its cells into `free`. */
+/* Under the mutex. */
+static void table_put(axo__table *table, axo__cell *first)
+{
+    first->before = table->free;
+    table->free = first;
+}
+
+/* Under the mutex: makes a chunk and hands its cells to `free`. */
 static axo_status table_grow(axo__table *table)
 {
     uint32_t slots = axo__a32_load_relaxed(&table->slots);
@@ -54,10 +61,16 @@ static axo_status table_grow(axo__table *table)
         chunk[i].slot = slots + i;
         axo__a32_store_relaxed(&chunk[i].next_generation, table->first_generation);
         axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
-        if (slots + i >= table->actors_max)
-            continue;
-        chunk[i].next = table->free;
-        table->free = &chunk[i];
+    }
+    uint32_t made = AXO__TABLE_CHUNK;
+    if (made > table->actors_max - slots)
+        made = table->actors_max - slots;
+    while (made > 0) { /* the lowest slots on top */
+        uint32_t count = (made - 1) % table->batch + 1;
+        made -= count;
+        for (uint32_t i = 0; i < count; i++)
+            chunk[made + i].next = i + 1 < count ? &chunk[made + i + 1] : NULL;
+        table_put(table, &chunk[made]);
     }
     axo__aptr_store_release(&table->chunks[slots >> AXO__TABLE_CHUNK_SHIFT], chunk); /* [T1] */
     axo__a32_store_release(&table->slots, slots + AXO__TABLE_CHUNK);                 /* [T1] */
@@ -71,22 +84,16 @@ axo__cell *axo__table_take(axo__table *table, axo_status *status)
     if (table->free == NULL)
         *status = table_grow(table);
     axo__cell *first = table->free;
-    if (first != NULL) {
-        axo__cell *last = first;
-        for (uint32_t i = 1; i < table->batch && last->next != NULL; i++)
-            last = last->next;
-        table->free = last->next;
-        last->next = NULL;
-    }
+    if (first != NULL)
+        table->free = first->before;
     axo__os_mutex_unlock(&table->mutex);
     return first;
 }
 
-void axo__table_give(axo__table *table, axo__cell *first, axo__cell *last)
+void axo__table_give(axo__table *table, axo__cell *first)
 {
     axo__os_mutex_lock(&table->mutex);
-    last->next = table->free;
-    table->free = first;
+    table_put(table, first);
     axo__os_mutex_unlock(&table->mutex);
 }
 

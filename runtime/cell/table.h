@@ -29,10 +29,10 @@ typedef struct axo__table {
     uint32_t chunks_max;
     uint32_t actors_max;
     uint32_t first_generation;
-    uint32_t batch;        /* cells a local takes at once */
+    uint32_t batch;        /* cells that a local takes or gives at once, at most */
     axo__a32 slots;        /* made so far */
     axo__os_mutex mutex;   /* guards growing and `free` */
-    axo__cell *free;       /* by `next` */
+    axo__cell *free;       /* lists by `next`, one after the other by their first one's `before` */
 } axo__table;
 
 bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed);
@@ -41,8 +41,8 @@ void axo__table_fini(axo__table *table);
 /* Takes up to `batch` free cells, linked by `next`, made if need be. NULL: *status says why. */
 axo__cell *axo__table_take(axo__table *table, axo_status *status);
 
-/* Gives cells back. */
-void axo__table_give(axo__table *table, axo__cell *first, axo__cell *last);
+/* Gives up to `batch` cells back, linked by `next`: as many as are taken together again. */
+void axo__table_give(axo__table *table, axo__cell *first);
 
 /* The cell in a slot, whatever its generation; NULL: there is no such slot. */
 static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)

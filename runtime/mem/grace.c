@@ -48,10 +48,11 @@ static void grace_nothing(void *user)
     (void)user;
 }
 
-static axo__grace_item *grace_take(axo__grace *grace, bool *quit)
+static axo__grace_item *grace_take(axo__grace *grace, axo__grace_item **last, bool *quit)
 {
     axo__os_mutex_lock(&grace->mutex);
     axo__grace_item *items = grace->retired;
+    *last = grace->retired_last;
     grace->retired = NULL;
     *quit = grace->quit;
     axo__os_mutex_unlock(&grace->mutex);
@@ -61,18 +62,19 @@ static axo__grace_item *grace_take(axo__grace *grace, bool *quit)
 static axo__step grace_step(void *user)
 {
     axo__grace *grace = user;
+    axo__grace_item *last;
     bool quit = false;
     grace->thread.ticket = axo__os_parker_ticket(&grace->thread.parker);
     grace->thread.deadline = AXO__NEVER;
     if (grace->ops->reap != NULL && grace->ops->reap(grace->user))
         grace->thread.deadline = axo__os_now() + GRACE_REAP_NS;
-    axo__grace_item *items = grace_take(grace, &quit);
+    axo__grace_item *items = grace_take(grace, &last, &quit);
     if (items == NULL)
         return quit ? AXO__STEP_EXIT : AXO__STEP_PARK;
     urcu_qsbr_synchronize_rcu();
     AXO_TSAN_ACQUIRE(&urcu_qsbr_gp);
     grace->ops->pass(grace->user);
-    grace->ops->expire(grace->user, items);
+    grace->ops->expire(grace->user, items, last);
     return AXO__STEP_AGAIN;
 }
 
@@ -86,12 +88,13 @@ static const axo__os_body grace_body = {
 
 bool axo__grace_run(axo__grace *grace)
 {
+    axo__grace_item *last;
     bool quit = false;
-    axo__grace_item *items = grace_take(grace, &quit);
+    axo__grace_item *items = grace_take(grace, &last, &quit);
     if (items == NULL)
         return false;
     grace->ops->pass(grace->user);
-    grace->ops->expire(grace->user, items);
+    grace->ops->expire(grace->user, items, last);
     return true;
 }
 
@@ -118,6 +121,8 @@ void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_ite
     bool idle = grace->retired == NULL;
     last->next = grace->retired;
     grace->retired = first;
+    if (idle)
+        grace->retired_last = last;
     axo__os_mutex_unlock(&grace->mutex);
     if (idle && !grace->manual)
         axo__os_parker_wake(&grace->thread.parker);

@@ -21,14 +21,16 @@ typedef struct axo__grace_item {
 
 typedef struct axo__grace_ops {
     void (*pass)(void *user);                           /* passes through every door */
-    void (*expire)(void *user, axo__grace_item *items); /* nobody can read them any more */
+    /* Nobody can read them any more. */
+    void (*expire)(void *user, axo__grace_item *first, axo__grace_item *last);
     bool (*reap)(void *user); /* joins threads that have ended; true: more will. NULL: none */
 } axo__grace_ops;
 
 typedef struct axo__grace {
     axo__os_thread thread;
-    axo__os_mutex mutex;                   /* guards retired and quit */
+    axo__os_mutex mutex;                   /* guards the next three */
     axo__grace_item *retired;
+    axo__grace_item *retired_last;
     bool quit;
     bool manual;                           /* there is no thread: see axo__grace_run */
     const axo__grace_ops *ops;

@@ -101,6 +101,10 @@ static bool worker_expire(axo__worker *worker)
     while (items != NULL) {
         axo__cell *cell = axo__cell_of_retired(items);
         items = items->next;
+        if (items != NULL) {
+            __builtin_prefetch(items);
+            __builtin_prefetch(axo__cell_of_retired(items));
+        }
         worker->sched->ops->expire(core, &worker->local, cell);
     }
     return any;
@@ -223,6 +227,15 @@ axo__step axo__worker_idle(axo__worker *worker)
     return AXO__STEP_AGAIN;
 }
 
+/* Few grace periods for many cells, but none waits for long. */
+static void worker_house(axo__worker *worker, uint32_t turn)
+{
+    if (worker->local.retired_count >= AXO__RETIRE_MIN ||
+        turn % (AXO__HOUSE_TURNS * AXO__HOUSE_ROUNDS) == 0)
+        axo__local_hand_over(worker->core, &worker->local);
+    (void)worker_expire(worker);
+}
+
 axo__step axo__worker_step(void *argument)
 {
     axo__worker *worker = argument;
@@ -237,10 +250,8 @@ axo__step axo__worker_step(void *argument)
     }
     worker_run(worker, cell);
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
-    if (axo__unlikely(turn % AXO__HOUSE_TURNS == 0)) {
-        axo__local_flush(worker->core, &worker->local);
-        (void)worker_expire(worker);
-    }
+    if (axo__unlikely(turn % AXO__HOUSE_TURNS == 0))
+        worker_house(worker, turn);
     return AXO__STEP_AGAIN;
 }
 

@@ -15,13 +15,10 @@ static void system_pass_doors(void *user)
     }
 }
 
-static void system_expire(void *user, axo__grace_item *items)
+static void system_expire(void *user, axo__grace_item *items, axo__grace_item *last)
 {
     axo_system *system = user;
     axo__core *core = &system->core;
-    axo__grace_item *last = items;
-    while (last->next != NULL)
-        last = last->next;
     axo__os_mutex_lock(&core->expired_mutex);
     last->next = core->expired;
     core->expired = items;

@@ -29,8 +29,9 @@ static void world_pass(void *user)
 }
 
 /* Each batch comes after a passage of its own through the doors. */
-static void world_expire(void *user, axo__grace_item *items)
+static void world_expire(void *user, axo__grace_item *items, axo__grace_item *last)
 {
+    assert_null(last->next);
     grace_world *world = user;
     if (axo__a32_xchg_acq_rel(&world->passes, 0) == 0)
         (void)axo__a32_add_relaxed(&world->passes_missing, 1);
