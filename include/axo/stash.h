@@ -14,9 +14,9 @@ AXO_BEGIN_DECLS
  * the front of the mailbox, before the new instance is made (SS-03); when it stops, to the dead
  * letters, before the rest (SS-06).
  *   thread    only the receive that was given `ctx`
- *   blocks    no; takes no memory
+ *   blocks    no; the first one of an actor takes some memory
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (no message is being handled, or this one is
- *             stashed already, SS-02), AXO_EFULL (axo_props.stash_max, SS-05)
+ *             stashed already, SS-02), AXO_EFULL (axo_props.stash_max, SS-05), AXO_ENOMEM
  *   after     on failure nothing has changed: the message is handled by this receive */
 AXO_API AXO_NODISCARD axo_status axo_stash(axo_ctx *ctx);
 

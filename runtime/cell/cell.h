@@ -3,6 +3,10 @@
  * "Runner" is the worker that has set RUNNING in the word. "Parent" is the parent's runner. Cells
  * are type-stable: their memory stays until the system is destroyed, and a slot is used again only
  * after a grace period, with another generation.
+ *
+ * A million idle leaves are the case that a cell is cut for. What few actors have is in records of
+ * cell/more.h: taken at spawn if the props or the parent's ways ask for it, else when it is first
+ * used, so that failing and ending take no memory.
  */
 #ifndef AXO__CELL_CELL_H
 #define AXO__CELL_CELL_H
@@ -22,7 +26,6 @@
 typedef struct axo__cell axo__cell;
 typedef struct axo__watch axo__watch;
 typedef struct axo__name axo__name;
-typedef struct axo__delay axo__delay;
 
 /* A message of the system lane. Each is part of a cell or a watch record, and in one lane at a
  * time (OR-13). */
@@ -36,12 +39,6 @@ typedef enum axo__sys_kind {
     AXO__SYS_DUE = 7,     /* timer -> parent, on the child's FAILED: its delayed restart is due */
     AXO__SYS_ROOM = 8     /* receiver -> sender: what it held of you has found room */
 } axo__sys_kind;
-
-/* One layer of the behaviour stack. */
-typedef struct axo__behaviour {
-    struct axo__behaviour *below;
-    axo_receive_fn receive;
-} axo__behaviour;
 
 typedef struct axo__sys {
     axo__stack_node node; /* first */
@@ -68,6 +65,12 @@ typedef enum axo__instance {
     AXO__INSTANCE_STOPPED = 3  /* post_stop ran */
 } axo__instance;
 
+/* What makes its messages more than ordinary: the runner looks into cell/more.h then. */
+enum {
+    AXO__ASIDE_FRONT = 1, /* messages may be in front of the lane */
+    AXO__ASIDE_TIMED = 2  /* it has used timers of its own */
+};
+
 struct axo__cell {
     /* ---- senders write ---- */
     axo__state state;           /* the scheduling word and the user lane */
@@ -85,36 +88,18 @@ struct axo__cell {
     _Alignas(AXO__CACHE_LINE) const axo_class *cls;
     axo_receive_fn receive;     /* top of the behaviour stack */
     void *state_block;
-    axo__region *region;
     axo__inbox inbox;           /* taken out of the lane */
-    struct axo__timed *timed;   /* keyed timers, receive timeout; NULL: never had any */
-    axo__chain front;           /* handled before the user lane: what was unstashed */
     axo__message *failed;       /* the message this instance failed under, until it ends; while it
                                    is stashed the stash owns it */
-    axo__cell *children;        /* youngest first */
-    uint32_t child_count;
-    uint32_t waiting;           /* children told to stop that this phase waits for */
+    const void *args;
+    axo__aptr more;             /* cell/more.h; NULL: nothing of it */
     uint32_t instance;          /* number, from 1 */
     uint8_t phase;
     uint8_t life;               /* an axo__instance */
     uint8_t reported;           /* its own failure is with the parent, undecided */
     uint8_t lifetime;           /* an axo_lifetime, fixed from spawn on; the parent reads it too */
-    const axo_strategy *strategy;
-    struct axo__behaviour *behaviours; /* saved ones, in the region */
-    axo__sys *held;             /* reports held back, oldest first (SC-09) */
-    axo__sys *held_last;
-    axo__watch *watching;       /* records of what it watches */
-    axo__watch *watchers;       /* records of who watches it */
-    axo_ref perpetrator;        /* the child whose failure it escalated */
-    const void *args;
-    size_t args_size;
-    struct axo__parked *parked; /* where it waits for room, latest first */
-    axo__chain stash;           /* oldest first */
-    uint32_t stash_count;
-    uint32_t stash_max;
-    axo__cause restart_cause;   /* of the restart that waits for children */
-    uint8_t restart_own;        /* it answers the report */
     uint8_t constructed;        /* construct succeeded, destroy is owed */
+    uint8_t aside;              /* AXO__ASIDE bits */
 
     /* ---- runner writes before the report, parent reads after ---- */
     axo__cause failure;
@@ -125,17 +110,10 @@ struct axo__cell {
     axo__cell *parent;          /* fixed from spawn on */
     axo__cell *next;            /* siblings */
     axo__cell *before;
-    axo__name *name;
-    axo__sys family;            /* ADOPT, then GONE */
-    axo__cause parent_cause;    /* under directive.h's I2 */
-    int64_t window_start;       /* restart budget (RW) */
-    uint32_t restarts;
+    axo__sys passage;           /* ADOPT, then GONE */
     uint32_t born_in;           /* the parent's instance that spawned it */
     uint8_t stopping;           /* told to stop by the parent */
-    uint8_t waited;             /* counted in the parent's `waiting` */
-    uint8_t limited;            /* window_start is set */
-    int64_t *failures;          /* sliding window: AXO_SLIDING_MAX times */
-    axo__delay *delay;          /* the parent's strategy has a back-off */
+    uint8_t waited;             /* counted in the family's `waiting` */
 
     axo__grace_item retired;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cell/event.h"
+#include "cell/more.h"
 
 _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 
@@ -181,9 +182,10 @@ bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t si
         return snprintf(out, size, "/") < (int)size;
     while (depth-- > 0) {
         const axo__cell *one = line[depth];
+        const axo__name *name = axo__cell_name(one);
         int length;
-        if (one->name != NULL)
-            length = snprintf(out + used, size - used, "/%s", one->name->text);
+        if (name != NULL)
+            length = snprintf(out + used, size - used, "/%s", name->text);
         else
             length = snprintf(out + used, size - used, "/" AXO__ANONYMOUS, axo__cell_ref(one).bits);
         if (length < 0 || (size_t)length >= size - used)

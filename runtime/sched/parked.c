@@ -17,9 +17,15 @@
 
 #include "sched/worker.h"
 
+static axo__parked *parked_first(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    return more != NULL ? more->parked : NULL;
+}
+
 axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
 {
-    axo__parked *parked = sender->parked;
+    axo__parked *parked = parked_first(sender);
     while (parked != NULL && !axo_ref_equal(parked->receiver, receiver))
         parked = parked->next;
     return parked;
@@ -27,6 +33,8 @@ axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
 
 axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
 {
+    if (axo__more_take(worker->core, &worker->local, worker->current) == NULL)
+        return NULL;
     axo__parked *parked =
         axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *parked);
     if (parked == NULL)
@@ -68,8 +76,9 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
 {
     axo__cell *cell = worker->current;
     if (axo__parked_find(cell, parked->receiver) != parked) {
-        parked->next = cell->parked;
-        cell->parked = parked;
+        axo__more *more = axo__cell_more(cell);
+        parked->next = more->parked;
+        more->parked = parked;
     }
     if (parked->stops || axo_ref_equal(parked->receiver, parked->sender) ||
         cell->phase == AXO__PHASE_TERMINATING)
@@ -81,7 +90,7 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
 
 void axo__parked_seal(axo__cell *cell)
 {
-    for (axo__parked *parked = cell->parked; parked != NULL; parked = parked->next)
+    for (axo__parked *parked = parked_first(cell); parked != NULL; parked = parked->next)
         parked->waiter.sealed = parked->stops;
 }
 
@@ -94,7 +103,7 @@ static void parked_go_on(axo__worker *worker, axo__cell *cell)
 void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message)
 {
     axo__parked *parked = parked_of_room(message);
-    axo__parked **link = &cell->parked;
+    axo__parked **link = &axo__cell_more(cell)->parked;
     bool stops = false;
     while (*link != NULL) {
         if (*link == parked) {
@@ -111,7 +120,7 @@ void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message)
 
 void axo__parked_undo(axo__worker *worker, axo__cell *cell)
 {
-    for (axo__parked *parked = cell->parked; parked != NULL; parked = parked->next)
+    for (axo__parked *parked = parked_first(cell); parked != NULL; parked = parked->next)
         parked->stops = parked->waiter.sealed = false;
     parked_go_on(worker, cell);
 }
@@ -119,9 +128,9 @@ void axo__parked_undo(axo__worker *worker, axo__cell *cell)
 void axo__parked_end(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
-    while (cell->parked != NULL) {
-        axo__parked *parked = cell->parked;
-        cell->parked = parked->next;
+    axo__parked *parked;
+    while ((parked = parked_first(cell)) != NULL) {
+        axo__cell_more(cell)->parked = parked->next;
         axo__cell *receiver = axo__table_find(&core->table, parked->receiver);
         if (receiver == NULL || !axo__box_let_in_any(receiver->box, &parked->waiter))
             continue; /* it is on its way home */

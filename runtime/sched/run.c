@@ -81,7 +81,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
-    if (cell->timed != NULL)
+    if ((cell->aside & AXO__ASIDE_TIMED) != 0)
         axo__timed_handled(worker, cell, message->pub.tag);
     if (status == AXO_OK || (status == AXO_UNHANDLED && stashed)) {
         axo__cause_drop(&worker->core->texts, &worker->pending);
@@ -154,7 +154,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
                     worker->core->trace == NULL && message->flags == 0 &&
-                    cell->timed == NULL)) {
+                    (cell->aside & AXO__ASIDE_TIMED) == 0)) {
         worker->message = NULL;
         axo__a64_bump_owner(&worker->local.count.handled);
         axo__pool_free(&worker->core->pool, &worker->local.cache, message, message->block);
@@ -165,14 +165,19 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
 }
 
+/* What comes before the lane, or in its place. */
 static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
 {
-    axo__message *message = axo__chain_pop(&cell->front);
+    axo__more *more = axo__cell_more(cell);
+    axo__message *message = more != NULL ? axo__chain_pop(&more->front) : NULL;
     axo__waiter *done = NULL;
     if (message != NULL) {
         message->flags &= ~(uint32_t)AXO__MESSAGE_STASHED;
         return message;
     }
+    cell->aside &= (uint8_t)~AXO__ASIDE_FRONT;
+    if (cell->box == NULL)
+        return NULL;
     message = axo__box_take_owner(cell->box, &done);
     if (axo__unlikely(done != NULL))
         axo__parked_return(worker->core, &worker->local, done);
@@ -193,8 +198,11 @@ static axo__message *run_fill(axo__cell *cell, uint64_t word)
 static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint64_t word)
 {
     axo__inbox *inbox = &cell->inbox;
-    if (axo__unlikely(cell->front.first != NULL || cell->box != NULL))
-        return run_take_aside(worker, cell);
+    if (axo__unlikely((cell->aside & AXO__ASIDE_FRONT) != 0 || cell->box != NULL)) {
+        axo__message *message = run_take_aside(worker, cell);
+        if (message != NULL || cell->box != NULL)
+            return message;
+    }
     if (axo__likely(inbox->rest == NULL && inbox->first != NULL))
         return axo__inbox_take(inbox);
     return run_fill(cell, word);
@@ -326,24 +334,33 @@ axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
     return status;
 }
 
+static axo_decider run_decider_of(const axo__cell *parent)
+{
+    const axo_strategy *strategy = axo__cell_strategy(parent);
+    return strategy != NULL && strategy->decider != NULL ? strategy->decider : axo_decide_default;
+}
+
+static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
+{
+    const axo_strategy *strategy = axo__cell_strategy(parent);
+    return run_decider_of(parent)((axo_ctx *)parent, parent->state_block, failure,
+                                  strategy != NULL ? strategy->user : NULL);
+}
+
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
                       const axo_failure *failure, axo_directive *directive)
 {
     axo__unwind unwind;
     axo__unwind *outer = worker->unwind;
     uint32_t outer_site = worker->site;
-    const axo_strategy *strategy = parent->strategy;
-    axo_decider decider = strategy != NULL && strategy->decider != NULL ? strategy->decider
-                                                                        : axo_decide_default;
     bool decided;
-    if (decider != axo_decide_default)
+    if (run_decider_of(parent) != axo_decide_default)
         axo__worker_offer_urgent(worker);
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;
     worker->sender = axo__cell_ref(child); /* DC-07 */
     if (_setjmp(unwind.env) == 0) {
-        *directive = decider((axo_ctx *)parent, parent->state_block, failure,
-                             strategy != NULL ? strategy->user : NULL);
+        *directive = run_decide(parent, failure);
         decided = worker->pending.kind == AXO_FAILURE_NONE;
     } else {
         decided = false;

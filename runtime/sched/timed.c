@@ -34,26 +34,36 @@ typedef struct timed_stamp {
     uint64_t number;
 } timed_stamp;
 
-static axo__timed *timed_of(axo__worker *worker, axo__cell *cell)
+/* What it has; NULL: never had any. */
+static axo__timed *timed_at(const axo__cell *cell)
 {
-    if (cell->timed != NULL)
-        return cell->timed;
+    return (cell->aside & AXO__ASIDE_TIMED) != 0 ? axo__cell_more(cell)->timed : NULL;
+}
+
+/* What it has, made if need be; NULL: no memory. */
+static axo__timed *timed_take(axo__worker *worker, axo__cell *cell)
+{
+    axo__more *more = axo__more_take(worker->core, &worker->local, cell);
+    if (more == NULL || more->timed != NULL)
+        return more != NULL ? more->timed : NULL;
     axo__timed *timed =
         axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *timed);
     if (timed == NULL)
         return NULL;
     memset(timed, 0, sizeof *timed);
     timed->self = axo__cell_ref(cell);
-    cell->timed = timed;
+    more->timed = timed;
+    cell->aside |= AXO__ASIDE_TIMED;
     return timed;
 }
 
 void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    axo__timed *timed = cell->timed;
-    cell->timed = NULL;
+    axo__timed *timed = timed_at(cell);
     if (timed == NULL)
         return;
+    axo__cell_more(cell)->timed = NULL;
+    cell->aside &= (uint8_t)~AXO__ASIDE_TIMED;
     (void)axo__timer_disarm(&timed->timer);
     axo__pool_free(&core->pool, &local->cache, timed->keys, sizeof(timed_key) * timed->room);
     axo__pool_free(&core->pool, &local->cache, timed, sizeof *timed);
@@ -153,7 +163,7 @@ static axo__message *timed_message(axo__worker *worker, axo__cell *cell,
 axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo__timed_start *what)
 {
     axo__core *core = worker->core;
-    axo__timed *timed = timed_of(worker, cell);
+    axo__timed *timed = timed_take(worker, cell);
     axo_timer timer;
     if (timed == NULL || !timed_grow(worker, timed))
         return AXO_ENOMEM;
@@ -181,22 +191,22 @@ axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo_
 
 axo_status axo__timed_stop_key(axo__worker *worker, axo__cell *cell, uint64_t key)
 {
-    timed_key *slot = timed_find(cell->timed, key);
+    timed_key *slot = timed_find(timed_at(cell), key);
     if (slot == NULL)
         return AXO_ENOENT;
     (void)axo__alarm_cancel(worker->core, &worker->local, slot->timer);
-    timed_remove(cell->timed, slot);
+    timed_remove(timed_at(cell), slot);
     return AXO_OK;
 }
 
 bool axo__timed_has_key(const axo__cell *cell, uint64_t key)
 {
-    return timed_find(cell->timed, key) != NULL;
+    return timed_find(timed_at(cell), key) != NULL;
 }
 
 void axo__timed_stop_keys(axo__worker *worker, axo__cell *cell)
 {
-    axo__timed *timed = cell->timed;
+    axo__timed *timed = timed_at(cell);
     if (timed == NULL || timed->count == 0)
         return;
     for (uint32_t i = 0; i < timed->room; i++) {
@@ -242,7 +252,7 @@ axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int6
         axo__timed_receive_timeout_off(cell);
         return AXO_OK;
     }
-    axo__timed *timed = timed_of(worker, cell);
+    axo__timed *timed = timed_take(worker, cell);
     if (timed == NULL)
         return AXO_ENOMEM;
     timed->after = after;
@@ -255,7 +265,7 @@ axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int6
 
 void axo__timed_receive_timeout_off(axo__cell *cell)
 {
-    axo__timed *timed = cell->timed;
+    axo__timed *timed = timed_at(cell);
     if (timed == NULL)
         return;
     timed->after = 0;
@@ -276,7 +286,7 @@ static bool timed_timeout(axo__worker *worker, axo__timed *timed)
 
 bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
-    axo__timed *timed = cell->timed;
+    axo__timed *timed = timed_at(cell);
     axo__core *core = worker->core;
     message->flags &= ~(uint32_t)AXO__MESSAGE_TICK;
     if ((message->flags & AXO__MESSAGE_SIGNAL) != 0) {
@@ -299,7 +309,7 @@ bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message
 
 void axo__timed_handled(axo__worker *worker, axo__cell *cell, uint32_t tag)
 {
-    axo__timed *timed = cell->timed;
+    axo__timed *timed = timed_at(cell);
     if (timed->after == 0)
         return;
     bool quiet = (tag & AXO_TAG_QUIET) != 0 && tag < AXO_TAG_SERVICES;

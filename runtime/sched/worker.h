@@ -41,7 +41,7 @@
 
 #include "base/config.h"
 #include "base/random.h"
-#include "cell/core.h"
+#include "cell/more.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
 #include "sched/timer.h"

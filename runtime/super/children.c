@@ -8,8 +8,9 @@
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
     child->stopping = 1;
-    if (child->name != NULL)
-        child->name->told = axo__worker_moment(worker);
+    axo__name *name = axo__cell_name(child);
+    if (name != NULL)
+        name->told = axo__worker_moment(worker);
     axo__directives_stop_parent(&child->directives);
     axo__sched_announce_system(worker, child);
 }
@@ -56,11 +57,13 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
         axo__super_stop_child(worker, child);
         return;
     }
+    axo__ward *ward = axo__cell_ward(child);
+    AXO_ASSERT(ward != NULL);
     do {
         merge = (old & AXO__RESTART_PARENT) != 0 && !written;
         if (!merge && !written) {
-            axo__cause_drop(texts, &child->parent_cause);
-            child->parent_cause = axo__cause_copy(texts, cause);
+            axo__cause_drop(texts, &ward->cause);
+            ward->cause = axo__cause_copy(texts, cause);
             written = true;
         }
     } while (!axo__directives_restart_parent(&child->directives, &old, resolve, merge));
@@ -69,33 +72,37 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
 
 void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in)
 {
-    for (axo__cell *child = parent->children; child != NULL; child = child->next) {
+    for (axo__cell *child = axo__cell_children(parent); child != NULL; child = child->next) {
         if (!child->stopping && (born_in == 0 || child->born_in == born_in))
             axo__super_stop_child(worker, child);
     }
 }
 
-void axo__super_wait_for_stopping(axo__cell *cell)
+uint32_t axo__super_wait_for_stopping(axo__cell *cell)
 {
-    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+    axo__family *family = axo__cell_family(cell);
+    if (family == NULL)
+        return 0;
+    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next) {
         if (child->stopping && !child->waited) {
             child->waited = 1;
-            cell->waiting++;
+            family->waiting++;
         }
     }
+    return family->waiting;
 }
 
 /* RS-04, RS-13: what the default pre_restart does with children. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent)
 {
-    for (axo__cell *child = parent->children; child != NULL; child = child->next)
+    for (axo__cell *child = axo__cell_children(parent); child != NULL; child = child->next)
         axo__super_unwatch(worker, parent, axo__cell_ref(child));
     axo__super_stop_children(worker, parent, 0);
 }
 
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 {
-    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next) {
         if (axo_ref_equal(axo__cell_ref(child), ref))
             return child;
     }
@@ -104,24 +111,56 @@ axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 
 /* ---- making ---- */
 
-/* What the parent keeps of a child's failures. */
-static bool children_take_counts(axo__core *core, axo__local *local, const axo_strategy *strategy,
-                                 axo__cell *cell)
+/* Whether a restart of the parent or of a sibling may restart its children too. One without a
+ * pre_restart of its own stops them (RS-04); a guardian is stopped, not restarted (GU-07). */
+static bool children_restart_along(const axo__cell *parent)
 {
-    if (strategy == NULL || cell->lifetime == AXO_TEMPORARY)
+    const axo_strategy *strategy = axo__cell_strategy(parent);
+    bool guardian = parent->parent == NULL || parent->parent->parent == NULL;
+    return (strategy != NULL && strategy->scope != AXO_ONE_FOR_ONE) ||
+           (parent->cls->pre_restart != NULL && !guardian);
+}
+
+/* What the parent keeps of the child. */
+static bool children_take_ward(axo__core *core, axo__local *local, const axo__cell *parent,
+                               axo__cell *cell)
+{
+    if (parent == NULL || cell->lifetime == AXO_TEMPORARY)
         return true;
-    if (strategy->window == AXO_WINDOW_SLIDING) {
-        cell->failures = axo__pool_alloc(&core->pool, &local->cache,
+    const axo_strategy *strategy = axo__cell_strategy(parent);
+    bool counts = strategy != NULL && (strategy->limited != 0 || strategy->backoff != NULL);
+    if (!counts && !children_restart_along(parent))
+        return true;
+    axo__ward *ward = axo__ward_take(core, local, cell);
+    if (ward == NULL)
+        return false;
+    if (counts && strategy->window == AXO_WINDOW_SLIDING) {
+        ward->failures = axo__pool_alloc(&core->pool, &local->cache,
                                          sizeof(int64_t) * AXO_SLIDING_MAX);
-        if (cell->failures == NULL)
+        if (ward->failures == NULL)
             return false;
     }
-    if (strategy->backoff != NULL) {
-        cell->delay = axo__pool_alloc(&core->pool, &local->cache, sizeof *cell->delay);
-        if (cell->delay == NULL)
+    if (counts && strategy->backoff != NULL) {
+        ward->delay = axo__pool_alloc(&core->pool, &local->cache, sizeof *ward->delay);
+        if (ward->delay == NULL)
             return false;
-        memset(cell->delay, 0, sizeof *cell->delay);
+        memset(ward->delay, 0, sizeof *ward->delay);
     }
+    return true;
+}
+
+/* What the props say that most do not. */
+static bool children_take_more(axo__core *core, axo__local *local, const axo_props *props,
+                               axo__cell *cell)
+{
+    if (props->name == NULL && props->strategy == NULL && props->args_size == 0 &&
+        props->stash_max == 0)
+        return true;
+    axo__more *more = axo__more_take(core, local, cell);
+    if (more == NULL)
+        return false;
+    more->strategy = props->strategy;
+    more->stash_max = props->stash_max;
     return true;
 }
 
@@ -131,6 +170,8 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
 {
     const axo_props *props = birth->props;
     axo_status status = AXO_OK;
+    if (!children_take_more(core, local, props, cell))
+        return AXO_ENOMEM;
     cell->args = props->args;
     if (props->cls->state_size > 0) {
         cell->state_block = axo__pool_alloc(&core->pool, &local->cache, props->cls->state_size);
@@ -143,9 +184,9 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
             return AXO_ENOMEM;
         memcpy(copy, props->args, props->args_size);
         cell->args = copy;
-        cell->args_size = props->args_size;
+        axo__cell_more(cell)->args_size = (uint32_t)props->args_size;
     }
-    if (!children_take_counts(core, local, birth->parent_strategy, cell))
+    if (!children_take_ward(core, local, birth->parent_cell, cell))
         return AXO_ENOMEM;
     if (props->mailbox != NULL) {
         cell->box = axo__box_make(&core->pool, &local->cache, props->mailbox);
@@ -154,26 +195,32 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
     }
     if (props->name != NULL)
         status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
-                                 &cell->name);
+                                 &axo__cell_more(cell)->name);
     return status;
 }
 
 void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
 {
     axo__pool_free(&core->pool, &local->cache, cell->state_block, cell->cls->state_size);
-    if (cell->args_size > 0)
-        axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)cell->args, cell->args_size);
+    axo__more *more = axo__cell_more(cell);
+    if (more != NULL && more->args_size > 0) {
+        axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)cell->args,
+                       more->args_size);
+        more->args_size = 0;
+    }
     cell->state_block = NULL;
     cell->args = NULL;
-    cell->args_size = 0;
 }
 
-void axo__super_free_counts(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__super_free_ward(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    axo__pool_free(&core->pool, &local->cache, cell->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
-    axo__pool_free(&core->pool, &local->cache, cell->delay, sizeof *cell->delay);
-    cell->failures = NULL;
-    cell->delay = NULL;
+    axo__ward *ward = axo__cell_ward(cell);
+    if (ward == NULL)
+        return;
+    axo__cause_drop(&core->texts, &ward->cause);
+    axo__pool_free(&core->pool, &local->cache, ward->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
+    axo__pool_free(&core->pool, &local->cache, ward->delay, sizeof *ward->delay);
+    axo__ward_free(core, local, cell);
 }
 
 /* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
@@ -205,7 +252,8 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     }
     if (status != AXO_OK) {
         axo__super_free_blocks(core, local, cell);
-        axo__super_free_counts(core, local, cell);
+        axo__super_free_ward(core, local, cell);
+        axo__more_free(core, local, cell);
         axo__box_free(&core->pool, &local->cache, cell->box);
         cell->box = NULL;
         cell->next = local->free;
@@ -213,18 +261,16 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
         return status;
     }
     cell->receive = props->cls->receive;
-    cell->strategy = props->strategy;
-    cell->stash_max = props->stash_max != 0 ? props->stash_max : AXO_STASH_DEFAULT;
     cell->sched = sched;
     cell->parent = birth->parent_cell;
     cell->born_in = birth->born_in;
     cell->report = (axo__sys){.kind = AXO__SYS_FAILED, .from = cell};
-    cell->family = (axo__sys){.kind = AXO__SYS_ADOPT, .from = cell};
+    cell->passage = (axo__sys){.kind = AXO__SYS_ADOPT, .from = cell};
     axo__stack_init(&cell->system);
     axo__state_init(&cell->state, birth->suspends);
     axo__table_begin(&core->table, cell);
-    if (cell->name != NULL)
-        axo__names_bind(&core->names, cell->name, axo__cell_ref(cell));
+    if (props->name != NULL)
+        axo__names_bind(&core->names, axo__cell_name(cell), axo__cell_ref(cell));
     axo__a64_bump_owner(&local->count.spawned);
     axo__trace(core, local, cell, AXO_EV_SPAWN, birth->parent.bits);
     *out = cell;
@@ -233,13 +279,14 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
 
 void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
+    axo__family *family = axo__cell_family(parent);
     child->before = NULL;
-    child->next = parent->children;
-    if (parent->children != NULL)
-        parent->children->before = child;
-    parent->children = child;
-    parent->child_count++;
-    child->family.kind = AXO__SYS_GONE;
+    child->next = family->children;
+    if (family->children != NULL)
+        family->children->before = child;
+    family->children = child;
+    family->count++;
+    child->passage.kind = AXO__SYS_GONE;
 }
 
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
@@ -258,9 +305,10 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
         .parent_cell = parent,
         .suspends = axo__state_suspends(&parent->state),
         .born_in = parent->instance,
-        .parent_strategy = parent->strategy,
         .now = axo__worker_moment(worker),
     };
+    if (axo__family_take(core, &worker->local, parent) == NULL)
+        return AXO_ENOMEM;
     axo_status status = axo__super_make(core, &worker->local, &birth, &child);
     if (status != AXO_OK)
         return status;
@@ -283,9 +331,9 @@ void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 /* ---- forgetting ---- */
 
-static void children_unhold(axo__cell *cell, axo__cell *child)
+static void children_unhold(axo__family *family, axo__cell *child)
 {
-    axo__sys **link = &cell->held;
+    axo__sys **link = &family->held;
     axo__sys *last = NULL;
     while (*link != NULL) {
         if (*link == &child->report) {
@@ -295,33 +343,34 @@ static void children_unhold(axo__cell *cell, axo__cell *child)
         last = *link;
         link = (axo__sys **)(void *)&last->node.next;
     }
-    cell->held_last = last;
+    family->held_last = last;
 }
 
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
+    axo__family *family = axo__cell_family(cell);
     if (!axo__super_undelay(child))
         return; /* comes again with its DUE */
-    if (cell->held != NULL)
-        children_unhold(cell, child);
+    if (family->held != NULL)
+        children_unhold(family, child);
     if (child->before != NULL)
         child->before->next = child->next;
     else
-        cell->children = child->next;
+        family->children = child->next;
     if (child->next != NULL)
         child->next->before = child->before;
-    cell->child_count--;
+    family->count--;
     if (child->waited)
-        cell->waiting--;
-    if (axo_ref_equal(cell->perpetrator, axo__cell_ref(child)))
-        cell->perpetrator = axo_ref_none();
-    if (child->name != NULL)
-        axo__names_unlink(&core->names, child->name); /* readers may still look at it */
+        family->waiting--;
+    if (axo_ref_equal(family->perpetrator, axo__cell_ref(child)))
+        family->perpetrator = axo_ref_none();
+    axo__name *name = axo__cell_name(child);
+    if (name != NULL)
+        axo__names_unlink(&core->names, name); /* readers may still look at it */
     axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
-    axo__cause_drop(&core->texts, &child->parent_cause);
     axo__cause_drop(&core->texts, &child->failure);
-    axo__super_free_counts(core, &worker->local, child);
+    axo__super_free_ward(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);
     bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
     if (waits && axo__super_ends(cell, axo__directives_look(&cell->directives)))

@@ -51,10 +51,12 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     cell->failure = *pending;
     memset(pending, 0, sizeof *pending);
     cell->reported = 1;
-    if (!survivors)
-        cell->perpetrator = perpetrator;
+    axo__family *family = axo__cell_family(cell);
+    if (!survivors && family != NULL)
+        family->perpetrator = perpetrator; /* a child: without a family there is none */
     fault_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
-    for (axo__cell *child = cell->children; child != NULL; child = child->next) { /* FS-02 */
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = child->next) { /* FS-02 */
         bool skip = axo_ref_equal(axo__cell_ref(child), perpetrator) || /* SC-04 */
                     (survivors && child->born_in != cell->instance);    /* HF-08 */
         if (!skip)
@@ -94,12 +96,15 @@ static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *o
 
 void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
 {
-    axo__timed_stop_keys(worker, cell); /* TM-04 */
-    axo__region_end(&cell->region, &worker->core->pool, &worker->local.cache); /* D2 */
+    axo__more *more = axo__cell_more(cell);
+    if (more != NULL) {
+        axo__timed_stop_keys(worker, cell); /* TM-04 */
+        axo__region_end(&more->region, &worker->core->pool, &worker->local.cache); /* D2 */
+        more->behaviours = NULL; /* RS-11 */
+    }
     if (cell->constructed)
         axo__trace(worker->core, &worker->local, cell, AXO_EV_DESTROY, 0);
     cell->constructed = 0;
-    cell->behaviours = NULL; /* RS-11 */
     cell->receive = cell->cls->receive;
     cell->life = AXO__INSTANCE_NONE;
 }
@@ -137,25 +142,40 @@ void axo__super_create(axo__worker *worker, axo__cell *cell)
 
 /* ---- restart ---- */
 
-static void fault_call_post_restart(axo__worker *worker, axo__cell *cell, axo_status *status)
+static axo_status fault_call_post_restart(axo__worker *worker, axo__cell *cell,
+                                          const axo__cause *cause)
 {
-    axo_failure failure = axo__cause_show(&worker->core->texts, &cell->restart_cause);
+    axo_failure failure = axo__cause_show(&worker->core->texts, cause);
     bool own = cell->cls->post_restart != NULL;
     axo__trace(worker->core, &worker->local, cell,
                own ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
-    *status = axo__run_hook(worker, cell, own ? AXO_SITE_POST_RESTART : AXO_SITE_PRE_START,
-                            &failure, NULL); /* RS-01 */
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)*status);
+    axo_status status =
+        axo__run_hook(worker, cell, own ? AXO_SITE_POST_RESTART : AXO_SITE_PRE_START, &failure,
+                      NULL); /* RS-01 */
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
+    return status;
+}
+
+/* The child whose failure it escalated; none from now on. */
+static axo_ref fault_perpetrator_take(axo__cell *cell)
+{
+    axo__family *family = axo__cell_family(cell);
+    axo_ref perpetrator = axo_ref_none();
+    if (family != NULL) {
+        perpetrator = family->perpetrator;
+        family->perpetrator = axo_ref_none();
+    }
+    return perpetrator;
 }
 
 /* RR-01..RR-04: after the parent, with its cause, the perpetrator's own report answered too. */
-static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor)
+static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor,
+                                    const axo__cause *cause)
 {
-    axo_ref perpetrator = cell->perpetrator;
-    cell->perpetrator = axo_ref_none();
+    axo_ref perpetrator = fault_perpetrator_take(cell);
     for (; survivor != NULL; survivor = survivor->next) {
         bool resolve = axo_ref_equal(axo__cell_ref(survivor), perpetrator);
-        axo__super_restart_parent(worker, survivor, &cell->restart_cause, resolve);
+        axo__super_restart_parent(worker, survivor, cause, resolve);
     }
 }
 
@@ -166,33 +186,33 @@ static void fault_take_end(axo__cell *cell)
         (void)axo__directives_take(&cell->directives, AXO__STOP, 0);
 }
 
-/* The second half: from here on nothing is waited for. */
-static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
+/* The second half: from here on nothing is waited for. `cause` is consumed. */
+static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
     axo__core *core = worker->core;
-    axo__cell *survivor = cell->children; /* RR-04; new children come in front of it */
+    axo__cell *survivor = axo__cell_children(cell); /* RR-04; new children come in front of it */
     axo_status status;
     cell->phase = AXO__PHASE_NORMAL;
     fault_take_end(cell);
     axo__super_drop_failed(worker, cell);
     axo__super_unstash(cell, UINT32_MAX); /* SS-03 */
-    if (cell->restart_own)
+    if (own)
         fault_resolve(worker, cell);
-    fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);
+    fault_resume_self(worker, cell, own ? 0 : 1);
     status = fault_construct(worker, cell); /* RS-06 */
     if (status == AXO_OK)
-        fault_call_post_restart(worker, cell, &status);
+        status = fault_call_post_restart(worker, cell, cause);
     if (status == AXO_OK) {
         cell->life = AXO__INSTANCE_STARTED;
         axo__a64_bump_owner(&worker->local.count.restarts);
         axo__event_life(core, &worker->local, cell, AXO_KIND_RESTARTED);
-        fault_restart_survivors(worker, cell, survivor);
-        axo__cause_drop(&core->texts, &cell->restart_cause);
+        fault_restart_survivors(worker, cell, survivor, cause);
+        axo__cause_drop(&core->texts, cause);
         return;
     }
     cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
-    fault_wrap(worker, AXO_FAILURE_POST_RESTART, &cell->restart_cause);
-    axo__cause_drop(&core->texts, &cell->restart_cause);
+    fault_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
+    axo__cause_drop(&core->texts, cause);
     if (cell->reported) { /* its answer will restart them once: this restart's share goes back */
         for (; survivor != NULL; survivor = survivor->next)
             axo__super_suspend_child(worker, survivor, -1);
@@ -200,10 +220,10 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell)
     axo__super_fail(worker, cell, axo_ref_none(), true);
 }
 
-static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
+static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
 {
     axo__core *core = worker->core;
-    axo_failure failure = axo__cause_show(&core->texts, &cell->restart_cause);
+    axo_failure failure = axo__cause_show(&core->texts, cause);
     axo__message *message = cell->failed; /* RS-09, D5 */
     axo_status status = AXO_OK;
     axo__timed_stop_keys(worker, cell); /* TM-03 */
@@ -228,13 +248,29 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell)
     axo__cause_drop(&core->texts, &worker->pending);
 }
 
+/* IN-04: pre_start, not post_restart. */
+static void fault_finish_create_again(axo__worker *worker, axo__cell *cell, bool own)
+{
+    cell->phase = AXO__PHASE_NORMAL;
+    fault_take_end(cell);
+    axo__super_drop_failed(worker, cell);
+    if (own)
+        fault_resolve(worker, cell);
+    fault_resume_self(worker, cell, own ? 0 : 1);
+    axo__super_create(worker, cell);
+}
+
 /* IN-04, IN-05: there is no instance to resume or restart. */
-static void fault_create_again(axo__worker *worker, axo__cell *cell)
+static void fault_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
     axo__timed_receive_timeout_off(cell); /* IN-09 */
     axo__super_stop_children(worker, cell, 0); /* IN-06 */
+    if (axo__cell_child_count(cell) == 0) {
+        fault_finish_create_again(worker, cell, own);
+        return;
+    }
     cell->phase = AXO__PHASE_CREATING;
-    axo__super_continue(worker, cell);
+    axo__cell_family(cell)->restart_own = own;
 }
 
 /* `cause` is consumed. */
@@ -248,22 +284,22 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
         return;
     }
     AXO_DEBUG_ASSERT(axo__state_suspends(&cell->state) > 0);
-    axo__cause_drop(texts, &cell->restart_cause);
-    cell->restart_cause = *cause;
-    cell->restart_own = own;
     if (cell->life == AXO__INSTANCE_NONE) {
-        fault_create_again(worker, cell);
+        axo__cause_drop(texts, cause);
+        fault_create_again(worker, cell, own);
         return;
     }
     if (cell->life == AXO__INSTANCE_BROKEN)
         axo__super_stop_children(worker, cell, cell->instance); /* D4; HF-05: no pre_restart */
     else
-        fault_call_pre_restart(worker, cell);
-    axo__super_wait_for_stopping(cell);
-    if (cell->waiting == 0) {
-        fault_finish_recreate(worker, cell);
+        fault_call_pre_restart(worker, cell, cause);
+    axo__family *family = axo__cell_family(cell); /* the hook may have made it */
+    if (axo__super_wait_for_stopping(cell) == 0) {
+        fault_finish_recreate(worker, cell, cause, own);
         return;
     }
+    family->restart_cause = *cause;
+    family->restart_own = own;
     cell->phase = AXO__PHASE_RECREATING; /* RS-05 */
 }
 
@@ -272,7 +308,6 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
 /* The perpetrator gets its answer, its siblings a plain resume (SC-04, EG-02). */
 static void fault_resume_own(axo__worker *worker, axo__cell *cell)
 {
-    axo_ref perpetrator = cell->perpetrator;
     axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESUME);
     if (!cell->reported)
         return;
@@ -287,9 +322,10 @@ static void fault_resume_own(axo__worker *worker, axo__cell *cell)
     }
     axo__super_drop_failed(worker, cell);
     fault_resolve(worker, cell);
-    cell->perpetrator = axo_ref_none();
+    axo_ref perpetrator = fault_perpetrator_take(cell);
     fault_resume_self(worker, cell, 0);
-    for (axo__cell *child = cell->children; child != NULL; child = child->next) { /* DR-02 */
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = child->next) { /* DR-02 */
         if (axo_ref_equal(axo__cell_ref(child), perpetrator))
             axo__super_resume_own(worker, child);
         else
@@ -304,7 +340,7 @@ static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
         fault_suspend_self(worker, cell, 1);
     for (int32_t i = delta; i < 0; i++)
         fault_resume_self(worker, cell, 1);
-    for (axo__cell *child = cell->children; child != NULL; child = child->next)
+    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next)
         axo__super_suspend_child(worker, child, delta);
 }
 
@@ -317,7 +353,7 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
     axo__texts *texts = &worker->core->texts;
     axo__cause cause;
     if (by_parent) {
-        cause = axo__cause_copy(texts, &cell->parent_cause);
+        cause = axo__cause_copy(texts, &axo__cell_ward(cell)->cause);
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
         bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */
@@ -373,25 +409,22 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
 
 void axo__super_continue(axo__worker *worker, axo__cell *cell)
 {
+    axo__family *family = axo__cell_family(cell);
+    axo__cause cause;
     switch ((axo__phase)cell->phase) {
     case AXO__PHASE_RECREATING:
-        if (cell->waiting == 0)
-            fault_finish_recreate(worker, cell);
+        if (family->waiting > 0)
+            return;
+        cause = family->restart_cause;
+        memset(&family->restart_cause, 0, sizeof cause);
+        fault_finish_recreate(worker, cell, &cause, family->restart_own != 0);
         return;
     case AXO__PHASE_CREATING:
-        if (cell->child_count > 0)
-            return;
-        cell->phase = AXO__PHASE_NORMAL;
-        fault_take_end(cell);
-        axo__cause_drop(&worker->core->texts, &cell->restart_cause);
-        axo__super_drop_failed(worker, cell);
-        if (cell->restart_own)
-            fault_resolve(worker, cell);
-        fault_resume_self(worker, cell, cell->restart_own ? 0 : 1);
-        axo__super_create(worker, cell); /* IN-04: pre_start, not post_restart */
+        if (family->count == 0)
+            fault_finish_create_again(worker, cell, family->restart_own != 0);
         return;
     case AXO__PHASE_TERMINATING:
-        if (cell->child_count == 0)
+        if (axo__cell_child_count(cell) == 0)
             axo__super_finish_terminate(worker, cell);
         return;
     case AXO__PHASE_NEW:

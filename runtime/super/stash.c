@@ -7,11 +7,14 @@ axo_status axo__super_stash(axo__worker *worker, axo__cell *cell)
     if (message == NULL || worker->site != AXO_SITE_RECEIVE ||
         (message->flags & AXO__MESSAGE_STASHED) != 0)
         return AXO_EINVAL;
-    if (cell->stash_count >= cell->stash_max)
+    axo__more *more = axo__more_take(worker->core, &worker->local, cell);
+    if (more == NULL)
+        return AXO_ENOMEM;
+    if (more->stash_count >= (more->stash_max != 0 ? more->stash_max : AXO_STASH_DEFAULT))
         return AXO_EFULL;
     message->flags |= AXO__MESSAGE_STASHED;
-    axo__chain_push(&cell->stash, message);
-    cell->stash_count++;
+    axo__chain_push(&more->stash, message);
+    more->stash_count++;
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
         axo__super_notice_keep(cell, message);
     return AXO_OK;
@@ -19,15 +22,19 @@ axo_status axo__super_stash(axo__worker *worker, axo__cell *cell)
 
 void axo__super_unstash(axo__cell *cell, uint32_t count)
 {
+    axo__more *more = axo__cell_more(cell);
     axo__chain moved = {NULL, NULL};
-    if (count >= cell->stash_count) {
-        axo__chain_append(&moved, &cell->stash);
-        cell->stash_count = 0;
+    if (more == NULL || more->stash_count == 0)
+        return;
+    if (count >= more->stash_count) {
+        axo__chain_append(&moved, &more->stash);
+        more->stash_count = 0;
     } else {
-        cell->stash_count -= count;
+        more->stash_count -= count;
         for (; count > 0; count--)
-            axo__chain_push(&moved, axo__chain_pop(&cell->stash));
+            axo__chain_push(&moved, axo__chain_pop(&more->stash));
     }
-    axo__chain_append(&moved, &cell->front);
-    cell->front = moved;
+    axo__chain_append(&moved, &more->front);
+    more->front = moved;
+    cell->aside |= AXO__ASIDE_FRONT;
 }

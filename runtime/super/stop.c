@@ -14,7 +14,8 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
     axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING, cell->child_count);
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING,
+                   axo__cell_child_count(cell));
         axo__state_terminate(&cell->state);
         axo__state_suspend(&cell->state); /* ST-04 */
         axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, 2);
@@ -41,7 +42,8 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
     axo__message *message;
     axo__mpsc_node *lane;
     axo__super_unstash(cell, UINT32_MAX);
-    while ((message = axo__chain_pop(&cell->front)) != NULL)
+    axo__more *more = axo__cell_more(cell);
+    while (more != NULL && (message = axo__chain_pop(&more->front)) != NULL)
         stop_bury(core, local, cell, message, path);
     do {
         while (!axo__inbox_turn(&cell->inbox))
@@ -77,7 +79,9 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
     axo__super_destroy_instance(worker, cell);
     axo__timed_receive_timeout_off(cell); /* RT-05 */
     axo__super_free_blocks(worker->core, &worker->local, cell);
-    axo__cause_drop(&worker->core->texts, &cell->restart_cause);
+    axo__family *family = axo__cell_family(cell);
+    if (family != NULL)
+        axo__cause_drop(&worker->core->texts, &family->restart_cause);
 }
 
 /* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, parent told,
@@ -100,8 +104,9 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
         cell->life = AXO__INSTANCE_STOPPED;
     }
     stop_release(worker, cell);
-    if (cell->name != NULL)
-        axo__names_end(&core->names, cell->name); /* ST-17: before anybody can learn of it */
+    axo__name *name = axo__cell_name(cell);
+    if (name != NULL)
+        axo__names_end(&core->names, name); /* ST-17: before anybody can learn of it */
     axo__parked_end(worker, cell);
     axo__super_drop_watches(worker, cell); /* from table_end on a target frees what comes home */
     axo__state_close(&cell->state);
@@ -113,7 +118,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = cell->parent;
     if (parent != NULL) {
-        axo__stack_push_any(&parent->system, &cell->family.node);
+        axo__stack_push_any(&parent->system, &cell->passage.node);
         axo__sched_announce_system(worker, parent);
     }
     axo__super_tell_watchers(worker, cell);
@@ -179,13 +184,14 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
 /* A newborn whose guardian is gone: it never runs. */
 static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
 {
-    if (child->name != NULL)
-        axo__names_unlink(&core->names, child->name);
+    axo__name *name = axo__cell_name(child);
+    if (name != NULL)
+        axo__names_unlink(&core->names, name);
     axo__state_close(&child->state);
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
     axo__super_free_blocks(core, local, child);
-    axo__super_free_counts(core, local, child);
+    axo__super_free_ward(core, local, child);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(core, local, child, AXO_EV_TERMINATED, 0);
     axo__local_retire(core, local, child);
@@ -223,9 +229,9 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
     if ((axo__state_look(&cell->state) & nodes) != 0)
         axo__local_retire(core, local, cell); /* an injector still has its node */
     else {
-        if (cell->name != NULL)
-            axo__names_free(&core->names, cell->name);
-        cell->name = NULL;
+        if (axo__cell_name(cell) != NULL)
+            axo__names_free(&core->names, axo__cell_name(cell));
+        axo__more_free(core, local, cell);
         core->undispatch(core, cell->sched);
         axo__box_free(&core->pool, &local->cache, cell->box);
         cell->box = NULL;

@@ -61,47 +61,47 @@ axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_fai
 /* ---- budgets ---- */
 
 /* Proto.Actor's: the failure is recorded, then the young ones are counted (RW-19, PH-08). */
-static bool strategy_sliding(const axo_strategy *strategy, axo__cell *child, int64_t now)
+static bool strategy_sliding(const axo_strategy *strategy, axo__ward *ward, int64_t now)
 {
     uint32_t kept = 0;
     if (strategy->retries_max <= 0)
         return strategy->retries_max < 0;
-    for (uint32_t i = 0; i < child->restarts; i++) {
-        if (strategy->within_ns <= 0 || now - child->failures[i] < strategy->within_ns)
-            child->failures[kept++] = child->failures[i];
+    for (uint32_t i = 0; i < ward->restarts; i++) {
+        if (strategy->within_ns <= 0 || now - ward->failures[i] < strategy->within_ns)
+            ward->failures[kept++] = ward->failures[i];
     }
     if (kept < AXO_SLIDING_MAX)
-        child->failures[kept++] = now;
-    child->restarts = kept;
+        ward->failures[kept++] = now;
+    ward->restarts = kept;
     if (kept <= (uint32_t)strategy->retries_max)
         return true;
-    child->restarts = 0;
+    ward->restarts = 0;
     return false;
 }
 
-bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t now)
+bool axo__super_permit(const axo_strategy *strategy, axo__ward *ward, int64_t now)
 {
     if (strategy == NULL || strategy->limited == 0)
         return true;
-    if (strategy->window == AXO_WINDOW_SLIDING && child->failures != NULL)
-        return strategy_sliding(strategy, child, now);
+    if (strategy->window == AXO_WINDOW_SLIDING && ward->failures != NULL)
+        return strategy_sliding(strategy, ward, now);
     bool counted = strategy->retries_max >= 0;
     if (counted && strategy->retries_max == 0)
         return false; /* RW-04 */
     if (strategy->within_ns < 0) /* no window: RW-01, RW-02 */
-        return !counted || child->restarts++ < (uint32_t)strategy->retries_max;
+        return !counted || ward->restarts++ < (uint32_t)strategy->retries_max;
     uint32_t most = counted ? (uint32_t)strategy->retries_max : 1; /* RW-03 */
-    bool inside = child->limited && strategy->within_ns > 0 && /* RW-09 */
-                  now - child->window_start <= strategy->within_ns; /* RW-06 */
+    bool inside = ward->limited && strategy->within_ns > 0 && /* RW-09 */
+                  now - ward->window_start <= strategy->within_ns; /* RW-06 */
     if (!inside) { /* RW-05: the first failure after the window opens a new one */
-        child->limited = 1;
-        child->window_start = now;
-        child->restarts = 1;
+        ward->limited = 1;
+        ward->window_start = now;
+        ward->restarts = 1;
         return true;
     }
-    if (child->restarts > most)
+    if (ward->restarts > most)
         return false;
-    return ++child->restarts <= most;
+    return ++ward->restarts <= most;
 }
 
 /* ---- deciding ---- */
@@ -127,8 +127,9 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
 static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **first,
                            axo__cell **end)
 {
-    axo_scope scope = cell->strategy != NULL ? cell->strategy->scope : AXO_ONE_FOR_ONE;
-    *first = scope == AXO_ONE_FOR_ONE ? child : cell->children;
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    axo_scope scope = strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
+    *first = scope == AXO_ONE_FOR_ONE ? child : axo__cell_children(cell);
     *end = scope == AXO_ALL_FOR_ONE ? NULL : child->next;
 }
 
@@ -144,13 +145,13 @@ static void strategy_stop(axo__worker *worker, axo__cell *first, axo__cell *end)
 static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__cell *first,
                              axo__cell *end)
 {
-    const axo_strategy *strategy = cell->strategy;
+    const axo_strategy *strategy = axo__cell_strategy(cell);
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
     int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
     bool permitted = true;
     for (axo__cell *one = first; one != end; one = one->next) {
         bool counts = !one->stopping && one->lifetime != AXO_TEMPORARY;
-        if (counts && !axo__super_permit(strategy, one, now))
+        if (counts && !axo__super_permit(strategy, axo__cell_ward(one), now))
             permitted = false;
     }
     return permitted;
@@ -198,7 +199,8 @@ static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
         strategy_stop(worker, first, end); /* RW-17 */
         return;
     }
-    if (child->delay == NULL || !axo__super_delay(worker, cell, child))
+    const axo__ward *ward = axo__cell_ward(child);
+    if (ward == NULL || ward->delay == NULL || !axo__super_delay(worker, cell, child))
         strategy_carry_out(worker, cell, child);
 }
 
@@ -257,19 +259,21 @@ static bool strategy_may_decide(const axo__cell *cell)
 static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
+    axo__family *family = axo__cell_family(cell);
     child->report.node.next = NULL;
-    if (cell->held == NULL)
-        cell->held = &child->report;
+    if (family->held == NULL)
+        family->held = &child->report;
     else
-        cell->held_last->node.next = &child->report.node;
-    cell->held_last = &child->report;
+        family->held_last->node.next = &child->report.node;
+    family->held_last = &child->report;
 }
 
 /* The delay of a restart that was decided is over. */
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     child->report.kind = AXO__SYS_FAILED;
-    axo__delay_over(cell->strategy->backoff, child->delay, axo__core_now(worker->core));
+    axo__delay_over(axo__cell_strategy(cell)->backoff, axo__cell_ward(child)->delay,
+                    axo__core_now(worker->core));
     if (!child->stopping) /* PH-13 */
         strategy_carry_out(worker, cell, child);
 }
@@ -278,7 +282,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
         return; /* DC-11: the child is stopping anyway */
-    if (strategy_may_decide(cell) && cell->held == NULL)
+    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == NULL)
         strategy_decide(worker, cell, child);
     else
         strategy_hold(worker, cell, child);
@@ -286,14 +290,15 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    child->delay->waits = false;
-    if (child->delay->gone) {
+    axo__delay *delay = axo__cell_ward(child)->delay;
+    delay->waits = false;
+    if (delay->gone) {
         axo__super_child_gone(worker, cell, child);
         return;
     }
     if (cell->phase == AXO__PHASE_TERMINATING)
         return;
-    if (strategy_may_decide(cell) && cell->held == NULL)
+    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == NULL)
         strategy_due(worker, cell, child);
     else
         strategy_hold(worker, cell, child);
@@ -301,11 +306,12 @@ void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 void axo__super_unhold(axo__worker *worker, axo__cell *cell)
 {
-    while (cell->held != NULL && strategy_may_decide(cell)) {
-        axo__sys *report = cell->held;
-        cell->held = (axo__sys *)(void *)report->node.next;
-        if (cell->held == NULL)
-            cell->held_last = NULL;
+    axo__family *family = axo__cell_family(cell);
+    while (family != NULL && family->held != NULL && strategy_may_decide(cell)) {
+        axo__sys *report = family->held;
+        family->held = (axo__sys *)(void *)report->node.next;
+        if (family->held == NULL)
+            family->held_last = NULL;
         if (report->kind == AXO__SYS_DUE)
             strategy_due(worker, cell, report->from);
         else

@@ -70,7 +70,8 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child);
 void axo__super_unhold(axo__worker *worker, axo__cell *cell);
 
 /* Restart permission for one child, counted (RW). */
-bool axo__super_permit(const axo_strategy *strategy, axo__cell *child, int64_t now);
+/* Without a budget, `ward` is not looked at. */
+bool axo__super_permit(const axo_strategy *strategy, axo__ward *ward, int64_t now);
 
 /* A delayed restart is due: held back, or done. */
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child);
@@ -115,9 +116,10 @@ void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t b
 /* Unwatches and stops every child: what the default pre_restart does. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent);
 
-/* Counts the children that are stopping and not yet waited for. */
-void axo__super_wait_for_stopping(axo__cell *cell);
+/* Counts the children that are stopping and not yet waited for: how many are waited for now. */
+uint32_t axo__super_wait_for_stopping(axo__cell *cell);
 
+/* The parent has a family. */
 void axo__super_link_child(axo__cell *parent, axo__cell *child);
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child);
 void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child);
@@ -129,15 +131,14 @@ typedef struct axo__birth {
     axo__cell *parent_cell;
     uint32_t suspends;
     uint32_t born_in;
-    const axo_strategy *parent_strategy;
     axo__moment now; /* the parent's callback */
 } axo__birth;
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
                            axo__cell **out);
-/* Gives back what the birth took: state and args when the instance is gone; the parent's counts,
- * for the sliding window and the back-off, when the child is. */
+/* Gives back what the birth took: state and args when the instance is gone; what the parent keeps
+ * of the child when it forgets it. */
 void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell);
-void axo__super_free_counts(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__super_free_ward(axo__core *core, axo__local *local, axo__cell *cell);
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out);
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref);

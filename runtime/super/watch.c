@@ -50,10 +50,11 @@ static void watch_keep(axo__cell *cell, axo__watch *watch)
 {
     watch->cancelled = 0;
     watch->before_watching = NULL;
-    watch->next_watching = cell->watching;
-    if (cell->watching != NULL)
-        cell->watching->before_watching = watch;
-    cell->watching = watch;
+    axo__more *more = axo__cell_more(cell);
+    watch->next_watching = more->watching;
+    if (more->watching != NULL)
+        more->watching->before_watching = watch;
+    more->watching = watch;
 }
 
 static void watch_forget(axo__cell *cell, axo__watch *watch)
@@ -61,15 +62,21 @@ static void watch_forget(axo__cell *cell, axo__watch *watch)
     if (watch->before_watching != NULL)
         watch->before_watching->next_watching = watch->next_watching;
     else
-        cell->watching = watch->next_watching;
+        axo__cell_more(cell)->watching = watch->next_watching;
     if (watch->next_watching != NULL)
         watch->next_watching->before_watching = watch->before_watching;
     watch->cancelled = 1;
 }
 
+static axo__watch *watch_first(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    return more != NULL ? more->watching : NULL;
+}
+
 static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
 {
-    for (axo__watch *watch = cell->watching; watch != NULL; watch = watch->next_watching) {
+    for (axo__watch *watch = watch_first(cell); watch != NULL; watch = watch->next_watching) {
         if (axo_ref_equal(watch->target, ref))
             return watch;
     }
@@ -127,6 +134,10 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
         return watch_says(known, own) ? AXO_OK : AXO_EINVAL; /* DW-07, DW-08 */
     if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
         return AXO_OK; /* DW-14: it would hear nothing */
+    axo__cell *target = axo__table_find(&core->table, ref);
+    if (axo__more_take(core, &worker->local, cell) == NULL ||
+        (target != NULL && axo__more_take(core, &worker->local, target) == NULL))
+        return AXO_ENOMEM;
     axo__watch *watch =
         axo__pool_alloc(&core->pool, &worker->local.cache, sizeof *watch + own_size);
     if (watch == NULL)
@@ -141,7 +152,6 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
     axo__a32_store_relaxed(&watch->users, 1);
     watch_keep(cell, watch);
     axo__trace(core, &worker->local, cell, AXO_EV_WATCH, ref.bits);
-    axo__cell *target = axo__table_find(&core->table, ref);
     if (target == NULL) {
         watch_queue(worker, cell, watch); /* DW-02, DW-10 */
         return AXO_OK;
@@ -180,8 +190,9 @@ void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
 /* While the cell can still be found: a target that does not find it frees the record. */
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
 {
-    while (cell->watching != NULL)
-        watch_cancel(worker, cell, cell->watching);
+    axo__watch *watch;
+    while ((watch = watch_first(cell)) != NULL)
+        watch_cancel(worker, cell, watch);
 }
 
 /* ---- the target's side ---- */
@@ -190,10 +201,11 @@ static void watch_link(axo__cell *cell, axo__watch *watch)
 {
     watch->linked = 1;
     watch->before_watcher = NULL;
-    watch->next_watcher = cell->watchers;
-    if (cell->watchers != NULL)
-        cell->watchers->before_watcher = watch;
-    cell->watchers = watch;
+    axo__more *more = axo__cell_more(cell); /* the watcher has seen to it */
+    watch->next_watcher = more->watchers;
+    if (more->watchers != NULL)
+        more->watchers->before_watcher = watch;
+    more->watchers = watch;
 }
 
 static void watch_unlink(axo__cell *cell, axo__watch *watch)
@@ -201,7 +213,7 @@ static void watch_unlink(axo__cell *cell, axo__watch *watch)
     if (watch->before_watcher != NULL)
         watch->before_watcher->next_watcher = watch->next_watcher;
     else
-        cell->watchers = watch->next_watcher;
+        axo__cell_more(cell)->watchers = watch->next_watcher;
     if (watch->next_watcher != NULL)
         watch->next_watcher->before_watcher = watch->before_watcher;
     watch->linked = 0;
@@ -223,8 +235,9 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
 
 void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
 {
-    while (cell->watchers != NULL) {
-        axo__watch *watch = cell->watchers;
+    const axo__more *more = axo__cell_more(cell);
+    while (more != NULL && more->watchers != NULL) {
+        axo__watch *watch = more->watchers;
         watch_unlink(cell, watch);
         watch_return(worker->core, worker, &worker->local, watch); /* DW-01 */
     }

@@ -64,7 +64,7 @@ axo_system *axo_system_of(axo_ctx *ctx)
 uint32_t axo_child_count(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
-    return cell != NULL ? cell->child_count : 0;
+    return cell != NULL ? axo__cell_child_count(cell) : 0;
 }
 
 uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
@@ -73,7 +73,7 @@ uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
     uint32_t count = 0;
     if (cell == NULL)
         return 0;
-    for (axo__cell *child = cell->children; child != NULL; child = child->next) {
+    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next) {
         if (count < max && out != NULL)
             out[count] = axo__cell_ref(child);
         count++;
@@ -400,7 +400,10 @@ void *axo_alloc(axo_ctx *ctx, size_t size)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return NULL;
-    return axo__region_alloc(&cell->region, &axo__self->core->pool, &axo__self->local.cache, size);
+    axo__more *more = axo__more_take(axo__self->core, &axo__self->local, cell);
+    if (more == NULL)
+        return NULL;
+    return axo__region_alloc(&more->region, &axo__self->core->pool, &axo__self->local.cache, size);
 }
 
 axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
@@ -410,7 +413,10 @@ axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
         return AXO_ECONTEXT;
     if (fn == NULL)
         return AXO_EINVAL;
-    bool done = axo__region_defer(&cell->region, &axo__self->core->pool, &axo__self->local.cache,
+    axo__more *more = axo__more_take(axo__self->core, &axo__self->local, cell);
+    if (more == NULL)
+        return AXO_ENOMEM;
+    bool done = axo__region_defer(&more->region, &axo__self->core->pool, &axo__self->local.cache,
                                   fn, arg);
     return done ? AXO_OK : AXO_ENOMEM;
 }
@@ -425,9 +431,9 @@ axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
     axo__behaviour *behaviour = axo_alloc(ctx, sizeof *behaviour);
     if (behaviour == NULL)
         return AXO_ENOMEM;
-    behaviour->below = cell->behaviours;
-    behaviour->receive = cell->receive;
-    cell->behaviours = behaviour;
+    axo__more *more = axo__cell_more(cell); /* the region is in it */
+    *behaviour = (axo__behaviour){.below = more->behaviours, .receive = cell->receive};
+    more->behaviours = behaviour;
     cell->receive = receive;
     return AXO_OK;
 }
@@ -437,10 +443,11 @@ axo_status axo_unbecome(axo_ctx *ctx)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return AXO_ECONTEXT;
-    if (cell->behaviours == NULL)
+    axo__more *more = axo__cell_more(cell);
+    if (more == NULL || more->behaviours == NULL)
         return AXO_OK;
-    cell->receive = cell->behaviours->receive;
-    cell->behaviours = cell->behaviours->below;
+    cell->receive = more->behaviours->receive;
+    more->behaviours = more->behaviours->below;
     return AXO_OK;
 }
 

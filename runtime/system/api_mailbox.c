@@ -30,7 +30,8 @@ axo_status axo_unstash_all(axo_ctx *ctx)
 uint32_t axo_stash_count(axo_ctx *ctx)
 {
     axo__cell *cell = axo__caller(ctx);
-    return cell != NULL ? cell->stash_count : 0;
+    const axo__more *more = cell != NULL ? axo__cell_more(cell) : NULL;
+    return more != NULL ? more->stash_count : 0;
 }
 
 /* ---- passing on ---- */

@@ -53,7 +53,7 @@ static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segm
         ref.bits = ref.bits << 4 | (uint64_t)(digit - digits);
     }
     const axo__cell *cell = axo__table_find(&core->table, ref);
-    bool there = cell != NULL && cell->name == NULL && cell->parent != NULL &&
+    bool there = cell != NULL && axo__cell_name(cell) == NULL && cell->parent != NULL &&
                  axo_ref_equal(axo__cell_ref(cell->parent), parent);
     return there ? ref : axo_ref_none();
 }
@@ -136,9 +136,10 @@ static bool find_matches(axo__segment pattern, const char *text, size_t length)
 
 static bool find_cell_matches(const axo__cell *cell, axo__segment segment)
 {
+    const axo__name *name = axo__cell_name(cell);
     char text[24];
-    if (cell->name != NULL)
-        return find_matches(segment, cell->name->text, cell->name->length);
+    if (name != NULL)
+        return find_matches(segment, name->text, name->length);
     int length = snprintf(text, sizeof text, AXO__ANONYMOUS, axo__cell_ref(cell).bits);
     return find_matches(segment, text, (size_t)length);
 }
@@ -146,10 +147,11 @@ static bool find_cell_matches(const axo__cell *cell, axo__segment segment)
 /* The name must lead there too: two of one name are in the table while one of them ends. */
 static bool find_is_bound(axo__core *core, const axo__cell *cell)
 {
-    if (cell->name == NULL)
+    const axo__name *name = axo__cell_name(cell);
+    if (name == NULL)
         return true;
-    axo_ref found = axo__names_find(&core->names, axo__cell_ref(cell->parent), cell->name->text,
-                                    cell->name->length);
+    axo_ref found = axo__names_find(&core->names, axo__cell_ref(cell->parent), name->text,
+                                    name->length);
     return axo_ref_equal(found, axo__cell_ref(cell));
 }
 

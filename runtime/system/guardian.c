@@ -284,6 +284,8 @@ axo_status axo__guardians_make(axo_system *system)
         if (status != AXO_OK)
             break;
         system->guardians[i] = axo__cell_ref(system->cells[i]);
+        if (axo__family_take(&system->core, local, system->cells[i]) == NULL)
+            return AXO_ENOMEM; /* before anybody is adopted */
         if (root != NULL)
             axo__super_link_child(root, system->cells[i]);
     }

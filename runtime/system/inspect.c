@@ -94,9 +94,10 @@ static const axo__message *inspect_lane(const axo__cell *cell)
 /* As the mailbox's consumer: in the order in which they will be handled. */
 static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
-    info->stashed = cell->stash_count;
+    const axo__more *more = axo__cell_more(cell);
+    info->stashed = more != NULL ? more->stash_count : 0;
     info->counted = AXO_COUNTED_PART;
-    if (!inspect_in_order(cell->front.first, waiting_sender, info))
+    if (more != NULL && !inspect_in_order(more->front.first, waiting_sender, info))
         return;
     if (cell->box != NULL) {
         inspect_box(cell->box, waiting_sender, info);

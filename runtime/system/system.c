@@ -263,10 +263,11 @@ static void system_free(axo_system *system)
 static void system_free_names(axo_system *system)
 {
     for (uint32_t i = 0; i < 3; i++) {
-        if (system->cells[i] == NULL || system->cells[i]->name == NULL)
+        axo__name *name = system->cells[i] != NULL ? axo__cell_name(system->cells[i]) : NULL;
+        if (name == NULL)
             continue;
-        axo__names_unlink(&system->core.names, system->cells[i]->name);
-        axo__names_free(&system->core.names, system->cells[i]->name);
+        axo__names_unlink(&system->core.names, name);
+        axo__names_free(&system->core.names, name);
     }
 }
 
@@ -365,13 +366,12 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
         axo__a32_store_relaxed(&system->refused[which], 1); /* SH-04: for good, whatever it says */
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
-                            .parent_cell = parent, .parent_strategy = parent->strategy,
-                            .born_in = 1};
+                            .parent_cell = parent, .born_in = 1};
         status = axo__super_make(core, &door->local, &birth, &child);
     }
     if (status == AXO_OK) {
         *out = axo__cell_ref(child);
-        axo__stack_push_any(&parent->system, &child->family.node);
+        axo__stack_push_any(&parent->system, &child->passage.node);
         axo__sched_announce_system(NULL, parent);
     }
     axo__door_leave(door);

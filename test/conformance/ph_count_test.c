@@ -130,7 +130,7 @@ static void PH_08_table(void **state)
         {1, 10 * SECOND, 2, 5 * SECOND, true, 0},
         {1, 10 * SECOND, 2, 11 * SECOND, false, 1},
     };
-    static axo__cell child;
+    static axo__ward child;
     int64_t failures[AXO_SLIDING_MAX];
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -373,6 +373,7 @@ static axo_directive offer_decide(axo_ctx *ctx, void *state, const axo_failure *
 static const axo_class offer_class =
     AXO_CLASS(.receive = offer_receive, .post_stop = offer_post_stop);
 static const axo_strategy offer_strategy = AXO_STRATEGY(.decider = offer_decide);
+static axo__more offer_more = {.strategy = &offer_strategy};
 
 /* The first worker is up, the other one is parked and nobody watches. */
 static axo__cell *offer_open(void)
@@ -386,7 +387,7 @@ static axo__cell *offer_open(void)
     axo__cell *cell = cell_new();
     cell->cls = &offer_class;
     cell->receive = offer_class.receive;
-    cell->strategy = &offer_strategy;
+    axo__aptr_store_relaxed(&cell->more, &offer_more);
     return cell;
 }
 

@@ -1,0 +1,136 @@
+/* more.h - what few actors have, apart from the cell: three records, each there or not.
+ *
+ *   cell -> more    what is rare in any actor
+ *            |---> family   of a parent: its children, and a failure of theirs or with them
+ *            `---> ward     what its own parent keeps of it: budget, back-off, a restart from above
+ *
+ *   record   taken                                             given back
+ *   more     at spawn, if the props or the ward ask for it;    with the slot
+ *            else by its first use
+ *   family   by the first child's spawn; a guardian's at boot  with the slot
+ *   ward     at spawn, if the parent may restart the child     when the parent forgets the child
+ *            with others, counts its restarts or delays them
+ *
+ * None is taken by failing, restarting or ending (DESIGN D10): what those touch belongs to a child,
+ * a watch, a stash, a timer or memory that there is only because its record was taken before.
+ *
+ * `more` may be installed by the cell's runner and by a watcher of it: first come.
+ *
+ * Orders
+ *   [M1] cas acq_rel, more    publishes the zeroed record; pairs with [M2] and the other cas
+ *   [M2] load acquire, more   the record is whole
+ */
+#ifndef AXO__CELL_MORE_H
+#define AXO__CELL_MORE_H
+
+#include "cell/core.h"
+
+typedef struct axo__delay axo__delay;
+
+/* One layer of the behaviour stack. */
+typedef struct axo__behaviour {
+    struct axo__behaviour *below;
+    axo_receive_fn receive;
+} axo__behaviour;
+
+/* The runner's. */
+typedef struct axo__family {
+    axo__cell *children;      /* youngest first */
+    uint32_t count;
+    uint32_t waiting;         /* children told to stop that this phase waits for */
+    axo__sys *held;           /* reports held back, oldest first (SC-09) */
+    axo__sys *held_last;
+    axo_ref perpetrator;      /* the child whose failure it escalated */
+    axo__cause restart_cause; /* while RECREATING: of the restart that waits for children */
+    uint8_t restart_own;      /* while RECREATING or CREATING: the restart answers the report */
+} axo__family;
+
+/* The parent's. */
+typedef struct axo__ward {
+    axo__cause cause;         /* of a restart from above; under directive.h's I2 */
+    int64_t window_start;     /* restart budget (RW) */
+    uint32_t restarts;
+    uint8_t limited;          /* window_start is set */
+    int64_t *failures;        /* sliding window: AXO_SLIDING_MAX times */
+    axo__delay *delay;        /* the parent's strategy has a back-off */
+} axo__ward;
+
+/* The runner's, but for what is said. */
+typedef struct axo__more {
+    axo__name *name;              /* fixed from spawn on; anybody's who may look at the cell */
+    axo__ward *ward;              /* fixed from spawn on; the parent's */
+    const axo_strategy *strategy; /* fixed from spawn on */
+    uint32_t args_size;           /* of a copy; 0: args were handed on */
+    uint32_t stash_max;           /* 0: the default */
+    axo__family *family;
+    axo__region *region;
+    axo__behaviour *behaviours;   /* saved ones, in the region */
+    struct axo__timed *timed;     /* keyed timers, receive timeout */
+    struct axo__parked *parked;   /* where it waits for room, latest first */
+    axo__watch *watching;         /* records of what it watches */
+    axo__watch *watchers;         /* records of who watches it */
+    axo__chain front;             /* handled before the user lane: what was unstashed */
+    axo__chain stash;             /* oldest first */
+    uint32_t stash_count;
+} axo__more;
+
+/* NULL: nothing of it. */
+static inline axo__more *axo__cell_more(const axo__cell *cell)
+{
+    return axo__aptr_load_acquire(&cell->more); /* [M2] */
+}
+
+/* The record, made if need be; NULL: no memory. By its runner, by its maker, or by a worker that
+ * has found the cell in this turn. */
+axo__more *axo__more_take(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* A parent's, made if need be; NULL: no memory. */
+axo__family *axo__family_take(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* A child's, by its maker; NULL: no memory. */
+axo__ward *axo__ward_take(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* The parent forgets the child; its failures and its delay have gone before. */
+void axo__ward_free(axo__core *core, axo__local *local, axo__cell *cell);
+
+/* Nobody looks at the cell any more. All that was in the records has gone before. */
+void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell);
+
+static inline axo__family *axo__cell_family(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    return more != NULL ? more->family : NULL;
+}
+
+static inline axo__ward *axo__cell_ward(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    return more != NULL ? more->ward : NULL;
+}
+
+/* The youngest child; NULL: none. */
+static inline axo__cell *axo__cell_children(const axo__cell *cell)
+{
+    const axo__family *family = axo__cell_family(cell);
+    return family != NULL ? family->children : NULL;
+}
+
+static inline uint32_t axo__cell_child_count(const axo__cell *cell)
+{
+    const axo__family *family = axo__cell_family(cell);
+    return family != NULL ? family->count : 0;
+}
+
+static inline const axo_strategy *axo__cell_strategy(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    return more != NULL ? more->strategy : NULL;
+}
+
+static inline axo__name *axo__cell_name(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    return more != NULL ? more->name : NULL;
+}
+
+#endif
