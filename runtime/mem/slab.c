@@ -5,24 +5,18 @@
 
 #include "base/assert.h"
 
-static const uint16_t slab_sizes[AXO__POOL_CLASSES] = {16,  32,  64,  96,   128,  192,  256,
-                                                       384, 512, 768, 1024, 1536, 2048, 4096};
-
-/* Class of each size in steps of 32; of the first step only the upper half. */
-static uint32_t slab_class(size_t size)
-{
-    if (size <= 64)
-        return size <= 16 ? 0 : size <= 32 ? 1 : 2;
-    uint32_t index = 3;
-    while (slab_sizes[index] < size)
-        index++;
-    return index;
-}
+const uint16_t axo__pool_sizes[AXO__POOL_CLASSES] = {16,  32,  64,  96,  128,  192,  256,
+                                                    384, 512, 768, 1024, 1536, 2048, 4096};
 
 bool axo__pool_init(axo__pool *pool, axo__heap *heap)
 {
     memset(pool, 0, sizeof *pool);
     pool->heap = heap;
+    for (size_t step = 0, index = 0; step <= AXO__POOL_MAX / AXO__POOL_STEP; step++) {
+        while (axo__pool_sizes[index] < step * AXO__POOL_STEP)
+            index++;
+        pool->classes[step] = (uint8_t)index;
+    }
     return axo__os_mutex_init(&pool->mutex);
 }
 
@@ -50,7 +44,7 @@ static void *slab_grow(axo__pool *pool, axo__cache *cache, uint32_t index)
     pool->chunks = chunk;
     axo__os_mutex_unlock(&pool->mutex);
 
-    size_t size = slab_sizes[index];
+    size_t size = axo__pool_sizes[index];
     size_t count = (AXO__POOL_CHUNK - AXO__CACHE_LINE) / size;
     char *first = memory + AXO__CACHE_LINE;
     for (size_t i = count; i-- > 1;) {
@@ -77,25 +71,22 @@ static bool slab_refill(axo__pool *pool, axo__cache *cache, uint32_t index)
     return true;
 }
 
-void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t size)
+void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
 {
-    if (axo__unlikely(size > AXO__POOL_MAX))
+    if (size > AXO__POOL_MAX)
         return axo__heap_alloc(pool->heap, size, AXO__CACHE_LINE, AXO__SITE_LARGE);
-    uint32_t index = slab_class(size);
+    uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
+    if (!slab_refill(pool, cache, index))
+        return slab_grow(pool, cache, index);
     axo__block *block = cache->free[index];
-    if (axo__unlikely(block == NULL)) {
-        if (!slab_refill(pool, cache, index))
-            return slab_grow(pool, cache, index);
-        block = cache->free[index];
-    }
     cache->free[index] = block->next;
     cache->count[index]--;
-    AXO_UNPOISON(block, slab_sizes[index]);
+    AXO_UNPOISON(block, axo__pool_sizes[index]);
     return block;
 }
 
 /* Moves one magazine from the cache to the depot. */
-static void slab_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
+void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
 {
     axo__block *first = cache->free[index];
     axo__block *last = first;
@@ -110,27 +101,16 @@ static void slab_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
     axo__os_mutex_unlock(&pool->mutex);
 }
 
-void axo__pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t size)
+void axo__pool_free_large(axo__pool *pool, void *block, size_t size)
 {
-    if (memory == NULL)
-        return;
-    if (axo__unlikely(size > AXO__POOL_MAX)) {
-        axo__heap_free(pool->heap, memory, size, AXO__CACHE_LINE);
-        return;
-    }
-    uint32_t index = slab_class(size);
-    axo__block *block = memory;
-    block->next = cache->free[index];
-    cache->free[index] = block;
-    AXO_POISON((char *)block + sizeof *block, slab_sizes[index] - sizeof *block);
-    if (axo__unlikely(++cache->count[index] >= 4 * AXO__MAGAZINE))
-        slab_spill(pool, cache, index);
+    if (block != NULL)
+        axo__heap_free(pool->heap, block, size, AXO__CACHE_LINE);
 }
 
 void axo__cache_flush(axo__pool *pool, axo__cache *cache)
 {
     for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++) {
         while (cache->count[index] >= AXO__MAGAZINE)
-            slab_spill(pool, cache, index);
+            axo__pool_spill(pool, cache, index);
     }
 }

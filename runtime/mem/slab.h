@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/config.h"
 #include "mem/alloc.h"
 #include "os/os.h"
 
 #define AXO__POOL_CLASSES 14
+#define AXO__POOL_STEP 16
 
 typedef struct axo__block {
     struct axo__block *next;     /* in a cache or a magazine */
@@ -32,6 +34,7 @@ typedef struct axo__chunk {
 
 typedef struct axo__pool {
     axo__heap *heap;
+    uint8_t classes[AXO__POOL_MAX / AXO__POOL_STEP + 1]; /* of each size in steps; fixed */
     axo__os_mutex mutex;                        /* guards what follows */
     axo__block *magazines[AXO__POOL_CLASSES];   /* full ones */
     axo__chunk *chunks;
@@ -42,12 +45,44 @@ bool axo__pool_init(axo__pool *pool, axo__heap *heap);
 /* Everything taken must have been given back; caches die with the pool. */
 void axo__pool_fini(axo__pool *pool);
 
+/* Bytes of the blocks of a class. */
+extern const uint16_t axo__pool_sizes[AXO__POOL_CLASSES];
+/* What the cache cannot do alone. */
+void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
+void axo__pool_free_large(axo__pool *pool, void *block, size_t size);
+void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index);
+
 /* A block of at least `size` bytes, aligned for any object, not initialised; NULL: no memory.
  * Sizes over AXO__POOL_MAX go straight to the allocator. */
-void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t size);
+static inline void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t size)
+{
+    if (axo__unlikely(size > AXO__POOL_MAX))
+        return axo__pool_alloc_slow(pool, cache, size);
+    uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
+    axo__block *block = cache->free[index];
+    if (axo__unlikely(block == NULL))
+        return axo__pool_alloc_slow(pool, cache, size);
+    cache->free[index] = block->next;
+    cache->count[index]--;
+    AXO_UNPOISON(block, axo__pool_sizes[index]);
+    return block;
+}
 
 /* Gives a block back, with the size it was asked for, through any cache. */
-void axo__pool_free(axo__pool *pool, axo__cache *cache, void *block, size_t size);
+static inline void axo__pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t size)
+{
+    if (axo__unlikely(memory == NULL || size > AXO__POOL_MAX)) {
+        axo__pool_free_large(pool, memory, size);
+        return;
+    }
+    uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
+    axo__block *block = memory;
+    block->next = cache->free[index];
+    cache->free[index] = block;
+    AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);
+    if (axo__unlikely(++cache->count[index] >= 4 * AXO__MAGAZINE))
+        axo__pool_spill(pool, cache, index);
+}
 
 /* Hands the whole magazines of a cache to the depot: when its thread ends. */
 void axo__cache_flush(axo__pool *pool, axo__cache *cache);

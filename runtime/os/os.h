@@ -118,6 +118,9 @@ struct axo__os_thread {
     void *port;     /* the simulator's record */
 };
 
+/* Turns of actors that a worker may run in one step. */
+extern const uint32_t axo__os_turns;
+
 /* Starts a thread, whose parker is initialised: others may wake it before it runs. false: the
  * system refused, nothing was started. */
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg);

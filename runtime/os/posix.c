@@ -112,6 +112,8 @@ bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
     return set;
 }
 
+const uint32_t axo__os_turns = 64;
+
 static void *posix_thread_main(void *argument)
 {
     axo__os_thread *thread = argument;

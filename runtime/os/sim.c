@@ -311,6 +311,8 @@ bool axo__sim_step(void)
 
 /* ---- threads ---- */
 
+const uint32_t axo__os_turns = 1; /* each is chosen */
+
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg)
 {
     sim_need_seed();

@@ -10,6 +10,7 @@
 #ifndef AXO__QUEUE_RUNQ_H
 #define AXO__QUEUE_RUNQ_H
 
+#include <ck_pr.h>
 #include <ck_ring.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,12 @@ bool axo__runq_push_owner(axo__runq *runq, void *entry);
 
 /* NULL: empty. */
 void *axo__runq_take_any(axo__runq *runq);
+
+/* Whether there is nothing, about. */
+static inline bool axo__runq_is_empty_any(const axo__runq *runq)
+{
+    return ck_pr_load_uint(&runq->ring.c_head) == ck_pr_load_uint(&runq->ring.p_tail);
+}
 
 /* How many entries there are, about. */
 uint32_t axo__runq_count_any(const axo__runq *runq);

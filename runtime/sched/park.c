@@ -148,7 +148,7 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 
 void axo__worker_offer_urgent(axo__worker *worker)
 {
-    if (axo__unlikely(axo__runq_count_any(&worker->urgent) > 0))
+    if (axo__unlikely(!axo__runq_is_empty_any(&worker->urgent)))
         park_offer(worker, AXO__STEAL_MIN);
 }
 

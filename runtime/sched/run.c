@@ -165,6 +165,11 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
 }
 
+static inline bool run_has_aside(const axo__cell *cell)
+{
+    return axo__unlikely((cell->aside & AXO__ASIDE_FRONT) != 0 || cell->box != NULL);
+}
+
 /* What comes before the lane, or in its place. */
 static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
 {
@@ -198,7 +203,7 @@ static axo__message *run_fill(axo__cell *cell, uint64_t word)
 static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint64_t word)
 {
     axo__inbox *inbox = &cell->inbox;
-    if (axo__unlikely((cell->aside & AXO__ASIDE_FRONT) != 0 || cell->box != NULL)) {
+    if (run_has_aside(cell)) {
         axo__message *message = run_take_aside(worker, cell);
         if (message != NULL || cell->box != NULL)
             return message;
@@ -241,6 +246,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         run_message(worker, cell, message);
         if (--worker->until_clock == 0)
             told = axo__worker_clock(worker);
+        if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell))
+            return false; /* finish looks at the word */
     }
 }
 
@@ -261,26 +268,46 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     }
 }
 
-void axo__run_cell(axo__worker *worker, axo__cell *cell, uint32_t messages)
+static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
 {
-    axo__unwind unwind;
     axo__a32_bump_owner(&worker->turn);
     axo__a64_bump_owner(&worker->local.count.turns);
     axo__aptr_store_relaxed(&worker->running, cell);
     worker->current = cell;
     worker->left = messages;
     worker->turn_clock = worker->now;
+}
+
+static inline void run_leave(axo__worker *worker)
+{
+    worker->current = NULL;
+    axo__aptr_store_relaxed(&worker->running, NULL);
+    axo__a64_store_relaxed(&worker->running_tag, 0);
+}
+
+/* A throw lands here, in whatever turn it was. */
+void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
+{
+    axo__unwind unwind;
     worker->unwind = &unwind;
+    worker->turns_left = turns;
+    run_enter(worker, cell, messages);
     if (_setjmp(unwind.env) != 0) {
         run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
         if (--worker->until_clock == 0)
             (void)axo__worker_clock(worker);
     }
-    run_turn(worker, worker->current);
+    for (;;) {
+        run_turn(worker, worker->current);
+        run_leave(worker);
+        if (--worker->turns_left == 0)
+            break;
+        axo__cell *next = axo__worker_find_next(worker);
+        if (next == NULL)
+            break;
+        run_enter(worker, next, worker->sched->quantum);
+    }
     worker->unwind = NULL;
-    worker->current = NULL;
-    axo__aptr_store_relaxed(&worker->running, NULL);
-    axo__a64_store_relaxed(&worker->running_tag, 0);
 }
 
 /* ---- hooks ---- */

@@ -67,7 +67,9 @@ static bool sched_take_memory(axo__sched *sched)
 
 axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 {
+    bool own = sched->kind == AXO__SCHED_FIXED || sched->kind == AXO__SCHED_PINNED;
     sched->worker_count = workers;
+    sched->turns = own ? axo__os_turns : 1;
     sched->event.fd = -1;
     axo__a32_store_relaxed(&sched->spare_mode, AXO__SPARE_DEEP);
     axo__inject_init(&sched->inject);

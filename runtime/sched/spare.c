@@ -167,12 +167,12 @@ static void spare_run(axo__worker *spare, axo__cell *cell)
 {
     axo__sched *sched = spare->sched;
     if (spare_rank(spare) > 0) {
-        axo__run_cell(spare, cell, 0); /* its messages may block, as those of the others have */
+        axo__run_cells(spare, cell, 0, 1); /* its messages may block, as those of the others have */
         return;
     }
     (void)axo__a32_add_seq_cst(&sched->rescuing, 1); /* [W6] */
     axo__os_parker_wake(&sched->workers[sched->worker_count + 1].thread.parker);
-    axo__run_cell(spare, cell, sched->quantum);
+    axo__run_cells(spare, cell, sched->quantum, 1);
     (void)axo__a32_add_seq_cst(&sched->rescuing, UINT32_MAX); /* [W6] */
 }
 

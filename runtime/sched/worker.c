@@ -140,9 +140,19 @@ static axo__cell *worker_find_ready(axo__worker *worker)
     return worker_from_inject(worker, &sched->inject, AXO__INJECTED);
 }
 
+static inline bool worker_has_urgent(const axo__worker *worker)
+{
+    return !axo__runq_is_empty_any(&worker->urgent) ||
+           axo__inject_has_any(&worker->sched->urgent);
+}
+
 axo__cell *axo__worker_find(axo__worker *worker)
 {
     axo__cell *cell = NULL;
+    if (axo__likely(!worker_has_urgent(worker))) {
+        worker->urgent_runs = 0;
+        return worker_find_ready(worker);
+    }
     if (axo__unlikely(worker->urgent_runs >= AXO__URGENT_RUNS_MAX)) {
         worker->urgent_runs = 0;
         cell = worker_find_ready(worker);
@@ -158,6 +168,15 @@ axo__cell *axo__worker_find(axo__worker *worker)
     }
     worker->urgent_runs = 0;
     return worker_find_ready(worker);
+}
+
+/* The house is kept between steps. */
+axo__cell *axo__worker_find_next(axo__worker *worker)
+{
+    if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSE_TURNS == 0))
+        return NULL;
+    axo__grace_quiet();
+    return axo__worker_find(worker);
 }
 
 /* Pushers wake nobody while there is a searcher, and leave private entries to the watcher. So one
@@ -190,7 +209,7 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
     if (axo__unlikely(worker->woken || worker->searched))
         worker_hand_on(worker);
     worker->idle_at = 0;
-    axo__run_cell(worker, cell, worker->sched->quantum);
+    axo__run_cells(worker, cell, worker->sched->quantum, worker->sched->turns);
 }
 
 /* Timers of one that has been in a turn for too long to see to them itself. */

@@ -107,6 +107,7 @@ struct axo__worker {
     axo__unwind *unwind;
     uint32_t site;          /* axo_site of the running callback; NONE outside */
     uint32_t left;          /* messages left in this turn */
+    uint32_t turns_left;    /* turns left in this step */
     uint32_t until_clock;   /* messages until the clock is read */
     uint32_t clock_stride;
     uint32_t next_runs;
@@ -163,6 +164,7 @@ struct axo__sched {
     uint32_t worker_count;
     uint32_t spare_count;
     uint32_t quantum;
+    uint32_t turns;                /* in a step, at most */
     int64_t quantum_ns;
     axo__door *doors;              /* the default pool's only */
     uint32_t door_count;
@@ -251,6 +253,9 @@ bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since);
 bool axo__worker_clock(axo__worker *worker);
 /* A claimed cell from the worker's own queues and the injectors; NULL: none. */
 axo__cell *axo__worker_find(axo__worker *worker);
+
+/* The same after a turn, for the next one of this step; NULL: also if the step has to end. */
+axo__cell *axo__worker_find_next(axo__worker *worker);
 axo__cell *axo__worker_find_urgent(axo__worker *worker);
 
 /* Nothing is found: housekeeping, timers, stealing, the decision to park. */
@@ -376,8 +381,9 @@ void axo__worker_unpark_owner(axo__worker *worker);
 
 /* ---- run.c ---- */
 
-/* Runs a claimed cell for one turn, of at most so many messages. */
-void axo__run_cell(axo__worker *worker, axo__cell *cell, uint32_t messages);
+/* Runs a claimed cell for one turn, of at most so many messages, and then others that are found,
+ * until so many turns were run. One unwind point serves them all. */
+void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns);
 
 /* Calls a hook under an unwind point of its own. On another status than AXO_OK,
  * worker->pending says why. */
@@ -408,6 +414,18 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
 /* As axo__send_keep, and the envelope is consumed in any case; not so an owned payload. */
 axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                      axo__message *message, axo__message **dead);
+
+/* The same from a worker; most go into a lane. */
+static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
+{
+    axo__cell *cell = axo__table_find(&worker->core->table, to);
+    if (axo__unlikely(cell == NULL || cell->box != NULL))
+        return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+    axo__a64_bump_owner(&worker->local.count.sent);
+    if (axo__state_push(&cell->state, &message->node) == AXO__ANNOUNCE_PUSH)
+        axo__sched_push_ready(worker, cell);
+    return AXO_OK;
+}
 
 /* Sends a message that no running actor sends: a timer's. It is accepted, counted and consumed;
  * what finds no room is a dead letter. */

@@ -160,9 +160,11 @@ static axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *p
     if (axo__unlikely(message == NULL))
         return AXO_ENOMEM;
     message->flags = flags;
-    if (size > 0)
+    if (size == sizeof(uint64_t)) /* most are */
+        memcpy(message + 1, payload, sizeof(uint64_t));
+    else if (size > 0)
         memcpy(message + 1, payload, size);
-    return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+    return axo__send_from(worker, to, message);
 }
 
 static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t flags)
@@ -231,7 +233,7 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload, size, destroy, user);
-    return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+    return axo__send_from(worker, to, message);
 }
 
 axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,

@@ -246,7 +246,7 @@ static uint32_t find_post_all(find_mail *mail)
         mail->first = post->next;
         if (mail->failed)
             axo__message_free(&worker->core->pool, &worker->local.cache, post->message);
-        else if (axo__send(worker->sched, worker, &worker->local, post->to, post->message, NULL) ==
+        else if (axo__send_from(worker, post->to, post->message) ==
                  AXO_OK)
             count++;
         axo__pool_free(&worker->core->pool, &worker->local.cache, post, sizeof *post);

@@ -107,7 +107,7 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
     } else if (room > 0) {
         memcpy(copy + 1, given->pub.payload, room);
     }
-    axo_status status = axo__send(worker->sched, worker, &worker->local, to, copy, NULL);
+    axo_status status = axo__send_from(worker, to, copy);
     if (owned && (status == AXO_OK || status == AXO_EGONE))
         mailbox_disown(given);
     return status;

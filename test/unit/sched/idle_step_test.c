@@ -77,6 +77,7 @@ static void world_open(uint32_t workers, uint32_t spares)
     world.sched.timers_max = 16;
     world.sched.spare_count = spares;
     assert_int_equal(axo__sched_init(&world.sched, workers), AXO_OK);
+    world.sched.turns = 1;
     for (uint32_t i = 0; i < workers + spares; i++)
         axo__worker_body.begin(worker_at(i));
 }
@@ -413,7 +414,7 @@ static void a_timer_that_fires_within_a_turn(void **state)
     assert_true(axo__timer_arm(worker, &timer, world.now + AXO_TICK_NS));
     (void)axo__a64_or_acq_rel(&cell->state.word, AXO__RUNNING);
     worker->until_clock = 1;
-    axo__run_cell(worker, cell, 64);
+    axo__run_cells(worker, cell, 64, 1);
     assert_true(world.seen); /* by the second message */
     axo__worker_unpark_owner(worker_at(1));
     world_close();
