@@ -10,8 +10,11 @@
 #include "base/assert.h"
 #include "base/config.h"
 
+AXO_STATIC_ASSERT(sizeof(axo__brief) == 16, "small");
+
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
 {
+    AXO_ASSERT(count < UINT32_C(1) << 21); /* an index fits a brief */
     memset(texts, 0, sizeof *texts);
     texts->heap = heap;
     texts->count = count + 1;
@@ -105,4 +108,34 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
         .original_kind = cause->original_kind,
     };
     return failure;
+}
+
+axo__brief axo__cause_brief(const axo__cause *cause)
+{
+    return (axo__brief){
+        .code = cause->code,
+        .original_code = cause->original_code,
+        .text = cause->text & ((UINT32_C(1) << 21) - 1),
+        .kind = cause->kind & 31u,
+        .site = cause->site & 63u,
+        .original_text = cause->original_text & ((UINT32_C(1) << 21) - 1),
+        .original_kind = cause->original_kind & 31u,
+        .root_kind = cause->root_kind & 31u,
+    };
+}
+
+axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor)
+{
+    return (axo__cause){
+        .kind = brief->kind,
+        .site = brief->site,
+        .root_kind = brief->root_kind,
+        .original_kind = brief->original_kind,
+        .code = brief->code,
+        .root_code = brief->code,
+        .original_code = brief->original_code,
+        .text = brief->text,
+        .original_text = brief->original_text,
+        .actor = actor,
+    };
 }

@@ -26,6 +26,20 @@ typedef struct axo__cause {
     axo_ref about;
 } axo__cause;
 
+/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, `root_code` is `code`,
+ * and what it is about is kept elsewhere, or it is about nobody. */
+typedef struct axo__brief {
+    int32_t code;
+    int32_t original_code;
+    uint32_t text : 21; /* as in a cause */
+    uint32_t kind : 5;
+    uint32_t site : 6;
+    uint32_t original_text : 21;
+    uint32_t original_kind : 5;
+    uint32_t root_kind : 5;
+    uint32_t whole : 1; /* not an own one: all of it is kept elsewhere, but kind and code */
+} axo__brief;
+
 typedef struct axo__text {
     axo__a32 users;
     uint32_t next; /* free: index of the next free one */
@@ -51,6 +65,11 @@ char *axo__texts_at(axo__texts *texts, uint32_t index);
 /* A copy holds its texts too. */
 axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause);
 void axo__cause_drop(axo__texts *texts, axo__cause *cause);
+
+axo__brief axo__cause_brief(const axo__cause *cause);
+
+/* The cause that an actor's own brief stands for, about nobody. */
+axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor);
 
 /* What users see; it lives as long as the cause. */
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause);

@@ -27,25 +27,18 @@ typedef struct axo__cell axo__cell;
 typedef struct axo__watch axo__watch;
 typedef struct axo__name axo__name;
 
-/* A message of the system lane. Each is part of a cell or a watch record, and in one lane at a
- * time (OR-13). */
+/* Messages of the system lane: the tags of its links. Each node is part of a cell, a watch record
+ * or a parked one, and in one lane at a time (OR-13). */
 typedef enum axo__sys_kind {
-    AXO__SYS_ADOPT = 1,   /* child -> parent: spawned from outside, take me in */
-    AXO__SYS_FAILED = 2,  /* child -> parent: I have failed */
-    AXO__SYS_GONE = 3,    /* child -> parent: I have terminated */
-    AXO__SYS_WATCH = 4,   /* watcher -> target */
-    AXO__SYS_UNWATCH = 5, /* watcher -> target */
-    AXO__SYS_RETURN = 6,  /* target -> watcher: the record comes back */
-    AXO__SYS_DUE = 7,     /* timer -> parent, on the child's FAILED: its delayed restart is due */
-    AXO__SYS_ROOM = 8     /* receiver -> sender: what it held of you has found room */
+    AXO__SYS_ADOPT = 0,   /* child's passage -> parent: spawned from outside, take me in */
+    AXO__SYS_FAILED = 1,  /* child's report -> parent: I have failed */
+    AXO__SYS_GONE = 2,    /* child's passage -> parent: I have terminated */
+    AXO__SYS_WATCH = 3,   /* watcher -> target */
+    AXO__SYS_UNWATCH = 4, /* watcher -> target */
+    AXO__SYS_RETURN = 5,  /* target -> watcher: the record comes back */
+    AXO__SYS_DUE = 6,     /* timer -> parent, on the child's report: its delayed restart is due */
+    AXO__SYS_ROOM = 7     /* receiver -> sender: what it held of you has found room */
 } axo__sys_kind;
-
-typedef struct axo__sys {
-    axo__stack_node node; /* first */
-    uint32_t kind;
-    axo__cell *from;      /* ADOPT, FAILED, GONE, DUE: the child */
-    axo__watch *watch;    /* WATCH, UNWATCH, RETURN */
-} axo__sys;
 
 /* Where a cell is in its life. */
 typedef enum axo__phase {
@@ -79,7 +72,7 @@ struct axo__cell {
     axo__mpsc_node inject_node; /* in use while INJECTED */
     axo__mpsc_node urgent_node; /* in use while URGENT_INJECTED */
     axo__a32 generation;        /* of the living incarnation; 0: nobody lives here */
-    axo__a32 next_generation;   /* of the next one; 0: spent */
+    axo__a32 latest;            /* generation of the living or the last one; 0: there was none */
     uint32_t slot;              /* fixed */
     struct axo__sched *sched;   /* the pool that runs it: fixed from spawn on */
     axo__box *box;              /* in place of the user lane; NULL: none; fixed from spawn on */
@@ -89,8 +82,16 @@ struct axo__cell {
     axo_receive_fn receive;     /* top of the behaviour stack */
     void *state_block;
     axo__inbox inbox;           /* taken out of the lane */
-    axo__message *failed;       /* the message this instance failed under, until it ends; while it
-                                   is stashed the stash owns it */
+    /* One at a time, in this order: until it is adopted nobody runs it, so it cannot fail; `failed`
+     * is dropped before GONE is pushed, and no callback comes after; the parent takes GONE before
+     * it retires the cell; a cell is free when its grace period is over. */
+    union {
+        axo__stack_node passage; /* ADOPT, then GONE */
+        axo__message *failed;    /* the message this instance failed under, until it ends; while it
+                                    is stashed the stash owns it */
+        axo__grace_item retired;
+        axo__cell *free_next;    /* in its list of free cells */
+    };
     const void *args;
     axo__aptr more;             /* cell/more.h; NULL: nothing of it */
     uint32_t instance;          /* number, from 1 */
@@ -102,20 +103,19 @@ struct axo__cell {
     uint8_t aside;              /* AXO__ASIDE bits */
 
     /* ---- runner writes before the report, parent reads after ---- */
-    axo__cause failure;
-    axo__sys report;            /* FAILED, DUE */
+    axo__brief failure;         /* cell/more.h has the rest of it, if there is more to say */
+    union {
+        axo__stack_node report;    /* FAILED, DUE */
+        axo__cell *free_list;      /* of a free one that is the first of its list: the next list */
+    };
 
     /* ---- parent (the spawner before) ---- */
-    axo_ref self;               /* fixed from spawn on */
     axo__cell *parent;          /* fixed from spawn on */
     axo__cell *next;            /* siblings */
     axo__cell *before;
-    axo__sys passage;           /* ADOPT, then GONE */
     uint32_t born_in;           /* the parent's instance that spawned it */
     uint8_t stopping;           /* told to stop by the parent */
     uint8_t waited;             /* counted in the family's `waiting` */
-
-    axo__grace_item retired;
 };
 
 /* Asks the cell to stop, by its runner: who looks again before it is done. */
@@ -150,6 +150,16 @@ static inline axo__cell *axo__cell_of_inject(axo__mpsc_node *node)
 static inline axo__cell *axo__cell_of_urgent(axo__mpsc_node *node)
 {
     return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, urgent_node));
+}
+
+static inline axo__cell *axo__cell_of_report(axo__stack_node *node)
+{
+    return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, report));
+}
+
+static inline axo__cell *axo__cell_of_passage(axo__stack_node *node)
+{
+    return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, passage));
 }
 
 static inline axo__cell *axo__cell_of_retired(axo__grace_item *item)

@@ -109,7 +109,7 @@ axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *
         local->free = axo__table_take(&core->table, status);
     axo__cell *cell = local->free;
     if (cell != NULL)
-        local->free = cell->next;
+        local->free = cell->free_next;
     return cell;
 }
 
@@ -123,9 +123,9 @@ static void local_give_freed(axo__core *core, axo__local *local)
 void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
 {
     axo__a64_bump_owner(&local->count.freed);
-    if (axo__a32_load_relaxed(&cell->next_generation) == 0)
+    if (axo__table_is_spent(&core->table, cell))
         return; /* spent: retired for good */
-    cell->next = local->freed;
+    cell->free_next = local->freed;
     local->freed = cell;
     if (++local->freed_count >= core->table.batch)
         local_give_freed(core, local);
@@ -163,8 +163,8 @@ void axo__local_fini(axo__core *core, axo__local *local)
     axo__local_flush(core, local);
     while (local->free != NULL) {
         axo__cell *cell = local->free;
-        local->free = cell->next;
-        cell->next = NULL;
+        local->free = cell->free_next;
+        cell->free_next = NULL;
         axo__table_give(&core->table, cell);
     }
     axo__cache_flush(&core->pool, &local->cache);

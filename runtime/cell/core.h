@@ -37,8 +37,8 @@ typedef struct axo__counters {
  * by anyone. */
 typedef struct axo__local {
     axo__cache cache;
-    axo__cell *free;          /* cells to spawn into, by `next` */
-    axo__cell *freed;         /* cells to give back, by `next` */
+    axo__cell *free;          /* cells to spawn into, by `free_next` */
+    axo__cell *freed;         /* cells to give back, by `free_next` */
     uint32_t freed_count;
     axo__grace_item *retired; /* to hand over */
     axo__grace_item *retired_last;

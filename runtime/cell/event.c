@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cell/more.h"
+
 /* Only what was copied: an owned payload may be anything. */
 static uint32_t event_head(const axo__message *message, uint8_t *head)
 {
@@ -43,7 +45,8 @@ void axo__event_supervision(axo__core *core, axo__local *local, const axo__cell 
     axo_event_supervision data;
     if (axo__likely(!axo__event_wants(core, kinds[directive])))
         return;
-    axo_failure failure = axo__cause_show(&core->texts, &child->failure);
+    axo__cause cause = axo__cell_failure(child);
+    axo_failure failure = axo__cause_show(&core->texts, &cause);
     memset(&data, 0, sizeof data);
     data.child = axo__cell_ref(child);
     data.parent = axo__cell_ref(child->parent);

@@ -65,3 +65,39 @@ void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell)
     axo__pool_free(&core->pool, &local->cache, more, sizeof *more);
     axo__aptr_store_relaxed(&cell->more, NULL);
 }
+
+axo__cause axo__cell_failure(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    if (cell->failure.whole)
+        return more->family->failure;
+    axo__cause cause = axo__cause_of_brief(&cell->failure, axo__cell_ref(cell));
+    if (cause.kind != AXO_FAILURE_NONE && more != NULL)
+        cause.about = more->about;
+    return cause;
+}
+
+/* Only a child's failure names another actor, and only a death pact is about somebody: so there is
+ * a family, or a watch, and with it the room. */
+void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
+{
+    axo__more *more = axo__cell_more(cell);
+    cell->failure = axo__cause_brief(cause);
+    if (!axo_ref_equal(cause->actor, axo__cell_ref(cell)) || cause->root_code != cause->code) {
+        AXO_ASSERT(more != NULL && more->family != NULL);
+        cell->failure.whole = 1;
+        more->family->failure = *cause;
+    } else {
+        AXO_ASSERT(more != NULL || axo_ref_is_none(cause->about));
+        if (more != NULL)
+            more->about = cause->about;
+    }
+    memset(cause, 0, sizeof *cause);
+}
+
+void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
+{
+    axo__cause cause = axo__cell_failure(cell);
+    axo__cause_drop(texts, &cause);
+    memset(&cell->failure, 0, sizeof cell->failure);
+}

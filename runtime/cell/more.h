@@ -38,9 +38,10 @@ typedef struct axo__family {
     axo__cell *children;      /* youngest first */
     uint32_t count;
     uint32_t waiting;         /* children told to stop that this phase waits for */
-    axo__sys *held;           /* reports held back, oldest first (SC-09) */
-    axo__sys *held_last;
+    axo__stack_link held;     /* reports held back, oldest first (SC-09) */
+    axo__stack_node *held_last;
     axo_ref perpetrator;      /* the child whose failure it escalated */
+    axo__cause failure;       /* whole, where the cell's brief says so: a child's, escalated */
     axo__cause restart_cause; /* while RECREATING: of the restart that waits for children */
     uint8_t restart_own;      /* while RECREATING or CREATING: the restart answers the report */
 } axo__family;
@@ -72,6 +73,7 @@ typedef struct axo__more {
     axo__chain front;             /* handled before the user lane: what was unstashed */
     axo__chain stash;             /* oldest first */
     uint32_t stash_count;
+    axo_ref about;                /* whom the cell's failure is about, one it watched; none */
 } axo__more;
 
 /* NULL: nothing of it. */
@@ -132,5 +134,15 @@ static inline axo__name *axo__cell_name(const axo__cell *cell)
     const axo__more *more = axo__cell_more(cell);
     return more != NULL ? more->name : NULL;
 }
+
+/* ---- its failure: the runner writes it before the report, the parent reads it after ---- */
+
+/* A look: it holds its texts no longer than the cell does. */
+axo__cause axo__cell_failure(const axo__cell *cell);
+
+/* Keeps what was in *cause. */
+void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause);
+
+void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell);
 
 #endif

@@ -42,7 +42,7 @@ void axo__table_fini(axo__table *table)
 /* Under the mutex. */
 static void table_put(axo__table *table, axo__cell *first)
 {
-    first->before = table->free;
+    first->free_list = table->free;
     table->free = first;
 }
 
@@ -59,7 +59,6 @@ static axo_status table_grow(axo__table *table)
     memset((void *)chunk, 0, sizeof(axo__cell) * AXO__TABLE_CHUNK);
     for (uint32_t i = AXO__TABLE_CHUNK; i-- > 0;) {
         chunk[i].slot = slots + i;
-        axo__a32_store_relaxed(&chunk[i].next_generation, table->first_generation);
         axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
     }
     uint32_t made = AXO__TABLE_CHUNK;
@@ -69,7 +68,7 @@ static axo_status table_grow(axo__table *table)
         uint32_t count = (made - 1) % table->batch + 1;
         made -= count;
         for (uint32_t i = 0; i < count; i++)
-            chunk[made + i].next = i + 1 < count ? &chunk[made + i + 1] : NULL;
+            chunk[made + i].free_next = i + 1 < count ? &chunk[made + i + 1] : NULL;
         table_put(table, &chunk[made]);
     }
     axo__aptr_store_release(&table->chunks[slots >> AXO__TABLE_CHUNK_SHIFT], chunk); /* [T1] */
@@ -85,7 +84,7 @@ axo__cell *axo__table_take(axo__table *table, axo_status *status)
         *status = table_grow(table);
     axo__cell *first = table->free;
     if (first != NULL)
-        table->free = first->before;
+        table->free = first->free_list;
     axo__os_mutex_unlock(&table->mutex);
     return first;
 }
@@ -97,13 +96,26 @@ void axo__table_give(axo__table *table, axo__cell *first)
     axo__os_mutex_unlock(&table->mutex);
 }
 
+/* The one that comes after the latest. */
+static uint32_t table_next(const axo__table *table, const axo__cell *cell)
+{
+    uint32_t latest = axo__a32_load_relaxed(&cell->latest);
+    if (latest == 0)
+        return table->first_generation;
+    return latest == UINT32_MAX ? 1 : latest + 1;
+}
+
+bool axo__table_is_spent(const axo__table *table, const axo__cell *cell)
+{
+    return axo__a32_load_relaxed(&cell->latest) != 0 &&
+           table_next(table, cell) == table->first_generation;
+}
+
 void axo__table_begin(axo__table *table, axo__cell *cell)
 {
-    uint32_t generation = axo__a32_load_relaxed(&cell->next_generation);
-    AXO_ASSERT(generation != 0);
-    uint32_t next = generation == UINT32_MAX ? 1 : generation + 1;
-    axo__a32_store_relaxed(&cell->next_generation, next == table->first_generation ? 0 : next);
-    cell->self.bits = (uint64_t)generation << AXO__SLOT_BITS | cell->slot;
+    AXO_ASSERT(!axo__table_is_spent(table, cell));
+    uint32_t generation = table_next(table, cell);
+    axo__a32_store_relaxed(&cell->latest, generation);
     axo__a32_store_release(&cell->generation, generation); /* [T3] */
 }
 
@@ -118,8 +130,7 @@ bool axo__table_knows(const axo__table *table, axo_ref ref)
     if (cell == NULL || ref.bits >> 56 != 0)
         return false;
     uint32_t given = (uint32_t)(ref.bits >> AXO__SLOT_BITS);
-    uint32_t next = axo__a32_load_relaxed(&cell->next_generation);
-    if (next == 0)
-        return given != 0; /* spent: all were given */
-    return given != 0 && given - table->first_generation < next - table->first_generation;
+    uint32_t latest = axo__a32_load_relaxed(&cell->latest);
+    return given != 0 && latest != 0 &&
+           given - table->first_generation <= latest - table->first_generation;
 }

@@ -32,16 +32,17 @@ typedef struct axo__table {
     uint32_t batch;        /* cells that a local takes or gives at once, at most */
     axo__a32 slots;        /* made so far */
     axo__os_mutex mutex;   /* guards growing and `free` */
-    axo__cell *free;       /* lists by `next`, one after the other by their first one's `before` */
+    axo__cell *free;       /* by `free_next`; the first of each list leads to the next list */
 } axo__table;
 
 bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed);
 void axo__table_fini(axo__table *table);
 
-/* Takes up to `batch` free cells, linked by `next`, made if need be. NULL: *status says why. */
+/* Takes up to `batch` free cells, linked by `free_next`, made if need be. NULL: *status says
+ * why. */
 axo__cell *axo__table_take(axo__table *table, axo_status *status);
 
-/* Gives up to `batch` cells back, linked by `next`: as many as are taken together again. */
+/* Gives up to `batch` cells back, linked by `free_next`: as many as are taken together again. */
 void axo__table_give(axo__table *table, axo__cell *first);
 
 /* The cell in a slot, whatever its generation; NULL: there is no such slot. */
@@ -73,9 +74,14 @@ void axo__table_begin(axo__table *table, axo__cell *cell);
 /* Ends it: from now on nobody finds the cell. */
 void axo__table_end(axo__cell *cell);
 
+/* Whether a free slot's generations are used up. */
+bool axo__table_is_spent(const axo__table *table, const axo__cell *cell);
+
+/* Of the living cell, or the last that was. */
 static inline axo_ref axo__cell_ref(const axo__cell *cell)
 {
-    return cell->self;
+    uint64_t generation = axo__a32_load_relaxed(&cell->latest);
+    return (axo_ref){.bits = generation << AXO__SLOT_BITS | cell->slot};
 }
 
 #endif

@@ -40,7 +40,6 @@ axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
     if (parked == NULL)
         return NULL;
     memset((void *)parked, 0, sizeof *parked);
-    parked->room.kind = AXO__SYS_ROOM;
     parked->sender = axo__cell_ref(worker->current);
     parked->receiver = receiver;
     axo__a32_store_relaxed(&parked->users, 1);
@@ -60,9 +59,9 @@ void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked)
     parked_drop(core, local, parked);
 }
 
-static axo__parked *parked_of_room(axo__sys *message)
+static axo__parked *parked_of_room(axo__stack_node *node)
 {
-    return (axo__parked *)(void *)((char *)message - offsetof(axo__parked, room));
+    return (axo__parked *)(void *)((char *)node - offsetof(axo__parked, room));
 }
 
 static axo__parked *parked_of_timer(axo__timer *timer)
@@ -100,9 +99,9 @@ static void parked_go_on(axo__worker *worker, axo__cell *cell)
         axo__trace(worker->core, &worker->local, cell, AXO_EV_UNPARK, 0);
 }
 
-void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message)
+void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *room)
 {
-    axo__parked *parked = parked_of_room(message);
+    axo__parked *parked = parked_of_room(room);
     axo__parked **link = &axo__cell_more(cell)->parked;
     bool stops = false;
     while (*link != NULL) {
@@ -185,12 +184,12 @@ void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done)
             axo__parked_free(core, local, parked);
             continue;
         }
-        axo__stack_push_any(&sender->system, &parked->room.node);
+        axo__stack_push_any(&sender->system, &parked->room, AXO__SYS_ROOM);
         axo__sched_announce_system(axo__self, sender);
     }
 }
 
-void axo__parked_closed(axo__core *core, axo__local *local, axo__sys *message)
+void axo__parked_closed(axo__core *core, axo__local *local, axo__stack_node *room)
 {
-    axo__parked_free(core, local, parked_of_room(message));
+    axo__parked_free(core, local, parked_of_room(room));
 }

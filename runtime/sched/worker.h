@@ -435,7 +435,7 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message);
 
 typedef struct axo__parked {
     axo__waiter waiter;       /* first */
-    axo__sys room;            /* brings the record back */
+    axo__stack_node room;     /* brings the record back */
     axo__timer timer;         /* its limit */
     axo__a32 users;           /* who may touch it: the line's end, and the timer that is armed */
     axo_ref sender;
@@ -464,10 +464,10 @@ void axo__parked_seal(axo__cell *cell);
 void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done);
 
 /* One has come home. */
-void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__sys *message);
+void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *room);
 
 /* It has come home to one that is gone. */
-void axo__parked_closed(axo__core *core, axo__local *local, axo__sys *message);
+void axo__parked_closed(axo__core *core, axo__local *local, axo__stack_node *room);
 
 /* The cell stops: it is not parked any more (SC-13); what is held stays held. */
 void axo__parked_undo(axo__worker *worker, axo__cell *cell);

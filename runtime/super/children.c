@@ -26,7 +26,7 @@ void axo__super_resume_own(axo__worker *worker, axo__cell *child)
     if (child->stopping)
         return;
     if (child->lifetime == AXO_TEMPORARY && child->failure.kind == AXO_FAILURE_INIT &&
-        axo_ref_equal(child->failure.actor, axo__cell_ref(child))) {
+        !child->failure.whole) {
         axo__super_stop_child(worker, child); /* LT-05: there is no instance to go on with */
         return;
     }
@@ -256,7 +256,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
         axo__more_free(core, local, cell);
         axo__box_free(&core->pool, &local->cache, cell->box);
         cell->box = NULL;
-        cell->next = local->free;
+        cell->free_next = local->free;
         local->free = cell;
         return status;
     }
@@ -264,8 +264,6 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     cell->sched = sched;
     cell->parent = birth->parent_cell;
     cell->born_in = birth->born_in;
-    cell->report = (axo__sys){.kind = AXO__SYS_FAILED, .from = cell};
-    cell->passage = (axo__sys){.kind = AXO__SYS_ADOPT, .from = cell};
     axo__stack_init(&cell->system);
     axo__state_init(&cell->state, birth->suspends);
     axo__table_begin(&core->table, cell);
@@ -280,13 +278,13 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
 void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_family(parent);
+    child->failed = NULL; /* it was ADOPT */
     child->before = NULL;
     child->next = family->children;
     if (family->children != NULL)
         family->children->before = child;
     family->children = child;
     family->count++;
-    child->passage.kind = AXO__SYS_GONE;
 }
 
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
@@ -333,15 +331,16 @@ void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 static void children_unhold(axo__family *family, axo__cell *child)
 {
-    axo__sys **link = &family->held;
-    axo__sys *last = NULL;
-    while (*link != NULL) {
-        if (*link == &child->report) {
-            *link = (axo__sys *)(void *)(*link)->node.next;
+    axo__stack_link *link = &family->held;
+    axo__stack_node *last = NULL;
+    while (*link != 0) {
+        axo__stack_node *node = axo__stack_node_of(*link);
+        if (node == &child->report) {
+            *link = node->next;
             continue;
         }
-        last = *link;
-        link = (axo__sys **)(void *)&last->node.next;
+        last = node;
+        link = &node->next;
     }
     family->held_last = last;
 }
@@ -352,7 +351,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     axo__family *family = axo__cell_family(cell);
     if (!axo__super_undelay(child))
         return; /* comes again with its DUE */
-    if (family->held != NULL)
+    if (family->held != 0)
         children_unhold(family, child);
     if (child->before != NULL)
         child->before->next = child->next;
@@ -369,7 +368,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     if (name != NULL)
         axo__names_unlink(&core->names, name); /* readers may still look at it */
     axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
-    axo__cause_drop(&core->texts, &child->failure);
+    axo__cell_drop_failure(&core->texts, child);
     axo__super_free_ward(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);
     bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;

@@ -21,7 +21,7 @@ static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     axo__cell *child = ((axo__delay *)(void *)timer)->child;
     axo__cell *parent = child->parent;
     (void)number;
-    axo__stack_push_any(&parent->system, &child->report.node);
+    axo__stack_push_any(&parent->system, &child->report, AXO__SYS_DUE);
     axo__sched_announce_system(worker, parent);
     return 0; /* what this was a part of may be gone */
 }
@@ -56,14 +56,12 @@ bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
     int64_t wait = axo__delay_next(axo__cell_strategy(cell)->backoff, delay, now, chance);
     int64_t due = wait < AXO__NEVER - now ? now + wait : AXO__NEVER - 1;
     axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
-    child->report.kind = AXO__SYS_DUE;
     delay->child = child;
     delay->waits = true;
     delay->timer.fn = delay_fire;
     if (axo__timer_arm(worker, &delay->timer, due))
         return true;
     delay->waits = false; /* the end of the system */
-    child->report.kind = AXO__SYS_FAILED;
     return false;
 }
 

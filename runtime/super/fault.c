@@ -30,7 +30,7 @@ void axo__super_drop_failed(axo__worker *worker, axo__cell *cell)
 static void fault_resolve(axo__worker *worker, axo__cell *cell)
 {
     cell->reported = 0;
-    axo__cause_drop(&worker->core->texts, &cell->failure);
+    axo__cell_drop_failure(&worker->core->texts, cell);
 }
 
 /* ---- failing ---- */
@@ -48,8 +48,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
         axo__cause_drop(&core->texts, pending);
         return;
     }
-    cell->failure = *pending;
-    memset(pending, 0, sizeof *pending);
+    axo__cell_keep_failure(cell, pending);
     cell->reported = 1;
     axo__family *family = axo__cell_family(cell);
     if (!survivors && family != NULL)
@@ -64,11 +63,12 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     }
     axo__a64_bump_owner(&worker->local.count.failures);
     if (cell->parent == NULL) { /* GU-08: nobody above the root */
-        axo__super_root_failed(core, &cell->failure);
+        axo__cause cause = axo__cell_failure(cell);
+        axo__super_root_failed(core, &cause);
         axo__cell_stop_self(cell);
         return;
     }
-    axo__stack_push_any(&cell->parent->system, &cell->report.node); /* FS-11 */
+    axo__stack_push_any(&cell->parent->system, &cell->report, AXO__SYS_FAILED); /* FS-11 */
     axo__sched_announce_system(worker, cell->parent);
 }
 
@@ -316,7 +316,8 @@ static void fault_resume_own(axo__worker *worker, axo__cell *cell)
         if (cell->life == AXO__INSTANCE_BROKEN)
             axo__core_log(worker->core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
                           "resume of an instance that failed to restart: restart"); /* HF-07 */
-        axo__cause cause = axo__cause_copy(&worker->core->texts, &cell->failure);
+        axo__cause cause = axo__cell_failure(cell);
+        cause = axo__cause_copy(&worker->core->texts, &cause);
         fault_recreate(worker, cell, &cause, true);
         return;
     }
@@ -360,7 +361,8 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
         fault_recreate(worker, cell, &cause, resolve && cell->reported);
         return;
     }
-    cause = axo__cause_copy(texts, &cell->failure);
+    cause = axo__cell_failure(cell);
+    cause = axo__cause_copy(texts, &cause);
     (void)axo__directives_take(&cell->directives, AXO__RESTART_OWN, 0);
     fault_recreate(worker, cell, &cause, true);
 }

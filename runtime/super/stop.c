@@ -65,11 +65,12 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
 
 static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    axo__stack_node *node = axo__stack_reverse(axo__stack_take_any(&cell->system));
-    while (node != NULL) {
-        axo__sys *message = (axo__sys *)(void *)node;
-        node = node->next;
-        axo__super_closed(core, local, cell, message);
+    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    while (link != 0) {
+        axo__stack_node *node = axo__stack_node_of(link);
+        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
+        link = node->next;
+        axo__super_closed(core, local, cell, node, kind);
     }
 }
 
@@ -118,13 +119,13 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = cell->parent;
     if (parent != NULL) {
-        axo__stack_push_any(&parent->system, &cell->passage.node);
+        axo__stack_push_any(&parent->system, &cell->passage, AXO__SYS_GONE);
         axo__sched_announce_system(worker, parent);
     }
     axo__super_tell_watchers(worker, cell);
     stop_drain_system(core, local, cell);
     if (parent == NULL) {
-        axo__cause_drop(&core->texts, &cell->failure);
+        axo__cell_drop_failure(&core->texts, cell);
         axo__local_retire(core, local, cell);
         axo__super_root_gone(core, worker);
     }
@@ -132,32 +133,33 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 
 /* ---- the system lane ---- */
 
-static void stop_take(axo__worker *worker, axo__cell *cell, axo__sys *message)
+static void stop_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
+                      axo__sys_kind kind)
 {
     if (cell->phase == AXO__PHASE_GONE) {
-        axo__super_closed(worker->core, &worker->local, cell, message);
+        axo__super_closed(worker->core, &worker->local, cell, node, kind);
         return;
     }
-    switch ((axo__sys_kind)message->kind) {
+    switch (kind) {
     case AXO__SYS_ADOPT:
-        axo__super_adopt(worker, cell, message->from);
+        axo__super_adopt(worker, cell, axo__cell_of_passage(node));
         return;
     case AXO__SYS_FAILED:
-        axo__super_report(worker, cell, message->from);
+        axo__super_report(worker, cell, axo__cell_of_report(node));
         return;
     case AXO__SYS_DUE:
-        axo__super_due(worker, cell, message->from);
+        axo__super_due(worker, cell, axo__cell_of_report(node));
         return;
     case AXO__SYS_GONE:
-        axo__super_child_gone(worker, cell, message->from);
+        axo__super_child_gone(worker, cell, axo__cell_of_passage(node));
         return;
     case AXO__SYS_WATCH:
     case AXO__SYS_UNWATCH:
     case AXO__SYS_RETURN:
-        axo__super_take_watch(worker, cell, message);
+        axo__super_take_watch(worker, cell, node, kind);
         return;
     case AXO__SYS_ROOM:
-        axo__parked_home(worker, cell, message);
+        axo__parked_home(worker, cell, node);
         return;
     }
 }
@@ -169,11 +171,12 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
         cell->phase = AXO__PHASE_NORMAL;
         axo__super_create(worker, cell);
     }
-    axo__stack_node *node = axo__stack_reverse(axo__stack_take_any(&cell->system));
-    while (node != NULL) {
-        axo__sys *message = (axo__sys *)(void *)node;
-        node = node->next; /* its own node may be used anew from here on */
-        stop_take(worker, cell, message);
+    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    while (link != 0) {
+        axo__stack_node *node = axo__stack_node_of(link);
+        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
+        link = node->next; /* the node may be used anew from here on */
+        stop_take(worker, cell, node, kind);
     }
     axo__super_directives(worker, cell);
     axo__super_unhold(worker, cell);
@@ -197,24 +200,25 @@ static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
     axo__local_retire(core, local, child);
 }
 
-void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__sys *message)
+void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__stack_node *node,
+                       axo__sys_kind kind)
 {
-    switch ((axo__sys_kind)message->kind) {
+    switch (kind) {
     case AXO__SYS_ADOPT:
-        stop_abandon(core, local, message->from);
+        stop_abandon(core, local, axo__cell_of_passage(node));
         return;
     case AXO__SYS_FAILED: /* cannot be: children are gone before their parent */
     case AXO__SYS_DUE:
     case AXO__SYS_GONE:
-        AXO_ASSERT(message->kind == AXO__SYS_FAILED);
+        AXO_ASSERT(kind == AXO__SYS_FAILED);
         return;
     case AXO__SYS_WATCH:
     case AXO__SYS_UNWATCH:
     case AXO__SYS_RETURN:
-        axo__super_watch_closed(core, local, cell, message);
+        axo__super_watch_closed(core, local, cell, node, kind);
         return;
     case AXO__SYS_ROOM:
-        axo__parked_closed(core, local, message);
+        axo__parked_closed(core, local, node);
         return;
     }
 }

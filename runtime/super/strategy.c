@@ -116,7 +116,8 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
     axo__event_supervision(core, &worker->local, child, decided, directive);
     if (directive == AXO_ESCALATE || !axo__core_logs(core, level))
         return;
-    axo_failure failure = axo__cause_show(&core->texts, &child->failure);
+    axo__cause cause = axo__cell_failure(child);
+    axo_failure failure = axo__cause_show(&core->texts, &cause);
     axo__core_log(core, &worker->local, level, axo__cell_ref(child),
                   "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
                   failure.kind, failure.code, failure.text);
@@ -162,7 +163,14 @@ static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *
 {
     axo__cell *first;
     axo__cell *end;
+    axo__texts *texts = &worker->core->texts;
     strategy_reach(cell, child, &first, &end);
+    if (first == child && end == child->next) {
+        axo__super_restart_own(worker, child);
+        return;
+    }
+    axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
+    cause = axo__cause_copy(texts, &cause);
     for (axo__cell *one = first; one != end; one = one->next) {
         if (one->stopping)
             continue; /* AF-09 */
@@ -171,8 +179,9 @@ static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *
             continue;
         }
         axo__super_suspend_child(worker, one, 1); /* AF-02 */
-        axo__super_restart_parent(worker, one, &child->failure, false);
+        axo__super_restart_parent(worker, one, &cause, false);
     }
+    axo__cause_drop(texts, &cause);
 }
 
 static bool strategy_may_restart(axo__worker *worker, const axo__cell *cell, axo__cell *child)
@@ -223,7 +232,8 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     case AXO_ESCALATE:
         break;
     }
-    worker->pending = axo__cause_copy(&worker->core->texts, &child->failure); /* DR-05 */
+    axo__cause cause = axo__cell_failure(child);
+    worker->pending = axo__cause_copy(&worker->core->texts, &cause); /* DR-05 */
     axo__super_fail(worker, cell, axo__cell_ref(child), false);
 }
 
@@ -231,7 +241,8 @@ static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *chi
 {
     axo__core *core = worker->core;
     axo_directive directive = AXO_ESCALATE;
-    axo_failure failure = axo__cause_show(&core->texts, &child->failure);
+    axo__cause cause = axo__cell_failure(child);
+    axo_failure failure = axo__cause_show(&core->texts, &cause);
     axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
     if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
         axo__super_fail(worker, cell, axo__cell_ref(child), false); /* DC-09 */
@@ -256,22 +267,23 @@ static bool strategy_may_decide(const axo__cell *cell)
 }
 
 /* SC-09 */
-static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child)
+static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                          axo__sys_kind kind)
 {
     axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
     axo__family *family = axo__cell_family(cell);
-    child->report.node.next = NULL;
-    if (family->held == NULL)
-        family->held = &child->report;
+    axo__stack_link link = axo__stack_link_to(&child->report, kind);
+    child->report.next = 0;
+    if (family->held == 0)
+        family->held = link;
     else
-        family->held_last->node.next = &child->report.node;
+        family->held_last->next = link;
     family->held_last = &child->report;
 }
 
 /* The delay of a restart that was decided is over. */
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    child->report.kind = AXO__SYS_FAILED;
     axo__delay_over(axo__cell_strategy(cell)->backoff, axo__cell_ward(child)->delay,
                     axo__core_now(worker->core));
     if (!child->stopping) /* PH-13 */
@@ -282,10 +294,10 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
         return; /* DC-11: the child is stopping anyway */
-    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == NULL)
+    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == 0)
         strategy_decide(worker, cell, child);
     else
-        strategy_hold(worker, cell, child);
+        strategy_hold(worker, cell, child, AXO__SYS_FAILED);
 }
 
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
@@ -298,23 +310,24 @@ void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     }
     if (cell->phase == AXO__PHASE_TERMINATING)
         return;
-    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == NULL)
+    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == 0)
         strategy_due(worker, cell, child);
     else
-        strategy_hold(worker, cell, child);
+        strategy_hold(worker, cell, child, AXO__SYS_DUE);
 }
 
 void axo__super_unhold(axo__worker *worker, axo__cell *cell)
 {
     axo__family *family = axo__cell_family(cell);
-    while (family != NULL && family->held != NULL && strategy_may_decide(cell)) {
-        axo__sys *report = family->held;
-        family->held = (axo__sys *)(void *)report->node.next;
-        if (family->held == NULL)
+    while (family != NULL && family->held != 0 && strategy_may_decide(cell)) {
+        axo__stack_link link = family->held;
+        axo__cell *child = axo__cell_of_report(axo__stack_node_of(link));
+        family->held = child->report.next;
+        if (family->held == 0)
             family->held_last = NULL;
-        if (report->kind == AXO__SYS_DUE)
-            strategy_due(worker, cell, report->from);
+        if (axo__stack_tag_of(link) == AXO__SYS_DUE)
+            strategy_due(worker, cell, child);
         else
-            strategy_decide(worker, cell, report->from);
+            strategy_decide(worker, cell, child);
     }
 }

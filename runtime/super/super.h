@@ -56,7 +56,8 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell);
 void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell);
 
 /* A system message that reached a closed cell; any local. */
-void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__sys *message);
+void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__stack_node *node,
+                       axo__sys_kind kind);
 
 /* A cell whose grace period is over. */
 void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell);
@@ -158,9 +159,10 @@ void axo__super_unstash(axo__cell *cell, uint32_t count);
 axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
                             const axo_message *own);
 void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref);
-void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *message);
+void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
+                           axo__sys_kind kind);
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
-                             axo__sys *message);
+                             axo__stack_node *node, axo__sys_kind kind);
 bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message);
 void axo__super_notice_keep(axo__cell *cell, axo__message *message);
 void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message);

@@ -19,8 +19,8 @@
 struct axo__watch {
     axo__message notice;     /* first: a notice leads to its record */
     axo_terminated payload;  /* the notice's */
-    axo__sys request;        /* WATCH, then RETURN */
-    axo__sys cancel;         /* UNWATCH */
+    axo__stack_node request; /* WATCH, then RETURN */
+    axo__stack_node cancel;  /* UNWATCH */
     axo_ref watcher;
     axo_ref target;
     axo__a32 users;
@@ -38,6 +38,13 @@ struct axo__watch {
 static axo__watch *watch_of_notice(axo__message *message)
 {
     return (axo__watch *)(void *)message;
+}
+
+static axo__watch *watch_of_node(axo__stack_node *node, axo__sys_kind kind)
+{
+    size_t at = kind == AXO__SYS_UNWATCH ? offsetof(axo__watch, cancel)
+                                         : offsetof(axo__watch, request);
+    return (axo__watch *)(void *)((char *)node - at);
 }
 
 static void watch_drop(axo__core *core, axo__local *local, axo__watch *watch)
@@ -145,8 +152,6 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
     memset((void *)watch, 0, sizeof *watch);
     watch->own_size = own_size;
     watch_word(watch, ref, own);
-    watch->request = (axo__sys){.kind = AXO__SYS_WATCH, .watch = watch};
-    watch->cancel = (axo__sys){.kind = AXO__SYS_UNWATCH, .watch = watch};
     watch->watcher = axo__cell_ref(cell);
     watch->target = ref;
     axo__a32_store_relaxed(&watch->users, 1);
@@ -156,7 +161,7 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
         watch_queue(worker, cell, watch); /* DW-02, DW-10 */
         return AXO_OK;
     }
-    axo__stack_push_any(&target->system, &watch->request.node);
+    axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
     axo__sched_announce_system(worker, target);
     return AXO_OK;
 }
@@ -171,7 +176,7 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
     if (target == NULL)
         return; /* it is on its way back */
     (void)axo__a32_add_acq_rel(&watch->users, 1); /* [H1] */
-    axo__stack_push_any(&target->system, &watch->cancel.node);
+    axo__stack_push_any(&target->system, &watch->cancel, AXO__SYS_UNWATCH);
     axo__sched_announce_system(worker, target);
 }
 
@@ -228,8 +233,7 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
         watch_drop(core, local, watch);
         return;
     }
-    watch->request.kind = AXO__SYS_RETURN;
-    axo__stack_push_any(&watcher->system, &watch->request.node);
+    axo__stack_push_any(&watcher->system, &watch->request, AXO__SYS_RETURN);
     axo__sched_announce_system(worker, watcher);
 }
 
@@ -243,13 +247,14 @@ void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
     }
 }
 
-void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *message)
+void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
+                           axo__sys_kind kind)
 {
-    axo__watch *watch = message->watch;
+    axo__watch *watch = watch_of_node(node, kind);
     axo__core *core = worker->core;
-    if (message->kind == AXO__SYS_WATCH) {
+    if (kind == AXO__SYS_WATCH) {
         watch_link(cell, watch);
-    } else if (message->kind == AXO__SYS_UNWATCH) {
+    } else if (kind == AXO__SYS_UNWATCH) {
         if (watch->linked) {
             watch_unlink(cell, watch);
             watch_drop(core, &worker->local, watch);
@@ -264,15 +269,15 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__sys *messa
 
 /* The lane of one that is gone: every WATCH is answered (DW-18). */
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
-                             axo__sys *message)
+                             axo__stack_node *node, axo__sys_kind kind)
 {
-    axo__watch *watch = message->watch;
+    axo__watch *watch = watch_of_node(node, kind);
     axo__worker *worker = axo__self;
-    if (message->kind == AXO__SYS_WATCH) {
+    if (kind == AXO__SYS_WATCH) {
         watch_return(core, worker, local, watch);
         return;
     }
-    if (message->kind == AXO__SYS_RETURN && !watch->cancelled)
+    if (kind == AXO__SYS_RETURN && !watch->cancelled)
         watch_forget(cell, watch);
     watch_drop(core, local, watch);
 }

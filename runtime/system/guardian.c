@@ -43,7 +43,8 @@ static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_
     (void)failure;
     axo__cell *child = axo__table_at(&axo__self->core->table,
                                      (uint32_t)(axo__self->sender.bits & AXO__SLOT_MASK));
-    axo__super_root_failed(axo__self->core, &child->failure);
+    axo__cause cause = axo__cell_failure(child);
+    axo__super_root_failed(axo__self->core, &cause);
     return AXO_STOP;
 }
 

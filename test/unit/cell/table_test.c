@@ -31,9 +31,9 @@ static axo__cell *take_one(axo__table *table)
     axo__cell *cell = axo__table_take(table, &status);
     assert_non_null(cell);
     assert_int_equal(status, AXO_OK);
-    if (cell->next != NULL)
-        axo__table_give(table, cell->next);
-    cell->next = NULL;
+    if (cell->free_next != NULL)
+        axo__table_give(table, cell->free_next);
+    cell->free_next = NULL;
     return cell;
 }
 
@@ -122,7 +122,7 @@ static void every_slot_once_then_the_limit(void **state)
         axo__cell *cell = axo__table_take(&world.table, &status);
         if (cell == NULL)
             break;
-        for (; cell != NULL; cell = cell->next) {
+        for (; cell != NULL; cell = cell->free_next) {
             assert_true(count < ACTORS);
             assert_ptr_equal(axo__table_at(&world.table, cell->slot), cell);
             cells[count++] = cell;
@@ -135,7 +135,7 @@ static void every_slot_once_then_the_limit(void **state)
     for (uint32_t i = 0; i < count; i++)
         assert_ptr_equal(axo__table_find(&world.table, axo__cell_ref(cells[i])), cells[i]);
     axo__table_end(cells[0]);
-    cells[0]->next = NULL;
+    cells[0]->free_next = NULL;
     axo__table_give(&world.table, cells[0]);
     assert_ptr_equal(axo__table_take(&world.table, &status), cells[0]);
     assert_null(axo__table_take(&world.table, &status));
@@ -167,16 +167,16 @@ static void generations_wrap_and_are_spent(void **state)
     world_open(&world, ACTORS, 7);
     world.table.first_generation = 5;
     axo__cell *cell = take_one(&world.table);
-    axo__a32_store_relaxed(&cell->next_generation, UINT32_MAX - 2);
+    axo__a32_store_relaxed(&cell->latest, UINT32_MAX - 3);
     static const uint64_t expected[] = {UINT32_MAX - 2, UINT32_MAX - 1, UINT32_MAX, 1, 2, 3, 4};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        assert_true(axo__a32_load_relaxed(&cell->next_generation) != 0);
+        assert_false(axo__table_is_spent(&world.table, cell));
         axo__table_begin(&world.table, cell);
         assert_true(axo__cell_ref(cell).bits == ref_of(expected[i], cell->slot).bits);
         assert_ptr_equal(axo__table_find(&world.table, axo__cell_ref(cell)), cell);
         axo__table_end(cell);
     }
-    assert_int_equal(axo__a32_load_relaxed(&cell->next_generation), 0);
+    assert_true(axo__table_is_spent(&world.table, cell));
     assert_true(axo__table_knows(&world.table, ref_of(6, cell->slot)));
     assert_true(axo__table_knows(&world.table, ref_of(1, cell->slot)));
     world_close(&world);
@@ -188,10 +188,10 @@ static void first_generation_one_is_spent_at_the_last(void **state)
     world_open(&world, ACTORS, 8);
     world.table.first_generation = 1;
     axo__cell *cell = take_one(&world.table);
-    axo__a32_store_relaxed(&cell->next_generation, UINT32_MAX);
+    axo__a32_store_relaxed(&cell->latest, UINT32_MAX - 1);
     axo__table_begin(&world.table, cell);
     assert_true(axo__cell_ref(cell).bits == ref_of(UINT32_MAX, cell->slot).bits);
-    assert_int_equal(axo__a32_load_relaxed(&cell->next_generation), 0);
+    assert_true(axo__table_is_spent(&world.table, cell));
     assert_true(axo__table_knows(&world.table, ref_of(1, cell->slot)));
     world_close(&world);
 }
