@@ -27,6 +27,9 @@
  *   I3  An entry in a queue is a hint. claim decides; a stale entry changes nothing.
  *   I4  Messages that a runner has taken and not handled: RUNNING or READY is set.
  *
+ * HELD may be behind the count while RUNNING is set; the runner settles it before it looks for
+ * messages or finishes.
+ *
  * A look: borrow sets RUNNING on a cell that nobody is in, whether it has work or not, so that an
  * inspector may read what is the runner's; give_back clears it. I2 holds: no other bit changes. I1
  * asks nothing while RUNNING is set; who announces meanwhile leaves it to whoever is inside, and an
@@ -45,7 +48,7 @@
  *   [S3] and acq_rel, take, take_urgent   acquires the messages, the system lane
  *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
  *                                   the and of give_back
- *   [S5] or/and acq_rel, suspend    HELD, WAITING; by the runner only
+ *   [S5] or/and acq_rel, settle     HELD, WAITING; by the runner only
  *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
  *   [S7] load acquire, look         sees an announced bit and what it announced
  */
@@ -228,6 +231,19 @@ static inline bool axo__state_borrow(axo__state *state)
     return false;
 }
 
+/* For a report: the borrower runs the cell's system part. Only a cell that nobody is in and that
+ * has nothing to do, so no entry is waited for. */
+static inline bool axo__state_borrow_idle(axo__state *state)
+{
+    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED; /* stale entries */
+    uint64_t old = axo__a64_load_relaxed(&state->word);    /* a guess */
+    while ((old & ~nodes) == 0) {
+        if (axo__a64_cas_acq_rel(&state->word, &old, old | AXO__RUNNING)) /* [S2] */
+            return true;
+    }
+    return false;
+}
+
 /* The look is over: what came up meanwhile, and what was there before, is the caller's to push. */
 static inline axo__unclaim axo__state_give_back(axo__state *state)
 {
@@ -253,6 +269,7 @@ static inline axo__finish axo__state_finish(axo__state *state, bool more)
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
         AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0);
+        AXO_DEBUG_ASSERT((old & AXO__HELD) != 0 || axo__state_suspends(state) == 0);
         bool free = axo__state_free(old);
         uint64_t want = old & ~AXO__RUNNING;
         axo__finish result = AXO__FINISH_IDLE;
@@ -276,25 +293,31 @@ static inline axo__finish axo__state_finish(axo__state *state, bool more)
     }
 }
 
+/* To be settled. */
 static inline void axo__state_suspend(axo__state *state)
 {
     uint32_t count = axo__state_suspends(state);
     AXO_ASSERT(count < UINT32_MAX);
     axo__a32_store_relaxed(&state->suspends, count + 1);
-    if (count == 0)
-        (void)axo__a64_or_acq_rel(&state->word, AXO__HELD); /* [S5] */
 }
 
-/* Resume at zero stays at zero (SC-07): false. */
-static inline bool axo__state_resume(axo__state *state)
+/* To be settled. Resume at zero stays at zero (SC-07). */
+static inline void axo__state_resume(axo__state *state)
 {
     uint32_t count = axo__state_suspends(state);
-    if (count == 0)
-        return false;
-    axo__a32_store_relaxed(&state->suspends, count - 1);
-    if (count == 1)
+    if (count > 0)
+        axo__a32_store_relaxed(&state->suspends, count - 1);
+}
+
+/* HELD says what the count does. */
+static inline void axo__state_settle(axo__state *state)
+{
+    bool held = (axo__a64_load_relaxed(&state->word) & AXO__HELD) != 0; /* the runner's: I2 */
+    bool hold = axo__state_suspends(state) > 0;
+    if (hold && !held)
+        (void)axo__a64_or_acq_rel(&state->word, AXO__HELD); /* [S5] */
+    else if (held && !hold)
         (void)axo__a64_and_acq_rel(&state->word, ~AXO__HELD); /* [S5] */
-    return true;
 }
 
 static inline void axo__state_wait(axo__state *state)

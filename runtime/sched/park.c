@@ -184,14 +184,18 @@ void axo__sched_stop(axo__worker *worker, axo__cell *cell)
     axo__sched_announce_system(worker, cell);
 }
 
-void axo__sched_announce_system(axo__worker *worker, axo__cell *cell)
+static void park_push_urgent(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__state_announce_system(&cell->state) == AXO__ANNOUNCE_DONE)
-        return;
     if (park_is_own(worker, cell))
         axo__worker_push_urgent(worker, cell);
     else
         axo__sched_push_urgent_any(cell->sched, cell);
+}
+
+void axo__sched_announce_system(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__state_announce_system(&cell->state) == AXO__ANNOUNCE_PUSH)
+        park_push_urgent(worker, cell);
 }
 
 static void park_push_any(axo__cell *cell, axo__unclaim what)
@@ -216,6 +220,20 @@ void axo__sched_unclaim(axo__cell *cell)
 void axo__sched_give_back(axo__cell *cell)
 {
     park_push_any(cell, axo__state_give_back(&cell->state));
+}
+
+void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
+{
+    switch (axo__state_give_back(&cell->state)) {
+    case AXO__UNCLAIM_URGENT:
+        park_push_urgent(worker, cell);
+        return;
+    case AXO__UNCLAIM_READY:
+        axo__sched_push_ready(worker, cell);
+        return;
+    case AXO__UNCLAIM_IDLE:
+        return;
+    }
 }
 
 /* ---- stealing ---- */

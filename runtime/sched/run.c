@@ -292,7 +292,7 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
     worker->unwind = &unwind;
     worker->turns_left = turns;
     run_enter(worker, cell, messages);
-    if (_setjmp(unwind.env) != 0) {
+    if (AXO__UNWIND_SET(&unwind) != 0) {
         run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
         if (--worker->until_clock == 0)
             (void)axo__worker_clock(worker);
@@ -348,7 +348,7 @@ axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
     axo__worker_offer_urgent(worker); /* told before the hook, which may take long */
     worker->unwind = &unwind;
     worker->site = (uint32_t)site;
-    if (_setjmp(unwind.env) == 0)
+    if (AXO__UNWIND_SET(&unwind) == 0)
         status = run_call(cell, site, failure, message);
     else
         status = AXO_EFAILED;
@@ -361,17 +361,10 @@ axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
     return status;
 }
 
-static axo_decider run_decider_of(const axo__cell *parent)
-{
-    const axo_strategy *strategy = axo__cell_strategy(parent);
-    return strategy != NULL && strategy->decider != NULL ? strategy->decider : axo_decide_default;
-}
-
 static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
 {
     const axo_strategy *strategy = axo__cell_strategy(parent);
-    return run_decider_of(parent)((axo_ctx *)parent, parent->state_block, failure,
-                                  strategy != NULL ? strategy->user : NULL);
+    return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
 }
 
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
@@ -381,12 +374,11 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
     axo__unwind *outer = worker->unwind;
     uint32_t outer_site = worker->site;
     bool decided;
-    if (run_decider_of(parent) != axo_decide_default)
-        axo__worker_offer_urgent(worker);
+    axo__worker_offer_urgent(worker);
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;
     worker->sender = axo__cell_ref(child); /* DC-07 */
-    if (_setjmp(unwind.env) == 0) {
+    if (AXO__UNWIND_SET(&unwind) == 0) {
         *directive = run_decide(parent, failure);
         decided = worker->pending.kind == AXO_FAILURE_NONE;
     } else {

@@ -36,22 +36,17 @@
 #ifndef AXO__SCHED_WORKER_H
 #define AXO__SCHED_WORKER_H
 
-#include <setjmp.h>
 #include <stdarg.h>
 
 #include "base/config.h"
 #include "base/random.h"
+#include "base/unwind.h"
 #include "cell/more.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
 #include "sched/timer.h"
 
 typedef struct axo__spare_mark axo__spare_mark;
-
-/* Where a throw lands. */
-typedef struct axo__unwind {
-    jmp_buf env;
-} axo__unwind;
 
 /* What the layer above does for a runner. */
 typedef struct axo__super_ops {
@@ -104,7 +99,7 @@ struct axo__worker {
     /* ---- runner ---- */
     axo__cell *current;     /* whose callbacks may use their context; NULL between turns */
     axo__message *message;  /* in receive */
-    axo__unwind *unwind;
+    axo__unwind *unwind;    /* where a throw lands */
     uint32_t site;          /* axo_site of the running callback; NONE outside */
     uint32_t left;          /* messages left in this turn */
     uint32_t turns_left;    /* turns left in this step */
@@ -117,6 +112,9 @@ struct axo__worker {
     int64_t turn_clock;     /* reading known at the turn's start */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
+    axo__cell *asker;       /* has failed, and its parent decides within its turn; NULL: none */
+    bool asker_restarts;    /* that was the answer */
+    uint64_t asked_at;      /* the callback under which the last one failed */
     axo__random random;
     axo__timers *timers;    /* NULL: its pool has no wheels */
     axo__seen *seen;        /* of each worker, when this one last parked; fixed pools only */
@@ -190,11 +188,18 @@ struct axo__sched {
 };
 
 /* The running callback. `left` goes down with each message, so no two of a turn are alike but a
- * message and the hooks that run before the next one. */
-static inline axo__moment axo__worker_moment(const axo__worker *worker)
+ * message and the hooks that run before the next one. Those of a restart within the turn in which
+ * the actor failed are told apart from the message it failed under. */
+static inline uint64_t axo__worker_count(const axo__worker *worker)
 {
     uint64_t turn = axo__a32_load_relaxed(&worker->turn);
-    return (axo__moment){.who = worker, .when = turn << 32 | worker->left};
+    return turn << 33 | (uint64_t)worker->left << 1;
+}
+
+static inline axo__moment axo__worker_moment(const axo__worker *worker)
+{
+    uint64_t when = axo__worker_count(worker);
+    return (axo__moment){.who = worker, .when = when | (when == worker->asked_at ? 1 : 0)};
 }
 
 /* What a spare last saw of a worker. */
@@ -338,6 +343,9 @@ void axo__sched_unclaim(axo__cell *cell);
 /* A borrowed cell goes back to its own pool, with an entry if it has work. */
 void axo__sched_give_back(axo__cell *cell);
 
+/* The same, from the worker that has borrowed it in its turn. */
+void axo__sched_hand_back(axo__worker *worker, axo__cell *cell);
+
 /* The cell, if this worker may run it now; NULL: the entry that led to it was stale. The pool is
  * looked at after the claim: an entry of the slot's former life may name another pool's cell. */
 static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
@@ -390,7 +398,7 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
 axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
                          const axo_failure *failure, const axo__message *message);
 
-/* Calls the strategy's decider in the parent's name; false: it failed, see worker->pending. */
+/* Calls the decider of the parent's strategy in its name; false: it failed, see worker->pending. */
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
                       const axo_failure *failure, axo_directive *directive);
 

@@ -38,6 +38,10 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child)
 {
     if (child->stopping)
         return;
+    if (worker->asker == child) {
+        worker->asker_restarts = true;
+        return;
+    }
     axo__directives_restart_own(&child->directives);
     axo__sched_announce_system(worker, child);
 }

@@ -14,7 +14,7 @@ static void fault_suspend_self(axo__worker *worker, axo__cell *cell, uint64_t wh
 
 static void fault_resume_self(axo__worker *worker, axo__cell *cell, uint64_t why)
 {
-    (void)axo__state_resume(&cell->state); /* SC-07 */
+    axo__state_resume(&cell->state); /* SC-07 */
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RESUME, why);
 }
 
@@ -35,7 +35,8 @@ static void fault_resolve(axo__worker *worker, axo__cell *cell)
 
 /* ---- failing ---- */
 
-void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
+/* All of it but the report; false: there is nothing to report, or nobody to report to. */
+static bool fault_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
 {
     axo__core *core = worker->core;
     axo__cause *pending = &worker->pending;
@@ -46,7 +47,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
                       "a further failure of an actor that has failed, code %d",
                       (int)pending->code);
         axo__cause_drop(&core->texts, pending);
-        return;
+        return false;
     }
     axo__cell_keep_failure(cell, pending);
     cell->reported = 1;
@@ -66,10 +67,21 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
         axo__cause cause = axo__cell_failure(cell);
         axo__super_root_failed(core, &cause);
         axo__cell_stop_self(cell);
-        return;
+        return false;
     }
+    return true;
+}
+
+static void fault_report(axo__worker *worker, axo__cell *cell)
+{
     axo__stack_push_any(&cell->parent->system, &cell->report, AXO__SYS_FAILED); /* FS-11 */
     axo__sched_announce_system(worker, cell->parent);
+}
+
+void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
+{
+    if (fault_fail(worker, cell, perpetrator, survivors))
+        fault_report(worker, cell);
 }
 
 /* worker->pending, raised by a hook, becomes a failure of another kind (IN-02, HF-04). */
@@ -347,24 +359,29 @@ static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
 
 /* ---- taking directives ---- */
 
+/* For its own failure. */
+static void fault_restart_own(axo__worker *worker, axo__cell *cell)
+{
+    axo__cause cause = axo__cell_failure(cell);
+    cause = axo__cause_copy(&worker->core->texts, &cause);
+    fault_recreate(worker, cell, &cause, true);
+}
+
 static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t word)
 {
     bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
                      ((word & AXO__RESTART_OWN) == 0 || (word & AXO__PARENT_FIRST) != 0);
-    axo__texts *texts = &worker->core->texts;
-    axo__cause cause;
     if (by_parent) {
-        cause = axo__cause_copy(texts, &axo__cell_ward(cell)->cause);
+        axo__cause cause =
+            axo__cause_copy(&worker->core->texts, &axo__cell_ward(cell)->cause);
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
         bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */
         fault_recreate(worker, cell, &cause, resolve && cell->reported);
         return;
     }
-    cause = axo__cell_failure(cell);
-    cause = axo__cause_copy(texts, &cause);
     (void)axo__directives_take(&cell->directives, AXO__RESTART_OWN, 0);
-    fault_recreate(worker, cell, &cause, true);
+    fault_restart_own(worker, cell);
 }
 
 /* LT-06: a permanent actor that ends by itself fails. One that has failed already is answered
@@ -407,6 +424,32 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
             return;
         }
     }
+}
+
+/* The answer is there already: what a turn for it would do. A restart alone needs no directive. */
+void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
+{
+    axo__a64_store_relaxed(&worker->running_tag, 0);
+    if ((axo__state_look(&cell->state) & AXO__WAITING) != 0)
+        axo__parked_seal(cell);
+    bool reports = fault_fail(worker, cell, axo_ref_none(), false);
+    if (!reports || !axo__super_decide_here(worker, cell)) {
+        axo__state_settle(&cell->state);
+        if (reports)
+            fault_report(worker, cell);
+        return;
+    }
+    if (worker->asker_restarts) {
+        worker->asker_restarts = false;
+        if (axo__directives_look(&cell->directives) == 0)
+            fault_restart_own(worker, cell);
+        else
+            axo__directives_restart_own(&cell->directives);
+    }
+    axo__super_directives(worker, cell);
+    axo__super_unhold(worker, cell);
+    axo__state_settle(&cell->state);
+    axo__worker_offer_urgent(worker);
 }
 
 void axo__super_continue(axo__worker *worker, axo__cell *cell)

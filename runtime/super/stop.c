@@ -180,6 +180,7 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
     }
     axo__super_directives(worker, cell);
     axo__super_unhold(worker, cell);
+    axo__state_settle(&cell->state);
 }
 
 /* ---- what reaches one that is gone ---- */
@@ -245,7 +246,7 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 
 static void stop_fail(axo__worker *worker, axo__cell *cell)
 {
-    axo__super_fail(worker, cell, axo_ref_none(), false);
+    axo__super_fail_here(worker, cell);
 }
 
 const axo__super_ops axo__super_ops_table = {

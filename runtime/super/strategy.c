@@ -58,6 +58,18 @@ axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_fai
     return AXO_RESTART;
 }
 
+/* A decider of ours, which chooses by the failure's kind alone; NULL: the user's own. */
+static axo_decider strategy_known(const axo__cell *cell)
+{
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    axo_decider decider = strategy != NULL ? strategy->decider : NULL;
+    if (decider == NULL)
+        return axo_decide_default;
+    bool ours = decider == axo_decide_default || decider == axo_decide_stop ||
+                decider == axo_decide_restart || decider == axo_decide_escalate;
+    return ours ? decider : NULL;
+}
+
 /* ---- budgets ---- */
 
 /* Proto.Actor's: the failure is recorded, then the young ones are counted (RW-19, PH-08). */
@@ -240,16 +252,22 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
+    axo_decider known = strategy_known(cell);
     axo_directive directive = AXO_ESCALATE;
-    axo__cause cause = axo__cell_failure(child);
-    axo_failure failure = axo__cause_show(&core->texts, &cause);
     axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
-    if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
-        axo__super_fail(worker, cell, axo__cell_ref(child), false); /* DC-09 */
-        return;
+    if (known != NULL) {
+        axo_failure failure = {.kind = child->failure.kind};
+        directive = known(NULL, NULL, &failure, NULL);
+    } else {
+        axo__cause cause = axo__cell_failure(child);
+        axo_failure failure = axo__cause_show(&core->texts, &cause);
+        if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
+            axo__super_fail(worker, cell, axo__cell_ref(child), false); /* DC-09 */
+            return;
+        }
+        if (directive < AXO_RESUME || directive > AXO_ESCALATE)
+            directive = AXO_ESCALATE;
     }
-    if (directive < AXO_RESUME || directive > AXO_ESCALATE)
-        directive = AXO_ESCALATE;
     axo__trace(core, &worker->local, cell, AXO_EV_DECIDE,
                (uint64_t)directive << 32 | (axo__cell_ref(child).bits & AXO__SLOT_MASK));
     bool restarts = directive != AXO_RESTART || strategy_may_restart(worker, cell, child);
@@ -298,6 +316,29 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
         strategy_decide(worker, cell, child);
     else
         strategy_hold(worker, cell, child, AXO__SYS_FAILED);
+}
+
+/* The parent's turn within its child's. While it has the parent, whoever tells it something leaves
+ * that to be found when it is handed back. A decider of the user's may take long, and the failed
+ * child sees to its system lane meanwhile (FS-04): that one gets a turn of its own. */
+bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
+{
+    axo__cell *parent = child->parent;
+    if (parent->sched != worker->sched || strategy_known(parent) == NULL ||
+        !axo__state_borrow_idle(&parent->state))
+        return false;
+    bool holds = axo__cell_family(parent)->held != 0;
+    if (parent->parent == NULL || holds || !strategy_may_decide(parent)) {
+        axo__sched_hand_back(worker, parent);
+        return false;
+    }
+    worker->asker = child;
+    worker->asked_at = axo__worker_count(worker);
+    strategy_decide(worker, parent, child);
+    worker->asker = NULL;
+    axo__state_settle(&parent->state);
+    axo__sched_hand_back(worker, parent);
+    return true;
 }
 
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)

@@ -28,6 +28,10 @@ extern const axo__super_ops axo__super_ops_table;
  * be suspended again; `survivors`: nor are children older than the running instance (HF-08). */
 void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors);
 
+/* The cell, in its turn, fails under a message for worker->pending. Its parent decides at once if
+ * it has nothing else to do; else it gets a report. */
+void axo__super_fail_here(axo__worker *worker, axo__cell *cell);
+
 /* RECREATE, RESUME, SUSPEND as they are taken. */
 void axo__super_directives(axo__worker *worker, axo__cell *cell);
 
@@ -66,6 +70,10 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell);
 
 /* A child's report: held back, or decided. */
 void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
+/* The parent decides about the running cell's failure; false: not now, it needs a report. A restart
+ * is told by worker->asker_restarts, all else by directives. */
+bool axo__super_decide_here(axo__worker *worker, axo__cell *child);
 
 /* Decides what was held back, in order, as long as the cell may (SC-10). */
 void axo__super_unhold(axo__worker *worker, axo__cell *cell);

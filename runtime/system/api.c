@@ -352,7 +352,7 @@ axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 }
 
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
-                      va_list list) __attribute__((noreturn, format(printf, 4, 0)));
+                      va_list list) __attribute__((noreturn, noinline, format(printf, 4, 0)));
 
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
@@ -360,7 +360,7 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
     /* axo_throw outside the callback that was given `ctx` */
     AXO_ASSERT(api_cell(ctx) != NULL && axo__self->site != AXO_SITE_NONE);
     axo__run_record(axo__self, kind, code, format, list);
-    longjmp(axo__self->unwind->env, 1); /* not _longjmp: the thread sanitizer follows this one */
+    AXO__UNWIND_JUMP(axo__self->unwind);
 }
 
 void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)

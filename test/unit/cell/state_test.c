@@ -262,20 +262,56 @@ static void suspend_and_resume_count(void **state)
     for (uint64_t i = 0; i < WORDS; i++) {
         uint64_t bits = word_at(i) & ~AXO__HELD;
         set(&word, bits);
-        assert_false(axo__state_resume(&word)); /* SC-07 */
+        axo__state_resume(&word); /* SC-07 */
+        axo__state_settle(&word);
         assert_true(get(&word) == bits);
         for (uint32_t n = 1; n <= 5; n++) {
             axo__state_suspend(&word);
             assert_int_equal(axo__state_suspends(&word), n);
+            assert_true(get(&word) == (n > 1 ? bits | AXO__HELD : bits));
+            axo__state_settle(&word);
             assert_true(get(&word) == (bits | AXO__HELD));
         }
         for (uint32_t n = 5; n-- > 0;) {
-            assert_true(axo__state_resume(&word));
+            axo__state_resume(&word);
             assert_int_equal(axo__state_suspends(&word), n);
+            assert_true(get(&word) == (bits | AXO__HELD));
+            axo__state_settle(&word);
             assert_true(get(&word) == (n > 0 ? bits | AXO__HELD : bits));
         }
-        assert_false(axo__state_resume(&word));
+        axo__state_resume(&word);
+        assert_int_equal(axo__state_suspends(&word), 0);
+        axo__state_settle(&word);
         assert_true(get(&word) == bits);
+    }
+}
+
+/* A suspension that is over before it is settled leaves the word alone. */
+static void what_is_over_is_not_settled(void **state)
+{
+    axo__state word;
+    set(&word, AXO__RUNNING);
+    axo__state_suspend(&word);
+    axo__state_suspend(&word);
+    axo__state_resume(&word);
+    axo__state_resume(&word);
+    axo__state_settle(&word);
+    assert_true(get(&word) == AXO__RUNNING);
+    assert_int_equal(axo__state_suspends(&word), 0);
+}
+
+static void borrow_idle_wants_no_work(void **state)
+{
+    axo__state word;
+    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        bool idle = (word_at(i) & ~nodes) == 0;
+        assert_int_equal(axo__state_borrow_idle(&word), idle);
+        assert_true(get(&word) == (idle ? word_at(i) | AXO__RUNNING : word_at(i)));
+        if (idle)
+            assert_int_equal(axo__state_give_back(&word), AXO__UNCLAIM_IDLE);
+        assert_true(get(&word) == word_at(i));
     }
 }
 
@@ -304,13 +340,15 @@ static void resumed_work_is_not_lost(void **state)
     assert_int_equal(claim(&word), AXO__CLAIM_MINE);
     axo__state_take_urgent(&word);
     axo__state_suspend(&word);
+    axo__state_settle(&word);
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_IDLE);
     assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
     assert_int_equal(claim(&word), AXO__CLAIM_STALE);
     assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_PUSH);
     assert_int_equal(claim(&word), AXO__CLAIM_MINE);
     axo__state_take_urgent(&word);
-    assert_true(axo__state_resume(&word));
+    axo__state_resume(&word);
+    axo__state_settle(&word);
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_AGAIN);
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_IDLE);
 }
@@ -493,6 +531,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(take_urgent_clears_one_bit),
     cmocka_unit_test(finish_leaves_no_work_unseen),
     cmocka_unit_test(suspend_and_resume_count),
+    cmocka_unit_test(what_is_over_is_not_settled),
+    cmocka_unit_test(borrow_idle_wants_no_work),
     cmocka_unit_test(wait_and_unwait),
     cmocka_unit_test(resumed_work_is_not_lost),
     cmocka_unit_test(close_is_for_good),
