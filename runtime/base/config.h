@@ -11,6 +11,7 @@
 #define AXO__RUNQ_SIZE 4
 #define AXO__MAGAZINE 2
 #define AXO__RETIRE_MIN 2
+#define AXO__NEWBORNS 4
 #define AXO__TABLE_CHUNK_SHIFT 2
 #define AXO__TURN_STEP 2
 #else
@@ -18,6 +19,9 @@
 #define AXO__RUNQ_SIZE 1024
 /* Blocks that move between a worker's cache and the depot at once: one lock for 64 blocks. */
 #define AXO__MAGAZINE 64
+/* Newborns a worker keeps, a power of two; more go to its queue. A tree that is spawned depth first
+ * needs its fan-out times its depth. */
+#define AXO__NEWBORNS 1024
 /* So many retired cells are worth a grace period, which wakes a thread and asks every worker. */
 #define AXO__RETIRE_MIN 1024
 /* Cells a table chunk holds: 256. */
@@ -31,6 +35,10 @@
 /* Times in a row that the next slot may be served before the queue is: two actors that answer
  * each other must not starve it. */
 #define AXO__NEXT_RUNS_MAX 64
+/* Newborns in a row before other work gets a turn; and every how many of them it is the oldest in
+ * the place of the youngest. */
+#define AXO__NEWBORN_RUNS_MAX 64
+#define AXO__NEWBORN_OLDEST 16384
 /* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
 #define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */

@@ -135,6 +135,29 @@ void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
         axo__worker_push_back(worker, displaced);
 }
 
+/* One newborn is as private as the next slot; of many, others are told. */
+static void park_push_newborn(axo__worker *worker, axo__cell *cell)
+{
+    axo__sched *sched = worker->sched;
+    if (axo__unlikely(!axo__newborn_push_owner(worker, cell))) {
+        axo__worker_push_back(worker, cell);
+        return;
+    }
+    uint32_t count = axo__newborn_count_any(worker);
+    bool guarded = axo__a32_load_relaxed(&sched->parked) == 0 ||
+                   axo__a32_load_relaxed(&sched->watcher) != 0;
+    if (axo__unlikely(!guarded || count == AXO__STEAL_MIN))
+        park_offer(worker, count);
+}
+
+/* Those that this worker leaves behind while it begins a turn. */
+void axo__worker_offer_newborns(axo__worker *worker)
+{
+    uint32_t count = axo__newborn_count_any(worker);
+    if (count >= AXO__STEAL_MIN && axo__a32_load_relaxed(&worker->sched->parked) != 0)
+        park_offer(worker, count);
+}
+
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 {
     if (axo__unlikely(!axo__runq_push_owner(&worker->urgent, cell))) {
@@ -162,6 +185,14 @@ void axo__sched_push_ready(axo__worker *worker, axo__cell *cell)
 {
     if (park_is_own(worker, cell))
         axo__worker_push_ready(worker, cell);
+    else
+        axo__sched_push_ready_any(cell->sched, cell);
+}
+
+void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
+{
+    if (park_is_own(worker, cell))
+        park_push_newborn(worker, cell);
     else
         axo__sched_push_ready_any(cell->sched, cell);
 }
@@ -238,29 +269,49 @@ void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 
 /* ---- stealing ---- */
 
-/* Takes up to half of a queue: the first claimed cell is returned, the rest becomes our own. */
+/* The first claimed cell of what is taken is returned, the rest becomes our own. */
+static axo__cell *park_keep(axo__worker *worker, axo__cell *mine, axo__cell *cell)
+{
+    axo__a64_bump_owner(&worker->local.count.steals);
+    if (mine == NULL)
+        return axo__worker_claim(worker, cell);
+    if (!axo__runq_push_owner(&worker->ready, cell))
+        axo__sched_push_ready_any(worker->sched, cell);
+    return mine;
+}
+
+/* Takes up to half of a queue. */
 static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
 {
     uint32_t count = axo__runq_count_any(&victim->ready);
-    uint32_t want = (count + 1) / 2;
+    uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
     axo__cell *mine = NULL;
-    if (want > AXO__STEAL_MAX)
-        want = AXO__STEAL_MAX;
     for (uint32_t i = 0; i < want; i++) {
         axo__cell *cell = axo__runq_take_any(&victim->ready);
         if (cell == NULL)
             break;
-        axo__a64_bump_owner(&worker->local.count.steals);
-        if (mine == NULL)
-            mine = axo__worker_claim(worker, cell);
-        else if (!axo__runq_push_owner(&worker->ready, cell))
-            axo__sched_push_ready_any(worker->sched, cell);
+        mine = park_keep(worker, mine, cell);
     }
     return mine;
 }
 
-/* One victim. Its short queue and its next slot are taken only if it has not moved since this
- * worker last slept. */
+/* Up to half of the newborns; all of them may be looked at if their worker is stuck. */
+static axo__cell *park_take_newborns(axo__worker *worker, axo__worker *victim, bool stuck)
+{
+    uint32_t count = axo__newborn_count_any(victim);
+    uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
+    axo__cell *mine = NULL;
+    for (uint32_t i = 0; i < want || (stuck && mine == NULL); i++) {
+        axo__cell *cell = axo__newborn_take_any(victim, stuck);
+        if (cell == NULL)
+            break;
+        mine = park_keep(worker, mine, cell);
+    }
+    return mine;
+}
+
+/* One victim. What is few of its newborns and of its queue, and its next slot, are taken only if it
+ * has not moved since this worker last slept. */
 static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool may_be_aged)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
@@ -269,6 +320,11 @@ static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool
     const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
     bool aged = may_be_aged && seen->turn == axo__a32_load_relaxed(&victim->turn) &&
                 seen->age == axo__runq_age_any(&victim->ready);
+    if (aged || axo__newborn_count_any(victim) >= AXO__STEAL_MIN) {
+        cell = park_take_newborns(worker, victim, aged);
+        if (cell != NULL)
+            return cell;
+    }
     if (aged || axo__runq_count_any(&victim->ready) >= AXO__STEAL_MIN) {
         cell = park_take_half(worker, victim);
         if (cell != NULL)
@@ -312,6 +368,10 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
     if (urgent_only)
         return NULL;
     while ((cell = axo__runq_take_any(&victim->ready)) != NULL) {
+        if (axo__worker_claim(worker, cell) != NULL)
+            return cell;
+    }
+    while ((cell = axo__newborn_take_any(victim, true)) != NULL) {
         if (axo__worker_claim(worker, cell) != NULL)
             return cell;
     }
@@ -359,6 +419,9 @@ static bool park_look(axo__worker *worker, bool *busy)
         if (axo__runq_count_any(&other->urgent) > 0)
             return true;
         uint32_t ready = axo__runq_count_any(&other->ready);
+        uint32_t newborns = axo__newborn_count_any(other);
+        if (newborns > ready)
+            ready = newborns;
         if (ready >= AXO__STEAL_MIN || (other == worker && ready > 0))
             return true;
         if (other != worker && axo__a32_load_seq_cst(&other->state) == AXO__WORKER_AWAKE) /* [W1] */

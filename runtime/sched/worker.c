@@ -86,6 +86,17 @@ static axo__cell *worker_from_next(axo__worker *worker)
     return NULL;
 }
 
+static axo__cell *worker_from_newborns(axo__worker *worker)
+{
+    worker->newborn_runs++;
+    bool oldest = ++worker->newborn_turns % AXO__NEWBORN_OLDEST == 0;
+    axo__cell *cell = axo__unlikely(oldest) ? axo__newborn_oldest_owner(worker)
+                                            : axo__newborn_youngest_owner(worker);
+    if (cell != NULL)
+        axo__worker_offer_newborns(worker);
+    return cell;
+}
+
 /* Cells whose grace period is over: anybody may finish them. */
 static bool worker_expire(axo__worker *worker)
 {
@@ -130,14 +141,18 @@ static axo__cell *worker_find_ready(axo__worker *worker)
         if (cell != NULL)
             return cell;
     }
+    bool others_first = worker->newborn_runs >= AXO__NEWBORN_RUNS_MAX;
+    if (!others_first && (cell = worker_from_newborns(worker)) != NULL)
+        return cell;
+    worker->newborn_runs = 0;
     cell = worker_from_next(worker);
     if (cell != NULL)
         return cell;
     worker->next_runs = 0;
     cell = worker_from_queue(worker, &worker->ready);
-    if (cell != NULL)
-        return cell;
-    return worker_from_inject(worker, &sched->inject, AXO__INJECTED);
+    if (cell == NULL)
+        cell = worker_from_inject(worker, &sched->inject, AXO__INJECTED);
+    return cell == NULL && others_first ? worker_from_newborns(worker) : cell;
 }
 
 static inline bool worker_has_urgent(const axo__worker *worker)

@@ -1,8 +1,8 @@
 /* worker.h - a worker: its thread, its queues, what it runs; and the pool they form.
  *
- * A worker looks for a ready cell in this order: its urgent lane, the urgent injector, its next
- * slot (a bounded number of times in a row), its run queue, the injector, other workers. When there
- * is nothing it parks.
+ * A worker looks for a ready cell in this order: its urgent lane, the urgent injector, its newborns
+ * (the youngest first), its next slot (both a bounded number of times in a row), its run queue, the
+ * injector, other workers. When there is nothing it parks.
  *
  * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
  * leave it alone until its owner has been in one turn for a while. It is used only while some
@@ -106,6 +106,8 @@ struct axo__worker {
     uint32_t until_clock;   /* messages until the clock is read */
     uint32_t clock_stride;
     uint32_t next_runs;
+    uint32_t newborn_runs;  /* newborns run since something else was */
+    uint32_t newborn_turns;
     uint32_t urgent_runs;
     uint32_t inject_turn;   /* when the injector was last looked at for fairness */
     int64_t now;            /* last reading */
@@ -141,6 +143,10 @@ struct axo__worker {
     axo__os_thread thread;
     axo__runq urgent;
     axo__runq ready;
+    axo__a32 newborn_floor; /* these four: newborn.c */
+    axo__a32 newborn_top;
+    axo__a32 newborn_taken;
+    axo__aptr newborns[AXO__NEWBORNS];
     struct ck_ring_buffer urgent_slots[AXO__URGENT_SIZE];
     struct ck_ring_buffer ready_slots[AXO__RUNQ_SIZE];
 };
@@ -323,6 +329,9 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell);
 void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell);
 
+/* Newborns stay behind while this worker begins a turn: others are told of many. */
+void axo__worker_offer_newborns(axo__worker *worker);
+
 /* Urgent cells stay behind while this worker begins a turn: another may take them. */
 void axo__worker_offer_urgent(axo__worker *worker);
 
@@ -364,6 +373,9 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
 /* An entry in the cell's own pool, from a worker or (worker NULL) from outside. */
 void axo__sched_push_ready(axo__worker *worker, axo__cell *cell);
 
+/* An entry for a cell that the running actor has spawned. */
+void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell);
+
 /* Wakes one parked worker, if there is one; if there is none, sees to it that work does not wait
  * for ever behind blocked handlers. */
 void axo__sched_wake_one(axo__sched *sched);
@@ -386,6 +398,22 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
 
 /* Takes the worker out of PARKED if nobody has. */
 void axo__worker_unpark_owner(axo__worker *worker);
+
+/* ---- newborn.c: cells that have not run yet, of one worker ---- */
+
+/* false: there is no room. */
+bool axo__newborn_push_owner(axo__worker *worker, axo__cell *cell);
+
+/* A claimed cell; NULL: there is none. */
+axo__cell *axo__newborn_youngest_owner(axo__worker *worker);
+axo__cell *axo__newborn_oldest_owner(axo__worker *worker);
+
+/* How many a thief would find, about. */
+uint32_t axo__newborn_count_any(const axo__worker *worker);
+
+/* The oldest entry, to be claimed; NULL: there is none. `all`: also what a count may have missed,
+ * for when the worker does not move. */
+axo__cell *axo__newborn_take_any(axo__worker *victim, bool all);
 
 /* ---- run.c ---- */
 

@@ -317,7 +317,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
     *out = axo__cell_ref(child);
     axo__super_link_child(parent, child);
     axo__state_birth(&child->state);
-    axo__sched_push_ready(worker, child);
+    axo__sched_push_newborn(worker, child);
     return AXO_OK;
 }
 

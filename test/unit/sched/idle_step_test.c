@@ -252,10 +252,24 @@ static void the_watch_is_handed_on_at_every_step(void **state)
 
 /* ---- pushes that a searcher keeps quiet ---- */
 
+static bool push_newborns;
+
+static void push_one(void)
+{
+    axo__cell *cell = cell_new();
+    if (!push_newborns) {
+        axo__sched_announce_user(worker_at(0), cell);
+        return;
+    }
+    axo__state_init(&cell->state, 0);
+    axo__state_birth(&cell->state);
+    axo__sched_push_newborn(worker_at(0), cell);
+}
+
 static void change_push(void)
 {
     for (int i = 0; i < 4; i++)
-        axo__sched_announce_user(worker_at(0), cell_new());
+        push_one();
     axo__sched_announce_system(worker_at(0), cell_new());
 }
 
@@ -285,6 +299,33 @@ static void pushes_at_every_step_of_a_search(void **state)
     for (uint32_t at = 0; at < steps; at++)
         steps = search(at);
     assert_true(steps > 20);
+}
+
+static void newborns_at_every_step_of_a_search(void **state)
+{
+    push_newborns = true;
+    pushes_at_every_step_of_a_search(state);
+    push_newborns = false;
+}
+
+/* One newborn of a handler that hangs: the watcher comes for it, or a spare. */
+static void a_newborn_of_one_that_hangs(void **state)
+{
+    for (uint32_t spares = 0; spares <= AXO__SPARES; spares += AXO__SPARES) {
+        world_open(spares == 0 ? 2 : 1, spares);
+        world.sched.ops = &world_ops;
+        all_rest();
+        axo__sched_wake_one(&world.sched);
+        wake(worker_at(0));
+        enter_handler(worker_at(0));
+        push_newborns = true;
+        push_one();
+        push_newborns = false;
+        assert_int_equal(axo__newborn_count_any(worker_at(0)), 1);
+        check_that_somebody_looks();
+        assert_false(work_is_left());
+        world_close();
+    }
 }
 
 /* ---- the spare goes to rest while the only worker gets up ---- */
@@ -444,6 +485,8 @@ static void what_is_told_before_a_decider(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_watch_is_handed_on_at_every_step),
     cmocka_unit_test(pushes_at_every_step_of_a_search),
+    cmocka_unit_test(newborns_at_every_step_of_a_search),
+    cmocka_unit_test(a_newborn_of_one_that_hangs),
     cmocka_unit_test(the_spare_rests_at_every_step_of_parking),
     cmocka_unit_test(a_timer_that_fires_within_a_turn),
     cmocka_unit_test(what_is_told_before_a_hook),
