@@ -51,6 +51,7 @@ typedef struct bench_sample {
     double foreign;                  /* share of the processors that others used */
     uint64_t peak_bytes;             /* resident set, its highest */
     uint32_t workers;                /* that ran */
+    axo_stats stats;                 /* the system's counters at its end */
 } bench_sample;
 
 /* Latencies in ns that each run records; the harness empties them before a run. */
@@ -206,6 +207,7 @@ static inline void bench_system_finish(axo_system *system, bench_sample *sample,
     sample->peak_bytes = bench_peak_bytes();
     sample->workers = axo_system_workers(system);
     bench_accounting(system, stats);
+    sample->stats = *stats;
     bench_check(axo_system_destroy(system), "destroy");
 }
 
@@ -361,6 +363,17 @@ static inline void bench_json_values(FILE *out, const bench_work *work, const be
     (void)fputs("}", out);
 }
 
+/* What the last run's system counted. */
+static inline void bench_json_counters(FILE *out, const axo_stats *stats)
+{
+    (void)fprintf(out,
+                  ",\"counters\":{\"handled\":%" PRIu64 ",\"spawned\":%" PRIu64
+                  ",\"restarts\":%" PRIu64 ",\"turns\":%" PRIu64 ",\"steals\":%" PRIu64
+                  ",\"parks\":%" PRIu64 ",\"wakes\":%" PRIu64 "}",
+                  stats->handled, stats->spawned, stats->restarts, stats->turns, stats->steals,
+                  stats->parks, stats->wakes);
+}
+
 static inline void bench_json_line(const bench_settings *settings, const bench_work *work,
                                    const bench_result *result)
 {
@@ -377,7 +390,9 @@ static inline void bench_json_line(const bench_settings *settings, const bench_w
                   ",\"workers\":%" PRIu32 ",\"values\":{",
                   result->count, result->disturbed, peak, result->rows[0].sample.workers);
     bench_json_values(out, work, result);
-    (void)fprintf(out, "},\"options\":{%s},\"machine\":{", work->options);
+    (void)fputs("}", out);
+    bench_json_counters(out, &result->rows[result->count - 1].sample.stats);
+    (void)fprintf(out, ",\"options\":{%s},\"machine\":{", work->options);
     machine_json(out);
     (void)fputs("},\"build\":{", out);
     machine_build_json(out);

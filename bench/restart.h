@@ -387,6 +387,7 @@ static void case_run(const bench_settings *settings, probe *shared, double secon
     sample->peak_bytes = bench_peak_bytes();
     sample->workers = axo_system_workers(system);
     bench_accounting(system, &after);
+    sample->stats = after;
     case_count(shared, &after);
     bench_check(axo_system_destroy(system), "destroy");
 }

@@ -13,11 +13,11 @@
 
 enum { READY = 1, GO = 2, BALL = 3, OVER = 4, FAIL = 5, NEXT = 6, WORK = 7, BATCH = 8, CHECK = 9 };
 
-#define BLOCK       1024 /* actors that count down on one line */
-#define ACTORS_MAX  4000000
-#define BATCH_SIZE  256
-#define BATCHES     4
-#define WINDOW_NS   INT64_C(10000000000)
+#define BLOCK      1024 /* actors that count down on one line */
+#define ACTORS_MAX 4000000
+#define BATCH_SIZE 256
+#define BATCHES    4
+#define WINDOW_NS  INT64_C(10000000000)
 
 typedef struct block {
     _Alignas(64) _Atomic uint32_t left;

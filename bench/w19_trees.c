@@ -131,8 +131,7 @@ static axo_status node_post_restart(axo_ctx *ctx, void *state, const axo_failure
 
 static const axo_class node_class =
     AXO_CLASS(.name = "node", .state_size = sizeof(node), .construct = node_construct,
-              .pre_start = node_start, .receive = node_receive,
-              .post_restart = node_post_restart);
+              .pre_start = node_start, .receive = node_receive, .post_restart = node_post_restart);
 
 /* ---- judge --------------------------------------------------------------------------------- */
 
@@ -288,8 +287,7 @@ static void trees_run(const bench_settings *settings, void *arg, bench_sample *s
 static void trees_measure(const bench_settings *settings, tree *shared)
 {
     char text[128];
-    (void)snprintf(text, sizeof text,
-                   "\"shape\":\"%s\",\"size\":%" PRIu64 ",\"work\":%" PRIu64,
+    (void)snprintf(text, sizeof text, "\"shape\":\"%s\",\"size\":%" PRIu64 ",\"work\":%" PRIu64,
                    shared->wide != 0 ? "wide" : "deep", shared->size, shared->work);
     bench_measure(settings, &(bench_work){.name = shared->wide != 0 ? "W19w" : "W19d",
                                           .unit = "actors/s",

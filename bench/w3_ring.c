@@ -112,15 +112,23 @@ static void ring_run(const bench_settings *settings, void *arg, bench_sample *sa
     sample->figure = (double)hops * 1e9 / (double)(shared->end_ns - shared->begin_ns);
 }
 
-static void ring_measure(const bench_settings *settings, const char *name, const lap *what)
+static void ring_measure(const bench_settings *settings, const lap *what)
 {
     lap shared = *what;
+    bool sparse = what->actors == 100 && what->tokens == 1;
+    bool dense = what->actors == 1000 && what->tokens == 100;
     char options[128];
     (void)snprintf(options, sizeof options,
                    "\"actors\":%" PRIu64 ",\"tokens\":%" PRIu64 ",\"hops\":%" PRIu64, shared.actors,
                    shared.tokens, shared.hops);
     bench_work work = {
-        .name = name, .unit = "hops/s", .options = options, .run = ring_run, .arg = &shared};
+        .name = sparse  ? "W3a"
+                : dense ? "W3b"
+                        : "W3",
+        .unit = "hops/s",
+        .options = options,
+        .run = ring_run,
+        .arg = &shared};
     bench_measure(settings, &work);
 }
 
@@ -137,12 +145,12 @@ int main(int argc, char **argv)
     if (own.tokens == 0 || own.hops < own.tokens || own.hops < 100)
         bench_usage(argv[0], options, 3);
     if (own.actors != 0) {
-        ring_measure(&settings, "W3", &own);
+        ring_measure(&settings, &own);
         return 0;
     }
     lap sparse = {.actors = 100, .tokens = 1, .hops = own.hops};
     lap dense = {.actors = 1000, .tokens = 100, .hops = own.hops};
-    ring_measure(&settings, "W3a", &sparse);
-    ring_measure(&settings, "W3b", &dense);
+    ring_measure(&settings, &sparse);
+    ring_measure(&settings, &dense);
     return 0;
 }
