@@ -11,6 +11,9 @@
 #   make lint            layers, headers, symbols, style, and the self test of these checks
 #   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make bench-peers     beside Erlang, CAF, Go, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go
+#   make bench-growth    how costs grow: actors, trees, workers, messages in flight
+#   make bench-lines     cache lines that a message, a spawn, a restart moves between threads
+#   make bench-figures   bench-peers and bench-growth; then bench-accept writes README, baseline, plots
 #   make bench-plot      its results as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= DESTDIR=; also uninstall
@@ -22,7 +25,8 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard valgrind \
-  run-stress run-valgrind lint bench bench-peers bench-plot bench-test install uninstall clean help
+  run-stress run-valgrind lint bench bench-peers bench-growth bench-lines bench-figures bench-accept \
+  bench-plot bench-test install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -148,7 +152,22 @@ bench: $(filter-out %/restart_report,$(BENCHES))
 bench-peers: $(BENCHES)
 	+$Q$(MAKE) --no-print-directory -f bench/peers/peers.mk
 	$Qpython3 bench/peers/run.py --build $(BUILD) $(if $(QUICK),--quick) $(ONLY:%=--only %) \
-	  $(ROUNDS:%=--rounds %) $(WORKERS:%=--workers %) $(PEERS:%=--peers %)
+	  $(ROUNDS:%=--rounds %) $(WORKERS:%=--workers %) $(PEERS:%=--peers %) $(MINUTES:%=--minutes %)
+G := --json $(BUILD)/bench/growth.json --repeats $(or $(REPEATS),3)
+bench-growth: $(BENCHES)
+	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/growth.json
+	$Qset -e; cd $(CURDIR); $B/bench/w18_actors $G; $B/bench/w19_trees $G; $B/bench/w20_flight $G; \
+	  for w in 1 2 3 4 6 8; do $B/bench/w1_pingpong --pairs 1 --messages 4000000 --workers $$w $G; \
+	  $B/bench/w1_pingpong --pairs 1000 --messages 4000000 --workers $$w $G; \
+	  $B/bench/w3_ring --actors 1000 --tokens 100 --hops 4000000 --workers $$w $G; \
+	  $B/bench/w10_big --messages 4000000 --workers $$w $G; done
+bench-lines: $B/libaxo.a
+	$Qpython3 bench/lines/lines.py $(BUILD) $(ONLY:%=--only %) $(WORKERS:%=--workers %) $(BENCH_ARGS)
+bench-figures: bench-peers
+	+$Q$(MAKE) --no-print-directory bench-growth
+bench-accept:
+	$Qpython3 tools/readme_figures.py --accept $(BUILD)/bench --plots $(BUILD)/plots \
+	  $(if $(ANYWAY),--anyway)
 bench-plot:
 	$Qpython3 bench/plot.py $(BUILD)/bench $(BUILD)/plots
 bench-test: $B/test/bench/percentile_text

@@ -41,6 +41,7 @@ typedef struct bench_settings {
     const char *percentiles; /* folder for percentile files; NULL: none */
     bool progress;           /* says on stderr how far it is */
     bool terminal;           /* stderr is one */
+    bool cold;               /* no run to warm up */
     char commit[BENCH_COMMIT_MAX];
 } bench_settings;
 
@@ -105,7 +106,8 @@ static inline void bench_usage(const char *program, const bench_option *options,
                   "  --repeats N        runs of each workload, after one to warm up (5)\n"
                   "  --json FILE        append one JSON line a result; -: standard output\n"
                   "  --percentiles DIR  write each latency distribution to DIR/NAME.hgrm\n"
-                  "  --progress         say how far it is, also if stderr is no terminal\n",
+                  "  --progress         say how far it is, also if stderr is no terminal\n"
+                  "  --cold             no run to warm up\n",
                   program);
     for (uint32_t i = 0; i < count; i++)
         (void)fprintf(stderr, "  %s N    %s (%" PRIu64 ")\n", options[i].name, options[i].help,
@@ -157,6 +159,10 @@ static inline void bench_settings_read(bench_settings *settings, char **argv,
     for (char **arg = argv + 1; *arg != NULL; arg++) {
         if (strcmp(*arg, "--progress") == 0) {
             settings->progress = true;
+            continue;
+        }
+        if (strcmp(*arg, "--cold") == 0) {
+            settings->cold = true;
             continue;
         }
         bool good = bench_setting_read(settings, arg);
@@ -487,7 +493,8 @@ static inline void bench_measure(const bench_settings *settings, const bench_wor
     bench_runs *runs = calloc(2, sizeof *runs); /* quiet ones, disturbed ones */
     bench_check(runs == NULL ? AXO_ENOMEM : AXO_OK, "memory for the results");
     bench_progress(settings, work, 0, 0);
-    bench_once(settings, work, &row);
+    if (!settings->cold)
+        bench_once(settings, work, &row);
     while (runs[0].count < settings->repeats && runs[1].count < settings->repeats) {
         bench_once(settings, work, &row);
         bool disturbed = row.sample.foreign > BENCH_FOREIGN_MAX;

@@ -3,9 +3,12 @@
 #
 #   bench/compare.py BEFORE.json AFTER.json [--limit 0.05] [--all]
 #
-# Results are compared that have the same workload, options and number of workers; of several such
-# lines in a file the medians' median, the least min and the greatest max count. Each result has a
-# figure and further values (peak, percentiles), each with median, min and max over its runs.
+# The files hold what `make bench`, `make bench-growth` or `make bench-peers` wrote, or both, as
+# bench/baseline.json does. Of the peers' results axo's own are compared, and the ratios: how many
+# times better than each peer it is. Results are compared that have the same workload, options and
+# number of workers; of several such lines in a file the medians' median, the least min and the
+# greatest max count. Each result has a figure and further values (peak, percentiles), each with
+# median, min and max over its runs.
 #
 #   The rule: a value has moved if its ranges do not overlap: the least of one file is above the
 #   greatest of the other. Then it is better or worse by the ratio of the medians. It is a regression
@@ -44,23 +47,38 @@ class Result:
                                  min(one["min"] for one in seen), max(one["max"] for one in seen))
 
 
+def lines_of(text, machine):
+    """The results of a line, as the harness writes them; none of a line about something else."""
+    line = json.loads(text)
+    if "bench" in line:
+        return [line]
+    known = {"disturbed": 0, "workers": 0, "options": {}, "machine": machine, "build": {}}
+    if "ratio_to" in line:
+        return [dict(known, **line, bench=f"{line['row']} / {line['ratio_to']}", unit="x")]
+    if "peer" not in line:
+        machine.update(line["machine"])
+        return []
+    if line["peer"] != "axo":
+        return []
+    values = {name: dict(spread, better="less") for name, spread in line["values"].items()}
+    better = "more" if line["unit"].endswith("/s") else "less"
+    return [dict(known, **dict(line, values=values), bench=f"{line['workload']} beside peers",
+                 better=better)]
+
+
 def read(path):
     """The results of a file: (workload, options, workers) -> Result, in the file's order."""
-    lines = {}
+    lines, machine = {}, {}
     try:
         with open(path, encoding="utf-8") as file:
             for number, text in enumerate(file, 1):
                 if not text.strip():
                     continue
                 try:
-                    line = json.loads(text)
-                    key = (line["bench"], json.dumps(line["options"], sort_keys=True),
-                           line["workers"])
-                    for field in ("unit", "repeats", "disturbed", "median", "min", "max"):
-                        line[field]
+                    for line in lines_of(text, machine):
+                        lines.setdefault(key_of(line), []).append(line)
                 except (ValueError, KeyError, TypeError) as error:
                     raise Unusable(f"{path}:{number}: no result: {error!r}") from error
-                lines.setdefault(drop_clock(key), []).append(line)
     except OSError as error:
         raise Unusable(str(error)) from error
     if not lines:
@@ -68,11 +86,14 @@ def read(path):
     return {key: Result(found) for key, found in lines.items()}
 
 
-def drop_clock(key):
-    """The cost of the clock is measured anew by each program and is no option."""
-    options = {name: value for name, value in json.loads(key[1]).items()
+def key_of(line):
+    """What makes two results comparable. The cost of the clock is measured anew by each program and
+    is no option."""
+    for field in ("unit", "repeats", "disturbed", "median", "min", "max"):
+        line[field]
+    options = {name: value for name, value in line["options"].items()
                if not name.startswith("clock")}
-    return key[0], json.dumps(options, sort_keys=True), key[2]
+    return line["bench"], json.dumps(options, sort_keys=True), line["workers"]
 
 
 def judge(before, after):

@@ -74,12 +74,12 @@ def latency_script(folder, curves):
             "'1 ms' 1e6,'10 ms' 1e7,'100 ms' 1e8,'1 s' 1e9)\nplot " + ", ".join(parts) + "\n")
 
 
-def draw(folder, name, script):
+def draw(folder, name, script, width=1200, height=640):
     for kind, terminal in TERMINALS.items():
         path = os.path.join(folder, f"{name}.gp")
         picture = os.path.join(folder, f"{name}.{kind}")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"set terminal {terminal.format(w=1200, h=640)}\n"
+            file.write(f"set terminal {terminal.format(w=width, h=height)}\n"
                        f"set output {quoted(picture)}\n{script}")
         subprocess.run(["gnuplot", path], check=True)
         if os.path.getsize(picture) == 0:

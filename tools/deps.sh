@@ -32,7 +32,8 @@ compiler
 for goal in "$@"; do
     case $goal in
     run) need_tool gnuplot gnuplot-nox ;;
-    bench-plot)
+    bench-lines) need_tool python3 python3 ;;
+    bench-plot | bench-accept)
         need_tool python3 python3
         need_tool gnuplot gnuplot-nox
         ;;
@@ -46,16 +47,17 @@ for goal in "$@"; do
         need_tool clang-format clang-format
         need_tool clang-tidy clang-tidy
         ;;
-    bench-peers)
+    bench-peers | bench-figures)
         need_tool python3 python3
         need_tool "${CXX:-c++}" build-essential
         need_tool erlc erlang-base
         [ -n "$(find /usr/lib/erlang -name erl_nif.h 2>/dev/null)" ] || missing+=(erlang-dev)
         need_file caf/all.hpp libcaf-dev
+        need_tool elixir elixir
         need_tool go golang-go
         ;;
     valgrind) testing; need_tool valgrind valgrind ;;
-    all | install | bench | amalgamation) ;;
+    all | install | bench | bench-growth | amalgamation) ;;
     *) testing ;;
     esac
 done

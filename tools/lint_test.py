@@ -237,15 +237,16 @@ def figures_tests(scratch, expect):
     machine = {"cpu": "some CPU", "cpus": 2, "kernel": "6", "load": 0.1, "workers": 2, "rounds": 5,
                "quick": False, "date": "2000-01-01", "versions": {"axo": "0.1", "go": "1.19"}}
     ratio = {"workload": "W1", "row": "W1", "ratio_to": "go", "median": 4.25, "min": 4, "max": 5}
-    readme, results = os.path.join(scratch, "README.md"), os.path.join(scratch, "peers.json")
+    readme, results = os.path.join(scratch, "README.md"), os.path.join(scratch, "baseline.json")
 
-    def tried(todo, where=None, text=None, lines=None):
-        lines = lines or [figures_of("axo"), figures_of("go", note="why"), ratio]
+    def tried(*todo, where=None, text=None, lines=None, new=False):
+        lines = lines or [figures_of("axo"), figures_of("go"), ratio]
         if text is not None:
             write(scratch, {"README.md": text})
-        write(scratch, {"peers.json": "".join(
-            json.dumps(line) + "\n" for line in [{"machine": where or machine}] + lines)})
-        return run(sys.executable, tool, todo, "--readme", readme, "--from", results)
+        all_lines = [json.dumps({"machine": where or machine})] + list(map(json.dumps, lines))
+        write(scratch, {"peers.json" if new else "baseline.json": "\n".join(all_lines) + "\n",
+                        "growth.json": bench_line("W18", "messages/s", 1e6, disturbed=0) + "\n"})
+        return run(sys.executable, tool, *todo, "--readme", readme, "--from", results)
 
     def expect_tried(what, good, said, *arguments, **named):
         code, output = tried(*arguments, **named)
@@ -256,19 +257,27 @@ def figures_tests(scratch, expect):
     expect_tried("written", True, "", "--write")
     with open(readme, encoding="utf-8") as file:
         text = file.read()
-    wanted = ["some CPU", "| 17 M/s (4 M/s to 18 M/s) | 4 M/s, 4.25 x (4 to 5) |", "Go: why"]
+    wanted = ["some CPU", "| W1: ping-pong | 17 M/s (4 M/s to 18 M/s) | – | – | 4 M/s · 4.25 × |"]
     expect("figures: text", all(part in text for part in wanted) and
            text.startswith("# x\n") and text.endswith("\n\ntext\n"), text)
     expect_tried("fresh", True, "", "--check")
     expect_tried("twice", True, "", "--write")
     expect_tried("still fresh", True, "", "--check")
-    expect_tried("by hand", False, "+| ping-pong", "--check", text=text.replace("17 M", "19 M"))
-    expect_tried("other machine", False, "other CPU", "--check", dict(machine, cpu="other CPU"),
-                 text)
-    expect_tried("quick", False, "a quick run", "--check", dict(machine, quick=True), text)
-    expect_tried("disturbed", False, "disturbed by other", "--check", None, text,
-                 [figures_of("axo", disturbed=1)])
-    expect_tried("no results", False, "no results", "--check", None, text, [ratio])
+    expect_tried("by hand", False, "+| W1: ping-pong", "--check",
+                 text=text.replace("17 M", "19 M"))
+    expect_tried("other machine", False, "other CPU", "--check", text=text,
+                 where=dict(machine, cpu="other CPU"))
+    expect_tried("disturbed is said", False, "disturbed by other processes: W1 axo",
+                 "--check", text=text, lines=[figures_of("axo", disturbed=1)])
+    expect_tried("a workload's own note", False, "+- W8a, Go: why", "--check", text=text, lines=[
+        figures_of("axo", workload="W8a"), figures_of("go", workload="W8a", note="why")])
+    expect_tried("quick", False, "a quick run", "--accept", scratch, new=True,
+                 where=dict(machine, quick=True))
+    expect_tried("disturbed", False, "disturbed by other", "--accept", scratch, new=True,
+                 lines=[figures_of("axo", disturbed=1)])
+    expect_tried("a part", False, "without W1, W2", "--accept", scratch, new=True)
+    expect_tried("nothing accepted", True, "", "--write", text=fresh)
+    expect_tried("no results", False, "no results", "--check", text=text, lines=[ratio])
     expect_tried("no marks", False, "two marks", "--write", text="# x\n")
     expect_tried("marks twice", False, "two marks", "--write", text=fresh + fresh)
     expect_tried("marks turned", False, "two marks", "--write",

@@ -2,13 +2,14 @@
 # run.py - axo and its peers on the same workloads, in turns; a table of figures and of ratios.
 #
 #   bench/peers/run.py --build build [--rounds 5] [--workers 2] [--only W1,W8a] [--peers axo,go]
-#                      [--quick] [--out build/bench/peers.json]
+#                      [--minutes 12] [--quick] [--out build/bench/peers.json]
 #
-# In each round every peer runs a workload once (after its own run to warm up), in an order that
-# moves on by one from round to round; so all see the same weather. A run during which other
-# processes used more than FOREIGN_MAX of the processors is taken again, at most RETRIES times; one
-# that stays disturbed counts, and has a tilde. A ratio says how many times better axo is, of the
-# two runs of one round: axo/peer for what should be high, peer/axo for what should be low.
+# In each round every peer runs each workload once (after its own run to warm up), one peer after the
+# other, in an order that moves on by one from round to round; so all see the same weather. A run
+# during which other processes used more than FOREIGN_MAX of the processors is taken again, at most
+# RETRIES times. One that stays disturbed counts only where fewer than QUIET_MIN rounds were quiet,
+# and has a tilde. A ratio says how many times better axo is, of the two runs of one round: axo/peer
+# for what should be high, peer/axo for what should be low.
 # The median, least and most are over the rounds. The first line of the JSON file is the machine;
 # then one line a result, {"workload", "peer", "unit", "median", ...}, and one a ratio,
 # {"workload", "row", "ratio_to", "median", ...}.
@@ -24,10 +25,12 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOREIGN_MAX = 0.06
-RETRIES = 2
+RETRIES = 1
+QUIET_MIN = 3
 TIMEOUT_S = 600
 QUICK_DIVIDE = 20
 PEERS = ("axo", "erlang", "caf", "go", "floor")
+COLUMNS = ("axo", "erlang", "erlang-bare", "elixir", "caf", "go", "go-supervised", "floor")
 
 TITLES = {
     "W1": "ping-pong, 1 pair", "W2": "ping-pong, 8 pairs", "W2k": "ping-pong, 1000 pairs",
@@ -46,21 +49,21 @@ TITLES = {
 FEWER = {"W12s", "W12r"}
 # What one program of axo measures together; its full and its quick options.
 GROUPS = [
-    (["W1"], "w1_*", "--pairs 1", "--messages 500000"),
-    (["W2"], "w1_*", "--pairs 8", "--messages 500000"),
-    (["W2k"], "w1_*", "--pairs 1000", "--messages 500000"),
-    (["W3a"], "w3_*", "--actors 100 --tokens 1", "--hops 500000"),
-    (["W3b"], "w3_*", "--actors 1000 --tokens 100", "--hops 500000"),
+    (["W1"], "w1_*", "--pairs 1 --messages 3000000", "--messages 150000"),
+    (["W2"], "w1_*", "--pairs 8 --messages 3000000", "--messages 150000"),
+    (["W2k"], "w1_*", "--pairs 1000 --messages 3000000", "--messages 150000"),
+    (["W3a"], "w3_*", "--actors 100 --tokens 1 --hops 3000000", "--hops 150000"),
+    (["W3b"], "w3_*", "--actors 1000 --tokens 100 --hops 3000000", "--hops 150000"),
     (["W4"], "w4_*", "--credits 0", "--messages 50000"),
     (["W5"], "w5_*", "", "--leaves 10000"),
     (["W6"], "w6_*", "", "--actors 50000"),
     (["W7"], "w7_*", "", "--actors 50000"),
-    (["W8a", "W8b", "W8c"], "w8_*", "", "--ms 200"),
+    (["W8a", "W8b", "W8c"], "w8_*", "--ms 1000", "--ms 200"),
     (["W9a", "W9b"], "w9_*", "", "--rounds 5"),
-    (["W10"], "w10_*", "", "--messages 250000"),
-    (["W11"], "w11_*", "", "--ms 500"),
+    (["W10"], "w10_*", "--messages 3072000", "--messages 153600"),
+    (["W11"], "w11_*", "--ms 2000", "--ms 500"),
     (["W12s", "W12r"], "w12_*", "--wakes 1", "--sends 100000 --stamps 2000"),
-    (["W12p"], "w12_*", "--sends 1000 --stamps 1", "--wakes 100"),
+    (["W12p"], "w12_*", "--sends 1000 --stamps 1 --wakes 1000", "--wakes 100"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]
 # Rows of the table beside the figure of a workload: key in a run, word, unit.
@@ -169,20 +172,29 @@ def take(peer, group, settings, failures):
     return got
 
 
+def measure_round(index, settings, results, failures):
+    """One round: every peer in turn on every group of workloads."""
+    turn = index % len(settings.peers)
+    for group in [group for group in GROUPS if set(group[0]) & settings.only]:
+        print(f"round {index + 1}: {','.join(group[0])}", file=sys.stderr)
+        for peer in settings.peers[turn:] + settings.peers[:turn]:
+            for (workload, name), run in take(peer, group, settings, failures).items():
+                rounds = results.setdefault(workload, [])
+                rounds.extend({} for _ in range(index + 1 - len(rounds)))
+                rounds[index][name] = run
+
+
 def measure(settings):
-    """{workload: [{peer: run} for each round]}, and what failed."""
-    results, failures = {}, []
-    for group in GROUPS:
-        if not set(group[0]) & settings.only:
-            continue
-        for index in range(settings.rounds):
-            turn = index % len(settings.peers)
-            for peer in settings.peers[turn:] + settings.peers[:turn]:
-                print(f"{','.join(group[0])}: round {index + 1}, {peer}", file=sys.stderr)
-                for (workload, name), run in take(peer, group, settings, failures).items():
-                    rounds = results.setdefault(workload, [{} for _ in range(settings.rounds)])
-                    rounds[index][name] = run
-    return results, failures
+    """{workload: [{peer: run} for each round]}, what failed, and how many rounds there were."""
+    results, failures, begin = {}, [], time.monotonic()
+    for index in range(settings.rounds):
+        passed = (time.monotonic() - begin) / 60
+        if settings.minutes and index >= QUIET_MIN and \
+                passed * (index + 1) / index > settings.minutes:
+            print(f"{index} rounds took {passed:.1f} minutes: no more", file=sys.stderr)
+            return results, failures, index
+        measure_round(index, settings, results, failures)
+    return results, failures, settings.rounds
 
 
 # ---- summing up
@@ -195,14 +207,19 @@ def spread(values):
 
 
 def peers_of(rounds):
-    found = {peer for one in rounds for peer in one}
-    return sorted(found, key=lambda peer: ([name for name in PEERS if peer.startswith(name)] == [],
-                                           PEERS.index(peer.split("-")[0]), peer))
+    return [peer for peer in COLUMNS if any(peer in one for one in rounds)]
+
+
+def quiet(rounds, names):
+    """The rounds that count for these peers: the quiet ones, or all if there are too few."""
+    there = [one for one in rounds if all(name in one for name in names)]
+    calm = [one for one in there if all(one[name]["foreign"] <= FOREIGN_MAX for name in names)]
+    return calm if len(calm) >= min(QUIET_MIN, len(there)) else there
 
 
 def result_lines(workload, rounds):
     for peer in peers_of(rounds):
-        runs = [one[peer] for one in rounds if peer in one]
+        runs = [one[peer] for one in quiet(rounds, [peer])]
         line = {"workload": workload, "title": TITLES[workload], "peer": peer,
                 "unit": runs[0]["unit"], **spread([run["figure"] for run in runs]),
                 "workers": runs[0]["workers"],
@@ -221,7 +238,7 @@ def result_lines(workload, rounds):
 def ratio_lines(workload, rounds):
     """How many times better axo is, of pairs from one round."""
     for peer in [name for name in peers_of(rounds) if name != "axo"]:
-        pairs = [(one["axo"], one[peer]) for one in rounds if "axo" in one and peer in one]
+        pairs = [(one["axo"], one[peer]) for one in quiet(rounds, ["axo", peer])]
         for key, name, unit in rows(workload, pairs[0][0]["unit"] if pairs else ""):
             known = [(axo[key], other[key]) for axo, other in pairs if axo[key] and other[key]]
             if known:
@@ -261,7 +278,7 @@ def table(results):
         print(f"\n{workload}: {TITLES[workload]}")
         for key, name, unit in rows(workload, first["unit"]):
             for peer in names:
-                runs = [one[peer] for one in rounds if peer in one]
+                runs = [one[peer] for one in quiet(rounds, [peer])]
                 known = [run[key] for run in runs if run[key] is not None]
                 if not known:
                     continue
@@ -306,7 +323,8 @@ def machine(settings):
             "versions": {"axo": ".".join(numbers) + " " +
                          (said("git", "rev-parse", "--short", "HEAD") or "unknown") + dirty,
                          "compiler": said(os.environ.get("CC", "cc"), "--version").split("\n")[0],
-                         "erlang": package("erlang-base"), "caf": package("libcaf-dev"),
+                         "erlang": package("erlang-base"), "elixir": package("elixir"),
+                         "caf": package("libcaf-dev"),
                          "go": said("go", "env", "GOVERSION") or "unknown"}}
 
 
@@ -323,6 +341,8 @@ def settings_of(arguments):
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="", help="names of workloads, comma between")
     parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--minutes", type=float, default=0,
+                        help="begin no round that would end later, but 3 in any case")
     parser.add_argument("--quick", action="store_true", help="small sizes, 3 rounds")
     parser.add_argument("--out", help="the JSON lines; BUILD/bench/peers.json")
     settings = parser.parse_args(arguments)
@@ -341,7 +361,7 @@ def main():
     settings = settings_of(sys.argv[1:])
     where = machine(settings)
     print(machine_words(where))
-    results, failures = measure(settings)
+    results, failures, where["rounds"] = measure(settings)
     table(results)
     with open(settings.out, "w", encoding="utf-8") as out:
         out.write(json.dumps({"machine": where}) + "\n")

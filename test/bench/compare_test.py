@@ -100,6 +100,23 @@ class CompareTest(unittest.TestCase):
         _, said = self.run_on([result(1, 1, 1)], [result(1, 1, 1, cpu="y")])
         self.assertIn("different machines", said)
 
+    def test_the_peers_results(self):
+        def peers(figure, ratio):
+            return [{"machine": {"cpu": "x", "cpus": 2}},
+                    {"workload": "W1", "peer": "axo", "unit": "messages/s", "median": figure,
+                     "min": figure, "max": figure, "repeats": 5, "workers": 2, "disturbed": 0,
+                     "values": {"p50_ns": {"median": 1e9 / figure, "min": 1e9 / figure,
+                                           "max": 1e9 / figure, "repeats": 5}}},
+                    {"workload": "W1", "peer": "go", "unit": "messages/s", "median": figure,
+                     "min": 1, "max": 2, "repeats": 5, "workers": 2, "disturbed": 0, "values": {}},
+                    {"workload": "W1", "row": "W1", "ratio_to": "go", "median": ratio,
+                     "min": ratio, "max": ratio, "repeats": 5}]
+        code, said = self.run_on(peers(100, 4), peers(50, 3), "--all")
+        self.assertEqual(code, 1)
+        self.assertIn("3 regressions", said)
+        self.assertIn("W1 / go", said)
+        self.assertEqual(self.run_on(peers(100, 4), peers(120, 4))[0], 0)
+
     def test_unusable_files(self):
         self.assertEqual(self.run_on([], [result(1, 1, 1)])[0], 2)
         self.assertEqual(self.run_on(["{"], [result(1, 1, 1)])[0], 2)

@@ -28,30 +28,30 @@ static const char remade[] = "quit, down-handler of a monitor spawns anew and se
                              "message: the mailbox does not survive";
 
 static const work works[] = {
-    {"W1", "messages/s", "", [](uint64_t d) { return pingpong(1, 10000000 / d); }},
-    {"W2", "messages/s", "", [](uint64_t d) { return pingpong(8, 10000000 / d); }},
-    {"W2k", "messages/s", "", [](uint64_t d) { return pingpong(1000, 10000000 / d); }},
-    {"W3a", "hops/s", "", [](uint64_t d) { return ring(100, 1, 10000000 / d); }},
-    {"W3b", "hops/s", "", [](uint64_t d) { return ring(1000, 100, 10000000 / d); }},
+    {"W1", "messages/s", "", [](uint64_t d) { return pingpong(1, 3000000 / d); }},
+    {"W2", "messages/s", "", [](uint64_t d) { return pingpong(8, 3000000 / d); }},
+    {"W2k", "messages/s", "", [](uint64_t d) { return pingpong(1000, 3000000 / d); }},
+    {"W3a", "hops/s", "", [](uint64_t d) { return ring(100, 1, 3000000 / d); }},
+    {"W3b", "hops/s", "", [](uint64_t d) { return ring(1000, 100, 3000000 / d); }},
     {"W4", "messages/s", "", [](uint64_t d) { return fanin(4, 1000000 / d); }},
     {"W5", "ns", "", [](uint64_t d) { return skynet(1000000 / d); }},
     {"W6", "actors/s", "four batches of 256 under way",
      [](uint64_t d) { return churn(1000000 / d); }},
     {"W7", "bytes/actor", "", [](uint64_t d) { return idle(1000000 / d); }},
     {"W8a", "restarts/s", remade, [](uint64_t d) { return hot(200000 / d); }},
-    {"W8b", "ns", remade, [](uint64_t d) { return paced(2000 / d); }},
+    {"W8b", "ns", remade, [](uint64_t d) { return paced(1000 / d); }},
     {"W8c", "ns", "as W8b, max-throughput 1: the default starves the others",
-     [](uint64_t d) { return loaded(1000 / d, 10000, int64_t{5000000000} / int64_t(d)); }},
+     [](uint64_t d) { return loaded(1000 / d, 10000, int64_t{2000000000} / int64_t(d)); }},
     {"W9a", "ns", "the new parent, made by a down-handler, tells each child to begin anew",
      [](uint64_t d) { return parent_keeps(1000, 200 / d + 3); }},
     {"W9b", "ns", "children are linked to their parent; a down-handler makes it anew",
      [](uint64_t d) { return parent_remakes(1000, 200 / d + 3); }},
-    {"W10", "messages/s", "", [](uint64_t d) { return big(64, 40000 / d); }},
+    {"W10", "messages/s", "", [](uint64_t d) { return big(64, 24000 / d); }},
     {"W11", "burns/s", turns,
-     [](uint64_t d) { return fairness(64, 1000, 3000000000 / std::min<int64_t>(int64_t(d), 3)); }},
+     [](uint64_t d) { return fairness(64, 1000, 2000000000 / std::min<int64_t>(int64_t(d), 3)); }},
     {"W12s", "ns", turns, [](uint64_t d) { return send_cost(1000000 / d); }},
     {"W12r", "ns", turns, [](uint64_t d) { return send_running(20000 / d); }},
-    {"W12p", "ns", "", [](uint64_t d) { return send_parked(2000 / d); }}};
+    {"W12p", "ns", "", [](uint64_t d) { return send_parked(1000 / d); }}};
 
 int64_t status_bytes(const char *key)
 {

@@ -28,37 +28,40 @@ wanted(Name, #{only := Names}) -> lists:member(hd(string:tokens(Name, "-")), Nam
 
 %% {name, unit, note, run(size divisor)}
 works() ->
-    [{"W1", "messages/s", "", fun(D) -> messages:pingpong(1, 10000000 div D) end},
-     {"W2", "messages/s", "", fun(D) -> messages:pingpong(8, 10000000 div D) end},
-     {"W2k", "messages/s", "", fun(D) -> messages:pingpong(1000, 10000000 div D) end},
-     {"W3a", "hops/s", "", fun(D) -> messages:ring(100, 1, 10000000 div D) end},
-     {"W3b", "hops/s", "", fun(D) -> messages:ring(1000, 100, 10000000 div D) end},
+    [{"W1", "messages/s", "", fun(D) -> messages:pingpong(1, 3000000 div D) end},
+     {"W2", "messages/s", "", fun(D) -> messages:pingpong(8, 3000000 div D) end},
+     {"W2k", "messages/s", "", fun(D) -> messages:pingpong(1000, 3000000 div D) end},
+     {"W3a", "hops/s", "", fun(D) -> messages:ring(100, 1, 3000000 div D) end},
+     {"W3b", "hops/s", "", fun(D) -> messages:ring(1000, 100, 3000000 div D) end},
      {"W4", "messages/s", "consumer's queue off heap",
       fun(D) -> messages:fanin(4, 1000000 div D) end},
      {"W5", "ns", "", fun(D) -> actors:skynet(1000000 div D) end},
      {"W6", "actors/s", "", fun(D) -> actors:churn(1000000 div D) end},
-     {"W7", "bytes/actor", "default heap, not hibernated",
+     {"W7", "bytes/actor", "hibernated",
       fun(D) -> actors:idle(1000000 div D) end},
      {"W8a", "restarts/s", "supervisor, gen_server; init queues the next message: a restart "
-      "loses the mailbox", fun(D) -> restart:hot(20000 div D) end},
+      "loses the mailbox; it looks through the restarts of the last second",
+      fun(D) -> restart:hot(10000 div D) end},
      {"W8a-bare", "restarts/s", "spawn_monitor and respawn, no supervisor",
       fun(D) -> restart:bare(200000 div D) end},
+     {"W8a-elixir", "restarts/s", "as Erlang's, under Elixir's DynamicSupervisor",
+      fun(D) -> restart:elixir(10000 div D) end},
      {"W8b", "ns", "supervisor, gen_server; a timer of 1 ms",
-      fun(D) -> restart:paced(2000 div D) end},
-     {"W8c", "ns", "supervisor, gen_server, normal priority; what 5 s allow",
-      fun(D) -> restart:loaded(1000 div D, 10000 div D, 5000 div D) end},
+      fun(D) -> restart:paced(1000 div D) end},
+     {"W8c", "ns", "supervisor, gen_server, normal priority; what 2 s allow",
+      fun(D) -> restart:loaded(1000 div D, 10000 div D, 2000 div D) end},
      {"W9a", "ns", "one_for_all of 1000 after one child failed: nothing survives here",
       fun(D) -> restart:siblings(1000, max(3, 20 div D)) end},
      {"W9b", "ns", "supervisor of 1000 gen_servers is killed, its supervisor restarts it",
       fun(D) -> restart:parent(1000, max(3, 20 div D)) end},
-     {"W10", "messages/s", "", fun(D) -> messages:big(64, 40000 div D) end},
-     {"W11", "burns/s", "", fun(D) -> fair:pings(64, 1000, 3000 div min(D, 10)) end},
+     {"W10", "messages/s", "", fun(D) -> messages:big(64, 24000 div D) end},
+     {"W11", "burns/s", "", fun(D) -> fair:pings(64, 1000, 2000 div min(D, 10)) end},
      {"W12s", "ns", "enif_send from a thread of a NIF",
       fun(D) -> fair:send_cost(1000000 div D) end},
      {"W12r", "ns", "enif_send from a thread of a NIF",
       fun(D) -> fair:send_running(20000 div D) end},
      {"W12p", "ns", "enif_send from a thread of a NIF",
-      fun(D) -> fair:send_parked(2000 div D) end}].
+      fun(D) -> fair:send_parked(1000 div D) end}].
 
 measure({Name, Unit, Note, Run}, #{repeats := Repeats, divide := Divide, workers := Workers}) ->
     Count = case Name of "W7" -> 1; _ -> Repeats end,
@@ -67,9 +70,10 @@ measure({Name, Unit, Note, Run}, #{repeats := Repeats, divide := Divide, workers
     Figures = lists:sort([maps:get(figure, R) || R <- Results]),
     Median = (lists:nth((Count + 1) div 2, Figures) + lists:nth(Count div 2 + 1, Figures)) / 2,
     Peak = lists:max([maps:get(peak, R) || R <- Results]),
-    {Shown, Peer} = case lists:suffix("-bare", Name) of
-        true -> {lists:sublist(Name, length(Name) - 5), "erlang-bare"};
-        false -> {Name, "erlang"}
+    {Shown, Peer} = case string:tokens(Name, "-") of
+        [Work, "bare"] -> {Work, "erlang-bare"};
+        [Work, Other] -> {Work, Other};
+        [Work] -> {Work, "erlang"}
     end,
     io:format("{\"workload\":\"~s\",\"peer\":\"~s\",\"unit\":\"~s\",\"median\":~.3f,\"min\":~.3f,"
               "\"max\":~.3f,\"repeats\":~b,\"workers\":~b,\"peak_bytes\":~b,~s\"note\":\"~s\"}~n",

@@ -6,7 +6,7 @@
 %% other process runs.
 -module(restart).
 -behaviour(gen_server).
--export([hot/1, bare/1, paced/1, loaded/3, siblings/2, parent/2]).
+-export([hot/1, bare/1, elixir/1, paced/1, loaded/3, siblings/2, parent/2]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
 -export([victim_start/1, child_start/1, children_start/1]).
 
@@ -83,10 +83,22 @@ down(Top) ->
 
 %% ---- W8a
 
-hot(Count) ->
+hot(Count) -> hot(Count, fun(Probe) -> top(victim_start, Probe, worker) end).
+
+%% Elixir's supervisor is OTP's; its DynamicSupervisor is its own.
+elixir(Count) ->
+    hot(Count, fun(Probe) ->
+        {ok, Top} = 'Elixir.DynamicSupervisor':start_link(
+            [{strategy, one_for_one}, {max_restarts, 10000000}, {max_seconds, 1}]),
+        {ok, _} = 'Elixir.DynamicSupervisor':start_child(
+            Top, #{id => only, start => {?MODULE, victim_start, [Probe]}}),
+        Top
+    end).
+
+hot(Count, Start) ->
     Probe = probe(hot, Count),
     Begin = bench:now_ns(),
-    Top = top(victim_start, Probe, worker),
+    Top = Start(Probe),
     receive done -> ok end,
     Time = bench:now_ns() - Begin,
     down(Top),

@@ -12,4 +12,4 @@ for ((i = 1; i < $#; i++)); do
 done
 export ERL_CRASH_DUMP_SECONDS=0
 exec erl +S "$workers:$workers" +stbt db +P 2000000 -noshell -noinput -kernel logger_level none \
-    -pa "$folder" -s bench main -extra "$@"
+    -pa "$folder" /usr/lib/elixir/lib/*/ebin -s bench main -extra "$@"

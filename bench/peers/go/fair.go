@@ -57,6 +57,7 @@ func fairness(burners, lights int, length time.Duration) result {
 				burn(loops)
 				atomic.AddInt64(&burns, 1)
 				mailbox <- true
+				runtime.Gosched()
 			}
 		}()
 	}

@@ -1,7 +1,7 @@
 // restart.go - W8 and W9: a panic, its recovery, and the next message.
 //
-// Go has no supervisor. The victim's deferred function recovers and starts it again, with a new
-// state on the same channel, so that the mailbox survives as it does in axo.
+// Go has no supervisor. The victim's deferred function recovers and the loop around it begins anew,
+// with a new state on the same channel, so that the mailbox survives as it does in axo.
 package main
 
 import (
@@ -25,6 +25,12 @@ type victim struct {
 	handled int64
 	hot     bool
 	done    chan bool
+	reports chan failure // to the supervisor; nil: there is none
+}
+
+type failure struct {
+	who    *victim
+	reason interface{}
 }
 
 func newVictim(count int, hot bool) *victim {
@@ -33,9 +39,15 @@ func newVictim(count int, hot bool) *victim {
 }
 
 func (v *victim) run() {
+	for !v.instance() && v.reports == nil {
+	}
+}
+
+// One instance; false: it failed.
+func (v *victim) instance() (over bool) {
 	defer func() {
-		if reason := recover(); reason != nil {
-			go v.run()
+		if reason := recover(); reason != nil && v.reports != nil {
+			v.reports <- failure{v, reason}
 		}
 	}()
 	state := new(int64) // new with each instance
@@ -47,13 +59,14 @@ func (v *victim) run() {
 			panic("as told")
 		case next:
 			if v.take(now()) {
-				return
+				return true
 			}
 		case stop:
 			v.done <- true
-			return
+			return true
 		}
 	}
+	return true
 }
 
 // Takes a sample; true if it was the last.
@@ -82,8 +95,23 @@ func median(samples []int64) result {
 
 // ---- W8
 
-func hot(count int) result {
+func hot(count int) result { return backToBack(newVictim(count, true), count) }
+
+// A goroutine is told of each failure and starts the victim again, as packages for that do.
+func supervised(count int) result {
 	v := newVictim(count, true)
+	v.reports = make(chan failure)
+	go func() {
+		for failed := range v.reports {
+			go failed.who.run()
+		}
+	}()
+	r := backToBack(v, count)
+	close(v.reports)
+	return r
+}
+
+func backToBack(v *victim, count int) result {
 	begin := now()
 	go v.run()
 	v.tell()

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# lines.py - how many cache lines a message, a spawn, a restart moves between threads.
+#
+#   bench/lines/lines.py BUILD [--workers 2,4,8] [--only NAME] [--runs 3] [--places] [--json FILE]
+#
+# Builds the library and the workloads so that every access to memory is counted (lines.c says how)
+# and runs each workload with two sizes: the difference of the counts, divided by the difference of
+# what was done, is what one of them moves, without what the program needs to begin and to end.
+# Medians of --runs pairs. Fetched: the line was elsewhere. Upgraded: others had it too, and it is
+# written. The counting build runs some ten times slower, so threads meet less or more often than
+# they do at full speed; steals and turns are printed, to be compared with the JSON line of `make
+# bench`. --places says which functions moved the lines.
+import argparse
+import collections
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PACKAGES = ("liburcu-qsbr", "liburcu-cds", "ck")
+FLAGS = ("-std=c11 -D_GNU_SOURCE -O2 -g -pthread -ftls-model=initial-exec -fsanitize=thread "
+         "-fno-builtin-memcpy -fno-builtin-memset -DAXO_RELEASE=1 -DCK_USE_CC_BUILTINS=1 "
+         "-Iinclude -Iruntime -include bench/lines/seams.h").split()
+# Name, program, options, option of the size, sizes, what is counted.
+CASES = (
+    ("message, 1 pair", "w1_pingpong", "--pairs 1", "--messages", (200000, 1000000), "handled"),
+    ("message, 1000 pairs", "w1_pingpong", "--pairs 1000", "--messages", (500000, 2500000),
+     "handled"),
+    ("message, ring of 1000, 100 tokens", "w3_ring", "--actors 1000 --tokens 100", "--hops",
+     (500000, 2500000), "handled"),
+    ("message, 64 all to all", "w10_big", "", "--messages", (500000, 2500000), "handled"),
+    ("message, 4 to 1", "w4_fanin", "--credits 0", "--messages", (50000, 250000), "handled"),
+    ("message, 4 to 1, credits", "w4_fanin", "--credits 256", "--messages", (50000, 250000),
+     "handled"),
+    ("spawn, message, stop", "w6_spawn", "", "--actors", (50000, 250000), "spawned"),
+    ("actor of skynet", "w5_skynet", "", "--leaves", (10000, 100000), "spawned"),
+    ("restart", "w18_actors", "--actors 10 --messages 1000000 --churn 10", "--restarts",
+     (50000, 250000), "restarts"))
+# Frames that say how, not what.
+HOW = re.compile(r"/(base/atomic\.h|lines/|ck_|gcc/ck_|urcu/|c11)")
+
+
+def run(command, **more):
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True,
+                          check=True, **more)
+    return done.stdout
+
+
+def build(folder):
+    """The workloads' programs in `folder`."""
+    os.makedirs(folder, exist_ok=True)
+    compiler = os.environ.get("CC", "cc")
+    flags = FLAGS + run(["pkg-config", "--cflags", *PACKAGES]).split()
+    libraries = run(["pkg-config", "--libs", *PACKAGES]).split()
+    unity = os.path.join(folder, "unity.c")
+    with open(os.path.join(ROOT, "runtime", "LAYERS"), encoding="utf-8") as layers, \
+            open(unity, "w", encoding="utf-8") as file:
+        for layer in [line.split()[0] for line in layers if line.strip()]:
+            for path in sorted(glob.glob(os.path.join(ROOT, "runtime", layer, "*.c"))):
+                if not path.endswith("os/sim.c"):
+                    file.write(f'#include "{path}"\n')
+    run([compiler, *flags, "-c", "-o", f"{folder}/axo.o", unity])
+    run([compiler, "-std=c11", "-O2", "-c", "-o", f"{folder}/lines.o", "bench/lines/lines.c"])
+    for program in sorted({case[1] for case in CASES}):
+        run([compiler, *flags, "-c", "-o", f"{folder}/{program}.o", f"bench/{program}.c"])
+        run([compiler, "-pthread", "-Wl,--wrap=memcpy,--wrap=memset", "-o", f"{folder}/{program}",
+             *[f"{folder}/{name}.o" for name in (program, "axo", "lines")], *libraries, "-lm"])
+
+
+def count(folder, case, size, workers):
+    """Counters of one run: those of the system, fetched, upgraded, ns; and the places."""
+    _, program, options, option, _, _ = case
+    text = run([f"{folder}/{program}", *options.split(), option, str(size), "--workers",
+                str(workers), "--repeats", "1", "--cold", "--json", "-"])
+    counts, places = {}, []
+    for line in text.splitlines():
+        if line.startswith('{"lines"'):
+            counts.update(json.loads(line)["lines"])
+        elif line.startswith("{"):
+            counts.update(json.loads(line)["counters"])
+        elif line.startswith("place"):
+            _, at, fetched, upgraded = line.split()
+            places.append((at, int(fetched) + int(upgraded)))
+    return counts, places
+
+
+def named(folder, program, places):
+    """Functions and how much they moved; of what is inlined the innermost that says what."""
+    text = run(["addr2line", "-e", f"{folder}/{program}", "-fia", *[at for at, _ in places]])
+    found = collections.Counter()
+    for block, (_, moved) in zip(re.split(r"^0x[0-9a-f]+\n", text, flags=re.M)[1:], places):
+        lines = block.split("\n")
+        frames = list(zip(lines[::2], lines[1::2]))
+        name, where = next(((name, where) for name, where in frames if not HOW.search(where)),
+                           frames[-1])
+        found[f"{name} {os.path.relpath(where.split(':')[0], ROOT)}"] += moved
+    return found
+
+
+def measure(folder, case, workers, runs):
+    """What one of a case moves: fetched, upgraded, and the scheduler's counters."""
+    found = collections.defaultdict(list)
+    moved = collections.Counter()
+    for _ in range(runs):
+        few, _ = count(folder, case, case[4][0], workers)
+        many, places = count(folder, case, case[4][1], workers)
+        done = many[case[5]] - few[case[5]]
+        for key in ("fetched", "upgraded", "turns", "steals", "parks", "wakes"):
+            found[key].append((many[key] - few[key]) / done)
+        for name, share in named(folder, case[1], places).items():
+            moved[name] += share / many[case[5]] / runs
+    return {key: statistics.median(values) for key, values in found.items()}, moved
+
+
+def main():
+    parser = argparse.ArgumentParser(description="cache lines that move between threads")
+    parser.add_argument("build")
+    parser.add_argument("--workers", default="2,4,8")
+    parser.add_argument("--only", default="", help="a word of a case's name")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--places", action="store_true", help="which functions moved them")
+    parser.add_argument("--json", help="file of results")
+    settings = parser.parse_args()
+    folder = os.path.join(os.path.abspath(settings.build), "lines")
+    build(folder)
+    print("| of one | workers | lines fetched | upgraded | turns | steals | parks |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    lines = []
+    for case in [case for case in CASES if settings.only in case[0]]:
+        for workers in map(int, settings.workers.split(",")):
+            got, moved = measure(folder, case, workers, settings.runs)
+            lines.append(dict(got, name=case[0], workers=workers))
+            print(f"| {case[0]} | {workers} | {got['fetched']:.3f} | {got['upgraded']:.3f} | "
+                  f"{got['turns']:.3f} | {got['steals']:.4f} | {got['parks']:.5f} |", flush=True)
+            for name, share in moved.most_common(16) if settings.places else []:
+                print(f"    {share:9.4f}  {name}")
+    if settings.json:
+        with open(settings.json, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
