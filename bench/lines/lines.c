@@ -1,17 +1,17 @@
-/* lines.c - counts cache lines that move between threads, for a program built with -fsanitize=thread
- * and linked with this file in the place of that sanitizer's library.
+/* lines.c - counts the cache lines that move between threads, in the place of a sanitizer's library.
  *
- * The compiler calls a function here for each access to memory. Each thread is taken for a processor
- * with a cache without end; for each line the directory knows which of them have it. A read by one
- * that has not is a fetch; a write by one that is not the only one to have it is a fetch too, or,
- * if it has the line, an upgrade. Nobody has a line yet: a first touch, which does not count. So
- * what is counted is only what the program's sharing costs, memory that wanders included, and the
- * same on a machine of any kind; not that caches are small, nor neighbours that are prefetched.
+ * The program is compiled with -fsanitize=thread, and so calls a function here for each access to
+ * memory. Each thread is taken for a processor with a cache without end; for each line the directory
+ * knows which of them have it. A read by one that has not is a fetch; a write by one that is not the
+ * only one to have it is a fetch too, or, if it has the line, an upgrade. A line that nobody has yet
+ * is touched first, which does not count. So what is counted is only what the program's sharing
+ * costs, memory that wanders included, and the same on a machine of any kind; not that caches are
+ * small, nor neighbours that are prefetched.
  *
  * At its end the program prints a line {"lines": ...} and the places that moved most lines, as
- * addresses in the executable for addr2line. AXO_LINES_OFF in the environment: only the first.
- * Two lines that share an entry of the directory are taken for one: with 2^24 entries about one
- * access in a thousand of a large program, none of a small one. */
+ * addresses in the executable for addr2line. `hottest` is how often the one line moved that moved
+ * most. Two lines that share an entry of the directory are taken for one: with 2^24 entries about
+ * one access in a thousand of a large program, none of a small one. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <link.h>
@@ -25,6 +25,7 @@
 #define PLACES         4096 /* a power of two */
 #define PLACES_SAID    24
 #define THREADS_MAX    64
+#define HEATS          262144 /* a power of two */
 
 enum { FETCH, UPGRADE, KINDS };
 
@@ -37,6 +38,7 @@ typedef struct place {
 typedef struct counts {
     uint64_t moved[KINDS];
     place places[PLACES];
+    uint32_t heat[HEATS]; /* moves of the lines of an entry */
 } counts;
 
 static uint64_t *directory; /* of each entry: the threads that have the line */
@@ -80,9 +82,10 @@ static place *lines_place(uintptr_t at)
     return &own->places[0];
 }
 
-static __attribute__((noinline)) void lines_moved(uint32_t kind, uintptr_t from)
+static __attribute__((noinline)) void lines_moved(uint32_t kind, uint64_t entry, uintptr_t from)
 {
     own->moved[kind]++;
+    own->heat[entry % HEATS]++;
     lines_place(from)->moved[kind]++;
 }
 
@@ -98,7 +101,7 @@ static inline void lines_touch(uintptr_t line, bool write, uintptr_t from)
     who = write ? __atomic_exchange_n(entry, mine, __ATOMIC_RELAXED)
                 : __atomic_fetch_or(entry, mine, __ATOMIC_RELAXED);
     if ((who & ~mine) != 0)
-        lines_moved((who & mine) != 0 ? UPGRADE : FETCH, from);
+        lines_moved((who & mine) != 0 ? UPGRADE : FETCH, (uint64_t)(entry - directory), from);
 }
 
 static inline void lines_access(const volatile void *address, size_t size, bool write,
@@ -279,6 +282,8 @@ static void lines_sum(counts *sum)
             continue;
         for (uint32_t k = 0; k < KINDS; k++)
             sum->moved[k] += all[t]->moved[k];
+        for (uint32_t i = 0; i < HEATS; i++)
+            sum->heat[i] += all[t]->heat[i];
         for (uint32_t i = 0; i < PLACES; i++) {
             place *into = all[t]->places[i].at != 0 ? lines_place(all[t]->places[i].at) : NULL;
             for (uint32_t k = 0; into != NULL && k < KINDS; k++)
@@ -291,12 +296,13 @@ static void lines_report(void)
 {
     static counts sum;
     uintptr_t base = 0;
+    uint32_t hottest = 0;
     lines_sum(&sum);
-    (void)printf("{\"lines\":{\"fetched\":%" PRIu64 ",\"upgraded\":%" PRIu64 ",\"threads\":%" PRIu32
-                 "}}\n",
-                 sum.moved[FETCH], sum.moved[UPGRADE], threads);
-    if (getenv("AXO_LINES_OFF") != NULL)
-        return;
+    for (uint32_t i = 0; i < HEATS; i++)
+        hottest = sum.heat[i] > hottest ? sum.heat[i] : hottest;
+    (void)printf("{\"lines\":{\"fetched\":%" PRIu64 ",\"upgraded\":%" PRIu64 ",\"hottest\":%" PRIu32
+                 ",\"threads\":%" PRIu32 "}}\n",
+                 sum.moved[FETCH], sum.moved[UPGRADE], hottest, threads);
     (void)dl_iterate_phdr(lines_base, &base);
     qsort(sum.places, PLACES, sizeof *sum.places, lines_compare);
     for (uint32_t i = 0; i < PLACES_SAID && sum.places[i].at != 0; i++)

@@ -109,7 +109,7 @@ def measure(folder, case, workers, runs):
         few, _ = count(folder, case, case[4][0], workers)
         many, places = count(folder, case, case[4][1], workers)
         done = many[case[5]] - few[case[5]]
-        for key in ("fetched", "upgraded", "turns", "steals", "parks", "wakes"):
+        for key in ("fetched", "upgraded", "hottest", "turns", "steals", "parks", "wakes"):
             found[key].append((many[key] - few[key]) / done)
         for name, share in named(folder, case[1], places).items():
             moved[name] += share / many[case[5]] / runs
@@ -127,15 +127,15 @@ def main():
     settings = parser.parse_args()
     folder = os.path.join(os.path.abspath(settings.build), "lines")
     build(folder)
-    print("| of one | workers | lines fetched | upgraded | turns | steals | parks |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| of one | workers | lines fetched | upgraded | of the hottest line | turns | steals | parks |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     lines = []
     for case in [case for case in CASES if settings.only in case[0]]:
         for workers in map(int, settings.workers.split(",")):
             got, moved = measure(folder, case, workers, settings.runs)
             lines.append(dict(got, name=case[0], workers=workers))
             print(f"| {case[0]} | {workers} | {got['fetched']:.3f} | {got['upgraded']:.3f} | "
-                  f"{got['turns']:.3f} | {got['steals']:.4f} | {got['parks']:.5f} |", flush=True)
+                  f"{got['hottest']:.3f} | {got['turns']:.3f} | {got['steals']:.4f} | {got['parks']:.5f} |", flush=True)
             for name, share in moved.most_common(16) if settings.places else []:
                 print(f"    {share:9.4f}  {name}")
     if settings.json:
