@@ -1,12 +1,12 @@
-/* lines.c - counts the cache lines that move between threads, in the place of a sanitizer's library.
+/* lines.c - counts the cache lines that move between threads, instead of a sanitizer's library.
  *
  * The program is compiled with -fsanitize=thread, and so calls a function here for each access to
- * memory. Each thread is taken for a processor with a cache without end; for each line the directory
- * knows which of them have it. A read by one that has not is a fetch; a write by one that is not the
- * only one to have it is a fetch too, or, if it has the line, an upgrade. A line that nobody has yet
- * is touched first, which does not count. So what is counted is only what the program's sharing
- * costs, memory that wanders included, and the same on a machine of any kind; not that caches are
- * small, nor neighbours that are prefetched.
+ * memory. Each thread is taken for a processor with a cache without end; for each line the
+ * directory knows which of them have it. A read by one that has not is a fetch; a write by one that
+ * is not the only one to have it is a fetch too, or, if it has the line, an upgrade. A line that
+ * nobody has yet is touched first, which does not count. So what is counted is only what the
+ * program's sharing costs, memory that wanders included, and the same on a machine of any kind; not
+ * that caches are small, nor neighbours that are prefetched.
  *
  * At its end the program prints a line {"lines": ...} and the places that moved most lines, as
  * addresses in the executable for addr2line. `hottest` is how often the one line moved that moved

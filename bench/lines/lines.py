@@ -127,7 +127,7 @@ def main():
     settings = parser.parse_args()
     folder = os.path.join(os.path.abspath(settings.build), "lines")
     build(folder)
-    print("| of one | workers | lines fetched | upgraded | of the hottest line | turns | steals | parks |")
+    print("| of one | workers | fetched | upgraded | hottest line | turns | steals | parks |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     lines = []
     for case in [case for case in CASES if settings.only in case[0]]:
@@ -135,7 +135,8 @@ def main():
             got, moved = measure(folder, case, workers, settings.runs)
             lines.append(dict(got, name=case[0], workers=workers))
             print(f"| {case[0]} | {workers} | {got['fetched']:.3f} | {got['upgraded']:.3f} | "
-                  f"{got['hottest']:.3f} | {got['turns']:.3f} | {got['steals']:.4f} | {got['parks']:.5f} |", flush=True)
+                  f"{got['hottest']:.3f} | {got['turns']:.3f} | {got['steals']:.4f} | "
+                  f"{got['parks']:.5f} |", flush=True)
             for name, share in moved.most_common(16) if settings.places else []:
                 print(f"    {share:9.4f}  {name}")
     if settings.json:
