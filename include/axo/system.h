@@ -58,8 +58,8 @@ typedef struct axo_options {
     size_t size;                      /* sizeof(axo_options), set by AXO_OPTIONS */
     uint32_t workers;                 /* 0: as many as affinity and the container's CPU quota allow;
                                          at most AXO_WORKERS_MAX */
-    uint32_t quantum;                 /* 0: 64 messages before an actor yields its worker; at most
-                                         65536 */
+    uint32_t quantum;                 /* 0: 64 messages before an actor yields its worker, up to
+                                         2048 for one that is behind; else as many; at most 65536 */
     uint32_t quantum_us;              /* 0: 100 us before it yields; at most 1000000 */
     uint32_t actors_max;              /* 0: 2^22; at most 2^24 - 1 */
     uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */

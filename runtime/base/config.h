@@ -47,6 +47,11 @@
  * for a grace period; after so many of these rounds if there are any. */
 #define AXO__HOUSE_TURNS 256
 #define AXO__HOUSE_ROUNDS 16
+/* Messages of a turn, if the program does not say; and how often that is doubled for a cell that
+ * has left messages turn after turn: a consumer of many producers keeps up, and the time of a turn
+ * bounds it as ever. */
+#define AXO__QUANTUM 64
+#define AXO__BEHIND_MAX 5
 /* A queue shorter than this is left to its owner until its head has aged. */
 #define AXO__STEAL_MIN 4
 /* At most this many are taken at once. */

@@ -101,6 +101,7 @@ struct axo__cell {
     uint8_t lifetime;           /* an axo_lifetime, fixed from spawn on; the parent reads it too */
     uint8_t constructed;        /* construct succeeded, destroy is owed */
     uint8_t aside;              /* AXO__ASIDE bits */
+    uint8_t behind;             /* turns in a row that left messages, to a bound */
 
     /* ---- runner writes before the report, parent reads after ---- */
     axo__brief failure;         /* cell/more.h has the rest of it, if there is more to say */
@@ -129,7 +130,7 @@ static inline void axo__cell_stop_self(axo__cell *cell)
 static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *message)
 {
     if (axo__likely(cell->box == NULL))
-        return axo__state_push(&cell->state, &message->node);
+        return axo__state_woken(axo__state_push(&cell->state, &message->node));
     axo__box_accept_any(cell->box, message);
     return axo__state_announce_user(&cell->state);
 }

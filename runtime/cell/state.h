@@ -147,8 +147,8 @@ static inline axo__announce axo__state_woken(uint64_t old)
     return (old & others) == 0 ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
 }
 
-/* Queues a message in the lane. Any thread. */
-static inline axo__announce axo__state_push(axo__state *state, axo__mpsc_node *node)
+/* Queues a message in the lane; gives the word it found. Any thread. */
+static inline uint64_t axo__state_push(axo__state *state, axo__mpsc_node *node)
 {
     uint64_t bits = (uint64_t)(uintptr_t)node;
     AXO_DEBUG_ASSERT((bits & ~AXO__LANE) == 0);
@@ -156,7 +156,7 @@ static inline axo__announce axo__state_push(axo__state *state, axo__mpsc_node *n
     do {
         node->next = axo__state_lane(old);
     } while (!axo__a64_cas_acq_rel(&state->word, &old, (old & ~AXO__LANE) | bits)); /* [S1] */
-    return axo__state_woken(old);
+    return old;
 }
 
 /* User work that the word does not show. */

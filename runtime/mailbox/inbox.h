@@ -32,12 +32,21 @@ static inline void axo__inbox_put(axo__inbox *inbox, axo__mpsc_node *lane)
         inbox->rest = newest;
 }
 
+/* Messages that were made one after the other mostly lie so: the next ones of a long line are
+ * fetched from the other processor before their links are known. A guess, never read. */
+static inline void axo__inbox_ahead(const axo__message *message, const axo__message *next)
+{
+    intptr_t step = (intptr_t)next - (intptr_t)message;
+    __builtin_prefetch((const void *)((uintptr_t)next + (uintptr_t)(8 * step)), 1);
+}
+
 /* Turns a bounded number; true: all is in order. */
 static inline bool axo__inbox_turn(axo__inbox *inbox)
 {
     for (uint32_t i = 0; inbox->rest != NULL && i < AXO__TURN_STEP; i++) {
         axo__message *message = inbox->rest;
         inbox->rest = axo__message_next(message);
+        axo__inbox_ahead(message, inbox->rest);
         message->node.next = inbox->first != NULL ? &inbox->first->node : NULL;
         inbox->first = message;
     }

@@ -255,6 +255,10 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     for (;;) {
         bool more = run_messages(worker, cell);
+        if (!more)
+            cell->behind = 0;
+        else if (cell->behind < worker->sched->behind_max)
+            cell->behind++;
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
             continue;
@@ -274,7 +278,8 @@ static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t mess
     axo__a64_bump_owner(&worker->local.count.turns);
     axo__aptr_store_relaxed(&worker->running, cell);
     worker->current = cell;
-    worker->left = messages;
+    worker->left = messages << cell->behind;
+    worker->yields = false;
     worker->turn_clock = worker->now;
 }
 

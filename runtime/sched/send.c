@@ -67,7 +67,7 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
     axo__cell *cell = axo__table_find(&sched->core->table, to);
     if (axo__likely(cell != NULL && cell->box == NULL)) {
         axo__a64_bump_owner(&local->count.sent);
-        if (axo__state_push(&cell->state, &message->node) == AXO__ANNOUNCE_PUSH)
+        if (axo__state_woken(axo__state_push(&cell->state, &message->node)) == AXO__ANNOUNCE_PUSH)
             axo__sched_push_ready(worker, cell);
         return AXO_OK;
     }

@@ -32,7 +32,7 @@ bool axo__worker_clock(axo__worker *worker)
              worker->now - before < quantum / 8)
         worker->clock_stride *= 2;
     worker->until_clock = worker->clock_stride;
-    if (worker->now - worker->turn_clock >= quantum)
+    if (worker->now - worker->turn_clock >= quantum || worker->yields)
         worker->left = 0;
     if (axo__likely(axo__timers_next(worker->timers) > worker->now))
         return false;

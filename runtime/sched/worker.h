@@ -102,6 +102,7 @@ struct axo__worker {
     axo__unwind *unwind;    /* where a throw lands */
     uint32_t site;          /* axo_site of the running callback; NONE outside */
     uint32_t left;          /* messages left in this turn */
+    bool yields;            /* the turn ends with this message */
     uint32_t turns_left;    /* turns left in this step */
     uint32_t until_clock;   /* messages until the clock is read */
     uint32_t clock_stride;
@@ -168,6 +169,7 @@ struct axo__sched {
     uint32_t worker_count;
     uint32_t spare_count;
     uint32_t quantum;
+    uint32_t behind_max;           /* how often it may be doubled */
     uint32_t turns;                /* in a step, at most */
     int64_t quantum_ns;
     axo__door *doors;              /* the default pool's only */
@@ -439,6 +441,14 @@ void axo__run_free(axo__worker *worker, axo__message *message);
 
 /* ---- send.c ---- */
 
+/* The running actor has sent to one that a turn ago was more than a turn behind: its own turn ends
+ * with this message. */
+static inline void axo__worker_yield(axo__worker *worker)
+{
+    worker->yields = true;
+    worker->until_clock = 1;
+}
+
 /* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): it is accepted, counted and consumed.
  * AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
  * worker NULL: from outside, under the door's mutex; then dead letters come back in *dead, linked
@@ -458,8 +468,11 @@ static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__me
     if (axo__unlikely(cell == NULL || cell->box != NULL))
         return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
     axo__a64_bump_owner(&worker->local.count.sent);
-    if (axo__state_push(&cell->state, &message->node) == AXO__ANNOUNCE_PUSH)
+    uint64_t before = axo__state_push(&cell->state, &message->node);
+    if (axo__state_woken(before) == AXO__ANNOUNCE_PUSH)
         axo__sched_push_ready(worker, cell);
+    else if (axo__unlikely((before & AXO__READY) != 0))
+        axo__worker_yield(worker);
     return AXO_OK;
 }
 

@@ -197,8 +197,6 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->blocking_idle_ms = 10000;
     if (to->stuck_ns == 0)
         to->stuck_ns = INT64_C(1000000000);
-    if (to->quantum == 0)
-        to->quantum = 64;
     if (to->quantum_us == 0)
         to->quantum_us = 100;
     if (to->actors_max == 0)

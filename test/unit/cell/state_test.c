@@ -130,7 +130,9 @@ static void push_queues_and_announces(void **state)
     for (uint64_t i = 0; i < WORDS; i++) {
         uint64_t old = word_at(i);
         set(&word, old);
-        bool push = axo__state_push(&word, &node) == AXO__ANNOUNCE_PUSH;
+        uint64_t found = axo__state_push(&word, &node);
+        bool push = axo__state_woken(found) == AXO__ANNOUNCE_PUSH;
+        assert_true(found == old);
         assert_true(get(&word) == ((old & ~AXO__LANE) | (uint64_t)(uintptr_t)&node));
         assert_ptr_equal(node.next, has(old, AXO__LANE) ? &old_message : NULL);
         assert_int_equal(push, !wants_entry(old) && wants_entry(get(&word)));
@@ -479,7 +481,7 @@ static void send_or_work(void *arg, uint32_t index)
     for (uint32_t i = 0; index < SENDERS && i < EACH; i++) {
         state_cell *cell = &world->cells[(i + index) % CELLS];
         axo__message *message = &world->messages[index * EACH + i];
-        if (axo__state_push(&cell->word, &message->node) == AXO__ANNOUNCE_PUSH)
+        if (axo__state_woken(axo__state_push(&cell->word, &message->node)) == AXO__ANNOUNCE_PUSH)
             push_entry(world, cell);
         if (i % 16 == 0 && axo__state_announce_system(&cell->word) == AXO__ANNOUNCE_PUSH)
             push_entry(world, cell);

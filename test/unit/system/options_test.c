@@ -19,7 +19,7 @@ static void defaults_are_filled_in(void **state)
         memset(&out, 0xee, sizeof out);
         assert_int_equal(axo__options_read(both[i], &out), AXO_OK);
         assert_in_range(out.workers, 1, AXO_WORKERS_MAX);
-        assert_int_equal(out.quantum, 64);
+        assert_int_equal(out.quantum, 0);
         assert_int_equal(out.quantum_us, 100);
         assert_int_equal(out.actors_max, 1 << 22);
         assert_int_equal(out.failure_texts, 1024);
@@ -127,7 +127,7 @@ static void a_shorter_struct_has_defaults_behind(void **state)
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_int_equal(out.size, sizeof out);
     assert_int_equal(out.workers, 2);
-    assert_int_equal(out.quantum, 64);
+    assert_int_equal(out.quantum, 0);
     assert_null(out.allocator.alloc);
 }
 
