@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 the library: build/release/libaxo.a and libaxo.so
+#   make                 build/release: libaxo.a, libaxo.so, tools/axo-restart-bench
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -16,7 +16,7 @@
 #   make bench-figures   bench-peers and bench-growth; then bench-accept writes README, baseline, plots
 #   make bench-plot      its results as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
-#   make install         PREFIX=/usr/local LIBDIR= INCDIR= DESTDIR=; also uninstall
+#   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DESTDIR=; also uninstall
 #   make clean help
 #
 # VARIANT is release, debug, hard, asan, tsan or sim; each has its own folder in build/. V=1 shows
@@ -33,6 +33,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
 export BUILD CC
 VARIANTS := release debug hard asan tsan sim
 ifneq ($(filter-out $(VARIANTS),$(VARIANT)),)
@@ -71,7 +72,8 @@ $(BUILD)/asan/obj/runtime/queue/stack.o: CFLAGS += -fno-sanitize=null,pointer-ov
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -pthread -fPIC -fvisibility=hidden \
   -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
-  $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
+  $(if $(filter bench/% tools/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
+  $(if $(filter tools/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) $(CFLAGS)))))
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(sanitize_$v) $(LDFLAGS)
@@ -91,13 +93,15 @@ TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fau
 SIMS := $(call programs,test/sim/*.c)
 EXAMPLES := $(call programs,test/example/*.c)
 BENCHES := $(call programs,bench/*.c)
+TOOL := $B/tools/axo-restart-bench
+TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/restart_bench/*.c))
 QUOTED := $(patsubst %.expected,$B/%,$(wildcard test/example/*.expected))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh))
 RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)'
 
 # ---- the library
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED))
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(TOOL)
 $B/obj/%.o: %.c Makefile
 	$(call say,CC   )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
@@ -117,6 +121,9 @@ $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/bench/percentile_text: $B/%: $B/
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) -lm $(if $(filter %support.a,$^),-lcmocka)
+$(TOOL): $(TOOL_OBJECTS) $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(TOOL_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm
 -include $(shell find $B -name '*.d' 2>/dev/null)
 
 # ---- tests
@@ -124,13 +131,13 @@ test:
 	+$Q$(call in,release) all && $(in_tests) run-tests
 asan tsan hard:
 	+$Q$(call in,$@) run-tests
-run-tests: $(TESTS) $(EXAMPLES)
+run-tests: $(TESTS) $(EXAMPLES) $(TOOL)
 	$Q$(RUN_TESTS) $(TESTS) $(QUOTED) $(SCRIPTS)
 conformance:
 	+$Q$(in_tests) run-conformance
 run-conformance: $(filter $B/test/conformance/%,$(TESTS))
 	$Qpython3 tools/conformance.py --jobs $(or $(JOBS),2) --variant $v $^
-run: all $(EXAMPLES) $(BENCHES)
+run: all $(EXAMPLES)
 	$QAXO_BUILD=$B test/example/main_job.sh
 sim sim-replay:
 	+$Q$(call in,sim) $(BUILD)/sim/test/sim/tree_sim
@@ -145,7 +152,7 @@ valgrind:
 	+$Q$(call in,debug) run-valgrind
 run-valgrind: $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt 2>/dev/null))
 	$Q$(RUN_TESTS) --valgrind $^
-bench: $(filter-out %/restart_report,$(BENCHES))
+bench: $(BENCHES)
 	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/results.json
 	$Qset -e; for b in $^; do case $$b in *'$(FILTER)'*) $$b --json $(BUILD)/bench/results.json \
 	  --percentiles $(BUILD)/bench $(BENCH_ARGS);; esac; done
@@ -178,7 +185,8 @@ lint: $(SHARED)
 # ---- install
 to := $(DESTDIR)$(LIBDIR)
 install: all
-	install -d $(DESTDIR)$(INCDIR)/axo $(to)/pkgconfig
+	install -d $(DESTDIR)$(INCDIR)/axo $(to)/pkgconfig $(DESTDIR)$(BINDIR)
+	install -m 755 $(TOOL) $(DESTDIR)$(BINDIR)
 	install -m 644 include/axo/*.h $(DESTDIR)$(INCDIR)/axo
 	install -m 644 $B/libaxo.a $(to)
 	install -m 755 $(SHARED) $(to)
@@ -188,6 +196,7 @@ install: all
 	  -e 's|@LIBS@|$(PACKAGES_LIBS)|' tools/axo.pc.in >$(to)/pkgconfig/axo.pc
 uninstall:
 	rm -rf $(DESTDIR)$(INCDIR)/axo $(to)/pkgconfig/axo.pc
+	rm -f $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
 	rm -f $(to)/libaxo.a $(to)/libaxo.so $(to)/libaxo.so.$(ABI) $(to)/libaxo.so.$(VERSION)
 clean: ; rm -rf $(BUILD)
 help: ; @sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile

@@ -19,6 +19,9 @@
 #include "histogram.h"
 #include "machine.h"
 
+#ifndef BENCH_NAME
+#define BENCH_NAME "bench"
+#endif
 #define BENCH_REPEATS_MAX 100
 #define BENCH_FOREIGN_MAX 0.06
 #define BENCH_STOP_NS     INT64_C(60000000000)
@@ -83,7 +86,7 @@ static inline void bench_check(axo_status status, const char *what)
 {
     if (status == AXO_OK)
         return;
-    (void)fprintf(stderr, "bench: %s: %s\n", what, axo_status_text(status));
+    (void)fprintf(stderr, BENCH_NAME ": %s: %s\n", what, axo_status_text(status));
     exit(1);
 }
 
@@ -92,7 +95,7 @@ static inline void bench_expect(uint64_t found, uint64_t wanted, const char *wha
 {
     if (found == wanted)
         return;
-    (void)fprintf(stderr, "bench: %s: %" PRIu64 ", not %" PRIu64 "\n", what, found, wanted);
+    (void)fprintf(stderr, BENCH_NAME ": %s: %" PRIu64 ", not %" PRIu64 "\n", what, found, wanted);
     exit(1);
 }
 
@@ -195,8 +198,8 @@ static inline void bench_accounting(axo_system *system, axo_stats *stats)
     if (stats->sent == stats->handled + stats->dead + stats->dropped)
         return;
     (void)fprintf(stderr,
-                  "bench: messages are lost: sent %" PRIu64 ", handled %" PRIu64 ", dead %" PRIu64
-                  ", dropped %" PRIu64 "\n",
+                  BENCH_NAME ": messages are lost: sent %" PRIu64 ", handled %" PRIu64
+                  ", dead %" PRIu64 ", dropped %" PRIu64 "\n",
                   stats->sent, stats->handled, stats->dead, stats->dropped);
     exit(1);
 }
@@ -207,7 +210,7 @@ static inline void bench_system_finish(axo_system *system, bench_sample *sample,
     axo_outcome outcome;
     bench_check(axo_system_wait(system, BENCH_STOP_NS, &outcome), "wait");
     if (outcome.failed != 0) {
-        (void)fprintf(stderr, "bench: the system failed: %s\n", outcome.text);
+        (void)fprintf(stderr, BENCH_NAME ": the system failed: %s\n", outcome.text);
         exit(1);
     }
     sample->peak_bytes = bench_peak_bytes();
@@ -416,7 +419,7 @@ static inline void bench_percentile_files(const bench_settings *settings, const 
                        name[0] == '\0' ? "" : "-", name);
         FILE *file = fopen(path, "w");
         if (file == NULL) {
-            (void)fprintf(stderr, "bench: cannot write %s\n", path);
+            (void)fprintf(stderr, BENCH_NAME ": cannot write %s\n", path);
             exit(1);
         }
         histogram_print(result->times[i], file);

@@ -63,20 +63,27 @@ static inline void machine_commit(char out[BENCH_COMMIT_MAX])
         strcat(out, "-dirty");
 }
 
-/* Writes the machine as the inside of a JSON object. */
-static inline void machine_json(FILE *out)
+/* What the processor calls itself. */
+static inline void machine_cpu(char cpu[256])
 {
     char line[512];
-    char cpu[256] = "unknown";
-    double load = 0.0;
-    struct utsname kernel = {.release = "unknown"};
     FILE *file = fopen("/proc/cpuinfo", "r");
+    (void)strcpy(cpu, "unknown");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         if (sscanf(line, "model name : %255[^\n\"\\]", cpu) == 1)
             break;
     }
     if (file != NULL)
-        (void)fclose(file);       /* only read */
+        (void)fclose(file); /* only read */
+}
+
+/* Writes the machine as the inside of a JSON object. */
+static inline void machine_json(FILE *out)
+{
+    char cpu[256];
+    double load = 0.0;
+    struct utsname kernel = {.release = "unknown"};
+    machine_cpu(cpu);
     (void)uname(&kernel);         /* else "unknown" */
     (void)getloadavg(&load, 1);   /* else 0 */
     (void)fprintf(out, "\"cpu\":\"%s\",\"cpus\":%d,\"kernel\":\"%s\",\"load\":%.2f", cpu,

@@ -4,44 +4,80 @@
  * W8a  hot, back to back; the figure is restarts a second.
  * W8b  paced at 1 kHz on a system that is idle otherwise, so that workers park in between. The
  *      clock runs from the failing call: the wake-up before it is not in the figure (W12p).
- * W8c  loaded: 10 000 actors, always ready, burn 1 us a message and saturate every worker. */
+ * W8c  loaded: 10 000 actors, always ready, burn 1 us a message and saturate every worker.
+ *
+ * Trees, queues, storms and phases are axo-restart-bench's (RESTART.md). */
 #include "restart.h"
+
+#define BURNERS 10000
+
+/* Every shape: enum word, name, how it fails, children that are kept. */
+#define SHAPE_LIST(X)                                                                              \
+    X(LEAF_STATUS, "leaf, bare status", BY_STATUS, 0)                                              \
+    X(LEAF_FAIL, "leaf, axo_fail", BY_FAIL, 0)                                                     \
+    X(LEAF_THROW, "leaf, axo_throw", BY_THROW, 0)                                                  \
+    X(PARENT_10, "parent of 10", BY_FAIL, 10)                                                      \
+    X(PARENT_1000, "parent of 1000", BY_FAIL, 1000)
+
+typedef enum shape {
+#define SHAPE_ENUM(word, name, how, children) word,
+    SHAPE_LIST(SHAPE_ENUM)
+#undef SHAPE_ENUM
+        SHAPES
+} shape;
+
+static const struct {
+    const char *name;
+    restart_how how;
+    uint32_t children;
+} shapes[SHAPES] = {
+#define SHAPE_ROW(word, name, how, children) {name, how, children},
+    SHAPE_LIST(SHAPE_ROW)
+#undef SHAPE_ROW
+};
 
 typedef struct plan {
     uint64_t milliseconds; /* of one run */
+    shape shape;
+    restart_mode mode;
+    clock_gauge gauge;
     probe probe;
 } plan;
 
 static void restart_run(const bench_settings *settings, void *arg, bench_sample *sample)
 {
     plan *own = arg;
-    probe *shared = &own->probe;
-    shape which = shared->shape;
-    mode how = shared->mode;
-    clock_gauge gauge = shared->gauge;
-    memset(shared, 0, sizeof *shared);
-    shared->shape = which;
-    shared->mode = how;
-    shared->gauge = gauge;
-    case_run(settings, shared, (double)own->milliseconds / 1e3, sample);
-    if (shared->first.count == 0)
+    restart_case what = {.mode = own->mode,
+                         .how = shapes[own->shape].how,
+                         .depth = 1,
+                         .children = shapes[own->shape].children,
+                         .queue = 1,
+                         .burners = BURNERS,
+                         .seed = 1};
+    restart_sample found;
+    what.rate = restart_rate(&what);
+    probe_init(&own->probe, &own->gauge, &what);
+    (void)case_run(settings, &own->probe, 0.0, (double)own->milliseconds / 1e3, NULL, &found);
+    if (own->probe.first.count == 0)
         bench_expect(0, 1, "restarts measured");
-    sample->figure =
-        how == HOT ? shared->restarts_rate : (double)histogram_percentile(&shared->first, 0.5);
-    sample->values[0] = shared->restarts_rate;
-    sample->values[1] = shared->load_rate;
+    sample->figure = own->mode == HOT ? found.restarts_rate
+                                      : (double)histogram_percentile(&own->probe.first, 0.5);
+    sample->values[0] = found.restarts_rate;
+    sample->values[1] = found.load_rate;
+    sample->peak_bytes = found.peak_bytes;
+    sample->workers = found.workers;
 }
 
-static void restart_measure(const bench_settings *settings, plan *own, mode how)
+static void restart_measure(const bench_settings *settings, plan *own, restart_mode how)
 {
     static const char *const names[MODES] = {"W8a", "W8b", "W8c"};
     char options[160];
-    own->probe.mode = how;
+    own->mode = how;
     (void)snprintf(options, sizeof options,
                    "\"who\":\"%s\",\"mode\":\"%s\",\"ms\":%" PRIu64
                    ",\"clock\":\"%s\",\"clock_cost_ns\":%.1f",
-                   shapes[own->probe.shape].name, mode_names[how], own->milliseconds,
-                   own->probe.gauge.source, own->probe.gauge.cost_ns);
+                   shapes[own->shape].name, restart_modes[how], own->milliseconds,
+                   own->gauge.source, own->gauge.cost_ns);
     bench_work work = {.name = names[how],
                        .unit = how == HOT ? "restarts/s" : "ns",
                        .less = how != HOT,
@@ -69,8 +105,8 @@ int main(int argc, char **argv)
     bench_settings_read(&settings, argv, options, 2);
     if (own.milliseconds < 10 || which >= SHAPES)
         bench_usage(argv[0], options, 2);
-    own.probe.shape = (shape)which;
-    clock_calibrate(&own.probe.gauge);
+    own.shape = (shape)which;
+    clock_calibrate(&own.gauge);
     restart_measure(&settings, &own, HOT);
     restart_measure(&settings, &own, PACED);
     restart_measure(&settings, &own, LOADED);

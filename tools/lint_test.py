@@ -87,6 +87,7 @@ PLANTED = [
     ("called", {"test/api/symbols.txt": ""}, "no name"),
     ("symbols", {"lib.c": "int axo_none(void) { return 1; }\n"}, "and not exported"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
+    ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE + "\n" * 700}, "fewer than 700"),
     ("tidy", {"runtime/cell/state.c": LONG_FUNCTION}, "fewer than 70"),

@@ -16,7 +16,7 @@ import sys
 FILE_LINES = 700
 FUNCTION_LINES = 70
 COLUMNS = 100
-FOLDERS = ("runtime", "include", "test", "bench")
+FOLDERS = ("runtime", "include", "test", "bench", "tools")
 SUFFIXES = (".c", ".h", ".cpp")
 
 # A comment, a string or a character; what is left is code.

@@ -13,6 +13,7 @@ make_release() {
         DESTDIR="$stage" PREFIX=/usr "$@"
 }
 make_release install >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
+"$stage/usr/bin/axo-restart-bench" --version | grep -q '^axo-restart-bench [0-9.]*$'
 for file in include/axo/axo.h lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc; do
     [ -e "$stage/usr/$file" ] || { echo "not installed: $file"; exit 1; }
 done

@@ -11,7 +11,8 @@ mkdir -p "$out"
 begin=$(date +%s)
 say() { printf '== %3d s  %s\n' "$(($(date +%s) - begin))" "$*"; }
 
-[ -x "$build/bench/restart_report" ] || make --no-print-directory "$build/bench/restart_report"
+tool=$build/tools/axo-restart-bench
+[ -x "$tool" ] || make --no-print-directory "$tool"
 
 if [ -z "$log" ]; then
     log=$out/access.log
@@ -49,5 +50,6 @@ if [ "$status" != 0 ]; then
 fi
 
 say "the restart report"
-"$build/bench/restart_report" --seconds "${SECONDS_REPORT:-16}" --out "$out"
+"$tool" --suite report --repeats 1 --warmup 0.02 --total "${SECONDS_REPORT:-16}" --out "$out/restart"
+echo "   $out/restart/restart.md, .csv, .json, percentiles and plots"
 say "done"

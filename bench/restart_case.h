@@ -1,0 +1,46 @@
+/* restart_case.h - the parameters of a restart that is measured; restart.h runs it. */
+#ifndef BENCH_RESTART_CASE_H
+#define BENCH_RESTART_CASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <axo/supervision.h>
+
+typedef enum restart_mode { HOT, PACED, LOADED, MODES } restart_mode;
+typedef enum restart_how { BY_STATUS, BY_FAIL, BY_THROW, HOWS } restart_how;
+
+static const char *const restart_modes[MODES] = {"hot", "paced", "loaded"};
+static const char *const restart_hows[HOWS] = {"status", "fail", "throw"};
+
+typedef struct restart_case {
+    restart_mode mode;
+    restart_how how;
+    uint32_t depth;    /* from the victim's parent up to the decider, itself one; from 1 */
+    uint32_t children; /* of the victim */
+    bool remake;       /* children and links are not kept */
+    uint32_t siblings; /* other children of the decider */
+    axo_scope scope;   /* of the decider */
+    uint32_t queue;    /* messages behind the failing one, from 1 */
+    uint32_t burners;  /* loaded: actors that are always ready */
+    double rate;       /* paced, loaded: failures a second at most */
+    uint32_t at_least; /* a run goes on beyond its time until so many restarts are measured */
+    uint64_t seed;     /* of the system */
+    bool recorded;     /* the marks of recorder.h instead of the clock's two */
+} restart_case;
+
+/* Restarts, or new actors in their place, of one failure. */
+static inline uint32_t restart_touched(const restart_case *what)
+{
+    return what->depth + what->children + (what->scope == AXO_ONE_FOR_ONE ? 0 : what->siblings);
+}
+
+/* Failures a second at a mode's own rate: fewer, if each touches many. */
+static inline double restart_rate(const restart_case *what)
+{
+    double most = what->mode == LOADED ? 10000.0 : 1000.0;
+    double bearable = 500000.0 / (double)restart_touched(what);
+    return bearable < most ? bearable : most;
+}
+
+#endif
