@@ -21,7 +21,7 @@
  * Modes    hot: back to back.  paced: at a rate on a system that is idle otherwise.  loaded:
  *          actors that are always ready and burn 1 us a message keep every worker busy, and one of
  *          them tells the victim to fail at a rate. A tick that finds a restart not over is missed,
- *          and counted.
+ *          and counted; while one waits in the victim's mailbox no other is sent.
  *
  * A run ends when all that was begun is over; then its sums are compared with the system's. */
 #ifndef BENCH_RESTART_H
@@ -56,12 +56,12 @@ typedef struct probe {
     uint64_t failed_at; /* ticks of the clock */
     uint64_t rounds;
     uint64_t ticks;  /* handled */
-    uint64_t missed; /* of them, while measured */
     histogram first; /* ns until the next message is handled */
     histogram last;  /* ns until the last of all touched has started; none if that is the victim */
     recorder recorder;
     _Atomic uint64_t counted_rounds;
-    _Atomic bool busy; /* from a tick until all of its restart is over */
+    _Atomic uint64_t missed; /* ticks, while measured */
+    _Atomic bool busy;       /* from a tick until all of its restart is over */
     _Atomic bool measuring;
     _Atomic bool stopping;
     _Atomic bool spawned;                   /* the tree */
@@ -71,6 +71,7 @@ typedef struct probe {
     _Atomic uint64_t last_at;               /* clock, when the last had started */
     _Alignas(64) _Atomic uint32_t left;     /* of those touched: not started */
     _Alignas(64) _Atomic uint64_t tick_due; /* clock; loaded: when the next tick is to be sent */
+    _Atomic bool tick_waits;                /* one has been sent and not handled */
     _Atomic uint64_t ticks_sent;
     _Atomic uint64_t burned; /* messages of burners, counted in hundreds, and the rest at the end */
     _Atomic uint32_t burning;
@@ -232,15 +233,22 @@ static void victim_end(axo_ctx *ctx, probe *shared)
         atomic_store_explicit(&shared->busy, false, memory_order_release);
 }
 
+static void tick_missed(probe *shared)
+{
+    if (atomic_load_explicit(&shared->measuring, memory_order_relaxed))
+        atomic_fetch_add_explicit(&shared->missed, 1, memory_order_relaxed);
+}
+
 static void victim_tick(axo_ctx *ctx, probe *shared)
 {
     shared->ticks++;
+    atomic_store(&shared->tick_waits, false);
     if (atomic_load(&shared->stopping))
         return;
     if (!atomic_load_explicit(&shared->busy, memory_order_relaxed))
         victim_begin(ctx, shared);
     else
-        shared->missed += atomic_load(&shared->measuring);
+        tick_missed(shared);
 }
 
 static axo_status victim_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -293,8 +301,10 @@ static axo_status victim_start(axo_ctx *ctx, void *state)
     probe *shared = me->probe;
     for (uint32_t i = 0; i < shared->what.children; i++)
         (void)part_spawn(ctx, &child_class, shared, 0, NULL);
-    if (shared->lost && shared->armed)
+    if (shared->lost && shared->armed) {
+        atomic_store(&shared->tick_waits, false); /* it went with the mailbox */
         (void)axo_send(ctx, axo_self(ctx), NEXT, NULL, 0);
+    }
     part_started(ctx, shared);
     return AXO_OK;
 }
@@ -373,14 +383,26 @@ static const axo_class decider_class =
 
 /* ---- load ---------------------------------------------------------------------------------- */
 
+/* Whether none waits: then this one is counted as sent. */
+static bool tick_may_be_sent(probe *shared)
+{
+    if (atomic_exchange(&shared->tick_waits, true))
+        return false;
+    atomic_fetch_add(&shared->ticks_sent, 1);
+    return true;
+}
+
 static void burner_tick(axo_ctx *ctx, probe *shared, uint64_t now)
 {
     uint64_t due = atomic_load_explicit(&shared->tick_due, memory_order_relaxed);
     if (now < due ||
         !atomic_compare_exchange_strong(&shared->tick_due, &due, now + shared->tick_period))
         return;
-    atomic_fetch_add(&shared->ticks_sent, 1);
-    (void)axo_send(ctx, (axo_ref){.bits = atomic_load(&shared->victim)}, TICK, NULL, 0);
+    if (!tick_may_be_sent(shared))
+        return;
+    axo_ref victim = {.bits = atomic_load(&shared->victim)};
+    if (axo_send(ctx, victim, TICK, NULL, 0) == AXO_EGONE)
+        atomic_store(&shared->tick_waits, false);
 }
 
 static axo_status burner_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -459,6 +481,17 @@ static axo_ref case_spawn(axo_system *system, const axo_class *cls, probe *share
     return ref;
 }
 
+static void case_tick(axo_system *system, probe *shared)
+{
+    if (!tick_may_be_sent(shared)) {
+        tick_missed(shared);
+        return;
+    }
+    axo_ref victim = {.bits = atomic_load(&shared->victim)};
+    if (axo_system_send(system, victim, TICK, NULL, 0) == AXO_EGONE)
+        atomic_store(&shared->tick_waits, false);
+}
+
 /* Lets the victim fail for `seconds` in the case's mode. */
 static void case_drive(axo_system *system, probe *shared, double seconds, restart_cut cut)
 {
@@ -468,9 +501,7 @@ static void case_drive(axo_system *system, probe *shared, double seconds, restar
     for (now += period; shared->what.mode == PACED && now < end; now += period) {
         if (!case_sleep_until(now, cut))
             return;
-        atomic_fetch_add(&shared->ticks_sent, 1);
-        (void)axo_system_send(system, (axo_ref){.bits = atomic_load(&shared->victim)}, TICK, NULL,
-                              0);
+        case_tick(system, shared);
     }
     (void)case_sleep_until(end, cut);
 }
@@ -593,11 +624,8 @@ static bool case_run(const bench_settings *settings, probe *shared, double warmu
     case_build(system, shared, &counted);
     bench_check(axo_system_stats(system, &built), "stats");
     atomic_store(&shared->tick_due, clock_ticks(&shared->gauge));
-    if (shared->what.mode == HOT) {
-        atomic_fetch_add(&shared->ticks_sent, 1);
-        (void)axo_system_send(system, (axo_ref){.bits = atomic_load(&shared->victim)}, TICK, NULL,
-                              0);
-    }
+    if (shared->what.mode == HOT)
+        case_tick(system, shared);
     if (warmup > 0.0)
         case_drive(system, shared, warmup, cut);
     uint64_t burned = atomic_load(&shared->burned);

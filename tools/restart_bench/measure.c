@@ -50,7 +50,7 @@ static void measure_restart_keep(measure *own, case_result *out, const restart_s
     result_times(out, "ready", &timed->last);
     result_figure(out, "restarts_per_s", false, found->restarts_rate);
     if (timed->what.mode != HOT)
-        result_figure(out, "missed", true, (double)timed->missed);
+        result_figure(out, "missed", true, (double)atomic_load(&timed->missed));
     if (timed->what.mode == LOADED)
         result_figure(out, "load_per_s", false, found->load_rate);
     measure_common(out, found->peak_bytes, found->workers);
