@@ -14,7 +14,8 @@
 #   make bench-growth    how costs grow: actors, trees, workers, messages in flight
 #   make bench-lines     cache lines that a message, a spawn, a restart moves between threads
 #   make bench-figures   bench-peers and bench-growth; then bench-accept writes README, baseline, plots
-#   make bench-plot      its results as SVG and PNG in build/plots
+#   make bench-restart   axo-restart-bench, reference cases; ACCEPT=1 writes bench/RESTART-results.md
+#   make bench-plot      the results of make bench as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DESTDIR=; also uninstall
 #   make clean help
@@ -25,7 +26,7 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard valgrind \
-  run-stress run-valgrind lint bench bench-peers bench-growth bench-lines bench-figures bench-accept \
+  run-stress run-valgrind lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
   bench-plot bench-test install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
@@ -160,6 +161,9 @@ bench-peers: $(BENCHES)
 	+$Q$(MAKE) --no-print-directory -f bench/peers/peers.mk
 	$Qpython3 bench/peers/run.py --build $(BUILD) $(if $(QUICK),--quick) $(ONLY:%=--only %) \
 	  $(ROUNDS:%=--rounds %) $(WORKERS:%=--workers %) $(PEERS:%=--peers %) $(MINUTES:%=--minutes %)
+bench-restart: $(TOOL)
+	$Q$< --suite reference --progress --out $(BUILD)/bench/restart \
+	  $(if $(ACCEPT),--markdown bench/RESTART-results.md) $(BENCH_ARGS)
 G := --json $(BUILD)/bench/growth.json --repeats $(or $(REPEATS),3)
 bench-growth: $(BENCHES)
 	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/growth.json

@@ -86,6 +86,7 @@ typedef struct restart_sample {
     double foreign;       /* share of the processors that other processes used */
     uint64_t peak_bytes;
     uint32_t workers;
+    axo_stats stats; /* the system's counters at its end */
 } restart_sample;
 
 /* The state of every actor here, and its argument. */
@@ -646,6 +647,7 @@ static bool case_run(const bench_settings *settings, probe *shared, double warmu
     case_stop(system);
     bench_check(axo_system_destroy(system), "destroy");
     case_count(shared, &built, &stats);
+    sample->stats = stats;
     sample->seconds = (double)(to.wall_ns - from.wall_ns) / 1e9;
     sample->foreign = bench_foreign(&from, &to);
     sample->restarts_rate = (double)probe_counted(shared) / sample->seconds;

@@ -66,6 +66,7 @@ static void restart_run(const bench_settings *settings, void *arg, bench_sample 
     sample->values[1] = found.load_rate;
     sample->peak_bytes = found.peak_bytes;
     sample->workers = found.workers;
+    sample->stats = found.stats;
 }
 
 static void restart_measure(const bench_settings *settings, plan *own, restart_mode how)

@@ -57,7 +57,7 @@ for goal in "$@"; do
         need_tool go golang-go
         ;;
     valgrind) testing; need_tool valgrind valgrind ;;
-    all | install | bench | bench-growth | amalgamation) ;;
+    all | install | bench | bench-growth | bench-restart | amalgamation) ;;
     *) testing ;;
     esac
 done
