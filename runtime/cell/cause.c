@@ -1,7 +1,12 @@
 /* cause.c - a failure by value; the reserve of texts.
  *
+ * The reserve's free texts are a stack of indices; a number beside the top, which every change
+ * makes another, tells a top that has come back from one that has stayed.
+ *
  * Orders
- *   [X1] add acq_rel, users   the last user's reads happen before the text is used again
+ *   [X1] add acq_rel, load acquire, users   the last user's reads happen before the text is used
+ *                                           again; who is alone with it stays so
+ *   [X2] cas acq_rel, free                  gives a text back, and takes it after its last user
  */
 #include "cell/cause.h"
 
@@ -18,19 +23,14 @@ bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
     memset(texts, 0, sizeof *texts);
     texts->heap = heap;
     texts->count = count + 1;
-    if (!axo__os_mutex_init(&texts->mutex))
-        return false;
     texts->all = axo__heap_alloc(heap, sizeof(axo__text) * texts->count, AXO__CACHE_LINE,
                                  AXO__SITE_TEXTS);
-    if (texts->all == NULL) {
-        axo__os_mutex_fini(&texts->mutex);
+    if (texts->all == NULL)
         return false;
-    }
     memset(texts->all, 0, sizeof(axo__text) * texts->count);
-    for (uint32_t i = count; i >= 1; i--) {
-        texts->all[i].next = texts->free;
-        texts->free = i;
-    }
+    for (uint32_t i = 1; i < count; i++)
+        axo__a32_store_relaxed(&texts->all[i].next, i + 1);
+    axo__a64_store_relaxed(&texts->free, count > 0 ? 1 : 0);
     return true;
 }
 
@@ -38,20 +38,32 @@ void axo__texts_fini(axo__texts *texts)
 {
     axo__heap_free(texts->heap, texts->all, sizeof(axo__text) * texts->count,
                    AXO__CACHE_LINE);
-    axo__os_mutex_fini(&texts->mutex);
+}
+
+/* The top of the free ones, and its number. */
+static inline uint32_t cause_top(uint64_t word)
+{
+    return (uint32_t)word;
+}
+
+static inline uint64_t cause_word(uint64_t old, uint32_t top)
+{
+    return ((old >> 32) + 1) << 32 | top;
 }
 
 uint32_t axo__texts_take(axo__texts *texts)
 {
-    axo__os_mutex_lock(&texts->mutex);
-    uint32_t index = texts->free;
-    if (index != 0)
-        texts->free = texts->all[index].next;
-    axo__os_mutex_unlock(&texts->mutex);
-    if (index == 0) {
-        (void)axo__a64_add_relaxed(&texts->lost, 1);
-        return 0;
-    }
+    uint64_t old = axo__a64_load_acquire(&texts->free); /* [X2] */
+    uint32_t index;
+    uint32_t next;
+    do {
+        index = cause_top(old);
+        if (index == 0) {
+            (void)axo__a64_add_relaxed(&texts->lost, 1);
+            return 0;
+        }
+        next = axo__a32_load_relaxed(&texts->all[index].next); /* good if the number is the same */
+    } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, next))); /* [X2] */
     axo__a32_store_relaxed(&texts->all[index].users, 1);
     return index;
 }
@@ -66,30 +78,31 @@ static void cause_release(axo__texts *texts, uint32_t index)
 {
     if (index == 0)
         return;
-    uint32_t users = axo__a32_add_acq_rel(&texts->all[index].users, UINT32_MAX); /* [X1] */
-    AXO_ASSERT(users > 0);
-    if (users > 1)
-        return;
-    axo__os_mutex_lock(&texts->mutex);
-    texts->all[index].next = texts->free;
-    texts->free = index;
-    axo__os_mutex_unlock(&texts->mutex);
+    axo__text *text = &texts->all[index];
+    if (axo__a32_load_acquire(&text->users) != 1) { /* [X1] */
+        uint32_t users = axo__a32_add_acq_rel(&text->users, UINT32_MAX); /* [X1] */
+        AXO_ASSERT(users > 0);
+        if (users > 1)
+            return;
+    }
+    uint64_t old = axo__a64_load_acquire(&texts->free); /* [X2] */
+    do {
+        axo__a32_store_relaxed(&text->next, cause_top(old));
+    } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, index))); /* [X2] */
 }
 
-axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause)
+void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause)
 {
     if (cause->text != 0)
         (void)axo__a32_add_relaxed(&texts->all[cause->text].users, 1);
     if (cause->original_text != 0)
         (void)axo__a32_add_relaxed(&texts->all[cause->original_text].users, 1);
-    return *cause;
 }
 
-void axo__cause_drop(axo__texts *texts, axo__cause *cause)
+void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)
 {
     cause_release(texts, cause->text);
     cause_release(texts, cause->original_text);
-    memset(cause, 0, sizeof *cause);
 }
 
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)

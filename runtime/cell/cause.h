@@ -10,7 +10,6 @@
 
 #include "base/atomic.h"
 #include "mem/alloc.h"
-#include "os/os.h"
 
 typedef struct axo__cause {
     uint8_t kind;
@@ -42,7 +41,7 @@ typedef struct axo__brief {
 
 typedef struct axo__text {
     axo__a32 users;
-    uint32_t next; /* free: index of the next free one */
+    axo__a32 next; /* free: index of the next free one */
     char text[AXO_FAILURE_TEXT_MAX];
 } axo__text;
 
@@ -50,8 +49,7 @@ typedef struct axo__texts {
     axo__heap *heap;
     axo__text *all; /* all[0] is not used */
     uint32_t count;
-    uint32_t free;  /* guarded by the mutex */
-    axo__os_mutex mutex;
+    axo__a64 free;  /* the first free one, and a number in the upper half */
     axo__a64 lost;
 } axo__texts;
 
@@ -62,9 +60,28 @@ void axo__texts_fini(axo__texts *texts);
 uint32_t axo__texts_take(axo__texts *texts);
 char *axo__texts_at(axo__texts *texts, uint32_t index);
 
+void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause);
+void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause);
+
+static inline bool axo__cause_has_texts(const axo__cause *cause)
+{
+    return (cause->text | cause->original_text) != 0;
+}
+
 /* A copy holds its texts too. */
-axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause);
-void axo__cause_drop(axo__texts *texts, axo__cause *cause);
+static inline axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause)
+{
+    if (axo__cause_has_texts(cause))
+        axo__cause_hold_texts(texts, cause);
+    return *cause;
+}
+
+static inline void axo__cause_drop(axo__texts *texts, axo__cause *cause)
+{
+    if (axo__cause_has_texts(cause))
+        axo__cause_drop_texts(texts, cause);
+    *cause = (axo__cause){.kind = 0};
+}
 
 axo__brief axo__cause_brief(const axo__cause *cause);
 

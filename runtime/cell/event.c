@@ -37,14 +37,10 @@ void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *c
     axo__event_publish(core, local, &event);
 }
 
-void axo__event_supervision(axo__core *core, axo__local *local, const axo__cell *child,
-                            axo_directive decided, axo_directive directive)
+void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__cell *child,
+                                 axo_directive decided, axo_directive directive, uint32_t kind)
 {
-    static const uint32_t kinds[] = {0, AXO_KIND_SUPERVISION_RESUME, AXO_KIND_SUPERVISION_RESTART,
-                                     AXO_KIND_SUPERVISION_STOP, AXO_KIND_ESCALATION};
     axo_event_supervision data;
-    if (axo__likely(!axo__event_wants(core, kinds[directive])))
-        return;
     axo__cause cause = axo__cell_failure(child);
     axo_failure failure = axo__cause_show(&core->texts, &cause);
     memset(&data, 0, sizeof data);
@@ -58,16 +54,14 @@ void axo__event_supervision(axo__core *core, axo__local *local, const axo__cell 
     data.code = failure.code;
     (void)snprintf(data.text, sizeof data.text, "%s", failure.text);
     (void)axo__core_path(core, child, data.path, sizeof data.path);
-    axo__event event = {.kind = kinds[directive], .source = data.child, .data = &data,
+    axo__event event = {.kind = kind, .source = data.child, .data = &data,
                         .size = sizeof data};
     axo__event_publish(core, local, &event);
 }
 
-void axo__event_life(axo__core *core, axo__local *local, const axo__cell *cell, uint32_t kind)
+void axo__event_tell_life(axo__core *core, axo__local *local, const axo__cell *cell, uint32_t kind)
 {
     axo_event_lifecycle data;
-    if (axo__likely(!axo__event_wants(core, kind)))
-        return;
     memset(&data, 0, sizeof data);
     data.actor = axo__cell_ref(cell);
     if (cell->parent != NULL)

@@ -47,12 +47,30 @@ static inline void axo__event_publish(axo__core *core, axo__local *local, const 
 void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
                           const axo__message *message);
 
+void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__cell *child,
+                                 axo_directive decided, axo_directive directive, uint32_t kind);
+
 /* What happens to a failed child; in its parent's turn. */
-void axo__event_supervision(axo__core *core, axo__local *local, const axo__cell *child,
-                            axo_directive decided, axo_directive directive);
+static inline void axo__event_supervision(axo__core *core, axo__local *local,
+                                          const axo__cell *child, axo_directive decided,
+                                          axo_directive directive)
+{
+    static const uint32_t kinds[] = {0, AXO_KIND_SUPERVISION_RESUME, AXO_KIND_SUPERVISION_RESTART,
+                                     AXO_KIND_SUPERVISION_STOP, AXO_KIND_ESCALATION};
+    if (axo__unlikely(axo__event_wants(core, kinds[directive])))
+        axo__event_tell_supervision(core, local, child, decided, directive, kinds[directive]);
+}
+
+void axo__event_tell_life(axo__core *core, axo__local *local, const axo__cell *cell,
+                          uint32_t kind);
 
 /* A step in the cell's life, a kind under AXO_KIND_LIFECYCLE; on its runner. */
-void axo__event_life(axo__core *core, axo__local *local, const axo__cell *cell, uint32_t kind);
+static inline void axo__event_life(axo__core *core, axo__local *local, const axo__cell *cell,
+                                   uint32_t kind)
+{
+    if (axo__unlikely(axo__event_wants(core, kind)))
+        axo__event_tell_life(core, local, cell, kind);
+}
 
 /* How a message looks in a record. */
 axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message *message,

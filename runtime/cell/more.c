@@ -95,9 +95,17 @@ void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
     memset(cause, 0, sizeof *cause);
 }
 
-void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
+axo__cause axo__cell_take_failure(axo__cell *cell)
 {
     axo__cause cause = axo__cell_failure(cell);
-    axo__cause_drop(texts, &cause);
     memset(&cell->failure, 0, sizeof cell->failure);
+    return cause;
+}
+
+void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
+{
+    if (cell->failure.kind == AXO_FAILURE_NONE)
+        return;
+    axo__cause cause = axo__cell_take_failure(cell);
+    axo__cause_drop(texts, &cause);
 }

@@ -143,6 +143,9 @@ axo__cause axo__cell_failure(const axo__cell *cell);
 /* Keeps what was in *cause. */
 void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause);
 
+/* What was kept: its texts go with it. */
+axo__cause axo__cell_take_failure(axo__cell *cell);
+
 void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell);
 
 #endif

@@ -425,8 +425,15 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
 
 /* Calls a hook under an unwind point of its own. On another status than AXO_OK,
  * worker->pending says why. */
-axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
-                         const axo_failure *failure, const axo__message *message);
+axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+                             const axo_failure *failure, const axo__message *message);
+
+/* `there`: the class has it. */
+static inline axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+                                       bool there)
+{
+    return there ? axo__run_own_hook(worker, cell, site, NULL, NULL) : AXO_OK;
+}
 
 /* Calls the decider of the parent's strategy in its name; false: it failed, see worker->pending. */
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,

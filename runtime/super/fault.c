@@ -128,7 +128,8 @@ static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
     if (cell->cls->state_size > 0)
         memset(cell->state_block, 0, cell->cls->state_size);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCT, 0);
-    axo_status status = axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, NULL, NULL);
+    axo_status status =
+        axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, cell->cls->construct != NULL);
     cell->constructed = status == AXO_OK;
     axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
     return status;
@@ -139,7 +140,7 @@ void axo__super_create(axo__worker *worker, axo__cell *cell)
     axo_status status = fault_construct(worker, cell);
     if (status == AXO_OK) {
         axo__trace(worker->core, &worker->local, cell, AXO_EV_PRE_START, 0);
-        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, NULL, NULL);
+        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, cell->cls->pre_start != NULL);
         axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED,
                    (uint64_t)(uint32_t)status);
     }
@@ -157,13 +158,17 @@ void axo__super_create(axo__worker *worker, axo__cell *cell)
 static axo_status fault_call_post_restart(axo__worker *worker, axo__cell *cell,
                                           const axo__cause *cause)
 {
-    axo_failure failure = axo__cause_show(&worker->core->texts, cause);
-    bool own = cell->cls->post_restart != NULL;
+    const axo_class *cls = cell->cls;
+    axo_status status;
     axo__trace(worker->core, &worker->local, cell,
-               own ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
-    axo_status status =
-        axo__run_hook(worker, cell, own ? AXO_SITE_POST_RESTART : AXO_SITE_PRE_START, &failure,
-                      NULL); /* RS-01 */
+               cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
+    if (cls->post_restart != NULL) {
+        axo_failure failure = axo__cause_show(&worker->core->texts, cause);
+        status = axo__run_own_hook(worker, cell, AXO_SITE_POST_RESTART, &failure, NULL);
+    } else {
+        status = /* RS-01 */
+            axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
+    }
     axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
     return status;
 }
@@ -235,17 +240,17 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cau
 static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
 {
     axo__core *core = worker->core;
-    axo_failure failure = axo__cause_show(&core->texts, cause);
     axo__message *message = cell->failed; /* RS-09, D5 */
     axo_status status = AXO_OK;
     axo__timed_stop_keys(worker, cell); /* TM-03 */
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (cell->cls->pre_restart != NULL) {
-        status = axo__run_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
+        axo_failure failure = axo__cause_show(&core->texts, cause);
+        status = axo__run_own_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
     } else { /* RS-04: unwatch and stop every child, then post_stop */
         axo__super_leave_children(worker, cell); /* RS-13 */
         axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
-        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
+        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cell->cls->post_stop != NULL);
         axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         cell->life = AXO__INSTANCE_STOPPED; /* D3 */
     }
@@ -359,11 +364,10 @@ static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
 
 /* ---- taking directives ---- */
 
-/* For its own failure. */
+/* For its own failure, which nobody else looks at any more. */
 static void fault_restart_own(axo__worker *worker, axo__cell *cell)
 {
-    axo__cause cause = axo__cell_failure(cell);
-    cause = axo__cause_copy(&worker->core->texts, &cause);
+    axo__cause cause = axo__cell_take_failure(cell);
     fault_recreate(worker, cell, &cause, true);
 }
 
@@ -446,7 +450,8 @@ void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
         else
             axo__directives_restart_own(&cell->directives);
     }
-    axo__super_directives(worker, cell);
+    if (axo__directives_look(&cell->directives) != 0)
+        axo__super_directives(worker, cell);
     axo__super_unhold(worker, cell);
     axo__state_settle(&cell->state);
     axo__worker_offer_urgent(worker);

@@ -95,7 +95,8 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
-        axo_status status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, NULL, NULL);
+        axo_status status =
+            axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cell->cls->post_stop != NULL);
         axo__trace(core, local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK) { /* HF-12 */
             axo__core_log(core, local, AXO_LOG_ERROR, axo__cell_ref(cell),

@@ -6,13 +6,9 @@
 
 /* ---- deciders ---- */
 
-axo_directive axo_decide_default(struct axo_ctx *ctx, void *state, const axo_failure *failure,
-                                 void *user)
+static axo_directive strategy_default(uint32_t kind)
 {
-    (void)ctx;
-    (void)state;
-    (void)user;
-    switch ((axo_failure_kind)failure->kind) { /* DC-01 */
+    switch ((axo_failure_kind)kind) { /* DC-01 */
     case AXO_FAILURE_INIT:
     case AXO_FAILURE_POST_RESTART:
     case AXO_FAILURE_KILLED:
@@ -27,6 +23,15 @@ axo_directive axo_decide_default(struct axo_ctx *ctx, void *state, const axo_fai
         break;
     }
     return AXO_RESTART;
+}
+
+axo_directive axo_decide_default(struct axo_ctx *ctx, void *state, const axo_failure *failure,
+                                 void *user)
+{
+    (void)ctx;
+    (void)state;
+    (void)user;
+    return strategy_default(failure->kind);
 }
 
 axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const axo_failure *failure,
@@ -58,16 +63,19 @@ axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_fai
     return AXO_RESTART;
 }
 
-/* A decider of ours, which chooses by the failure's kind alone; NULL: the user's own. */
-static axo_decider strategy_known(const axo__cell *cell)
+/* What the parent's decider says of such a failure, if it is one of ours, which look at the kind
+ * alone; 0: it is the user's own. */
+static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 {
     const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_decider decider = strategy != NULL ? strategy->decider : NULL;
-    if (decider == NULL)
-        return axo_decide_default;
-    bool ours = decider == axo_decide_default || decider == axo_decide_stop ||
-                decider == axo_decide_restart || decider == axo_decide_escalate;
-    return ours ? decider : NULL;
+    if (decider == NULL || decider == axo_decide_default)
+        return strategy_default(kind);
+    if (decider == axo_decide_restart)
+        return AXO_RESTART;
+    if (decider == axo_decide_stop)
+        return kind == AXO_FAILURE_FATAL ? AXO_ESCALATE : AXO_STOP;
+    return decider == axo_decide_escalate ? AXO_ESCALATE : (axo_directive)0;
 }
 
 /* ---- budgets ---- */
@@ -252,13 +260,9 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
-    axo_decider known = strategy_known(cell);
-    axo_directive directive = AXO_ESCALATE;
+    axo_directive directive = strategy_known(cell, child->failure.kind);
     axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
-    if (known != NULL) {
-        axo_failure failure = {.kind = child->failure.kind};
-        directive = known(NULL, NULL, &failure, NULL);
-    } else {
+    if (directive == 0) {
         axo__cause cause = axo__cell_failure(child);
         axo_failure failure = axo__cause_show(&core->texts, &cause);
         if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
@@ -324,7 +328,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
 {
     axo__cell *parent = child->parent;
-    if (parent->sched != worker->sched || strategy_known(parent) == NULL ||
+    if (parent->sched != worker->sched || strategy_known(parent, child->failure.kind) == 0 ||
         !axo__state_borrow_idle(&parent->state))
         return false;
     bool holds = axo__cell_family(parent)->held != 0;
