@@ -64,6 +64,9 @@ enum {
     AXO__ASIDE_TIMED = 2  /* it has used timers of its own */
 };
 
+#define AXO__ARGS_UNIT ((size_t)16)
+_Static_assert(AXO_ARGS_MAX / 16 <= UINT16_MAX, "a copy of args is counted in 16 bits");
+
 struct axo__cell {
     /* ---- senders write ---- */
     axo__state state;           /* the scheduling word and the user lane */
@@ -102,6 +105,7 @@ struct axo__cell {
     uint8_t constructed;        /* construct succeeded, destroy is owed */
     uint8_t aside;              /* AXO__ASIDE bits */
     uint8_t behind;             /* turns in a row that left messages, to a bound */
+    uint16_t args_units;        /* of a copy, behind the state; 0: args were handed on */
 
     /* ---- runner writes before the report, parent reads after ---- */
     axo__brief failure;         /* cell/more.h has the rest of it, if there is more to say */

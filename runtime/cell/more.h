@@ -61,7 +61,6 @@ typedef struct axo__more {
     axo__name *name;              /* fixed from spawn on; anybody's who may look at the cell */
     axo__ward *ward;              /* fixed from spawn on; the parent's */
     const axo_strategy *strategy; /* fixed from spawn on */
-    uint32_t args_size;           /* of a copy; 0: args were handed on */
     uint32_t stash_max;           /* 0: the default */
     axo__family *family;
     axo__region *region;

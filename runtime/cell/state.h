@@ -122,15 +122,15 @@ static inline axo__mpsc_node *axo__state_lane(uint64_t word)
 }
 
 /* A newborn: CREATE is waiting, suspended as often as its parent (SC-03). It counts as running
- * until its parent knows it, so a stale entry of the slot's former life cannot claim it early. */
+ * until its parent knows it, so a stale entry of the slot's former life cannot claim it early. A
+ * free slot's word is nobody else's: CLOSED, no injector has a node of it, nobody finds it. */
 static inline void axo__state_init(axo__state *state, uint32_t suspends)
 {
-    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED; /* a stale entry may be queued */
     uint64_t word = AXO__RUNNING | AXO__URGENT | (suspends > 0 ? AXO__HELD : 0);
+    AXO_DEBUG_ASSERT((axo__a64_load_relaxed(&state->word) &
+                      (AXO__INJECTED | AXO__URGENT_INJECTED)) == 0);
     axo__a32_store_relaxed(&state->suspends, suspends);
-    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
-    while (!axo__a64_cas_acq_rel(&state->word, &old, (old & nodes) | word)) /* [S4] */
-        continue;
+    axo__a64_store_release(&state->word, word); /* [S4] */
 }
 
 /* The parent knows it; the caller pushes an entry. */
@@ -334,9 +334,13 @@ static inline bool axo__state_unwait(axo__state *state)
     return true;
 }
 
+/* It takes in no more children, and no more messages of users. */
 static inline void axo__state_terminate(axo__state *state)
 {
-    (void)axo__a64_or_acq_rel(&state->word, AXO__TERMINATING); /* [S4] */
+    uint32_t count = axo__state_suspends(state);
+    AXO_ASSERT(count < UINT32_MAX);
+    axo__a32_store_relaxed(&state->suspends, count + 1);
+    (void)axo__a64_or_acq_rel(&state->word, AXO__TERMINATING | AXO__HELD); /* [S4] [S5] */
 }
 
 static inline void axo__state_close(axo__state *state)

@@ -157,14 +157,45 @@ static bool children_take_ward(axo__core *core, axo__local *local, const axo__ce
 static bool children_take_more(axo__core *core, axo__local *local, const axo_props *props,
                                axo__cell *cell)
 {
-    if (props->name == NULL && props->strategy == NULL && props->args_size == 0 &&
-        props->stash_max == 0)
+    if (props->name == NULL && props->strategy == NULL && props->stash_max == 0)
         return true;
     axo__more *more = axo__more_take(core, local, cell);
     if (more == NULL)
         return false;
     more->strategy = props->strategy;
     more->stash_max = props->stash_max;
+    return true;
+}
+
+/* Bytes of the state in the block that it shares with the copy of the args. */
+static size_t children_state_room(const axo__cell *cell)
+{
+    size_t size = cell->cls->state_size;
+    return cell->args_units == 0 ? size : (size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
+}
+
+static size_t children_block_size(const axo__cell *cell)
+{
+    return children_state_room(cell) + cell->args_units * AXO__ARGS_UNIT;
+}
+
+static bool children_take_block(axo__core *core, axo__local *local, const axo_props *props,
+                                axo__cell *cell)
+{
+    cell->args = props->args;
+    cell->args_units = (uint16_t)((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT);
+    size_t size = children_block_size(cell);
+    if (size == 0)
+        return true;
+    char *block = axo__pool_alloc(&core->pool, &local->cache, size);
+    if (block == NULL) {
+        cell->args_units = 0;
+        return false;
+    }
+    if (props->cls->state_size > 0)
+        cell->state_block = block;
+    if (props->args_size > 0)
+        cell->args = memcpy(block + children_state_room(cell), props->args, props->args_size);
     return true;
 }
 
@@ -176,20 +207,8 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
     axo_status status = AXO_OK;
     if (!children_take_more(core, local, props, cell))
         return AXO_ENOMEM;
-    cell->args = props->args;
-    if (props->cls->state_size > 0) {
-        cell->state_block = axo__pool_alloc(&core->pool, &local->cache, props->cls->state_size);
-        if (cell->state_block == NULL)
-            return AXO_ENOMEM;
-    }
-    if (props->args_size > 0) {
-        void *copy = axo__pool_alloc(&core->pool, &local->cache, props->args_size);
-        if (copy == NULL)
-            return AXO_ENOMEM;
-        memcpy(copy, props->args, props->args_size);
-        cell->args = copy;
-        axo__cell_more(cell)->args_size = (uint32_t)props->args_size;
-    }
+    if (!children_take_block(core, local, props, cell))
+        return AXO_ENOMEM;
     if (!children_take_ward(core, local, birth->parent_cell, cell))
         return AXO_ENOMEM;
     if (props->mailbox != NULL) {
@@ -205,15 +224,14 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
 
 void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    axo__pool_free(&core->pool, &local->cache, cell->state_block, cell->cls->state_size);
-    axo__more *more = axo__cell_more(cell);
-    if (more != NULL && more->args_size > 0) {
-        axo__pool_free(&core->pool, &local->cache, (void *)(uintptr_t)cell->args,
-                       more->args_size);
-        more->args_size = 0;
-    }
+    void *block = cell->state_block;
+    if (block == NULL && cell->args_units > 0)
+        block = (void *)(uintptr_t)cell->args;
+    if (block != NULL)
+        axo__pool_free(&core->pool, &local->cache, block, children_block_size(cell));
     cell->state_block = NULL;
     cell->args = NULL;
+    cell->args_units = 0;
 }
 
 void axo__super_free_ward(axo__core *core, axo__local *local, axo__cell *cell)

@@ -16,8 +16,7 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
         cell->phase = AXO__PHASE_TERMINATING;
         axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING,
                    axo__cell_child_count(cell));
-        axo__state_terminate(&cell->state);
-        axo__state_suspend(&cell->state); /* ST-04 */
+        axo__state_terminate(&cell->state); /* and suspends it: ST-04 */
         axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, 2);
     }
     axo__super_continue(worker, cell);
@@ -36,11 +35,20 @@ static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__
     axo__dead_letter_at(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
 }
 
+/* Nothing is there: what is pushed from now on is seen to when the grace period is over. */
+static bool stop_is_drained(const axo__cell *cell)
+{
+    return !axo__state_has(axo__state_look(&cell->state)) && axo__inbox_is_empty(&cell->inbox) &&
+           axo__cell_more(cell) == NULL && cell->box == NULL;
+}
+
 /* What is stashed comes first (SS-06). */
 static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path)
 {
     axo__message *message;
     axo__mpsc_node *lane;
+    if (axo__likely(stop_is_drained(cell)))
+        return;
     axo__super_unstash(cell, UINT32_MAX);
     axo__more *more = axo__cell_more(cell);
     while (more != NULL && (message = axo__chain_pop(&more->front)) != NULL)
@@ -65,6 +73,8 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
 
 static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    if (axo__likely(!axo__stack_has_any(&cell->system)))
+        return;
     axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
     while (link != 0) {
         axo__stack_node *node = axo__stack_node_of(link);
@@ -85,14 +95,40 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
         axo__cause_drop(&worker->core->texts, &family->restart_cause);
 }
 
+/* Its name, what it has sent and who it watches: from table_end on a target frees what comes
+ * home. */
+static void stop_leave(axo__worker *worker, axo__cell *cell)
+{
+    axo__name *name = axo__cell_name(cell);
+    if (name != NULL)
+        axo__names_end(&worker->core->names, name); /* ST-17: before anybody can learn of it */
+    axo__parked_end(worker, cell);
+    axo__super_drop_watches(worker, cell);
+}
+
+/* A parent that has nothing to do takes note in this turn, without one of its own. */
+static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
+{
+    if (parent->sched == worker->sched && axo__state_borrow_idle(&parent->state)) {
+        AXO_DEBUG_ASSERT(parent->phase == AXO__PHASE_NORMAL);
+        axo__super_child_gone(worker, parent, cell);
+        axo__sched_hand_back(worker, parent);
+        return;
+    }
+    axo__stack_push_any(&parent->system, &cell->passage, AXO__SYS_GONE);
+    axo__sched_announce_system(worker, parent);
+}
+
 /* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, parent told,
  * watchers told. */
 void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
     axo__local *local = &worker->local;
-    char path[AXO_EVENT_PATH_MAX] = "";
-    axo__timed_stop_keys(worker, cell); /* TM-05 */
+    char path[AXO_EVENT_PATH_MAX];
+    path[0] = 0;
+    if (axo__cell_more(cell) != NULL)
+        axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
         axo_status status =
@@ -106,11 +142,8 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
         cell->life = AXO__INSTANCE_STOPPED;
     }
     stop_release(worker, cell);
-    axo__name *name = axo__cell_name(cell);
-    if (name != NULL)
-        axo__names_end(&core->names, name); /* ST-17: before anybody can learn of it */
-    axo__parked_end(worker, cell);
-    axo__super_drop_watches(worker, cell); /* from table_end on a target frees what comes home */
+    if (axo__cell_more(cell) != NULL)
+        stop_leave(worker, cell);
     axo__state_close(&cell->state);
     axo__table_end(cell);
     cell->phase = AXO__PHASE_GONE;
@@ -119,10 +152,8 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
     axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = cell->parent;
-    if (parent != NULL) {
-        axo__stack_push_any(&parent->system, &cell->passage, AXO__SYS_GONE);
-        axo__sched_announce_system(worker, parent);
-    }
+    if (parent != NULL)
+        stop_tell_parent(worker, parent, cell);
     axo__super_tell_watchers(worker, cell);
     stop_drain_system(core, local, cell);
     if (parent == NULL) {
@@ -172,7 +203,9 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
         cell->phase = AXO__PHASE_NORMAL;
         axo__super_create(worker, cell);
     }
-    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    axo__stack_link link = 0;
+    if (axo__stack_has_any(&cell->system)) /* URGENT was taken: what it announced is seen */
+        link = axo__stack_reverse(axo__stack_take_any(&cell->system));
     while (link != 0) {
         axo__stack_node *node = axo__stack_node_of(link);
         axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
@@ -230,16 +263,19 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 {
     stop_drain_users(core, local, cell, NULL);
     stop_drain_system(core, local, cell);
-    axo__timed_free(core, local, cell);
+    if (axo__cell_more(cell) != NULL)
+        axo__timed_free(core, local, cell);
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     if ((axo__state_look(&cell->state) & nodes) != 0)
         axo__local_retire(core, local, cell); /* an injector still has its node */
     else {
         if (axo__cell_name(cell) != NULL)
             axo__names_free(&core->names, axo__cell_name(cell));
-        axo__more_free(core, local, cell);
+        if (axo__cell_more(cell) != NULL)
+            axo__more_free(core, local, cell);
         core->undispatch(core, cell->sched);
-        axo__box_free(&core->pool, &local->cache, cell->box);
+        if (axo__unlikely(cell->box != NULL))
+            axo__box_free(&core->pool, &local->cache, cell->box);
         cell->box = NULL;
         axo__local_give_cell(core, local, cell);
     }

@@ -81,10 +81,14 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
 static axo_status options_check_class(const axo_class *cls)
 {
     axo_class copy;
-    axo_status status = axo__struct_read(cls, &copy, sizeof copy);
+    axo_status status = AXO_OK;
+    bool whole = cls->size == sizeof copy; /* as most are: no copy */
+    if (!whole)
+        status = axo__struct_read(cls, &copy, sizeof copy);
     if (status != AXO_OK)
         return status;
-    if (copy.receive == NULL || copy.state_size > AXO_PAYLOAD_MAX)
+    const axo_class *read = whole ? cls : &copy;
+    if (read->receive == NULL || read->state_size > AXO_PAYLOAD_MAX)
         return AXO_EINVAL;
     return cls->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }
@@ -112,7 +116,11 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     size_t at = 0;
     if (from == NULL)
         return AXO_EINVAL;
-    axo_status status = axo__struct_read(from, to, sizeof *to);
+    axo_status status = AXO_OK;
+    if (axo__likely(from->size == sizeof *to))
+        *to = *from;
+    else
+        status = axo__struct_read(from, to, sizeof *to);
     if (status != AXO_OK)
         return status;
     if (to->cls == NULL || to->dispatcher > AXO_DISPATCH_HOST || to->system_actor > 1 ||

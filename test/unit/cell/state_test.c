@@ -74,25 +74,29 @@ static void newborn_in_a_used_slot(void **state)
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     axo__state word;
     for (uint64_t i = 0; i < WORDS; i++) {
-        set(&word, word_at(i));
-        axo__state_init(&word, 3);
-        assert_true(get(&word) == ((word_at(i) & nodes) | AXO__RUNNING | AXO__URGENT |
-                                   AXO__HELD));
-        assert_int_equal(axo__state_suspends(&word), 3);
-        assert_int_equal(axo__state_inject(&word, AXO__INJECTED),
-                         !has(word_at(i), AXO__INJECTED));
-        assert_int_equal(axo__state_inject(&word, AXO__URGENT_INJECTED),
-                         !has(word_at(i), AXO__URGENT_INJECTED));
+        if ((word_at(i) & nodes) != 0)
+            continue; /* such a slot is not given back */
+        for (uint32_t suspends = 0; suspends < 4; suspends++) {
+            set(&word, word_at(i));
+            axo__state_init(&word, suspends);
+            assert_true(get(&word) == (AXO__RUNNING | AXO__URGENT |
+                                       (suspends > 0 ? AXO__HELD : 0)));
+            assert_int_equal(axo__state_suspends(&word), suspends);
+        }
     }
 }
 
-static void terminating_changes_no_scheduling(void **state)
+static void terminating_suspends(void **state)
 {
     axo__state word;
     for (uint64_t i = 0; i < WORDS; i++) {
         set(&word, word_at(i));
+        uint32_t suspends = axo__state_suspends(&word);
         axo__state_terminate(&word);
-        assert_true(get(&word) == (word_at(i) | AXO__TERMINATING));
+        assert_true(get(&word) == (word_at(i) | AXO__TERMINATING | AXO__HELD));
+        assert_int_equal(axo__state_suspends(&word), suspends + 1);
+        axo__state_settle(&word);
+        assert_true(get(&word) == (word_at(i) | AXO__TERMINATING | AXO__HELD));
     }
 }
 
@@ -523,7 +527,7 @@ static void no_wake_up_is_lost(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(newborn),
     cmocka_unit_test(newborn_in_a_used_slot),
-    cmocka_unit_test(terminating_changes_no_scheduling),
+    cmocka_unit_test(terminating_suspends),
     cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),
     cmocka_unit_test(announce_system_pushes_once),
     cmocka_unit_test(push_queues_and_announces),
