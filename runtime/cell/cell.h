@@ -60,8 +60,10 @@ typedef enum axo__instance {
 
 /* What makes its messages more than ordinary: the runner looks into cell/more.h then. */
 enum {
-    AXO__ASIDE_FRONT = 1, /* messages may be in front of the lane */
-    AXO__ASIDE_TIMED = 2  /* it has used timers of its own */
+    AXO__ASIDE_FRONT = 1,  /* messages may be in front of the lane */
+    AXO__ASIDE_TIMED = 2,  /* it has used timers of its own */
+    AXO__ASIDE_SYSTEM = 4, /* there is system work that the word does not show any more */
+    AXO__ASIDE_STOP = 8    /* it has asked itself to stop: with SYSTEM, and until that is taken */
 };
 
 #define AXO__ARGS_UNIT ((size_t)16)
@@ -126,8 +128,24 @@ struct axo__cell {
 /* Asks the cell to stop, by its runner: who looks again before it is done. */
 static inline void axo__cell_stop_self(axo__cell *cell)
 {
-    axo__directives_stop(&cell->directives);
-    (void)axo__state_announce_system(&cell->state);
+    cell->aside |= AXO__ASIDE_SYSTEM | AXO__ASIDE_STOP;
+    if (axo__aptr_load_relaxed(&cell->more) != NULL)
+        axo__directives_stop(&cell->directives); /* who finds it by its name is told */
+}
+
+/* What it is told to do, by others and by itself. By its runner. */
+static inline uint64_t axo__cell_directives(const axo__cell *cell)
+{
+    uint64_t word = axo__directives_look(&cell->directives);
+    return (cell->aside & AXO__ASIDE_STOP) != 0 ? word | AXO__STOP : word;
+}
+
+/* Takes STOP and perhaps STOP_PARENT. By its runner. */
+static inline void axo__cell_take_stops(axo__cell *cell, uint64_t bits)
+{
+    cell->aside &= (uint8_t)~AXO__ASIDE_STOP;
+    if ((axo__directives_look(&cell->directives) & bits) != 0)
+        (void)axo__directives_take(&cell->directives, bits, 0);
 }
 
 /* Queues a message that no bound refuses, and announces it. Any thread. */

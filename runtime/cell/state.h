@@ -44,7 +44,8 @@
  *
  * Orders
  *   [S1] or/cas acq_rel, announce, push   releases the enqueue, the message; pairs with [S2] [S3]
- *   [S2] cas acq_rel, claim, borrow  acquires what the last runner and all announcers wrote
+ *   [S2] cas acq_rel, claim, borrow  acquires what the last runner and all announcers wrote; a
+ *                                   claim is also [S3]
  *   [S3] and acq_rel, take, take_urgent   acquires the messages, the system lane
  *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
  *                                   the and of give_back
@@ -83,7 +84,8 @@ typedef enum axo__announce {
 
 typedef enum axo__claim {
     AXO__CLAIM_STALE = 0,
-    AXO__CLAIM_MINE = 1
+    AXO__CLAIM_MINE = 1,
+    AXO__CLAIM_URGENT = 2 /* mine, and there is system work to look at first */
 } axo__claim;
 
 typedef enum axo__finish {
@@ -178,9 +180,9 @@ static inline axo__announce axo__state_announce_system(axo__state *state)
     return push ? AXO__ANNOUNCE_PUSH : AXO__ANNOUNCE_DONE;
 }
 
-/* URGENT stays set for the runner to take. READY goes unless the cell is suspended. *lane: the
- * messages of the lane, newest first, if it may take messages and a runner before it has left none
- * (READY: its messages are older). */
+/* URGENT goes: the runner has taken it, and looks. READY goes unless the cell is suspended. *lane:
+ * the messages of the lane, newest first, if it may take messages and a runner before it has left
+ * none (READY: its messages are older). */
 static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **lane)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
@@ -190,12 +192,12 @@ static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **la
         bool free = axo__state_free(old);
         if ((old & AXO__URGENT) == 0 && !(free && axo__state_has(old)))
             return AXO__CLAIM_STALE;
-        uint64_t taken = 0;
+        uint64_t taken = AXO__URGENT;
         if (free)
-            taken = (old & AXO__READY) != 0 ? AXO__READY : AXO__LANE;
+            taken |= (old & AXO__READY) != 0 ? AXO__READY : AXO__LANE;
         if (axo__a64_cas_acq_rel(&state->word, &old, (old & ~taken) | AXO__RUNNING)) { /* [S2] */
             *lane = axo__state_lane(old & taken);
-            return AXO__CLAIM_MINE;
+            return (old & AXO__URGENT) != 0 ? AXO__CLAIM_URGENT : AXO__CLAIM_MINE;
         }
     }
 }
@@ -205,15 +207,16 @@ static inline uint64_t axo__state_look(const axo__state *state)
     return axo__a64_load_acquire(&state->word); /* [S7] */
 }
 
-/* Undoes a claim: user messages may be there. The cell has not been closed by this runner. */
-static inline axo__unclaim axo__state_unclaim(axo__state *state)
+/* Undoes a claim: user messages may be there, and system work if it was `urgent`. The cell has not
+ * been closed by this runner. */
+static inline axo__unclaim axo__state_unclaim(axo__state *state, bool urgent)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
-        uint64_t want = (old & ~AXO__RUNNING) | AXO__READY;
+        uint64_t want = (old & ~AXO__RUNNING) | AXO__READY | (urgent ? AXO__URGENT : 0);
         if (!axo__a64_cas_acq_rel(&state->word, &old, want)) /* [S4] */
             continue;
-        if ((old & AXO__URGENT) != 0)
+        if ((want & AXO__URGENT) != 0)
             return AXO__UNCLAIM_URGENT;
         return axo__state_free(old) ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
     }
@@ -343,9 +346,11 @@ static inline void axo__state_terminate(axo__state *state)
     (void)axo__a64_or_acq_rel(&state->word, AXO__TERMINATING | AXO__HELD); /* [S4] [S5] */
 }
 
+/* As one that terminates. */
 static inline void axo__state_close(axo__state *state)
 {
-    (void)axo__a64_or_acq_rel(&state->word, AXO__CLOSED); /* [S4] */
+    uint64_t bits = AXO__CLOSED | AXO__TERMINATING | AXO__HELD;
+    (void)axo__a64_or_acq_rel(&state->word, bits); /* [S4] */
 }
 
 /* Takes an injector's node into use; false: it is in the queue already, which will do. */

@@ -245,7 +245,9 @@ static void park_push_any(axo__cell *cell, axo__unclaim what)
 
 void axo__sched_unclaim(axo__cell *cell)
 {
-    park_push_any(cell, axo__state_unclaim(&cell->state));
+    bool urgent = (cell->aside & AXO__ASIDE_SYSTEM) != 0;
+    cell->aside &= (uint8_t)~AXO__ASIDE_SYSTEM;
+    park_push_any(cell, axo__state_unclaim(&cell->state, urgent));
 }
 
 void axo__sched_give_back(axo__cell *cell)

@@ -232,12 +232,15 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
     bool told = false; /* others were (by timers too): they may wait behind the next message */
     for (;;) {
         uint64_t word = axo__state_look(&cell->state);
-        if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0)) {
+        if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0 ||
+                          (cell->aside & AXO__ASIDE_SYSTEM) != 0)) {
             if ((word & AXO__CLOSED) != 0)
                 return false;
             if ((word & AXO__WAITING) != 0)
                 axo__parked_seal(cell);
-            axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
+            if ((word & AXO__URGENT) != 0)
+                axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
+            cell->aside &= (uint8_t)~AXO__ASIDE_SYSTEM;
             worker->sched->ops->system(worker, cell);
             told = true;
             continue;
@@ -259,7 +262,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         run_message(worker, cell, message);
         if (--worker->until_clock == 0)
             told = axo__worker_clock(worker);
-        if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell))
+        if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell) &&
+            (cell->aside & AXO__ASIDE_SYSTEM) == 0)
             return false; /* finish looks at the word */
     }
 }

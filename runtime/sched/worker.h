@@ -362,8 +362,11 @@ void axo__sched_hand_back(axo__worker *worker, axo__cell *cell);
 static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
 {
     axo__mpsc_node *lane = NULL;
-    if (axo__state_claim(&cell->state, &lane) != AXO__CLAIM_MINE)
+    axo__claim claim = axo__state_claim(&cell->state, &lane);
+    if (claim == AXO__CLAIM_STALE)
         return NULL;
+    if (axo__unlikely(claim == AXO__CLAIM_URGENT))
+        cell->aside |= AXO__ASIDE_SYSTEM;
     if (lane != NULL)
         axo__inbox_put(&cell->inbox, lane);
     if (axo__likely(cell->sched == worker->sched))

@@ -394,7 +394,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     axo__super_free_ward(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);
     bool waits = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
-    if (waits && axo__super_ends(cell, axo__directives_look(&cell->directives)))
+    if (waits && axo__super_ends(cell, axo__cell_directives(cell)))
         return; /* RS-19, ST-12: stop wins, and is taken next */
     axo__super_continue(worker, cell);
 }

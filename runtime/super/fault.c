@@ -200,7 +200,7 @@ static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__c
 static void fault_take_end(axo__cell *cell)
 {
     if (cell->lifetime == AXO_PERMANENT)
-        (void)axo__directives_take(&cell->directives, AXO__STOP, 0);
+        axo__cell_take_stops(cell, AXO__STOP);
 }
 
 /* The second half: from here on nothing is waited for. `cause` is consumed. */
@@ -394,7 +394,7 @@ static bool fault_end(axo__worker *worker, axo__cell *cell)
 {
     if (cell->reported)
         return false;
-    (void)axo__directives_take(&cell->directives, AXO__STOP, 0);
+    axo__cell_take_stops(cell, AXO__STOP);
     axo__cause_drop(&worker->core->texts, &worker->pending);
     worker->pending.kind = AXO_FAILURE_ENDED;
     worker->pending.root_kind = AXO_FAILURE_ENDED;
@@ -406,12 +406,12 @@ static bool fault_end(axo__worker *worker, axo__cell *cell)
 void axo__super_directives(axo__worker *worker, axo__cell *cell)
 {
     for (;;) {
-        uint64_t word = axo__directives_look(&cell->directives);
+        uint64_t word = axo__cell_directives(cell);
         int32_t delta = axo__directives_delta(word);
         if (cell->phase == AXO__PHASE_GONE || word == 0)
             return;
         if (axo__super_ends(cell, word)) { /* ST-12: stop wins */
-            (void)axo__directives_take(&cell->directives, AXO__STOPS, 0);
+            axo__cell_take_stops(cell, AXO__STOPS);
             axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_STOP);
             axo__super_terminate(worker, cell);
         } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
@@ -445,7 +445,7 @@ void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
     }
     if (worker->asker_restarts) {
         worker->asker_restarts = false;
-        if (axo__directives_look(&cell->directives) == 0)
+        if (axo__cell_directives(cell) == 0)
             fault_restart_own(worker, cell);
         else
             axo__directives_restart_own(&cell->directives);

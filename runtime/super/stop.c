@@ -16,7 +16,10 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
         cell->phase = AXO__PHASE_TERMINATING;
         axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING,
                    axo__cell_child_count(cell));
-        axo__state_terminate(&cell->state); /* and suspends it: ST-04 */
+        if (axo__cell_more(cell) != NULL) /* it may have children, and be found by its name */
+            axo__state_terminate(&cell->state); /* and suspends it: ST-04 */
+        else
+            axo__state_suspend(&cell->state); /* it is closed before it is left */
         axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, 2);
     }
     axo__super_continue(worker, cell);

@@ -282,7 +282,7 @@ static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *chi
 /* Directives that wait count as taken: they may be older than the report (OR-07). */
 static bool strategy_may_decide(const axo__cell *cell)
 {
-    uint64_t waiting = axo__directives_look(&cell->directives);
+    uint64_t waiting = axo__cell_directives(cell);
     return cell->phase == AXO__PHASE_NORMAL && axo__directives_delta(waiting) <= 0 &&
            (waiting & (AXO__STOPS | AXO__RESTART_PARENT)) == 0 &&
            axo__state_suspends(&cell->state) == 0;

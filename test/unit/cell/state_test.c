@@ -63,7 +63,7 @@ static void newborn(void **state)
         assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
         axo__state_birth(&word);
         assert_true(wants_entry(get(&word)));
-        assert_int_equal(claim(&word), AXO__CLAIM_MINE);
+        assert_int_equal(claim(&word), AXO__CLAIM_URGENT);
         assert_int_equal(axo__state_suspends(&word), i);
     }
 }
@@ -154,12 +154,14 @@ static void claim_decides(void **state)
         uint64_t old = word_at(i);
         axo__mpsc_node *lane = NULL;
         set(&word, old);
-        bool mine = axo__state_claim(&word, &lane) == AXO__CLAIM_MINE;
+        axo__claim claimed = axo__state_claim(&word, &lane);
+        bool mine = claimed != AXO__CLAIM_STALE;
         assert_int_equal(mine, wants_entry(old));
+        assert_int_equal(claimed == AXO__CLAIM_URGENT, mine && has(old, AXO__URGENT));
         uint64_t want = old;
-        uint64_t taken = 0;
+        uint64_t taken = AXO__URGENT;
         if (mine && !has(old, AXO__HELD | AXO__WAITING))
-            taken = has(old, AXO__READY) ? AXO__READY : AXO__LANE;
+            taken |= has(old, AXO__READY) ? AXO__READY : AXO__LANE;
         if (mine)
             want = (old & ~taken) | AXO__RUNNING;
         assert_true(get(&word) == want);
@@ -205,6 +207,27 @@ static void what_comes_during_a_look_is_pushed(void **state)
         assert_true(axo__state_borrow(&word));
         assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
         assert_int_equal(axo__state_give_back(&word), AXO__UNCLAIM_URGENT);
+    }
+}
+
+/* A claim that is undone leaves all the work there was, and an entry for it. */
+static void unclaim_forgets_no_work(void **state)
+{
+    axo__state word;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        uint64_t old = word_at(i);
+        set(&word, old);
+        axo__claim claimed = claim(&word);
+        if (claimed == AXO__CLAIM_STALE)
+            continue;
+        bool urgent = claimed == AXO__CLAIM_URGENT;
+        axo__unclaim what = axo__state_unclaim(&word, urgent);
+        assert_true(wants_entry(old));
+        assert_false(has(get(&word), AXO__RUNNING));
+        assert_true(has(get(&word), AXO__READY)); /* the inbox has what was in the lane */
+        assert_int_equal(has(get(&word), AXO__URGENT), urgent);
+        assert_int_equal(what != AXO__UNCLAIM_IDLE, wants_entry(get(&word)));
+        assert_int_equal(what == AXO__UNCLAIM_URGENT, urgent);
     }
 }
 
@@ -343,16 +366,16 @@ static void resumed_work_is_not_lost(void **state)
 {
     axo__state word;
     set(&word, AXO__URGENT);
-    assert_int_equal(claim(&word), AXO__CLAIM_MINE);
-    axo__state_take_urgent(&word);
+    assert_int_equal(claim(&word), AXO__CLAIM_URGENT);
+    assert_false(has(get(&word), AXO__URGENT));
     axo__state_suspend(&word);
     axo__state_settle(&word);
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_IDLE);
     assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
     assert_int_equal(claim(&word), AXO__CLAIM_STALE);
     assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_PUSH);
-    assert_int_equal(claim(&word), AXO__CLAIM_MINE);
-    axo__state_take_urgent(&word);
+    assert_int_equal(claim(&word), AXO__CLAIM_URGENT);
+    assert_false(has(get(&word), AXO__URGENT));
     axo__state_resume(&word);
     axo__state_settle(&word);
     assert_int_equal(axo__state_finish(&word, false), AXO__FINISH_AGAIN);
@@ -363,7 +386,7 @@ static void close_is_for_good(void **state)
 {
     axo__state word;
     set(&word, AXO__URGENT);
-    assert_int_equal(claim(&word), AXO__CLAIM_MINE);
+    assert_int_equal(claim(&word), AXO__CLAIM_URGENT);
     axo__state_close(&word);
     assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
     assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
@@ -498,7 +521,7 @@ static void send_or_work(void *arg, uint32_t index)
         state_cell *cell = (state_cell *)(void *)((char *)node - offsetof(state_cell, entry));
         axo__state_injected(&cell->word, AXO__INJECTED);
         axo__mpsc_node *lane = NULL;
-        if (axo__state_claim(&cell->word, &lane) != AXO__CLAIM_MINE)
+        if (axo__state_claim(&cell->word, &lane) == AXO__CLAIM_STALE)
             continue;
         if (lane != NULL)
             axo__inbox_put(&cell->inbox, lane);
@@ -534,6 +557,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(claim_decides),
     cmocka_unit_test(borrow_leaves_no_trace),
     cmocka_unit_test(what_comes_during_a_look_is_pushed),
+    cmocka_unit_test(unclaim_forgets_no_work),
     cmocka_unit_test(take_urgent_clears_one_bit),
     cmocka_unit_test(finish_leaves_no_work_unseen),
     cmocka_unit_test(suspend_and_resume_count),

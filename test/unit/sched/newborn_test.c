@@ -106,8 +106,8 @@ static void a_stale_entry_is_passed_over(void **state)
     world_open(3);
     for (uint32_t i = 0; i < 3; i++)
         push(i);
-    assert_int_equal(axo__state_claim(&world.cells[2].state, &lane), AXO__CLAIM_MINE);
-    assert_int_equal(axo__state_claim(&world.cells[0].state, &lane), AXO__CLAIM_MINE);
+    assert_int_equal(axo__state_claim(&world.cells[2].state, &lane), AXO__CLAIM_URGENT);
+    assert_int_equal(axo__state_claim(&world.cells[0].state, &lane), AXO__CLAIM_URGENT);
     assert_ptr_equal(axo__newborn_youngest_owner(&world.worker), &world.cells[1]);
     assert_null(axo__newborn_oldest_owner(&world.worker));
 }
