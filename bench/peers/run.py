@@ -62,7 +62,7 @@ GROUPS = [
     (["W9a", "W9b"], "w9_*", "", "--rounds 5"),
     (["W10"], "w10_*", "--messages 3072000", "--messages 153600"),
     (["W11"], "w11_*", "--ms 2000", "--ms 500"),
-    (["W12s", "W12r"], "w12_*", "--wakes 1", "--sends 100000 --stamps 2000"),
+    (["W12s", "W12r"], "w12_*", "--sends 300000 --stamps 10000 --wakes 1", "--sends 100000 --stamps 2000"),
     (["W12p"], "w12_*", "--sends 1000 --stamps 1 --wakes 1000", "--wakes 100"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]
@@ -176,12 +176,14 @@ def measure_round(index, settings, results, failures):
     """One round: every peer in turn on every group of workloads."""
     turn = index % len(settings.peers)
     for group in [group for group in GROUPS if set(group[0]) & settings.only]:
-        print(f"round {index + 1}: {','.join(group[0])}", file=sys.stderr)
+        begin = time.monotonic()
         for peer in settings.peers[turn:] + settings.peers[:turn]:
             for (workload, name), run in take(peer, group, settings, failures).items():
                 rounds = results.setdefault(workload, [])
                 rounds.extend({} for _ in range(index + 1 - len(rounds)))
                 rounds[index][name] = run
+        print(f"round {index + 1}: {','.join(group[0])}: {time.monotonic() - begin:.1f} s",
+              file=sys.stderr)
 
 
 def measure(settings):

@@ -49,8 +49,8 @@ static const work works[] = {
     {"W10", "messages/s", "", [](uint64_t d) { return big(64, 24000 / d); }},
     {"W11", "burns/s", turns,
      [](uint64_t d) { return fairness(64, 1000, 2000000000 / std::min<int64_t>(int64_t(d), 3)); }},
-    {"W12s", "ns", turns, [](uint64_t d) { return send_cost(1000000 / d); }},
-    {"W12r", "ns", turns, [](uint64_t d) { return send_running(20000 / d); }},
+    {"W12s", "ns", turns, [](uint64_t d) { return send_cost(300000 / d); }},
+    {"W12r", "ns", turns, [](uint64_t d) { return send_running(10000 / d); }},
     {"W12p", "ns", "", [](uint64_t d) { return send_parked(1000 / d); }}};
 
 int64_t status_bytes(const char *key)

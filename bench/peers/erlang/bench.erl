@@ -57,9 +57,9 @@ works() ->
      {"W10", "messages/s", "", fun(D) -> messages:big(64, 24000 div D) end},
      {"W11", "burns/s", "", fun(D) -> fair:pings(64, 1000, 2000 div min(D, 10)) end},
      {"W12s", "ns", "enif_send from a thread of a NIF",
-      fun(D) -> fair:send_cost(1000000 div D) end},
+      fun(D) -> fair:send_cost(300000 div D) end},
      {"W12r", "ns", "enif_send from a thread of a NIF",
-      fun(D) -> fair:send_running(20000 div D) end},
+      fun(D) -> fair:send_running(10000 div D) end},
      {"W12p", "ns", "enif_send from a thread of a NIF",
       fun(D) -> fair:send_parked(1000 div D) end}].
 

@@ -250,17 +250,17 @@ static void wake_run(uint64_t count, outcome *found)
 /* ---- program ------------------------------------------------------------------------------- */
 
 static const work works[] = {
-    {"F-call", "ns", "a call through a pointer", call_run, 100000000},
-    {"F-rmw", "ns", "a locked addition, uncontended", rmw_run, 50000000},
-    {"F-line", "ns", "a cache line to another thread, one way", line_run, 2000000},
-    {"F-jump", "ns", "setjmp and longjmp", jump_run, 20000000},
-    {"F-alloc", "ns", "malloc and free of 64 bytes", alloc_run, 50000000},
-    {"F-wake", "ns", "a futex wake until the other thread runs", wake_run, 2000},
-    {"W1", "messages/s", "a call through a pointer", message_run, 100000000},
-    {"W8a", "restarts/s", "setjmp and longjmp", restart_run, 20000000},
-    {"W12s", "ns", "a locked addition, uncontended", rmw_run, 50000000},
-    {"W12r", "ns", "a cache line to another thread, one way", line_run, 2000000},
-    {"W12p", "ns", "a futex wake until the other thread runs", wake_run, 2000}};
+    {"F-call", "ns", "a call through a pointer", call_run, 30000000},
+    {"F-rmw", "ns", "a locked addition, uncontended", rmw_run, 20000000},
+    {"F-line", "ns", "a cache line to another thread, one way", line_run, 1000000},
+    {"F-jump", "ns", "setjmp and longjmp", jump_run, 10000000},
+    {"F-alloc", "ns", "malloc and free of 64 bytes", alloc_run, 10000000},
+    {"F-wake", "ns", "a futex wake until the other thread runs", wake_run, 1000},
+    {"W1", "messages/s", "a call through a pointer", message_run, 30000000},
+    {"W8a", "restarts/s", "setjmp and longjmp", restart_run, 10000000},
+    {"W12s", "ns", "a locked addition, uncontended", rmw_run, 20000000},
+    {"W12r", "ns", "a cache line to another thread, one way", line_run, 1000000},
+    {"W12p", "ns", "a futex wake until the other thread runs", wake_run, 1000}};
 
 static uint64_t floor_peak(void)
 {

@@ -71,9 +71,9 @@ var works = []work{
 		return fairness(64, 1000, 2*time.Second/time.Duration(atMost(d, 3)))
 	}},
 	{"W12s", "ns", "from a goroutine, handled by its thread when it yields: no foreign threads",
-		func(d int) result { return sendCost(1000000 / d) }},
+		func(d int) result { return sendCost(300000 / d) }},
 	{"W12r", "ns", "from a goroutine, handled by its thread when it yields: no foreign threads",
-		func(d int) result { return sendRunning(20000 / d) }},
+		func(d int) result { return sendRunning(10000 / d) }},
 	{"W12p", "ns", "from a goroutine locked to its thread, which yields after the send",
 		func(d int) result { return sendParked(1000 / d) }},
 }
