@@ -171,7 +171,9 @@ bench-growth: $(BENCHES)
 	  for w in 1 2 3 4 6 8; do $B/bench/w1_pingpong --pairs 1 --messages 4000000 --workers $$w $G; \
 	  $B/bench/w1_pingpong --pairs 1000 --messages 4000000 --workers $$w $G; \
 	  $B/bench/w3_ring --actors 1000 --tokens 100 --hops 4000000 --workers $$w $G; \
-	  $B/bench/w10_big --messages 4000000 --workers $$w $G; done
+	  $B/bench/w10_big --messages 4000000 --workers $$w $G; \
+	  $B/bench/w4_fanin --messages 250000 --workers $$w $G; \
+	  $B/bench/w6_spawn --actors 300000 --workers $$w $G; done
 bench-lines: $B/libaxo.a
 	$Qpython3 bench/lines/lines.py $(BUILD) $(ONLY:%=--only %) $(WORKERS:%=--workers %) $(BENCH_ARGS)
 bench-figures: bench-peers

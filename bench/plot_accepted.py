@@ -90,13 +90,14 @@ def trees_script(folder, lines):
 def workers_script(folder, lines):
     data, parts = Data(folder, "workers"), []
     for name, title in (("W1", "1 pair"), ("W2k", "1000 pairs"),
-                        ("W3b", "ring of 1000, 100 tokens"), ("W10", "64, all to all")):
+                        ("W3b", "ring of 1000, 100 tokens"), ("W10", "64, all to all"),
+                        ("W4c", "4 to 1, credits"), ("W6", "spawn, message, stop")):
         found = sorted(of_bench(lines, name), key=lambda line: line["workers"])
         parts.append(data.curve(title, [(line["workers"], *spread(line, None, 1e-6))
                                         for line in found]))
     cpus = next(line for line in lines if line.get("bench") == "W10")["machine"]["cpus"]
     return (f"{WIDE}set title 'throughput by workers, on {cpus} processors'\nset xlabel 'workers'\n"
-            "set ylabel 'million messages a second'\nset yrange [0:*]\nset xrange [0.5:8.5]\n"
+            "set ylabel 'million a second'\nset yrange [0:*]\nset xrange [0.5:8.5]\n"
             "set key top right\nplot " + ", ".join(parts) + "\n")
 
 

@@ -39,7 +39,7 @@ MORE = {"W4": [("peak_bytes", "peak", "bytes")], "W5": [("peak_bytes", "peak", "
 NOTED = ("W8a", "W8b", "W8c", "W9a", "W9b", "W11", "W12s")
 # What a whole set of results has.
 WORKLOADS = ("W1 W2 W2k W3a W3b W4 W5 W6 W7 W8a W8b W8c W9a W9b W10 W11 W12s W12r W12p").split()
-GROWN = ("W1", "W2k", "W3b", "W10", "W18", "W19d", "W19w", "W20")
+GROWN = ("W1", "W2k", "W3b", "W10", "W4c", "W6", "W18", "W19d", "W19w", "W20")
 
 
 class Refused(Exception):
@@ -222,7 +222,8 @@ def growth_trees(results):
 
 def growth_workers(results):
     names = (("W1", "1 pair"), ("W2k", "1000 pairs"), ("W3b", "ring of 1000, 100 tokens"),
-             ("W10", "64 actors, all to all"))
+             ("W10", "64 actors, all to all"), ("W4c", "4 to 1, 256 credits each"),
+             ("W6", "spawn, message, stop"))
     counts = sorted({line["workers"] for line in results.of_bench("W10")})
     rows = []
     for name, title in names:
@@ -250,7 +251,8 @@ def growth(results):
         ["", "![cost by number of actors](bench/plots/actors.svg)", "",
          "By the depth and the width of a tree:", ""] + growth_trees(results) + \
         ["", "![cost by depth and width of a tree](bench/plots/trees.svg)", "",
-         f"Messages by workers, on {cpus} processors:", ""] + growth_workers(results) + \
+         f"Messages, and actors that come and go, by workers, on {cpus} processors:",
+         ""] + growth_workers(results) + \
         ["", "![throughput by workers](bench/plots/workers.svg)", "",
          "Memory of a message in flight:", ""] + growth_memory(results) + \
         ["", "![memory of a message](bench/plots/memory.svg)", ""]

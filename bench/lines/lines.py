@@ -28,18 +28,18 @@ FLAGS = ("-std=c11 -D_GNU_SOURCE -O2 -g -pthread -ftls-model=initial-exec -fsani
 # Name, program, options, option of the size, sizes, what is counted.
 CASES = (
     ("message, 1 pair", "w1_pingpong", "--pairs 1", "--messages", (200000, 1000000), "handled"),
-    ("message, 1000 pairs", "w1_pingpong", "--pairs 1000", "--messages", (500000, 2500000),
+    ("message, 1000 pairs", "w1_pingpong", "--pairs 1000", "--messages", (200000, 1000000),
      "handled"),
     ("message, ring of 1000, 100 tokens", "w3_ring", "--actors 1000 --tokens 100", "--hops",
-     (500000, 2500000), "handled"),
-    ("message, 64 all to all", "w10_big", "", "--messages", (500000, 2500000), "handled"),
-    ("message, 4 to 1", "w4_fanin", "--credits 0", "--messages", (50000, 250000), "handled"),
-    ("message, 4 to 1, credits", "w4_fanin", "--credits 256", "--messages", (50000, 250000),
+     (200000, 1000000), "handled"),
+    ("message, 64 all to all", "w10_big", "", "--messages", (200000, 1000000), "handled"),
+    ("message, 4 to 1", "w4_fanin", "--credits 0", "--messages", (20000, 100000), "handled"),
+    ("message, 4 to 1, credits", "w4_fanin", "--credits 256", "--messages", (20000, 100000),
      "handled"),
-    ("spawn, message, stop", "w6_spawn", "", "--actors", (50000, 250000), "spawned"),
+    ("spawn, message, stop", "w6_spawn", "", "--actors", (20000, 100000), "spawned"),
     ("actor of skynet", "w5_skynet", "", "--leaves", (10000, 100000), "spawned"),
     ("restart", "w18_actors", "--actors 10 --messages 1000000 --churn 10", "--restarts",
-     (50000, 250000), "restarts"))
+     (20000, 100000), "restarts"))
 # Frames that say how, not what.
 HOW = re.compile(r"/(base/atomic\.h|lines/|ck_|gcc/ck_|urcu/|c11)")
 

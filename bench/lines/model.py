@@ -36,9 +36,13 @@ def at(counted, processors, value):
     return value(counted[most]) * (1 - 1 / processors) / (1 - 1 / most)
 
 
+def moves(count):
+    return max(0.0, count["fetched"] + count["upgraded"])
+
+
 def rate(own, counted, line_ns, processors):
     """(million a second, whether the hottest line is what bounds it)."""
-    moved = at(counted, processors, lambda count: count["fetched"] + count["upgraded"])
+    moved = at(counted, processors, moves)
     hottest = at(counted, processors, lambda count: count["hottest"])
     shared = processors / (own + moved * line_ns)
     alone = 1 / (max(hottest, 1e-9) * line_ns)
@@ -63,7 +67,7 @@ def main():
             continue
         own = 1e9 / found[1]
         row = [name, f"{own:.0f}"] + \
-            [f"{counted[count]['fetched'] + counted[count]['upgraded']:.2f}" for count in (2, 8)] + \
+            [f"{at(counted, count, moves):.2f}" for count in (2, 8)] + \
             [f"{counted[8]['hottest']:.3f}", f"{found[2] / 1e6:.1f}"]
         for processors in FORETOLD:
             foretold, bounded = rate(own, counted, line_ns, processors)
