@@ -186,6 +186,11 @@ static inline axo__announce axo__state_announce_system(axo__state *state)
 static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **lane)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
+    if (axo__likely(old != 0 && (old & ~AXO__LANE) == 0)) { /* mostly: messages, and no flag */
+        *lane = axo__state_lane(old);
+        if (axo__a64_cas_acq_rel(&state->word, &old, AXO__RUNNING)) /* [S2] */
+            return AXO__CLAIM_MINE;
+    }
     for (;;) {
         if ((old & (AXO__RUNNING | AXO__CLOSED)) != 0)
             return AXO__CLAIM_STALE;
@@ -269,7 +274,10 @@ static inline void axo__state_take_urgent(axo__state *state)
  * anew. */
 static inline axo__finish axo__state_finish(axo__state *state, bool more)
 {
-    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
+    uint64_t old = AXO__RUNNING; /* mostly, and then this is all */
+    if (!more && axo__a64_cas_acq_rel(&state->word, &old, 0)) /* [S4] */
+        return AXO__FINISH_IDLE;
+    old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
         AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0);
         AXO_DEBUG_ASSERT((old & AXO__HELD) != 0 || axo__state_suspends(state) == 0);

@@ -307,6 +307,22 @@ static inline void run_leave(axo__worker *worker)
     axo__a64_store_relaxed(&worker->running_tag, 0);
 }
 
+/* The current turn, and then others. Apart, so that the compiler keeps things in registers: it does
+ * not where a function may return twice. */
+static __attribute__((noinline)) void run_turns(axo__worker *worker)
+{
+    for (;;) {
+        run_turn(worker, worker->current);
+        run_leave(worker);
+        if (--worker->turns_left == 0)
+            return;
+        axo__cell *next = axo__worker_find_next(worker);
+        if (next == NULL)
+            return;
+        run_enter(worker, next, worker->sched->quantum);
+    }
+}
+
 /* A throw lands here, in whatever turn it was. */
 void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
 {
@@ -319,16 +335,7 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
         if (--worker->until_clock == 0)
             (void)axo__worker_clock(worker);
     }
-    for (;;) {
-        run_turn(worker, worker->current);
-        run_leave(worker);
-        if (--worker->turns_left == 0)
-            break;
-        axo__cell *next = axo__worker_find_next(worker);
-        if (next == NULL)
-            break;
-        run_enter(worker, next, worker->sched->quantum);
-    }
+    run_turns(worker);
     worker->unwind = NULL;
 }
 

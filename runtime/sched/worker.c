@@ -88,6 +88,8 @@ static axo__cell *worker_from_next(axo__worker *worker)
 
 static axo__cell *worker_from_newborns(axo__worker *worker)
 {
+    if (axo__likely(axo__newborn_is_empty_owner(worker)))
+        return NULL;
     worker->newborn_runs++;
     bool oldest = ++worker->newborn_turns % AXO__NEWBORN_OLDEST == 0;
     axo__cell *cell = axo__unlikely(oldest) ? axo__newborn_oldest_owner(worker)

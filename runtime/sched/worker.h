@@ -406,6 +406,13 @@ void axo__worker_unpark_owner(axo__worker *worker);
 
 /* ---- newborn.c: cells that have not run yet, of one worker ---- */
 
+/* false: there are some, unless thieves have taken them. */
+static inline bool axo__newborn_is_empty_owner(const axo__worker *worker)
+{
+    return axo__a32_load_relaxed(&worker->newborn_floor) ==
+           axo__a32_load_relaxed(&worker->newborn_top);
+}
+
 /* false: there is no room. */
 bool axo__newborn_push_owner(axo__worker *worker, axo__cell *cell);
 

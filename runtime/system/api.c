@@ -151,8 +151,8 @@ axo_status axo_stop_self(axo_ctx *ctx)
     return AXO_OK;
 }
 
-static axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload, size_t size,
-                           uint32_t flags)
+static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload,
+                                  size_t size, uint32_t flags)
 {
     axo__worker *worker = axo__self;
     axo__message *message =
