@@ -138,17 +138,18 @@ class Options(Case):
         (["--json", "none/x.json"], "--json: there is no folder none"),
         (["--json", "."], "--json: . is no ordinary file"),
         (["--json", ""], "--json"),
-        (["--csv", "/dev/null"], "--csv: /dev/null is no ordinary file"),
+        (["--csv", "pipe"], "--csv: pipe is no ordinary file"),
         (["--json", "-", "--csv", "-"], "only one of"),
         (["--marks", "m.csv", "--no-phases"], "--marks"),
-        (["--percentiles", "/dev/null/x"], "--percentiles"),
-        (["--out", "/dev/null"], "--out: /dev/null is no folder"),
+        (["--percentiles", "pipe/x"], "--percentiles"),
+        (["--out", "pipe"], "--out: pipe is no folder"),
         (["--out", ""], "--out"),
         (["--depth", ",".join(map(str, range(1, 21))), "--children",
           ",".join(map(str, range(1, 21)))], "more than 256 cases"),
     ]
 
     def test_bad_options(self):
+        os.mkfifo(self.path("pipe"))
         for arguments, words in self.BAD:
             with self.subTest(arguments=arguments):
                 done = self.start("--csv", "good.csv", "--out", "good", *arguments) \
@@ -158,7 +159,7 @@ class Options(Case):
                 self.assertTrue(done.stderr.startswith("axo-restart-bench: "), done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)
                 self.assertEqual(done.stdout, "")
-                self.assertEqual(os.listdir(self.folder), [])
+                self.assertEqual(os.listdir(self.folder), ["pipe"])
 
     def test_folder_that_cannot_be_written(self):
         if os.geteuid() == 0:
