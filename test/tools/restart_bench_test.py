@@ -234,6 +234,7 @@ class Restarts(Case):
         for name in ("compiler", "flags", "variant", "library"):
             self.assertIn(name, line["build"])
         self.assertTrue(line["commit"])
+        self.assertGreaterEqual(line["counters"]["restarts"], 1)
         self.assertEqual(line["build"]["variant"], os.path.basename(os.path.dirname(
             os.path.dirname(PROGRAM))))
         self.assertGreater(line["peak_rss_bytes"], 0)
@@ -259,6 +260,7 @@ class Restarts(Case):
             marks = list(csv.DictReader(file))
         with open(self.path("a.md"), encoding="utf-8") as file:
             page = file.read()
+        self.assertIn("`axo-restart-bench " + " ".join(self.SHAPES + ONCE) + "`", page)
         for line in lines:
             name = line["options"]["case"]
             with self.subTest(case=name):

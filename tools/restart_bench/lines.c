@@ -41,7 +41,9 @@ static void json_line(const report *own, const case_result *one, FILE *out)
         (void)fputs("}", out);
         comma = ",";
     }
-    (void)fputs("},\"options\":{", out);
+    (void)fputs("}", out);
+    bench_json_counters(out, &one->stats);
+    (void)fputs(",\"options\":{", out);
     plan_case_json(own->plan, one->what, out);
     (void)fprintf(out, ",\"clock\":\"%s\",\"clock_cost_ns\":%.1f},\"machine\":{",
                   own->gauge->source, own->gauge->cost_ns);

@@ -35,8 +35,10 @@ static void measure_phases(case_result *out, const recorder *own)
     out->rows_count = own->rows_count;
 }
 
-static void measure_common(case_result *out, uint64_t peak_bytes, uint32_t workers)
+static void measure_common(case_result *out, uint64_t peak_bytes, uint32_t workers,
+                           const axo_stats *stats)
 {
+    out->stats = *stats;
     out->workers = workers;
     if (peak_bytes > out->peak_bytes)
         out->peak_bytes = peak_bytes;
@@ -53,7 +55,7 @@ static void measure_restart_keep(measure *own, case_result *out, const restart_s
         result_figure(out, "missed", true, (double)atomic_load(&timed->missed));
     if (timed->what.mode == LOADED)
         result_figure(out, "load_per_s", false, found->load_rate);
-    measure_common(out, found->peak_bytes, found->workers);
+    measure_common(out, found->peak_bytes, found->workers, &found->stats);
     if (own->recorded.recorder.count > 0)
         measure_phases(out, &own->recorded.recorder);
 }
@@ -114,7 +116,7 @@ static bool measure_storm(measure *own, const plan_case *what)
                       (double)histogram_percentile(&found->calm, 0.999));
     result_figure(out, "messages", false, (double)found->messages);
     result_figure(out, "failures", false, (double)found->failures);
-    measure_common(out, found->peak_bytes, found->workers);
+    measure_common(out, found->peak_bytes, found->workers, &found->stats);
     out->runs++;
     return whole;
 }

@@ -380,16 +380,14 @@ static void option_target(plan *own, wishes *all, int which)
     own->progress = own->progress || which == OPTION_PROGRESS;
 }
 
-static void command_keep(plan *own, int argc, char **argv)
+/* Keeps the options that say what is measured; where the results go is nobody else's business. */
+static void command_keep(plan *own, const char *name, const char *value, int which)
 {
-    size_t at = 0;
-    for (int i = 1; i < argc; i++) {
-        int length = snprintf(own->command + at, sizeof own->command - at, "%s%s",
-                              i == 1 ? "" : " ", argv[i]);
-        if (length < 0 || (size_t)length >= sizeof own->command - at)
-            return;
-        at += (size_t)length;
-    }
+    size_t at = strlen(own->command);
+    bool place = (which >= OPTION_JSON && which <= OPTION_OUT) || which == OPTION_PROGRESS;
+    if (!place)
+        (void)snprintf(own->command + at, sizeof own->command - at, " --%s%s%s", name,
+                       value != NULL ? " " : "", value != NULL ? value : "");
 }
 
 void plan_read(plan *own, int argc, char **argv)
@@ -397,6 +395,7 @@ void plan_read(plan *own, int argc, char **argv)
     struct option options[LIST_OPTIONS + PLAIN_OPTIONS + 1] = {{0}};
     wishes all = {.total = 0.0};
     int which;
+    int index = 0;
     for (size_t i = 0; i < LIST_OPTIONS; i++)
         options[i] =
             (struct option){list_options[i].name, required_argument, NULL, OPTION_LIST + (int)i};
@@ -408,15 +407,15 @@ void plan_read(plan *own, int argc, char **argv)
                   .at_least = 1,
                   .phases = true,
                   .progress = isatty(STDERR_FILENO) == 1};
-    command_keep(own, argc, argv);
     opterr = 0;
-    while ((which = getopt_long(argc, argv, "+:", options, NULL)) != -1) {
+    while ((which = getopt_long(argc, argv, "+:", options, &index)) != -1) {
         if (which == ':')
             options_bad("%s: needs a value", argv[optind - 1]);
         if (which == '?')
             options_bad("%s: no such option, or one that takes no value", argv[optind - 1]);
         if (which >= OPTION_LIST && which < OPTION_LIST + (int)LIST_OPTIONS)
             options_list_read(&all, list_options[which - OPTION_LIST].name, optarg);
+        command_keep(own, options[index].name, optarg, which);
         option_take(own, &all, which);
         option_target(own, &all, which);
     }

@@ -51,7 +51,7 @@ typedef struct plan {
     const char *plots;
     bool plots_if;      /* plots are left out if gnuplot is not there */
     const char *out;    /* folder for all of them; NULL: none */
-    char command[1024]; /* the options, as they were given */
+    char command[1024]; /* the options but those of where it goes */
     uint32_t count;
     plan_case cases[PLAN_CASES_MAX];
 } plan;

@@ -31,6 +31,7 @@ typedef struct case_result {
     uint32_t disturbed; /* runs in which others used more than BENCH_FOREIGN_MAX */
     uint32_t workers;
     uint64_t peak_bytes;
+    axo_stats stats; /* the system's counters at the end of the last run */
     uint32_t figures_count;
     uint32_t times_count;
     case_figure figures[FIGURES_MAX];

@@ -316,6 +316,7 @@ bool storm_run(const storm_case *what, uint32_t workers, double warmup, double s
     bench_check(axo_system_stop(system, BENCH_STOP_NS / 4, NULL, 0, NULL), "stop");
     bench_check(axo_system_destroy(system), "destroy");
     storm_add(&all, &schedule, warm, sent, &stats, sample);
+    sample->stats = stats;
     sample->foreign = bench_foreign(&from, &to);
     sample->seconds = (double)sample->messages / what->rate;
     storm_free(&all);

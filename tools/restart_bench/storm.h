@@ -29,6 +29,7 @@ typedef struct storm_sample {
     double foreign;
     uint64_t peak_bytes;
     uint32_t workers;
+    axo_stats stats; /* the system's counters at its end */
 } storm_sample;
 
 /* false: it was cut short */

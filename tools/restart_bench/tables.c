@@ -216,7 +216,7 @@ static void report_head(const report *own, FILE *out, bool markdown)
                   own->plan->repeats, own->plan->duration, own->plan->warmup, markdown ? "- " : "",
                   own->gauge->source, report_ns(cost, own->gauge->cost_ns));
     if (markdown)
-        (void)fprintf(out, "- command: `axo-restart-bench %s`\n", own->plan->command);
+        (void)fprintf(out, "- command: `axo-restart-bench%s`\n", own->plan->command);
     if (disturbed)
         (void)fprintf(out,
                       "%s*: other processes used more than %.0f %% of the processors meanwhile: "
