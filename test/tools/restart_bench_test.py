@@ -284,7 +284,7 @@ class Restarts(Case):
                              [value["median"], value["min"], value["max"]])
             self.assertEqual(row[3], value["better"])
             self.assertEqual(row[2] == "ns", row[1].endswith("_ns"))
-            self.assertEqual(row[7:11], ["1", str(line["disturbed"]), "1", str(line["workers"])])
+            self.assertEqual(row[7:11], [str(line["repeats"]), str(line["disturbed"]), "1", str(line["workers"])])
 
     def check_marks(self, line, rows):
         """Each restart's phases add up to its whole; and so do their means."""
@@ -335,10 +335,13 @@ class Restarts(Case):
         lines = self.lines("--mode", "hot,paced,loaded", "--how", "status,fail,throw", "--depth",
                            "2", "--family", "keep,remake", "--burners", "20", "--rate", "500",
                            "--repeats", "2", "--duration", "0.05", "--warmup", "0.005", "--workers",
-                           "4", "--no-phases")
+                           "4", "--no-phases", "--csv", "c.csv")
         self.assertEqual(len(lines), 18)
+        with open(self.path("c.csv"), encoding="utf-8", newline="") as file:
+            table = list(csv.reader(file))
         for line in lines:
             self.check_line(line, 2)
+            self.check_csv(line, [row for row in table if row[0] == line["options"]["case"]])
             self.assertEqual(line["workers"], 4)
             self.assertNotIn("suspend_mean_ns", line["values"])
             self.assertEqual("missed" in line["values"], line["options"]["mode"] != "hot")

@@ -89,6 +89,8 @@ static void others_leave_no_mark(void **state)
     assert_int_equal(own->count, 1);
     assert_int_equal(own->total_sum, 150);
     assert_int_equal(own->sums[1], 20);
+    assert_int_equal(own->sums[2], 30);
+    assert_int_equal(own->sums[3], 40);
     assert_int_equal(atomic_load(&own->broken), 0);
 }
 
