@@ -39,10 +39,18 @@
  * the place of the youngest. */
 #define AXO__NEWBORN_RUNS_MAX 64
 #define AXO__NEWBORN_OLDEST 16384
+/* Times as long as a turn may last that ready cells run while spent ones wait: these have a fifth
+ * of a worker at least. */
+#define AXO__SLOW_QUANTA 4
 /* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
 #define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */
 #define AXO__INJECT_TURNS 4
+/* As many entries of the injector as this are waited for by somebody outside: a turn is cut short
+ * for them; more are a backlog. */
+#define AXO__INJECT_FEW 64
+/* Messages between two such cuts, so that a stream from outside is taken in batches. */
+#define AXO__INJECT_MESSAGES 128
 /* Every how many turns expired cells are taken, and retired ones handed over if there are enough
  * for a grace period; after so many of these rounds if there are any. */
 #define AXO__HOUSE_TURNS 256
@@ -52,7 +60,8 @@
  * bounds it as ever. */
 #define AXO__QUANTUM 64
 #define AXO__BEHIND_MAX 5
-/* A queue shorter than this is left to its owner until its head has aged. */
+/* A queue shorter than this is left to its owner, unless the last of it would wait for
+ * AXO__WATCH_MIN_NS at its owner's pace. */
 #define AXO__STEAL_MIN 4
 /* At most this many are taken at once. */
 #define AXO__STEAL_MAX 64

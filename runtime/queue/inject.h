@@ -39,4 +39,10 @@ static inline bool axo__inject_has_any(const axo__inject *inject)
     return axo__a32_load_seq_cst(&inject->pushed) != 0; /* [J3] */
 }
 
+/* Whether there is something, and not so much that it is a backlog. A hint. */
+static inline bool axo__inject_few_any(const axo__inject *inject)
+{
+    return axo__a32_load_relaxed(&inject->pushed) - 1 < AXO__INJECT_FEW;
+}
+
 #endif

@@ -28,8 +28,3 @@ uint32_t axo__runq_count_any(const axo__runq *runq)
 {
     return ck_ring_size(&runq->ring);
 }
-
-uint32_t axo__runq_age_any(const axo__runq *runq)
-{
-    return ck_pr_load_uint(&runq->ring.c_head);
-}

@@ -38,7 +38,4 @@ static inline bool axo__runq_is_empty_any(const axo__runq *runq)
 /* How many entries there are, about. */
 uint32_t axo__runq_count_any(const axo__runq *runq);
 
-/* A number that changes whenever an entry is taken. */
-uint32_t axo__runq_age_any(const axo__runq *runq);
-
 #endif

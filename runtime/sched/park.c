@@ -56,9 +56,9 @@ void axo__sched_wake_worker(axo__worker *worker)
         (void)park_wake(worker);
 }
 
-/* After a push to a queue that thieves can reach. A searcher will find it; a watcher looks in
+/* There is something in a queue that thieves can reach. A searcher will find it; a watcher looks in
  * time, and is woken early only for what it may take at once. */
-static void park_offer(axo__worker *worker, uint32_t queued)
+static void park_tell(axo__worker *worker, uint32_t queued)
 {
     axo__sched *sched = worker->sched;
     if (sched->worker_count > 1)
@@ -73,6 +73,16 @@ static void park_offer(axo__worker *worker, uint32_t queued)
     if (queued < AXO__STEAL_MIN && axo__a32_load_relaxed(&sched->watcher) != 0)
         return;
     axo__sched_wake_one(sched);
+}
+
+/* After a push. Between two turns nobody is told: the worker takes a cell itself first, and then
+ * offers what it leaves. */
+static void park_offer(axo__worker *worker, uint32_t queued)
+{
+    if (worker->current == NULL)
+        worker->quiet = true;
+    else
+        park_tell(worker, queued);
 }
 
 /* ---- pushing ---- */
@@ -120,10 +130,18 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
     park_offer(worker, axo__runq_count_any(&worker->ready));
 }
 
+void axo__worker_push_slow(axo__worker *worker, axo__cell *cell)
+{
+    if (worker->own != NULL && axo__runq_push_owner(&worker->slow, cell))
+        park_offer(worker, AXO__STEAL_MIN);
+    else
+        axo__worker_push_back(worker, cell);
+}
+
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
-    bool guarded = axo__a32_load_relaxed(&sched->parked) == 0 ||
+    bool guarded = worker->current == NULL || axo__a32_load_relaxed(&sched->parked) == 0 ||
                    axo__a32_load_relaxed(&sched->watcher) != 0;
     if (!guarded) {
         axo__worker_push_back(worker, cell);
@@ -169,10 +187,23 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
         park_offer(worker, 0);
 }
 
+void axo__worker_offer_quiet(axo__worker *worker)
+{
+    uint32_t ready = axo__runq_count_any(&worker->ready);
+    uint32_t newborns = axo__newborn_count_any(worker);
+    worker->quiet = false;
+    if (newborns > ready)
+        ready = newborns;
+    if (axo__runq_count_any(&worker->urgent) > 0 || axo__runq_count_any(&worker->slow) > 0)
+        park_tell(worker, AXO__STEAL_MIN);
+    else if (ready > 0 || axo__aptr_load_relaxed(&worker->next) != NULL)
+        park_tell(worker, ready);
+}
+
 void axo__worker_offer_urgent(axo__worker *worker)
 {
     if (axo__unlikely(!axo__runq_is_empty_any(&worker->urgent)))
-        park_offer(worker, AXO__STEAL_MIN);
+        park_tell(worker, AXO__STEAL_MIN);
 }
 
 /* The pool whose queues this worker may push to as their owner. */
@@ -250,11 +281,6 @@ void axo__sched_unclaim(axo__cell *cell)
     park_push_any(cell, axo__state_unclaim(&cell->state, urgent));
 }
 
-void axo__sched_give_back(axo__cell *cell)
-{
-    park_push_any(cell, axo__state_give_back(&cell->state));
-}
-
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 {
     switch (axo__state_give_back(&cell->state)) {
@@ -272,27 +298,27 @@ void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 /* ---- stealing ---- */
 
 /* The first claimed cell of what is taken is returned, the rest becomes our own. */
-static axo__cell *park_keep(axo__worker *worker, axo__cell *mine, axo__cell *cell)
+static axo__cell *park_keep(axo__worker *worker, axo__runq *to, axo__cell *mine, axo__cell *cell)
 {
     axo__a64_bump_owner(&worker->local.count.steals);
     if (mine == NULL)
         return axo__worker_claim(worker, cell);
-    if (!axo__runq_push_owner(&worker->ready, cell))
+    if (!axo__runq_push_owner(to, cell))
         axo__sched_push_ready_any(worker->sched, cell);
     return mine;
 }
 
 /* Takes up to half of a queue. */
-static axo__cell *park_take_half(axo__worker *worker, axo__worker *victim)
+static axo__cell *park_take_half(axo__worker *worker, axo__runq *from, axo__runq *to)
 {
-    uint32_t count = axo__runq_count_any(&victim->ready);
+    uint32_t count = axo__runq_count_any(from);
     uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
     axo__cell *mine = NULL;
     for (uint32_t i = 0; i < want; i++) {
-        axo__cell *cell = axo__runq_take_any(&victim->ready);
+        axo__cell *cell = axo__runq_take_any(from);
         if (cell == NULL)
             break;
-        mine = park_keep(worker, mine, cell);
+        mine = park_keep(worker, to, mine, cell);
     }
     return mine;
 }
@@ -307,31 +333,39 @@ static axo__cell *park_take_newborns(axo__worker *worker, axo__worker *victim, b
         axo__cell *cell = axo__newborn_take_any(victim, stuck);
         if (cell == NULL)
             break;
-        mine = park_keep(worker, mine, cell);
+        mine = park_keep(worker, &worker->ready, mine, cell);
     }
     return mine;
 }
 
-/* One victim. What is few of its newborns and of its queue, and its next slot, are taken only if it
- * has not moved since this worker last slept. */
-static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim, bool may_be_aged)
+/* Whether the last of so many waits for long, at so many turns in that span. */
+static bool park_is_late(int64_t span, uint64_t turns, uint32_t queued)
+{
+    return span >= AXO__WATCH_MIN_NS && (uint64_t)span * queued >= turns * AXO__WATCH_MIN_NS;
+}
+
+/* One victim. What is few of its newborns and of its queue is taken only if the last of it would
+ * wait for long at the pace of its owner since this worker last slept, its next slot only if the
+ * owner has not moved at all; spent cells at once. */
+static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
     if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
         return cell;
     const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
-    bool aged = may_be_aged && seen->turn == axo__a32_load_relaxed(&victim->turn) &&
-                seen->age == axo__runq_age_any(&victim->ready);
-    if (aged || axo__newborn_count_any(victim) >= AXO__STEAL_MIN) {
+    uint64_t turns = axo__a32_load_relaxed(&victim->turn) - seen->turn;
+    int64_t span = worker->now - worker->seen_at;
+    bool aged = span >= AXO__WATCH_MIN_NS && turns == 0;
+    uint32_t newborns = axo__newborn_count_any(victim);
+    uint32_t ready = axo__runq_count_any(&victim->ready);
+    if (newborns >= AXO__STEAL_MIN || park_is_late(span, turns, newborns))
         cell = park_take_newborns(worker, victim, aged);
-        if (cell != NULL)
-            return cell;
-    }
-    if (aged || axo__runq_count_any(&victim->ready) >= AXO__STEAL_MIN) {
-        cell = park_take_half(worker, victim);
-        if (cell != NULL)
-            return cell;
-    }
+    if (cell == NULL && (ready >= AXO__STEAL_MIN || park_is_late(span, turns, ready)))
+        cell = park_take_half(worker, &victim->ready, &worker->ready);
+    if (cell == NULL)
+        cell = park_take_half(worker, &victim->slow, &worker->slow);
+    if (cell != NULL)
+        return cell;
     if (!aged)
         return NULL;
     cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
@@ -348,16 +382,16 @@ axo__cell *axo__worker_steal(axo__worker *worker)
         return NULL;
     worker->searched = true;
     (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
-    bool may_be_aged = worker->now - worker->seen_at >= AXO__WATCH_MIN_NS;
     uint32_t start = axo__random_below(&worker->random, count);
     axo__cell *cell = NULL;
     for (uint32_t i = 0; i < count && cell == NULL; i++) {
         axo__worker *victim = &sched->workers[(start + i) % count];
         if (victim != worker)
-            cell = park_steal_from(worker, victim, may_be_aged);
+            cell = park_steal_from(worker, victim);
     }
     bool last = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX) == 1; /* [W1] */
-    if (cell != NULL && last && axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN)
+    if (cell != NULL && last && (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
+                                 axo__runq_count_any(&worker->slow) > 0))
         axo__sched_wake_one(sched);
     return cell;
 }
@@ -369,7 +403,8 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
         return cell;
     if (urgent_only)
         return NULL;
-    while ((cell = axo__runq_take_any(&victim->ready)) != NULL) {
+    while ((cell = axo__runq_take_any(&victim->ready)) != NULL ||
+           (cell = axo__runq_take_any(&victim->slow)) != NULL) {
         if (axo__worker_claim(worker, cell) != NULL)
             return cell;
     }
@@ -418,7 +453,7 @@ static bool park_look(axo__worker *worker, bool *busy)
         return true;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = &sched->workers[i];
-        if (axo__runq_count_any(&other->urgent) > 0)
+        if (axo__runq_count_any(&other->urgent) > 0 || axo__runq_count_any(&other->slow) > 0)
             return true;
         uint32_t ready = axo__runq_count_any(&other->ready);
         uint32_t newborns = axo__newborn_count_any(other);
@@ -433,7 +468,6 @@ static bool park_look(axo__worker *worker, bool *busy)
         if (worker->seen == NULL)
             continue;
         worker->seen[i].turn = axo__a32_load_relaxed(&other->turn);
-        worker->seen[i].age = axo__runq_age_any(&other->ready);
     }
     return axo__aptr_load_relaxed(&worker->next) != NULL;
 }
@@ -452,6 +486,7 @@ axo__step axo__worker_park(axo__worker *worker)
         return AXO__STEP_AGAIN;
     }
     worker->searched = false;
+    worker->watched = worker->watched && busy; /* else nobody is left to look after */
     worker->seen_at = worker->now;
     worker->thread.deadline = axo__timers_next(worker->timers);
     uint32_t none = 0;

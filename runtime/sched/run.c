@@ -262,6 +262,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         run_message(worker, cell, message);
         if (--worker->until_clock == 0)
             told = axo__worker_clock(worker);
+        if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
+            axo__worker_outside(worker);
         if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell) &&
             (cell->aside & AXO__ASIDE_SYSTEM) == 0)
             return false; /* finish looks at the word */
@@ -280,7 +282,11 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
         case AXO__FINISH_AGAIN:
             continue;
         case AXO__FINISH_PUSH:
-            axo__worker_push_back(worker, cell);
+            worker->current = NULL; /* the turn is over: see park_offer */
+            if (axo__unlikely(worker->spent_turn == axo__a32_load_relaxed(&worker->turn)))
+                axo__worker_push_slow(worker, cell);
+            else
+                axo__worker_push_back(worker, cell);
             return;
         case AXO__FINISH_IDLE:
         case AXO__FINISH_CLOSED:

@@ -120,13 +120,26 @@ static bool spare_all_parked(axo__sched *sched)
     return axo__a32_load_seq_cst(&sched->parked) == sched->worker_count; /* [W1] */
 }
 
-/* How closely to look from now on. */
-static uint32_t spare_mode(axo__sched *sched)
+/* Whether a turn has been begun since this was last asked. */
+static bool spare_saw_turns(axo__worker *spare)
 {
+    const axo__sched *sched = spare->sched;
+    uint32_t turns = 0;
+    for (uint32_t i = 0; i < sched->worker_count; i++)
+        turns += axo__a32_load_relaxed(&sched->workers[i].turn);
+    bool saw = turns != spare->seen_turns;
+    spare->seen_turns = turns;
+    return saw;
+}
+
+/* How closely to look from now on. Who gets up often finds the spare dozing: it need not call. */
+static uint32_t spare_mode(axo__worker *spare)
+{
+    axo__sched *sched = spare->sched;
     uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
     uint32_t parked = axo__a32_load_seq_cst(&sched->parked);   /* [W1] */
-    uint32_t next = parked == 0 ? mode
-                    : parked < sched->worker_count ? AXO__SPARE_DOZE : AXO__SPARE_DEEP;
+    bool deep = !spare_saw_turns(spare) && parked == sched->worker_count;
+    uint32_t next = parked == 0 ? mode : deep ? AXO__SPARE_DEEP : AXO__SPARE_DOZE;
     if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
         return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
     (void)axo__a32_add_seq_cst(&sched->spare_mode, 0); /* [W6] before the last look */
@@ -136,14 +149,14 @@ static uint32_t spare_mode(axo__sched *sched)
 }
 
 /* The second spare looks while the first is in a cell. */
-static int64_t spare_deadline(const axo__worker *spare)
+static int64_t spare_deadline(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
     if (spare_rank(spare) > 0) {
         bool look = axo__a32_load_seq_cst(&sched->rescuing) != 0; /* [W6] */
         return look ? spare->now + AXO__SPARE_NS : AXO__NEVER;
     }
-    uint32_t mode = spare_mode(sched);
+    uint32_t mode = spare_mode(spare);
     if (mode == AXO__SPARE_WATCH)
         return spare->now + AXO__SPARE_NS;
     if (mode != AXO__SPARE_DOZE)

@@ -18,22 +18,54 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
     axo__runq_init(&worker->urgent, worker->urgent_slots, AXO__URGENT_SIZE);
     axo__runq_init(&worker->ready, worker->ready_slots, AXO__RUNQ_SIZE);
+    axo__runq_init(&worker->slow, worker->slow_slots, AXO__RUNQ_SIZE);
+}
+
+/* Messages of the turn that runs. */
+static uint32_t worker_turn_messages(const axo__worker *worker)
+{
+    const axo__cell *cell = worker->current;
+    return cell != NULL ? (worker->sched->quantum << cell->behind) - worker->left : 0;
+}
+
+/* Who has used up the time of a turn: the cell of this one, or those that follow each other through
+ * the next slot. A turn is known to have, by itself, if the last reading is of it or of its start:
+ * since then at most `stride` messages were handled. */
+static void worker_clock_shares(axo__worker *worker, uint32_t stride)
+{
+    int64_t quantum = worker->sched->quantum_ns;
+    bool over = worker->now - worker->turn_clock >= quantum;
+    if (over && worker_turn_messages(worker) >= stride)
+        worker->spent_turn = axo__a32_load_relaxed(&worker->turn);
+    if (over || worker->yields)
+        worker->left = 0;
+    if (worker->next_runs == 0)
+        worker->next_clock = AXO__NEVER;
+    else if (worker->next_clock == AXO__NEVER)
+        worker->next_clock = worker->now;
+    else if (worker->now - worker->next_clock >= quantum)
+        worker->next_runs = AXO__NEXT_RUNS_MAX;
+    if (axo__runq_is_empty_any(&worker->slow))
+        worker->slow_clock = worker->now;
+    else if (worker->now - worker->slow_clock >= AXO__SLOW_QUANTA * quantum)
+        worker->slow_due = true;
 }
 
 /* The stride adapts, so that short messages do not pay for the clock and long ones are seen. */
 bool axo__worker_clock(axo__worker *worker)
 {
     int64_t before = worker->now;
+    uint32_t stride = worker->clock_stride;
     axo__worker_read_clock(worker);
     int64_t quantum = worker->sched->quantum_ns;
     if (worker->now - before > quantum / 2)
-        worker->clock_stride = worker->clock_stride > 4 ? worker->clock_stride / 4 : 1;
-    else if (worker->clock_stride < AXO__CLOCK_STRIDE_MAX &&
-             worker->now - before < quantum / 8)
-        worker->clock_stride *= 2;
+        worker->clock_stride = 1;
+    if (worker->now - before > quantum / 8)
+        worker->inject_from = 0;
+    else if (stride < AXO__CLOCK_STRIDE_MAX)
+        worker->clock_stride = stride * 2;
     worker->until_clock = worker->clock_stride;
-    if (worker->now - worker->turn_clock >= quantum || worker->yields)
-        worker->left = 0;
+    worker_clock_shares(worker, stride);
     if (axo__likely(axo__timers_next(worker->timers) > worker->now))
         return false;
     return axo__timers_fire(worker, worker->timers);
@@ -79,9 +111,10 @@ static axo__cell *worker_from_next(axo__worker *worker)
     if (cell == NULL)
         return NULL;
     axo__aptr_store_relaxed(&worker->next, NULL);
-    if (worker->next_runs++ < AXO__NEXT_RUNS_MAX)
+    if (worker->next_runs < AXO__NEXT_RUNS_MAX) {
+        worker->next_runs++;
         return axo__worker_claim(worker, cell);
-    worker->next_runs = 0;
+    }
     axo__worker_push_back(worker, cell);
     return NULL;
 }
@@ -96,6 +129,19 @@ static axo__cell *worker_from_newborns(axo__worker *worker)
                                             : axo__newborn_youngest_owner(worker);
     if (cell != NULL)
         axo__worker_offer_newborns(worker);
+    return cell;
+}
+
+/* Each of its messages may take long, so the clock is read after each. */
+static axo__cell *worker_from_slow(axo__worker *worker)
+{
+    axo__cell *cell = worker_from_queue(worker, &worker->slow);
+    if (cell == NULL)
+        return NULL;
+    axo__worker_read_clock(worker);
+    worker->clock_stride = 1;
+    worker->until_clock = 1;
+    worker->slow_clock = worker->now;
     return cell;
 }
 
@@ -140,6 +186,10 @@ static axo__cell *worker_find_ready(axo__worker *worker)
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
         cell = worker_from_inject(worker, &sched->inject, AXO__INJECTED);
+        if (cell == NULL && worker->slow_due) {
+            worker->slow_due = false;
+            cell = worker_from_slow(worker);
+        }
         if (cell != NULL)
             return cell;
     }
@@ -151,10 +201,13 @@ static axo__cell *worker_find_ready(axo__worker *worker)
     if (cell != NULL)
         return cell;
     worker->next_runs = 0;
+    worker->next_clock = AXO__NEVER;
     cell = worker_from_queue(worker, &worker->ready);
     if (cell == NULL)
         cell = worker_from_inject(worker, &sched->inject, AXO__INJECTED);
-    return cell == NULL && others_first ? worker_from_newborns(worker) : cell;
+    if (cell == NULL && others_first)
+        cell = worker_from_newborns(worker);
+    return cell != NULL ? cell : worker_from_slow(worker);
 }
 
 static inline bool worker_has_urgent(const axo__worker *worker)
@@ -193,7 +246,10 @@ axo__cell *axo__worker_find_next(axo__worker *worker)
     if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSE_TURNS == 0))
         return NULL;
     axo__grace_quiet();
-    return axo__worker_find(worker);
+    axo__cell *cell = axo__worker_find(worker);
+    if (axo__unlikely(worker->quiet))
+        axo__worker_offer_quiet(worker);
+    return cell;
 }
 
 /* Pushers wake nobody while there is a searcher, and leave private entries to the watcher. So one
@@ -223,6 +279,8 @@ static void worker_hand_on(axo__worker *worker)
 
 static void worker_run(axo__worker *worker, axo__cell *cell)
 {
+    if (axo__unlikely(worker->quiet))
+        axo__worker_offer_quiet(worker);
     if (axo__unlikely(worker->woken || worker->searched))
         worker_hand_on(worker);
     worker->idle_at = 0;
@@ -266,6 +324,8 @@ axo__step axo__worker_idle(axo__worker *worker)
 /* Few grace periods for many cells, but none waits for long. */
 static void worker_house(axo__worker *worker, uint32_t turn)
 {
+    if (worker->quiet)
+        axo__worker_offer_quiet(worker); /* before the destructors of what has expired */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % (AXO__HOUSE_TURNS * AXO__HOUSE_ROUNDS) == 0)
         axo__local_hand_over(worker->core, &worker->local);

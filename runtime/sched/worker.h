@@ -2,7 +2,9 @@
  *
  * A worker looks for a ready cell in this order: its urgent lane, the urgent injector, its newborns
  * (the youngest first), its next slot (both a bounded number of times in a row), its run queue, the
- * injector, other workers. When there is nothing it parks.
+ * injector, its spent cells, other workers. When there is nothing it parks. A cell is spent when
+ * its turn has taken all the time that a turn may and has left messages: it goes behind all others,
+ * who give way to it now and then.
  *
  * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
  * leave it alone until its owner has been in one turn for a while. It is used only while some
@@ -16,6 +18,11 @@
  *   (2) and (6) are seq_cst, so the sleeper's (3) sees the work of (5), or the waker's (7) sees
  *   the sleeper of (2); if both miss, one of the two came before the other in that order and read
  *   the older value: a contradiction.
+ *
+ * What a worker pushes outside of a turn (timers that fire, the cell whose turn has just ended) is
+ * `quiet`: the worker goes on to find itself a cell, and does (6) to (8) for all of it at once
+ * before that cell's turn begins, if something is left then. Until there it is awake and in no
+ * handler; a sleeper whose (3) misses the push comes in that order before (6), and is seen by (7).
  *
  * Orders
  *   [W1] seq_cst, state and parked   (2) against (6)-(7)
@@ -87,7 +94,6 @@ enum {
 
 typedef struct axo__seen {
     uint32_t turn;
-    uint32_t age;
 } axo__seen;
 
 struct axo__worker {
@@ -106,13 +112,19 @@ struct axo__worker {
     uint32_t turns_left;    /* turns left in this step */
     uint32_t until_clock;   /* messages until the clock is read */
     uint32_t clock_stride;
-    uint32_t next_runs;
+    uint32_t next_runs;     /* turns from the next slot in a row */
     uint32_t newborn_runs;  /* newborns run since something else was */
     uint32_t newborn_turns;
     uint32_t urgent_runs;
     uint32_t inject_turn;   /* when the injector was last looked at for fairness */
+    uint64_t inject_from;   /* count of messages from which a turn is cut short for it */
     int64_t now;            /* last reading */
     int64_t turn_clock;     /* reading known at the turn's start */
+    int64_t next_clock;     /* the first reading while it is used; AXO__NEVER: none yet */
+    int64_t slow_clock;     /* reading when a spent cell had its turn last, or none waited */
+    uint32_t spent_turn;    /* the turn that has used up its time by itself */
+    bool quiet;             /* it has pushed between two turns, and told nobody yet */
+    bool slow_due;          /* a spent cell has waited for long: it goes before the ready ones */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     axo__cell *asker;       /* has failed, and its parent decides within its turn; NULL: none */
@@ -122,6 +134,7 @@ struct axo__worker {
     axo__timers *timers;    /* NULL: its pool has no wheels */
     axo__seen *seen;        /* of each worker, when this one last parked; fixed pools only */
     int64_t seen_at;
+    uint32_t seen_turns;    /* a spare's: of all workers, when it last looked */
     int64_t watch_ns;       /* how long the next watch is */
     bool watching;          /* this one is the watcher */
     bool watched;           /* it was, and has not found work since */
@@ -148,8 +161,10 @@ struct axo__worker {
     axo__a32 newborn_top;
     axo__a32 newborn_taken;
     axo__aptr newborns[AXO__NEWBORNS];
+    axo__runq slow;         /* spent cells */
     struct ck_ring_buffer urgent_slots[AXO__URGENT_SIZE];
     struct ck_ring_buffer ready_slots[AXO__RUNQ_SIZE];
+    struct ck_ring_buffer slow_slots[AXO__RUNQ_SIZE];
 };
 
 /* A door: outside threads pass one at a time. */
@@ -262,6 +277,17 @@ static inline void axo__worker_read_clock(axo__worker *worker)
  * has found the cell, in a step of a worker or under a door: its pool is there as long. */
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since);
 
+/* Somebody outside waits for a worker: the turn ends soon, and the injector is looked at next. */
+static inline void axo__worker_outside(axo__worker *worker)
+{
+    uint64_t handled = axo__a64_load_relaxed(&worker->local.count.handled);
+    if (handled < worker->inject_from)
+        return;
+    worker->left = 0;
+    worker->inject_from = handled + AXO__INJECT_MESSAGES;
+    worker->inject_turn = axo__a32_load_relaxed(&worker->turn) - AXO__INJECT_TURNS;
+}
+
 /* Reads the clock: the turn's time, timers; true: it has fired some. */
 bool axo__worker_clock(axo__worker *worker);
 /* A claimed cell from the worker's own queues and the injectors; NULL: none. */
@@ -327,12 +353,17 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
 /* An entry for a cell that an announce said to push. */
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell);
+
+/* The same for a spent one: its turn took all the time that a turn may. */
+void axo__worker_push_slow(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell);
 void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell);
 
 /* Newborns stay behind while this worker begins a turn: others are told of many. */
 void axo__worker_offer_newborns(axo__worker *worker);
+/* What it has pushed between two turns and does not take itself: another may. */
+void axo__worker_offer_quiet(axo__worker *worker);
 
 /* Urgent cells stay behind while this worker begins a turn: another may take them. */
 void axo__worker_offer_urgent(axo__worker *worker);
@@ -351,10 +382,8 @@ void axo__sched_stop(axo__worker *worker, axo__cell *cell);
 /* A claimed cell goes back to its own pool unrun, whatever it has work for. */
 void axo__sched_unclaim(axo__cell *cell);
 
-/* A borrowed cell goes back to its own pool, with an entry if it has work. */
-void axo__sched_give_back(axo__cell *cell);
-
-/* The same, from the worker that has borrowed it in its turn. */
+/* A borrowed cell goes back to its own pool, with an entry if it has work: from the worker that has
+ * borrowed it in its turn, or (NULL) from outside. */
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell);
 
 /* The cell, if this worker may run it now; NULL: the entry that led to it was stale. The pool is

@@ -158,7 +158,7 @@ static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_send
     for (uint32_t i = 0; i < INSPECT_TRIES; i++) {
         if (axo__state_borrow(&cell->state)) {
             inspect_borrowed(cell, waiting_sender, info);
-            axo__sched_give_back(cell);
+            axo__sched_hand_back(axo__self, cell);
             return true;
         }
         uint64_t word = axo__state_look(&cell->state);

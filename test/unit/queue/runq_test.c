@@ -26,24 +26,6 @@ static void first_in_first_out_and_full(void **state)
     }
 }
 
-static void age_changes_with_each_take_only(void **state)
-{
-    axo__runq runq;
-    struct ck_ring_buffer slots[SIZE];
-    int entry;
-    axo__runq_init(&runq, slots, SIZE);
-    for (int i = 0; i < 1000; i++) {
-        uint32_t age = axo__runq_age_any(&runq);
-        assert_true(axo__runq_push_owner(&runq, &entry));
-        assert_int_equal(axo__runq_age_any(&runq), age);
-        assert_ptr_equal(axo__runq_take_any(&runq), &entry);
-        assert_int_not_equal(axo__runq_age_any(&runq), age);
-        age = axo__runq_age_any(&runq);
-        assert_null(axo__runq_take_any(&runq));
-        assert_int_equal(axo__runq_age_any(&runq), age);
-    }
-}
-
 typedef struct runq_world {
     axo__runq runq;
     struct ck_ring_buffer slots[SIZE];
@@ -105,7 +87,6 @@ static void every_entry_is_taken_once(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(first_in_first_out_and_full),
-    cmocka_unit_test(age_changes_with_each_take_only),
     cmocka_unit_test(every_entry_is_taken_once),
 };
 UNIT_MAIN(tests)

@@ -191,6 +191,7 @@ static void enter_handler(axo__worker *worker)
     static axo__message message;
     axo__a32_bump_owner(&worker->turn);
     worker->message = &message;
+    worker->current = &world.cells[0];
     axo__aptr_store_relaxed(&worker->running, &world.cells[0]);
     world.stuck[worker - world.sched.workers] = true;
 }
@@ -326,6 +327,113 @@ static void a_newborn_of_one_that_hangs(void **state)
         assert_false(work_is_left());
         world_close();
     }
+}
+
+/* ---- what a worker leaves to others, and when ---- */
+
+/* One worker is up and in a turn, the other one is parked and watches. */
+static void watch_open(void)
+{
+    world_open(2, 0);
+    world.sched.ops = &world_ops;
+    all_rest();
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(0));
+    enter_handler(worker_at(0));
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(1));
+    run_until_idle(worker_at(1));
+    assert_true(worker_at(1)->watching);
+}
+
+/* The watcher looks after that time, in which the other worker has begun so many turns. */
+static bool watch_takes(int64_t span, uint32_t turns)
+{
+    axo__a32_store_relaxed(&worker_at(0)->turn, axo__a32_load_relaxed(&worker_at(0)->turn) + turns);
+    world.now = worker_at(1)->seen_at + span;
+    wake(worker_at(1));
+    run_until_idle(worker_at(1));
+    bool took = world.stuck[1];
+    world_close();
+    return took;
+}
+
+static void announced(axo__cell *cell)
+{
+    assert_int_equal(axo__state_announce_system(&cell->state), AXO__ANNOUNCE_PUSH);
+}
+
+static void queue_of_two(void)
+{
+    watch_open();
+    for (int i = 0; i < 2; i++) {
+        axo__cell *cell = cell_new();
+        announced(cell);
+        axo__worker_push_back(worker_at(0), cell);
+    }
+}
+
+static void a_short_queue_is_taken_if_it_would_wait(void **state)
+{
+    queue_of_two();
+    assert_true(watch_takes(4 * AXO__WATCH_MIN_NS, 8)); /* two turns of 25 us */
+    queue_of_two();
+    assert_false(watch_takes(4 * AXO__WATCH_MIN_NS, 9));
+    queue_of_two();
+    assert_true(watch_takes(AXO__WATCH_MIN_NS, 0)); /* it has not moved */
+    queue_of_two();
+    assert_false(watch_takes(AXO__WATCH_MIN_NS - 1, 0));
+}
+
+static void a_spent_cell_is_taken_at_once(void **state)
+{
+    watch_open();
+    axo__cell *cell = cell_new();
+    announced(cell);
+    axo__worker_push_slow(worker_at(0), cell);
+    assert_int_equal(axo__a32_load_relaxed(&worker_at(1)->state), AXO__WORKER_AWAKE);
+    assert_true(watch_takes(1, 1000));
+}
+
+/* Of what comes up between two turns the worker takes one itself: the other one is told of more. */
+static void between_two_turns_one_is_nobody_elses(void **state)
+{
+    for (uint32_t count = 1; count <= 2; count++) {
+        world_open(2, 0);
+        world.sched.ops = &world_ops;
+        all_rest();
+        axo__sched_wake_one(&world.sched);
+        wake(worker_at(0));
+        for (uint32_t i = 0; i < count; i++)
+            axo__sched_announce_user(worker_at(0), cell_new());
+        assert_int_equal(axo__a32_load_relaxed(&worker_at(1)->state), AXO__WORKER_PARKED);
+        run_until_idle(worker_at(0));
+        uint32_t other = axo__a32_load_relaxed(&worker_at(1)->state);
+        assert_int_equal(other, count == 1 ? AXO__WORKER_PARKED : AXO__WORKER_AWAKE);
+        check_that_somebody_looks();
+        assert_false(work_is_left());
+        world_close();
+    }
+}
+
+/* It dozes on while there are turns, so that who gets up often need not call it. */
+static void the_spare_goes_to_rest_after_a_quiet_look(void **state)
+{
+    world_open(1, AXO__SPARES);
+    world.sched.ops = &world_ops;
+    run_until_idle(worker_at(0));
+    axo__spare_notice(&world.sched);
+    for (uint32_t look = 0; look < 3; look++) {
+        axo__a32_bump_owner(&worker_at(0)->turn);
+        run_until_idle(worker_at(1));
+        assert_int_equal(worker_at(1)->thread.deadline, world.now + AXO__SPARE_DOZE_NS);
+        uint64_t ticket = axo__os_parker_ticket(&worker_at(1)->thread.parker);
+        axo__spare_notice(&world.sched);
+        assert_int_equal(axo__os_parker_ticket(&worker_at(1)->thread.parker), ticket);
+    }
+    run_until_idle(worker_at(1));
+    assert_int_equal(worker_at(1)->thread.deadline, AXO__NEVER);
+    world_close();
 }
 
 /* ---- the spare goes to rest while the only worker gets up ---- */
@@ -487,6 +595,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pushes_at_every_step_of_a_search),
     cmocka_unit_test(newborns_at_every_step_of_a_search),
     cmocka_unit_test(a_newborn_of_one_that_hangs),
+    cmocka_unit_test(a_short_queue_is_taken_if_it_would_wait),
+    cmocka_unit_test(a_spent_cell_is_taken_at_once),
+    cmocka_unit_test(between_two_turns_one_is_nobody_elses),
+    cmocka_unit_test(the_spare_goes_to_rest_after_a_quiet_look),
     cmocka_unit_test(the_spare_rests_at_every_step_of_parking),
     cmocka_unit_test(a_timer_that_fires_within_a_turn),
     cmocka_unit_test(what_is_told_before_a_hook),

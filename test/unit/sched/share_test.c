@@ -1,0 +1,279 @@
+/* share_test.c - who runs next on one worker: what takes long goes behind, what waits outside is
+ * not left waiting. The clock is the test's; the actors move it. */
+#include "unit/unit.h"
+
+#include <axo/axo.h>
+
+enum { GO = 1, SHARES = 8, LIGHTS = 4 };
+#define US INT64_C(1000)
+
+typedef struct share {
+    axo_system *system;
+    int64_t now;
+    int64_t long_ns;  /* a message of a `burner` */
+    int64_t short_ns; /* one of a `player` */
+    int64_t burned;   /* of all burners together */
+    int64_t played;
+    uint64_t burns;
+    uint64_t plays;
+    uint64_t calls;   /* of the guest */
+    uint64_t call_at; /* play with which the first one is made; 0: none is */
+    uint64_t called;  /* plays when it was made */
+    uint64_t waited;  /* plays, or burns, until it was handled */
+    bool each;        /* the guest is called with each play */
+    bool over;
+    axo_ref guest;
+    axo_ref burners[SHARES];
+    axo_ref players[2];
+    axo_ref lights[LIGHTS];
+    uint32_t lit;
+} share;
+
+static int64_t share_clock(void *user)
+{
+    return ((share *)user)->now;
+}
+
+static axo_status share_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(share *));
+    return AXO_OK;
+}
+
+/* One long message after another, sent to itself. */
+static axo_status burner_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    share *it = *(share **)state;
+    it->now += it->long_ns;
+    it->burned += it->long_ns;
+    it->burns++;
+    return it->over ? AXO_OK : axo_send(ctx, axo_self(ctx), message->tag, NULL, 0);
+}
+
+/* To itself, or to and fro with the other one; calls the guest from outside. */
+static axo_status player_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    share *it = *(share **)state;
+    it->now += it->short_ns;
+    it->played += it->short_ns;
+    if (++it->plays == it->call_at || it->each) {
+        it->called = it->plays;
+        assert_int_equal(axo_system_send(it->system, it->guest, GO, NULL, 0), AXO_OK);
+    }
+    if (it->over)
+        return AXO_OK;
+    bool first = axo_ref_equal(axo_self(ctx), it->players[0]);
+    axo_ref other = it->players[first && !axo_ref_equal(it->players[1], axo_ref_none())];
+    return axo_send(ctx, other, message->tag, NULL, 0);
+}
+
+static axo_status guest_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    share *it = *(share **)state;
+    (void)ctx;
+    (void)message;
+    it->calls++;
+    it->waited = it->plays - it->called;
+    return AXO_OK;
+}
+
+static axo_status light_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    share *it = *(share **)state;
+    (void)ctx;
+    (void)message;
+    it->lit++;
+    it->waited = it->burns;
+    return AXO_OK;
+}
+
+/* Makes all lights ready at once, and counts burns from here. */
+static axo_status lamp_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    share *it = *(share **)state;
+    it->burns = 0;
+    for (uint32_t i = 0; i < LIGHTS; i++)
+        assert_int_equal(axo_send(ctx, it->lights[i], message->tag, NULL, 0), AXO_OK);
+    return AXO_OK;
+}
+
+#define SHARE_CLASS(fn)                                                                            \
+    AXO_CLASS(.name = #fn, .state_size = sizeof(share *), .construct = share_construct,            \
+              .receive = fn)
+
+static const axo_class burner = SHARE_CLASS(burner_receive);
+static const axo_class player = SHARE_CLASS(player_receive);
+static const axo_class guest = SHARE_CLASS(guest_receive);
+static const axo_class light = SHARE_CLASS(light_receive);
+static const axo_class lamp = SHARE_CLASS(lamp_receive);
+
+static void share_open(share *it)
+{
+    axo_options options = AXO_OPTIONS(.manual = 1, .clock = share_clock, .clock_user = it,
+                                      .quantum = 64, .quantum_us = 100);
+    it->now = INT64_C(1000000000);
+    assert_int_equal(axo_system_start(&options, &it->system), AXO_OK);
+}
+
+static axo_ref share_add(share *it, const axo_class *cls)
+{
+    axo_ref ref;
+    axo_props props = AXO_PROPS(.cls = cls, .args = &it, .args_size = sizeof it);
+    assert_int_equal(axo_system_spawn(it->system, &props, &ref), AXO_OK);
+    assert_int_equal(axo_run_host(it->system, 0, NULL), AXO_OK);
+    return ref;
+}
+
+static void share_send(share *it, axo_ref to)
+{
+    assert_int_equal(axo_system_send(it->system, to, GO, NULL, 0), AXO_OK);
+}
+
+static void share_step(share *it, uint64_t turns)
+{
+    assert_int_equal(axo_step_host(it->system, turns, NULL), AXO_OK);
+}
+
+static void share_close(share *it)
+{
+    it->over = true;
+    it->each = false;
+    assert_int_equal(axo_system_shutdown(it->system), AXO_OK);
+    assert_int_equal(axo_run_host(it->system, -1, NULL), AXO_OK);
+    assert_int_equal(axo_system_wait(it->system, INT64_C(20000000000), NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(it->system), AXO_OK);
+}
+
+/* ---- spent cells ---- */
+
+static void share_burners(share *it, int64_t long_ns)
+{
+    it->long_ns = long_ns;
+    for (uint32_t i = 0; i < SHARES; i++)
+        it->burners[i] = share_add(it, &burner);
+    for (uint32_t i = 0; i < SHARES; i++)
+        share_send(it, it->burners[i]);
+    share_step(it, (uint64_t)8 * SHARES); /* until they are known */
+}
+
+static void light_ones_go_before_those_that_are_spent(void **state)
+{
+    share it = {0};
+    (void)state;
+    share_open(&it);
+    for (uint32_t i = 0; i < LIGHTS; i++)
+        it.lights[i] = share_add(&it, &light);
+    axo_ref ref = share_add(&it, &lamp);
+    share_burners(&it, 60 * US);
+    share_send(&it, ref);
+    share_step(&it, LIGHTS + 2);
+    assert_int_equal(it.lit, LIGHTS);
+    assert_int_equal(it.waited, 0); /* no burn between the lamp and the last light */
+    share_close(&it);
+}
+
+/* A spent one has its turns of the full time: no more of them than needed. */
+static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
+{
+    share it = {0};
+    (void)state;
+    share_open(&it);
+    share_burners(&it, 30 * US);
+    uint64_t before = it.burns;
+    share_step(&it, SHARES);
+    assert_int_equal(it.burns - before, 4 * SHARES);
+    share_close(&it);
+}
+
+/* Two that answer each other without end are always ready. */
+static void spent_ones_keep_their_share(void **state)
+{
+    share it = {.short_ns = 10 * US};
+    (void)state;
+    share_open(&it);
+    share_burners(&it, 50 * US);
+    for (uint32_t i = 0; i < 2; i++)
+        it.players[i] = share_add(&it, &player);
+    share_send(&it, it.players[0]);
+    share_step(&it, 100);
+    it.burned = it.played = 0;
+    share_step(&it, 2000);
+    int64_t percent = 100 * it.burned / (it.burned + it.played);
+    assert_in_range(percent, 12, 25);
+    share_close(&it);
+}
+
+/* ---- the next slot ---- */
+
+static void the_next_slot_is_used_no_longer_than_a_turn_may_last(void **state)
+{
+    share it = {.short_ns = 60 * US, .call_at = 40};
+    (void)state;
+    share_open(&it);
+    it.guest = share_add(&it, &light); /* not called from outside */
+    for (uint32_t i = 0; i < 2; i++)
+        it.players[i] = share_add(&it, &player);
+    share_burners(&it, 1 * US);
+    it.over = true; /* of the burners nothing is left */
+    share_step(&it, (uint64_t)4 * SHARES);
+    it.over = false;
+    share_send(&it, it.players[0]);
+    share_step(&it, 20);
+    uint64_t plays = it.plays;
+    share_send(&it, it.burners[0]); /* by the injector into the ring: it sends to itself */
+    uint64_t burns = it.burns;
+    share_step(&it, 16);
+    assert_true(it.burns > burns + 64); /* a second turn: the ring had its turn within the 16 */
+    assert_true(it.plays > plays);
+    it.call_at = 0;
+    share_close(&it);
+}
+
+/* ---- from outside ---- */
+
+static void share_player_and_guest(share *it)
+{
+    share_open(it);
+    it->guest = share_add(it, &guest);
+    it->players[0] = share_add(it, &player);
+    it->players[1] = axo_ref_none();
+    share_send(it, it->players[0]);
+}
+
+static void who_waits_outside_cuts_a_turn_short(void **state)
+{
+    share it = {.call_at = 64 * 8 + 20};
+    (void)state;
+    share_player_and_guest(&it);
+    while (it.called == 0)
+        share_step(&it, 1); /* ends: it plays in each */
+    assert_int_equal(it.plays, it.called);
+    share_step(&it, 1);
+    assert_int_equal(it.calls, 1);
+    assert_int_equal(it.waited, 0); /* some forty messages were left of that turn */
+    share_close(&it);
+}
+
+static void a_stream_from_outside_is_taken_in_batches(void **state)
+{
+    share it = {.each = true};
+    (void)state;
+    share_player_and_guest(&it);
+    share_step(&it, 100);
+    it.plays = it.calls = 0;
+    share_step(&it, 1000);
+    assert_true(it.plays > 8 * 1000);
+    assert_in_range(it.calls, it.plays - 200, it.plays + 200);
+    share_close(&it);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(light_ones_go_before_those_that_are_spent),
+    cmocka_unit_test(a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may),
+    cmocka_unit_test(spent_ones_keep_their_share),
+    cmocka_unit_test(the_next_slot_is_used_no_longer_than_a_turn_may_last),
+    cmocka_unit_test(who_waits_outside_cuts_a_turn_short),
+    cmocka_unit_test(a_stream_from_outside_is_taken_in_batches),
+};
+UNIT_MAIN(tests)
