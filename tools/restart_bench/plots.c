@@ -4,17 +4,19 @@
 
 #include "report.h"
 
-#define CURVE_STEP 1.15
+#define CURVE_STEP  1.15
+#define PLOT_HEIGHT 700u /* points */
+#define LINE_HEIGHT 15u  /* of a key */
 
 static const char scale_text[] =
     "set logscale xy\nset grid\nset xlabel 'percentile'\n"
-    "set xtics ('p50' 2,'p90' 10,'p99' 100,'p99.9' 1000,'p99.99' 1e4,'p99.999' 1e5,"
+    "set xtics ('p50' 2,'p90' 10,'p99' 100,'p99.9' 1000,'p99.99' 1e4,'' 1e5,"
     "'p99.9999' 1e6)\nset yrange [10:*]\n"
     "set ytics ('10 ns' 10,'100 ns' 100,'1 us' 1e3,'10 us' 1e4,'100 us' 1e5,'1 ms' 1e6,"
     "'10 ms' 1e7,'100 ms' 1e8,'1 s' 1e9)\n";
 
 /* The plotting itself stands in a function of gnuplot's language, a string that is run twice. */
-static FILE *plot_begin(files *out, const char *folder, const char *name)
+static FILE *plot_begin(files *out, const char *folder, const char *name, uint32_t height)
 {
     char path[FILES_PATH];
     (void)snprintf(path, sizeof path, "%s/%s.gp", folder, name);
@@ -23,11 +25,11 @@ static FILE *plot_begin(files *out, const char *folder, const char *name)
                   "# %s.gp - written by axo-restart-bench; gnuplot %s.gp draws it again\n"
                   "if (!exists('picture')) picture = '%s.svg'\n"
                   "if (!exists('kind')) kind = 'svg'\n"
-                  "if (kind eq 'svg') set terminal svg size 1500,700 noenhanced font 'sans,12' "
-                  "background 'white'; else set terminal pngcairo size 1500,700 noenhanced font "
-                  "'sans,11' background 'white'\n"
+                  "if (kind eq 'svg') set terminal svg size 1500,%" PRIu32
+                  " noenhanced font 'sans,12' background 'white'; else set terminal pngcairo size "
+                  "1500,%" PRIu32 " noenhanced font 'sans,11' background 'white'\n"
                   "set output picture\n",
-                  name, name, name);
+                  name, name, name, height, height);
     return file;
 }
 
@@ -73,14 +75,16 @@ static void plot_curve(FILE *out, const char *name, const char *suffix, const hi
 
 /* ---- latency ------------------------------------------------------------------------------- */
 
-static bool plot_has(const report *own, bool storm, uint32_t which)
+/* How many curves a mode's panel has. */
+static uint32_t latency_curves(const report *own, uint32_t which)
 {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < own->count; i++) {
-        const plan_case *what = own->results[i].what;
-        if (what->storm == storm && (storm || what->restart.mode == (restart_mode)which))
-            return true;
+        const case_result *one = &own->results[i];
+        if (!one->what->storm && one->what->restart.mode == (restart_mode)which)
+            count += result_times_find(one, "ready") != NULL ? 2 : 1;
     }
-    return false;
+    return count;
 }
 
 static void latency_panel(const report *own, FILE *out, uint32_t which)
@@ -104,12 +108,17 @@ static void latency_panel(const report *own, FILE *out, uint32_t which)
 static void plot_latency(const report *own, files *to, const char *folder)
 {
     uint32_t panels = 0;
+    uint32_t keys = 0;
     char number[16];
-    for (uint32_t m = 0; m < MODES; m++)
-        panels += plot_has(own, false, m);
+    for (uint32_t m = 0; m < MODES; m++) {
+        uint32_t curves = latency_curves(own, m);
+        keys = curves > keys ? curves : keys;
+        panels += curves > 0;
+    }
     if (panels == 0)
         return;
-    FILE *out = plot_begin(to, folder, "restart-latency");
+    uint32_t height = PLOT_HEIGHT + keys * LINE_HEIGHT;
+    FILE *out = plot_begin(to, folder, "restart-latency", height);
     for (uint32_t i = 0; i < own->count; i++) {
         const histogram *ready = result_times_find(&own->results[i], "ready");
         if (own->results[i].what->storm)
@@ -121,11 +130,13 @@ static void plot_latency(const report *own, files *to, const char *folder)
     }
     (void)fprintf(out,
                   "%sset multiplot layout 1,%" PRIu32 " title 'restart latency, %" PRIu32
-                  " workers'\nset bmargin 14\nset key bmargin center vertical maxrows 9 font ',9'\n"
+                  " workers'\nset bmargin at screen %.3f\nset tmargin at screen %.3f\n"
+                  "set key bmargin center vertical Left reverse maxcols 1 font ',9'\n"
                   "set ylabel 'from the failing call'\n",
-                  scale_text, panels, own->results[0].workers);
+                  scale_text, panels, own->results[0].workers, (keys * LINE_HEIGHT + 80.0) / height,
+                  1.0 - 60.0 / height);
     for (uint32_t m = 0; m < MODES; m++) {
-        if (plot_has(own, false, m))
+        if (latency_curves(own, m) > 0)
             latency_panel(own, out, m);
     }
     (void)fputs("unset multiplot\n", out);
@@ -154,7 +165,7 @@ static void plot_phases(const report *own, files *to, const char *folder)
         rows += result_find(&own->results[i], "recorded_mean_ns") != NULL;
     if (rows == 0)
         return;
-    FILE *out = plot_begin(to, folder, "restart-phases");
+    FILE *out = plot_begin(to, folder, "restart-phases", PLOT_HEIGHT);
     (void)fputs("$phases << END\n", out);
     for (uint32_t i = 0; i < own->count; i++) {
         if (result_find(&own->results[i], "recorded_mean_ns") != NULL)
@@ -178,9 +189,12 @@ static void plot_storm(const report *own, files *to, const char *folder)
 {
     const char *comma = "";
     char number[16];
-    if (!plot_has(own, true, 0))
+    bool any = false;
+    for (uint32_t i = 0; i < own->count; i++)
+        any = any || own->results[i].what->storm;
+    if (!any)
         return;
-    FILE *out = plot_begin(to, folder, "restart-storm");
+    FILE *out = plot_begin(to, folder, "restart-storm", PLOT_HEIGHT);
     for (uint32_t i = 0; i < own->count; i++) {
         if (!own->results[i].what->storm)
             continue;
