@@ -27,6 +27,12 @@ typedef struct axo__cell axo__cell;
 typedef struct axo__watch axo__watch;
 typedef struct axo__name axo__name;
 
+struct axo__sched;
+
+/* A cell by its slot's number and one; 0: none. */
+typedef uint32_t axo__slot_link;
+#define AXO__LINK_MASK ((UINT32_C(1) << 25) - 1)
+
 /* Messages of the system lane: the tags of its links. Each node is part of a cell, a watch record
  * or a parked one, and in one lane at a time (OR-13). */
 typedef enum axo__sys_kind {
@@ -63,30 +69,37 @@ enum {
     AXO__ASIDE_FRONT = 1,  /* messages may be in front of the lane */
     AXO__ASIDE_TIMED = 2,  /* it has used timers of its own */
     AXO__ASIDE_SYSTEM = 4, /* there is system work that the word does not show any more */
-    AXO__ASIDE_STOP = 8    /* it has asked itself to stop: with SYSTEM, and until that is taken */
+    AXO__ASIDE_STOP = 8,   /* it has asked itself to stop: with SYSTEM, and until that is taken */
+    AXO__ASIDE_BOX = 16    /* it has a box */
 };
 
 #define AXO__ARGS_UNIT ((size_t)16)
-_Static_assert(AXO_ARGS_MAX / 16 <= UINT16_MAX, "a copy of args is counted in 16 bits");
+AXO_STATIC_ASSERT(AXO_ARGS_MAX / 16 < 1 << 13, "a copy of args is counted in 13 bits");
 
+/* Two cache lines, all that the message path of a leaf touches: a sender the first one, the runner
+ * both. A cell has its slot for good, and the axo__kin of the same number. */
 struct axo__cell {
     /* ---- senders write ---- */
-    axo__state state;           /* the scheduling word and the user lane */
+    _Alignas(AXO__CACHE_LINE) axo__state state; /* the scheduling word and the user lane */
     axo__stack system;          /* system lane */
     axo__directives directives;
     axo__mpsc_node inject_node; /* in use while INJECTED */
     axo__mpsc_node urgent_node; /* in use while URGENT_INJECTED */
     axo__a32 generation;        /* of the living incarnation; 0: nobody lives here */
+    /* ---- fixed from spawn on ---- */
     axo__a32 latest;            /* generation of the living or the last one; 0: there was none */
-    uint32_t slot;              /* fixed */
-    struct axo__sched *sched;   /* the pool that runs it: fixed from spawn on */
-    axo__box *box;              /* in place of the user lane; NULL: none; fixed from spawn on */
+    uint32_t slot : 24;         /* fixed */
+    uint32_t lifetime : 2;      /* an axo_lifetime */
+    uint32_t boxed : 1;         /* it has a box in place of the lane (cell/more.h) */
+    uint32_t elsewhere : 1;     /* another pool than the default one runs it (cell/more.h) */
+    uint32_t guardian : 1;      /* the root is its parent */
+    axo__slot_link parent;
 
     /* ---- runner ---- */
-    _Alignas(AXO__CACHE_LINE) const axo_class *cls;
-    axo_receive_fn receive;     /* top of the behaviour stack */
+    _Alignas(AXO__CACHE_LINE) axo_receive_fn receive; /* top of the behaviour stack */
     void *state_block;
     axo__inbox inbox;           /* taken out of the lane */
+    axo__aptr more;             /* cell/more.h; NULL: nothing of it */
     /* One at a time, in this order: until it is adopted nobody runs it, so it cannot fail; `failed`
      * is dropped before GONE is pushed, and no callback comes after; the parent takes GONE before
      * it retires the cell; a cell is free when its grace period is over. */
@@ -97,33 +110,40 @@ struct axo__cell {
         axo__grace_item retired;
         axo__cell *free_next;    /* in its list of free cells */
     };
+    /* Its parent, which owns the node while it is told of a failure, has no more of it when the
+     * cell is free. */
+    union {
+        axo__stack_node report;  /* FAILED, DUE */
+        axo__cell *free_list;    /* of a free one that is the first of its list: the next list */
+    };
+    uint32_t instance;           /* number, from 1 */
+    uint8_t phase : 3;
+    uint8_t life : 2;            /* an axo__instance */
+    uint8_t reported : 1;        /* its own failure is with the parent, undecided */
+    uint8_t constructed : 1;     /* construct succeeded, destroy is owed */
+    uint8_t aside;               /* AXO__ASIDE bits */
+    uint16_t behind : 3;         /* turns in a row that left messages, to a bound */
+    uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: they were handed on */
+};
+AXO_STATIC_ASSERT(sizeof(axo__cell) == 2 * AXO__CACHE_LINE, "two lines");
+
+/* What else each cell has. */
+typedef struct axo__kin {
+    /* ---- runner ---- */
+    const axo_class *cls;
     const void *args;
-    axo__aptr more;             /* cell/more.h; NULL: nothing of it */
-    uint32_t instance;          /* number, from 1 */
-    uint8_t phase;
-    uint8_t life;               /* an axo__instance */
-    uint8_t reported;           /* its own failure is with the parent, undecided */
-    uint8_t lifetime;           /* an axo_lifetime, fixed from spawn on; the parent reads it too */
-    uint8_t constructed;        /* construct succeeded, destroy is owed */
-    uint8_t aside;              /* AXO__ASIDE bits */
-    uint8_t behind;             /* turns in a row that left messages, to a bound */
-    uint16_t args_units;        /* of a copy, behind the state; 0: args were handed on */
 
     /* ---- runner writes before the report, parent reads after ---- */
-    axo__brief failure;         /* cell/more.h has the rest of it, if there is more to say */
-    union {
-        axo__stack_node report;    /* FAILED, DUE */
-        axo__cell *free_list;      /* of a free one that is the first of its list: the next list */
-    };
+    axo__brief failure;    /* cell/more.h has the rest of it, if there is more to say */
 
-    /* ---- parent (the spawner before) ---- */
-    axo__cell *parent;          /* fixed from spawn on */
-    axo__cell *next;            /* siblings */
-    axo__cell *before;
-    uint32_t born_in;           /* the parent's instance that spawned it */
-    uint8_t stopping;           /* told to stop by the parent */
-    uint8_t waited;             /* counted in the family's `waiting` */
-};
+    /* ---- parent ---- */
+    axo__slot_link next : 25;   /* siblings */
+    uint32_t stopping : 1;      /* told to stop by the parent */
+    uint32_t waited : 1;        /* counted in the family's `waiting` */
+    uint32_t elder : 1;         /* spawned by an earlier instance of the parent */
+    axo__slot_link before;
+} axo__kin;
+AXO_STATIC_ASSERT(sizeof(axo__kin) == 40, "small");
 
 /* Asks the cell to stop, by its runner: who looks again before it is done. */
 static inline void axo__cell_stop_self(axo__cell *cell)
@@ -146,23 +166,6 @@ static inline void axo__cell_take_stops(axo__cell *cell, uint64_t bits)
     cell->aside &= (uint8_t)~AXO__ASIDE_STOP;
     if ((axo__directives_look(&cell->directives) & bits) != 0)
         (void)axo__directives_take(&cell->directives, bits, 0);
-}
-
-/* Queues a message that no bound refuses, and announces it. Any thread. */
-static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *message)
-{
-    if (axo__likely(cell->box == NULL))
-        return axo__state_woken(axo__state_push(&cell->state, &message->node));
-    axo__box_accept_any(cell->box, message);
-    return axo__state_announce_user(&cell->state);
-}
-
-/* How many messages wait in its mailbox, about. false: the mailbox does not count. Any thread that
- * may look at the cell. */
-static inline bool axo__cell_queued(const axo__cell *cell, uint64_t *count)
-{
-    *count = cell->box != NULL ? axo__box_count(cell->box) : 0;
-    return cell->box != NULL;
 }
 
 static inline axo__cell *axo__cell_of_inject(axo__mpsc_node *node)

@@ -175,7 +175,7 @@ bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t si
     const axo__cell *line[128];
     size_t depth = 0;
     (void)core;
-    for (; cell->parent != NULL && depth < 128; cell = cell->parent)
+    for (; cell->parent != 0 && depth < 128; cell = axo__cell_parent(cell))
         line[depth++] = cell;
     size_t used = 0;
     if (depth == 0)

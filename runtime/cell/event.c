@@ -37,6 +37,12 @@ void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *c
     axo__event_publish(core, local, &event);
 }
 
+static axo_ref event_parent(const axo__cell *cell)
+{
+    const axo__cell *parent = axo__cell_parent(cell);
+    return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
+}
+
 void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__cell *child,
                                  axo_directive decided, axo_directive directive, uint32_t kind)
 {
@@ -45,7 +51,7 @@ void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__
     axo_failure failure = axo__cause_show(&core->texts, &cause);
     memset(&data, 0, sizeof data);
     data.child = axo__cell_ref(child);
-    data.parent = axo__cell_ref(child->parent);
+    data.parent = event_parent(child);
     data.actor = failure.actor;
     data.directive = directive;
     data.decided = decided;
@@ -64,8 +70,7 @@ void axo__event_tell_life(axo__core *core, axo__local *local, const axo__cell *c
     axo_event_lifecycle data;
     memset(&data, 0, sizeof data);
     data.actor = axo__cell_ref(cell);
-    if (cell->parent != NULL)
-        data.parent = axo__cell_ref(cell->parent);
+    data.parent = event_parent(cell);
     data.instance = cell->instance;
     (void)axo__core_path(core, cell, data.path, sizeof data.path);
     axo__event event = {.kind = kind, .source = data.actor, .data = &data, .size = sizeof data};

@@ -69,9 +69,10 @@ void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell)
 axo__cause axo__cell_failure(const axo__cell *cell)
 {
     const axo__more *more = axo__cell_more(cell);
-    if (cell->failure.whole)
+    const axo__brief *brief = &axo__cell_kin(cell)->failure;
+    if (brief->whole)
         return more->family->failure;
-    axo__cause cause = axo__cause_of_brief(&cell->failure, axo__cell_ref(cell));
+    axo__cause cause = axo__cause_of_brief(brief, axo__cell_ref(cell));
     if (cause.kind != AXO_FAILURE_NONE && more != NULL)
         cause.about = more->about;
     return cause;
@@ -82,10 +83,11 @@ axo__cause axo__cell_failure(const axo__cell *cell)
 void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
 {
     axo__more *more = axo__cell_more(cell);
-    cell->failure = axo__cause_brief(cause);
+    axo__brief *brief = &axo__cell_kin(cell)->failure;
+    *brief = axo__cause_brief(cause);
     if (!axo_ref_equal(cause->actor, axo__cell_ref(cell)) || cause->root_code != cause->code) {
         AXO_ASSERT(more != NULL && more->family != NULL);
-        cell->failure.whole = 1;
+        brief->whole = 1;
         more->family->failure = *cause;
     } else {
         AXO_ASSERT(more != NULL || axo_ref_is_none(cause->about));
@@ -98,14 +100,6 @@ void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
 axo__cause axo__cell_take_failure(axo__cell *cell)
 {
     axo__cause cause = axo__cell_failure(cell);
-    memset(&cell->failure, 0, sizeof cell->failure);
+    memset(&axo__cell_kin(cell)->failure, 0, sizeof(axo__brief));
     return cause;
-}
-
-void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
-{
-    if (cell->failure.kind == AXO_FAILURE_NONE)
-        return;
-    axo__cause cause = axo__cell_take_failure(cell);
-    axo__cause_drop(texts, &cause);
 }

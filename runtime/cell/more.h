@@ -61,6 +61,8 @@ typedef struct axo__more {
     axo__name *name;              /* fixed from spawn on; anybody's who may look at the cell */
     axo__ward *ward;              /* fixed from spawn on; the parent's */
     const axo_strategy *strategy; /* fixed from spawn on */
+    axo__box *box;                /* fixed from spawn on; senders' too */
+    struct axo__sched *sched;     /* fixed from spawn on; senders' too. NULL: the default pool */
     uint32_t stash_max;           /* 0: the default */
     axo__family *family;
     axo__region *region;
@@ -134,6 +136,23 @@ static inline axo__name *axo__cell_name(const axo__cell *cell)
     return more != NULL ? more->name : NULL;
 }
 
+/* ---- its mailbox ---- */
+
+/* In place of the lane; NULL: none. */
+static inline axo__box *axo__cell_box(const axo__cell *cell)
+{
+    return axo__unlikely(cell->boxed) ? axo__cell_more(cell)->box : NULL;
+}
+
+/* Queues a message that no bound refuses, and announces it. Any thread. */
+static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *message)
+{
+    if (axo__likely(!cell->boxed))
+        return axo__state_woken(axo__state_push(&cell->state, &message->node));
+    axo__box_accept_any(axo__cell_box(cell), message);
+    return axo__state_announce_user(&cell->state);
+}
+
 /* ---- its failure: the runner writes it before the report, the parent reads it after ---- */
 
 /* A look: it holds its texts no longer than the cell does. */
@@ -145,6 +164,18 @@ void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause);
 /* What was kept: its texts go with it. */
 axo__cause axo__cell_take_failure(axo__cell *cell);
 
-void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell);
+/* NONE: it has not failed. */
+static inline axo_failure_kind axo__cell_failure_kind(const axo__cell *cell)
+{
+    return (axo_failure_kind)axo__cell_kin(cell)->failure.kind;
+}
+
+static inline void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
+{
+    if (axo__cell_failure_kind(cell) == AXO_FAILURE_NONE)
+        return;
+    axo__cause cause = axo__cell_take_failure(cell);
+    axo__cause_drop(texts, &cause);
+}
 
 #endif

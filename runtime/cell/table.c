@@ -31,8 +31,8 @@ bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, ui
 void axo__table_fini(axo__table *table)
 {
     for (uint32_t i = 0; i < table->chunks_max; i++) {
-        void *chunk = axo__aptr_load_relaxed(&table->chunks[i]);
-        axo__heap_free(table->heap, chunk, sizeof(axo__cell) * AXO__TABLE_CHUNK, AXO__CACHE_LINE);
+        void *shelf = axo__aptr_load_relaxed(&table->chunks[i]);
+        axo__heap_free(table->heap, shelf, sizeof(axo__shelf), _Alignof(axo__shelf));
     }
     axo__heap_free(table->heap, table->chunks, sizeof(axo__aptr) * table->chunks_max,
                    AXO__CACHE_LINE);
@@ -46,19 +46,21 @@ static void table_put(axo__table *table, axo__cell *first)
     table->free = first;
 }
 
-/* Under the mutex: makes a chunk and hands its cells to `free`. */
+/* Under the mutex: makes a shelf and hands its cells to `free`. */
 static axo_status table_grow(axo__table *table)
 {
     uint32_t slots = axo__a32_load_relaxed(&table->slots);
     if (slots >= table->actors_max)
         return AXO_ELIMIT;
-    axo__cell *chunk = axo__heap_alloc(table->heap, sizeof(axo__cell) * AXO__TABLE_CHUNK,
-                                       AXO__CACHE_LINE, AXO__SITE_CELLS);
-    if (chunk == NULL)
+    axo__shelf *shelf =
+        axo__heap_alloc(table->heap, sizeof *shelf, _Alignof(axo__shelf), AXO__SITE_CELLS);
+    if (shelf == NULL)
         return AXO_ENOMEM;
-    memset((void *)chunk, 0, sizeof(axo__cell) * AXO__TABLE_CHUNK);
+    axo__cell *chunk = shelf->cells;
+    memset((void *)shelf, 0, sizeof *shelf);
+    shelf->table = table;
     for (uint32_t i = AXO__TABLE_CHUNK; i-- > 0;) {
-        chunk[i].slot = slots + i;
+        chunk[i].slot = (slots + i) & AXO__SLOT_MASK;
         axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
     }
     uint32_t made = AXO__TABLE_CHUNK;
@@ -71,7 +73,7 @@ static axo_status table_grow(axo__table *table)
             chunk[made + i].free_next = i + 1 < count ? &chunk[made + i + 1] : NULL;
         table_put(table, &chunk[made]);
     }
-    axo__aptr_store_release(&table->chunks[slots >> AXO__TABLE_CHUNK_SHIFT], chunk); /* [T1] */
+    axo__aptr_store_release(&table->chunks[slots >> AXO__TABLE_CHUNK_SHIFT], shelf); /* [T1] */
     axo__a32_store_release(&table->slots, slots + AXO__TABLE_CHUNK);                 /* [T1] */
     return AXO_OK;
 }

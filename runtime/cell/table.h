@@ -23,13 +23,25 @@
 #define AXO__SLOT_MASK ((UINT64_C(1) << AXO__SLOT_BITS) - 1)
 #define AXO__TABLE_CHUNK (1u << AXO__TABLE_CHUNK_SHIFT)
 
+struct axo__table;
+
+/* What the table grows by: cells, then what else each of them has. So a cell finds its kin, and
+ * those that it is linked to, by its slot's number. Two lines of a cell are a pair that processors
+ * fetch together; kin do not lie in the way of them. */
+typedef struct axo__shelf {
+    _Alignas(2 * AXO__CACHE_LINE) axo__cell cells[AXO__TABLE_CHUNK];
+    axo__kin kin[AXO__TABLE_CHUNK];
+    const struct axo__table *table;
+} axo__shelf;
+
 typedef struct axo__table {
     axo__heap *heap;
-    axo__aptr *chunks;
+    axo__aptr *chunks;     /* shelves */
     uint32_t chunks_max;
     uint32_t actors_max;
     uint32_t first_generation;
     uint32_t batch;        /* cells that a local takes or gives at once, at most */
+    struct axo__sched *home; /* the default pool; set before the first cell lives */
     axo__a32 slots;        /* made so far */
     axo__os_mutex mutex;   /* guards growing and `free` */
     axo__cell *free;       /* by `free_next`; the first of each list leads to the next list */
@@ -45,14 +57,68 @@ axo__cell *axo__table_take(axo__table *table, axo_status *status);
 /* Gives up to `batch` cells back, linked by `free_next`: as many as are taken together again. */
 void axo__table_give(axo__table *table, axo__cell *first);
 
-/* The cell in a slot, whatever its generation; NULL: there is no such slot. */
+/* The cell in a slot that there is, whatever its generation. */
+static inline axo__cell *axo__table_in(const axo__table *table, uint32_t slot)
+{
+    axo__shelf *shelf =
+        axo__aptr_load_acquire(&table->chunks[slot >> AXO__TABLE_CHUNK_SHIFT]); /* [T2] */
+    return &shelf->cells[slot & (AXO__TABLE_CHUNK - 1)];
+}
+
+/* The same; NULL: there is no such slot. */
 static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)
 {
     if (axo__unlikely(slot >= axo__a32_load_acquire(&table->slots))) /* [T2] */
         return NULL;
-    axo__cell *chunk =
-        axo__aptr_load_acquire(&table->chunks[slot >> AXO__TABLE_CHUNK_SHIFT]); /* [T2] */
-    return &chunk[slot & (AXO__TABLE_CHUNK - 1)];
+    return axo__table_in(table, slot);
+}
+
+static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)
+{
+    const axo__cell *first = cell - (cell->slot & (AXO__TABLE_CHUNK - 1));
+    return (axo__shelf *)(uintptr_t)first;
+}
+
+/* The place in the second array from the place in the first: each step between them is as much
+ * shorter as a kin is smaller than a cell. */
+static inline axo__kin *axo__cell_kin(const axo__cell *cell)
+{
+    size_t shorter = (cell->slot & (AXO__TABLE_CHUNK - 1)) * (sizeof(axo__cell) - sizeof(axo__kin));
+    return (axo__kin *)((uintptr_t)cell + offsetof(axo__shelf, kin) - shorter);
+}
+
+static inline const axo_class *axo__cell_class(const axo__cell *cell)
+{
+    return axo__cell_kin(cell)->cls;
+}
+
+static inline axo__slot_link axo__cell_link(const axo__cell *cell)
+{
+    return cell != NULL ? cell->slot + UINT32_C(1) : 0;
+}
+
+/* The cell that a link of `from` leads to; NULL: none. */
+static inline axo__cell *axo__cell_linked(const axo__cell *from, axo__slot_link link)
+{
+    return link != 0 ? axo__table_in(axo__cell_shelf(from)->table, link - 1) : NULL;
+}
+
+/* Fixed while the cell lives and may be looked at. NULL: the root's. */
+static inline axo__cell *axo__cell_parent(const axo__cell *cell)
+{
+    return axo__cell_linked(cell, cell->parent);
+}
+
+/* The next older sibling, for the parent. */
+static inline axo__cell *axo__cell_next(const axo__cell *cell)
+{
+    return axo__cell_linked(cell, axo__cell_kin(cell)->next);
+}
+
+/* The next younger one. */
+static inline axo__cell *axo__cell_before(const axo__cell *cell)
+{
+    return axo__cell_linked(cell, axo__cell_kin(cell)->before);
 }
 
 /* The living cell of a reference; NULL: stale, forged or none. */

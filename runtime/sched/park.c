@@ -110,7 +110,7 @@ void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell)
  * there was other work before it; a spare one does not. */
 static void park_share_back(axo__cell *cell)
 {
-    axo__sched *sched = cell->sched;
+    axo__sched *sched = axo__cell_sched(cell);
     bool others = sched->kind != AXO__SCHED_ELASTIC || axo__inject_has_any(&sched->inject);
     park_inject(sched, cell);
     if (others)
@@ -209,7 +209,7 @@ void axo__worker_offer_urgent(axo__worker *worker)
 /* The pool whose queues this worker may push to as their owner. */
 static bool park_is_own(const axo__worker *worker, const axo__cell *cell)
 {
-    return worker != NULL && axo__likely(worker->own == cell->sched);
+    return worker != NULL && axo__likely(axo__cell_is_in(worker->core, cell, worker->own));
 }
 
 void axo__sched_push_ready(axo__worker *worker, axo__cell *cell)
@@ -217,7 +217,7 @@ void axo__sched_push_ready(axo__worker *worker, axo__cell *cell)
     if (park_is_own(worker, cell))
         axo__worker_push_ready(worker, cell);
     else
-        axo__sched_push_ready_any(cell->sched, cell);
+        axo__sched_push_ready_any(axo__cell_sched(cell), cell);
 }
 
 void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
@@ -225,7 +225,7 @@ void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
     if (park_is_own(worker, cell))
         park_push_newborn(worker, cell);
     else
-        axo__sched_push_ready_any(cell->sched, cell);
+        axo__sched_push_ready_any(axo__cell_sched(cell), cell);
 }
 
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell)
@@ -251,7 +251,7 @@ static void park_push_urgent(axo__worker *worker, axo__cell *cell)
     if (park_is_own(worker, cell))
         axo__worker_push_urgent(worker, cell);
     else
-        axo__sched_push_urgent_any(cell->sched, cell);
+        axo__sched_push_urgent_any(axo__cell_sched(cell), cell);
 }
 
 void axo__sched_announce_system(axo__worker *worker, axo__cell *cell)
@@ -264,10 +264,10 @@ static void park_push_any(axo__cell *cell, axo__unclaim what)
 {
     switch (what) {
     case AXO__UNCLAIM_URGENT:
-        axo__sched_push_urgent_any(cell->sched, cell);
+        axo__sched_push_urgent_any(axo__cell_sched(cell), cell);
         return;
     case AXO__UNCLAIM_READY:
-        axo__sched_push_ready_any(cell->sched, cell);
+        axo__sched_push_ready_any(axo__cell_sched(cell), cell);
         return;
     case AXO__UNCLAIM_IDLE:
         return;

@@ -131,7 +131,7 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
     while ((parked = parked_first(cell)) != NULL) {
         axo__cell_more(cell)->parked = parked->next;
         axo__cell *receiver = axo__table_find(&core->table, parked->receiver);
-        if (receiver == NULL || !axo__box_let_in_any(receiver->box, &parked->waiter))
+        if (receiver == NULL || !axo__box_let_in_any(axo__cell_box(receiver), &parked->waiter))
             continue; /* it is on its way home */
         axo__parked_free(core, &worker->local, parked);
         axo__sched_announce_user(worker, receiver);
@@ -152,7 +152,8 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
     axo__waiter *done = NULL;
     axo__message *message;
     (void)number;
-    if (receiver != NULL && axo__box_expire_any(receiver->box, &parked->waiter, &held, &done)) {
+    axo__box *box = receiver != NULL ? axo__cell_box(receiver) : NULL;
+    if (box != NULL && axo__box_expire_any(box, &parked->waiter, &held, &done)) {
         while ((message = axo__chain_pop(&held)) != NULL)
             axo__dead_letter(core, local, message, to, AXO_DEAD_OVERFLOW);
         axo__sched_announce_user(worker, receiver);

@@ -180,7 +180,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
 
 static inline bool run_has_aside(const axo__cell *cell)
 {
-    return axo__unlikely((cell->aside & AXO__ASIDE_FRONT) != 0 || cell->box != NULL);
+    return axo__unlikely((cell->aside & (AXO__ASIDE_FRONT | AXO__ASIDE_BOX)) != 0);
 }
 
 /* What comes before the lane, or in its place. */
@@ -194,9 +194,9 @@ static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
         return message;
     }
     cell->aside &= (uint8_t)~AXO__ASIDE_FRONT;
-    if (cell->box == NULL)
+    if (!cell->boxed)
         return NULL;
-    message = axo__box_take_owner(cell->box, &done);
+    message = axo__box_take_owner(more->box, &done);
     if (axo__unlikely(done != NULL))
         axo__parked_return(worker->core, &worker->local, done);
     return message;
@@ -218,7 +218,7 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint6
     axo__inbox *inbox = &cell->inbox;
     if (run_has_aside(cell)) {
         axo__message *message = run_take_aside(worker, cell);
-        if (message != NULL || cell->box != NULL)
+        if (message != NULL || cell->boxed)
             return message;
     }
     if (axo__likely(inbox->rest == NULL && inbox->first != NULL))
@@ -351,11 +351,11 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
                            const axo__message *message)
 {
     axo_ctx *ctx = (axo_ctx *)cell;
-    const axo_class *cls = cell->cls;
+    const axo_class *cls = axo__cell_class(cell);
     void *state = cell->state_block;
     switch (site) {
     case AXO_SITE_CONSTRUCT:
-        return cls->construct(ctx, state, cell->args);
+        return cls->construct(ctx, state, axo__cell_kin(cell)->args);
     case AXO_SITE_PRE_START:
         return cls->pre_start(ctx, state);
     case AXO_SITE_PRE_RESTART:

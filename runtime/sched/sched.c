@@ -264,7 +264,7 @@ bool axo__sched_shrink(axo__worker *worker)
 
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
 {
-    const axo__sched *sched = cell->sched;
+    const axo__sched *sched = axo__cell_sched(cell);
     for (uint32_t i = 0; i < sched_all(sched); i++) {
         const axo__worker *worker = &sched->workers[i];
         if (axo__aptr_load_relaxed(&worker->running) != cell)

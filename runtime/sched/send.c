@@ -37,7 +37,7 @@ static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__m
 static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *cell,
                              axo__message *message, axo__message **dead)
 {
-    axo__box *box = cell->box;
+    axo__box *box = axo__cell_box(cell);
     axo_ref to = axo__cell_ref(cell);
     axo__chain dropped = {NULL, NULL};
     axo__parked *parked = NULL;
@@ -57,7 +57,8 @@ static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *
     if (put == AXO__PUT_IN)
         axo__sched_announce_user(worker, cell);
     if (axo__unlikely(dropped.first != NULL))
-        send_bury(cell->sched->core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW, dead);
+        send_bury(axo__cell_sched(cell)->core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW,
+                  dead);
     return AXO_OK;
 }
 
@@ -65,7 +66,7 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
                           axo__message *message, axo__message **dead)
 {
     axo__cell *cell = axo__table_find(&sched->core->table, to);
-    if (axo__likely(cell != NULL && cell->box == NULL)) {
+    if (axo__likely(cell != NULL && !cell->boxed)) {
         axo__a64_bump_owner(&local->count.sent);
         if (axo__state_woken(axo__state_push(&cell->state, &message->node)) == AXO__ANNOUNCE_PUSH)
             axo__sched_push_ready(worker, cell);
@@ -101,8 +102,8 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
         return;
     }
     axo__put put = AXO__PUT_NO_MEMORY;
-    if (cell->box != NULL)
-        put = axo__box_put_any(cell->box, message, NULL, &dropped);
+    if (cell->boxed)
+        put = axo__box_put_any(axo__cell_box(cell), message, NULL, &dropped);
     if (put == AXO__PUT_NO_MEMORY) {
         axo__sched_accept(worker, cell, message);
         return;

@@ -239,6 +239,23 @@ static inline axo__sched *axo__core_sched(axo__core *core)
     return core->sched;
 }
 
+/* The pool that runs the cell. */
+static inline axo__sched *axo__cell_sched(const axo__cell *cell)
+{
+    return axo__likely(!cell->elsewhere) ? axo__cell_shelf(cell)->table->home
+                                         : axo__cell_more(cell)->sched;
+}
+
+/* Whether that is this one. */
+static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
+                                   const axo__sched *sched)
+{
+    const axo__sched *its = core->sched;
+    if (axo__unlikely(cell->elsewhere))
+        its = axo__cell_more(cell)->sched;
+    return its == sched;
+}
+
 /* The worker this thread is; NULL outside. */
 extern _Thread_local axo__worker *axo__self;
 
@@ -398,7 +415,7 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
         cell->aside |= AXO__ASIDE_SYSTEM;
     if (lane != NULL)
         axo__inbox_put(&cell->inbox, lane);
-    if (axo__likely(cell->sched == worker->sched))
+    if (axo__likely(axo__cell_is_in(worker->core, cell, worker->sched)))
         return cell;
     axo__sched_unclaim(cell);
     return NULL;
@@ -511,7 +528,7 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
 static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
 {
     axo__cell *cell = axo__table_find(&worker->core->table, to);
-    if (axo__unlikely(cell == NULL || cell->box != NULL))
+    if (axo__unlikely(cell == NULL || cell->boxed))
         return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
     axo__a64_bump_owner(&worker->local.count.sent);
     uint64_t before = axo__state_push(&cell->state, &message->node);

@@ -7,7 +7,7 @@
 
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
-    child->stopping = 1;
+    axo__cell_kin(child)->stopping = 1;
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
         name->told = axo__worker_moment(worker);
@@ -23,10 +23,10 @@ void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t del
 
 void axo__super_resume_own(axo__worker *worker, axo__cell *child)
 {
-    if (child->stopping)
+    if (axo__cell_kin(child)->stopping)
         return;
-    if (child->lifetime == AXO_TEMPORARY && child->failure.kind == AXO_FAILURE_INIT &&
-        !child->failure.whole) {
+    const axo__brief *failure = &axo__cell_kin(child)->failure;
+    if (child->lifetime == AXO_TEMPORARY && failure->kind == AXO_FAILURE_INIT && !failure->whole) {
         axo__super_stop_child(worker, child); /* LT-05: there is no instance to go on with */
         return;
     }
@@ -36,7 +36,7 @@ void axo__super_resume_own(axo__worker *worker, axo__cell *child)
 
 void axo__super_restart_own(axo__worker *worker, axo__cell *child)
 {
-    if (child->stopping)
+    if (axo__cell_kin(child)->stopping)
         return;
     if (worker->asker == child) {
         worker->asker_restarts = true;
@@ -55,7 +55,7 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     uint64_t old = axo__directives_look(&child->directives);
     bool written = false;
     bool merge;
-    if (child->stopping)
+    if (axo__cell_kin(child)->stopping)
         return;
     if (child->lifetime == AXO_TEMPORARY) { /* LT-04 */
         axo__super_stop_child(worker, child);
@@ -74,12 +74,29 @@ void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     axo__sched_announce_system(worker, child);
 }
 
-void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in)
+void axo__super_stop_children(axo__worker *worker, axo__cell *parent)
 {
-    for (axo__cell *child = axo__cell_children(parent); child != NULL; child = child->next) {
-        if (!child->stopping && (born_in == 0 || child->born_in == born_in))
+    axo__cell *child = axo__cell_children(parent);
+    for (; child != NULL; child = axo__cell_next(child)) {
+        if (!axo__cell_kin(child)->stopping)
             axo__super_stop_child(worker, child);
     }
+}
+
+void axo__super_stop_young(axo__worker *worker, axo__cell *parent)
+{
+    axo__cell *child = axo__cell_children(parent);
+    for (; child != NULL; child = axo__cell_next(child)) {
+        if (!axo__cell_kin(child)->stopping && !axo__cell_kin(child)->elder)
+            axo__super_stop_child(worker, child);
+    }
+}
+
+void axo__super_age_children(axo__cell *parent)
+{
+    axo__cell *child = axo__cell_children(parent);
+    for (; child != NULL; child = axo__cell_next(child))
+        axo__cell_kin(child)->elder = 1;
 }
 
 uint32_t axo__super_wait_for_stopping(axo__cell *cell)
@@ -87,9 +104,10 @@ uint32_t axo__super_wait_for_stopping(axo__cell *cell)
     axo__family *family = axo__cell_family(cell);
     if (family == NULL)
         return 0;
-    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next) {
-        if (child->stopping && !child->waited) {
-            child->waited = 1;
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = axo__cell_next(child)) {
+        if (axo__cell_kin(child)->stopping && !axo__cell_kin(child)->waited) {
+            axo__cell_kin(child)->waited = 1;
             family->waiting++;
         }
     }
@@ -99,14 +117,16 @@ uint32_t axo__super_wait_for_stopping(axo__cell *cell)
 /* RS-04, RS-13: what the default pre_restart does with children. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent)
 {
-    for (axo__cell *child = axo__cell_children(parent); child != NULL; child = child->next)
+    axo__cell *child = axo__cell_children(parent);
+    for (; child != NULL; child = axo__cell_next(child))
         axo__super_unwatch(worker, parent, axo__cell_ref(child));
-    axo__super_stop_children(worker, parent, 0);
+    axo__super_stop_children(worker, parent);
 }
 
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 {
-    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next) {
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = axo__cell_next(child)) {
         if (axo_ref_equal(axo__cell_ref(child), ref))
             return child;
     }
@@ -120,9 +140,9 @@ axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 static bool children_restart_along(const axo__cell *parent)
 {
     const axo_strategy *strategy = axo__cell_strategy(parent);
-    bool guardian = parent->parent == NULL || parent->parent->parent == NULL;
     return (strategy != NULL && strategy->scope != AXO_ONE_FOR_ONE) ||
-           (parent->cls->pre_restart != NULL && !guardian);
+           (axo__cell_class(parent)->pre_restart != NULL && parent->parent != 0 &&
+            !parent->guardian);
 }
 
 /* What the parent keeps of the child. */
@@ -155,22 +175,32 @@ static bool children_take_ward(axo__core *core, axo__local *local, const axo__ce
 
 /* What the props say that most do not. */
 static bool children_take_more(axo__core *core, axo__local *local, const axo_props *props,
-                               axo__cell *cell)
+                               axo__sched *sched, axo__cell *cell)
 {
-    if (props->name == NULL && props->strategy == NULL && props->stash_max == 0)
+    if (props->name == NULL && props->strategy == NULL && props->stash_max == 0 &&
+        props->mailbox == NULL && sched == core->sched)
         return true;
     axo__more *more = axo__more_take(core, local, cell);
     if (more == NULL)
         return false;
     more->strategy = props->strategy;
     more->stash_max = props->stash_max;
-    return true;
+    if (sched != core->sched) {
+        more->sched = sched;
+        cell->elsewhere = 1;
+    }
+    if (props->mailbox == NULL)
+        return true;
+    more->box = axo__box_make(&core->pool, &local->cache, props->mailbox);
+    cell->boxed = more->box != NULL ? 1 : 0;
+    cell->aside = more->box != NULL ? AXO__ASIDE_BOX : 0;
+    return more->box != NULL;
 }
 
 /* Bytes of the state in the block that it shares with the copy of the args. */
 static size_t children_state_room(const axo__cell *cell)
 {
-    size_t size = cell->cls->state_size;
+    size_t size = axo__cell_class(cell)->state_size;
     return cell->args_units == 0 ? size : (size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
 }
 
@@ -182,8 +212,8 @@ static size_t children_block_size(const axo__cell *cell)
 static bool children_take_block(axo__core *core, axo__local *local, const axo_props *props,
                                 axo__cell *cell)
 {
-    cell->args = props->args;
-    cell->args_units = (uint16_t)((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT);
+    axo__cell_kin(cell)->args = props->args;
+    cell->args_units = ((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT) & 0x1fff;
     size_t size = children_block_size(cell);
     if (size == 0)
         return true;
@@ -195,27 +225,23 @@ static bool children_take_block(axo__core *core, axo__local *local, const axo_pr
     if (props->cls->state_size > 0)
         cell->state_block = block;
     if (props->args_size > 0)
-        cell->args = memcpy(block + children_state_room(cell), props->args, props->args_size);
+        axo__cell_kin(cell)->args =
+            memcpy(block + children_state_room(cell), props->args, props->args_size);
     return true;
 }
 
 /* What needs memory, all of it or none. */
 static axo_status children_take(axo__core *core, axo__local *local, const axo__birth *birth,
-                                axo__cell *cell)
+                                axo__sched *sched, axo__cell *cell)
 {
     const axo_props *props = birth->props;
     axo_status status = AXO_OK;
-    if (!children_take_more(core, local, props, cell))
+    if (!children_take_more(core, local, props, sched, cell))
         return AXO_ENOMEM;
     if (!children_take_block(core, local, props, cell))
         return AXO_ENOMEM;
     if (!children_take_ward(core, local, birth->parent_cell, cell))
         return AXO_ENOMEM;
-    if (props->mailbox != NULL) {
-        cell->box = axo__box_make(&core->pool, &local->cache, props->mailbox);
-        if (cell->box == NULL)
-            return AXO_ENOMEM;
-    }
     if (props->name != NULL)
         status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
                                  &axo__cell_more(cell)->name);
@@ -224,13 +250,13 @@ static axo_status children_take(axo__core *core, axo__local *local, const axo__b
 
 void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    const axo__kin *kin = axo__cell_kin(cell);
     void *block = cell->state_block;
     if (block == NULL && cell->args_units > 0)
-        block = (void *)(uintptr_t)cell->args;
+        block = (void *)(uintptr_t)kin->args;
     if (block != NULL)
         axo__pool_free(&core->pool, &local->cache, block, children_block_size(cell));
     cell->state_block = NULL;
-    cell->args = NULL;
     cell->args_units = 0;
 }
 
@@ -248,9 +274,24 @@ void axo__super_free_ward(axo__core *core, axo__local *local, axo__cell *cell)
 /* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
 static void children_reset(axo__cell *cell)
 {
-    size_t from = offsetof(axo__cell, cls);
+    size_t from = offsetof(axo__cell, receive);
     memset((char *)cell + from, 0, sizeof *cell - from);
+    memset((void *)axo__cell_kin(cell), 0, sizeof(axo__kin));
+    cell->boxed = 0;
+    cell->elsewhere = 0;
+    cell->guardian = 0;
     axo__a64_store_relaxed(&cell->directives, 0);
+}
+
+/* A birth that found no memory: all of it goes back. */
+static void children_undo(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    axo__super_free_blocks(core, local, cell);
+    axo__super_free_ward(core, local, cell);
+    axo__box_free(&core->pool, &local->cache, axo__cell_box(cell));
+    axo__more_free(core, local, cell);
+    cell->free_next = local->free;
+    local->free = cell;
 }
 
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
@@ -263,29 +304,22 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     if (cell == NULL)
         return status;
     children_reset(cell);
-    cell->cls = props->cls;
-    cell->lifetime = (uint8_t)props->lifetime;
+    axo__cell_kin(cell)->cls = props->cls;
+    cell->lifetime = props->lifetime & 3;
     axo__sched *sched = NULL;
     status = core->dispatch(core, props, &sched);
     if (status == AXO_OK) {
-        status = children_take(core, local, birth, cell);
+        status = children_take(core, local, birth, sched, cell);
         if (status != AXO_OK)
             core->undispatch(core, sched);
     }
     if (status != AXO_OK) {
-        axo__super_free_blocks(core, local, cell);
-        axo__super_free_ward(core, local, cell);
-        axo__more_free(core, local, cell);
-        axo__box_free(&core->pool, &local->cache, cell->box);
-        cell->box = NULL;
-        cell->free_next = local->free;
-        local->free = cell;
+        children_undo(core, local, cell);
         return status;
     }
     cell->receive = props->cls->receive;
-    cell->sched = sched;
-    cell->parent = birth->parent_cell;
-    cell->born_in = birth->born_in;
+    cell->parent = axo__cell_link(birth->parent_cell);
+    cell->guardian = birth->parent_cell != NULL && birth->parent_cell->parent == 0;
     axo__stack_init(&cell->system);
     axo__state_init(&cell->state, birth->suspends);
     axo__table_begin(&core->table, cell);
@@ -300,11 +334,12 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
 void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_family(parent);
+    axo__kin *kin = axo__cell_kin(child);
     child->failed = NULL; /* it was ADOPT */
-    child->before = NULL;
-    child->next = family->children;
+    kin->before = 0;
+    kin->next = axo__cell_link(family->children) & AXO__LINK_MASK;
     if (family->children != NULL)
-        family->children->before = child;
+        axo__cell_kin(family->children)->before = axo__cell_link(child);
     family->children = child;
     family->count++;
 }
@@ -324,7 +359,6 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
         .parent = axo__cell_ref(parent),
         .parent_cell = parent,
         .suspends = axo__state_suspends(&parent->state),
-        .born_in = parent->instance,
         .now = axo__worker_moment(worker),
     };
     if (axo__family_take(core, &worker->local, parent) == NULL)
@@ -375,14 +409,16 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
         return; /* comes again with its DUE */
     if (family->held != 0)
         children_unhold(family, child);
-    if (child->before != NULL)
-        child->before->next = child->next;
+    axo__cell *before = axo__cell_before(child);
+    axo__cell *next = axo__cell_next(child);
+    if (before != NULL)
+        axo__cell_kin(before)->next = axo__cell_link(next) & AXO__LINK_MASK;
     else
-        family->children = child->next;
-    if (child->next != NULL)
-        child->next->before = child->before;
+        family->children = next;
+    if (next != NULL)
+        axo__cell_kin(next)->before = axo__cell_link(before);
     family->count--;
-    if (child->waited)
+    if (axo__cell_kin(child)->waited)
         family->waiting--;
     if (axo_ref_equal(family->perpetrator, axo__cell_ref(child)))
         family->perpetrator = axo_ref_none();

@@ -19,7 +19,7 @@
 static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__cell *child = ((axo__delay *)(void *)timer)->child;
-    axo__cell *parent = child->parent;
+    axo__cell *parent = axo__cell_parent(child);
     (void)number;
     axo__stack_push_any(&parent->system, &child->report, AXO__SYS_DUE);
     axo__sched_announce_system(worker, parent);

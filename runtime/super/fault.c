@@ -56,14 +56,14 @@ static bool fault_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator
         family->perpetrator = perpetrator; /* a child: without a family there is none */
     fault_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__cell *child = axo__cell_children(cell);
-    for (; child != NULL; child = child->next) { /* FS-02 */
+    for (; child != NULL; child = axo__cell_next(child)) { /* FS-02 */
         bool skip = axo_ref_equal(axo__cell_ref(child), perpetrator) || /* SC-04 */
-                    (survivors && child->born_in != cell->instance);    /* HF-08 */
+                    (survivors && axo__cell_kin(child)->elder);                        /* HF-08 */
         if (!skip)
             axo__super_suspend_child(worker, child, 1);
     }
     axo__a64_bump_owner(&worker->local.count.failures);
-    if (cell->parent == NULL) { /* GU-08: nobody above the root */
+    if (cell->parent == 0) { /* GU-08: nobody above the root */
         axo__cause cause = axo__cell_failure(cell);
         axo__super_root_failed(core, &cause);
         axo__cell_stop_self(cell);
@@ -74,8 +74,9 @@ static bool fault_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator
 
 static void fault_report(axo__worker *worker, axo__cell *cell)
 {
-    axo__stack_push_any(&cell->parent->system, &cell->report, AXO__SYS_FAILED); /* FS-11 */
-    axo__sched_announce_system(worker, cell->parent);
+    axo__cell *parent = axo__cell_parent(cell);
+    axo__stack_push_any(&parent->system, &cell->report, AXO__SYS_FAILED); /* FS-11 */
+    axo__sched_announce_system(worker, parent);
 }
 
 void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
@@ -117,7 +118,7 @@ void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
     if (cell->constructed)
         axo__trace(worker->core, &worker->local, cell, AXO_EV_DESTROY, 0);
     cell->constructed = 0;
-    cell->receive = cell->cls->receive;
+    cell->receive = axo__cell_class(cell)->receive;
     cell->life = AXO__INSTANCE_NONE;
 }
 
@@ -125,11 +126,13 @@ static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
 {
     axo__super_destroy_instance(worker, cell);
     cell->instance++;
-    if (cell->cls->state_size > 0)
-        memset(cell->state_block, 0, cell->cls->state_size);
+    if (axo__cell_more(cell) != NULL)
+        axo__super_age_children(cell);
+    const axo_class *cls = axo__cell_class(cell);
+    if (cls->state_size > 0)
+        memset(cell->state_block, 0, cls->state_size);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCT, 0);
-    axo_status status =
-        axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, cell->cls->construct != NULL);
+    axo_status status = axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, cls->construct != NULL);
     cell->constructed = status == AXO_OK;
     axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
     return status;
@@ -137,10 +140,11 @@ static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
 
 void axo__super_create(axo__worker *worker, axo__cell *cell)
 {
+    const axo_class *cls = axo__cell_class(cell);
     axo_status status = fault_construct(worker, cell);
     if (status == AXO_OK) {
         axo__trace(worker->core, &worker->local, cell, AXO_EV_PRE_START, 0);
-        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, cell->cls->pre_start != NULL);
+        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
         axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED,
                    (uint64_t)(uint32_t)status);
     }
@@ -158,7 +162,7 @@ void axo__super_create(axo__worker *worker, axo__cell *cell)
 static axo_status fault_call_post_restart(axo__worker *worker, axo__cell *cell,
                                           const axo__cause *cause)
 {
-    const axo_class *cls = cell->cls;
+    const axo_class *cls = axo__cell_class(cell);
     axo_status status;
     axo__trace(worker->core, &worker->local, cell,
                cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
@@ -190,7 +194,7 @@ static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__c
                                     const axo__cause *cause)
 {
     axo_ref perpetrator = fault_perpetrator_take(cell);
-    for (; survivor != NULL; survivor = survivor->next) {
+    for (; survivor != NULL; survivor = axo__cell_next(survivor)) {
         bool resolve = axo_ref_equal(axo__cell_ref(survivor), perpetrator);
         axo__super_restart_parent(worker, survivor, cause, resolve);
     }
@@ -231,7 +235,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cau
     fault_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
     axo__cause_drop(&core->texts, cause);
     if (cell->reported) { /* its answer will restart them once: this restart's share goes back */
-        for (; survivor != NULL; survivor = survivor->next)
+        for (; survivor != NULL; survivor = axo__cell_next(survivor))
             axo__super_suspend_child(worker, survivor, -1);
     }
     axo__super_fail(worker, cell, axo_ref_none(), true);
@@ -240,17 +244,18 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cau
 static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
 {
     axo__core *core = worker->core;
+    const axo_class *cls = axo__cell_class(cell);
     axo__message *message = cell->failed; /* RS-09, D5 */
     axo_status status = AXO_OK;
     axo__timed_stop_keys(worker, cell); /* TM-03 */
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
-    if (cell->cls->pre_restart != NULL) {
+    if (cls->pre_restart != NULL) {
         axo_failure failure = axo__cause_show(&core->texts, cause);
         status = axo__run_own_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
     } else { /* RS-04: unwatch and stop every child, then post_stop */
         axo__super_leave_children(worker, cell); /* RS-13 */
         axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
-        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cell->cls->post_stop != NULL);
+        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cls->post_stop != NULL);
         axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         cell->life = AXO__INSTANCE_STOPPED; /* D3 */
     }
@@ -281,7 +286,7 @@ static void fault_finish_create_again(axo__worker *worker, axo__cell *cell, bool
 static void fault_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
     axo__timed_receive_timeout_off(cell); /* IN-09 */
-    axo__super_stop_children(worker, cell, 0); /* IN-06 */
+    axo__super_stop_children(worker, cell); /* IN-06 */
     if (axo__cell_child_count(cell) == 0) {
         fault_finish_create_again(worker, cell, own);
         return;
@@ -307,7 +312,7 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
         return;
     }
     if (cell->life == AXO__INSTANCE_BROKEN)
-        axo__super_stop_children(worker, cell, cell->instance); /* D4; HF-05: no pre_restart */
+        axo__super_stop_young(worker, cell); /* D4; HF-05: no pre_restart */
     else
         fault_call_pre_restart(worker, cell, cause);
     axo__family *family = axo__cell_family(cell); /* the hook may have made it */
@@ -343,7 +348,7 @@ static void fault_resume_own(axo__worker *worker, axo__cell *cell)
     axo_ref perpetrator = fault_perpetrator_take(cell);
     fault_resume_self(worker, cell, 0);
     axo__cell *child = axo__cell_children(cell);
-    for (; child != NULL; child = child->next) { /* DR-02 */
+    for (; child != NULL; child = axo__cell_next(child)) { /* DR-02 */
         if (axo_ref_equal(axo__cell_ref(child), perpetrator))
             axo__super_resume_own(worker, child);
         else
@@ -358,7 +363,8 @@ static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
         fault_suspend_self(worker, cell, 1);
     for (int32_t i = delta; i < 0; i++)
         fault_resume_self(worker, cell, 1);
-    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next)
+    for (axo__cell *child = axo__cell_children(cell); child != NULL;
+         child = axo__cell_next(child))
         axo__super_suspend_child(worker, child, delta);
 }
 

@@ -7,10 +7,9 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
 {
     if (cell->phase == AXO__PHASE_GONE)
         return;
-    if (cell->phase != AXO__PHASE_TERMINATING && cell->parent != NULL &&
-        cell->parent->parent == NULL)
+    if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
         axo__super_guardian_stops(worker, cell);
-    axo__super_stop_children(worker, cell, 0);
+    axo__super_stop_children(worker, cell);
     axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
@@ -42,7 +41,7 @@ static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__
 static bool stop_is_drained(const axo__cell *cell)
 {
     return !axo__state_has(axo__state_look(&cell->state)) && axo__inbox_is_empty(&cell->inbox) &&
-           axo__cell_more(cell) == NULL && cell->box == NULL;
+           axo__cell_more(cell) == NULL;
 }
 
 /* What is stashed comes first (SS-06). */
@@ -64,11 +63,11 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
         lane = axo__state_take(&cell->state);
         axo__inbox_put(&cell->inbox, lane);
     } while (lane != NULL);
-    if (cell->box == NULL)
+    if (!cell->boxed)
         return;
     axo__chain left = {NULL, NULL};
     axo__waiter *done = NULL;
-    axo__box_close_owner(cell->box, &left, &done);
+    axo__box_close_owner(more->box, &left, &done);
     while ((message = axo__chain_pop(&left)) != NULL)
         stop_bury(core, local, cell, message, path);
     axo__parked_return(core, local, done);
@@ -112,7 +111,8 @@ static void stop_leave(axo__worker *worker, axo__cell *cell)
 /* A parent that has nothing to do takes note in this turn, without one of its own. */
 static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
 {
-    if (parent->sched == worker->sched && axo__state_borrow_idle(&parent->state)) {
+    if (axo__cell_is_in(worker->core, parent, worker->sched) &&
+        axo__state_borrow_idle(&parent->state)) {
         AXO_DEBUG_ASSERT(parent->phase == AXO__PHASE_NORMAL);
         axo__super_child_gone(worker, parent, cell);
         axo__sched_hand_back(worker, parent);
@@ -133,9 +133,10 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     if (axo__cell_more(cell) != NULL)
         axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
+        const axo_class *cls = axo__cell_class(cell);
         axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
         axo_status status =
-            axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cell->cls->post_stop != NULL);
+            axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cls->post_stop != NULL);
         axo__trace(core, local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK) { /* HF-12 */
             axo__core_log(core, local, AXO_LOG_ERROR, axo__cell_ref(cell),
@@ -154,7 +155,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
     axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
-    axo__cell *parent = cell->parent;
+    axo__cell *parent = axo__cell_parent(cell);
     if (parent != NULL)
         stop_tell_parent(worker, parent, cell);
     axo__super_tell_watchers(worker, cell);
@@ -261,6 +262,17 @@ void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo_
     }
 }
 
+static void stop_free_more(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    if (more == NULL)
+        return;
+    if (more->name != NULL)
+        axo__names_free(&core->names, more->name);
+    axo__box_free(&core->pool, &local->cache, more->box);
+    axo__more_free(core, local, cell);
+}
+
 /* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
 void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 {
@@ -272,14 +284,8 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
     if ((axo__state_look(&cell->state) & nodes) != 0)
         axo__local_retire(core, local, cell); /* an injector still has its node */
     else {
-        if (axo__cell_name(cell) != NULL)
-            axo__names_free(&core->names, axo__cell_name(cell));
-        if (axo__cell_more(cell) != NULL)
-            axo__more_free(core, local, cell);
-        core->undispatch(core, cell->sched);
-        if (axo__unlikely(cell->box != NULL))
-            axo__box_free(&core->pool, &local->cache, cell->box);
-        cell->box = NULL;
+        core->undispatch(core, axo__cell_sched(cell));
+        stop_free_more(core, local, cell);
         axo__local_give_cell(core, local, cell);
     }
 }

@@ -151,13 +151,13 @@ static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **
     const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_scope scope = strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
     *first = scope == AXO_ONE_FOR_ONE ? child : axo__cell_children(cell);
-    *end = scope == AXO_ALL_FOR_ONE ? NULL : child->next;
+    *end = scope == AXO_ALL_FOR_ONE ? NULL : axo__cell_next(child);
 }
 
 static void strategy_stop(axo__worker *worker, axo__cell *first, axo__cell *end)
 {
-    for (axo__cell *one = first; one != end; one = one->next) {
-        if (!one->stopping)
+    for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
+        if (!axo__cell_kin(one)->stopping)
             axo__super_stop_child(worker, one);
     }
 }
@@ -170,8 +170,8 @@ static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__ce
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
     int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
     bool permitted = true;
-    for (axo__cell *one = first; one != end; one = one->next) {
-        bool counts = !one->stopping && one->lifetime != AXO_TEMPORARY;
+    for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
+        bool counts = !axo__cell_kin(one)->stopping && one->lifetime != AXO_TEMPORARY;
         if (counts && !axo__super_permit(strategy, axo__cell_ward(one), now))
             permitted = false;
     }
@@ -185,14 +185,14 @@ static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *
     axo__cell *end;
     axo__texts *texts = &worker->core->texts;
     strategy_reach(cell, child, &first, &end);
-    if (first == child && end == child->next) {
+    if (first == child && end == axo__cell_next(child)) {
         axo__super_restart_own(worker, child);
         return;
     }
     axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
     cause = axo__cause_copy(texts, &cause);
-    for (axo__cell *one = first; one != end; one = one->next) {
-        if (one->stopping)
+    for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
+        if (axo__cell_kin(one)->stopping)
             continue; /* AF-09 */
         if (one == child) {
             axo__super_restart_own(worker, child);
@@ -220,7 +220,7 @@ static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
     axo__cell *first;
     axo__cell *end;
     if (child->lifetime == AXO_TEMPORARY) { /* LT-02: it goes alone */
-        strategy_stop(worker, child, child->next);
+        strategy_stop(worker, child, axo__cell_next(child));
         return;
     }
     strategy_reach(cell, child, &first, &end);
@@ -260,7 +260,7 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
-    axo_directive directive = strategy_known(cell, child->failure.kind);
+    axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
     axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
     if (directive == 0) {
         axo__cause cause = axo__cell_failure(child);
@@ -308,7 +308,7 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__delay_over(axo__cell_strategy(cell)->backoff, axo__cell_ward(child)->delay,
                     axo__core_now(worker->core));
-    if (!child->stopping) /* PH-13 */
+    if (!axo__cell_kin(child)->stopping) /* PH-13 */
         strategy_carry_out(worker, cell, child);
 }
 
@@ -327,12 +327,13 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
  * child sees to its system lane meanwhile (FS-04): that one gets a turn of its own. */
 bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
 {
-    axo__cell *parent = child->parent;
-    if (parent->sched != worker->sched || strategy_known(parent, child->failure.kind) == 0 ||
+    axo__cell *parent = axo__cell_parent(child);
+    if (!axo__cell_is_in(worker->core, parent, worker->sched) ||
+        strategy_known(parent, axo__cell_failure_kind(child)) == 0 ||
         !axo__state_borrow_idle(&parent->state))
         return false;
     bool holds = axo__cell_family(parent)->held != 0;
-    if (parent->parent == NULL || holds || !strategy_may_decide(parent)) {
+    if (parent->parent == 0 || holds || !strategy_may_decide(parent)) {
         axo__sched_hand_back(worker, parent);
         return false;
     }

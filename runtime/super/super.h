@@ -119,8 +119,12 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child);
 void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
                                bool resolve);
 
-/* Stops every child that `parent`'s instance `born_in` made (0: all). */
-void axo__super_stop_children(axo__worker *worker, axo__cell *parent, uint32_t born_in);
+/* Stops every child; every one that the parent's latest instance made. */
+void axo__super_stop_children(axo__worker *worker, axo__cell *parent);
+void axo__super_stop_young(axo__worker *worker, axo__cell *parent);
+
+/* Another instance of the parent begins. */
+void axo__super_age_children(axo__cell *parent);
 
 /* Unwatches and stops every child: what the default pre_restart does. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent);
@@ -139,7 +143,6 @@ typedef struct axo__birth {
     axo_ref parent;
     axo__cell *parent_cell;
     uint32_t suspends;
-    uint32_t born_in;
     axo__moment now; /* the parent's callback */
 } axo__birth;
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,

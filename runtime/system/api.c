@@ -41,7 +41,8 @@ int64_t axo_now(axo_ctx *ctx)
 axo_ref axo_parent(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
-    return cell != NULL && cell->parent != NULL ? axo__cell_ref(cell->parent) : axo_ref_none();
+    const axo__cell *parent = cell != NULL ? axo__cell_parent(cell) : NULL;
+    return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
 }
 
 axo_ref axo_sender(axo_ctx *ctx)
@@ -73,7 +74,8 @@ uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
     uint32_t count = 0;
     if (cell == NULL)
         return 0;
-    for (axo__cell *child = axo__cell_children(cell); child != NULL; child = child->next) {
+    for (axo__cell *child = axo__cell_children(cell); child != NULL;
+         child = axo__cell_next(child)) {
         if (count < max && out != NULL)
             out[count] = axo__cell_ref(child);
         count++;
@@ -99,7 +101,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
         return AXO_EINVAL;
     out[0] = 0;
     axo__cell *found = axo__super_find_child(cell, ref);
-    for (axo__cell *up = cell; found == NULL && up != NULL; up = up->parent) {
+    for (axo__cell *up = cell; found == NULL && up != NULL; up = axo__cell_parent(up)) {
         if (axo_ref_equal(axo__cell_ref(up), ref))
             found = up;
     }
@@ -135,7 +137,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
     axo__cell *target = axo__table_find(&axo__self->core->table, ref);
     if (target == NULL)
         return AXO_EGONE;
-    if (target->parent == cell)
+    if (axo__cell_parent(target) == cell)
         axo__super_stop_child(axo__self, target); /* ST-21 */
     else
         axo__sched_stop(axo__self, target);
@@ -468,7 +470,8 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
         return AXO_OK;
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, it may throw */
     axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOP, 0);
-    axo_status status = cell->cls->post_stop != NULL ? cell->cls->post_stop(ctx, state) : AXO_OK;
+    const axo_class *cls = axo__cell_class(cell);
+    axo_status status = cls->post_stop != NULL ? cls->post_stop(ctx, state) : AXO_OK;
     axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOPPED,
                (uint64_t)(uint32_t)status);
     return status;
@@ -480,7 +483,8 @@ axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure
     (void)failure;
     if (cell == NULL)
         return AXO_ECONTEXT;
-    return cell->cls->pre_start != NULL ? cell->cls->pre_start(ctx, state) : AXO_OK;
+    const axo_class *cls = axo__cell_class(cell);
+    return cls->pre_start != NULL ? cls->pre_start(ctx, state) : AXO_OK;
 }
 
 /* ---- watch, shutdown ---- */
@@ -522,7 +526,7 @@ axo_status axo_termination_hook(axo_ctx *ctx)
     if (cell == NULL)
         return AXO_ECONTEXT;
     axo_system *system = axo__self->core->system;
-    if (cell->parent != system->cells[AXO_GUARDIAN_SYSTEM])
+    if (axo__cell_parent(cell) != system->cells[AXO_GUARDIAN_SYSTEM])
         return AXO_EINVAL;
     return axo__guardian_add_hook(system, axo__self, cell);
 }

@@ -39,6 +39,12 @@ static int find_kind(axo__segment segment)
     return find_is(segment, ".") ? FIND_HERE : find_is(segment, "..") ? FIND_UP : FIND_NAME;
 }
 
+static axo_ref find_parent(const axo__cell *cell)
+{
+    const axo__cell *parent = axo__cell_parent(cell);
+    return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
+}
+
 /* "$" and the reference in hexadecimal, as axo__core_path prints it. */
 static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segment)
 {
@@ -53,8 +59,8 @@ static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segm
         ref.bits = ref.bits << 4 | (uint64_t)(digit - digits);
     }
     const axo__cell *cell = axo__table_find(&core->table, ref);
-    bool there = cell != NULL && axo__cell_name(cell) == NULL && cell->parent != NULL &&
-                 axo_ref_equal(axo__cell_ref(cell->parent), parent);
+    bool there = cell != NULL && axo__cell_name(cell) == NULL &&
+                 axo_ref_equal(find_parent(cell), parent);
     return there ? ref : axo_ref_none();
 }
 
@@ -70,7 +76,7 @@ static axo_ref find_step(axo__core *core, axo_ref at, axo__segment segment, int 
         cell = axo__table_find(&core->table, at);
         if (cell == NULL)
             return axo_ref_none();
-        return cell->parent != NULL ? axo__cell_ref(cell->parent) : at; /* the root stays */
+        return cell->parent != 0 ? find_parent(cell) : at; /* the root stays */
     default:
         return at;
     }
@@ -150,8 +156,7 @@ static bool find_is_bound(axo__core *core, const axo__cell *cell)
     const axo__name *name = axo__cell_name(cell);
     if (name == NULL)
         return true;
-    axo_ref found = axo__names_find(&core->names, axo__cell_ref(cell->parent), name->text,
-                                    name->length);
+    axo_ref found = axo__names_find(&core->names, find_parent(cell), name->text, name->length);
     return axo_ref_equal(found, axo__cell_ref(cell));
 }
 
@@ -159,8 +164,8 @@ static bool find_is_match(axo__core *core, const axo__pattern *pattern, const ax
                           const axo__cell *cell)
 {
     const axo__cell *at = cell;
-    for (uint32_t i = pattern->count; i-- > 0; at = at->parent) {
-        if (at->parent == NULL || !find_cell_matches(at, pattern->segments[i]))
+    for (uint32_t i = pattern->count; i-- > 0; at = axo__cell_parent(at)) {
+        if (at->parent == 0 || !find_cell_matches(at, pattern->segments[i]))
             return false;
     }
     return at == base && find_is_bound(core, cell);

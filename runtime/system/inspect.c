@@ -99,8 +99,8 @@ static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_act
     info->counted = AXO_COUNTED_PART;
     if (more != NULL && !inspect_in_order(more->front.first, waiting_sender, info))
         return;
-    if (cell->box != NULL) {
-        inspect_box(cell->box, waiting_sender, info);
+    if (cell->boxed) {
+        inspect_box(axo__cell_box(cell), waiting_sender, info);
         return;
     }
     if (inspect_newest_first(cell->inbox.rest, waiting_sender, info) &&
@@ -166,8 +166,8 @@ static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_send
             return false;
         info->suspends = axo__state_suspends(&cell->state);
         if (inspect_running(core, cell, info)) {
-            if (cell->box != NULL)
-                inspect_box(cell->box, waiting_sender, info);
+            if (cell->boxed)
+                inspect_box(axo__cell_box(cell), waiting_sender, info);
             return true;
         }
         info->doing = inspect_word(word, axo__directives_look(&cell->directives));
@@ -192,9 +192,9 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
         info->doing = AXO_DOING_GONE;
         return;
     }
-    *cls = cell->cls;
+    *cls = axo__cell_class(cell);
     (void)snprintf(info->class_name, sizeof info->class_name, "%s",
-                   cell->cls->name != NULL ? cell->cls->name : "actor");
+                   axo__cell_class(cell)->name != NULL ? axo__cell_class(cell)->name : "actor");
     (void)axo__core_path(core, cell, info->path, sizeof info->path);
 }
 

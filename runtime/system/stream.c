@@ -276,7 +276,7 @@ static void stream_tell(axo__stream *stream, axo__local *local, axo__cell *cell,
                         const axo__event *event, int64_t now)
 {
     axo__core *core = stream->core;
-    if (cell->box != NULL && axo__box_crowded(cell->box)) {
+    if (cell->boxed && axo__box_crowded(axo__cell_box(cell))) {
         axo__a64_bump_owner(&local->count.events_lost); /* nothing is dropped for an event: DL-06 */
         return;
     }

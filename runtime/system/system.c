@@ -148,6 +148,7 @@ static axo_status system_boot_core(axo_system *system)
         return AXO_ETHREAD;
     if (!axo__table_init(&core->table, &core->heap, options->actors_max, options->seed))
         goto fail_pool;
+    core->table.home = core->sched;
     if (!axo__names_init(&core->names, &core->heap, options->seed))
         goto fail_table;
     if (!axo__texts_init(&core->texts, &core->heap, options->failure_texts))
@@ -366,7 +367,7 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
         axo__a32_store_relaxed(&system->refused[which], 1); /* SH-04: for good, whatever it says */
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
-                            .parent_cell = parent, .born_in = 1};
+                            .parent_cell = parent};
         status = axo__super_make(core, &door->local, &birth, &child);
     }
     if (status == AXO_OK) {

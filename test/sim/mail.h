@@ -177,7 +177,7 @@ static void mail_in_order(const ghost *it, const axo__box *box, const axo_messag
 static void mail_received(axo_ctx *ctx, const axo_message *message)
 {
     const ghost *it = ghost_find(axo_self(ctx).bits);
-    const axo__box *box = ((const axo__cell *)(const void *)ctx)->box;
+    const axo__box *box = axo__cell_box((const axo__cell *)(const void *)ctx);
     mail_aside *aside = mail_aside_of(it->bits);
     const work *what = message->tag == TAG_WORK ? message->payload : NULL;
     bool again = aside->front > 0;
@@ -316,7 +316,7 @@ static void mail_check(axo_system *system)
     for (uint32_t i = 0; i < m.boxes; i++) {
         const axo__cell *cell = axo__table_find(&system->core.table, m.box[i].ref);
         if (cell != NULL)
-            mail_check_box(ghost_find(m.box[i].ref.bits), cell->box, &m.box[i], ended);
+            mail_check_box(ghost_find(m.box[i].ref.bits), axo__cell_box(cell), &m.box[i], ended);
         else
             m.box[i--] = m.box[--m.boxes];
     }
@@ -347,7 +347,7 @@ static void mail_check_rest(axo_system *system)
         GHOST_CHECK(!it->parked && (more == NULL || more->parked == NULL), it,
                     "at rest, and parked");
         GHOST_CHECK(m.aside[i].front == 0, it, "at rest, and messages in front");
-        GHOST_CHECK(cell->box == NULL || axo__box_count(cell->box) == 0, it,
+        GHOST_CHECK(!cell->boxed || axo__box_count(axo__cell_box(cell)) == 0, it,
                     "at rest, and messages in the mailbox");
     }
 }

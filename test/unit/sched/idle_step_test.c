@@ -9,7 +9,7 @@ static void step(void);
 #include "unit/unit.h"
 
 #define IDLE_WORKERS 4
-#define IDLE_CELLS 8
+#define IDLE_CELLS (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)
 #define IDLE_ROUNDS 12
 
 /* Before step `at[i]`, change i is made. */
@@ -38,7 +38,7 @@ static struct {
     unit_memory memory;
     axo__core core;
     axo__sched sched;
-    axo__cell cells[IDLE_CELLS];
+    axo__shelf shelf;
     uint32_t count;
     bool stuck[IDLE_WORKERS + AXO__SPARES];
     int64_t now;
@@ -70,6 +70,8 @@ static void world_open(uint32_t workers, uint32_t spares)
     world.core.clock = world_now;
     world.core.seed = 1;
     world.core.sched = &world.sched;
+    world.core.table.home = &world.sched;
+    world.shelf.table = &world.core.table;
     world.sched.core = &world.core;
     world.sched.idle = world_idle;
     world.sched.quantum = 64;
@@ -97,8 +99,8 @@ static void world_close(void)
 static axo__cell *cell_new(void)
 {
     assert_true(world.count < IDLE_CELLS);
-    axo__cell *cell = &world.cells[world.count++];
-    cell->sched = &world.sched;
+    axo__cell *cell = &world.shelf.cells[world.count++];
+    cell->slot = (world.count - 1) & AXO__SLOT_MASK;
     axo__stack_init(&cell->system);
     return cell;
 }
@@ -106,7 +108,7 @@ static axo__cell *cell_new(void)
 static bool work_is_left(void)
 {
     for (uint32_t i = 0; i < world.count; i++) {
-        if ((axo__state_look(&world.cells[i].state) & (AXO__READY | AXO__URGENT)) != 0)
+        if ((axo__state_look(&world.shelf.cells[i].state) & (AXO__READY | AXO__URGENT)) != 0)
             return true;
     }
     return false;
@@ -142,7 +144,7 @@ static void run_until_idle(axo__worker *worker)
         if (axo__a32_load_relaxed(&worker->turn) == turn)
             continue;
         world.stuck[worker - world.sched.workers] = true;
-        axo__aptr_store_relaxed(&worker->running, &world.cells[0]);
+        axo__aptr_store_relaxed(&worker->running, &world.shelf.cells[0]);
         return;
     }
     fail_msg("a worker neither parks nor finds what there is");
@@ -191,8 +193,8 @@ static void enter_handler(axo__worker *worker)
     static axo__message message;
     axo__a32_bump_owner(&worker->turn);
     worker->message = &message;
-    worker->current = &world.cells[0];
-    axo__aptr_store_relaxed(&worker->running, &world.cells[0]);
+    worker->current = &world.shelf.cells[0];
+    axo__aptr_store_relaxed(&worker->running, &world.shelf.cells[0]);
     world.stuck[worker - world.sched.workers] = true;
 }
 
@@ -535,7 +537,7 @@ static axo__cell *offer_open(void)
     wake(worker_at(0));
     axo__self = worker_at(0);
     axo__cell *cell = cell_new();
-    cell->cls = &offer_class;
+    axo__cell_kin(cell)->cls = &offer_class;
     cell->receive = offer_class.receive;
     axo__aptr_store_relaxed(&cell->more, &offer_more);
     return cell;

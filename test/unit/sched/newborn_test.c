@@ -6,6 +6,7 @@
 enum { CELLS = 20000, THIEVES = 3 };
 
 static struct {
+    axo__core core;
     axo__sched sched;
     axo__worker worker;
     axo__worker thieves[THIEVES];
@@ -17,12 +18,15 @@ static struct {
 static void world_open(uint32_t cells)
 {
     memset((void *)&world, 0, sizeof world);
+    world.core.sched = &world.sched;
+    world.worker.core = &world.core;
     world.worker.sched = &world.sched;
     world.worker.own = &world.sched;
-    for (uint32_t i = 0; i < THIEVES; i++)
+    for (uint32_t i = 0; i < THIEVES; i++) {
+        world.thieves[i].core = &world.core;
         world.thieves[i].sched = &world.sched;
+    }
     for (uint32_t i = 0; i < cells; i++) {
-        world.cells[i].sched = &world.sched;
         axo__state_init(&world.cells[i].state, 0);
         axo__state_birth(&world.cells[i].state);
     }
