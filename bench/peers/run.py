@@ -287,7 +287,7 @@ def table(results):
                 got = spread(known)
                 mark = "~" if any(run["foreign"] > FOREIGN_MAX for run in runs) else " "
                 ratio = ratios.get((name, peer))
-                print(f"  {name:<10} {peer:<12}{mark}{words(got['median'], unit):>10}  "
+                print(f"  {name:<10} {peer:<14}{mark}{words(got['median'], unit):>10}  "
                       f"({words(got['min'], unit)} .. {words(got['max'], unit)})" +
                       ("" if ratio is None else f"   axo {times(ratio['median'])} x "
                        f"({times(ratio['min'])} .. {times(ratio['max'])})"))
