@@ -11,7 +11,8 @@
 # L     ns of a line's way from one processor to another, F-line of bench/peers/floor
 # e     how much of L a worker waits for a line: 1 if it needs each before it can ask for the next;
 #       less where it asks for several at once or ahead of time. From the rate X of two workers:
-#       e = (2 / X - own) / (T(2) L), between 0 and 1
+#       e = (2 / X - own) / (T(2) L). More than 1: two workers lose by something else than lines,
+#       or meet more often at full speed than when they were counted
 # h     how often the hottest line moves, the most that was counted
 # X(P) = min(P / (own + e T(P) L), 1 / (h L)) of them a second. The first is what P processors do
 # that wait for lines; the second what one line can serve, which only one has at a time. Neither
@@ -61,7 +62,7 @@ def rate(own, waits_ns, counted, line_ns, processors):
 def row_of(name, counted, best, line_ns):
     own, two = 1e9 / best[1], 2e9 / best[2]
     lines_ns = fetched(counted[2]) * line_ns
-    overlap = min(1.0, max(0.0, (two - own) / lines_ns)) if lines_ns else 0.0
+    overlap = max(0.0, (two - own) / lines_ns) if lines_ns else 0.0
     row = [name, f"{own:.0f}"] + [f"{at(counted, count, fetched):.3f}" for count in (2, 8)] + \
         [f"{hottest(counted):.3f}", f"{overlap:.2f}", f"{best[1] / 1e6:.1f}",
          f"{best[2] / 1e6:.1f}"]
