@@ -98,7 +98,7 @@ def workers_script(folder, lines):
     cpus = next(line for line in lines if line.get("bench") == "W10")["machine"]["cpus"]
     return (f"{WIDE}set title 'throughput by workers, on {cpus} processors'\nset xlabel 'workers'\n"
             "set ylabel 'million a second'\nset yrange [0:*]\nset xrange [0.5:8.5]\n"
-            "set key top right\nplot " + ", ".join(parts) + "\n")
+            "set key outside right\nplot " + ", ".join(parts) + "\n")
 
 
 def memory_script(folder, lines):
@@ -139,7 +139,7 @@ def peers_script(folder, lines):
 
 
 PICTURES = (("peers", 900, 380, peers_script), ("actors", 640, 400, actors_script),
-            ("trees", 900, 400, trees_script), ("workers", 640, 400, workers_script),
+            ("trees", 900, 400, trees_script), ("workers", 820, 400, workers_script),
             ("memory", 640, 320, memory_script))
 
 

@@ -22,7 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BEGIN = "<!-- figures: made by tools/readme_figures.py, not by hand -->"
 END = "<!-- figures: end -->"
 NAMES = {"axo": "axo", "erlang": "Erlang/OTP", "erlang-bare": "Erlang without a supervisor",
-         "elixir": "Elixir", "caf": "CAF", "go": "Go", "go-supervised": "Go with a supervisor",
+         "erlang-normal": "Erlang at normal priority", "elixir": "Elixir",
+         "caf": "CAF", "go": "Go", "go-supervised": "Go with a supervisor",
          "floor": "bare C"}
 COLUMNS = ("axo", "erlang", "caf", "go")
 STEPS = {"ns": [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")],

@@ -4,8 +4,8 @@
 #   bench/peers/run.py --build build [--rounds 5] [--workers 2] [--only W1,W8a] [--peers axo,go]
 #                      [--minutes 12] [--quick] [--out build/bench/peers.json]
 #
-# In each round every peer runs each workload once (after its own run to warm up), one peer after the
-# other, in an order that moves on by one from round to round; so all see the same weather. A run
+# In each round every peer runs each workload once (after its own run to warm up), one peer after
+# the other, in an order that moves on by one from round to round: all see the same weather. A run
 # during which other processes used more than FOREIGN_MAX of the processors is taken again, at most
 # RETRIES times. One that stays disturbed counts only where fewer than QUIET_MIN rounds were quiet,
 # and has a tilde. A ratio says how many times better axo is, of the two runs of one round: axo/peer
@@ -30,7 +30,8 @@ QUIET_MIN = 3
 TIMEOUT_S = 600
 QUICK_DIVIDE = 20
 PEERS = ("axo", "erlang", "caf", "go", "floor")
-COLUMNS = ("axo", "erlang", "erlang-bare", "elixir", "caf", "go", "go-supervised", "floor")
+COLUMNS = ("axo", "erlang", "erlang-bare", "erlang-normal", "elixir", "caf", "go",
+           "go-supervised", "floor")
 
 TITLES = {
     "W1": "ping-pong, 1 pair", "W2": "ping-pong, 8 pairs", "W2k": "ping-pong, 1000 pairs",
@@ -62,7 +63,8 @@ GROUPS = [
     (["W9a", "W9b"], "w9_*", "", "--rounds 5"),
     (["W10"], "w10_*", "--messages 3072000", "--messages 153600"),
     (["W11"], "w11_*", "--ms 2000", "--ms 500"),
-    (["W12s", "W12r"], "w12_*", "--sends 300000 --stamps 10000 --wakes 1", "--sends 100000 --stamps 2000"),
+    (["W12s", "W12r"], "w12_*", "--sends 300000 --stamps 10000 --wakes 1",
+     "--sends 100000 --stamps 2000"),
     (["W12p"], "w12_*", "--sends 1000 --stamps 1 --wakes 1000", "--wakes 100"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]

@@ -48,8 +48,10 @@ works() ->
       fun(D) -> restart:elixir(10000 div D) end},
      {"W8b", "ns", "supervisor, gen_server; a timer of 1 ms",
       fun(D) -> restart:paced(1000 div D) end},
-     {"W8c", "ns", "supervisor, gen_server, normal priority; what 2 s allow",
-      fun(D) -> restart:loaded(1000 div D, 10000 div D, 2000 div D) end},
+     {"W8c", "ns", "supervisor, gen_server, both at high priority; what 2 s allow",
+      fun(D) -> restart:loaded(1000 div D, 10000 div D, 2000 div D, high) end},
+     {"W8c-normal", "ns", "supervisor, gen_server at normal priority, as is the default",
+      fun(D) -> restart:loaded(1000 div D, 10000 div D, 2000 div D, normal) end},
      {"W9a", "ns", "one_for_all of 1000 after one child failed: nothing survives here",
       fun(D) -> restart:siblings(1000, max(3, 20 div D)) end},
      {"W9b", "ns", "supervisor of 1000 gen_servers is killed, its supervisor restarts it",
@@ -71,8 +73,8 @@ measure({Name, Unit, Note, Run}, #{repeats := Repeats, divide := Divide, workers
     Median = (lists:nth((Count + 1) div 2, Figures) + lists:nth(Count div 2 + 1, Figures)) / 2,
     Peak = lists:max([maps:get(peak, R) || R <- Results]),
     {Shown, Peer} = case string:tokens(Name, "-") of
-        [Work, "bare"] -> {Work, "erlang-bare"};
-        [Work, Other] -> {Work, Other};
+        [Work, "elixir"] -> {Work, "elixir"};
+        [Work, Other] -> {Work, "erlang-" ++ Other};
         [Work] -> {Work, "erlang"}
     end,
     io:format("{\"workload\":\"~s\",\"peer\":\"~s\",\"unit\":\"~s\",\"median\":~.3f,\"min\":~.3f,"

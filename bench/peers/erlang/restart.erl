@@ -6,7 +6,7 @@
 %% other process runs.
 -module(restart).
 -behaviour(gen_server).
--export([hot/1, bare/1, elixir/1, paced/1, loaded/3, siblings/2, parent/2]).
+-export([hot/1, bare/1, elixir/1, paced/1, loaded/4, siblings/2, parent/2]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
 -export([victim_start/1, child_start/1, children_start/1]).
 
@@ -39,6 +39,7 @@ fail(#probe{marks = Marks}) ->
 %% ---- the processes
 
 init({supervisor, Strategy, Specs}) ->
+    process_flag(priority, persistent_term:get(priority, normal)),
     {ok, {#{strategy => Strategy, intensity => 10000000, period => 1}, Specs}};
 init({victim, Probe}) ->
     self() ! next,
@@ -58,7 +59,10 @@ handle_info(fail, Probe) ->
 handle_call(_, _, State) -> {reply, ok, State}.
 handle_cast(_, State) -> {noreply, State}.
 
-victim_start(Probe) -> gen_server:start_link({local, victim}, ?MODULE, {victim, Probe}, []).
+victim_start(Probe) ->
+    Priority = persistent_term:get(priority, normal),
+    gen_server:start_link({local, victim}, ?MODULE, {victim, Probe},
+                          [{spawn_opt, [{priority, Priority}]}]).
 child_start(Probe) -> gen_server:start_link(?MODULE, {child, Probe}, []).
 children_start(Probe) -> supervise(one_for_one, child_specs(Probe)).
 
@@ -163,9 +167,11 @@ pace_wait(Marks, Taken, End) ->
         _ -> ok
     end.
 
-loaded(Count, Burners, Ms) ->
+%% The priority is the supervisor's and the victim's.
+loaded(Count, Burners, Ms, Priority) ->
     Probe = probe(paced, Count),
     Loops = bench:burn_loops(1000),
+    persistent_term:put(priority, Priority),
     Top = top(victim_start, Probe, worker),
     process_flag(priority, high), % the pacer stands for the outside
     Load = [spawn_link(fun() -> burner(Loops) end) || _ <- lists:seq(1, Burners)],
@@ -174,6 +180,7 @@ loaded(Count, Burners, Ms) ->
     pace(Probe, Start + 100, Start + Ms),
     [begin unlink(Burner), exit(Burner, kill) end || Burner <- Load],
     down(Top),
+    persistent_term:put(priority, normal),
     Tails = bench:latencies(samples(Probe)),
     Tails#{figure => maps:get(p50_ns, Tails)}.
 
