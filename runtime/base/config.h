@@ -31,7 +31,7 @@
 #endif
 
 /* The urgent lane of a worker; more overflow to the urgent injector. */
-#define AXO__URGENT_SIZE 256
+#define AXO__URGENT_SIZE 2048
 /* Times in a row that the next slot may be served before the queue is: two actors that answer
  * each other must not starve it. */
 #define AXO__NEXT_RUNS_MAX 64

@@ -91,12 +91,17 @@ static void cause_release(axo__texts *texts, uint32_t index)
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, index))); /* [X2] */
 }
 
-void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause)
+void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause, uint32_t more)
 {
     if (cause->text != 0)
-        (void)axo__a32_add_relaxed(&texts->all[cause->text].users, 1);
+        (void)axo__a32_add_relaxed(&texts->all[cause->text].users, more);
     if (cause->original_text != 0)
-        (void)axo__a32_add_relaxed(&texts->all[cause->original_text].users, 1);
+        (void)axo__a32_add_relaxed(&texts->all[cause->original_text].users, more);
+}
+
+void axo__cause_unhold_texts(axo__texts *texts, const axo__cause *cause, uint32_t fewer)
+{
+    axo__cause_hold_texts(texts, cause, UINT32_C(0) - fewer);
 }
 
 void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)

@@ -60,7 +60,9 @@ void axo__texts_fini(axo__texts *texts);
 uint32_t axo__texts_take(axo__texts *texts);
 char *axo__texts_at(axo__texts *texts, uint32_t index);
 
-void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause);
+/* So many users more; fewer, of those that were. The caller's own one stays. */
+void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause, uint32_t more);
+void axo__cause_unhold_texts(axo__texts *texts, const axo__cause *cause, uint32_t fewer);
 void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause);
 
 static inline bool axo__cause_has_texts(const axo__cause *cause)
@@ -72,7 +74,7 @@ static inline bool axo__cause_has_texts(const axo__cause *cause)
 static inline axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause)
 {
     if (axo__cause_has_texts(cause))
-        axo__cause_hold_texts(texts, cause);
+        axo__cause_hold_texts(texts, cause, 1);
     return *cause;
 }
 

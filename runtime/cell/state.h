@@ -48,7 +48,7 @@
  *                                   claim is also [S3]
  *   [S3] and acq_rel, take, take_urgent   acquires the messages, the system lane
  *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
- *                                   the and of give_back
+ *                                   the and of give_back, the add of give_back_held
  *   [S5] or/and acq_rel, settle     HELD, WAITING; by the runner only
  *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
  *   [S7] load acquire, look         sees an announced bit and what it announced
@@ -261,6 +261,14 @@ static inline axo__unclaim axo__state_give_back(axo__state *state)
         return AXO__UNCLAIM_URGENT;
     bool ready = axo__state_has(old) && axo__state_free(old);
     return ready ? AXO__UNCLAIM_READY : AXO__UNCLAIM_IDLE;
+}
+
+/* The borrower has suspended it: what came up meanwhile is the caller's to push. */
+static inline axo__unclaim axo__state_give_back_held(axo__state *state)
+{
+    uint64_t old = axo__a64_add_acq_rel(&state->word, AXO__HELD - AXO__RUNNING); /* [S4] */
+    AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & (AXO__CLOSED | AXO__HELD)) == 0);
+    return (old & AXO__URGENT) != 0 ? AXO__UNCLAIM_URGENT : AXO__UNCLAIM_IDLE;
 }
 
 /* Before the runner looks at the system lane. */

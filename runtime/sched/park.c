@@ -295,6 +295,12 @@ void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
     }
 }
 
+void axo__sched_hand_back_held(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__state_give_back_held(&cell->state) == AXO__UNCLAIM_URGENT)
+        park_push_urgent(worker, cell);
+}
+
 /* ---- stealing ---- */
 
 /* The first claimed cell of what is taken is returned, the rest becomes our own. */

@@ -403,6 +403,9 @@ void axo__sched_unclaim(axo__cell *cell);
  * borrowed it in its turn, or (NULL) from outside. */
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell);
 
+/* The same, of one that the worker has suspended. */
+void axo__sched_hand_back_held(axo__worker *worker, axo__cell *cell);
+
 /* The cell, if this worker may run it now; NULL: the entry that led to it was stale. The pool is
  * looked at after the claim: an entry of the slot's former life may name another pool's cell. */
 static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)

@@ -15,8 +15,26 @@ void axo__super_stop_child(axo__worker *worker, axo__cell *child)
     axo__sched_announce_system(worker, child);
 }
 
+/* A child that nobody is in, that has nothing to do and none below it: it need not be told. */
+static bool children_suspend_here(axo__worker *worker, axo__cell *child)
+{
+    if (!axo__state_borrow_idle(&child->state))
+        return false;
+    if (child->phase != AXO__PHASE_NORMAL || axo__cell_child_count(child) > 0) {
+        axo__sched_hand_back(worker, child);
+        return false;
+    }
+    axo__state_suspend(&child->state);
+    axo__trace(worker->core, &worker->local, child, AXO_EV_SUSPEND, 1);
+    axo__sched_hand_back_held(worker, child);
+    return true;
+}
+
 void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta)
 {
+    if (delta == 1 && axo__cell_sched(child) == worker->sched &&
+        children_suspend_here(worker, child))
+        return;
     axo__directives_delta_add(&child->directives, delta);
     axo__sched_announce_system(worker, child);
 }
@@ -48,30 +66,30 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child)
 
 /* The cause is written while RESTART_PARENT is clear. A restart that still waits is merged with
  * this one: the suspension that came with this one is taken back. */
-void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
+bool axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
                                bool resolve)
 {
-    axo__texts *texts = &worker->core->texts;
     uint64_t old = axo__directives_look(&child->directives);
     bool written = false;
     bool merge;
     if (axo__cell_kin(child)->stopping)
-        return;
+        return false;
     if (child->lifetime == AXO_TEMPORARY) { /* LT-04 */
         axo__super_stop_child(worker, child);
-        return;
+        return false;
     }
     axo__ward *ward = axo__cell_ward(child);
     AXO_ASSERT(ward != NULL);
     do {
         merge = (old & AXO__RESTART_PARENT) != 0 && !written;
         if (!merge && !written) {
-            axo__cause_drop(texts, &ward->cause);
-            ward->cause = axo__cause_copy(texts, cause);
+            AXO_DEBUG_ASSERT(ward->cause.kind == AXO_FAILURE_NONE);
+            ward->cause = *cause;
             written = true;
         }
     } while (!axo__directives_restart_parent(&child->directives, &old, resolve, merge));
     axo__sched_announce_system(worker, child);
+    return written;
 }
 
 void axo__super_stop_children(axo__worker *worker, axo__cell *parent)
@@ -117,7 +135,8 @@ uint32_t axo__super_wait_for_stopping(axo__cell *cell)
 /* RS-04, RS-13: what the default pre_restart does with children. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent)
 {
-    axo__cell *child = axo__cell_children(parent);
+    const axo__more *more = axo__cell_more(parent);
+    axo__cell *child = more != NULL && more->watching != NULL ? axo__cell_children(parent) : NULL;
     for (; child != NULL; child = axo__cell_next(child))
         axo__super_unwatch(worker, parent, axo__cell_ref(child));
     axo__super_stop_children(worker, parent);

@@ -193,11 +193,18 @@ static axo_ref fault_perpetrator_take(axo__cell *cell)
 static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor,
                                     const axo__cause *cause)
 {
+    axo__texts *texts = &worker->core->texts;
     axo_ref perpetrator = fault_perpetrator_take(cell);
+    uint32_t left = axo__cell_child_count(cell);
+    if (left > 0)
+        axo__cause_hold_texts(texts, cause, left);
     for (; survivor != NULL; survivor = axo__cell_next(survivor)) {
         bool resolve = axo_ref_equal(axo__cell_ref(survivor), perpetrator);
-        axo__super_restart_parent(worker, survivor, cause, resolve);
+        if (axo__super_restart_parent(worker, survivor, cause, resolve))
+            left--;
     }
+    if (left > 0)
+        axo__cause_unhold_texts(texts, cause, left);
 }
 
 /* The restart is what a stop by another than the parent leads to: it is taken in (LT-08). */
@@ -382,8 +389,9 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
     bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
                      ((word & AXO__RESTART_OWN) == 0 || (word & AXO__PARENT_FIRST) != 0);
     if (by_parent) {
-        axo__cause cause =
-            axo__cause_copy(&worker->core->texts, &axo__cell_ward(cell)->cause);
+        axo__ward *ward = axo__cell_ward(cell);
+        axo__cause cause = ward->cause;
+        ward->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
         bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */

@@ -199,7 +199,9 @@ static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *
             continue;
         }
         axo__super_suspend_child(worker, one, 1); /* AF-02 */
-        axo__super_restart_parent(worker, one, &cause, false);
+        axo__cause_hold_texts(texts, &cause, 1);
+        if (!axo__super_restart_parent(worker, one, &cause, false))
+            axo__cause_unhold_texts(texts, &cause, 1);
     }
     axo__cause_drop(texts, &cause);
 }

@@ -116,7 +116,8 @@ void axo__super_stop_child(axo__worker *worker, axo__cell *child);
 void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta);
 void axo__super_resume_own(axo__worker *worker, axo__cell *child);
 void axo__super_restart_own(axo__worker *worker, axo__cell *child);
-void axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
+/* true: it holds the cause's texts once more, which the caller has seen to before. */
+bool axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
                                bool resolve);
 
 /* Stops every child; every one that the parent's latest instance made. */

@@ -344,6 +344,26 @@ static void borrow_idle_wants_no_work(void **state)
     }
 }
 
+/* Messages wait for the resume; system work that came meanwhile is pushed. */
+static void what_comes_while_it_is_suspended_by_another(void **state)
+{
+    axo__state word;
+    for (uint32_t i = 0; i < 4; i++) {
+        set(&word, 0);
+        assert_true(axo__state_borrow_idle(&word));
+        axo__state_suspend(&word);
+        if ((i & 1) != 0)
+            assert_int_equal(axo__state_announce_user(&word), AXO__ANNOUNCE_DONE);
+        if ((i & 2) != 0)
+            assert_int_equal(axo__state_announce_system(&word), AXO__ANNOUNCE_DONE);
+        uint64_t came = get(&word) & ~AXO__RUNNING;
+        assert_int_equal(axo__state_give_back_held(&word),
+                         (i & 2) != 0 ? AXO__UNCLAIM_URGENT : AXO__UNCLAIM_IDLE);
+        assert_true(get(&word) == (came | AXO__HELD));
+        assert_int_equal(axo__state_suspends(&word), 1);
+    }
+}
+
 /* One bit, whatever the count, and no other bit. */
 static void wait_and_unwait(void **state)
 {
@@ -563,6 +583,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(suspend_and_resume_count),
     cmocka_unit_test(what_is_over_is_not_settled),
     cmocka_unit_test(borrow_idle_wants_no_work),
+    cmocka_unit_test(what_comes_while_it_is_suspended_by_another),
     cmocka_unit_test(wait_and_unwait),
     cmocka_unit_test(resumed_work_is_not_lost),
     cmocka_unit_test(close_is_for_good),
