@@ -115,12 +115,6 @@ static inline axo__cell *axo__cell_next(const axo__cell *cell)
     return axo__cell_linked(cell, axo__cell_kin(cell)->next);
 }
 
-/* The next younger one. */
-static inline axo__cell *axo__cell_before(const axo__cell *cell)
-{
-    return axo__cell_linked(cell, axo__cell_kin(cell)->before);
-}
-
 /* The living cell of a reference; NULL: stale, forged or none. */
 static inline axo__cell *axo__table_find(const axo__table *table, axo_ref ref)
 {

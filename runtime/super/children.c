@@ -420,6 +420,21 @@ static void children_unhold(axo__family *family, axo__cell *child)
     family->held_last = last;
 }
 
+static void children_unlink(const axo__table *table, axo__family *family, const axo__cell *child)
+{
+    const axo__kin *kin = axo__cell_kin(child);
+    axo__cell *next = kin->next != 0 ? axo__table_in(table, kin->next - 1) : NULL;
+    if (kin->before != 0)
+        axo__cell_kin(axo__table_in(table, kin->before - 1))->next = kin->next;
+    else
+        family->children = next;
+    if (next != NULL)
+        axo__cell_kin(next)->before = kin->before;
+    family->count--;
+    if (kin->waited)
+        family->waiting--;
+}
+
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
@@ -428,17 +443,7 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
         return; /* comes again with its DUE */
     if (family->held != 0)
         children_unhold(family, child);
-    axo__cell *before = axo__cell_before(child);
-    axo__cell *next = axo__cell_next(child);
-    if (before != NULL)
-        axo__cell_kin(before)->next = axo__cell_link(next) & AXO__LINK_MASK;
-    else
-        family->children = next;
-    if (next != NULL)
-        axo__cell_kin(next)->before = axo__cell_link(before);
-    family->count--;
-    if (axo__cell_kin(child)->waited)
-        family->waiting--;
+    children_unlink(&core->table, family, child);
     if (axo_ref_equal(family->perpetrator, axo__cell_ref(child)))
         family->perpetrator = axo_ref_none();
     axo__name *name = axo__cell_name(child);
