@@ -91,8 +91,8 @@ void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *messa
                          axo_ref recipient, axo_dead_reason reason, const char *path)
 {
     if (axo__message_counts(message)) {
+        axo__a64_bump_owner(&local->count.dead); /* who is told finds it counted */
         axo__dead_letter_tell(core, local, message, recipient, reason, path, NULL);
-        axo__a64_bump_owner(&local->count.dead);
     }
     axo__message_free(&core->pool, &local->cache, message);
 }

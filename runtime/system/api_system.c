@@ -124,11 +124,13 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
         (void)axo_system_path(system, to, path, sizeof path);
     while (message != NULL) {
         axo__message *next = axo__message_next(message);
+        axo__door *door = axo__door_enter(&system->sched);
+        axo__a64_bump_owner(&door->local.count.dead); /* who is told finds it counted */
+        axo__door_leave(door);
         axo__dead_letter_tell(core, NULL, message, to,
                               status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path, NULL);
         axo__message_free_payload(message);
-        axo__door *door = axo__door_enter(&system->sched);
-        axo__a64_bump_owner(&door->local.count.dead);
+        door = axo__door_enter(&system->sched);
         axo__message_free(&core->pool, &door->local.cache, message);
         axo__door_leave(door);
         message = next;
