@@ -125,6 +125,8 @@ struct axo__cell {
     uint16_t behind : 3;         /* turns in a row that left messages, to a bound */
     uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: they were handed on */
 };
+
+_Static_assert(AXO__BEHIND_MAX < 1 << 3, "`behind` has 3 bits");
 AXO_STATIC_ASSERT(sizeof(axo__cell) == 2 * AXO__CACHE_LINE, "two lines");
 
 /* What else each cell has. */
