@@ -9,6 +9,9 @@
 
 /* A text that is one already is copied: most are, and formatting costs ten times as much. */
 static void run_format(char *out, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+
+static void run_format(char *out, const char *format, va_list list)
 {
     for (size_t i = 0; i < AXO_FAILURE_TEXT_MAX; i++) {
         out[i] = format[i];
