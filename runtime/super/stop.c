@@ -122,8 +122,8 @@ static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *
     axo__sched_announce_system(worker, parent);
 }
 
-/* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, parent told,
- * watchers told. */
+/* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, watchers
+ * told, parent told. */
 void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
@@ -156,15 +156,15 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
     axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = axo__cell_parent(cell);
-    if (parent != NULL)
-        stop_tell_parent(worker, parent, cell);
     axo__super_tell_watchers(worker, cell);
     stop_drain_system(core, local, cell);
-    if (parent == NULL) {
-        axo__cell_drop_failure(&core->texts, cell);
-        axo__local_retire(core, local, cell);
-        axo__super_root_gone(core, worker);
+    if (parent != NULL) {
+        stop_tell_parent(worker, parent, cell); /* last: then everybody has been told */
+        return;
     }
+    axo__cell_drop_failure(&core->texts, cell);
+    axo__local_retire(core, local, cell);
+    axo__super_root_gone(core, worker);
 }
 
 /* ---- the system lane ---- */
