@@ -384,6 +384,8 @@ void axo__system_stop_user(axo_system *system)
 {
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *user = axo__table_find(&system->core.table, system->guardians[AXO_GUARDIAN_USER]);
+    /* /user shows neither the directive nor its end between the taking of the one and the other */
+    axo__a32_store_relaxed(&system->refused[AXO_GUARDIAN_USER], 1);
     if (user != NULL)
         axo__sched_stop(NULL, user);
     axo__door_leave(door);

@@ -56,7 +56,7 @@ struct axo_system {
     axo__hook *hooks;         /* /system's runner */
     uint32_t hooks_waiting;   /* /system's runner */
     bool hooks_told;          /* /system's runner */
-    axo__a32 refused[3];      /* 1: a spawn under this guardian was refused (SH-04) */
+    axo__a32 refused[3];      /* 1: it stops, or a spawn under it was refused (SH-04) */
     axo__stream stream;
     axo__book book;
     axo__ending ending;

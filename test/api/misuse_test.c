@@ -603,6 +603,26 @@ static void systems_misused(void **state)
     kit_finish_now(k);
 }
 
+/* A spawn after a shutdown is refused whatever /user is at: many ends, each caught elsewhere. */
+static void spawns_after_shutdown(void **state)
+{
+    axo_props props = AXO_PROPS(.cls = &m_class);
+    axo_options options = AXO_OPTIONS(.workers = 2);
+    (void)state;
+    for (uint32_t i = 0; i < 400; i++) {
+        axo_system *system = NULL;
+        axo_ref ref;
+        assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+        for (uint32_t j = i % 8; j > 0; j--)
+            m_is(axo_system_spawn(system, &props, &ref), AXO_OK);
+        m_is(axo_system_shutdown(system), AXO_OK);
+        for (uint32_t j = 0; j < 32; j++)
+            m_is(axo_system_spawn(system, &props, &ref), AXO_ESTOPPING);
+        m_is(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+        m_is(axo_system_destroy(system), AXO_OK);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(statuses_have_texts),
     cmocka_unit_test(options_of_other_sizes),
@@ -617,6 +637,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("inside an actor", inside_an_actor),
     KIT_TEST("contexts kept and null", contexts_kept_and_null),
     KIT_TEST("systems misused", systems_misused),
+    cmocka_unit_test(spawns_after_shutdown),
 };
 
 KIT_MAIN(tests)
