@@ -189,6 +189,9 @@ bench-test: $B/test/bench/percentile_text
 lint: $(SHARED)
 	$Qtools/lint.sh $(SHARED)
 
+# ---- what proves it: each piece has its own targets
+include $(wildcard test/*/*.mk)
+
 # ---- install
 to := $(DESTDIR)$(LIBDIR)
 install: all
