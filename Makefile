@@ -8,6 +8,8 @@
 #   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make valgrind        the tests that test/valgrind.txt lists
+#   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
+#   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make lint            layers, headers, symbols, style, and the self test of these checks
 #   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make bench-peers     beside Erlang, CAF, Go, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go
@@ -26,7 +28,7 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard valgrind \
-  run-stress run-valgrind lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
+  run-stress run-valgrind proof proof-ci soak lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
   bench-plot bench-test install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
@@ -153,6 +155,8 @@ valgrind:
 	+$Q$(call in,debug) run-valgrind
 run-valgrind: $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt 2>/dev/null))
 	$Q$(RUN_TESTS) --valgrind $^
+proof proof-ci soak:
+	+$Qpython3 tools/proof.py $(patsubst proof-ci,ci,$@) $(ONLY:%=--only %)
 bench: $(BENCHES)
 	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/results.json
 	$Qset -e; for b in $^; do case $$b in *'$(FILTER)'*) $$b --json $(BUILD)/bench/results.json \

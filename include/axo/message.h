@@ -45,9 +45,9 @@ typedef struct axo_terminated {
 
 /* The payload as a pointer to `type`. */
 #ifdef __cplusplus
-#define AXO_PAYLOAD(message, type) (static_cast<const type *>((message)->payload))
+#define AXO_PAYLOAD(message, type) (static_cast<type const *>((message)->payload))
 #else
-#define AXO_PAYLOAD(message, type) ((const type *)(message)->payload)
+#define AXO_PAYLOAD(message, type) ((type const *)(message)->payload)
 #endif
 
 /* What frees an owned payload. Runs exactly once, on whatever thread the payload's life ends:

@@ -1,0 +1,12 @@
+# soak.mk - load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts.
+.PHONY: soak-waves soak-parks soak-starts
+SOAK := $B/test/soak/soak
+$(SOAK): $(patsubst %,$B/obj/test/soak/%.o,soak waves) $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS)
+soak-waves: $(SOAK)
+	$Q$< waves $(or $(SECONDS),60)
+soak-parks: $(SOAK)
+	$Q$< parks $(or $(COUNT),1000000)
+soak-starts: $(SOAK)
+	$Q$< starts $(or $(COUNT),200)
