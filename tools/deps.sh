@@ -56,6 +56,10 @@ for goal in "$@"; do
         need_tool elixir elixir
         need_tool go golang-go
         ;;
+    models | models-large | models-check | models-stamp)
+        need_tool python3 python3
+        need_tool spin spin
+        ;;
     valgrind) testing; need_tool valgrind valgrind ;;
     all | install | bench | bench-growth | bench-restart | amalgamation) ;;
     *) testing ;;

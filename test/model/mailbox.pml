@@ -1,0 +1,562 @@
+/* mailbox.pml - the scheduling word of one cell: its lane, its system lane, who claims it, who
+ * pushes the entries that lead to it.
+ *
+ * A compare-and-swap that is repeated until it succeeds is one step; so is each load. Queues of
+ * entries are counters (an entry is a hint); the injectors have one node of the cell each. Left
+ * out: boxes and WAITING (bounded.pml), what a failure does (restart.pml), who wakes whom
+ * (parking.pml), memory order weaker than sequential (test/weak).
+ *
+ * SENDERS send MSGS each, the first from outside. A parent suspends twice and resumes twice, STOP
+ * asks to stop at the end. WATCH: another tells it something in the system lane. LOOK: an inspector
+ * borrows the cell. STRANGER: a worker of another pool claims it through a stale entry and gives it
+ * back.
+ *
+ * form small word       -DMSGS=1 -DWORKERS=2
+ * form small stop       -DMSGS=1 -DWORKERS=2 -DPAIRS=0 -DSTOP -DWATCH
+ * form large stop       -DMSGS=1 -DWORKERS=2 -DPAIRS=1 -DSTOP
+ * form small look       -DMSGS=1 -DWORKERS=2 -DPAIRS=0 -DLOOK -DSTRANGER
+ * form small order      -DSENDERS=1 -DMSGS=3 -DWORKERS=2 -DPAIRS=1
+ * form large word       -DMSGS=2 -DWORKERS=2
+ * form large everything -DMSGS=1 -DWORKERS=2 -DSTOP -DLOOK -DSTRANGER
+ * mutant word M_FLAG            a suspension is a flag
+ * mutant word M_NO_LOOK_AFTER   finish does not look at the word when it clears RUNNING
+ * mutant word M_LOOK_FIRST      it looks first and clears after, in two steps
+ * mutant word M_ANNOUNCE_FIRST  the system lane is announced before it is pushed to
+ * mutant word M_URGENT_LATE     URGENT is cleared after the system lane was looked at
+ * mutant word M_TAKE_OVER       a claim takes the lane though READY says that older ones are left
+ * mutant order M_NOT_READY      finish does not keep in mind that messages are left
+ * mutant order M_INJECTED_LATE  the injector's node is given back after the claim
+ * mutant look M_GIVE_BACK       what came up during a look is left to whoever announced it
+ * mutant look M_UNCLAIM         what was taken with a claim is not announced when it is undone
+ * mutant stop M_CLAIM_CLOSED    a closed cell is claimed
+ */
+/* stamps: run.py --stamp writes them
+ * stamp cell/directive.h:axo__directives_delta_add d0abecd927e8
+ * stamp cell/directive.h:axo__directives_stop 317e17d70109
+ * stamp cell/directive.h:axo__directives_take 5794a51caa60
+ * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
+ * stamp cell/state.h:axo__state_borrow 4d8e316764de
+ * stamp cell/state.h:axo__state_borrow_idle 5c745aedf97a
+ * stamp cell/state.h:axo__state_claim 37995a4ece08
+ * stamp cell/state.h:axo__state_close d839944bc67f
+ * stamp cell/state.h:axo__state_finish f35a91e4e545
+ * stamp cell/state.h:axo__state_give_back 3e6bdebd5a27
+ * stamp cell/state.h:axo__state_give_back_held 85fb62522533
+ * stamp cell/state.h:axo__state_inject e169f2ecffdb
+ * stamp cell/state.h:axo__state_injected 163d4456fde9
+ * stamp cell/state.h:axo__state_look ad107a2581eb
+ * stamp cell/state.h:axo__state_push c70030ea1315
+ * stamp cell/state.h:axo__state_resume 0bcdd7a6d11f
+ * stamp cell/state.h:axo__state_settle dd23ae2309bc
+ * stamp cell/state.h:axo__state_suspend aeccc3a76200
+ * stamp cell/state.h:axo__state_take d96b81abec1e
+ * stamp cell/state.h:axo__state_take_urgent 900aa8d0fe4e
+ * stamp cell/state.h:axo__state_terminate 873702dc79e1
+ * stamp cell/state.h:axo__state_unclaim 5f072dfe6811
+ * stamp cell/state.h:axo__state_woken 3acb4cff8d92
+ * stamp cell/table.c:axo__table_end aee7dd9a4339
+ * stamp mailbox/inbox.h:axo__inbox_put 3f2344b76153
+ * stamp mailbox/inbox.h:axo__inbox_take b5def0915838
+ * stamp mailbox/inbox.h:axo__inbox_turn af85aeb4d1a0
+ * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
+ * stamp sched/park.c:axo__sched_hand_back e0843577e3b2
+ * stamp sched/park.c:axo__sched_hand_back_held 55f7c3edcc55
+ * stamp sched/park.c:axo__sched_push_ready be78cd6faf59
+ * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
+ * stamp sched/park.c:axo__sched_stop c1a0679a46c4
+ * stamp sched/park.c:axo__sched_unclaim 16c8068e4a21
+ * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
+ * stamp sched/park.c:park_inject 4f5f5e570480
+ * stamp sched/park.c:park_push_urgent 21595f1be931
+ * stamp sched/run.c:run_fill 7a03f2bc5831
+ * stamp sched/run.c:run_messages 84644d4d7f85
+ * stamp sched/run.c:run_take 8b93758b4dde
+ * stamp sched/run.c:run_turn 4955c7f52e6b
+ * stamp sched/send.c:axo__send_keep 361ac9fe3923
+ * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
+ * stamp sched/worker.h:axo__worker_claim ef9007996cba
+ * stamp super/children.c:axo__super_suspend_child f68c08209f3a
+ * stamp super/children.c:children_suspend_here f16617893dc3
+ * stamp super/fault.c:axo__super_directives 66cd7dd989a0
+ * stamp super/fault.c:fault_shift 61ce9b888f8e
+ * stamp super/stop.c:axo__super_finish_terminate 980788692dfb
+ * stamp super/stop.c:axo__super_terminate 6739a29d9e78
+ * stamp super/stop.c:stop_drain_users e0156338bc59
+ * stamp super/stop.c:stop_is_drained 12941c21a306
+ * stamp super/stop.c:stop_system db55c6815303
+ */
+#ifndef SENDERS
+#define SENDERS 2
+#endif
+#ifndef MSGS
+#define MSGS 1
+#endif
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#ifndef PAIRS
+#define PAIRS 2
+#endif
+#define ALL (SENDERS * MSGS)
+#define QUANTUM 1
+
+/* ---- the word ---- */
+bool running, ready, urgent, injected, urgent_injected, closed, held;
+chan lane = [ALL] of { byte };
+/* ---- the runner's ---- */
+byte suspends;
+chan inbox = [ALL] of { byte };
+byte unturned;              /* of the inbox: not in order yet */
+/* ---- others' ---- */
+byte system_lane;           /* nodes */
+short delta;                /* the directives */
+bool stop, findable = true;
+byte entries, urgent_entries;
+bool in_injector, in_urgent_injector;
+/* ---- ghosts ---- */
+byte inside, depth, handled, buried, seen_system, done, last[SENDERS];
+
+#define FREE (!held)
+#define HAS (ready || len(lane) > 0)
+#define WOKEN (len(lane) == 0 && !ready && !running && !urgent && !closed && !held)
+
+/* axo__sched_push_ready sched/park.c; park_inject sched/park.c; axo__state_inject cell/state.h */
+inline push_ready(outside)
+{
+    if
+    :: outside ->
+        atomic { was = injected; injected = true };
+        if :: !was -> in_injector = true :: else fi
+    :: else -> entries++
+    fi
+}
+/* park_push_urgent sched/park.c; axo__sched_push_urgent_any sched/park.c */
+inline push_urgent(outside)
+{
+    if
+    :: outside ->
+        atomic { was = urgent_injected; urgent_injected = true };
+        if :: !was -> in_urgent_injector = true :: else fi
+    :: else -> urgent_entries++
+    fi
+}
+/* axo__sched_announce_system sched/park.c; axo__state_announce_system cell/state.h */
+inline announce_system(outside)
+{
+    atomic { push = !urgent && !running && !closed; urgent = true };
+    if :: push -> push_urgent(outside) :: else fi
+}
+
+/* ---- who sends ---- */
+
+/* axo__send_keep sched/send.c; axo__state_push cell/state.h; axo__state_woken cell/state.h */
+proctype Sender(byte me; bool outside)
+{
+    byte k;
+    bool push, was;
+    do
+    :: k < MSGS ->
+        k++;
+        if
+        :: findable ->
+            atomic { push = WOKEN; lane!(me * MSGS + k) };
+            if :: push -> push_ready(outside) :: else fi
+        :: else -> buried++
+        fi
+    :: else -> break
+    od;
+    done++
+}
+
+/* axo__super_suspend_child super/children.c; axo__directives_delta_add cell/directive.h */
+inline directive(by)
+{
+#ifdef M_ANNOUNCE_FIRST
+    announce_system(false);
+    atomic { system_lane++; delta = delta + by }
+#else
+    atomic { system_lane++; delta = delta + by };
+    announce_system(false)
+#endif
+}
+/* children_suspend_here super/children.c; axo__state_borrow_idle cell/state.h;
+ * axo__state_give_back_held cell/state.h; axo__sched_hand_back_held sched/park.c */
+inline suspend_child()
+{
+    atomic {
+        if
+        :: !running && !ready && !urgent && !closed && !held && len(lane) == 0 ->
+            running = true; was = true; inside++; assert(inside == 1)
+        :: else -> was = false
+        fi
+    };
+    if
+    :: was ->
+        atomic { suspends++; depth++ };
+        atomic { inside--; push = urgent; running = false; held = true };
+        if :: push -> push_urgent(false) :: else fi
+    :: else -> directive(1)
+    fi
+}
+proctype Parent()
+{
+    byte k;
+    bool push, was;
+#if PAIRS
+    for (k : 1 .. PAIRS) { suspend_child() }
+    for (k : 1 .. PAIRS) { directive(-1) }
+#endif
+#ifdef STOP
+    /* axo__sched_stop sched/park.c; axo__directives_stop cell/directive.h */
+    stop = true;
+    announce_system(true);
+#endif
+    done++
+}
+
+proctype Watcher()
+{
+    bool push, was;
+    if :: findable -> system_lane++; announce_system(true) :: else fi;
+    done++
+}
+
+/* axo__state_borrow cell/state.h; axo__state_give_back cell/state.h;
+ * axo__sched_hand_back sched/park.c */
+proctype Looker()
+{
+    bool push, was, push_user;
+    atomic {
+        if
+        :: !running && !closed -> running = true; was = true; inside++; assert(inside == 1)
+        :: else -> was = false
+        fi
+    };
+    if
+    :: was ->
+        atomic {
+            inside--;
+            push = urgent;
+            push_user = HAS && FREE;
+            running = false
+        };
+#ifndef M_GIVE_BACK
+        if
+        :: push -> push_urgent(true)
+        :: !push && push_user -> push_ready(true)
+        :: else
+        fi
+#endif
+    :: else
+    fi;
+    done++
+}
+
+/* ---- the runner ---- */
+
+/* axo__state_claim cell/state.h; axo__worker_claim sched/worker.h; axo__inbox_put
+ * mailbox/inbox.h */
+inline take_lane()
+{
+    atomic {
+        assert(len(inbox) == 0);          /* those that are left are older */
+        n = len(lane);
+        unturned = (n > 1 -> n : 0);
+        do :: lane?m; inbox!m :: empty(lane) -> break od;
+        m = 0
+    }
+}
+#ifdef M_TAKE_OVER
+#define LEFT false
+#else
+#define LEFT ready
+#endif
+#ifdef M_CLAIM_CLOSED
+#define OPEN true
+#else
+#define OPEN (!closed)
+#endif
+inline claim()
+{
+    atomic {
+        if
+        :: running || !OPEN || !(urgent || (FREE && HAS)) -> mine = false
+        :: else ->
+            mine = true; inside++; assert(inside == 1 && !closed);
+            aside = urgent; urgent = false; running = true;
+            if
+            :: FREE && LEFT -> ready = false
+            :: FREE && !LEFT -> take_lane()
+            :: else
+            fi
+        fi
+    }
+}
+
+/* axo__state_settle cell/state.h */
+inline settle()
+{
+    held = (suspends > 0)
+}
+
+/* axo__super_terminate super/stop.c; axo__state_terminate cell/state.h;
+ * axo__super_finish_terminate super/stop.c; axo__state_close cell/state.h;
+ * axo__table_end cell/table.c; stop_drain_users super/stop.c; stop_is_drained super/stop.c */
+inline terminate()
+{
+    atomic { suspends++; depth++ };
+    atomic { closed = true; held = true };
+    findable = false;
+    if
+    :: !ready && len(lane) == 0 && len(inbox) == 0 -> skip
+    :: else ->
+        do
+        :: atomic {
+            do :: inbox?m; buried++ :: empty(inbox) -> break od;
+            unturned = 0; m = 0
+           };
+           n = len(lane);
+           if :: n == 0 -> break :: else -> take_lane() fi
+        od
+    fi;
+    n = 0
+}
+
+/* stop_system super/stop.c; axo__super_directives super/fault.c; fault_shift super/fault.c;
+ * axo__directives_take cell/directive.h; axo__state_take_urgent cell/state.h;
+ * axo__state_suspend cell/state.h; axo__state_resume cell/state.h */
+inline system()
+{
+#ifndef M_URGENT_LATE
+    urgent = false;
+#endif
+    atomic { seen_system = seen_system + system_lane; system_lane = 0 };
+    do
+    :: stop && !closed -> stop = false; terminate(); break
+    :: delta != 0 && !stop && !closed ->
+        atomic {
+            by = delta; delta = 0;
+            depth = depth + by;
+#ifdef M_FLAG
+            suspends = (by > 0 -> 1 : 0)
+#else
+            assert(suspends + by >= 0);
+            suspends = suspends + by
+#endif
+        };
+        by = 0
+    :: else -> break
+    od;
+#ifdef M_URGENT_LATE
+    urgent = false;
+#endif
+    settle()
+}
+
+/* run_messages sched/run.c; run_take sched/run.c; run_fill sched/run.c;
+ * axo__state_look cell/state.h; axo__state_take cell/state.h; axo__inbox_turn mailbox/inbox.h;
+ * axo__inbox_take mailbox/inbox.h */
+inline messages()
+{
+    do
+    :: atomic {                            /* one look, and what is the runner's own */
+        if
+        :: closed -> more = false; act = 0
+        :: !closed && (urgent || aside) -> aside = false; act = 1
+        :: !closed && !urgent && !aside && !FREE -> more = true; act = 0
+        :: !closed && !urgent && !aside && FREE && left == 0 -> more = true; act = 0
+        :: !closed && !urgent && !aside && FREE && left > 0 ->
+            if
+            :: len(inbox) == 0 && len(lane) > 0 -> act = 2
+            :: len(inbox) == 0 && len(lane) == 0 -> more = false; act = 0
+            :: len(inbox) > 0 -> act = 3
+            fi
+        fi
+       };
+       if
+       :: act == 0 -> break
+       :: act == 1 -> system()
+       :: act >= 2 ->
+        atomic {
+            if :: act == 2 -> take_lane() :: else fi;
+            left--;
+            if :: unturned > 0 -> unturned-- :: else fi; /* a step of putting them in order */
+            if
+            :: unturned == 0 ->
+                inbox?m;
+                assert(inside == 1 && depth == 0 && !closed);
+                n = (m - 1) / MSGS;
+                assert((m - 1) % MSGS == last[n]);       /* in order, none twice */
+                last[n]++; handled++; m = 0; n = 0;
+                if :: len(inbox) == 0 -> more = false; act = 0 :: else fi
+            :: else
+            fi
+        };
+        if :: act == 0 -> break :: else fi
+       fi
+    od
+}
+
+/* axo__state_finish cell/state.h */
+inline finish()
+{
+#ifdef M_LOOK_FIRST
+    more = more || (!closed && (urgent || (FREE && HAS)));
+    if
+    :: more ->
+        atomic { ready = true; running = false; inside--; result = 2 }
+    :: else -> atomic { running = false; inside--; result = 0 }
+    fi
+#else
+    atomic {
+        if
+        :: closed -> running = false; inside--; result = 0
+#ifndef M_NO_LOOK_AFTER
+        :: !closed && urgent -> result = 1
+#endif
+#ifdef M_NO_LOOK_AFTER
+        :: !closed && !FREE ->
+#else
+        :: !closed && !urgent && !FREE ->
+#endif
+            ready = true; running = false; inside--; result = 0
+#ifdef M_NO_LOOK_AFTER
+        :: !closed && FREE && more ->
+#else
+        :: !closed && !urgent && FREE && more ->
+#endif
+#ifndef M_NOT_READY
+            ready = true;
+#endif
+            running = false; inside--; result = 2
+#ifndef M_NO_LOOK_AFTER
+        :: !closed && !urgent && FREE && !more && ready -> ready = false; result = 1
+        :: !closed && !urgent && FREE && !more && !ready && len(lane) > 0 -> result = 1
+        :: !closed && !urgent && FREE && !more && !ready && len(lane) == 0 ->
+#else
+        :: !closed && FREE && !more ->
+#endif
+            running = false; inside--; result = 0
+        fi
+    }
+#endif
+}
+
+/* worker_from_inject_slow sched/worker.c; axo__state_injected cell/state.h */
+inline find()
+{
+    if
+    :: atomic { urgent_entries > 0 -> urgent_entries-- }
+    :: atomic { entries > 0 -> entries-- }
+#ifdef M_INJECTED_LATE
+    :: atomic { in_urgent_injector -> in_urgent_injector = false }; node = 1
+    :: atomic { in_injector -> in_injector = false }; node = 2
+#else
+    :: atomic { in_urgent_injector -> in_urgent_injector = false }; urgent_injected = false
+    :: atomic { in_injector -> in_injector = false }; injected = false
+#endif
+    fi
+}
+inline give_node()
+{
+    if
+    :: node == 1 -> urgent_injected = false
+    :: node == 2 -> injected = false
+    :: else
+    fi;
+    node = 0
+}
+
+/* run_turn sched/run.c; axo__worker_push_back sched/park.c */
+proctype Worker()
+{
+    byte left, m, n, act, result, node;
+    short by;
+    bool more, aside, mine, push, was;
+end_idle:
+    do
+    :: find();
+       claim();
+       if
+       :: mine ->
+           left = QUANTUM;
+           do
+           :: messages();
+              finish();
+              if :: result == 1 -> skip :: else -> break fi
+           od;
+           if :: result == 2 -> push_ready(false) :: else fi
+       :: else
+       fi;
+       give_node();
+       d_step {
+        left = 0; result = 0; act = 0; n = 0; more = false; mine = false; aside = false;
+        push = false; was = false
+       }
+    od
+}
+
+/* axo__sched_unclaim sched/park.c; axo__state_unclaim cell/state.h */
+proctype Stranger()
+{
+    byte m, n;
+    bool aside, mine, push, was, push_user;
+    claim();
+    if
+    :: mine ->
+        atomic {
+            inside--;
+            urgent = urgent || aside;
+            push = urgent;
+#ifdef M_UNCLAIM
+            push_user = FREE && HAS;
+#else
+            ready = true;
+            push_user = FREE;
+#endif
+            running = false
+        };
+        if
+        :: push -> push_urgent(true)
+        :: !push && push_user -> push_ready(true)
+        :: else
+        fi
+    :: else
+    fi;
+    done++
+}
+
+byte parts;
+active proctype Monitor()
+{
+    timeout ->
+    assert(done == parts);
+    assert(entries == 0 && urgent_entries == 0 && !in_injector && !in_urgent_injector);
+    assert(!running && inside == 0);
+    if
+    :: closed ->                           /* the rest is the expiry's */
+        assert(len(inbox) == 0 && handled + buried + len(lane) == ALL)
+    :: else ->
+        assert(handled == ALL && suspends == 0 && depth == 0);
+        assert(!urgent && !ready && !held && delta == 0 && system_lane == 0 && !stop)
+    fi
+}
+
+init {
+    byte i;
+    atomic {
+        parts = SENDERS + 1;
+        for (i : 1 .. SENDERS) { run Sender(i - 1, i == 1) }
+        run Parent();
+#ifdef WATCH
+        parts++; run Watcher();
+#endif
+#ifdef LOOK
+        parts++; run Looker();
+#endif
+#ifdef STRANGER
+        parts++; run Stranger();
+#endif
+        for (i : 1 .. WORKERS) { run Worker() }
+    }
+}
