@@ -19,6 +19,7 @@
 #   make bench-restart   axo-restart-bench, reference cases; ACCEPT=1 writes bench/RESTART-results.md
 #   make bench-plot      the results of make bench as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
+#   make mutants         planted bugs, does a test notice? ONLY=07,12 SAMPLE=6
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DESTDIR=; also uninstall
 #   make clean help
 #
