@@ -1,0 +1,23 @@
+# weak.mk - the checker of weak memory: litmus tests, scenarios, weakening mutants.
+#
+#   make weak                                          all of it
+#   make weak-replay SCENARIO=name CHOICES=0120 [MUTANT=id]   prints one execution
+#
+# The product's own files are compiled, with port/ before runtime/ on the include path: its
+# base/atomic.h hands every operation to the checker, its ck_pr.h those of CK.
+.PHONY: weak weak-replay
+WEAK := $(BUILD)/weak
+WEAK_PRODUCT :=
+WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/weak/*.c) $(WEAK_PRODUCT))
+WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/weak/port \
+  -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)
+$(WEAK)/%.o: %.c Makefile test/weak/weak.mk
+	$Qmkdir -p $(@D) && $(CC) $(WEAK_FLAGS) -MMD -MP -c -o $@ $<
+$(WEAK)/weak: $(WEAK_OBJECTS)
+	$Q$(CC) -o $@ $^
+-include $(WEAK_OBJECTS:.o=.d)
+weak: $(WEAK)/weak
+	$Qpython3 test/weak/rc11.py test/weak/litmus_table.c
+	$Q$<
+weak-replay: $(WEAK)/weak
+	$Q$< --replay $(SCENARIO) '$(CHOICES)' $(MUTANT)
