@@ -65,11 +65,11 @@ flags_debug := -O1 -g -DAXO_DEBUG=1 -fno-omit-frame-pointer
 flags_hard := $(flags_debug) -DAXO_HARD=1
 flags_asan := $(flags_debug) -DAXO_ASAN=1 -fno-sanitize-recover=all
 flags_tsan := $(flags_debug) -DAXO_TSAN=1
-flags_sim := $(flags_debug) -DAXO_SIM=1
+flags_sim := $(flags_debug) -DAXO_SIM=1 -include runtime/os/sim_yield.h
 sanitize_asan := -fsanitize=address,undefined
 sanitize_tsan := -fsanitize=thread
 # These call liburcu and CK, which the thread sanitizer cannot follow; they carry annotations.
-unsanitized_tsan := runtime/queue/%.c runtime/mem/grace.c runtime/os/linux.c
+unsanitized_tsan := runtime/queue/%.c runtime/mem/rcu.c runtime/os/linux.c
 # liburcu's stack takes the address of a first member through a null pointer.
 $(BUILD)/asan/obj/runtime/queue/stack.o: CFLAGS += -fno-sanitize=null,pointer-overflow
 # cmocka hands every test a state that few of them use.
@@ -86,7 +86,10 @@ ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(sanitize_$v) $(LDFLAGS)
 number = $(shell sed -n 's/^.define AXO_VERSION_$(1) //p' include/axo/version.h)
 ABI := $(call number,MAJOR).$(call number,MINOR)
 VERSION := $(ABI).$(call number,PATCH)
-elsewhere := $(if $(filter sim,$v),runtime/os/posix.c runtime/os/linux.c,runtime/os/sim.c)
+# What the simulator has in the place of the real: its port, its grace periods, its queues.
+simulated := $(wildcard runtime/os/sim*.c runtime/*/*_sim.c)
+elsewhere := $(if $(filter sim,$v),runtime/os/posix.c runtime/os/linux.c $(patsubst \
+  %_sim.c,%.c,$(filter %_sim.c,$(simulated))),$(simulated))
 SOURCES := $(filter-out $(elsewhere),$(foreach l,$(shell cut -d' ' -f1 runtime/LAYERS),\
   $(sort $(wildcard runtime/$l/*.c))))
 OBJECTS := $(if $(filter release,$v),$B/obj/$B/axo_unity.o,$(SOURCES:%.c=$B/obj/%.o))

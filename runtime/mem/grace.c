@@ -1,47 +1,10 @@
-/* grace.c - grace periods through urcu-qsbr; the reclaimer's thread. */
-#define _LGPL_SOURCE
-#define URCU_INLINE_SMALL_FUNCTIONS
+/* grace.c - the reclaimer's thread, and what is retired to it. */
 #include "mem/grace.h"
-
-#include <urcu/urcu-qsbr.h>
 
 #include "base/assert.h"
 
 /* A thread that is about to end is looked at again after this. */
 #define GRACE_REAP_NS INT64_C(10000000)
-
-/* How often this thread entered: the simulator runs many workers on one. */
-static _Thread_local uint32_t grace_depth;
-
-void axo__grace_enter(void)
-{
-    if (grace_depth++ == 0)
-        urcu_qsbr_register_thread();
-}
-
-void axo__grace_leave(void)
-{
-    AXO_ASSERT(grace_depth > 0);
-    if (--grace_depth == 0)
-        urcu_qsbr_unregister_thread();
-}
-
-void axo__grace_quiet(void)
-{
-    AXO_TSAN_RELEASE(&urcu_qsbr_gp);
-    urcu_qsbr_quiescent_state();
-}
-
-void axo__grace_offline(void)
-{
-    AXO_TSAN_RELEASE(&urcu_qsbr_gp);
-    urcu_qsbr_thread_offline();
-}
-
-void axo__grace_online(void)
-{
-    urcu_qsbr_thread_online();
-}
 
 static void grace_nothing(void *user)
 {
@@ -71,8 +34,7 @@ static axo__step grace_step(void *user)
     axo__grace_item *items = grace_take(grace, &last, &quit);
     if (items == NULL)
         return quit ? AXO__STEP_EXIT : AXO__STEP_PARK;
-    urcu_qsbr_synchronize_rcu();
-    AXO_TSAN_ACQUIRE(&urcu_qsbr_gp);
+    axo__grace_wait();
     grace->ops->pass(grace->user);
     grace->ops->expire(grace->user, items, last);
     return AXO__STEP_AGAIN;

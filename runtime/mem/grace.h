@@ -63,4 +63,7 @@ void axo__grace_quiet(void);
 void axo__grace_offline(void);
 void axo__grace_online(void);
 
+/* Waits until each worker has been quiescent or offline since this was called. */
+void axo__grace_wait(void);
+
 #endif

@@ -1,4 +1,4 @@
-/* sim.c - the port on one thread: a seed picks who steps next, and the clock is its own.
+/* sim.c - the port on one thread: level 1, where choices say who steps next; the clock.
  *
  * A thread is a record. It is READY, or PARKED with the ticket and the deadline of the step that
  * said so; a parked one can run when its parker has moved on, when its deadline has passed, and
@@ -12,12 +12,11 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "os/sim_inside.h"
 
 /* Threads at once. */
 #define SIM_THREADS_MAX 1024
 #define SIM_CPUS 4
-/* The clock begins here: not at zero, which hides what starts at zero. */
-#define SIM_EPOCH INT64_C(1000000000)
 /* A step takes less than this; a long one, one of SIM_LONG_ONE_IN, up to SIM_LONG_NS. */
 #define SIM_SHORT_NS 1500
 #define SIM_LONG_NS 3000000
@@ -27,6 +26,8 @@
 /* Now and then a thread gets no turn for so many steps, as long as another can run. */
 #define SIM_STARVE_ONE_IN 150
 #define SIM_STARVE_STEPS 300
+/* Level 2: yield points that count as a step. */
+#define SIM_PAUSE_POINTS 16
 
 typedef enum sim_state {
     SIM_FRESH = 0, /* not begun */
@@ -37,16 +38,17 @@ typedef enum sim_state {
 
 typedef struct sim_record {
     axo__os_thread *thread;
+    uint32_t id;            /* the strategy's: how many were started before it */
     sim_state state;
     uint64_t starved_until; /* a step's number */
 } sim_record;
 
 typedef struct sim_world {
-    axo__random order;   /* who is next */
-    axo__random time;    /* how long it takes */
+    axo__random machine; /* which CPU, how long a look at the clock takes */
     axo__random entropy; /* what the system is told */
-    int64_t now;
     uint64_t steps;
+    uint32_t started;
+    uint32_t last;       /* the id of the one that stepped last */
     uint32_t count;      /* of records */
     uint32_t refuse;     /* starts until one is refused; UINT32_MAX: none is */
     bool seeded;
@@ -57,14 +59,16 @@ typedef struct sim_world {
 
 /* The one thread's one world. */
 static sim_world sim;
+axo__sim_run axo__sim_now;
 
 static void sim_seed(uint64_t seed)
 {
+    axo__sim_fiber_reset();
     memset(&sim, 0, sizeof sim);
-    axo__random_init(&sim.order, seed, UINT64_C(0x6f72646572));
-    axo__random_init(&sim.time, seed, UINT64_C(0x74696d65));
+    axo__random_init(&sim.machine, seed, UINT64_C(0x74696d65));
     axo__random_init(&sim.entropy, seed, UINT64_C(0x656e74726f7079));
-    sim.now = SIM_EPOCH;
+    axo__sim_choice_reset(seed);
+    axo__sim_now = (axo__sim_run){.now = AXO__SIM_EPOCH};
     sim.refuse = UINT32_MAX;
     sim.seeded = true;
 }
@@ -84,7 +88,7 @@ void axo__sim_reset(uint64_t seed, void (*outside)(void))
 
 uint64_t axo__sim_steps(void)
 {
-    return sim.steps;
+    return axo__sim_now.fibers ? axo__sim_now.points : sim.steps;
 }
 
 void axo__sim_refuse_start(uint32_t count)
@@ -98,8 +102,8 @@ void axo__sim_refuse_start(uint32_t count)
 int64_t axo__os_now(void)
 {
     sim_need_seed();
-    sim.now += (int64_t)axo__random_below(&sim.time, 64);
-    return sim.now;
+    axo__sim_now.now += axo__sim_now.fibers ? 1 : (int64_t)axo__random_below(&sim.machine, 64);
+    return axo__sim_now.now;
 }
 
 uint64_t axo__os_entropy(void)
@@ -116,7 +120,8 @@ uint32_t axo__os_cpus(void)
 uint32_t axo__os_cpu_index(void)
 {
     sim_need_seed();
-    return axo__random_below(&sim.order, SIM_CPUS);
+    return axo__sim_now.fibers ? axo__sim_me() % SIM_CPUS
+                              : axo__random_below(&sim.machine, SIM_CPUS);
 }
 
 /* ---- memory ---- */
@@ -138,63 +143,6 @@ void axo__os_free(void *user, void *block, size_t size, size_t align)
     free(block);
 }
 
-/* ---- mutex: nobody to exclude, but one that is locked twice or unlocked unheld is a bug ---- */
-
-bool axo__os_mutex_init(axo__os_mutex *mutex)
-{
-    pthread_mutexattr_t attr;
-    if (pthread_mutexattr_init(&attr) != 0)
-        return false;
-    int error = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-    if (error == 0)
-        error = pthread_mutex_init(&mutex->mutex, &attr);
-    (void)pthread_mutexattr_destroy(&attr);
-    return error == 0;
-}
-
-void axo__os_mutex_fini(axo__os_mutex *mutex)
-{
-    int error = pthread_mutex_destroy(&mutex->mutex);
-    AXO_ASSERT(error == 0);
-}
-
-void axo__os_mutex_lock(axo__os_mutex *mutex)
-{
-    int error = pthread_mutex_lock(&mutex->mutex);
-    AXO_ASSERT(error == 0);
-}
-
-void axo__os_mutex_unlock(axo__os_mutex *mutex)
-{
-    int error = pthread_mutex_unlock(&mutex->mutex);
-    AXO_ASSERT(error == 0);
-}
-
-/* ---- parker ---- */
-
-void axo__os_parker_init(axo__os_parker *parker)
-{
-    parker->word = 0;
-}
-
-uint64_t axo__os_parker_ticket(axo__os_parker *parker)
-{
-    return parker->word;
-}
-
-void axo__os_parker_wake(axo__os_parker *parker)
-{
-    parker->word++;
-}
-
-void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadline)
-{
-    (void)parker;
-    (void)ticket;
-    (void)deadline;
-    axo__panic("the simulator's threads never wait", __FILE__, __LINE__);
-}
-
 /* ---- who is next ---- */
 
 static bool sim_can_run(const sim_record *record)
@@ -205,35 +153,27 @@ static bool sim_can_run(const sim_record *record)
     case SIM_READY:
         return true;
     case SIM_PARKED:
-        return thread->parker.word != thread->ticket || thread->deadline <= sim.now;
+        return thread->parker.word != thread->ticket || thread->deadline <= axo__sim_now.now;
     case SIM_ENDED:
         break;
     }
     return false;
 }
 
-/* Counts those that can run and are not starved (or, with `all`, those that can run). */
-static uint32_t sim_count(bool all)
+/* Those that can run, in the order of the records from the one that stepped last onwards; without
+ * `all`, those that are not starved. */
+static uint32_t sim_gather(bool all, sim_record **out)
 {
+    uint32_t from = 0;
     uint32_t count = 0;
+    while (from < sim.count && sim.records[from].id != sim.last)
+        from++;
     for (uint32_t i = 0; i < sim.count; i++) {
-        const sim_record *record = &sim.records[i];
+        sim_record *record = &sim.records[(from + i) % sim.count];
         if (sim_can_run(record) && (all || record->starved_until <= sim.steps))
-            count++;
+            out[count++] = record;
     }
     return count;
-}
-
-static sim_record *sim_at(uint32_t index, bool all)
-{
-    for (uint32_t i = 0; i < sim.count; i++) {
-        sim_record *record = &sim.records[i];
-        if (!sim_can_run(record) || (!all && record->starved_until > sim.steps))
-            continue;
-        if (index-- == 0)
-            return record;
-    }
-    return NULL;
 }
 
 /* The clock goes to the first deadline; false: there is none. */
@@ -247,22 +187,32 @@ static bool sim_jump(void)
     }
     if (first == AXO__NEVER)
         return false;
-    if (first > sim.now)
-        sim.now = first;
+    if (first > axo__sim_now.now)
+        axo__sim_now.now = first;
     return true;
 }
 
 static sim_record *sim_pick(void)
 {
-    if (sim_count(true) == 0 && !sim_jump())
+    sim_record *some[SIM_THREADS_MAX];
+    uint32_t ids[SIM_THREADS_MAX];
+    if (sim_gather(true, some) == 0 && !sim_jump())
         return NULL;
-    sim_record *any = &sim.records[axo__random_below(&sim.order, sim.count)];
-    if (axo__random_below(&sim.order, SIM_EARLY_ONE_IN) == 0 && any->state == SIM_PARKED)
-        return any;
-    if (axo__random_below(&sim.order, SIM_STARVE_ONE_IN) == 0)
-        any->starved_until = sim.steps + axo__random_below(&sim.order, SIM_STARVE_STEPS);
-    bool all = sim_count(false) == 0;
-    return sim_at(axo__random_below(&sim.order, sim_count(all)), all);
+    if (axo__sim_chance(AXO__SIM_EARLY, SIM_EARLY_ONE_IN)) {
+        sim_record *any = &sim.records[axo__sim_choose(AXO__SIM_WHOM, sim.count)];
+        if (any->state == SIM_PARKED)
+            return any;
+    }
+    if (axo__sim_chance(AXO__SIM_STARVE, SIM_STARVE_ONE_IN)) {
+        sim_record *any = &sim.records[axo__sim_choose(AXO__SIM_WHOM, sim.count)];
+        any->starved_until = sim.steps + axo__sim_choose(AXO__SIM_STARVE, SIM_STARVE_STEPS);
+    }
+    uint32_t count = sim_gather(false, some);
+    if (count == 0)
+        count = sim_gather(true, some);
+    for (uint32_t i = 0; i < count; i++)
+        ids[i] = some[i]->id;
+    return some[axo__sim_who(ids, count, ids[0] == sim.last)];
 }
 
 static void sim_forget(sim_record *record)
@@ -292,18 +242,23 @@ static void sim_run(sim_record *record)
 
 bool axo__sim_step(void)
 {
+    if (axo__sim_now.fibers) {
+        bool moved = axo__sim_fiber_pause(SIM_PAUSE_POINTS);
+        if (moved && sim.outside != NULL)
+            sim.outside();
+        return moved;
+    }
     AXO_ASSERT(!sim.inside);
     sim_record *record = sim.count > 0 ? sim_pick() : NULL;
     if (record == NULL)
         return false;
     sim.steps++;
+    sim.last = record->id;
     sim.inside = true;
     sim_run(record);
     sim.inside = false;
-    uint32_t length = SIM_SHORT_NS;
-    if (axo__random_below(&sim.time, SIM_LONG_ONE_IN) == 0)
-        length = SIM_LONG_NS;
-    sim.now += (int64_t)axo__random_below(&sim.time, length);
+    uint32_t length = axo__sim_chance(AXO__SIM_LONG, SIM_LONG_ONE_IN) ? SIM_LONG_NS : SIM_SHORT_NS;
+    axo__sim_now.now += (int64_t)axo__sim_choose(AXO__SIM_LONG, length);
     if (sim.outside != NULL)
         sim.outside();
     return true;
@@ -322,14 +277,20 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
         return false;
     thread->body = body;
     thread->arg = arg;
+    if (axo__sim_now.fibers)
+        return axo__sim_fiber_start(thread);
     sim_record *record = &sim.records[sim.count++];
-    *record = (sim_record){.thread = thread};
+    *record = (sim_record){.thread = thread, .id = ++sim.started};
     thread->port = record;
     return true;
 }
 
 void axo__os_thread_join(axo__os_thread *thread)
 {
+    if (axo__sim_now.fibers) {
+        axo__sim_fiber_join(thread);
+        return;
+    }
     for (;;) {
         sim_record *record = thread->port;
         if (record->state == SIM_ENDED) {
@@ -343,61 +304,11 @@ void axo__os_thread_join(axo__os_thread *thread)
 
 bool axo__os_thread_try_join(axo__os_thread *thread)
 {
+    if (axo__sim_now.fibers)
+        return axo__sim_fiber_try_join(thread);
     sim_record *record = thread->port;
     if (record->state != SIM_ENDED)
         return false;
     sim_forget(record);
     return true;
-}
-
-/* ---- event ---- */
-
-bool axo__os_event_init(axo__os_event *event)
-{
-    event->fd = -1;
-    return true;
-}
-
-void axo__os_event_fini(axo__os_event *event)
-{
-    (void)event;
-}
-
-void axo__os_event_set(const axo__os_event *event)
-{
-    (void)event;
-}
-
-void axo__os_event_clear(const axo__os_event *event)
-{
-    (void)event;
-}
-
-/* ---- latch ---- */
-
-bool axo__os_latch_init(axo__os_latch *latch)
-{
-    latch->set = false;
-    return true;
-}
-
-void axo__os_latch_fini(axo__os_latch *latch)
-{
-    (void)latch;
-}
-
-void axo__os_latch_set(axo__os_latch *latch)
-{
-    latch->set = true;
-}
-
-bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
-{
-    while (!latch->set && sim.now < deadline) {
-        if (axo__sim_step())
-            continue;
-        AXO_ASSERT(deadline != AXO__NEVER); /* else nobody will ever set it */
-        sim.now = deadline;
-    }
-    return latch->set;
 }

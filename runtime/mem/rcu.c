@@ -1,0 +1,47 @@
+/* rcu.c - a worker's side of grace periods, and their wait: urcu-qsbr. */
+#define _LGPL_SOURCE
+#define URCU_INLINE_SMALL_FUNCTIONS
+#include "mem/grace.h"
+
+#include <urcu/urcu-qsbr.h>
+
+#include "base/assert.h"
+
+/* How often this thread entered: the simulator runs many workers on one. */
+static _Thread_local uint32_t rcu_depth;
+
+void axo__grace_enter(void)
+{
+    if (rcu_depth++ == 0)
+        urcu_qsbr_register_thread();
+}
+
+void axo__grace_leave(void)
+{
+    AXO_ASSERT(rcu_depth > 0);
+    if (--rcu_depth == 0)
+        urcu_qsbr_unregister_thread();
+}
+
+void axo__grace_quiet(void)
+{
+    AXO_TSAN_RELEASE(&urcu_qsbr_gp);
+    urcu_qsbr_quiescent_state();
+}
+
+void axo__grace_offline(void)
+{
+    AXO_TSAN_RELEASE(&urcu_qsbr_gp);
+    urcu_qsbr_thread_offline();
+}
+
+void axo__grace_online(void)
+{
+    urcu_qsbr_thread_online();
+}
+
+void axo__grace_wait(void)
+{
+    urcu_qsbr_synchronize_rcu();
+    AXO_TSAN_ACQUIRE(&urcu_qsbr_gp);
+}
