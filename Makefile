@@ -7,6 +7,7 @@
 #   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x repeats one
 #   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
+#   make fuzz SECONDS=60 the fuzz targets, each so long; TARGET=fuzz_path: one; also fuzz-merge
 #   make valgrind        the tests that test/valgrind.txt lists
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name

@@ -31,6 +31,12 @@ testing() {
 compiler
 for goal in "$@"; do
     case $goal in
+    fuzz | fuzz-merge)
+        compiler
+        need_tool clang clang
+        [ -n "$(find /usr/lib/llvm-*/lib/clang -name 'libclang_rt.fuzzer-*' 2>/dev/null)" ] ||
+            missing+=("libclang-rt-$(clang -dumpversion 2>/dev/null | sed 's/\..*//;s/^$/14/')-dev")
+        ;;
     run) need_tool gnuplot gnuplot-nox ;;
     bench-lines) need_tool python3 python3 ;;
     bench-plot | bench-accept)
