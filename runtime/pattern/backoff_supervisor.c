@@ -15,6 +15,7 @@ typedef struct keeper {
     axo_ref last;       /* the one before */
     uint32_t count;     /* starts after a delay since the last reset */
     bool replaces;      /* the child was stopped to be replaced */
+    bool lapsed;        /* since that failure its window has closed: it does not count */
     bool final;         /* its next end is the supervisor's */
     uint64_t chance;    /* of the jitter */
 } keeper;
@@ -63,7 +64,9 @@ static axo_status keeper_delay(axo_ctx *ctx, keeper *self)
 {
     int64_t delay = axo_backoff_delay(self->settings.backoff, self->count, keeper_chance(self));
     (void)axo_timer_stop(ctx, KEEPER_RESET);
-    self->count++;
+    if (!self->lapsed)
+        self->count++;
+    self->lapsed = false;
     return axo_timer_start(ctx, KEEPER_START, AXO_TIMER_ONCE, delay, 0, KEEPER_START, NULL, 0);
 }
 
@@ -210,6 +213,7 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
     case KEEPER_WINDOW:
         if (own) {
             self->count = 0;
+            self->lapsed = message->tag == KEEPER_WINDOW && self->replaces;
             return AXO_OK;
         }
         break;

@@ -101,7 +101,8 @@ static void forward_copies(void **state)
                      AXO_OK);
     assert_int_equal(axo_system_send(kit_system(k), kit_ref(b), P_EMPTY, NULL, 0), AXO_OK);
     kit_await(k, "c.got(1002)");
-    kit_order(k, "b.forwarded(0)@1", "c.got(1000)", "c.from(q)", "c.got(1002)");
+    kit_await_count(k, "b.forwarded(0)", 2); /* noted after the call: c may have been quicker */
+    kit_order(k, "b.got(1000)", "c.got(1000)", "c.from(q)", "c.got(1002)");
     kit_finish(k);
 }
 
@@ -209,7 +210,8 @@ static void pre_restart_passes_on(void **state)
     (void)kit_spawn(k, b);
     p_send_owned(k, b, p_thing_new(k, b, 1));
     kit_await(k, "b.destroyed(1)");
-    kit_order(k, "b#1.got", "b#1.preRestart", "b#1.forwarded(0)", "c.got(1001)", "b.destroyed(1)");
+    kit_await(k, "b#1.forwarded(0)"); /* noted after the call: c may have been quicker */
+    kit_order(k, "b#1.got", "b#1.preRestart", "c.got(1001)", "b.destroyed(1)");
     kit_settle(k);
     b->pre_restart.run = p_hook_take;
     p_send_owned(k, b, p_thing_new(k, b, 2));
