@@ -261,14 +261,17 @@ static void system_free(axo_system *system)
     axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE);
 }
 
-static void system_free_names(axo_system *system)
+/* Guardians that have never run. */
+static void system_free_guardians(axo_system *system)
 {
-    for (uint32_t i = 0; i < 3; i++) {
-        axo__name *name = system->cells[i] != NULL ? axo__cell_name(system->cells[i]) : NULL;
-        if (name == NULL)
-            continue;
-        axo__names_unlink(&system->core.names, name);
-        axo__names_free(&system->core.names, name);
+    axo__core *core = &system->core;
+    for (uint32_t i = 0; i < 3 && system->cells[i] != NULL; i++) {
+        axo__name *name = axo__cell_name(system->cells[i]);
+        if (name != NULL) {
+            axo__names_unlink(&core->names, name);
+            axo__names_free(&core->names, name);
+        }
+        axo__more_free(core, &system->sched.workers[0].local, system->cells[i]);
     }
 }
 
@@ -314,7 +317,7 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
     }
     axo__grace_stop(&system->core.grace);
 fail_sched:
-    system_free_names(system);
+    system_free_guardians(system);
     system_unboot_sched(system);
 fail_events:
     system_unboot_events(system);

@@ -1,0 +1,22 @@
+# fault.mk - memory that is refused at each of its sites, and real parts that fail.
+#
+#   make fault             all of it; VARIANT=asan: in another build
+#   make fault FAULT=name  only the scenarios whose name has it
+.PHONY: fault run-fault
+F := $B/fault
+FAULT_SEAM := -iquote test/fault/seam
+FAULT_OBJECTS := $(SOURCES:%.c=$F/%.o)
+FAULT_PARTS := $(patsubst %.c,$F/%.o,$(wildcard test/fault/*.c))
+FAULT_LOOP := $(filter-out %_test.o %_cut.o,$(FAULT_PARTS))
+# The two that are asked stay as they are.
+$F/runtime/mem/alloc.o $(FAULT_PARTS): FAULT_SEAM :=
+$F/%.o: %.c Makefile test/fault/fault.mk
+	$(call say,CC   )
+	$Qmkdir -p $(@D) && $(CC) $(FAULT_SEAM) $(ALL_CFLAGS) -Itest -c -o $@ $<
+$F/memory_loop: $(FAULT_LOOP) $(FAULT_OBJECTS) $B/libsupport.a
+	$(call say,LINK )
+	$Q$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) -lm -lcmocka
+fault:
+	+$Q$(in_tests) run-fault
+run-fault: $F/memory_loop
+	$Q$F/memory_loop $(FAULT)

@@ -1,0 +1,12 @@
+/* scenes.h - the scenes, by the file that has them. */
+#ifndef TEST_FAULT_SCENES_H
+#define TEST_FAULT_SCENES_H
+
+#include "fault/world.h"
+
+extern const scene scenes_basic[];
+
+/* An actor that takes whatever comes; its arguments may be anything. */
+extern const axo_class plain_class;
+
+#endif

@@ -1,0 +1,19 @@
+/* message.h - stands in the place of runtime/mailbox/message.h: who makes a message is the site, not
+ * the two functions that all of them call. */
+#ifndef FAULT_SEAM_MESSAGE_H
+#define FAULT_SEAM_MESSAGE_H
+
+#include "mem/slab.h"
+
+#undef axo__pool_alloc
+#define axo__pool_alloc(pool, cache, size) refuse_pool_alloc(NULL, pool, cache, size)
+#include "../../../../runtime/mailbox/message.h"
+#undef axo__pool_alloc
+#define axo__pool_alloc(pool, cache, size) refuse_pool_alloc(REFUSE_HERE, pool, cache, size)
+
+#define axo__message_make(pool, cache, tag, sender, size)                                          \
+    (refuse_from(REFUSE_HERE), axo__message_make(pool, cache, tag, sender, size))
+#define axo__message_copy(pool, cache, message)                                                    \
+    (refuse_from(REFUSE_HERE), axo__message_copy(pool, cache, message))
+
+#endif

@@ -1,0 +1,17 @@
+/* slab.h - stands in the place of runtime/mem/slab.h: each block asked of a pool is a site, whether
+ * the pool has it in stock or not. */
+#ifndef FAULT_SEAM_SLAB_H
+#define FAULT_SEAM_SLAB_H
+
+#include "mem/alloc.h"
+
+#include "../../../../runtime/mem/slab.h"
+
+struct axo__pool;
+void *refuse_pool_alloc(refuse_site *site, struct axo__pool *pool, axo__cache *cache, size_t size);
+void refuse_pool_free(struct axo__pool *pool, axo__cache *cache, void *memory, size_t size);
+
+#define axo__pool_alloc(pool, cache, size) refuse_pool_alloc(REFUSE_HERE, pool, cache, size)
+#define axo__pool_free(pool, cache, memory, size) refuse_pool_free(pool, cache, memory, size)
+
+#endif
