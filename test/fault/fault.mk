@@ -7,9 +7,13 @@ F := $B/fault
 FAULT_SEAM := -iquote test/fault/seam
 FAULT_OBJECTS := $(SOURCES:%.c=$F/%.o)
 FAULT_PARTS := $(patsubst %.c,$F/%.o,$(wildcard test/fault/*.c))
-FAULT_LOOP := $(filter-out %_test.o %_cut.o,$(FAULT_PARTS))
+# The hierarchy test, whose actors try again when they are refused.
+FAULT_TREE := $(patsubst %.c,$F/%.o,$(wildcard test/support/hierarchy*.c))
+FAULT_LOOP := $(filter-out %_test.o %_cut.o,$(FAULT_PARTS)) $(FAULT_TREE)
 # The two that are asked stay as they are.
-$F/runtime/mem/alloc.o $(FAULT_PARTS): FAULT_SEAM :=
+$F/runtime/mem/alloc.o $(FAULT_PARTS) $(FAULT_TREE): FAULT_SEAM :=
+$(FAULT_TREE): FAULT_SEAM += -include test/fault/seam/again.h
+$F/runtime/pattern/%.o: FAULT_SEAM += -Itest -include test/fault/seam/pattern.h
 $F/%.o: %.c Makefile test/fault/fault.mk
 	$(call say,CC   )
 	$Qmkdir -p $(@D) && $(CC) $(FAULT_SEAM) $(ALL_CFLAGS) -Itest -c -o $@ $<

@@ -19,9 +19,16 @@ static void basic_start(world *w)
     uint64_t turns = 1;
     while (turns > 0 && axo_run_host(system, -1, &turns) == AXO_OK)
         ;
-    if (TRY(w, axo_system_spawn(system, &props, &w->ref)) == AXO_OK)
+    bool rich = world_rich(w);
+    axo_outcome outcome;
+    status = TRY(w, axo_system_spawn(system, &props, &w->ref));
+    if (status == AXO_OK)
         (void)TRY(w, axo_system_send(system, w->ref, WORLD_NOTE, NULL, 0));
     MUST(w, axo_system_stop(system, -1, NULL, 0, NULL) == AXO_OK);
+    MUST(w, axo_system_wait(system, 0, &outcome) == AXO_OK);
+    MUST(w, status != AXO_ESTOPPING || !rich); /* a guardian could not start: */
+    if (status == AXO_ESTOPPING)
+        MUST(w, outcome.failed == 1 && outcome.code == AXO_ENOMEM); /* it says why */
     MUST(w, axo_system_destroy(system) == AXO_OK);
 }
 

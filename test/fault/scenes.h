@@ -5,6 +5,10 @@
 #include "fault/world.h"
 
 extern const scene scenes_basic[];
+extern const scene scenes_actor[];
+extern const scene scenes_service[];
+extern const scene scenes_router[];
+extern const scene scenes_thread[];
 
 /* An actor that takes whatever comes; its arguments may be anything. */
 extern const axo_class plain_class;

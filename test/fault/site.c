@@ -105,7 +105,7 @@ static site_block site_drop(const void *memory)
 static bool site_denied(refuse_site *site)
 {
     site->asked++;
-    if (site_all.zone && site_all.said[0] == '\0')
+    if (site_all.zone && site_all.paused == 0 && site_all.said[0] == '\0')
         (void)snprintf(site_all.said, sizeof site_all.said, "%s:%llu asks for memory", site->file,
                        (unsigned long long)site->line);
     if (!site_all.armed || site_all.paused > 0)
@@ -125,12 +125,21 @@ static bool site_denied(refuse_site *site)
     return denied;
 }
 
-void *refuse_heap_alloc(refuse_site *site, axo__heap *heap, size_t size, size_t align,
-                       axo__alloc_site number)
+bool refuse_asks(refuse_site *site)
 {
     (void)pthread_mutex_lock(&site_all.mutex);
     bool denied = site_denied(site);
     (void)pthread_mutex_unlock(&site_all.mutex);
+    return denied;
+}
+
+void *refuse_heap_alloc(refuse_site *site, axo__heap *heap, size_t size, size_t align,
+                       axo__alloc_site number)
+{
+    if (site_from != NULL)
+        site = site_from;
+    site_from = NULL;
+    bool denied = refuse_asks(site);
     void *block = denied ? NULL : axo__heap_alloc(heap, size, align, number);
     if (block == NULL)
         return NULL;
@@ -246,6 +255,7 @@ void refuse_zone_begin(void)
     (void)pthread_mutex_lock(&site_all.mutex);
     site_all.said[0] = '\0';
     site_all.zone = true;
+    site_all.paused = 0;
     (void)pthread_mutex_unlock(&site_all.mutex);
 }
 

@@ -45,8 +45,11 @@ void *refuse_heap_alloc(refuse_site *site, axo__heap *heap, size_t size, size_t 
                        axo__alloc_site number);
 void refuse_heap_free(axo__heap *heap, void *block, size_t size, size_t align);
 
-/* The site of this thread's next request of a pool. */
+/* The site of this thread's next request. */
 void refuse_from(refuse_site *site);
+
+/* Whether a request of the C library is refused. What it gives is not watched. */
+bool refuse_asks(refuse_site *site);
 
 /* ---- for scenarios ---- */
 

@@ -2,13 +2,15 @@
  * after each. */
 #include "fault/world.h"
 
+#include "fault/storm.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { WORLD_BREACHES = 10, WORLD_N_MAX = 20000, WORLD_GUARDED = 64 };
+enum { WORLD_BREACHES = 10, WORLD_N_MAX = 20000, WORLD_GUARDED = 64, WORLD_ROUNDS = 5, WORLD_SEEDS = 6 };
 #define WORLD_STOP_NS (30 * WORLD_S)
 
 static uint32_t world_breaches;
@@ -119,9 +121,16 @@ axo_status world_tried(world *w, const char *where, int line, const char *call, 
     return status;
 }
 
+axo_status world_may(world *w, const char *where, int line, const char *call, axo_status status)
+{
+    if (status == AXO_ENOMEM)
+        return world_tried(w, where, line, call, status);
+    return status;
+}
+
 bool world_rich(const world *w)
 {
-    return refuse_asked() < w->n;
+    return refuse_denials() == w->denials_at_first;
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -235,7 +244,7 @@ static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *me
     }
     case WORLD_PING:
         if (axo_ref_is_none(message->sender))
-            w->pongs++;
+            (void)__atomic_add_fetch(&w->pongs, 1, __ATOMIC_RELEASE);
         else
             (void)axo_reply(ctx, message, WORLD_PONG, NULL, 0); /* refused: the asker hears nothing */
         return AXO_OK;
@@ -340,6 +349,7 @@ static uint64_t world_once(const scene *s, refuse_mode mode, uint64_t n)
     refuse_separate(n % 2 == 0);
     if (!s->bare)
         world_open(&w);
+    w.denials_at_first = refuse_denials();
     refuse_arm(mode, n);
     s->run(&w);
     uint64_t asked = refuse_asked();
@@ -360,6 +370,14 @@ static uint64_t world_loop(const scene *s, refuse_mode mode)
         }
     }
     return n - 1;
+}
+
+/* Several refusals in one run: while a failure is handled, while somebody stops, and so on. */
+static void world_compound(const scene *s)
+{
+    static const uint64_t one_in[] = {2, 5, 20, 50};
+    for (uint32_t i = 0; i < 4 * WORLD_ROUNDS; i++)
+        (void)world_once(s, REFUSE_RANDOM, one_in[i % 4]);
 }
 
 static void world_died(int number)
@@ -390,10 +408,15 @@ int main(int argc, char **argv)
                 continue;
             uint64_t once = world_loop(s, REFUSE_ONCE);
             uint64_t sticky = world_loop(s, REFUSE_STICKY);
+            world_compound(s);
             (void)printf("  %-40s %5llu requests once, %5llu sticky\n", s->name,
                          (unsigned long long)once, (unsigned long long)sticky);
             scenes++;
         }
+    }
+    if (strstr("hierarchy", only) != NULL) {
+        world_breaches += !fault_hierarchy(WORLD_SEEDS);
+        scenes++;
     }
     uint32_t missing = refuse_report(stdout, &sites, &injections);
     if (*only == '\0')

@@ -45,6 +45,7 @@ struct world {
     axo_ref ref; /* the scene's */
     axo_ref other;
     void *user;
+    uint64_t denials_at_first;
     uint64_t denials; /* before the running call */
     axo_stats before;
     uint32_t got[WORLD_TAGS]; /* messages to the driver, by tag; 0: of services */
@@ -60,9 +61,15 @@ extern const scene *const world_scenes[];
 
 /* What a call came to; the scene goes on by it. */
 axo_status world_tried(world *w, const char *where, int line, const char *call, axo_status status);
+axo_status world_may(world *w, const char *where, int line, const char *call, axo_status status);
 void world_mark(world *w);
 #define TRY(w, call)                                                                               \
     (world_mark(w), world_tried(w, __FILE__, __LINE__, #call, (call)))
+
+/* The same for a call that also does what may come to nothing, such as telling subscribers: it may
+ * succeed though memory was refused. */
+#define MAY(w, call)                                                                               \
+    (world_mark(w), world_may(w, __FILE__, __LINE__, #call, (call)))
 
 /* What must hold whatever is refused. */
 #define MUST(w, condition)                                                                         \

@@ -1,0 +1,303 @@
+/* scene_actor.c - scenes of what an actor has: memory, behaviours, stash, mailboxes, failures. */
+#include "fault/scenes.h"
+
+/* ---- memory of an instance, behaviours, stash ------------------------------------------------ */
+
+static void actor_nothing(void *arg)
+{
+    (void)arg;
+}
+
+static axo_status actor_other_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    return message->tag == WORLD_QUIT ? axo_stop_self(ctx) : AXO_OK;
+}
+
+static axo_status actor_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    switch (message->tag) {
+    case WORLD_NOTE:
+        for (uint32_t i = 0; i < 3; i++) {
+            axo_status status = TRY(w, axo_alloc(ctx, 300) != NULL ? AXO_OK : AXO_ENOMEM);
+            MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+            (void)TRY(w, axo_defer(ctx, actor_nothing, NULL));
+        }
+        (void)TRY(w, axo_alloc(ctx, 10000) != NULL ? AXO_OK : AXO_ENOMEM);
+        return AXO_OK;
+    case WORLD_PONG:
+        for (uint32_t i = 0; i < 20; i++)
+            (void)TRY(w, axo_become(ctx, actor_other_receive));
+        return axo_unbecome(ctx);
+    case WORLD_FAIL:
+        return axo_fail(ctx, 4, "an instance goes, with all it has");
+    default:
+        return AXO_OK;
+    }
+}
+
+static axo_status actor_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(world *));
+    return AXO_OK;
+}
+
+static const axo_class actor_class = AXO_CLASS(
+    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_receive);
+
+/* Not refused: what a scene stands on. */
+static axo_ref actor_given(world *w, const axo_class *cls, const axo_mailbox *mailbox)
+{
+    axo_props props = world_props(&w);
+    axo_ref ref;
+    props.cls = cls;
+    props.mailbox = mailbox;
+    refuse_pause();
+    MUST(w, axo_system_spawn(w->system, &props, &ref) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    return ref;
+}
+
+static void actor_memory(world *w)
+{
+    static const uint32_t tags[] = {WORLD_NOTE, WORLD_FAIL, WORLD_NOTE, WORLD_PONG, WORLD_FAIL};
+    w->ref = actor_given(w, &actor_class, NULL);
+    for (uint32_t i = 0; i < 5; i++) {
+        world_post(w, w->ref, tags[i]);
+        world_run(w);
+    }
+}
+
+static axo_status actor_stasher_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    if (message->tag == WORLD_QUIT)
+        return axo_unstash_all(ctx);
+    if (message->tag == WORLD_FAIL)
+        return axo_fail(ctx, 4, "with a stash");
+    uint32_t count = axo_stash_count(ctx);
+    axo_status status = TRY(w, axo_stash(ctx));
+    MUST(w, axo_stash_count(ctx) == count + (status == AXO_OK));
+    return AXO_OK;
+}
+
+static const axo_class actor_stasher_class = AXO_CLASS(
+    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_stasher_receive);
+
+static void actor_stash(world *w)
+{
+    static const uint32_t tags[] = {WORLD_NOTE, WORLD_NOTE, WORLD_FAIL, WORLD_NOTE, WORLD_QUIT};
+    w->ref = actor_given(w, &actor_stasher_class, NULL);
+    for (uint32_t i = 0; i < 5; i++) {
+        world_post(w, w->ref, tags[i]);
+        world_run(w);
+    }
+}
+
+/* ---- mailboxes ------------------------------------------------------------------------------ */
+
+static uint32_t actor_priority(const axo_message *message, void *user)
+{
+    (void)user;
+    return message->size % 5;
+}
+
+static const axo_mailbox actor_boxes[] = {
+    AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .priority = actor_priority),
+    AXO_MAILBOX(.kind = AXO_MAILBOX_CONTROL, .priority = actor_priority, .messages_max = 5,
+                .overflow = AXO_OVERFLOW_DROP_OLD),
+    AXO_MAILBOX(.messages_max = 3, .overflow = AXO_OVERFLOW_REFUSE),
+    AXO_MAILBOX(.messages_max = 3, .overflow = AXO_OVERFLOW_DROP_NEW),
+    AXO_MAILBOX(.bytes_max = 500, .overflow = AXO_OVERFLOW_PARK),
+    AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .priority = actor_priority, .messages_max = 4,
+                .overflow = AXO_OVERFLOW_PARK, .park_ns = WORLD_S),
+};
+
+/* Sends more than there is room for to whoever the message names. */
+static axo_status actor_source_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    static const char payload[100];
+    world *w = *(world **)state;
+    if (message->tag != WORLD_NOTE)
+        return AXO_OK;
+    for (uint32_t i = 0; i < 12; i++) {
+        axo_status status = TRY(w, axo_send(ctx, w->other, WORLD_NOTE, payload, i * 7 % 100));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM || status == AXO_EFULL ||
+                    status == AXO_EGONE);
+    }
+    return AXO_OK;
+}
+
+static const axo_class actor_source_class = AXO_CLASS(
+    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_source_receive);
+
+static void actor_mailboxes(world *w)
+{
+    axo_ref source = actor_given(w, &actor_source_class, NULL);
+    for (uint32_t i = 0; i < sizeof actor_boxes / sizeof actor_boxes[0]; i++) {
+        axo_props props = world_props(&w);
+        props.mailbox = &actor_boxes[i];
+        if (TRY(w, axo_system_spawn(w->system, &props, &w->other)) != AXO_OK)
+            continue;
+        world_run(w);
+        world_post(w, source, WORLD_NOTE);
+        world_run(w);
+        world_post(w, w->other, WORLD_FAIL);
+        world_post(w, source, WORLD_NOTE);
+        world_advance(w, 2 * WORLD_S);
+        MUST(w, axo_system_stop_actor(w->system, w->other) == AXO_OK);
+        world_run(w);
+    }
+}
+
+/* A priority mailbox in which more and more wait: its order needs room. */
+static void actor_crowd(world *w)
+{
+    static const char payload[8];
+    w->other = actor_given(w, &plain_class, &actor_boxes[0]);
+    for (uint32_t i = 0; i < 300; i++) {
+        if (i % 100 == 50)
+            world_post(w, w->other, WORLD_FAIL);
+        (void)TRY(w, axo_system_send(w->system, w->other, WORLD_NOTE, payload, i % 8));
+    }
+    world_run(w);
+}
+
+/* ---- failures and what supervisors keep for them --------------------------------------------- */
+
+static const axo_backoff actor_backoff = AXO_BACKOFF(.min_ns = WORLD_MS, .max_ns = 5 * WORLD_MS);
+static const axo_strategy actor_strategies[] = {
+    AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1, .retries_max = 2,
+                 .within_ns = WORLD_S),
+    AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1, .retries_max = 3,
+                 .within_ns = WORLD_S, .window = AXO_WINDOW_SLIDING),
+    AXO_STRATEGY(.decider = axo_decide_restart, .backoff = &actor_backoff,
+                 .scope = AXO_ALL_FOR_ONE),
+    AXO_STRATEGY(.decider = axo_decide_restart, .scope = AXO_REST_FOR_ONE),
+    AXO_STRATEGY(.decider = axo_decide_stop, .scope = AXO_ALL_FOR_ONE),
+    AXO_STRATEGY(.decider = axo_decide_escalate),
+};
+
+typedef struct actor_boss {
+    world *w;
+    axo_ref children[3];
+} actor_boss;
+
+static axo_status actor_boss_start(axo_ctx *ctx, void *state)
+{
+    actor_boss *boss = state;
+    world *w = boss->w;
+    axo_props props = world_props(&w);
+    props.cls = &plain_class;
+    for (uint32_t i = 0; i < 3; i++) {
+        props.lifetime = (axo_lifetime)i;
+        axo_status status = TRY(w, axo_spawn(ctx, &props, &boss->children[i]));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+    }
+    return AXO_OK;
+}
+
+/* A note: the first child fails; a pong: the next. */
+static axo_status actor_boss_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    actor_boss *boss = state;
+    uint32_t which = message->tag == WORLD_NOTE ? 0 : 1;
+    if (message->tag == WORLD_FAIL)
+        return axo_fail(ctx, 2, "the boss");
+    if (!axo_ref_is_none(boss->children[which]))
+        (void)TRY(boss->w, axo_send(ctx, boss->children[which], WORLD_FAIL, NULL, 0));
+    return AXO_OK;
+}
+
+static const axo_class actor_boss_class =
+    AXO_CLASS(.state_size = sizeof(actor_boss), .construct = actor_construct,
+              .pre_start = actor_boss_start, .receive = actor_boss_receive);
+
+static void actor_supervision(world *w)
+{
+    for (uint32_t i = 0; i < sizeof actor_strategies / sizeof actor_strategies[0]; i++) {
+        axo_props props = world_props(&w);
+        props.cls = &actor_boss_class;
+        props.strategy = &actor_strategies[i];
+        if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+            continue;
+        world_run(w);
+        for (uint32_t k = 0; k < 4; k++) {
+            world_post(w, w->ref, k % 2 == 0 ? WORLD_NOTE : WORLD_PONG);
+            world_advance(w, 10 * WORLD_MS);
+        }
+        world_post(w, w->ref, WORLD_FAIL);
+        world_advance(w, 10 * WORLD_MS);
+        (void)axo_system_stop_actor(w->system, w->ref);
+        world_run(w);
+    }
+}
+
+/* ---- machine -------------------------------------------------------------------------------- */
+
+typedef struct actor_gate {
+    world *w;
+    axo_machine machine;
+} actor_gate;
+
+static axo_status actor_shut_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return message->tag == WORLD_NOTE ? axo_machine_goto(ctx, &((actor_gate *)state)->machine, 1)
+                                      : AXO_OK;
+}
+
+static axo_status actor_open_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return message->tag == AXO_STATE_TIMEOUT
+               ? axo_machine_goto(ctx, &((actor_gate *)state)->machine, 0)
+               : AXO_OK;
+}
+
+static const axo_machine_state actor_gate_states[] = {
+    {.name = "shut", .receive = actor_shut_receive, .timeout_ns = WORLD_S},
+    {.name = "open", .receive = actor_open_receive, .timeout_ns = WORLD_S},
+};
+static const axo_machine_table actor_gate_table = AXO_MACHINE_TABLE(actor_gate_states, 0);
+
+static axo_status actor_gate_start(axo_ctx *ctx, void *state)
+{
+    actor_gate *gate = state;
+    return TRY(gate->w, axo_machine_start(ctx, &gate->machine, &actor_gate_table, gate));
+}
+
+/* No memory for the timeout of the next state: a failure. */
+static axo_status actor_gate_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    actor_gate *gate = state;
+    return TRY(gate->w, axo_machine_receive(ctx, &gate->machine, gate, message));
+}
+
+static const axo_class actor_gate_class =
+    AXO_CLASS(.state_size = sizeof(actor_gate), .construct = actor_construct,
+              .pre_start = actor_gate_start, .receive = actor_gate_receive);
+
+static void actor_machine(world *w)
+{
+    axo_props props = world_props(&w);
+    props.cls = &actor_gate_class;
+    if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+        return;
+    world_run(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        world_post(w, w->ref, WORLD_NOTE);
+        world_advance(w, 2 * WORLD_S + WORLD_S / 2);
+    }
+}
+
+const scene scenes_actor[] = {
+    {.name = "memory and behaviours of an instance", .run = actor_memory},
+    {.name = "stash", .run = actor_stash},
+    {.name = "mailboxes", .run = actor_mailboxes},
+    {.name = "a crowded priority mailbox", .run = actor_crowd},
+    {.name = "supervision", .run = actor_supervision},
+    {.name = "machine", .run = actor_machine},
+    {.name = NULL},
+};

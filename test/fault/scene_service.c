@@ -1,0 +1,379 @@
+/* scene_service.c - scenes of the services: timers, ask, names, events, routers, ends in order. */
+#include "fault/scenes.h"
+
+/* ---- timers --------------------------------------------------------------------------------- */
+
+static void service_keyed(axo_ctx *ctx, world *w)
+{
+    static const char payload[50];
+    for (uint64_t key = 1; key <= 12; key++) {
+        axo_timer_kind kind = (axo_timer_kind)(key % 3);
+        axo_status status = TRY(w, axo_timer_start(ctx, key, kind, (int64_t)key * WORLD_MS,
+                                                   3 * WORLD_MS, WORLD_NOTE, payload, 50));
+        MUST(w, axo_timer_active(ctx, key) == (status == AXO_OK));
+    }
+    for (uint64_t key = 1; key <= 3; key++) { /* once more: the old one is as it was if refused */
+        bool was = axo_timer_active(ctx, key);
+        axo_status status = TRY(w, axo_timer_start(ctx, key, AXO_TIMER_ONCE, WORLD_MS, 0,
+                                                   WORLD_NOTE, NULL, 0));
+        MUST(w, axo_timer_active(ctx, key) == (was || status == AXO_OK));
+    }
+    (void)TRY(w, axo_receive_timeout(ctx, 50 * WORLD_MS));
+}
+
+static void service_stop_timers(axo_ctx *ctx, world *w)
+{
+    (void)w;
+    for (uint64_t key = 1; key <= 12; key++)
+        (void)axo_timer_stop(ctx, key);
+    MUST(w, axo_receive_timeout(ctx, 0) == AXO_OK);
+}
+
+static void service_timers(world *w)
+{
+    world_do(w, service_keyed);
+    world_advance(w, 30 * WORLD_MS);
+    if (world_rich(w))
+        MUST(w, w->got[WORLD_NOTE] > 12);
+    world_do(w, service_stop_timers);
+    uint32_t got = w->got[WORLD_NOTE];
+    world_advance(w, WORLD_S);
+    MUST(w, w->got[WORLD_NOTE] == got);
+}
+
+static void service_raw(axo_ctx *ctx, world *w)
+{
+    static const char payload[5000];
+    axo_timer timer;
+    for (uint32_t i = 0; i < 4; i++) {
+        size_t size = i * 1500;
+        (void)TRY(w, axo_schedule_once(ctx, WORLD_MS, w->driver, WORLD_NOTE, payload, size, NULL));
+        (void)TRY(w, axo_send_after(ctx, WORLD_MS, w->driver, WORLD_NOTE, payload, size));
+        axo_status status = TRY(w, axo_schedule_fixed_delay(ctx, 1, WORLD_MS, w->pinger,
+                                                            WORLD_NOTE, payload, size, &timer));
+        MUST(w, axo_timer_cancel(ctx, timer) == (status == AXO_OK));
+        status = TRY(w, axo_schedule_fixed_rate(ctx, 1, WORLD_MS, w->driver, WORLD_NOTE, payload,
+                                                size, &timer));
+        MUST(w, axo_timer_at_close(ctx, timer) == (status == AXO_OK));
+    }
+}
+
+static void service_raw_timers(world *w)
+{
+    axo_timer timers[3];
+    world_do(w, service_raw);
+    (void)TRY(w, axo_system_schedule_once(w->system, WORLD_MS, w->driver, WORLD_NOTE, "x", 2,
+                                          &timers[0]));
+    (void)TRY(w, axo_system_schedule_fixed_delay(w->system, 1, WORLD_MS, w->driver, WORLD_NOTE, "x",
+                                                 2, &timers[1]));
+    (void)TRY(w, axo_system_schedule_fixed_rate(w->system, 1, WORLD_MS, w->driver, WORLD_NOTE, "x",
+                                                2, &timers[2]));
+    world_advance(w, 10 * WORLD_MS);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)axo_system_timer_cancel(w->system, timers[i]);
+}
+
+/* More than one piece of the timers' own memory. */
+static void service_many_timers(world *w)
+{
+    for (uint32_t i = 0; i < 700; i++) {
+        axo_status status = TRY(w, axo_system_schedule_once(w->system, (int64_t)i * WORLD_MS,
+                                                            w->driver, WORLD_NOTE, NULL, 0, NULL));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+    }
+    world_advance(w, WORLD_S);
+}
+
+static void service_timeout(axo_ctx *ctx, world *w)
+{
+    (void)TRY(w, axo_receive_timeout(ctx, 10 * WORLD_MS));
+}
+
+/* Its message finds no memory: it comes when there is some. */
+static void service_receive_timeout(world *w)
+{
+    world_do(w, service_timeout);
+    world_advance(w, 55 * WORLD_MS);
+    if (world_rich(w))
+        MUST(w, w->got[0] == 5);
+}
+
+/* ---- ask, promise, graceful stop ------------------------------------------------------------- */
+
+static void service_freed(void *payload, void *user)
+{
+    (void)payload;
+    ((world *)user)->freed++;
+}
+
+static void service_ask_all(axo_ctx *ctx, world *w)
+{
+    axo_ref promise = {1};
+    (void)TRY(w, axo_ask(ctx, w->pinger, WORLD_PING, "x", 2, WORLD_S, 1));
+    (void)TRY(w, axo_ask(ctx, w->pinger, WORLD_NOTE, "x", 2, WORLD_S, 2)); /* never answered */
+    axo_status status = axo_ask(ctx, w->ref, WORLD_QUIT, NULL, 0, WORLD_S, 3);
+    MUST(w, status == AXO_OK || status == AXO_ENOMEM || status == AXO_EGONE);
+    status = TRY(w, axo_promise(ctx, WORLD_S, 4, &promise));
+    MUST(w, axo_ref_is_none(promise) == (status != AXO_OK));
+    if (status == AXO_OK)
+        (void)TRY(w, axo_send(ctx, promise, WORLD_PONG, "kept", 5));
+    status = TRY(w, axo_promise(ctx, WORLD_S, 5, &promise));
+    if (status == AXO_OK &&
+        TRY(w, axo_send_owned(ctx, promise, WORLD_PONG, w, 1, service_freed, w)) == AXO_OK)
+        w->given++;
+}
+
+static void service_ask(world *w)
+{
+    axo_props props = world_props(&w);
+    refuse_pause();
+    MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    world_do(w, service_ask_all);
+    world_advance(w, 3 * WORLD_S);
+    if (world_rich(w))
+        MUST(w, w->answers == 3 && w->failed == 2);
+    MUST(w, w->answers + w->failed <= 5);
+}
+
+static void service_end_all(axo_ctx *ctx, world *w)
+{
+    axo_farewell message = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = WORLD_QUIT,
+                                        .payload = "bye", .payload_size = 4);
+    axo_farewell stop = AXO_FAREWELL(.kind = AXO_FAREWELL_STOP);
+    (void)TRY(w, axo_graceful_stop(ctx, w->ref, &message, WORLD_S, 1));
+    (void)TRY(w, axo_graceful_stop(ctx, w->other, NULL, WORLD_S, 2));
+    (void)TRY(w, axo_graceful_stop(ctx, w->sender, &stop, WORLD_S, 3));
+}
+
+static void service_graceful(world *w)
+{
+    axo_props props = world_props(&w);
+    refuse_pause();
+    MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
+    MUST(w, axo_system_spawn(w->system, &props, &w->other) == AXO_OK);
+    MUST(w, axo_system_spawn(w->system, &props, &w->sender) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    world_do(w, service_end_all);
+    world_advance(w, 3 * WORLD_S);
+    MUST(w, w->got[0] <= 3);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void service_keys(axo_ctx *ctx, world *w)
+{
+    axo_ref found;
+    for (uint32_t i = 0; i < 40; i++) {
+        char key[20];
+        (void)snprintf(key, sizeof key, "key %u", (unsigned)i);
+        axo_status status = TRY(w, axo_register(ctx, key, i % 2 == 0 ? w->pinger : w->driver));
+        MUST(w, axo_system_lookup(w->system, key, &found) ==
+                    (status == AXO_OK ? AXO_OK : AXO_ENOENT));
+        if (i % 3 == 0 && status == AXO_OK)
+            MUST(w, axo_unregister(ctx, key) == AXO_OK);
+    }
+}
+
+static void service_registry(world *w)
+{
+    world_do(w, service_keys);
+    for (uint32_t i = 0; i < 40; i++) {
+        char key[20];
+        (void)snprintf(key, sizeof key, "outside %u", (unsigned)i);
+        (void)TRY(w, axo_system_register(w->system, key, w->pinger));
+    }
+}
+
+static void service_look(axo_ctx *ctx, world *w)
+{
+    axo_ref refs[10];
+    char path[64];
+    uint32_t count = 0;
+    axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
+    MUST(w, axo_find(ctx, "/user/pinger", &refs[0]) == AXO_OK);
+    MUST(w, axo_find_all(ctx, "/user/*", refs, 10, &count) == AXO_OK && count == 2);
+    MUST(w, axo_path(ctx, axo_self(ctx), path, sizeof path) == AXO_OK);
+    MUST(w, axo_inspect(ctx, w->pinger, axo_ref_none(), &info) == AXO_OK);
+    axo_status status = TRY(w, axo_select(ctx, "/user/*", WORLD_NOTE, "abc", 4, &count));
+    MUST(w, count == (status == AXO_OK ? 2 : 0));
+    (void)TRY(w, axo_select(ctx, "/user/nobody", WORLD_NOTE, "abc", 4, &count));
+}
+
+static void service_find(world *w)
+{
+    world_do(w, service_look);
+    world_run(w);
+}
+
+/* ---- events and dead letters ----------------------------------------------------------------- */
+
+static void service_subscribe_all(axo_ctx *ctx, world *w)
+{
+    static const uint32_t kinds[] = {AXO_KIND_DEAD_LETTER, AXO_KIND_SUPERVISION,
+                                     AXO_KIND_LIFECYCLE, AXO_KIND_USER, AXO_KIND_LOG};
+    for (uint32_t i = 0; i < 5; i++)
+        (void)TRY(w, axo_subscribe(ctx, w->driver, kinds[i]));
+    (void)TRY(w, axo_subscribe(ctx, w->pinger, AXO_KIND_ALL));
+    for (uint32_t i = 0; i < 3; i++) /* a copy that finds no memory is an event that is lost */
+        MUST(w, axo_publish(ctx, AXO_KIND_USER + i, "data", 5) == AXO_OK);
+    (void)axo_unsubscribe(ctx, w->driver, AXO_KIND_USER);
+}
+
+static void service_events(world *w)
+{
+    axo_props props = world_props(&w);
+    axo_stats stats = AXO_STATS(.sent = 0);
+    refuse_pause();
+    MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    world_do(w, service_subscribe_all);
+    (void)TRY(w, axo_system_subscribe(w->system, w->ref, AXO_KIND_ALL));
+    MUST(w, axo_system_publish(w->system, AXO_KIND_USER, "data", 5) == AXO_OK);
+    world_post(w, w->ref, WORLD_FAIL); /* a failure, a restart, lines of the log are events */
+    world_run(w);
+    world_post(w, w->ref, WORLD_QUIT);
+    world_run(w);
+    world_post(w, w->ref, WORLD_NOTE); /* a dead letter */
+    world_run(w);
+    MUST(w, axo_system_dead_letters(w->system, NULL, 0, NULL) == 0);
+    MUST(w, axo_system_stats(w->system, &stats) == AXO_OK);
+    if (world_rich(w))
+        MUST(w, stats.events_lost == 0 && stats.events > 0);
+}
+
+static void service_crowd(world *w)
+{
+    axo_props props = world_props(&w);
+    axo_ref all[100];
+    axo_stats stats = AXO_STATS(.sent = 0);
+    uint32_t heard = 0;
+    refuse_pause();
+    for (uint32_t i = 0; i < 100; i++)
+        MUST(w, axo_system_spawn(w->system, &props, &all[i]) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    for (uint32_t i = 0; i < 100; i++)
+        heard += TRY(w, axo_system_subscribe(w->system, all[i], AXO_KIND_USER)) == AXO_OK;
+    MUST(w, axo_system_publish(w->system, AXO_KIND_USER, "data", 5) == AXO_OK);
+    MUST(w, axo_system_stats(w->system, &stats) == AXO_OK);
+    MUST(w, stats.events + stats.events_lost == heard);
+}
+
+static axo_status service_drop_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    return axo_drop(ctx, message, axo_self(ctx), "nobody wants it");
+}
+
+static const axo_class service_drop_class = AXO_CLASS(.receive = service_drop_receive);
+
+/* Dead letters of every reason take no memory but the subscribers' copies. */
+static void service_dead_letters(world *w)
+{
+    static const axo_mailbox full = AXO_MAILBOX(.messages_max = 1,
+                                                .overflow = AXO_OVERFLOW_DROP_NEW);
+    axo_props props = world_props(&w);
+    axo_ref dropper;
+    axo_dead_record records[4];
+    uint64_t total = 0;
+    props.mailbox = &full;
+    refuse_pause();
+    MUST(w, axo_system_subscribe(w->system, w->driver, AXO_KIND_DEAD_LETTER) == AXO_OK);
+    MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
+    props.cls = &service_drop_class;
+    MUST(w, axo_system_spawn(w->system, &props, &dropper) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    for (uint32_t i = 0; i < 3; i++)
+        (void)MAY(w, axo_system_send(w->system, w->ref, WORLD_NOTE, "x", 2));
+    (void)TRY(w, axo_system_send(w->system, dropper, WORLD_NOTE, "x", 2));
+    MUST(w, axo_system_stop_actor(w->system, w->ref) == AXO_OK);
+    world_run(w);
+    axo_status status = axo_system_send(w->system, w->ref, WORLD_NOTE, "x", 2);
+    MUST(w, status == AXO_EGONE || status == AXO_ENOMEM);
+    (void)axo_system_dead_letters(w->system, records, 4, &total);
+    if (world_rich(w))
+        MUST(w, total >= 4);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static axo_status service_hooked_start(axo_ctx *ctx, void *state)
+{
+    world *w = *(world **)state;
+    axo_status status = TRY(w, axo_termination_hook(ctx));
+    return status == AXO_ENOMEM ? AXO_OK : status;
+}
+
+static axo_status service_hooked_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    if (message->tag != AXO_TERMINATION_HOOK)
+        return AXO_OK;
+    axo_status status = TRY(w, axo_termination_hook_done(ctx));
+    return status == AXO_ENOMEM ? axo_stop_self(ctx) : status;
+}
+
+static axo_status service_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(world *));
+    return AXO_OK;
+}
+
+static const axo_class service_hooked_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = service_construct,
+              .pre_start = service_hooked_start, .receive = service_hooked_receive);
+
+static void service_over(axo_system *system, void *user)
+{
+    (void)system;
+    ((world *)user)->freed++;
+}
+
+/* Whatever is refused on the way, a system ends, and who was to be called at its end is. */
+static void service_end(world *w)
+{
+    axo_options options = world_options(w, NULL);
+    axo_props props = world_props(&w);
+    axo_timer timer;
+    refuse_pause();
+    MUST(w, axo_system_start(&options, &w->system) == AXO_OK);
+    world_run(w);
+    refuse_resume();
+    for (uint32_t i = 0; i < 3; i++) {
+        if (TRY(w, axo_system_on_termination(w->system, service_over, w)) == AXO_OK)
+            w->given++;
+    }
+    props.cls = &service_hooked_class;
+    props.system_actor = 1;
+    (void)TRY(w, axo_system_spawn(w->system, &props, &w->ref));
+    (void)TRY(w, axo_system_spawn(w->system, &props, &w->other));
+    world_run(w);
+    if (TRY(w, axo_system_schedule_once(w->system, WORLD_S, w->ref, WORLD_NOTE, "x", 2, &timer)) ==
+        AXO_OK)
+        MUST(w, axo_system_timer_at_close(w->system, timer));
+    MUST(w, axo_system_stop(w->system, -1, NULL, 0, NULL) == AXO_OK);
+    MUST(w, axo_system_destroy(w->system) == AXO_OK);
+    w->system = NULL;
+}
+
+const scene scenes_service[] = {
+    {.name = "keyed timers and receive timeout", .run = service_timers},
+    {.name = "raw timers", .run = service_raw_timers},
+    {.name = "receive timeout", .run = service_receive_timeout},
+    {.name = "many timers", .run = service_many_timers},
+    {.name = "ask and promise", .run = service_ask},
+    {.name = "graceful stop", .run = service_graceful},
+    {.name = "registry", .run = service_registry},
+    {.name = "find and select", .run = service_find},
+    {.name = "event stream", .run = service_events},
+    {.name = "many subscribers", .run = service_crowd},
+    {.name = "dead letters", .run = service_dead_letters},
+    {.name = "termination hooks", .run = service_end, .bare = 1},
+    {.name = NULL},
+};

@@ -1,0 +1,11 @@
+/* storm.h - the hierarchy test with one request in fifty refused. */
+#ifndef TEST_FAULT_STORM_H
+#define TEST_FAULT_STORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* So many seeds; false: one of them found a breach. */
+bool fault_hierarchy(uint32_t seeds);
+
+#endif
