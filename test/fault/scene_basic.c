@@ -33,7 +33,8 @@ static void basic_start(world *w)
 }
 
 static const axo_options basic_rich_options = AXO_OPTIONS(
-    .name = "rich", .failure_texts = 8, .registry_max = 8, .dead_letters_kept = 4, .actors_max = 600);
+    .name = "rich", .failure_texts = 8, .registry_max = 8, .dead_letters_kept = 4,
+    .actors_max = 600);
 
 /* ---- spawn ---------------------------------------------------------------------------------- */
 

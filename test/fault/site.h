@@ -31,12 +31,11 @@ typedef struct refuse_site {
     int64_t live; /* blocks */
 } refuse_site;
 
-#define REFUSE_HERE                                                                                 \
+#define REFUSE_SITE __attribute__((section("refuse_sites"), used, aligned(8)))
+#define REFUSE_HERE                                                                                \
     __extension__({                                                                                \
-        static refuse_site refuse_here                                                               \
-            __attribute__((section("refuse_sites"), used, aligned(8))) = {__FILE__, __func__,       \
-                                                                         __LINE__, 0, {0}, 0};     \
-        &refuse_here;                                                                               \
+        static refuse_site refuse_here REFUSE_SITE = {__FILE__, __func__, __LINE__, 0, {0}, 0};    \
+        &refuse_here;                                                                              \
     })
 
 /* ---- for the seam ---- */

@@ -10,7 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { WORLD_BREACHES = 10, WORLD_N_MAX = 20000, WORLD_GUARDED = 64, WORLD_ROUNDS = 5, WORLD_SEEDS = 6 };
+enum {
+    WORLD_BREACHES = 10,
+    WORLD_N_MAX = 20000,
+    WORLD_GUARDED = 64,
+    WORLD_ROUNDS = 5,
+    WORLD_SEEDS = 6
+};
 #define WORLD_STOP_NS (30 * WORLD_S)
 
 static uint32_t world_breaches;
@@ -246,7 +252,7 @@ static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *me
         if (axo_ref_is_none(message->sender))
             (void)__atomic_add_fetch(&w->pongs, 1, __ATOMIC_RELEASE);
         else
-            (void)axo_reply(ctx, message, WORLD_PONG, NULL, 0); /* refused: the asker hears nothing */
+            (void)axo_reply(ctx, message, WORLD_PONG, NULL, 0); /* refused: nobody hears */
         return AXO_OK;
     case WORLD_FAIL:
         return axo_fail(ctx, 7, "failed as told, and says so in so many words");

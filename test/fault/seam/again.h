@@ -1,5 +1,5 @@
-/* again.h - stands before the hierarchy test (-include): who is refused memory tries again, and must
- * find everything as it was. */
+/* again.h - stands before the hierarchy test (-include): who is refused memory tries again, and
+ * must find everything as it was. */
 #ifndef FAULT_SEAM_AGAIN_H
 #define FAULT_SEAM_AGAIN_H
 

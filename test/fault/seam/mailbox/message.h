@@ -1,5 +1,5 @@
-/* message.h - stands in the place of runtime/mailbox/message.h: who makes a message is the site, not
- * the two functions that all of them call. */
+/* message.h - stands in the place of runtime/mailbox/message.h: who makes a message is the site,
+ * not the two functions that all of them call. */
 #ifndef FAULT_SEAM_MESSAGE_H
 #define FAULT_SEAM_MESSAGE_H
 
