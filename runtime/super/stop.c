@@ -122,7 +122,7 @@ static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *
     axo__sched_announce_system(worker, parent);
 }
 
-/* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, watchers
+/* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, other watchers
  * told, parent told. */
 void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
@@ -156,12 +156,13 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
     axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = axo__cell_parent(cell);
-    axo__super_tell_watchers(worker, cell);
-    stop_drain_system(core, local, cell);
-    if (parent != NULL) {
-        stop_tell_parent(worker, parent, cell); /* last: then everybody has been told */
+    axo__watch *above = axo__super_tell_watchers(worker, cell);
+    if (parent != NULL)
+        stop_tell_parent(worker, parent, cell);
+    stop_drain_system(core, local, cell); /* the cell is ours until this turn is over */
+    axo__super_tell_parent(worker, above); /* DW-13: it has forgotten the child by then */
+    if (parent != NULL)
         return;
-    }
     axo__cell_drop_failure(&core->texts, cell);
     axo__local_retire(core, local, cell);
     axo__super_root_gone(core, worker);

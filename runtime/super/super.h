@@ -178,8 +178,10 @@ void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell
 bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message);
 void axo__super_notice_keep(axo__cell *cell, axo__message *message);
 void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message);
-/* Before the termination: every watcher is told, every own watch dropped. */
-void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell);
+/* Before the termination: every watcher but the parent is told, every own watch dropped. The
+ * parent's records are given: it is to be told when it knows that the child is gone (DW-13). */
+axo__watch *axo__super_tell_watchers(axo__worker *worker, axo__cell *cell);
+void axo__super_tell_parent(axo__worker *worker, axo__watch *above);
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell);
 /* A notice left in a closed mailbox. */
 void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,

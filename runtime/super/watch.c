@@ -237,13 +237,30 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
     axo__sched_announce_system(worker, watcher);
 }
 
-void axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
+axo__watch *axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
 {
     const axo__more *more = axo__cell_more(cell);
+    const axo__cell *parent = axo__cell_parent(cell);
+    axo__watch *above = NULL;
     while (more != NULL && more->watchers != NULL) {
         axo__watch *watch = more->watchers;
         watch_unlink(cell, watch);
+        if (parent != NULL && axo_ref_equal(watch->watcher, axo__cell_ref(parent))) {
+            watch->next_watcher = above;
+            above = watch;
+            continue;
+        }
         watch_return(worker->core, worker, &worker->local, watch); /* DW-01 */
+    }
+    return above;
+}
+
+void axo__super_tell_parent(axo__worker *worker, axo__watch *above)
+{
+    while (above != NULL) {
+        axo__watch *watch = above;
+        above = watch->next_watcher;
+        watch_return(worker->core, worker, &worker->local, watch);
     }
 }
 

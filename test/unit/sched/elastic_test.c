@@ -5,8 +5,11 @@
 #include "os/os.h"
 
 static bool late_try_join(axo__os_thread *thread);
+static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *argument);
 #define axo__os_thread_try_join late_try_join
+#define axo__os_thread_start early_start
 #include "sched/sched.c"
+#undef axo__os_thread_start
 #undef axo__os_thread_try_join
 
 #include <semaphore.h>
@@ -23,6 +26,18 @@ static axo__a32 late_ends; /* 1: no thread has got to its very end yet */
 static bool late_try_join(axo__os_thread *thread)
 {
     return axo__a32_load_acquire(&late_ends) == 0 && axo__os_thread_try_join(thread);
+}
+
+static axo__a32 early_alone; /* threads of an elastic pool that began before they were counted */
+
+/* A new thread may look at once whether it is the last. */
+static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *argument)
+{
+    const axo__sched *sched = ((const axo__worker *)argument)->sched;
+    if (sched->kind == AXO__SCHED_ELASTIC &&
+        axo__a32_load_seq_cst(&sched->live) == 0) /* [W7] */
+        (void)axo__a32_add_relaxed(&early_alone, 1);
+    return axo__os_thread_start(thread, body, argument);
 }
 
 static sem_t elastic_gate;
@@ -119,7 +134,20 @@ static void a_spawn_that_comes_as_the_last_thread_ends(void **state)
     elastic_stop(system);
 }
 
+/* With the first thread the pool has one: a thread that finds none ends. */
+static void a_thread_is_counted_before_it_begins(void **state)
+{
+    axo__a32_store_relaxed(&early_alone, 0);
+    axo_system *system = elastic_start(2);
+    axo_ref a = elastic_spawn(system);
+    assert_int_equal(axo_system_send(system, a, 2, NULL, 0), AXO_OK);
+    elastic_wait(&elastic_done);
+    elastic_stop(system);
+    assert_int_equal(axo__a32_load_relaxed(&early_alone), 0);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_thread_is_counted_before_it_begins),
     cmocka_unit_test(work_that_comes_as_a_thread_ends),
     cmocka_unit_test(a_spawn_that_comes_as_the_last_thread_ends),
 };

@@ -418,6 +418,47 @@ static void between_two_turns_one_is_nobody_elses(void **state)
     }
 }
 
+/* The others sleep, and nobody looks in time: what a handler tells is not left to it alone. */
+static void what_a_handler_tells_while_nobody_watches(void **state)
+{
+    world_open(2, 0);
+    world.sched.ops = &world_ops;
+    all_rest();
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(0));
+    enter_handler(worker_at(0));
+    axo__sched_announce_user(worker_at(0), cell_new());
+    check_that_somebody_looks();
+    assert_false(work_is_left());
+    world_close();
+}
+
+/* ---- a storm of urgent cells ---- */
+
+/* Each turn of one of them announces the other. */
+static void storm_system(axo__worker *worker, axo__cell *cell)
+{
+    bool first = cell == &world.shelf.cells[0];
+    axo__sched_announce_system(worker, &world.shelf.cells[first ? 1 : 0]);
+}
+
+static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
+{
+    static const axo__super_ops storm_ops = {.system = storm_system};
+    world_open(1, 0);
+    world.sched.ops = &storm_ops;
+    axo__cell *first = cell_new();
+    (void)cell_new();
+    axo__cell *other = cell_new();
+    axo__sched_announce_system(worker_at(0), first);
+    axo__sched_announce_user(worker_at(0), other);
+    for (uint32_t i = 0; i < 2 * AXO__URGENT_RUNS_MAX; i++)
+        assert_int_equal(axo__worker_body.step(worker_at(0)), AXO__STEP_AGAIN);
+    assert_int_equal(axo__state_look(&other->state) & AXO__READY, 0);
+    assert_true(work_is_left()); /* the storm */
+    world_close();
+}
+
 /* It dozes on while there are turns, so that who gets up often need not call it. */
 static void the_spare_goes_to_rest_after_a_quiet_look(void **state)
 {
@@ -600,6 +641,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_short_queue_is_taken_if_it_would_wait),
     cmocka_unit_test(a_spent_cell_is_taken_at_once),
     cmocka_unit_test(between_two_turns_one_is_nobody_elses),
+    cmocka_unit_test(what_a_handler_tells_while_nobody_watches),
+    cmocka_unit_test(a_storm_of_urgent_cells_leaves_others_their_turns),
     cmocka_unit_test(the_spare_goes_to_rest_after_a_quiet_look),
     cmocka_unit_test(the_spare_rests_at_every_step_of_parking),
     cmocka_unit_test(a_timer_that_fires_within_a_turn),
