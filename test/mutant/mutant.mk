@@ -1,7 +1,15 @@
 # mutant.mk - planted bugs: does a test notice?
 #
 #   make mutants                    all; ONLY=07,12; SAMPLE=6 ROTATE=n: so many, others each time
-.PHONY: mutants
+#   make branch-mutants            SAMPLES=20 SEED=1: random jumps of the compiled runtime
+.PHONY: mutants mutant-flags branch-mutants
 mutants:
 	+$Qpython3 test/mutant/run.py --jobs $(or $(JOBS),2) $(ONLY:%=--only %) \
 	  $(SAMPLE:%=--sample %) $(ROTATE:%=--rotate %)
+
+# How this build compiles and links, for branch.py.
+mutant-flags: runtime/base/status.c
+	@printf '%s\n' '$(CC)' '$(filter-out -MMD -MP,$(ALL_CFLAGS))' '$(ALL_LDFLAGS)' '$(PACKAGES_LIBS)'
+branch-mutants:
+	$Qpython3 test/mutant/branch.py --jobs $(or $(JOBS),2) --samples $(or $(SAMPLES),20) \
+	  --seed $(or $(SEED),1) $(ONLY:%=--only %)
