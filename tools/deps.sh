@@ -66,7 +66,7 @@ for goal in "$@"; do
         need_tool python3 python3
         need_tool spin spin
         ;;
-    valgrind) testing; need_tool valgrind valgrind ;;
+    valgrind | seams) testing; need_tool valgrind valgrind ;;
     all | install | bench | bench-growth | bench-restart | amalgamation) ;;
     *) testing ;;
     esac

@@ -13,8 +13,6 @@ _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                      uint32_t kind, uint64_t arg)
 {
-    if ((core->trace_kinds & AXO_EVENT_BIT(kind)) == 0)
-        return;
     axo_event event = {
         .time_ns = axo__core_now(core),
         .actor = axo__cell_ref(cell),

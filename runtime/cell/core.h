@@ -61,7 +61,7 @@ typedef struct axo__core {
     axo__a32 expired_any;     /* a hint that saves the mutex */
     axo_trace_fn trace;
     void *trace_user;
-    uint64_t trace_kinds; /* a bit for each kind that is told */
+    uint64_t trace_kinds; /* a bit for each kind that is told; 0 without `trace` */
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
     axo_log_fn log;
@@ -94,11 +94,11 @@ static inline int64_t axo__core_now(const axo__core *core)
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                      uint32_t kind, uint64_t arg);
 
-/* One predictable branch while nobody records. */
+/* One predictable branch while nobody records the kind. */
 static inline void axo__trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                               uint32_t kind, uint64_t arg)
 {
-    if (axo__unlikely(core->trace != NULL))
+    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))
         axo__core_trace(core, local, cell, kind, arg);
 }
 

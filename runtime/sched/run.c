@@ -169,7 +169,8 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
-                    worker->core->trace == NULL && message->flags == 0 &&
+                    (worker->core->trace_kinds & AXO_EVENT_BIT(AXO_EV_RECEIVED)) == 0 &&
+                    message->flags == 0 &&
                     (cell->aside & AXO__ASIDE_TIMED) == 0)) {
         worker->message = NULL;
         axo__a64_bump_owner(&worker->local.count.handled);
@@ -244,6 +245,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             if ((word & AXO__URGENT) != 0)
                 axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
             cell->aside &= (uint8_t)~AXO__ASIDE_SYSTEM;
+            axo__a64_store_relaxed(&worker->running_tag, 0);
             worker->sched->ops->system(worker, cell);
             told = true;
             continue;

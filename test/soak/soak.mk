@@ -10,3 +10,11 @@ soak-parks: $(SOAK)
 	$Q$< parks $(or $(COUNT),1000000)
 soak-starts: $(SOAK)
 	$Q$< starts $(or $(COUNT),200)
+
+# What the trace points cost a message.
+.PHONY: seams
+$B/test/soak/seams: $B/obj/test/soak/seams.o $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS)
+seams:
+	$Qpython3 test/soak/seams.py $(BUILD)

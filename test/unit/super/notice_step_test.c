@@ -92,7 +92,7 @@ static uint32_t ends_at(uint32_t watch_at, uint32_t at)
     world.on = true;
     end_turn(end_worker(&world.it, 0), world.child);
     world.on = false;
-    world.it.core.trace = NULL;
+    world.it.core.trace_kinds = 0;
     end_turn(end_worker(&world.it, 1), world.parent);
     axo__super_expire(&world.it.core, &end_worker(&world.it, 1)->local, world.child);
     end_turn(end_worker(&world.it, 1), world.parent);

@@ -72,6 +72,28 @@ static void since_when_after_a_sleep(void **state)
     kit_finish(k);
 }
 
+/* A decider that runs in the turn of a message is not in that message any more. */
+static void decider_after_a_message(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *p = kit_top(k, "p");
+    kit_script *a = kit_child(k, p, "a");
+    kit_gate *gate = kit_gate_new(k);
+    p->directive = AXO_RESUME;
+    p->decider.gate = kit_gate_new(k);
+    kit_wait_at(k, p, gate, 1);
+    kit_gate_arrived(gate, 1);
+    kit_tell(k, a, KIT_FAIL, 7);
+    (void)inspect_until(k, kit_ref(a), AXO_DOING_SUSPENDED);
+    kit_gate_open(gate);
+    kit_gate_arrived(p->decider.gate, 1);
+    axo_actor_info info = inspect(k, kit_ref(p), axo_ref_none());
+    assert_int_equal(info.doing, AXO_DOING_RUNNING);
+    assert_int_equal(info.has_tag, 0);
+    kit_gate_open(p->decider.gate);
+    kit_finish(k);
+}
+
 /* A suspended actor keeps its mailbox: lengths and places are exact. */
 static void places_of_senders(void **state)
 {
@@ -429,6 +451,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("idle and running", idle_and_running),
     KIT_TEST("since when, after a sleep", since_when_after_a_sleep),
     KIT_TEST("places of senders", places_of_senders),
+    KIT_TEST_ONE("a decider after a message", decider_after_a_message, 2, "workers"),
     KIT_TEST("a long mailbox is counted in part", a_long_mailbox_is_counted_in_part),
     KIT_TEST("stopping and gone", stopping_and_gone),
     KIT_TEST("restarting", restarting),
