@@ -215,7 +215,7 @@ axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag, con
                      size_t size)
 {
     if (message == NULL)
-        return AXO_EINVAL;
+        return api_cell(ctx) != NULL ? AXO_EINVAL : AXO_ECONTEXT;
     return axo_send(ctx, message->sender, tag, payload, size);
 }
 

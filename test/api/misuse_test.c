@@ -502,6 +502,7 @@ static int m_context_failures(axo_ctx *bad, axo_ref to)
     wrong += axo_send(bad, to, M_TAG, NULL, 0) != AXO_ECONTEXT;
     wrong += axo_send_from(bad, to, to, M_TAG, NULL, 0) != AXO_ECONTEXT;
     wrong += axo_reply(bad, &message, M_TAG, NULL, 0) != AXO_ECONTEXT;
+    wrong += axo_reply(bad, NULL, M_TAG, NULL, 0) != AXO_ECONTEXT;
     wrong += axo_send_owned(bad, to, M_TAG, path, 1, m_count_free, NULL) != AXO_ECONTEXT;
     wrong += axo_message_new(bad, M_TAG, 1, &draft, &payload) != AXO_ECONTEXT;
     wrong += axo_send_after(bad, 0, to, M_TAG, NULL, 0) != AXO_ECONTEXT;
