@@ -427,6 +427,7 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
 /* Somebody took it out of PARKED; perhaps to hand the watch on, even if it has not slept. */
 static void park_was_taken(axo__worker *worker)
 {
+    (void)axo__a32_add_seq_cst(&worker->state, 0); /* [W1] before a look at the spare's mode */
     axo__a64_bump_owner(&worker->local.count.wakes);
     worker->woken = true;
 }
@@ -452,10 +453,9 @@ static bool park_look(axo__worker *worker, bool *busy)
     *busy = false;
     if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
         return true;
-    if (axo__a32_load_relaxed(&sched->core->expired_any) != 0)
+    if (axo__a32_load_seq_cst(&sched->core->expired_any) != 0) /* [W1] */
         return true;
-    if (!axo__mpsc_is_empty_owner(&sched->urgent.queue) ||
-        !axo__mpsc_is_empty_owner(&sched->inject.queue))
+    if (axo__inject_has_any(&sched->urgent) || axo__inject_has_any(&sched->inject))
         return true;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = &sched->workers[i];

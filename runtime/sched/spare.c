@@ -115,9 +115,16 @@ static axo__cell *spare_take(axo__worker *spare)
 
 /* ---- resting ---- */
 
+/* One that was taken out of PARKED may be up before it is taken out of the count. */
 static bool spare_all_parked(axo__sched *sched)
 {
-    return axo__a32_load_seq_cst(&sched->parked) == sched->worker_count; /* [W1] */
+    if (axo__a32_load_seq_cst(&sched->parked) != sched->worker_count) /* [W1] */
+        return false;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        if (axo__a32_load_seq_cst(&sched->workers[i].state) != AXO__WORKER_PARKED) /* [W1] */
+            return false;
+    }
+    return true;
 }
 
 /* Whether a turn has been begun since this was last asked. */
@@ -138,7 +145,7 @@ static uint32_t spare_mode(axo__worker *spare)
     axo__sched *sched = spare->sched;
     uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
     uint32_t parked = axo__a32_load_seq_cst(&sched->parked);   /* [W1] */
-    bool deep = !spare_saw_turns(spare) && parked == sched->worker_count;
+    bool deep = !spare_saw_turns(spare) && spare_all_parked(sched);
     uint32_t next = parked == 0 ? mode : deep ? AXO__SPARE_DEEP : AXO__SPARE_DOZE;
     if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
         return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */

@@ -25,7 +25,9 @@
  * handler; a sleeper whose (3) misses the push comes in that order before (6), and is seen by (7).
  *
  * Orders
- *   [W1] seq_cst, state and parked   (2) against (6)-(7)
+ *   [W1] seq_cst, state, parked, expired_any   (2) against (6)-(7). The run queues are CK's, and
+ *                                    looked at plainly: that (2) and (6) order this too is what a
+ *                                    locked instruction of x86-64 does, C11 does not ask for it
  *   [W2] store release, next         the slot's cell; pairs with [W3]
  *   [W3] load acquire, next          a thief's look; the claim decides
  *   [W4] cas acq_rel, state          who takes a parked worker out

@@ -76,6 +76,7 @@ typedef struct fiber {
     void *top; /* its stack, while it does not run */
     bool (*ready)(void *user);
     void *user;
+    bool timed;
     bool over;
     _Alignas(64) char stack[STACK_SIZE];
 } fiber;
@@ -128,13 +129,15 @@ void axo__panic(const char *what, const char *file, int line)
 }
 
 /* Those that could run; this one first, if it could. */
-static uint32_t fiber_list(uint8_t *out)
+static uint32_t fiber_list(uint8_t *out, bool timed)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < WEAK_ALL_FIBERS; i++) {
         uint32_t which = (weak_it.self + i) % WEAK_ALL_FIBERS;
         fiber *it = &fibers[which];
-        if (which != 0 && !it->over && (it->ready == NULL || it->ready(it->user)))
+        if (which == 0 || it->over)
+            continue;
+        if (it->ready == NULL || it->ready(it->user) || (timed && it->timed))
             out[count++] = (uint8_t)which;
     }
     return count;
@@ -144,7 +147,9 @@ static uint32_t fiber_list(uint8_t *out)
 static void fiber_yield(void)
 {
     uint8_t can[WEAK_ALL_FIBERS];
-    uint32_t count = fiber_list(can);
+    uint32_t count = fiber_list(can, false);
+    if (count == 0)
+        count = fiber_list(can, true);
     if (count > 0) {
         fiber_go(can[weak_choose(count)]);
         return;
@@ -164,7 +169,7 @@ void weak_point(void)
     if (weak_it.self == 0 || preemptions == 0)
         return;
     uint8_t can[WEAK_ALL_FIBERS];
-    uint32_t count = fiber_list(can);
+    uint32_t count = fiber_list(can, false);
     uint32_t to = can[weak_choose(count)];
     if (to == weak_it.self)
         return;
@@ -183,6 +188,31 @@ void weak_wait(bool (*ready)(void *user), void *user)
     it->user = user;
     fiber_yield();
     it->ready = NULL;
+}
+
+bool weak_wait_timed(bool (*ready)(void *user), void *user)
+{
+    fibers[weak_it.self].timed = true;
+    weak_wait(ready, user);
+    fibers[weak_it.self].timed = false;
+    return ready(user);
+}
+
+static bool fiber_saw_step(void *user)
+{
+    return weak_it.steps != *(const uint32_t *)user;
+}
+
+void weak_spin(void)
+{
+    uint32_t steps = weak_it.steps;
+    weak_it.spins[weak_it.self] = true;
+    (void)weak_wait_timed(fiber_saw_step, &steps);
+}
+
+void weak_unspin(void)
+{
+    weak_it.spins[weak_it.self] = false;
 }
 
 uint32_t weak_self(void)
@@ -225,6 +255,7 @@ static void fiber_make(uint32_t which)
     memset(top, 0, 6 * sizeof *top);
     it->top = top;
     it->ready = NULL;
+    it->timed = false;
     it->over = which > 0 && weak_it.scenario->fibers[which - 1] == NULL;
 }
 
@@ -241,6 +272,7 @@ static void run_once(void)
     choices.at = 0;
     failed = false;
     weak_it.steps = 0;
+    memset(weak_it.spins, 0, sizeof weak_it.spins);
     preemptions = weak_it.scenario->bound;
     weak_memory_reset();
     for (uint32_t i = 0; i < WEAK_ALL_FIBERS; i++)
@@ -251,7 +283,7 @@ static void run_once(void)
     weak_memory_fork();
     uint8_t can[WEAK_ALL_FIBERS];
     weak_it.self = 0;
-    uint32_t count = fiber_list(can);
+    uint32_t count = fiber_list(can, false);
     enter(can[weak_choose(count)]);
     if (failed)
         return;

@@ -104,6 +104,16 @@ uint32_t weak_choose(uint32_t count);
 /* Waits; `ready` looks at what was written last. Does not order anything. */
 void weak_wait(bool (*ready)(void *user), void *user);
 
+/* The same, with a deadline: it passes when nobody else can run. false: it has passed. */
+bool weak_wait_timed(bool (*ready)(void *user), void *user);
+
+/* It goes round without having got further: waits until somebody else has done something, and from
+ * now on reads what was stored last. So who spins sees what he spins for, in the end. */
+void weak_spin(void);
+
+/* It has got further: it may read old stores again. */
+void weak_unspin(void);
+
 /* The number of this fiber, from 1; 0 in setup and check. */
 uint32_t weak_self(void);
 

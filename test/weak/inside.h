@@ -23,6 +23,7 @@ typedef struct weak_world {
     bool tracing;
     uint64_t operations;
     uint32_t steps; /* operations of this execution */
+    bool spins[WEAK_ALL_FIBERS];
     weak_clock now[WEAK_ALL_FIBERS];
 } weak_world;
 

@@ -77,7 +77,7 @@ static void read_op(uint32_t thread, char *text)
     if (to->kind == 'R')
         order &= (uint8_t)~WEAK_RELEASE;
     to->site = (weak_site){.file = "litmus", .func = it.row->name, .op = words[0], .order = order,
-                           .now = order, .line = (int)it.counts[thread]};
+                           .now = order, .known = true, .line = (int)it.counts[thread]};
     if (to->kind == 'F')
         return;
     to->word = word_of(words[1]);

@@ -138,7 +138,7 @@ void weak_name(const void *at, const char *format, ...)
 
 static const char *name_of(const void *at)
 {
-    static char text[NAME_SIZE];
+    static char text[NAME_SIZE] = "plain memory";
     for (uint32_t i = 0; i < name_count; i++) {
         if (names[i].at == at)
             return names[i].text;
@@ -194,6 +194,8 @@ static void memory_set(const location *loc, uint64_t value)
 
 static location *loc_add(const void *at, uint32_t size)
 {
+    if ((uintptr_t)at < 4096)
+        weak_fail("an access behind a null pointer");
     if (loc_count == LOCS_MAX)
         weak_fail("more than %d locations", LOCS_MAX);
     location *loc = &locs[loc_count++];
@@ -251,6 +253,8 @@ static store *loc_at(location *loc, uint32_t place)
 /* The first place whose store this fiber may still read: it knows of none after it. */
 static uint32_t loc_floor(const location *loc)
 {
+    if (weak_it.spins[weak_it.self])
+        return loc->count - 1u;
     weak_clock now = weak_it.now[weak_it.self];
     uint32_t floor = 0;
     for (uint32_t t = 0; t < WEAK_ALL_FIBERS; t++) {

@@ -7,7 +7,8 @@
 # base/atomic.h hands every operation to the checker, its ck_pr.h those of CK.
 .PHONY: weak weak-replay
 WEAK := $(BUILD)/weak
-WEAK_PRODUCT :=
+WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/table.c cell/cause.c \
+  base/random.c $(addprefix sched/,park.c newborn.c worker.c spare.c sched.c host.c timer.c wheel.c))
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/weak/port \
   -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)
@@ -20,4 +21,4 @@ weak: $(WEAK)/weak
 	$Qpython3 test/weak/rc11.py test/weak/litmus_table.c
 	$Q$<
 weak-replay: $(WEAK)/weak
-	$Q$< --replay $(SCENARIO) '$(CHOICES)' $(MUTANT)
+	$Q$< --replay $(SCENARIO) '$(CHOICES)' $(MUTANT:%='%')
