@@ -11,19 +11,21 @@
  * borrows the cell. STRANGER: a worker of another pool claims it through a stale entry and gives it
  * back.
  *
- * form small word       -DMSGS=1 -DWORKERS=2
- * form small stop       -DMSGS=1 -DWORKERS=2 -DPAIRS=0 -DSTOP -DWATCH
+ * form small word       -DMSGS=1 -DWORKERS=2 -DSENDERS=1
+ * form small two        -DMSGS=1 -DWORKERS=2 -DPAIRS=1
+ * form small stop       -DMSGS=2 -DWORKERS=2 -DSENDERS=1 -DPAIRS=0 -DSTOP -DWATCH
  * form large stop       -DMSGS=1 -DWORKERS=2 -DPAIRS=1 -DSTOP
- * form small look       -DMSGS=1 -DWORKERS=2 -DPAIRS=0 -DLOOK -DSTRANGER
+ * form small look       -DMSGS=2 -DWORKERS=2 -DSENDERS=1 -DPAIRS=0 -DLOOK -DSTRANGER
  * form small order      -DSENDERS=1 -DMSGS=3 -DWORKERS=2 -DPAIRS=1
- * form large word       -DMSGS=2 -DWORKERS=2
+ * form large word       -DMSGS=1 -DWORKERS=2
+ * form large two        -DMSGS=2 -DWORKERS=2
  * form large everything -DMSGS=1 -DWORKERS=2 -DSTOP -DLOOK -DSTRANGER
  * mutant word M_FLAG            a suspension is a flag
  * mutant word M_NO_LOOK_AFTER   finish does not look at the word when it clears RUNNING
  * mutant word M_LOOK_FIRST      it looks first and clears after, in two steps
  * mutant word M_ANNOUNCE_FIRST  the system lane is announced before it is pushed to
  * mutant word M_URGENT_LATE     URGENT is cleared after the system lane was looked at
- * mutant word M_TAKE_OVER       a claim takes the lane though READY says that older ones are left
+ * mutant order M_TAKE_OVER      a claim takes the lane though READY says that older ones are left
  * mutant order M_NOT_READY      finish does not keep in mind that messages are left
  * mutant order M_INJECTED_LATE  the injector's node is given back after the claim
  * mutant look M_GIVE_BACK       what came up during a look is left to whoever announced it

@@ -1,0 +1,507 @@
+/* parking.pml - a fixed pool: who is told of work, who sleeps, who watches, who steals.
+ *
+ * Cells are tokens that have to be run once, whoever takes them; one that runs may push another,
+ * leave itself at the end of its turn (a quiet push), or never return. As long as one worker is not
+ * stuck every token must be run. A watcher's sleep may end at any time, at most EARLY times; when
+ * nothing else moves it ends for certain, and QUIET such ends must be enough for the next token.
+ *
+ * Time is left out: a cell that waits "for long" does if the thief has slept through a watch and
+ * the owner has not begun a turn since. Newborns, urgent and spent cells lie in queues with the same
+ * rules as the ready ones, and are left out. The store of a push to the owner's queue stays in its
+ * buffer (BUFFER) until a read-modify-write or until the machine empties it; others are seen at once. The
+ * spares are left out (spare.pml), so are timers (timer.pml) and the end (shutdown.pml).
+ *
+ * Where two workers are left to it, a sleeper need not wait for a watch: a queue that is stolen from
+ * at once is empty enough, and so is the injector, before any watch ends for want of anything else.
+ * ASLEEP: who sleeps at first, all from that number on. INJECTED: tokens in the injector at first.
+ *
+ * form small two       -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DBUFFER
+ * form small injected  -DW=2 -DPUSHES=2 -DOUTSIDE=0 -DINJECTED=1 -DEARLY=0
+ * form small asleep    -DW=2 -DPUSHES=1 -DOUTSIDE=2 -DASLEEP=0 -DEARLY=0
+ * form small three     -DW=3 -DPUSHES=1 -DOUTSIDE=0 -DEARLY=0
+ * form large two       -DW=2 -DPUSHES=2 -DOUTSIDE=1 -DBUFFER
+ * form large three     -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0
+ * form large asleep    -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=2
+ * mutant two M_NO_FENCE            no read-modify-write between a push and the look at who is parked
+ * mutant two M_NO_RECHECK          a sleeper does not look again after it has said that it parks
+ * mutant two M_PARK_AFTER          it looks a last time before it says so
+ * mutant two M_TICKET_LATE         the ticket is taken after the last look
+ * mutant asleep M_UNGUARDED        the next slot is used though one is parked and nobody watches
+ * mutant injected M_QUIET_LOST     what was pushed between two turns is never offered
+ * mutant two M_WATCH_ALONE         a watcher does not steal the next slot of one that is stuck
+ * mutant asleep M_SILENT           who pushes from outside wakes nobody
+ * mutant three:large M_NO_HAND_ON  a watcher that finds work tells nobody
+ * mutant asleep:large M_UNWATCHED  a searcher that finds work does not look whether anybody watches
+ */
+/* stamps: run.py --stamp writes them
+ * stamp os/linux.c:axo__os_parker_ticket c80ff4d7b240
+ * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
+ * stamp os/linux.c:axo__os_parker_wake 26a0bc54b584
+ * stamp queue/inject.c:axo__inject_pop_any 7f04ff8e05e9
+ * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
+ * stamp queue/runq.c:axo__runq_push_owner c235805354ca
+ * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__worker_offer_quiet f45a18bd8621
+ * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
+ * stamp sched/park.c:axo__worker_push_ready e59548d0b834
+ * stamp sched/park.c:axo__worker_steal 5882be459a7a
+ * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/park.c:park_is_late 89e5224cd963
+ * stamp sched/park.c:park_look 8609bf7c81fd
+ * stamp sched/park.c:park_offer 02fe32e6fb1f
+ * stamp sched/park.c:park_steal_from 22f2a13b6cc6
+ * stamp sched/park.c:park_take_half 769dcce8082a
+ * stamp sched/park.c:park_tell f4fb245f6279
+ * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/park.c:park_was_taken 685e2a6be320
+ * stamp sched/run.c:run_enter d589132d9d67
+ * stamp sched/run.c:run_turn 4955c7f52e6b
+ * stamp sched/worker.c:axo__worker_find 5bb8a25d1bf9
+ * stamp sched/worker.c:axo__worker_idle 99373e856ab0
+ * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
+ * stamp sched/worker.c:worker_find_ready 050e90ff1a1a
+ * stamp sched/worker.c:worker_from_inject 51041007472e
+ * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
+ * stamp sched/worker.c:worker_from_next d2c3c56bcb48
+ * stamp sched/worker.c:worker_from_queue 419d31034ca9
+ * stamp sched/worker.c:worker_hand_on cf01d216cbda
+ * stamp sched/worker.c:worker_run 3a52ebacbb8f
+ * stamp sched/worker.c:worker_unwatched 932fed9a769b
+ * stamp sched/worker.c:worker_wake 0ad5ff8d0468
+ */
+#ifndef W
+#define W 2
+#endif
+#ifndef PUSHES
+#define PUSHES 2
+#endif
+#ifndef OUTSIDE
+#define OUTSIDE 1
+#endif
+#ifndef EARLY
+#define EARLY 1
+#endif
+#ifndef QUIET
+#define QUIET 3
+#endif
+#ifndef INJECTED
+#define INJECTED 0
+#endif
+#ifndef ASLEEP
+#define ASLEEP W
+#endif
+#if ASLEEP == 0
+#define OWN 0
+#else
+#define OWN 1                /* of the first worker, at first */
+#endif
+#define STEAL_MIN 2
+
+/* ---- the pool ---- */
+byte parked, searching, inject = INJECTED;
+bool watcher, watch_due;
+/* ---- the workers: what others see ---- */
+byte ready[W];
+bool next[W], is_parked[W], buffered[W];
+bool ringing[W];            /* its parker was woken after the ticket that it holds was taken */
+bool still[W * W];          /* still[me * W + v]: v has begun no turn since the last look of me */
+/* ---- ghosts ---- */
+byte work = OUTSIDE + OWN + INJECTED, pushes = PUSHES, stuck = W - 1, early = EARLY, quiets = QUIET;
+bool timed[W], expired[W];
+
+/* A read-modify-write of this worker: its buffer is empty. */
+inline flush()
+{
+    if :: me < W && buffered[me] -> ready[me]++; buffered[me] = false :: else fi
+}
+
+/* park_wake sched/park.c; axo__os_parker_wake os/linux.c */
+inline wake_worker(i)
+{
+    if
+    :: !took ->
+        atomic { if :: is_parked[i] -> is_parked[i] = false; flush(); took = true :: else fi };
+        if :: took -> atomic { parked--; ringing[i] = true } :: else fi
+    :: else
+    fi
+}
+/* axo__sched_wake_one sched/park.c */
+inline wake_one()
+{
+    if
+    :: parked == 0
+    :: else ->
+        wake_worker(0);
+        wake_worker(1);
+#if W > 2
+        wake_worker(2);
+#endif
+        took = false
+    fi
+}
+/* park_tell sched/park.c */
+inline tell(queued)
+{
+#ifndef M_NO_FENCE
+    atomic { flush() };
+#endif
+    if
+    :: parked == 0
+    :: else ->
+        if
+        :: searching != 0 || (queued < STEAL_MIN && watcher)
+        :: else -> wake_one()
+        fi
+    fi
+}
+
+/* axo__worker_push_back sched/park.c; park_offer sched/park.c; axo__runq_push_owner queue/runq.c */
+inline push_back(in_turn)
+{
+#ifdef BUFFER
+    atomic { flush(); buffered[me] = true; queued = ready[me] + 1 };
+#else
+    atomic { ready[me]++; queued = ready[me] };
+#endif
+    if
+    :: in_turn -> tell(queued)
+    :: else -> quiet = true
+    fi;
+    queued = 0
+}
+/* axo__worker_push_ready sched/park.c: from a turn */
+inline push_ready()
+{
+    guarded = (parked == 0);
+    if :: !guarded -> guarded = watcher :: else fi;
+#ifdef M_UNGUARDED
+    guarded = true;
+#endif
+    if
+    :: !guarded -> push_back(true)
+    :: guarded && !next[me] -> next[me] = true
+    :: guarded && next[me] -> push_back(true)
+    fi;
+    guarded = false
+}
+/* axo__worker_offer_quiet sched/park.c */
+inline offer_quiet()
+{
+    quiet = false;
+#ifndef M_QUIET_LOST
+    queued = ready[me] + buffered[me];
+    if
+    :: queued > 0 || next[me] -> tell(queued)
+    :: else
+    fi;
+    queued = 0
+#endif
+}
+
+/* axo__worker_find sched/worker.c; worker_find_ready sched/worker.c; worker_from_next
+ * sched/worker.c; worker_from_queue sched/worker.c; worker_from_inject sched/worker.c;
+ * worker_from_inject_slow sched/worker.c; axo__inject_pop_any queue/inject.c */
+inline find()
+{
+    atomic {                        /* only thieves touch what is its own, and they only take */
+        found = true;
+        if
+        :: next[me] -> next[me] = false
+        :: !next[me] && buffered[me] -> buffered[me] = false
+        :: !next[me] && !buffered[me] && ready[me] > 0 -> ready[me]--
+        :: inject > 0 -> inject--; last = true          /* its turn comes now and then */
+        :: else -> found = false
+        fi
+    };
+    if
+    :: last ->
+        last = false;
+        if :: inject > 0 && searching == 0 -> wake_one() :: else fi
+    :: else
+    fi
+}
+
+/* axo__worker_steal sched/park.c; park_steal_from sched/park.c; park_take_half sched/park.c;
+ * park_is_late sched/park.c */
+inline steal_from(v)
+{
+    if
+    :: !found && v != me ->
+        atomic {
+            if
+            :: ready[v] >= STEAL_MIN || (ready[v] > 0 && slept && still[me * W + v]) ->
+                ready[v]--; found = true; flush();
+                if                                  /* up to half */
+                :: ready[v] > 1 -> ready[v]--; ready[me]++
+                :: else
+                fi
+#ifndef M_WATCH_ALONE
+            :: ready[v] == 0 && slept && still[me * W + v] && next[v] ->
+                next[v] = false; found = true; flush()
+#endif
+            :: else
+            fi
+        }
+    :: else
+    fi
+}
+inline steal()
+{
+    found = false;
+    if
+    :: searching * 2 >= W
+    :: else ->
+        searched = true;
+        atomic { searching++; flush() };
+        steal_from(0);
+        steal_from(1);
+#if W > 2
+        steal_from(2);
+#endif
+        atomic {
+            searching--; flush();
+            last = (found && searching == 0 && ready[me] >= STEAL_MIN)
+        };
+        if :: last -> last = false; wake_one() :: else fi
+    fi
+}
+
+/* worker_run sched/worker.c; worker_hand_on sched/worker.c; worker_unwatched sched/worker.c */
+inline hand_on()
+{
+    due = watched;
+#ifndef M_UNWATCHED
+    if
+    :: !due && searched && !watcher -> due = (parked > 0)
+    :: else
+    fi;
+#endif
+    atomic { due = due || watch_due; woken = false; searched = false; watched = false };
+#ifndef M_NO_HAND_ON
+    if
+    :: due -> due = false; watch_due = true; wake_one()
+    :: else
+    fi;
+#endif
+    due = false
+}
+
+/* run_turn sched/run.c; run_enter sched/run.c: what a turn may do */
+inline turns()
+{
+    if :: quiet -> offer_quiet() :: else fi;
+    if :: woken || searched -> hand_on() :: else fi;
+    atomic {
+        still[me] = false; still[W + me] = false;
+#if W > 2
+        still[W + W + me] = false;
+#endif
+        found = false; slept = false; work--; quiets = QUIET
+    };
+    do
+    :: atomic { pushes > 0 -> pushes--; work++ }; push_ready()
+    :: atomic { pushes > 0 -> pushes--; work++ }; push_back(false); break
+    :: atomic { stuck > 0 -> stuck-- }; goto end_stuck
+    :: break
+    od
+}
+
+/* axo__worker_unpark_owner sched/park.c; park_was_taken sched/park.c */
+inline unpark()
+{
+    atomic {
+        flush();
+        if
+        :: is_parked[me] -> is_parked[me] = false; took = true
+        :: else -> woken = true; took = false
+        fi
+    };
+    if :: took -> atomic { parked-- }; took = false :: else fi;
+    if
+    :: watching -> watching = false; watched = true; watcher = false
+    :: else
+    fi
+}
+/* park_look sched/park.c */
+inline look_at(o)
+{
+    if
+    :: !more ->
+        atomic {
+            if
+            :: ready[o] >= STEAL_MIN || (o == me && (ready[o] > 0 || buffered[o])) -> more = true
+            :: else ->
+                if
+                :: o != me && !is_parked[o] -> busy = true
+                :: o != me && is_parked[o] && ready[o] > 0 -> more = true
+                :: else
+                fi;
+                still[me * W + o] = true
+            fi
+        }
+    :: else
+    fi
+}
+inline look()
+{
+    atomic { more = (inject > 0 || next[me]); busy = false };   /* only thieves touch its next */
+    look_at(0);
+    look_at(1);
+#if W > 2
+    look_at(2);
+#endif
+}
+/* axo__worker_park sched/park.c; axo__os_parker_ticket os/linux.c; axo__os_parker_wait os/linux.c;
+ * worker_wake sched/worker.c */
+inline park()
+{
+#ifdef M_PARK_AFTER
+    ringing[me] = false;
+    look();
+#endif
+    atomic {
+        is_parked[me] = true;
+#ifndef M_PARK_AFTER
+        ringing[me] = false             /* the ticket: a wake before it is not waited for */
+#endif
+    };
+    atomic { parked++; flush() };
+#ifdef M_NO_RECHECK
+    more = false; busy = true;
+#else
+#ifndef M_PARK_AFTER
+    look();
+#endif
+#endif
+#ifdef M_TICKET_LATE
+    ringing[me] = false;
+#endif
+    if
+    :: more -> unpark()
+    :: else ->
+        atomic { searched = false; slept = false; watched = watched && busy };
+        if
+        :: busy ->
+            atomic { flush(); if :: !watcher -> watcher = true; watching = true :: else fi };
+            if
+            :: watching -> atomic { watch_due = false; timed[me] = true }
+            :: else
+            fi
+        :: else
+        fi;
+asleep:
+end_w:  atomic {
+            (ringing[me] || expired[me]);
+            slept = slept || expired[me];
+            timed[me] = false; expired[me] = false; ringing[me] = false; woken = true
+        };
+        unpark()
+    fi;
+    atomic { more = false; busy = false }
+}
+
+/* axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c */
+proctype Worker(byte me)
+{
+    byte queued;
+    bool found, took, guarded, quiet, woken, searched, watched, watching, slept, last, due;
+    bool more, busy;
+    if :: me >= ASLEEP -> goto asleep :: else fi;
+    do
+    :: find();
+       if
+       :: found -> turns()
+       :: else ->
+           steal();
+           if
+           :: found -> turns()
+           :: else -> park()
+           fi
+       fi
+    od;
+end_stuck:
+    false
+}
+
+/* axo__sched_push_ready_any sched/park.c; axo__inject_push_any queue/inject.c */
+proctype Outside()
+{
+    byte k, me = W;
+    bool took;
+    do
+    :: k < OUTSIDE ->
+        k++;
+        inject++;
+#ifndef M_SILENT
+        wake_one()
+#endif
+    :: else -> break
+    od
+}
+
+/* The machine empties a store buffer whenever it likes. */
+proctype Drain()
+{
+    byte i;
+end_d:
+    do
+    :: atomic { buffered[0] -> ready[0]++; buffered[0] = false }
+    :: atomic { buffered[1] -> ready[1]++; buffered[1] = false }
+#if W > 2
+    :: atomic { buffered[2] -> ready[2]++; buffered[2] = false }
+#endif
+    od
+}
+
+proctype Clock()
+{
+    do
+    :: atomic { early > 0 && timed[0] && !expired[0] -> early--; expired[0] = true }
+    :: atomic { early > 0 && timed[1] && !expired[1] -> early--; expired[1] = true }
+    :: timeout ->
+        assert(parked == 1 + stuck);       /* the others do not come back */
+#if W == 2
+        assert(inject == 0 && (!is_parked[0] || ready[1] < STEAL_MIN) &&
+               (!is_parked[1] || ready[0] < STEAL_MIN));
+#endif
+        if
+        :: work > 0 && quiets > 0 && (timed[0] || timed[1] || timed[W - 1]) ->
+            atomic {
+                quiets--;
+                if
+                :: timed[0] -> expired[0] = true
+                :: timed[1] -> expired[1] = true
+#if W > 2
+                :: timed[2] -> expired[2] = true
+#endif
+                fi
+            }
+        :: else -> break
+        fi
+    od;
+    assert(work == 0)
+}
+
+init {
+    atomic {
+        ready[0] = OWN;
+        parked = W - ASLEEP;
+        is_parked[0] = (0 >= ASLEEP);
+        is_parked[1] = (1 >= ASLEEP);
+#if W > 2
+        is_parked[2] = (2 >= ASLEEP);
+#endif
+        run Worker(0);
+        run Worker(1);
+#if W > 2
+        run Worker(2);
+#endif
+        run Outside();
+#ifdef BUFFER
+        run Drain();
+#endif
+        run Clock()
+    }
+}
