@@ -1,0 +1,510 @@
+/* restart.pml - failures, suspensions and restarts in a tree of four: 0 -> 1 -> {2, 3}, or with
+ * CHAIN 0 -> 1 -> 2 -> 3.
+ *
+ * What a parent wants of a child is folded into the child's directive word; reports and ends are
+ * nodes of its system lane. A runner takes the lane whole, then directives, then held reports; each
+ * of these is one step. Cells 1 to 3 fail up to NF times in all, under a message or in a
+ * constructor; supervisors decide anything. Left out: budgets, delays (timer.pml), lifetimes,
+ * watches, children that an instance makes later, and the turn of an idle parent within that of its
+ * child, which is a step of the child here.
+ *
+ * form small tree   -DNF=2
+ * form small all    -DNF=2 -DALL
+ * form small chain  -DNF=2 -DCHAIN
+ * form small born   -DNF=2 -DCHAIN -DNEW
+ * form large tree   -DNF=3
+ * form large all    -DNF=3 -DALL
+ * form large chain  -DNF=3 -DCHAIN
+ * mutant tree M_SUSPEND_PERPETRATOR  who escalates suspends the child again whose failure it is
+ * mutant tree M_SUSPEND_ONCE         a cell that has failed is not suspended by its parent
+ * mutant all M_ALL_NO_SUSPEND        all-for-one restarts siblings without suspending them
+ * mutant chain M_NOT_ATOMIC          directives are taken while a restart waits for children
+ * mutant chain M_NOT_HELD            a supervisor that is suspended decides
+ * mutant all M_MERGE                 a restart that finds its like waiting keeps its suspension
+ * mutant chain:large M_NO_SHARE      a restart that fails under an open report keeps its share
+ * mutant chain M_NO_RESOLVE          a restart does not answer the failure that was escalated
+ * mutant chain M_RESUME_NONE         a resume leaves a cell without an instance as it is
+ * mutant tree M_HELD_GONE            a report of a child that has ended stays held
+ */
+/* stamps: run.py --stamp writes them
+ * stamp cell/directive.h:axo__directives_delta_add d0abecd927e8
+ * stamp cell/directive.h:axo__directives_restart_own ea856822736c
+ * stamp cell/directive.h:axo__directives_restart_parent 6815bf03555e
+ * stamp cell/directive.h:axo__directives_resume_own 9459be867e4b
+ * stamp cell/directive.h:axo__directives_stop_parent f43cafed2a3f
+ * stamp cell/directive.h:axo__directives_take 5794a51caa60
+ * stamp cell/state.h:axo__state_resume 0bcdd7a6d11f
+ * stamp cell/state.h:axo__state_settle dd23ae2309bc
+ * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
+ * stamp super/children.c:axo__super_child_gone 4515eb819ffe
+ * stamp super/children.c:axo__super_restart_own 67f267534a5f
+ * stamp super/children.c:axo__super_restart_parent 90144d84fbbe
+ * stamp super/children.c:axo__super_resume_own ca47c2638131
+ * stamp super/children.c:axo__super_stop_child f3cad7fadea7
+ * stamp super/children.c:axo__super_stop_children 27616ea13405
+ * stamp super/children.c:axo__super_suspend_child f68c08209f3a
+ * stamp super/children.c:axo__super_wait_for_stopping caacc9b8e8ae
+ * stamp super/children.c:children_suspend_here f16617893dc3
+ * stamp super/children.c:children_unhold 604515065ffe
+ * stamp super/children.c:children_unlink 205c315eca1b
+ * stamp super/fault.c:axo__super_continue a50356099b90
+ * stamp super/fault.c:axo__super_create 5808532afd7c
+ * stamp super/fault.c:axo__super_directives 66cd7dd989a0
+ * stamp super/fault.c:axo__super_fail 5b18b48d4d79
+ * stamp super/fault.c:axo__super_fail_here 85b7ddf89465
+ * stamp super/fault.c:fault_call_pre_restart 8befa3481650
+ * stamp super/fault.c:fault_construct f3962076de14
+ * stamp super/fault.c:fault_create_again 2e589e6c1a63
+ * stamp super/fault.c:fault_fail c2f4a820d90a
+ * stamp super/fault.c:fault_finish_create_again 3b7ca6aa2eef
+ * stamp super/fault.c:fault_finish_recreate 68b60fbc43c5
+ * stamp super/fault.c:fault_perpetrator_take 6ff489143f3c
+ * stamp super/fault.c:fault_recreate 0e43ba822b5c
+ * stamp super/fault.c:fault_report f81e4f371eb0
+ * stamp super/fault.c:fault_resolve be2f3b3316d9
+ * stamp super/fault.c:fault_restart_own a18ea9a3af96
+ * stamp super/fault.c:fault_restart_survivors c086f43852ee
+ * stamp super/fault.c:fault_resume_own 49f3fbc6d6d0
+ * stamp super/fault.c:fault_resume_self c41d9c5816e9
+ * stamp super/fault.c:fault_shift 61ce9b888f8e
+ * stamp super/fault.c:fault_take_restart c0e91e7173b8
+ * stamp super/stop.c:axo__super_finish_terminate 980788692dfb
+ * stamp super/stop.c:axo__super_terminate 6739a29d9e78
+ * stamp super/stop.c:stop_system db55c6815303
+ * stamp super/stop.c:stop_take d65f06b34e9a
+ * stamp super/stop.c:stop_tell_parent 0245716a7d03
+ * stamp super/strategy.c:axo__super_decide_here 2899d546939f
+ * stamp super/strategy.c:axo__super_report a9c726796b3d
+ * stamp super/strategy.c:axo__super_unhold ec526e0364f9
+ * stamp super/strategy.c:strategy_apply 54e19376fd76
+ * stamp super/strategy.c:strategy_carry_out 8940a84427bf
+ * stamp super/strategy.c:strategy_decide 9f8b1b218bbd
+ * stamp super/strategy.c:strategy_hold 5043a0d1bbe2
+ * stamp super/strategy.c:strategy_may_decide 46fffccf921c
+ * stamp super/strategy.c:strategy_stop 2e1f157d3a24
+ * stamp super/super.h:axo__super_ends 000ead678bf2
+ */
+#ifndef NF
+#define NF 2
+#endif
+#define N 4
+#ifdef CHAIN
+#define PARENT(j) ((j) - 1)
+#else
+#define PARENT(j) ((j) == 1 -> 0 : 1)
+#endif
+#define KID(i, j) (PARENT(j) == i && kid[j])
+#define KIDS(i) (KID(i, 1) || KID(i, 2) || KID(i, 3))
+#define WAITED(i, j) (KID(i, j) && waited[j])
+#define WAITING(i) (WAITED(i, 1) || WAITED(i, 2) || WAITED(i, 3))
+#define DIRECTIVES(i) (delta[i] != 0 || stop[i] || resume[i] || own[i] || by_parent[i])
+#define IDLE(i) (!busy[i] && !urgent[i] && susp[i] == 0 && phase[i] == NORMAL)
+#define MAY_DECIDE(i) (phase[i] == NORMAL && delta[i] <= 0 && !stop[i] && !by_parent[i] && \
+                       susp[i] == 0)
+mtype = { FAILED, ENDED };
+mtype:phases = { FRESH, NORMAL, RECREATING, CREATING, TERMINATING, GONE };
+mtype:lives = { NONE, STARTED, BROKEN };
+
+mtype:phases phase[N] = NORMAL;
+mtype:lives life[N] = STARTED;
+byte susp[N], perpetrator[N];
+bool reported[N], restart_own[N], busy[N], urgent[N];
+bool kid[N], stopping[N], waited[N];        /* the parent's */
+short delta[N];                             /* the directive word */
+bool stop[N], resume[N], own[N], by_parent[N], parent_first[N], resolve[N];
+chan lane[N] = [4] of { mtype, byte };
+chan held[N] = [4] of { byte };
+byte failures, ends[N];
+
+/* ---- telling a child ---- */
+
+/* axo__super_suspend_child super/children.c; children_suspend_here super/children.c;
+ * axo__directives_delta_add cell/directive.h; axo__sched_announce_system sched/park.c */
+inline shift1(si, sj, by)
+{
+    if
+    :: KID(si, sj) && by == 1 && IDLE(sj) && !KIDS(sj) -> susp[sj]++
+    :: KID(si, sj) && !(by == 1 && IDLE(sj) && !KIDS(sj)) ->
+        delta[sj] = delta[sj] + by; urgent[sj] = true
+    :: else
+    fi
+}
+/* axo__super_stop_child super/children.c; axo__super_stop_children super/children.c;
+ * axo__directives_stop_parent cell/directive.h */
+inline stop1(si, sj)
+{
+    if
+    :: KID(si, sj) && !stopping[sj] ->
+        stopping[sj] = true; stop[sj] = true; urgent[sj] = true
+    :: else
+    fi
+}
+inline stop_children(si)
+{
+    stop1(si, 1); stop1(si, 2); stop1(si, 3)
+}
+/* axo__super_resume_own super/children.c; axo__directives_resume_own cell/directive.h */
+inline resume_child(sj)
+{
+    if :: !stopping[sj] -> resume[sj] = true; urgent[sj] = true :: else fi
+}
+/* axo__super_restart_own super/children.c; axo__directives_restart_own cell/directive.h */
+inline restart_child(sj)
+{
+    if
+    :: !stopping[sj] ->
+        own[sj] = true; parent_first[sj] = parent_first[sj] || by_parent[sj]; urgent[sj] = true
+    :: else
+    fi
+}
+/* axo__super_restart_parent super/children.c; axo__directives_restart_parent cell/directive.h */
+inline restart_by_parent(sj, answers)
+{
+    if
+    :: !stopping[sj] ->
+#ifndef M_MERGE
+        if :: by_parent[sj] -> delta[sj]-- :: else fi;
+#endif
+        by_parent[sj] = true; resolve[sj] = resolve[sj] || answers; urgent[sj] = true
+    :: else
+    fi
+}
+
+/* ---- failing ---- */
+
+#ifdef M_SUSPEND_PERPETRATOR
+#define SPARED(j, who) false
+#else
+#define SPARED(j, who) (who == j)
+#endif
+/* fault_fail super/fault.c; axo__super_fail super/fault.c; fault_report super/fault.c.
+ * All children here are older than any instance but the first. */
+inline fail(fi1, who, survivors)
+{
+    if
+    :: phase[fi1] == TERMINATING || reported[fi1]
+    :: else ->
+        reported[fi1] = true;
+        if :: !survivors -> perpetrator[fi1] = who :: else fi;
+        susp[fi1]++;
+        if
+        :: !survivors ->
+            if :: !SPARED(1, who) -> shift1(fi1, 1, 1) :: else fi;
+            if :: !SPARED(2, who) -> shift1(fi1, 2, 1) :: else fi;
+            if :: !SPARED(3, who) -> shift1(fi1, 3, 1) :: else fi
+        :: else
+        fi;
+        lane[PARENT(fi1)]!FAILED, fi1;
+        urgent[PARENT(fi1)] = true
+    fi
+}
+
+/* strategy_decide super/strategy.c; strategy_apply super/strategy.c; strategy_carry_out
+ * super/strategy.c; strategy_stop super/strategy.c */
+inline all1(ai, aj, who)
+{
+    if
+    :: KID(ai, aj) && !stopping[aj] && aj == who -> restart_child(aj)
+    :: KID(ai, aj) && !stopping[aj] && aj != who ->
+#ifndef M_ALL_NO_SUSPEND
+        shift1(ai, aj, 1);
+#endif
+        restart_by_parent(aj, false)
+    :: else
+    fi
+}
+inline decide(di, dc)
+{
+    assert(KID(di, dc));
+    if
+    :: true -> resume_child(dc)
+    :: true -> restart_child(dc)
+    :: true -> stop1(di, dc)
+    :: di > 0 -> fail(di, dc, false)
+#ifdef ALL
+    :: di == 1 -> all1(di, 2, dc); all1(di, 3, dc)
+#endif
+    fi
+}
+
+/* ---- instances ---- */
+
+/* axo__super_create super/fault.c; fault_construct super/fault.c */
+inline create(ci)
+{
+    life[ci] = NONE;
+    if
+    :: failures < NF -> failures++; fail(ci, 0, false)
+    :: life[ci] = STARTED
+    fi
+}
+/* fault_resume_self super/fault.c; axo__state_resume cell/state.h */
+inline resume_self(ri)
+{
+    if :: susp[ri] > 0 -> susp[ri]-- :: else fi
+}
+/* fault_restart_survivors super/fault.c; fault_perpetrator_take super/fault.c */
+inline survivor1(vi, vj)
+{
+    if
+#ifdef M_NO_RESOLVE
+    :: KID(vi, vj) -> restart_by_parent(vj, false)
+#else
+    :: KID(vi, vj) -> restart_by_parent(vj, perpetrator[vi] == vj)
+#endif
+    :: else
+    fi
+}
+/* fault_finish_recreate super/fault.c; fault_resolve super/fault.c */
+inline finish_recreate(ri, answered)
+{
+    phase[ri] = NORMAL;
+    if :: answered -> reported[ri] = false :: else fi;
+    resume_self(ri);
+    life[ri] = NONE;
+    if
+    :: failures < NF ->
+        failures++;
+        life[ri] = BROKEN;
+#ifndef M_NO_SHARE
+        if
+        :: reported[ri] -> shift1(ri, 1, -1); shift1(ri, 2, -1); shift1(ri, 3, -1)
+        :: else
+        fi;
+#endif
+        fail(ri, 0, true)
+    :: life[ri] = STARTED;
+        survivor1(ri, 1); survivor1(ri, 2); survivor1(ri, 3);
+        perpetrator[ri] = 0
+    fi
+}
+/* fault_finish_create_again super/fault.c */
+inline finish_create(ri, answered)
+{
+    phase[ri] = NORMAL;
+    if :: answered -> reported[ri] = false :: else fi;
+    resume_self(ri);
+    create(ri)
+}
+/* axo__super_wait_for_stopping super/children.c */
+inline wait1(wi, wj)
+{
+    if :: KID(wi, wj) && stopping[wj] -> waited[wj] = true :: else fi
+}
+/* fault_recreate super/fault.c; fault_create_again super/fault.c; fault_call_pre_restart
+ * super/fault.c: the default one stops the children, others keep them */
+inline recreate(ri, answered)
+{
+    if
+    :: phase[ri] == TERMINATING -> resume_self(ri)
+    :: phase[ri] != TERMINATING && life[ri] == NONE ->
+        assert(susp[ri] > 0);
+        stop_children(ri);
+        if
+        :: KIDS(ri) -> phase[ri] = CREATING; restart_own[ri] = answered
+        :: else -> finish_create(ri, answered)
+        fi
+    :: else ->
+        assert(susp[ri] > 0);
+        if
+        :: life[ri] != BROKEN -> stop_children(ri)
+        :: true
+        fi;
+        wait1(ri, 1); wait1(ri, 2); wait1(ri, 3);
+        if
+        :: WAITING(ri) -> phase[ri] = RECREATING; restart_own[ri] = answered
+        :: else -> finish_recreate(ri, answered)
+        fi
+    fi
+}
+
+/* ---- the end ---- */
+
+inline unlink(pi, pj)
+{
+    kid[pj] = false; waited[pj] = false;
+#ifndef M_HELD_GONE
+    if
+    :: held[pi]??[eval(pj)] -> held[pi]??eval(pj)
+    :: !(held[pi]??[eval(pj)])
+    fi;
+#endif
+    if :: perpetrator[pi] == pj -> perpetrator[pi] = 0 :: else fi
+}
+/* axo__super_finish_terminate super/stop.c; stop_tell_parent super/stop.c */
+inline finish_terminate(ti)
+{
+    assert(!KIDS(ti));
+    life[ti] = NONE; ends[ti]++; assert(ends[ti] == 1);
+    phase[ti] = GONE;
+    if
+    :: ti > 0 && IDLE(PARENT(ti)) -> unlink(PARENT(ti), ti)
+    :: ti > 0 && !IDLE(PARENT(ti)) ->
+        lane[PARENT(ti)]!ENDED, ti;
+        urgent[PARENT(ti)] = true
+    :: else
+    fi
+}
+/* axo__super_terminate super/stop.c */
+inline terminate(ti)
+{
+    stop_children(ti);
+    if :: phase[ti] != TERMINATING -> phase[ti] = TERMINATING; susp[ti]++ :: else fi;
+    if :: !KIDS(ti) -> finish_terminate(ti) :: else fi
+}
+/* axo__super_child_gone super/children.c; children_unlink super/children.c; children_unhold
+ * super/children.c; axo__super_continue super/fault.c; axo__super_ends super/super.h */
+inline child_gone(gi, gj)
+{
+    unlink(gi, gj);
+    if
+    :: phase[gi] == RECREATING && !WAITING(gi) && !stop[gi] -> finish_recreate(gi, restart_own[gi])
+    :: phase[gi] == CREATING && !KIDS(gi) && !stop[gi] -> finish_create(gi, restart_own[gi])
+    :: phase[gi] == TERMINATING && !KIDS(gi) -> finish_terminate(gi)
+    :: else
+    fi
+}
+
+/* ---- a turn ---- */
+
+/* stop_take super/stop.c; axo__super_report super/strategy.c; strategy_may_decide
+ * super/strategy.c; strategy_hold super/strategy.c */
+inline take_node(hi)
+{
+    if
+    :: t == ENDED -> child_gone(hi, a)
+    :: t == FAILED && phase[hi] == TERMINATING
+#ifdef M_NOT_HELD
+    :: t == FAILED && phase[hi] != TERMINATING -> decide(hi, a)
+#else
+    :: t == FAILED && phase[hi] != TERMINATING ->
+        if
+        :: MAY_DECIDE(hi) && len(held[hi]) == 0 -> decide(hi, a)
+        :: else -> held[hi]!a
+        fi
+#endif
+    fi;
+    a = 0
+}
+/* fault_resume_own super/fault.c */
+inline resume1(wi, wj)
+{
+    if
+    :: KID(wi, wj) && who == wj -> resume_child(wj)
+    :: KID(wi, wj) && who != wj -> shift1(wi, wj, -1)
+    :: else
+    fi
+}
+inline take_resume(wi)
+{
+    if
+    :: !reported[wi]
+#ifndef M_RESUME_NONE
+    :: reported[wi] && phase[wi] != TERMINATING && life[wi] != STARTED -> recreate(wi, true)
+    :: reported[wi] && (phase[wi] == TERMINATING || life[wi] == STARTED) ->
+#else
+    :: reported[wi] ->
+#endif
+        reported[wi] = false;
+        who = perpetrator[wi]; perpetrator[wi] = 0;
+        resume_self(wi);
+        resume1(wi, 1); resume1(wi, 2); resume1(wi, 3);
+        who = 0
+    fi
+}
+/* fault_shift super/fault.c; axo__directives_take cell/directive.h */
+inline take_shift(wi)
+{
+    by = delta[wi]; delta[wi] = 0;
+#ifdef M_SUSPEND_ONCE
+    if
+    :: by > 0 && reported[wi]
+    :: else -> susp[wi] = (susp[wi] + by < 0 -> 0 : susp[wi] + by)
+    fi;
+#else
+    susp[wi] = (susp[wi] + by < 0 -> 0 : susp[wi] + by);
+#endif
+    shift1(wi, 1, by); shift1(wi, 2, by); shift1(wi, 3, by);
+    by = 0
+}
+/* fault_take_restart super/fault.c; fault_restart_own super/fault.c */
+inline take_restart(wi)
+{
+    if
+    :: by_parent[wi] && (!own[wi] || parent_first[wi]) ->
+        by_parent[wi] = false; parent_first[wi] = false;
+        was = resolve[wi]; resolve[wi] = false;
+        was = was && reported[wi];
+        recreate(wi, was);
+        was = false
+    :: else -> own[wi] = false; recreate(wi, true)
+    fi
+}
+#ifdef M_NOT_ATOMIC
+#define OPEN(i) true
+#else
+#define OPEN(i) (phase[i] == NORMAL || phase[i] == TERMINATING)
+#endif
+/* stop_system super/stop.c; axo__super_directives super/fault.c; axo__super_unhold
+ * super/strategy.c; axo__super_fail_here super/fault.c; axo__super_decide_here super/strategy.c;
+ * axo__state_settle cell/state.h */
+proctype Cell(byte i)
+{
+    mtype t;
+    byte a, who, n;
+    short by;
+    bool was;
+end_c:
+    do
+    :: atomic { phase[i] != GONE && urgent[i] ->
+        urgent[i] = false; busy[i] = true; n = len(lane[i]);
+        if :: phase[i] == FRESH -> phase[i] = NORMAL; create(i) :: else fi };
+       do
+       :: atomic { n > 0 -> n--; lane[i]?t, a; take_node(i); t = 0 }
+       :: atomic { n == 0 && phase[i] != GONE && stop[i] -> stop[i] = false; terminate(i) }
+       :: atomic { n == 0 && phase[i] != GONE && !stop[i] && OPEN(i) && DIRECTIVES(i) ->
+           if
+           :: resume[i] -> resume[i] = false; take_resume(i)
+           :: !resume[i] && delta[i] != 0 -> take_shift(i)
+           :: !resume[i] && delta[i] == 0 && (own[i] || by_parent[i]) -> take_restart(i)
+           fi }
+       :: atomic { n == 0 && phase[i] != GONE && !(OPEN(i) && DIRECTIVES(i)) && !stop[i] &&
+                   MAY_DECIDE(i) && len(held[i]) > 0 -> held[i]?a; decide(i, a); a = 0 }
+       :: atomic { n == 0 && (phase[i] == GONE || (!stop[i] && !(OPEN(i) && DIRECTIVES(i)) &&
+                   !(MAY_DECIDE(i) && len(held[i]) > 0))) -> busy[i] = false; break }
+       od
+    :: atomic { i > 0 && phase[i] == NORMAL && susp[i] == 0 && failures < NF ->
+        assert(life[i] == STARTED && !reported[i]);
+        failures++; fail(i, 0, false) }              /* under a message */
+    :: phase[i] == GONE -> break
+    od
+}
+
+active proctype Monitor()
+{
+    byte i;
+    timeout ->
+    for (i : 0 .. N - 1) {
+        assert(!busy[i]);
+        if
+        :: phase[i] == GONE -> assert(ends[i] == 1 && life[i] == NONE && (i == 0 || !kid[i]))
+        :: else ->
+            assert(phase[i] == NORMAL && susp[i] == 0 && !reported[i] && life[i] == STARTED);
+            assert(len(lane[i]) == 0 && len(held[i]) == 0 && !DIRECTIVES(i) && !urgent[i]);
+            assert(i == 0 || phase[PARENT(i)] == NORMAL)
+        fi
+    }
+}
+
+init {
+    byte i;
+    atomic {
+        for (i : 0 .. N - 1) {
+            kid[i] = (i > 0);
+            run Cell(i)
+        };
+#ifdef NEW
+        phase[3] = FRESH; life[3] = NONE; urgent[3] = true
+#endif
+    }
+}

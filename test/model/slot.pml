@@ -1,0 +1,243 @@
+/* slot.pml - a slot that is used again: who has found its cell in time, and what a grace period waits
+ * for.
+ *
+ * The cell lives LIVES times. Workers are readers of urcu-qsbr, asleep they are none; an outside
+ * thread works under a door's mutex. Whoever found the cell may still push to its lane or inject an
+ * entry; the expiry buries what has come. A message is one bit for each sender and life.
+ *
+ * form small worker  -DWORKERS=2 -DLIVES=2
+ * form small outside -DWORKERS=1 -DLIVES=2 -DOUTSIDE
+ * form large both    -DWORKERS=2 -DLIVES=2 -DOUTSIDE
+ * form large lives   -DWORKERS=2 -DLIVES=3
+ * mutant worker M_NO_GRACE      a slot is given back without a grace period
+ * mutant outside M_NO_DOORS     a grace period does not pass through the doors
+ * mutant worker M_GENERATION    the generation of a reference is not looked at
+ * mutant worker M_SAME          the next life has the generation of the last one
+ * mutant worker M_END_LATE      it can be found until after it was retired
+ * mutant worker M_NO_DRAIN      what has come to the lane since the end is not looked for
+ * mutant outside M_NODE         a slot is given back while an injector has its node
+ * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
+ */
+/* stamps: run.py --stamp writes them
+ * stamp cell/core.c:axo__local_give_cell da38ceff20d1
+ * stamp cell/core.c:axo__local_retire 42df4c34d9e7
+ * stamp cell/core.c:axo__local_take_cell d158ec4f5d73
+ * stamp cell/state.h:axo__state_claim 37995a4ece08
+ * stamp cell/state.h:axo__state_close d839944bc67f
+ * stamp cell/state.h:axo__state_init 313a3cdeabc0
+ * stamp cell/state.h:axo__state_inject e169f2ecffdb
+ * stamp cell/state.h:axo__state_injected 163d4456fde9
+ * stamp cell/state.h:axo__state_push c70030ea1315
+ * stamp cell/table.c:axo__table_begin 279871f68dcb
+ * stamp cell/table.c:axo__table_end aee7dd9a4339
+ * stamp cell/table.h:axo__table_find 511f2dcd81c6
+ * stamp mem/grace.c:axo__grace_offline 77df74c86193
+ * stamp mem/grace.c:axo__grace_online 17bb26540a5a
+ * stamp mem/grace.c:axo__grace_quiet dc830d2bc915
+ * stamp mem/grace.c:axo__grace_retire 3f6bfbf5cc7b
+ * stamp mem/grace.c:grace_step c0a6a548d698
+ * stamp mem/grace.c:grace_take 1c3d55ffbd02
+ * stamp sched/park.c:park_inject 4f5f5e570480
+ * stamp sched/send.c:axo__door_enter 185ee4c3bd47
+ * stamp sched/send.c:axo__door_leave a930589ef946
+ * stamp sched/send.c:axo__send_keep 361ac9fe3923
+ * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
+ * stamp sched/worker.c:worker_expire 013f83c5e302
+ * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
+ * stamp super/children.c:axo__super_make b9f6b6759824
+ * stamp super/stop.c:axo__super_expire 6386ee22bedf
+ * stamp super/stop.c:axo__super_finish_terminate 980788692dfb
+ * stamp super/stop.c:stop_drain_users e0156338bc59
+ * stamp system/system.c:system_expire 66b3b2f69bac
+ * stamp system/system.c:system_pass_doors 7e318c7c1935
+ */
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#ifndef LIVES
+#define LIVES 2
+#endif
+#define SENDERS (WORKERS + 1)           /* the last is the outside thread */
+
+/* ---- the slot ---- */
+byte generation = 1, latest = 1;        /* 0: nobody lives in it */
+byte lane[SENDERS];                     /* the life that was meant; 0: nothing */
+bool closed, injected, in_injector;
+byte entries;
+/* ---- grace ---- */
+byte period = 1, seen[SENDERS];         /* 0: offline */
+byte door;                              /* 0: nobody is in it */
+bool retired, expired;
+/* ---- ghosts ---- */
+byte life = 1, sent, fates, done;
+
+/* axo__state_claim cell/state.h: the runner; stop_drain_users super/stop.c */
+inline take(i, dead)
+{
+    if
+    :: lane[i] != 0 ->
+        assert(lane[i] == life);             /* nobody gets what was meant for another life */
+        lane[i] = 0; fates++
+    :: else
+    fi
+}
+inline take_all(dead)
+{
+    take(0, dead);
+    take(1, dead);
+#if SENDERS > 2
+    take(2, dead)
+#endif
+}
+
+/* axo__send_keep sched/send.c; axo__table_find cell/table.h; axo__state_push cell/state.h;
+ * park_inject sched/park.c; axo__state_inject cell/state.h */
+inline send(outside)
+{
+    to = life;                               /* a reference that was given at some time */
+    if :: to > 1 -> to-- :: skip fi;
+#ifdef M_GENERATION
+    found = (generation != 0);
+#else
+    found = (generation != 0 && generation == to);
+#endif
+    if
+    :: found ->
+#ifdef M_ONLINE
+        if
+        :: !outside -> seen[me] = 0; seen[me] = period
+        :: skip
+        fi;
+#endif
+        atomic { push = (!closed); lane[me] = to; sent++ };
+        if
+        :: push && outside ->
+            atomic { push = !injected; injected = true };
+            if :: push -> atomic { assert(!in_injector); in_injector = true } :: else fi
+        :: push && !outside -> entries++
+        :: else
+        fi
+    :: else
+    fi;
+    found = false; push = false; to = 0
+}
+
+/* axo__super_finish_terminate super/stop.c; axo__state_close cell/state.h; axo__table_end
+ * cell/table.c; axo__local_retire cell/core.c; axo__grace_retire mem/grace.c */
+inline end()
+{
+    closed = true;
+#ifndef M_END_LATE
+    generation = 0;
+#endif
+    atomic { take_all(true) };
+    retired = true;
+#ifdef M_END_LATE
+    generation = 0
+#endif
+}
+
+/* axo__super_expire super/stop.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c;
+ * axo__local_take_cell cell/core.c; axo__super_make super/children.c; axo__state_init cell/state.h;
+ * axo__table_begin cell/table.c */
+inline expire()
+{
+    atomic { if :: expired -> expired = false; mine = true :: else -> mine = false fi };
+    if
+    :: mine ->
+#ifndef M_NO_DRAIN
+        atomic { take_all(true) };
+#endif
+        if
+#ifndef M_NODE
+        :: injected -> retired = true
+        :: !injected ->
+#else
+        :: true ->
+#endif
+            atomic {
+                if
+                :: life < LIVES ->
+                    assert(!injected && !in_injector);
+                    life++;
+#ifndef M_SAME
+                    latest++;
+#endif
+                    closed = false; generation = latest
+                :: else -> done = 1
+                fi
+            }
+        fi
+    :: else
+    fi;
+    mine = false
+}
+
+/* axo__worker_step sched/worker.c; axo__grace_quiet mem/grace.c; axo__grace_offline mem/grace.c;
+ * axo__grace_online mem/grace.c; worker_from_inject_slow sched/worker.c; axo__state_injected
+ * cell/state.h */
+proctype Worker(byte me)
+{
+    byte to, sends = 1;
+    bool found, push, mine, stop = (me == 0);
+end_idle:
+    do
+    :: atomic { entries > 0 -> entries-- }; seen[me] = period;
+       atomic { if :: !closed -> take_all(false) :: else fi }
+    :: atomic { in_injector -> in_injector = false }; seen[me] = period; injected = false;
+       atomic { if :: !closed -> take_all(false) :: else fi }
+    :: atomic { sends > 0 -> sends-- }; seen[me] = period; send(false)
+    :: stop && !closed -> seen[me] = period; end(); seen[me] = period
+    :: expired -> seen[me] = period; expire()
+    :: seen[me] != 0 -> seen[me] = 0             /* asleep */
+    od
+}
+
+/* axo__door_enter sched/send.c; axo__door_leave sched/send.c */
+#ifdef OUTSIDE
+active proctype Outside()
+{
+    byte me = SENDERS - 1, to, sends = 1;
+    bool found, push;
+    do
+    :: sends > 0 -> sends--;
+       atomic { door == 0 -> door = 1 };
+       send(true);
+       door = 0
+    :: else -> break
+    od
+}
+#endif
+
+/* grace_step mem/grace.c; grace_take mem/grace.c; system_pass_doors system/system.c; system_expire
+ * system/system.c */
+active proctype Reclaimer()
+{
+end_idle:
+    do
+    :: atomic { retired -> retired = false };
+#ifndef M_NO_GRACE
+       period++;
+       (seen[0] == 0 || seen[0] == period);
+#if WORKERS > 1
+       (seen[1] == 0 || seen[1] == period);
+#endif
+#ifndef M_NO_DOORS
+       atomic { door == 0 -> door = 0 };
+#endif
+#endif
+       atomic { assert(!expired); expired = true }
+    od
+}
+
+init {
+    atomic {
+        seen[0] = 1; run Worker(0);
+#if WORKERS > 1
+        seen[1] = 1; run Worker(1)
+#endif
+    };
+    timeout ->
+    assert(done && !retired && !expired && !in_injector && entries == 0);
+    assert(sent == fates)                                    /* none is lost */
+}
