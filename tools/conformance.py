@@ -39,6 +39,14 @@ def read(path, pattern):
     return found
 
 
+def bar(tested, core, expected, tests):
+    """The line for the table of bars."""
+    share = [100 * len(tested) / len(core),
+             100 * sum(entry in tests for entry in expected) / max(len(expected), 1)]
+    met = share[0] == 100 and share[1] >= 80
+    return f"bar 31 {'met' if met else 'short'}: C {share[0]:.1f} %, X {share[1]:.1f} %"
+
+
 def main():
     parser = argparse.ArgumentParser(description="Prints the table: entry, test, result.")
     parser.add_argument("programs", nargs="*")
@@ -101,6 +109,8 @@ def main():
     print(f"entries: {len(entries)}, of them C: {len(core)}; " +
           ", ".join(f"{key} {count}" for key, count in counts.items()))
     print(f"C entries tested: {sum(entry in tests for entry in core)} of {len(core)}")
+    print(bar([entry for entry in core if entry in tests], core,
+              [entry for entry, (mark, _) in entries.items() if mark == "X"], tests))
     wrong = failed + counts["missing"] + len(strays) + len(bad_reasons) + len(stale)
     print(f"{passed} passed, {failed + counts['missing']} failed")
     return 1 if wrong or not passed else 0
