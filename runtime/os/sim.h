@@ -61,6 +61,8 @@ bool axo__sim_chance(axo__sim_kind kind, uint32_t one_in);
  *   starve    now and then one is not run for 10 to 10000 choices
  *   swizzle   one after the other is stopped, then released in another order
  *   bound:B   all runs with at most B switches away from one that could go on; see axo__sim_more
+ *   delay:B   all runs with at most B places where another runs than the one that goes on, or the
+ *             next in turn: fewer than with bound:B
  *   default   0, always */
 bool axo__sim_strategy(const char *text);
 
@@ -71,7 +73,7 @@ void axo__sim_replay(const axo__sim_choice *log, size_t count);
 /* What was chosen since the reset. Good until the next one. */
 const axo__sim_choice *axo__sim_log(size_t *count);
 
-/* After a run with bound:B: prepares the next one; false: that was the last. After a run with
+/* After a run with bound:B or delay:B: prepares the next one; false: that was the last. After a run with
  * another strategy: true. */
 bool axo__sim_more(void);
 

@@ -27,6 +27,7 @@ typedef enum choice_strategy {
     CHOICE_STARVE,
     CHOICE_SWIZZLE,
     CHOICE_BOUND,
+    CHOICE_DELAY,
     CHOICE_DEFAULT
 } choice_strategy;
 
@@ -115,7 +116,7 @@ bool axo__sim_strategy(const char *text)
     } all[] = {{"random", CHOICE_RANDOM, 0, 0},   {"sticky", CHOICE_STICKY_WALK, 0, 0},
                {"pct", CHOICE_PCT, 1, 9},         {"starve", CHOICE_STARVE, 0, 0},
                {"swizzle", CHOICE_SWIZZLE, 0, 0}, {"bound", CHOICE_BOUND, 0, 9},
-               {"default", CHOICE_DEFAULT, 0, 0}};
+               {"delay", CHOICE_DELAY, 0, 9},     {"default", CHOICE_DEFAULT, 0, 0}};
     size_t length = strcspn(text, ":");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (strncmp(all[i].name, text, length) != 0 || all[i].name[length] != 0)
@@ -211,6 +212,11 @@ static uint32_t choice_from_log(uint32_t kind, uint32_t count, uint64_t index)
 
 /* ---- bound ---- */
 
+static bool choice_walks(void)
+{
+    return choice.strategy == CHOICE_BOUND || choice.strategy == CHOICE_DELAY;
+}
+
 /* The first steps are those of the last run, the last of them moved on; then 0. */
 static uint32_t choice_walk(uint32_t count, uint32_t paid)
 {
@@ -227,7 +233,7 @@ static uint32_t choice_walk(uint32_t count, uint32_t paid)
 
 bool axo__sim_more(void)
 {
-    if (choice.strategy != CHOICE_BOUND)
+    if (!choice_walks())
         return true;
     choice.step_count = choice.step_next;
     while (choice.step_count > 0) {
@@ -272,7 +278,7 @@ uint32_t axo__sim_choose(axo__sim_kind kind, uint32_t count)
     uint64_t index = choice.counts[kind]++;
     if (choice.replay)
         value = choice_from_log(kind, count, index);
-    else if (choice.strategy == CHOICE_BOUND)
+    else if (choice_walks())
         value = choice_branches(kind) ? choice_walk(count, count) : 0;
     else if (choice.strategy != CHOICE_DEFAULT)
         value = axo__random_below(&choice.streams[kind], count);
@@ -288,7 +294,7 @@ bool axo__sim_chance(axo__sim_kind kind, uint32_t one_in)
     uint64_t index = choice.counts[kind]++;
     if (choice.replay)
         value = choice_from_log(kind, 2, index);
-    else if (choice.strategy == CHOICE_BOUND)
+    else if (choice_walks())
         value = choice_branches(kind) ? choice_walk(2, 1) : 0;
     else if (choice.strategy != CHOICE_DEFAULT)
         value = axo__random_below(&choice.streams[kind], one_in) == 0;
@@ -433,6 +439,9 @@ uint32_t axo__sim_who(const uint32_t *ids, uint32_t count, bool stays)
         break;
     case CHOICE_BOUND:
         value = choice_walk(count, stays ? 1 : count);
+        break;
+    case CHOICE_DELAY:
+        value = choice_walk(count, 1);
         break;
     case CHOICE_DEFAULT:
         break;

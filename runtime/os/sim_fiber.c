@@ -467,12 +467,11 @@ static fiber *fiber_new(const char *name)
 
 bool axo__sim_fiber_start(axo__os_thread *thread)
 {
-    fiber *it = fiber_new("thread");
-    if (it == NULL)
-        return false;
     axo__a32_store_relaxed(&thread->ended, 0);
-    it->thread = thread;
-    return true;
+    fiber *it = fiber_new("thread"); /* can run: no yield point from here on */
+    if (it != NULL)
+        it->thread = thread;
+    return it != NULL;
 }
 
 void axo__sim_fiber_join(axo__os_thread *thread)

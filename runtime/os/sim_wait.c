@@ -64,13 +64,18 @@ int axo__sim_mutex_lock(pthread_mutex_t *mutex)
     return 0;
 }
 
-int axo__sim_mutex_unlock(pthread_mutex_t *mutex)
+static void wait_unlock(pthread_mutex_t *mutex)
 {
     wait_mutex *it = wait_of(mutex);
     AXO_ASSERT(it->owner == axo__sim_me() + 1);
     it->owner = 0;
     if (it->waiters > 0)
         axo__sim_tell(it);
+}
+
+int axo__sim_mutex_unlock(pthread_mutex_t *mutex)
+{
+    wait_unlock(mutex);
     AXO__YIELD_POINT();
     return 0;
 }
@@ -110,10 +115,11 @@ int axo__sim_cond_destroy(pthread_cond_t *cond)
     return 0;
 }
 
-/* At level 1 whoever may signal it does so in a step. */
+/* Unlocks and waits in one piece. At level 1 whoever may signal it does so in a step. */
 static bool wait_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t deadline)
 {
-    (void)axo__sim_mutex_unlock(mutex);
+    AXO__YIELD_POINT();
+    wait_unlock(mutex);
     bool told = true;
     if (axo__sim_now.fibers)
         told = axo__sim_wait("condition", cond, deadline, true);

@@ -21,7 +21,6 @@ static void mpsc_append(axo__mpsc *queue, axo__mpsc_node *node)
     queue->tail = node;
     AXO__YIELD_POINT(); /* half done */
     before->next = node;
-    AXO__YIELD_POINT();
 }
 
 void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node)

@@ -84,10 +84,15 @@ static uint64_t attempt_one(attempt *it, uint64_t seed)
     return digest;
 }
 
+bool attempt_walks(const attempt *it)
+{
+    return strncmp(it->strategy, "bound", 5) == 0 || strncmp(it->strategy, "delay", 5) == 0;
+}
+
 static void attempt_all(attempt *it)
 {
     uint64_t first = it->seed;
-    bool walk = strncmp(it->strategy, "bound", 5) == 0;
+    bool walk = attempt_walks(it);
     for (uint64_t i = 0; i < it->count; i++) {
         it->digest = attempt_one(it, walk ? first : first + i);
         if (it->twice && i % ATTEMPT_TWICE_ONE_IN == 0 && !walk) {

@@ -35,6 +35,9 @@ typedef struct attempt {
 attempt *attempt_make(const stage_scene *scene, const char *strategy, uint64_t seed,
                       uint64_t count);
 
+/* Whether its schedules are those of a walk, which has no seed. */
+bool attempt_walks(const attempt *it);
+
 /* Plays; false: one failed, and everything is known about it. */
 bool attempt_play(attempt *it);
 

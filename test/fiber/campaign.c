@@ -108,7 +108,7 @@ static void campaign_explain(campaign *c, attempt *it)
     char why[ATTEMPT_WHY];
     uint64_t digest = it->digest;
     size_t chosen = it->log_count;
-    bool walk = strncmp(it->strategy, "bound", 5) == 0;
+    bool walk = attempt_walks(it);
     (void)snprintf(why, sizeof why, "%s", it->why);
     if (!it->scene->fails)
         printf("FAIL %s, %s, seed %" PRIu64 ": %s\n", it->scene->name, it->strategy, it->seed, why);
@@ -155,14 +155,15 @@ static bool campaign_some(campaign *c, const stage_scene *scene, const char *str
     return held;
 }
 
-/* All with at most `bound` pre-emptions. */
-static bool campaign_walk(campaign *c, const stage_scene *scene, uint32_t bound)
+/* All with at most `bound` pre-emptions, or delays. */
+static bool campaign_walk(campaign *c, const stage_scene *scene, const char *what, uint32_t bound)
 {
     char strategy[32];
     bool complete = false;
-    (void)snprintf(strategy, sizeof strategy, "bound:%" PRIu32, bound);
+    bool preemptions = strcmp(what, "bound") == 0;
+    (void)snprintf(strategy, sizeof strategy, "%s:%" PRIu32, what, bound);
     bool held = campaign_some(c, scene, strategy, CAMPAIGN_WALK_MAX, &complete);
-    for (uint32_t i = 0; complete && i <= bound && i < CAMPAIGN_BOUNDS; i++)
+    for (uint32_t i = 0; complete && preemptions && i <= bound && i < CAMPAIGN_BOUNDS; i++)
         c->complete[i]++; /* a greater bound has the schedules of a lesser one */
     return held;
 }
@@ -185,8 +186,10 @@ static bool campaign_scene(campaign *c, const stage_scene *scene, uint64_t each)
         campaign_strategy(options->strategy, scene, strategy, sizeof strategy);
         return campaign_some(c, scene, strategy, each * STRATEGIES, &complete);
     }
-    if (scene->bound > 0)
-        held = campaign_walk(c, scene, scene->bound);
+    if (scene->bound > 0 && !options->chance)
+        held = campaign_walk(c, scene, "bound", scene->bound);
+    if (scene->delay > 0 && !options->chance && held)
+        held = campaign_walk(c, scene, "delay", scene->delay);
     for (size_t i = 0; i < STRATEGIES && !options->whole && (held || scene->fails); i++) {
         campaign_strategy(strategies[i], scene, strategy, sizeof strategy);
         held = campaign_some(c, scene, strategy, each, &complete) && held;
@@ -250,7 +253,7 @@ int campaign_run(const campaign_options *options)
     double seconds = campaign_now() - before;
     printf("%" PRIu64 " schedules, %" PRIu64 " yield points, %.1f s\n", c.schedules, c.points,
            seconds);
-    if (options->scene == NULL && options->strategy == NULL)
+    if (options->scene == NULL && options->strategy == NULL && !options->chance)
         campaign_bars(&c, seconds, count);
     bool same = c.differ == 0 && c.replays_same == c.replays;
     if (!same)

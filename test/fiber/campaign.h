@@ -12,6 +12,7 @@ typedef struct campaign_options {
     const char *strategy; /* NULL: all */
     const char *folder;   /* of bundles; NULL: none are left */
     bool whole;           /* walks only */
+    bool chance;          /* no walks */
 } campaign_options;
 
 /* 0: all held, and the planted bugs were found. */

@@ -1,6 +1,6 @@
 /* fiber.c - plays scenes in many schedules: whole walks, walks by chance, replays of one.
  *
- *   fiber --schedules N [--seed S] [--scenario NAME] [--strategy TEXT]
+ *   fiber --schedules N [--seed S] [--scenario NAME] [--strategy TEXT] [--whole|--chance]
  *   fiber --seed S --strategy TEXT --scenario NAME --replay
  *   fiber --bundle FILE        what a failure has left in build/fiber
  *   fiber --list
@@ -31,8 +31,9 @@ int main(int count, char **words)
             replay = true;
             continue;
         }
-        if (strcmp(words[i], "--whole") == 0) {
-            options.whole = true;
+        if (strcmp(words[i], "--whole") == 0 || strcmp(words[i], "--chance") == 0) {
+            options.whole = words[i][2] == 'w';
+            options.chance = !options.whole;
             continue;
         }
         if (strcmp(words[i], "--schedules") == 0)

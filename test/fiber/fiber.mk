@@ -1,13 +1,15 @@
 # fiber.mk - level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #
 #   make fiber SCHEDULES=100000      all scenes, all strategies; SCENARIO=name STRATEGY=pct:3 SEED=n
+#                                    ONLY=whole: walks through all schedules; ONLY=chance: no walks
 #   make fiber-replay SCENARIO=name STRATEGY=pct:3 SEED=n      one, twice, with its chart
 #   make fiber-replay BUNDLE=file    one that failed: build/fiber/*.txt
 #   make fiber-asan                  the same under the address sanitizer
 .PHONY: fiber fiber-replay fiber-asan fiber-program
 FIBER := $(BUILD)/sim/test/fiber/fiber
 FIBER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard test/fiber/*.c))
-FIBER_ARGS = $(SCENARIO:%=--scenario %) $(STRATEGY:%=--strategy %) --seed $(or $(SEED),1)
+FIBER_ARGS = $(SCENARIO:%=--scenario %) $(STRATEGY:%=--strategy %) $(ONLY:%=--%) \
+  --seed $(or $(SEED),1)
 
 $B/test/fiber/fiber: $(FIBER_OBJECTS) $B/libaxo.a
 	$(call say,LINK )
@@ -20,5 +22,6 @@ fiber-replay:
 	+$Q$(call in,sim) fiber-program
 	$Q$(FIBER) $(if $(BUNDLE),--bundle $(BUNDLE),--replay $(FIBER_ARGS))
 fiber-asan:
-	+$Q$(MAKE) --no-print-directory BUILD=$(BUILD)/fiber-asan SCHEDULES=$(or $(SCHEDULES),20000) \
-	  CFLAGS='$(CFLAGS) -fsanitize=address -DAXO_ASAN=1' LDFLAGS='$(LDFLAGS) -fsanitize=address' fiber
+	+$Q$(MAKE) --no-print-directory BUILD=$(BUILD)/fiber-asan SCHEDULES=$(or $(SCHEDULES),6000) \
+	  ONLY=chance CFLAGS='$(CFLAGS) -fsanitize=address -DAXO_ASAN=1' \
+	  LDFLAGS='$(LDFLAGS) -fsanitize=address' fiber

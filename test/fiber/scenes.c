@@ -1,8 +1,5 @@
 /* scenes.c - the list of all scenes. */
 #include "scenes.h"
 
-const stage_scene *const scenes[] = {
-    &scene_word,
-    &scene_park,
-    NULL,
-};
+#define SCENE(name) &scene_##name,
+const stage_scene *const scenes[] = {SCENES(SCENE) NULL};

@@ -4,7 +4,13 @@
 
 #include "stage.h"
 
-extern const stage_scene scene_word;
-extern const stage_scene scene_park;
+#define SCENES(X)                                                                                  \
+    X(stack) X(runq) X(inject) X(word) X(word_two) X(look) X(close) X(held) X(ticket) X(grace)     \
+    X(send) X(park) X(relay) X(room) X(timer) X(ask) X(slot) X(stop) X(restart) X(watch)           \
+    X(unwatch) X(shutdown) X(registry) X(elastic) X(stops) X(canary)
+
+#define SCENE(name) extern const stage_scene scene_##name;
+SCENES(SCENE)
+#undef SCENE
 
 #endif

@@ -119,7 +119,8 @@ const axo_class stage_counter = AXO_CLASS(.name = "counter", .receive = stage_co
 void stage_boot_with(axo_options options)
 {
     options.seed = 1;
-    options.actors_max = 64;
+    if (options.actors_max == 0)
+        options.actors_max = 64;
     options.failure_texts = 8;
     options.dead_letters_kept = 4;
     options.timers_max = 64;

@@ -18,6 +18,7 @@ typedef struct stage_scene {
     const char *what;      /* in a line */
     void (*play)(void);
     uint32_t bound;        /* the pre-emption bound it is walked to whole in a campaign; 0: none */
+    uint32_t delay;        /* the same for the bound of delays */
     uint32_t early_one_in; /* waits that end early, in walks by chance */
     bool fails;            /* a planted bug: every campaign must find it */
 } stage_scene;

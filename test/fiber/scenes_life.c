@@ -1,0 +1,330 @@
+/* scenes_life.c - lives and ends in a whole system: stops, failures, watches, slots, shutdown. */
+#include "scenes.h"
+
+static axo_ref target;
+static axo_ref other;
+
+static void life_stop(void *arg)
+{
+    (void)arg;
+    (void)axo_system_stop_actor(at.system, target);
+}
+
+static void life_send(void *arg)
+{
+    (void)arg;
+    axo_status status = stage_send(target, 1);
+    CHECK(status == AXO_OK || status == AXO_EGONE);
+}
+
+/* ---- a stale reference against the slot's next life ---- */
+
+static axo_status heir_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    at.handled++;
+    CHECK(message->tag == 7); /* 1 is for the one before */
+    return AXO_OK;
+}
+
+static const axo_class heir = AXO_CLASS(.name = "heir", .receive = heir_receive);
+
+static void slot_replace(void *arg)
+{
+    (void)arg;
+    axo_props props = AXO_PROPS(.cls = &heir);
+    (void)axo_system_stop_actor(at.system, target);
+    for (uint32_t i = 0; i < 2; i++) { /* of four slots three are the guardians' */
+        axo_status status = axo_system_spawn(at.system, &props, &other);
+        if (status == AXO_OK) {
+            CHECK(other.bits != target.bits);
+            CHECK(stage_send(other, 7) == AXO_OK);
+            return;
+        }
+        CHECK(status == AXO_ELIMIT);
+        axo__sim_relax();
+    }
+}
+
+static void play_slot(void)
+{
+    axo_options options = AXO_OPTIONS(.manual = 1, .actors_max = 4);
+    stage_boot_with(options);
+    target = stage_spawn(&stage_counter, NULL);
+    stage_thread("sender", life_send, NULL);
+    stage_thread("replacer", slot_replace, NULL);
+    stage_go();
+    CHECK_SAME(at.handled + at.dead, at.sent);
+    stage_end();
+}
+
+const stage_scene scene_slot = {.name = "slot", .what = "a stale reference and the slot's next life",
+                                .play = play_slot, .bound = 1};
+
+/* ---- a stop from outside against a failure, a restart, a message ---- */
+
+static axo_status brittle_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    if (message->tag == 2)
+        return axo_fail(ctx, 1, "as it was told");
+    at.handled++;
+    return AXO_OK;
+}
+
+static const axo_class brittle = AXO_CLASS(.name = "brittle", .receive = brittle_receive);
+
+static void fail_then_send(void *arg)
+{
+    (void)arg;
+    (void)stage_send(target, 2);
+    (void)stage_send(target, 1);
+}
+
+static void life_check_ended(uint64_t actors)
+{
+    axo_stats stats = AXO_STATS(0);
+    (void)axo_system_stats(at.system, &stats);
+    CHECK_SAME(stats.actors, 3 + actors); /* the guardians */
+    stage_account();
+}
+
+static void play_stop(void)
+{
+    stage_boot(0);
+    target = stage_spawn(&brittle, NULL);
+    stage_thread("failer", fail_then_send, NULL);
+    stage_thread("stopper", life_stop, NULL);
+    stage_go();
+    life_check_ended(0);
+    stage_end();
+}
+
+const stage_scene scene_stop = {.name = "stop", .what = "a stop against a failure and its restart",
+                                .play = play_stop, .bound = 2};
+
+/* ---- the same on two workers: the parent's decision against the stop ---- */
+
+static void life_fail(void *arg)
+{
+    (void)arg;
+    (void)stage_send(target, 2);
+}
+
+static void play_restart(void)
+{
+    stage_boot(2);
+    target = stage_spawn(&brittle, NULL);
+    stage_thread("failer", life_fail, NULL);
+    stage_thread("stopper", life_stop, NULL);
+    stage_go();
+    life_check_ended(0);
+    stage_end();
+}
+
+const stage_scene scene_restart = {.name = "restart", .what = "a restart against a stop, two workers",
+                                   .play = play_restart, .delay = 1};
+
+/* ---- watch against termination; unwatch against the notice ---- */
+
+enum { WATCH = 1, UNWATCH = 2 };
+static uint64_t notices;
+static bool unwatched;
+
+static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    if (message->tag == AXO_TERMINATED) {
+        CHECK(!unwatched);
+        notices++;
+        return AXO_OK;
+    }
+    at.handled++;
+    unwatched = message->tag == UNWATCH;
+    return unwatched ? axo_unwatch(ctx, target) : axo_watch(ctx, target);
+}
+
+static const axo_class watcher = AXO_CLASS(.name = "watcher", .receive = watcher_receive);
+
+static void watch_send(void *arg)
+{
+    CHECK(stage_send(other, *(const uint32_t *)arg) == AXO_OK);
+}
+
+static void watch_begin(uint32_t workers)
+{
+    notices = 0;
+    unwatched = false;
+    stage_boot(workers);
+    target = stage_spawn(&stage_counter, NULL);
+    other = stage_spawn(&watcher, NULL);
+}
+
+static void play_watch(void)
+{
+    static const uint32_t watch = WATCH;
+    watch_begin(2);
+    stage_thread("sender", watch_send, (void *)(uintptr_t)&watch);
+    stage_thread("stopper", life_stop, NULL);
+    stage_go();
+    CHECK_SAME(notices, 1);
+    life_check_ended(1);
+    stage_end();
+}
+
+const stage_scene scene_watch = {.name = "watch", .what = "a watch against the end of the watched",
+                                 .play = play_watch, .delay = 1};
+
+static void play_unwatch(void)
+{
+    static const uint32_t watch = WATCH;
+    static const uint32_t unwatch = UNWATCH;
+    watch_begin(2);
+    watch_send((void *)(uintptr_t)&watch);
+    axo__sim_settle(-1);
+    stage_thread("sender", watch_send, (void *)(uintptr_t)&unwatch);
+    stage_thread("stopper", life_stop, NULL);
+    stage_go();
+    CHECK(notices <= 1);
+    life_check_ended(1);
+    stage_end();
+}
+
+const stage_scene scene_unwatch = {.name = "unwatch", .what = "an unwatch against the notice",
+                                   .play = play_unwatch, .delay = 1};
+
+/* ---- shutdown against spawn and send from outside ---- */
+
+static bool shut; /* axo_system_shutdown has returned */
+
+static void life_shutdown(void *arg)
+{
+    (void)arg;
+    CHECK(axo_system_shutdown(at.system) == AXO_OK);
+    shut = true;
+}
+
+static void shutdown_spawn(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < 2; i++) {
+        bool late = shut;
+        axo_props props = AXO_PROPS(.cls = &stage_counter);
+        axo_status status = axo_system_spawn(at.system, &props, &other);
+        CHECK(status == AXO_ESTOPPING || (status == AXO_OK && !late));
+        if (status == AXO_OK)
+            (void)stage_send(other, 1);
+    }
+}
+
+static void play_shutdown(void)
+{
+    shut = false;
+    stage_boot(0);
+    stage_thread("shutdown", life_shutdown, NULL);
+    stage_thread("spawner", shutdown_spawn, NULL);
+    stage_go();
+    CHECK_SAME(at.handled + at.dead, at.sent);
+    life_check_ended((uint64_t)-3);
+    stage_end();
+}
+
+const stage_scene scene_shutdown = {.name = "shutdown", .what = "a shutdown against spawns",
+                                    .play = play_shutdown, .bound = 1};
+
+/* ---- registry: a lookup against unregister and register ---- */
+
+static void registry_lookup(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < 2; i++) {
+        axo_ref found;
+        axo_status status = axo_system_lookup(at.system, "key", &found);
+        CHECK(status == AXO_OK || status == AXO_ENOENT);
+        if (status == AXO_OK)
+            CHECK(found.bits == target.bits || found.bits == other.bits);
+        else
+            CHECK(found.bits == 0);
+    }
+}
+
+static void registry_change(void *arg)
+{
+    (void)arg;
+    axo_status status = axo_system_unregister(at.system, "key");
+    CHECK(status == AXO_OK || status == AXO_ENOENT); /* the target may have ended */
+    CHECK(axo_system_register(at.system, "key", other) == AXO_OK);
+}
+
+static void play_registry(void)
+{
+    axo_ref found;
+    stage_boot(0);
+    target = stage_spawn(&stage_counter, NULL);
+    other = stage_spawn(&stage_counter, NULL);
+    CHECK(axo_system_register(at.system, "key", target) == AXO_OK);
+    stage_thread("looker", registry_lookup, NULL);
+    stage_thread("changer", registry_change, NULL);
+    stage_thread("stopper", life_stop, NULL);
+    stage_go();
+    CHECK(axo_system_lookup(at.system, "key", &found) == AXO_OK && found.bits == other.bits);
+    life_check_ended(1);
+    stage_end();
+}
+
+const stage_scene scene_registry = {.name = "registry", .what = "a lookup against a change of key",
+                                    .play = play_registry, .bound = 1};
+
+/* ---- elastic pool: a thread that ends against a message ---- */
+
+static void elastic_send(void *arg)
+{
+    (void)axo__sim_wait("time", &target, *(const int64_t *)arg, false);
+    CHECK(stage_send(target, 1) == AXO_OK);
+}
+
+static void play_elastic(void)
+{
+    static int64_t due;
+    axo_options options = AXO_OPTIONS(.workers = 1, .blocking_max = 2, .blocking_idle_ms = 1);
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_BLOCKING);
+    stage_boot_with(options);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    CHECK(axo_system_spawn(at.system, &props, &other) == AXO_OK);
+    CHECK(stage_send(target, 1) == AXO_OK && stage_send(other, 1) == AXO_OK);
+    axo__sim_settle(0); /* both threads may be there, and wait for their time to end */
+    due = axo__os_now() + 1000000;
+    stage_thread("one", elastic_send, &due);
+    stage_thread("two", elastic_send, &due);
+    stage_go_within(1100000);
+    CHECK_SAME(axo__sim_started(), 0);
+    CHECK_SAME(at.handled, 4);
+    stage_end();
+}
+
+const stage_scene scene_elastic = {.name = "elastic", .what = "a pool's thread that ends, and a push",
+                                   .play = play_elastic, .bound = 1, .delay = 2};
+
+/* ---- two that stop the system ---- */
+
+static void life_stop_system(void *arg)
+{
+    (void)arg;
+    CHECK(axo_system_stop(at.system, -1, NULL, 0, NULL) == AXO_OK);
+}
+
+static void play_stops(void)
+{
+    stage_boot(1);
+    target = stage_spawn(&stage_counter, NULL);
+    stage_thread("one", life_stop_system, NULL);
+    stage_thread("two", life_stop_system, NULL);
+    stage_thread("sender", life_send, NULL);
+    stage_go_within(1000000000);
+    CHECK_SAME(axo__sim_started(), 0);
+    stage_end();
+}
+
+const stage_scene scene_stops = {.name = "stops", .what = "two that stop the system, and a sender",
+                                 .play = play_stops, .delay = 1};
