@@ -73,8 +73,8 @@ void axo__sim_replay(const axo__sim_choice *log, size_t count);
 /* What was chosen since the reset. Good until the next one. */
 const axo__sim_choice *axo__sim_log(size_t *count);
 
-/* After a run with bound:B or delay:B: prepares the next one; false: that was the last. After a run with
- * another strategy: true. */
+/* After a run with bound:B or delay:B: prepares the next one; false: that was the last. After a run
+ * with another strategy: true. */
 bool axo__sim_more(void);
 
 /* Choices made since the reset, of a kind. */

@@ -59,7 +59,7 @@ static void play_slot(void)
     stage_end();
 }
 
-const stage_scene scene_slot = {.name = "slot", .what = "a stale reference and the slot's next life",
+const stage_scene scene_slot = {.name = "slot", .what = "a stale reference, the next life",
                                 .play = play_slot, .bound = 1};
 
 /* ---- a stop from outside against a failure, a restart, a message ---- */
@@ -123,7 +123,7 @@ static void play_restart(void)
     stage_end();
 }
 
-const stage_scene scene_restart = {.name = "restart", .what = "a restart against a stop, two workers",
+const stage_scene scene_restart = {.name = "restart", .what = "a restart against a stop",
                                    .play = play_restart, .delay = 1};
 
 /* ---- watch against termination; unwatch against the notice ---- */
@@ -303,7 +303,7 @@ static void play_elastic(void)
     stage_end();
 }
 
-const stage_scene scene_elastic = {.name = "elastic", .what = "a pool's thread that ends, and a push",
+const stage_scene scene_elastic = {.name = "elastic", .what = "a thread that ends, a push",
                                    .play = play_elastic, .bound = 1, .delay = 2};
 
 /* ---- two that stop the system ---- */
