@@ -99,12 +99,9 @@ void axo__sim_refuse_start(uint32_t count);
 
 /* ---- level 2 ---- */
 
-/* From here to the next reset; the caller becomes the first fiber, "main". After axo__sim_reset. */
+/* From here to the next reset; the caller becomes the first fiber, "main". After axo__sim_reset.
+ * Each fiber has the program's thread-locals for itself, and errno. */
 void axo__sim_fibers(void);
-
-/* A word that each fiber has for itself, like a thread-local: NULL in a new fiber. At most 4, from
- * here on for good. */
-void axo__sim_keep(void **word);
 
 /* A thread of the test's. It ends when `run` returns. */
 void axo__sim_start(const char *name, void (*run)(void *arg), void *arg);
@@ -130,6 +127,9 @@ void axo__sim_relax(void);
 
 /* Fibers that have not ended, the first and those that the runtime has started not counted. */
 uint32_t axo__sim_started(void);
+
+/* Until when a fiber waits at most; AXO__NEVER too for one that does not wait, or is none. */
+int64_t axo__sim_deadline(uint32_t number);
 
 /* How often the clock went to a deadline because nobody could run. */
 uint64_t axo__sim_jumps(void);

@@ -13,6 +13,7 @@
  *   [P1] as in posix.c: ended
  */
 #include <errno.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "os/sim_inside.h"
 #include "os/sim_stack.h"
 
-#define FIBER_KEPT 4
+#define FIBER_LOCALS 256
 #define FIBER_NAME 24
 #define FIBER_AGAIN 3
 #define FIBER_SPIN 400
@@ -46,7 +47,7 @@ typedef struct fiber {
     void (*run)(void *arg);
     void *arg;
     axo__os_thread *thread; /* of the runtime's; NULL: the test's */
-    void *kept[FIBER_KEPT];
+    _Alignas(max_align_t) unsigned char locals[FIBER_LOCALS];
     int error;
     uint32_t again;       /* steps since another moved */
     uint64_t looked;      /* switches when it last relaxed */
@@ -77,8 +78,11 @@ typedef struct fiber_world {
 /* The one thread's. */
 static fiber_world fibers;
 static axo__sim_noted fiber_notes[FIBER_NOTES];
-static void **fiber_words[FIBER_KEPT];
-static uint32_t fiber_word_count;
+
+/* The program's thread-locals: where they are, and what they are in a new thread. */
+static unsigned char *fiber_locals;
+static size_t fiber_locals_size;
+static unsigned char fiber_locals_new[FIBER_LOCALS];
 
 bool axo__sim_yields;
 
@@ -185,10 +189,8 @@ static void fiber_switch(uint32_t next)
     fibers.switches++;
     fiber_note_next()->next = next;
     fiber_mix(axo__sim_now.points << 8 | next);
-    for (uint32_t i = 0; i < fiber_word_count; i++) {
-        from->kept[i] = *fiber_words[i];
-        *fiber_words[i] = to->kept[i];
-    }
+    memcpy(from->locals, fiber_locals, fiber_locals_size);
+    memcpy(fiber_locals, to->locals, fiber_locals_size);
     from->error = errno;
     from->again = 0;
     if (from->state != FIBER_READY)
@@ -452,7 +454,7 @@ static fiber *fiber_new(const char *name)
             !axo__sim_stack_make(&it->stack, fiber_main))
             continue;
         it->thread = NULL;
-        memset(it->kept, 0, sizeof it->kept);
+        memcpy(it->locals, fiber_locals_new, fiber_locals_size);
         it->error = 0;
         it->since = axo__sim_now.points;
         it->looked = 0;
@@ -519,9 +521,29 @@ void axo__sim_fiber_reset(void)
         AXO_ASSERT(fibers.all[i].state == FIBER_FREE);
 }
 
+/* The program itself comes first; its libraries keep what is theirs. */
+static int fiber_find_locals(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    (void)user;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_TLS)
+            continue;
+        AXO_ASSERT(part->p_memsz <= FIBER_LOCALS && info->dlpi_tls_data != NULL);
+        fiber_locals = info->dlpi_tls_data;
+        fiber_locals_size = part->p_memsz;
+        memcpy(fiber_locals_new, (const void *)(info->dlpi_addr + part->p_vaddr), part->p_filesz);
+    }
+    return 1;
+}
+
 void axo__sim_fibers(void)
 {
     AXO_ASSERT(!axo__sim_now.fibers);
+    if (fiber_locals == NULL)
+        (void)dl_iterate_phdr(fiber_find_locals, NULL);
+    AXO_ASSERT(fiber_locals != NULL);
     axo__sim_now.fibers = true;
     fibers.ready = fiber_bit(0);
     fibers.relaxed = 0;
@@ -540,12 +562,6 @@ void axo__sim_fibers(void)
     axo__sim_stack_first(&fibers.all[0].stack);
 }
 
-void axo__sim_keep(void **word)
-{
-    AXO_ASSERT(fiber_word_count < FIBER_KEPT);
-    fiber_words[fiber_word_count++] = word;
-}
-
 void axo__sim_explore(bool on)
 {
     fiber_me()->since = axo__sim_now.points;
@@ -561,6 +577,12 @@ void axo__sim_waits(uint32_t early_one_in, int64_t tick_ns)
 void axo__sim_points_max(uint64_t points)
 {
     fibers.points_max = points;
+}
+
+int64_t axo__sim_deadline(uint32_t number)
+{
+    const fiber *it = &fibers.all[number];
+    return it->state == FIBER_WAITING ? it->deadline : AXO__NEVER;
 }
 
 uint64_t axo__sim_jumps(void)

@@ -11,6 +11,7 @@
 #include "os/sim_inside.h"
 
 #define WAIT_SECOND INT64_C(1000000000)
+#define WAIT_MS INT64_C(1000000)
 #define WAIT_MUTEX UINT64_C(0x6d75746578)
 
 /* In the place of a pthread_mutex_t. */
@@ -153,6 +154,18 @@ int axo__sim_cond_broadcast(pthread_cond_t *cond)
     if (axo__sim_now.fibers)
         axo__sim_tell(cond);
     AXO__YIELD_POINT();
+    return 0;
+}
+
+/* No descriptor ever becomes ready: it is the time that passes. */
+int axo__sim_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    int64_t deadline = timeout_ms < 0 ? AXO__NEVER : axo__os_now() + timeout_ms * WAIT_MS;
+    (void)count;
+    if (axo__sim_now.fibers)
+        (void)axo__sim_wait("time", fds, deadline, true);
+    else if (!axo__sim_step() && deadline != AXO__NEVER)
+        axo__sim_now.now = deadline;
     return 0;
 }
 

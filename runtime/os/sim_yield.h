@@ -1,8 +1,9 @@
 /* sim_yield.h - read before every file of a simulator's build: where threads share, others may go
- * on; POSIX's mutexes, conditions and clock are the simulator's. */
+ * on; POSIX's mutexes, conditions, poll and clock are the simulator's. */
 #ifndef AXO__OS_SIM_YIELD_H
 #define AXO__OS_SIM_YIELD_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -26,6 +27,7 @@ int axo__sim_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                             const struct timespec *until);
 int axo__sim_cond_signal(pthread_cond_t *cond);
 int axo__sim_cond_broadcast(pthread_cond_t *cond);
+int axo__sim_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int axo__sim_clock_gettime(clockid_t clock, struct timespec *out);
 
 #define pthread_mutex_init axo__sim_mutex_init
@@ -38,6 +40,7 @@ int axo__sim_clock_gettime(clockid_t clock, struct timespec *out);
 #define pthread_cond_timedwait axo__sim_cond_timedwait
 #define pthread_cond_signal axo__sim_cond_signal
 #define pthread_cond_broadcast axo__sim_cond_broadcast
+#define poll axo__sim_poll
 #define clock_gettime axo__sim_clock_gettime
 
 #endif

@@ -182,6 +182,7 @@ static bool campaign_scene(campaign *c, const stage_scene *scene, uint64_t each)
     bool held = true;
     bool complete = false;
     char strategy[32];
+    each = scene->heavy != 0 ? each / scene->heavy + 1 : each;
     if (options->strategy != NULL) {
         campaign_strategy(options->strategy, scene, strategy, sizeof strategy);
         return campaign_some(c, scene, strategy, each * STRATEGIES, &complete);

@@ -11,9 +11,9 @@ FIBER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard test/fiber/*.c))
 FIBER_ARGS = $(SCENARIO:%=--scenario %) $(STRATEGY:%=--strategy %) $(ONLY:%=--%) \
   --seed $(or $(SEED),1)
 
-$B/test/fiber/fiber: $(FIBER_OBJECTS) $B/libaxo.a
+$B/test/fiber/fiber: $(FIBER_OBJECTS) $B/libsupport.a $B/libaxo.a
 	$(call say,LINK )
-	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(FIBER_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) -lm
 fiber-program: $B/test/fiber/fiber
 fiber:
 	+$Q$(call in,sim) fiber-program

@@ -306,6 +306,37 @@ static void play_elastic(void)
 const stage_scene scene_elastic = {.name = "elastic", .what = "a thread that ends, a push",
                                    .play = play_elastic, .bound = 1, .delay = 2};
 
+/* ---- elastic pool: its first thread stays for the actor, and sleeps without a limit ---- */
+
+static void first_spawn(void *arg)
+{
+    (void)arg;
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_BLOCKING);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    CHECK(stage_send(target, 1) == AXO_OK);
+}
+
+static void play_first(void)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1, .blocking_max = 1, .blocking_idle_ms = 1);
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_BLOCKING);
+    stage_boot_with(options);
+    CHECK(axo_system_spawn(at.system, &props, &other) == AXO_OK); /* the pool is there now */
+    CHECK(axo_system_stop_actor(at.system, other) == AXO_OK);
+    axo__sim_settle(-1); /* and its thread has ended */
+    stage_thread("spawner", first_spawn, NULL);
+    stage_go();
+    CHECK_SAME(at.handled, 1);
+    for (uint32_t i = 1; i < AXO__SIM_FIBERS_MAX; i++) {
+        if (strcmp(axo__sim_fiber_name(i), "thread") == 0)
+            CHECK(axo__sim_deadline(i) == AXO__NEVER);
+    }
+    stage_end();
+}
+
+const stage_scene scene_first = {.name = "first", .what = "a pool's first thread, and its actor",
+                                 .play = play_first, .bound = 1};
+
 /* ---- two that stop the system ---- */
 
 static void life_stop_system(void *arg)

@@ -131,6 +131,8 @@ void stage_boot_with(axo_options options)
     if (axo_system_start(&options, &at.system) != AXO_OK)
         stage_fail("axo_system_start");
     at.hosting = options.manual != 0;
+    for (uint32_t i = 1; i < AXO__SIM_FIBERS_MAX; i++)
+        axo__sim_name(i, "-");
     for (uint32_t i = 1; i <= 1 + options.workers + AXO__SPARES && !at.hosting; i++)
         axo__sim_name(i, i == 1 ? "reclaimer" : i <= 1 + options.workers ? "worker" : "spare");
     if (at.hosting)
@@ -238,19 +240,15 @@ void stage_end(void)
 
 uint64_t stage_play(const stage_scene *scene, uint64_t seed)
 {
-    static bool kept;
     bool loud = at.loud;
-    if (!kept)
-        axo__sim_keep((void **)(void *)&axo__self);
-    kept = true;
     memset(&at, 0, sizeof at);
     at.scene = scene;
     at.loud = loud;
     axo__self = NULL;
-    (void)seed;
+    at.seed = seed;
     axo__sim_fibers();
     axo__sim_waits(scene->early_one_in, STAGE_TICK_NS);
-    axo__sim_points_max(STAGE_POINTS_MAX);
+    axo__sim_points_max(scene->points_max != 0 ? scene->points_max : STAGE_POINTS_MAX);
     scene->play();
     stage_check_freed();
     return axo__sim_digest();

@@ -21,12 +21,15 @@ typedef struct stage_scene {
     uint32_t delay;        /* the same for the bound of delays */
     uint32_t early_one_in; /* waits that end early, in walks by chance */
     bool fails;            /* a planted bug: every campaign must find it */
+    uint32_t heavy;        /* not 0: of the schedules by chance one in so many */
+    uint64_t points_max;   /* 0: as most; a schedule with more does not come to rest */
 } stage_scene;
 
 extern const stage_scene *const scenes[];
 
 typedef struct stage {
     const stage_scene *scene;
+    uint64_t seed;
     bool loud;
     axo_system *system;
     uint64_t blocks;       /* of the system's memory */
