@@ -62,6 +62,37 @@ static void play_slot(void)
 const stage_scene scene_slot = {.name = "slot", .what = "a stale reference, the next life",
                                 .play = play_slot, .bound = 1};
 
+/* The same with threads: who found the cell is in a door, and the slot's grace period waits. */
+static void slot_replace_patiently(void *arg)
+{
+    (void)arg;
+    axo_props props = AXO_PROPS(.cls = &heir);
+    axo_status status = AXO_ELIMIT;
+    (void)axo_system_stop_actor(at.system, target);
+    for (uint32_t i = 0; i < 8 && status == AXO_ELIMIT; i++) {
+        axo__sim_relax();
+        status = axo_system_spawn(at.system, &props, &other);
+    }
+    CHECK(status == AXO_ELIMIT || status == AXO_OK);
+    if (status == AXO_OK)
+        CHECK(stage_send(other, 7) == AXO_OK);
+}
+
+static void play_slots(void)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1, .actors_max = 4);
+    stage_boot_with(options);
+    target = stage_spawn(&stage_counter, NULL);
+    stage_thread("sender", life_send, NULL);
+    stage_thread("replacer", slot_replace_patiently, NULL);
+    stage_go();
+    CHECK_SAME(at.handled + at.dead, at.sent);
+    stage_end();
+}
+
+const stage_scene scene_slots = {.name = "slots", .what = "the same with threads: a grace period",
+                                 .play = play_slots, .delay = 1};
+
 /* ---- a stop from outside against a failure, a restart, a message ---- */
 
 static axo_status brittle_receive(axo_ctx *ctx, void *state, const axo_message *message)
