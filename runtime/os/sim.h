@@ -168,6 +168,7 @@ typedef struct axo__sim_noted {
     char text[72];
 } axo__sim_noted;
 const axo__sim_noted *axo__sim_noted_at(uint64_t number);
-const char *axo__sim_fiber_name(uint32_t number);
+const char *axo__sim_fiber_name(uint32_t number); /* also of one that has ended */
+bool axo__sim_is_alive(uint32_t number);
 
 #endif

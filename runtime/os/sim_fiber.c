@@ -579,6 +579,11 @@ void axo__sim_points_max(uint64_t points)
     fibers.points_max = points;
 }
 
+bool axo__sim_is_alive(uint32_t number)
+{
+    return fibers.all[number].state != FIBER_FREE;
+}
+
 int64_t axo__sim_deadline(uint32_t number)
 {
     const fiber *it = &fibers.all[number];

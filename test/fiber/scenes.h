@@ -7,7 +7,8 @@
 #define SCENES(X)                                                                                  \
     X(stack) X(runq) X(inject) X(word) X(word_two) X(look) X(close) X(held) X(ticket) X(grace)     \
     X(send) X(park) X(relay) X(room) X(timer) X(ask) X(slot) X(slots) X(stop) X(restart) X(watch)  \
-    X(unwatch) X(shutdown) X(registry) X(elastic) X(first) X(stops) X(tree) X(forest) X(canary)
+    X(unwatch) X(shutdown) X(registry) X(elastic) X(first) X(second) X(stops) X(tree) X(forest)    \
+    X(canary)
 
 #define SCENE(name) extern const stage_scene scene_##name;
 SCENES(SCENE)

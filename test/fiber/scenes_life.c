@@ -339,6 +339,16 @@ const stage_scene scene_elastic = {.name = "elastic", .what = "a thread that end
 
 /* ---- elastic pool: its first thread stays for the actor, and sleeps without a limit ---- */
 
+/* Those that are there; `ends`: and wait for their time to end. */
+static uint32_t pool_threads(bool ends)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < AXO__SIM_FIBERS_MAX; i++)
+        count += axo__sim_is_alive(i) && strcmp(axo__sim_fiber_name(i), "thread") == 0 &&
+                 (!ends || axo__sim_deadline(i) != AXO__NEVER);
+    return count;
+}
+
 static void first_spawn(void *arg)
 {
     (void)arg;
@@ -358,15 +368,41 @@ static void play_first(void)
     stage_thread("spawner", first_spawn, NULL);
     stage_go();
     CHECK_SAME(at.handled, 1);
-    for (uint32_t i = 1; i < AXO__SIM_FIBERS_MAX; i++) {
-        if (strcmp(axo__sim_fiber_name(i), "thread") == 0)
-            CHECK(axo__sim_deadline(i) == AXO__NEVER);
-    }
+    CHECK_SAME(pool_threads(true), 0);
+    CHECK_SAME(pool_threads(false), 1);
     stage_end();
 }
 
 const stage_scene scene_first = {.name = "first", .what = "a pool's first thread, and its actor",
                                  .play = play_first, .bound = 1};
+
+/* ---- elastic pool: a second thread comes, and of the two one ends in time ---- */
+
+static void second_send(void *arg)
+{
+    CHECK(stage_send(*(axo_ref *)arg, 1) == AXO_OK);
+}
+
+static void play_second(void)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1, .blocking_max = 2, .blocking_idle_ms = 1);
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_BLOCKING);
+    stage_boot_with(options);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    CHECK(axo_system_spawn(at.system, &props, &other) == AXO_OK);
+    axo__sim_settle(-1);
+    CHECK_SAME(pool_threads(false), 1);
+    stage_thread("one", second_send, &target);
+    stage_thread("two", second_send, &other);
+    stage_go();
+    CHECK_SAME(at.handled, 2);
+    axo__sim_settle(-1);
+    CHECK_SAME(pool_threads(false), 1);
+    stage_end();
+}
+
+const stage_scene scene_second = {.name = "second", .what = "a pool's second thread comes and goes",
+                                  .play = play_second, .bound = 1};
 
 /* ---- two that stop the system ---- */
 
