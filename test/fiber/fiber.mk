@@ -4,8 +4,9 @@
 #                                    ONLY=whole: walks through all schedules; ONLY=chance: no walks
 #   make fiber-replay SCENARIO=name STRATEGY=pct:3 SEED=n      one, twice, with its chart
 #   make fiber-replay BUNDLE=file    one that failed: build/fiber/*.txt
-#   make fiber-asan                  the same under the address sanitizer
-.PHONY: fiber fiber-replay fiber-asan fiber-program
+#   make fiber-asan                  by chance, under the address sanitizer
+#   make fiber-hard                  by chance, with tiny limits, so that rare paths are common
+.PHONY: fiber fiber-replay fiber-asan fiber-hard fiber-program
 FIBER := $(BUILD)/sim/test/fiber/fiber
 FIBER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard test/fiber/*.c))
 FIBER_ARGS = $(SCENARIO:%=--scenario %) $(STRATEGY:%=--strategy %) $(ONLY:%=--%) \
@@ -25,3 +26,6 @@ fiber-asan:
 	+$Q$(MAKE) --no-print-directory BUILD=$(BUILD)/fiber-asan SCHEDULES=$(or $(SCHEDULES),6000) \
 	  ONLY=chance CFLAGS='$(CFLAGS) -fsanitize=address -DAXO_ASAN=1' \
 	  LDFLAGS='$(LDFLAGS) -fsanitize=address' fiber
+fiber-hard:
+	+$Q$(MAKE) --no-print-directory BUILD=$(BUILD)/fiber-hard SCHEDULES=$(or $(SCHEDULES),50000) \
+	  ONLY=chance CFLAGS='$(CFLAGS) -DAXO_HARD=1' fiber

@@ -33,6 +33,25 @@ static void parts_all(uint32_t count)
         CHECK_SAME(seen[i], 1);
 }
 
+/* ---- the walk itself: two of four pieces each, in 8! / (4! 4!) orders ---- */
+
+static void walk_three(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < 3; i++)
+        AXO__YIELD_POINT();
+}
+
+static void play_walk(void)
+{
+    stage_thread("one", walk_three, NULL);
+    stage_thread("two", walk_three, NULL);
+    stage_go();
+}
+
+const stage_scene scene_walk = {.name = "walk", .what = "all orders of two, counted",
+                                .play = play_walk, .bound = 9, .expect = 70};
+
 /* ---- stack: pushed by two, taken whole ---- */
 
 typedef struct stack_thing {

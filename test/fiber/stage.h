@@ -21,6 +21,7 @@ typedef struct stage_scene {
     uint32_t delay;        /* the same for the bound of delays */
     uint32_t early_one_in; /* waits that end early, in walks by chance */
     bool fails;            /* a planted bug: every campaign must find it */
+    uint64_t expect;       /* not 0: how many schedules the walk must find */
     uint32_t heavy;        /* not 0: of the schedules by chance one in so many */
     uint64_t points_max;   /* 0: as most; a schedule with more does not come to rest */
 } stage_scene;
