@@ -9,6 +9,7 @@
  * listed in redundant.txt with the reason, and a line there that is noticed is wrong too. What is
  * listed gets a small part of the executions, unless all are asked for.
  */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #define BAR_SCENES 6
 /* Executions for a weakening that is listed. */
 #define LISTED_LIMIT 20000
+#define UNLISTED_LIMIT 300000
 
 static const weak_scenario *scenes[SCENES_MAX];
 static uint32_t scene_count;
@@ -176,7 +178,7 @@ static void lines_read(const char *path)
 static line *line_find(const char *name)
 {
     for (uint32_t i = 0; i < line_count; i++) {
-        if (strcmp(lines[i].name, name) == 0)
+        if (fnmatch(lines[i].name, name, 0) == 0)
             return &lines[i];
     }
     return NULL;
@@ -209,7 +211,7 @@ static void mutant_run(const group *which, uint8_t less, const char *suffix, mut
     char name[NAME_SIZE + 16];
     (void)snprintf(name, sizeof name, "%s %s", which->name, suffix);
     line *known = line_find(name);
-    uint64_t left = known != NULL && !count->full ? LISTED_LIMIT : UINT64_MAX;
+    uint64_t left = count->full ? UINT64_MAX : known != NULL ? LISTED_LIMIT : UNLISTED_LIMIT;
     uint64_t tried = 0;
     group_weaken(which, less);
     for (uint32_t i; left > 0 && (i = mutant_scene(which, tried)) != SCENES_MAX;) {

@@ -122,6 +122,7 @@ void axo__mpsc_init(axo__mpsc *queue)
 
 void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node)
 {
+    weak_wrote(node); /* plainly, in liburcu: nobody else has it any more */
     weak_store(&node->next, sizeof node->next, 0, WEAK_SITE("queue_new", 0));
     uint64_t before = weak_change(&queue->tail, sizeof queue->tail, WEAK_XCHG,
                                   (uint64_t)(uintptr_t)node, WEAK_SITE("queue_push", BOTH));
@@ -136,6 +137,13 @@ bool axo__mpsc_is_empty_owner(const axo__mpsc *queue)
            (uint64_t)(uintptr_t)&queue->head;
 }
 
+static axo__pop queue_give(axo__mpsc_node *node, axo__mpsc_node **out)
+{
+    weak_reads(node);
+    *out = node;
+    return AXO__POP_ITEM;
+}
+
 axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
 {
     axo__mpsc_node *node = queue_follow(&queue->head.next);
@@ -146,10 +154,8 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
         uint64_t last = (uint64_t)(uintptr_t)node;
         queue_link(&queue->head.next, NULL);
         if (weak_cas(&queue->tail, sizeof queue->tail, &last, (uint64_t)(uintptr_t)&queue->head,
-                     WEAK_SITE("queue_pop", BOTH))) {
-            *out = node;
-            return AXO__POP_ITEM;
-        }
+                     WEAK_SITE("queue_pop", BOTH)))
+            return queue_give(node, out);
         next = queue_follow(&node->next);
         if (next == NULL) {
             queue_link(&queue->head.next, node);
@@ -157,6 +163,5 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
         }
     }
     queue_link(&queue->head.next, next);
-    *out = node;
-    return AXO__POP_ITEM;
+    return queue_give(node, out);
 }

@@ -169,12 +169,17 @@ void axo__alarms_fini(axo__timers *timers)
     (void)timers;
 }
 
+/* Around all that a thread does as a worker. */
 void axo__grace_enter(void)
 {
+    if (weak_pool.sched.kind == AXO__SCHED_HOST)
+        weak_wrote(&weak_pool.workers[0].now);
 }
 
 void axo__grace_leave(void)
 {
+    if (weak_pool.sched.kind == AXO__SCHED_HOST)
+        weak_wrote(&weak_pool.workers[0].now);
 }
 
 void axo__grace_quiet(void)

@@ -158,6 +158,7 @@ static void new_reader(bool ordered)
     if (cell == NULL)
         return;
     weak_reads(&axo__cell_kin(cell)->cls);
+    weak_expect((axo__cell_ref(cell)).bits == ref.bits);
     weak_expect((axo__state_look(&cell->state) & AXO__CLOSED) == 0);
 }
 
@@ -386,6 +387,9 @@ const weak_scenario weak_cell_scenes[] = {
      .setup = setup_grow, .fibers = {grower, guesser, guesser}, .bound = 2},
     {.name = "directives", .what = "two restarts with causes, a stop; taken meanwhile",
      .setup = setup_directives, .fibers = {parent_of_restarts, stopper, child},
+     .check = check_directives, .bound = 2},
+    {.name = "directives_two", .what = "two restarts with causes, taken meanwhile",
+     .setup = setup_directives, .fibers = {parent_of_restarts, child},
      .check = check_directives, .bound = 2},
     {.name = "directives_own", .what = "its own restart and the parent's, the parent's stop",
      .setup = setup_directives, .fibers = {parent_of_own, stopper, child},

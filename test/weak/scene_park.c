@@ -97,6 +97,21 @@ static void expired_sleeper(void)
     axo__worker_unpark_owner(worker);
 }
 
+/* ---- the node of a cell in an injector is used again ---- */
+
+static void entry_any(void)
+{
+    axo__sched_push_ready_any(&weak_pool.sched, pool_cell(0));
+    axo__sched_push_urgent_any(&weak_pool.sched, pool_cell(0));
+}
+
+/* The entries are stale: nobody has announced anything. */
+static void popper(void)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        weak_expect(axo__worker_find(worker_at(0)) == NULL);
+}
+
 /* ---- by another worker that is stuck from then on ---- */
 
 static void setup_worker(void)
@@ -212,7 +227,7 @@ static void check_timer(void)
 
 static void setup_quit(void)
 {
-    pool_init(AXO__SCHED_FIXED, 2, 0);
+    pool_init(AXO__SCHED_PINNED, 1, 0);
     weak_pool.stopped = true;
 }
 
@@ -222,30 +237,10 @@ static void quitter(void)
     axo__sched_quit(&weak_pool.sched);
 }
 
-static void quits(uint32_t which)
+static void quits(void)
 {
-    axo__worker *worker = worker_at(which);
-    weak_no_time = true;
-    for (;;) {
-        if (axo__a32_load_acquire(&weak_pool.sched.quit) != 0)
-            break;
-        if (axo__worker_park(worker) != AXO__STEP_PARK)
-            continue;
-        axo__os_parker_wait(&worker->thread.parker, worker->thread.ticket,
-                            worker->thread.deadline);
-        axo__worker_unpark_owner(worker);
-    }
+    pool_thread(worker_at(0));
     weak_reads(&weak_pool.written[3]);
-}
-
-static void quits_0(void)
-{
-    quits(0);
-}
-
-static void quits_1(void)
-{
-    quits(1);
 }
 
 /* ---- the host's worker ---- */
@@ -309,6 +304,8 @@ const weak_scenario weak_park_scenes[] = {
     {.name = "park_loop", .what = "a worker's whole loop, two from outside",
      .setup = setup_outside_two, .fibers = {outsider, outsider_too, thread_0},
      .check = pool_check, .bound = 1},
+    {.name = "inject_again", .what = "a cell's node is in use once at a time",
+     .setup = setup_sleeper, .fibers = {entry_any, entry_any, popper}, .bound = 1},
     {.name = "park_expired", .what = "cells whose grace period is over against the last look",
      .setup = setup_sleeper, .fibers = {expirer, expired_sleeper}, .bound = 3},
     {.name = "park_worker", .what = "a worker's own queue against a thief's last look",
@@ -324,7 +321,7 @@ const weak_scenario weak_park_scenes[] = {
      .setup = setup_armed, .fibers = {canceller, firer, firer}, .check = check_timer,
      .bound = 2},
     {.name = "quit", .what = "the end against parking",
-     .setup = setup_quit, .fibers = {quitter, quits_0, quits_1}, .bound = 2},
+     .setup = setup_quit, .fibers = {quitter, quits}, .bound = 2},
     {.name = "host", .what = "a push against the end of the host's run",
      .setup = setup_host, .fibers = {outsider, host}, .check = pool_check, .bound = 2},
     {.name = "host_two", .what = "two threads enter the host's worker",

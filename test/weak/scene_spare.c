@@ -59,12 +59,9 @@ static void waker(void)
 
 static void setup_elastic(void)
 {
-    pool_init(AXO__SCHED_ELASTIC, 2, 0);
+    pool_init(AXO__SCHED_ELASTIC, 1, 0); /* at most one thread */
     axo__a32_store_relaxed(&weak_pool.sched.live, 1);
-    axo__a32_store_relaxed(&weak_pool.sched.actors, 0);
-    axo__a32_store_relaxed(&worker_at(1)->state, AXO__WORKER_ABSENT);
     worker_at(0)->idle_at = 1;
-    worker_at(1)->has_thread = false;
     weak_pool.wanted = 1;
     weak_pool.pushers = 1;
 }
@@ -99,6 +96,19 @@ static void elastic_thread(void)
 static void check_elastic(void)
 {
     weak_expect(weak_pool.ran == 1 || weak_pool.started == 1);
+}
+
+/* ---- elastic: a thread has been started, and has not begun ---- */
+
+static void setup_starting(void)
+{
+    setup_elastic();
+    axo__a32_store_relaxed(&weak_pool.sched.starting, 1);
+}
+
+static void started_thread(void)
+{
+    pool_thread(worker_at(0));
 }
 
 /* ---- elastic: the last actor goes while the last thread lies down ---- */
@@ -148,6 +158,9 @@ const weak_scenario weak_spare_scenes[] = {
     {.name = "elastic_grow", .what = "a push against the end of the only thread",
      .setup = setup_elastic, .fibers = {elastic_pusher, elastic_thread}, .check = check_elastic,
      .bound = 2},
+    {.name = "elastic_start", .what = "a push that leaves it to the thread that is starting",
+     .setup = setup_starting, .fibers = {elastic_pusher, started_thread},
+     .check = check_elastic, .bound = 2},
     {.name = "elastic_last", .what = "the last actor goes while the last thread lies down",
      .setup = setup_last, .fibers = {actor_leaves, last_thread}, .check = check_last,
      .bound = 3},

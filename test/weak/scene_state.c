@@ -35,6 +35,9 @@ static struct {
     uint32_t handled;
     uint32_t taken;
     uint32_t dropped;
+    axo__a64 count; /* of a box, whose messages are there before it says so */
+    uint32_t boxed[3];
+    uint32_t unboxed;
 } it;
 
 static void setup(void)
@@ -45,6 +48,7 @@ static void setup(void)
     weak_name(&it.state.word, "word");
     weak_name(&it.state.suspends, "suspends");
     weak_name(&it.system.top, "system");
+    weak_name(&it.count, "count");
     weak_name(&it.instance, "instance");
     for (uint32_t i = 0; i < 4; i++) {
         weak_name(&it.messages[i], "message%u", i);
@@ -77,7 +81,7 @@ static void entry_push(bool push)
 static void send(uint32_t which, uint32_t number)
 {
     axo__message *message = &it.messages[which];
-    weak_wrote(message);
+    weak_wrote(&message->node);
     message->pub.tag = weak_self();
     message->pub.size = number;
     uint64_t before = axo__state_push(&it.state, &message->node);
@@ -137,12 +141,21 @@ static void sender_of_both(void)
 
 static void handle(axo__message *message)
 {
-    weak_reads(message);
+    weak_reads(&message->node);
     weak_wrote(&it.instance);
     weak_expect(it.suspends == 0);
     weak_expect(message->pub.size == it.latest[message->pub.tag] + 1);
     it.latest[message->pub.tag] = message->pub.size;
     it.handled++;
+}
+
+/* All that were taken are read at once: their links are. */
+static void keep(axo__mpsc_node *lane)
+{
+    for (const axo__mpsc_node *node = lane; node != NULL; node = node->next)
+        weak_reads(node);
+    if (lane != NULL)
+        axo__inbox_put(&it.inbox, lane);
 }
 
 static void drain(void)
@@ -154,7 +167,7 @@ static void drain(void)
         while (axo__inbox_take(&it.inbox) != NULL)
             it.dropped++;
         lane = axo__state_take(&it.state);
-        axo__inbox_put(&it.inbox, lane);
+        keep(lane);
     } while (lane != NULL);
 }
 
@@ -210,7 +223,7 @@ static bool run_messages(void)
         if (!axo__state_free(word))
             return true;
         if (axo__inbox_is_empty(&it.inbox) && (word & AXO__LANE) != 0)
-            axo__inbox_put(&it.inbox, axo__state_take(&it.state));
+            keep(axo__state_take(&it.state));
         if (!axo__inbox_turn(&it.inbox))
             continue;
         axo__message *message = axo__inbox_take(&it.inbox);
@@ -225,7 +238,9 @@ static bool run_messages(void)
 static void run(void)
 {
     for (;;) {
-        switch (axo__state_finish(&it.state, run_messages())) {
+        bool more = run_messages();
+        weak_wrote(&it.instance); /* whether it has left any is noted in the cell */
+        switch (axo__state_finish(&it.state, more)) {
         case AXO__FINISH_AGAIN:
             continue;
         case AXO__FINISH_PUSH:
@@ -257,8 +272,7 @@ static void runner(void)
             continue;
         weak_wrote(&it.instance);
         it.aside = it.aside || claim == AXO__CLAIM_URGENT;
-        if (lane != NULL)
-            axo__inbox_put(&it.inbox, lane);
+        keep(lane);
         run();
     }
 }
@@ -271,8 +285,7 @@ static void unclaimer(void)
     if (claim != AXO__CLAIM_STALE) {
         weak_wrote(&it.instance);
         it.aside = it.aside || claim == AXO__CLAIM_URGENT;
-        if (lane != NULL)
-            axo__inbox_put(&it.inbox, lane);
+        keep(lane);
         bool urgent = it.aside;
         it.aside = false;
         entry_push(axo__state_unclaim(&it.state, urgent) != AXO__UNCLAIM_IDLE);
@@ -280,12 +293,10 @@ static void unclaimer(void)
     it.senders--;
 }
 
-/* Looks at what is the runner's, twice. */
+/* Looks at what is the runner's. */
 static void borrower(void)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        if (!axo__state_borrow(&it.state))
-            continue;
+    if (axo__state_borrow(&it.state)) {
         weak_reads(&it.instance);
         entry_push(axo__state_give_back(&it.state) != AXO__UNCLAIM_IDLE);
     }
@@ -305,7 +316,126 @@ static void idle_suspender(void)
     it.senders--;
 }
 
+/* ---- the runner is inside, or has left something, when it begins ---- */
+
+/* READY is set: the claim leaves the lane, which is taken later. */
+static void setup_ready(void)
+{
+    setup_one();
+    send(3, 1);
+    (void)axo__state_announce_user(&it.state);
+}
+
+/* Claimed, a message in the inbox, and URGENT has come since, for a directive, without an order. */
+static void setup_inside(void)
+{
+    axo__mpsc_node *lane = NULL;
+    setup_one();
+    send(3, 1);
+    (void)axo__state_claim(&it.state, &lane);
+    axo__inbox_put(&it.inbox, lane);
+    it.popped = it.pushed;
+    (void)axo__state_announce_system(&it.state);
+}
+
+static void teller_of_one(void)
+{
+    tell(1, NOTE);
+    it.senders--;
+}
+
+static void runner_inside(void)
+{
+    run();
+    runner();
+}
+
+/* ---- a box in place of the lane: mailbox/box.h ---- */
+
+static void box_put(uint32_t number)
+{
+    weak_wrote(&it.boxed[number]);
+    axo__a64_store_release(&it.count, number + 1);
+    entry_push(axo__state_announce_user(&it.state) == AXO__ANNOUNCE_PUSH);
+}
+
+/* Claimed, what was there is handled, and READY has been set since. */
+static void setup_boxed(void)
+{
+    axo__mpsc_node *lane = NULL;
+    setup_one();
+    box_put(0);
+    (void)axo__state_claim(&it.state, &lane);
+    it.popped = it.pushed;
+    it.unboxed = 1;
+    (void)axo__state_announce_user(&it.state);
+}
+
+static void boxer(void)
+{
+    box_put(1);
+    box_put(2);
+    it.senders--;
+}
+
+static void run_boxed(void)
+{
+    while (axo__state_finish(&it.state, false) == AXO__FINISH_AGAIN) {
+        uint64_t count = axo__a64_load_acquire(&it.count);
+        while (it.unboxed < count)
+            weak_reads(&it.boxed[it.unboxed++]);
+    }
+}
+
+static void runner_boxed(void)
+{
+    run_boxed();
+    for (;;) {
+        axo__mpsc_node *lane = NULL;
+        weak_wait(runner_may_go, NULL);
+        if (it.popped == it.pushed)
+            return;
+        weak_get(&it.entries[it.popped++]);
+        if (axo__state_claim(&it.state, &lane) == AXO__CLAIM_STALE)
+            continue;
+        uint64_t count = axo__a64_load_acquire(&it.count);
+        while (it.unboxed < count)
+            weak_reads(&it.boxed[it.unboxed++]);
+        run_boxed();
+    }
+}
+
+/* ---- a slot's next life, and an entry of the one before ---- */
+
+static void setup_gone(void)
+{
+    setup();
+    axo__state_close(&it.state);
+}
+
+static void parent(void)
+{
+    weak_wrote(&it.orders[0].text);
+    axo__state_init(&it.state, 0);
+    weak_wrote(&it.instance);
+    axo__state_birth(&it.state);
+}
+
+static void stale_runner(void)
+{
+    axo__mpsc_node *lane = NULL;
+    if (axo__state_claim(&it.state, &lane) == AXO__CLAIM_STALE)
+        return;
+    weak_reads(&it.orders[0].text);
+    weak_wrote(&it.instance);
+}
+
 /* ---- checks ---- */
+
+static void check_boxed(void)
+{
+    weak_expect(it.unboxed == 3);
+}
 
 static void check_counts(uint32_t messages, uint32_t orders)
 {
@@ -332,6 +462,11 @@ static void check_one_two(void)
 static void check_one_one(void)
 {
     check_counts(1, 1);
+}
+
+static void check_two_none(void)
+{
+    check_counts(0, 2);
 }
 
 static void check_idle(void)
@@ -370,8 +505,20 @@ const weak_scenario weak_state_scenes[] = {
      .setup = setup_two, .fibers = {sender_of_both, borrower, runner}, .check = check_one_one,
      .bound = 2},
     {.name = "borrow_idle", .what = "an idle child is suspended without a turn",
-     .setup = setup_two, .fibers = {idle_suspender, sender_of_one, runner}, .check = check_idle,
+     .setup = setup_two, .fibers = {idle_suspender, sender_of_both, runner}, .check = check_idle,
      .bound = 2},
+    {.name = "suspend_two_runners", .what = "what is left while suspended is seen by the next",
+     .setup = setup_one, .fibers = {suspender, runner, runner}, .check = check_two_none,
+     .bound = 2},
+    {.name = "take_late", .what = "a message that comes between the look and the taking",
+     .setup = setup_ready, .fibers = {sender_of_one, runner}, .check = check_two, .bound = 2},
+    {.name = "urgent_late", .what = "an order that comes between the look and the clearing",
+     .setup = setup_inside, .fibers = {teller_of_one, runner_inside}, .check = check_one_one,
+     .bound = 2},
+    {.name = "boxed", .what = "messages of a box, announced while the runner finishes",
+     .setup = setup_boxed, .fibers = {boxer, runner_boxed}, .check = check_boxed, .bound = 2},
+    {.name = "stale_entry", .what = "a newborn is not run before its parent knows it",
+     .setup = setup_gone, .fibers = {parent, stale_runner, stale_runner}, .bound = 2},
     {.name = "close", .what = "messages that come while a cell closes are drained or left",
      .setup = setup_two, .fibers = {stopper, sender_of_two, runner}, .check = check_closed,
      .bound = 2},

@@ -1,11 +1,13 @@
 # weak.mk - the checker of weak memory: litmus tests, scenarios, weakening mutants.
 #
-#   make weak                                          all of it
-#   make weak-replay SCENARIO=name CHOICES=0120 [MUTANT=id]   prints one execution
+#   make weak                           all of it; what redundant.txt lists is tried for a while
+#   make weak-full                      the same, and all executions of what is listed
+#   make weak-replay SCENARIO=name CHOICES=0120 [MUTANT='function operation -acq']
+#                                       prints one execution
 #
 # The product's own files are compiled, with port/ before runtime/ on the include path: its
 # base/atomic.h hands every operation to the checker, its ck_pr.h those of CK.
-.PHONY: weak weak-replay
+.PHONY: weak weak-full weak-replay
 WEAK := $(BUILD)/weak
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/table.c cell/cause.c \
   base/random.c $(addprefix sched/,park.c newborn.c worker.c spare.c sched.c host.c timer.c wheel.c))
@@ -17,8 +19,8 @@ $(WEAK)/%.o: %.c Makefile test/weak/weak.mk
 $(WEAK)/weak: $(WEAK_OBJECTS)
 	$Q$(CC) -o $@ $^
 -include $(WEAK_OBJECTS:.o=.d)
-weak: $(WEAK)/weak
+weak weak-full: $(WEAK)/weak
 	$Qpython3 test/weak/rc11.py test/weak/litmus_table.c
-	$Q$<
+	$Q$< test/weak/redundant.txt $(if $(filter weak-full,$@),full)
 weak-replay: $(WEAK)/weak
 	$Q$< --replay $(SCENARIO) '$(CHOICES)' $(MUTANT:%='%')
