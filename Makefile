@@ -21,6 +21,7 @@
 #   make bench-plot      the results of make bench as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
 #   make mutants         planted bugs, does a test notice? ONLY=07,12 SAMPLE=6
+#   make underload REPEAT=10  the quick suite on a busy machine
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DESTDIR=; also uninstall
 #   make clean help
 #

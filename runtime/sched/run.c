@@ -80,11 +80,13 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
 /* DL-08. What is the runtime's own, events among them, is nobody's loss. */
 static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__message *message)
 {
+    bool counts = axo__message_counts(message);
     worker->message = NULL;
-    if (axo__message_counts(message)) {
+    if (counts) /* who is told finds it counted */
         axo__a64_bump_owner(&worker->local.count.unhandled);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
+    if (counts)
         axo__event_unhandled(worker->core, &worker->local, cell, message);
-    }
     axo__run_free(worker, message);
 }
 
@@ -107,11 +109,11 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     }
     if (status == AXO_UNHANDLED) {
         axo__cause_drop(&worker->core->texts, &worker->pending);
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
         if ((message->flags & AXO__MESSAGE_NOTICE) == 0 || message->pub.tag != AXO_TERMINATED) {
             run_unhandled(worker, cell, message); /* DP-03 */
             return;
         }
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
         run_blame(worker, cell, status); /* DP-01 */
         worker->pending.kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;

@@ -483,6 +483,66 @@ static void no_memory(void **state)
     world_close(&w);
 }
 
+typedef struct hoard {
+    axo_draft *drafts[4096];
+    size_t count;
+} hoard;
+
+/* Takes every block that a message could have. */
+static axo_status hoard_take(axo_ctx *ctx, clockwork *w, void *arg)
+{
+    hoard *all = arg;
+    void *room;
+    atomic_store(&w->dry, true);
+    while (axo_message_new(ctx, NOTE, 0, &all->drafts[all->count], &room) == AXO_OK) {
+        all->count++;
+        assert_true(all->count < sizeof all->drafts / sizeof all->drafts[0]);
+    }
+    return axo_receive_timeout(ctx, 3 * MS);
+}
+
+static axo_status hoard_give(axo_ctx *ctx, clockwork *w, void *arg)
+{
+    hoard *all = arg;
+    (void)w;
+    while (all->count > 0)
+        axo_message_discard(ctx, all->drafts[--all->count]);
+    return AXO_OK;
+}
+
+/* In a message that leaves no block for a small one behind. */
+static void world_do_big(clockwork *w, axo_status (*fn)(axo_ctx *, clockwork *, void *), void *arg)
+{
+    struct {
+        order what;
+        char rest[BIG];
+    } big;
+    memset(&big, 0, sizeof big);
+    big.what = (order){.fn = fn, .arg = arg};
+    assert_int_equal(axo_system_send(w->system, w->actor, RUN, &big, sizeof big), AXO_OK);
+    world_run(w);
+}
+
+/* It comes when there is memory again, though the actor was told nothing meanwhile. */
+static void no_memory_for_a_receive_timeout(void **state)
+{
+    clockwork w;
+    int64_t after = 3 * MS;
+    hoard *all = calloc(1, sizeof *all);
+    assert_non_null(all);
+    world_open(&w, 0);
+    world_do(&w, set_timeout, &after);
+    world_do_big(&w, hoard_take, all);
+    world_advance(&w, w.now + 10 * MS);
+    assert_int_equal(w.timeouts, 0);
+    atomic_store(&w.dry, false);
+    world_do_big(&w, hoard_give, all);
+    world_advance(&w, w.now + 10 * MS);
+    assert_true(w.timeouts >= 2);
+    world_close(&w);
+    free(all);
+}
+
 /* ---- the end ---- */
 
 /* What waits at the end is dropped, and a receiver that is gone is a dead letter for a raw timer
@@ -577,6 +637,7 @@ int main(void)
         cmocka_unit_test(limit),
         cmocka_unit_test(memory_comes_back),
         cmocka_unit_test(no_memory),
+    cmocka_unit_test(no_memory_for_a_receive_timeout),
         cmocka_unit_test(the_gone),
         cmocka_unit_test(exactly_one_wins),
     };

@@ -150,6 +150,7 @@ class Campaign:
                            check=True, stdout=subprocess.DEVNULL)
         self.sim = Build("sim", options.build)
         self.debug = Build("debug", options.build)
+        self.simulated = set(self.sources(self.sim))
         self.base = {}
 
     def assembly(self, build, source):
@@ -163,22 +164,22 @@ class Campaign:
             build.compile(source, output, "-S")
         return full
 
-    def sources(self):
-        """What the simulator is built of."""
-        done = subprocess.run(["ar", "t", os.path.join(self.sim.folder, "libaxo.a")], cwd=ROOT,
+    @staticmethod
+    def sources(build):
+        """What the library of a build is made of."""
+        done = subprocess.run(["ar", "t", os.path.join(build.folder, "libaxo.a")], cwd=ROOT,
                               check=True, stdout=subprocess.PIPE, text=True)
         names = set(done.stdout.split())
         return [path for path in sorted(glob.glob("runtime/*/*.c", root_dir=ROOT))
-                if os.path.basename(path)[:-2] + ".o" in names and
-                path.startswith(self.options.only)]
+                if os.path.basename(path)[:-2] + ".o" in names]
 
     def draw(self):
+        sources = [source for source in self.sources(self.debug)
+                   if source.startswith(self.options.only)]
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            sources = self.sources()
-            found = pool.map(lambda source: jumps_of(source, self.assembly(self.sim, source)),
+            found = pool.map(lambda source: jumps_of(source, self.assembly(self.debug, source)),
                              sources)
-            jumps = [jump for one in found for jump in one if jump.path not in
-                     ("runtime/os/sim.c",)]
+            jumps = [jump for one in found for jump in one]
         chance = random.Random(self.options.seed)
         drawn = chance.sample(jumps, min(self.options.samples, len(jumps)))
         print(f"{len(jumps)} jumps in {len(sources)} files, {len(drawn)} samples", flush=True)
@@ -219,13 +220,14 @@ class Campaign:
         return sorted(self.programs, key=lambda program: not program.startswith(layer))
 
     def noticed_by(self, jump, always, number):
-        sim = self.make_object(self.sim, jump, always, number)
-        for program, arguments in SIMS:
-            if self.fails(self.sim, program, arguments, [sim], number):
-                return f"sim {program}"
+        if jump.source in self.simulated:
+            sim = self.make_object(self.sim, jump, always, number)
+            for program, arguments in SIMS:
+                if sim is not None and self.fails(self.sim, program, arguments, [sim], number):
+                    return f"sim {program}"
         debug = self.make_object(self.debug, jump, always, number)
         if debug is None:
-            return None
+            raise RuntimeError(f"{jump.source} has been changed meanwhile")
         for program in self.order(jump.source):
             if self.fails(self.debug, program, (), [debug], number):
                 return f"debug {program}"

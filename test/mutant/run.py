@@ -42,7 +42,8 @@ WALL_TIMES = 20
 INVARIANTS = 59
 NAMED_MIN = 45
 COPIED = ("runtime", "include")
-NAMED = re.compile(r"invariants? (\d+)")
+NAMED = re.compile(r"invariant (\d+): ")
+VARIANTS = ("release", "debug", "hard", "asan", "tsan", "sim")
 FAILED = re.compile(rb"^  again: |^\[  FAILED  \] \S", re.MULTILINE)
 
 
@@ -184,12 +185,22 @@ def make(cwd, build, kills, jobs):
     for variant in sorted({kill[0] for kill in kills}):
         targets = sorted({os.path.join(build, variant, kill[1]) for kill in kills
                           if kill[0] == variant})
-        done = subprocess.run(["make", f"-j{jobs}", f"VARIANT={variant}", f"BUILD={build}",
-                               *targets], cwd=cwd, env=environment, stdout=subprocess.PIPE,
+        words = [f"VARIANT={variant}"] if variant in VARIANTS else []
+        done = subprocess.run(["make", f"-j{jobs}", *words, f"BUILD={build}", *targets], cwd=cwd, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             return done.stdout
     return ""
+
+
+def copy_objects(source, target):
+    """All that programs are linked of, but no program."""
+    for folder, _, names in os.walk(source):
+        to = os.path.join(target, os.path.relpath(folder, source))
+        os.makedirs(to, exist_ok=True)
+        for name in names:
+            if name.endswith((".o", ".d", ".a", ".c")):
+                shutil.copy2(os.path.join(folder, name), os.path.join(to, name))
 
 
 def copy_tree(mutant, build):
@@ -204,12 +215,7 @@ def copy_tree(mutant, build):
             os.symlink(os.path.join(ROOT, entry), os.path.join(tree, entry))
     mutant.apply(tree)
     for variant in {kill[0] for kill in mutant.kills}:
-        source = os.path.join(ROOT, build, variant)
-        target = os.path.join(tree, build, variant)
-        shutil.copytree(os.path.join(source, "obj"), os.path.join(target, "obj"))
-        for name in os.listdir(source):
-            if name.endswith((".a", ".c")):
-                shutil.copy2(os.path.join(source, name), os.path.join(target, name))
+        copy_objects(os.path.join(ROOT, build, variant), os.path.join(tree, build, variant))
     return tree
 
 
