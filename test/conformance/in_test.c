@@ -102,6 +102,7 @@ static void IN_02(void **state)
         }
         kit_gate_open(in_hook(a, in_places[i].site)->gate);
         kit_await_count(k, "w.term", i + 1);
+        kit_await_count(k, "p.child_gone", i + 1);
         kit_settle(k);
         assert_int_equal(causes->count, i + 1);
         assert_int_equal(failure->kind, AXO_FAILURE_INIT);
