@@ -11,4 +11,5 @@ static axo_status plain_receive(axo_ctx *ctx, void *state, const axo_message *me
 const axo_class plain_class = AXO_CLASS(.name = "plain", .receive = plain_receive);
 
 const scene *const world_scenes[] = {scenes_basic,  scenes_actor,  scenes_service,
-                                     scenes_router, scenes_thread, NULL};
+                                     scenes_router, scenes_thread, scenes_zone,
+                                     scenes_hook,   NULL};

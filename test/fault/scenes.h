@@ -9,6 +9,8 @@ extern const scene scenes_actor[];
 extern const scene scenes_service[];
 extern const scene scenes_router[];
 extern const scene scenes_thread[];
+extern const scene scenes_zone[];
+extern const scene scenes_hook[];
 
 /* An actor that takes whatever comes; its arguments may be anything. */
 extern const axo_class plain_class;

@@ -13,19 +13,25 @@ enum { STORM_ONE_IN = 50, STORM_ITEMS = 6000, STORM_ACTORS = 120 };
 
 axo_status again_system_start(const axo_options *options, axo_system **out);
 
-axo_status again_system_start(const axo_options *options, axo_system **out)
+void fault_await_guardians(axo_system *system)
 {
-    refuse_disarm();
-    axo_status status = axo_system_start(options, out);
-    for (uint32_t i = 0; status == AXO_OK && i < 3;) {
+    for (uint32_t i = 0; i < 3;) {
         axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
-        axo_ref guardian = axo_system_guardian(*out, (axo_guardian)i);
-        if (axo_system_inspect(*out, guardian, axo_ref_none(), &info) == AXO_OK &&
+        axo_ref guardian = axo_system_guardian(system, (axo_guardian)i);
+        if (axo_system_inspect(system, guardian, axo_ref_none(), &info) == AXO_OK &&
             info.doing == AXO_DOING_IDLE)
             i++;
         else
             sched_yield();
     }
+}
+
+axo_status again_system_start(const axo_options *options, axo_system **out)
+{
+    refuse_disarm();
+    axo_status status = axo_system_start(options, out);
+    if (status == AXO_OK)
+        fault_await_guardians(*out);
     refuse_arm(REFUSE_RANDOM, STORM_ONE_IN);
     return status;
 }

@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <axo/axo.h>
+
+/* Returns when the guardians have nothing left to do: one that cannot start ends the system. */
+void fault_await_guardians(axo_system *system);
+
 /* So many seeds; false: one of them found a breach. */
 bool fault_hierarchy(uint32_t seeds);
 

@@ -298,6 +298,8 @@ static void world_open(world *w)
     MUST(w, status == AXO_OK);
     if (status != AXO_OK)
         exit(1);
+    if (w->scene->workers > 0)
+        fault_await_guardians(w->system);
     props.name = "driver";
     MUST(w, axo_system_spawn(w->system, &props, &w->driver) == AXO_OK);
     props.name = "pinger";
