@@ -3,7 +3,15 @@
 #define URCU_INLINE_SMALL_FUNCTIONS
 #include "mem/grace.h"
 
+/* liburcu's own word: the model of our thread-locals would claim room for it where there is little,
+ * and no program could load us at run time (dlopen). clang wants it said before, gcc after. */
+#define RCU_WORD                                                                                   \
+    extern __thread struct urcu_qsbr_reader urcu_qsbr_reader                                       \
+        __attribute__((tls_model("global-dynamic")))
+struct urcu_qsbr_reader;
+RCU_WORD;
 #include <urcu/urcu-qsbr.h>
+RCU_WORD;
 
 #include "base/assert.h"
 

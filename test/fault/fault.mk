@@ -1,7 +1,7 @@
 # fault.mk - memory that is refused at each of its sites, and real parts that fail.
 #
 #   make fault             all of it; VARIANT=asan: in another build
-#   make fault FAULT=name  only the scenarios whose name has it
+#   make fault FAULT=name  only the scenes of memory whose name has it
 .PHONY: fault run-fault
 F := $B/fault
 FAULT_SEAM := -iquote test/fault/seam
@@ -20,7 +20,20 @@ $F/%.o: %.c Makefile test/fault/fault.mk
 $F/memory_loop: $(FAULT_LOOP) $(FAULT_OBJECTS) $B/libsupport.a
 	$(call say,LINK )
 	$Q$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) -lm -lcmocka
+# Real parts: the tests of this folder, and programs that are no tests of a minute.
+FAULT_TESTS := $(addprefix $B/test/fault/,$(addsuffix _test,thread futex signal process slow callback))
+FAULT_PROGRAMS := $B/test/fault/program/oversubscribed
+FAULT_UNLOAD := $(if $(sanitize_$v),,$F/unload)
+$(FAULT_PROGRAMS): $B/%: $B/obj/%.o $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo.a $(PACKAGES_LIBS) -lm
+$F/unload: $B/obj/test/fault/program/unload.o $(SHARED)
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< -ldl
 fault:
 	+$Q$(in_tests) run-fault
-run-fault: $F/memory_loop
+run-fault: $F/memory_loop $(FAULT_TESTS) $(FAULT_PROGRAMS) $(FAULT_UNLOAD)
 	$Q$F/memory_loop $(FAULT)
+	$(if $(FAULT),,$Qpython3 test/fault/points.py test/fault/points.txt \
+	  $(foreach t,$(FAULT_TESTS) $(FAULT_PROGRAMS),$t --) \
+	  $(if $(FAULT_UNLOAD),$(FAULT_UNLOAD) $(SHARED) 50 --) true)
