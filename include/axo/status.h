@@ -25,7 +25,8 @@
     X(AXO_EFULL, -16, "the mailbox or another bounded structure is full")                          \
     X(AXO_ENOENT, -17, "nothing has that name")                                                    \
     X(AXO_EBUSY, -18, "another thread is in the same call")                                        \
-    X(AXO_ECYCLE, -19, "the graph has a cycle")
+    X(AXO_ECYCLE, -19, "the graph has a cycle")                                                    \
+    X(AXO_EFORKED, -20, "the system belongs to the process that this one was forked from")
 
 typedef enum axo_status {
 #define AXO_STATUS_ENUM(name, value, text) name = value,

@@ -130,6 +130,12 @@ typedef struct axo_outcome {
     char text[AXO_FAILURE_TEXT_MAX];
 } axo_outcome;
 
+/* fork without exec. A child process has a copy of the system's memory and none of its threads: the
+ * system stays the parent's. In the child every function that takes an axo_system returns
+ * AXO_EFORKED, or none, false, 0, and changes nothing; so do those that a service builds on them.
+ * The child may exit; it may not start a system, unless the parent had none when it forked. A child
+ * that is forked in a callback must exec or _exit in it. (Needs Linux 4.14.) */
+
 AXO_BEGIN_DECLS
 
 /* Starts a system: its memory, its guardians, its workers.

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -177,4 +178,23 @@ void axo__os_event_clear(const axo__os_event *event)
 {
     eventfd_t count;
     (void)eventfd_read(event->fd, &count);
+}
+
+/* A page that a fork wipes; where the kernel does not know how, the child is not known either. */
+bool axo__os_home_init(axo__os_home *home)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t *word = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    home->word = NULL;
+    if (word == MAP_FAILED)
+        return false;
+    (void)madvise(word, page, MADV_WIPEONFORK);
+    *word = 1;
+    home->word = word;
+    return true;
+}
+
+void axo__os_home_fini(axo__os_home *home)
+{
+    (void)munmap((void *)(uintptr_t)home->word, (size_t)sysconf(_SC_PAGESIZE));
 }

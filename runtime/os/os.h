@@ -88,6 +88,20 @@ void axo__os_event_fini(axo__os_event *event);
 void axo__os_event_set(const axo__os_event *event);
 void axo__os_event_clear(const axo__os_event *event);
 
+/* ---- home: a word that is set in the process that made it and in no child of that ---- */
+
+typedef struct axo__os_home {
+    const uint32_t *word;
+} axo__os_home;
+
+bool axo__os_home_init(axo__os_home *home);
+void axo__os_home_fini(axo__os_home *home);
+
+static inline bool axo__os_at_home(const axo__os_home *home)
+{
+    return *home->word != 0;
+}
+
 /* ---- threads ---- */
 
 typedef enum axo__step {

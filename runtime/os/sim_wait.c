@@ -269,3 +269,15 @@ bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
     }
     return latch->set;
 }
+
+bool axo__os_home_init(axo__os_home *home)
+{
+    static const uint32_t word = 1; /* nobody forks here */
+    home->word = &word;
+    return true;
+}
+
+void axo__os_home_fini(axo__os_home *home)
+{
+    home->word = NULL;
+}

@@ -66,8 +66,9 @@ axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient,
 
 axo_status axo_system_subscribe(axo_system *system, axo_ref who, uint32_t kind)
 {
-    if (system == NULL || axo_ref_is_none(who))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || axo_ref_is_none(who))
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo__door *door = axo__door_enter(&system->sched);
     axo_status status = axo__stream_subscribe(&system->stream, who, kind);
     axo__door_leave(door);
@@ -76,8 +77,9 @@ axo_status axo_system_subscribe(axo_system *system, axo_ref who, uint32_t kind)
 
 axo_status axo_system_unsubscribe(axo_system *system, axo_ref who, uint32_t kind)
 {
-    if (system == NULL || axo_ref_is_none(who))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || axo_ref_is_none(who))
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo__door *door = axo__door_enter(&system->sched);
     axo_status status = axo__stream_unsubscribe(&system->stream, who, kind);
     axo__door_leave(door);
@@ -86,8 +88,9 @@ axo_status axo_system_unsubscribe(axo_system *system, axo_ref who, uint32_t kind
 
 axo_status axo_system_publish(axo_system *system, uint32_t kind, const void *data, size_t size)
 {
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     axo_status status = event_check(kind, data, size);
     if (status != AXO_OK)
         return status;
@@ -101,7 +104,7 @@ uint32_t axo_system_dead_letters(axo_system *system, axo_dead_record *out, uint3
 {
     uint64_t all = 0;
     uint32_t count = 0;
-    if (system != NULL && (out != NULL || max == 0))
+    if (axo__system_check(system) == AXO_OK && (out != NULL || max == 0))
         count = axo__book_read(&system->book, out, max, &all);
     if (total != NULL)
         *total = all;
@@ -110,8 +113,9 @@ uint32_t axo_system_dead_letters(axo_system *system, axo_dead_record *out, uint3
 
 axo_status axo_system_on_termination(axo_system *system, axo_termination_fn fn, void *user)
 {
-    if (system == NULL || fn == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || fn == NULL)
+        return known != AXO_OK ? known : AXO_EINVAL;
     return axo__ending_add(&system->ending, &system->core.heap, fn, user);
 }
 

@@ -43,8 +43,9 @@ axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_s
 {
     axo_actor_info full;
     const axo_class *cls = NULL;
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     axo_status status = find_info_check(ref, info);
     if (status != AXO_OK)
         return status;
@@ -57,8 +58,9 @@ axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_s
 axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, char *out,
                                size_t size)
 {
-    if (system == NULL || out == NULL || size == 0 || axo_ref_is_none(ref))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || out == NULL || size == 0 || axo_ref_is_none(ref))
+        return known != AXO_OK ? known : AXO_EINVAL;
     out[0] = 0;
     axo__door *door = axo__door_enter(&system->sched);
     const axo__cell *cell = axo__table_find(&system->core.table, ref);
@@ -127,8 +129,9 @@ axo_status axo_system_find(axo_system *system, const char *path, axo_ref *out)
 {
     if (out != NULL)
         *out = axo_ref_none();
-    if (system == NULL || path == NULL || out == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || path == NULL || out == NULL)
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo__find_from from = {.core = &system->core};
     axo__door *door = axo__door_enter(&system->sched);
     axo_status status = find_one(&from, path, out);
@@ -165,8 +168,9 @@ axo_status axo_system_find_all(axo_system *system, const char *pattern, axo_ref 
 {
     if (count != NULL)
         *count = 0;
-    if (system == NULL || pattern == NULL || count == NULL || (out == NULL && max > 0))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || pattern == NULL || count == NULL || (out == NULL && max > 0))
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo__find_from from = {.core = &system->core};
     axo__pattern rest;
     find_list list = {.out = out, .max = max};
@@ -361,8 +365,9 @@ axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, a
         *out = axo_ref_none();
     if (created != NULL)
         *created = false;
-    if (out == NULL || system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || out == NULL)
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo_status status = axo__props_read(props, &copy);
     if (status == AXO_OK && copy.name == NULL)
         status = AXO_EINVAL;
@@ -421,12 +426,14 @@ axo_status axo_unregister(axo_ctx *ctx, const char *key)
 
 axo_status axo_system_register(axo_system *system, const char *key, axo_ref ref)
 {
-    return system != NULL ? find_register(system, key, ref) : AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    return known == AXO_OK ? find_register(system, key, ref) : known;
 }
 
 axo_status axo_system_unregister(axo_system *system, const char *key)
 {
-    return system != NULL ? find_unregister(system, key) : AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    return known == AXO_OK ? find_unregister(system, key) : known;
 }
 
 axo_status axo_system_lookup(axo_system *system, const char *key, axo_ref *out)

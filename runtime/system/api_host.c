@@ -5,8 +5,9 @@
 
 static axo_status host_check(const axo_system *system)
 {
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     bool inside = axo__self != NULL && (axo__self->current != NULL || axo__self->ending);
     return inside ? AXO_ECONTEXT : AXO_OK;
 }
@@ -46,7 +47,7 @@ int64_t axo_host_deadline(axo_system *system)
 int axo_host_fd(axo_system *system)
 {
     axo__sched *pool = NULL;
-    if (system == NULL || axo__pools_host(system, &pool) != AXO_OK)
+    if (axo__system_check(system) != AXO_OK || axo__pools_host(system, &pool) != AXO_OK)
         return -1;
     return pool->event.fd;
 }

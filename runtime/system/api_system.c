@@ -28,8 +28,9 @@ axo_status axo_system_start(const axo_options *options, axo_system **out)
 
 axo_status axo_system_shutdown(axo_system *system)
 {
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     axo__system_stop_user(system);
     return AXO_OK;
 }
@@ -62,8 +63,9 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
 {
     if (late_count != NULL)
         *late_count = 0;
-    if (system == NULL || (late == NULL && late_max > 0))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || (late == NULL && late_max > 0))
+        return known != AXO_OK ? known : AXO_EINVAL;
     if (api_on_worker())
         return AXO_ECONTEXT;
     axo__system_stop_user(system);
@@ -77,8 +79,9 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
 
 axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome)
 {
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     if (api_on_worker())
         return AXO_ECONTEXT;
     if (!axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
@@ -93,8 +96,9 @@ axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *
 
 axo_status axo_system_destroy(axo_system *system)
 {
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     if (api_on_worker())
         return AXO_ECONTEXT;
     if (!axo__os_latch_wait(&system->terminated, 0))
@@ -109,8 +113,9 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
     if (out == NULL)
         return AXO_EINVAL;
     *out = axo_ref_none();
-    if (system == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
     axo_status status = axo__props_read(props, &copy);
     return status == AXO_OK ? axo__system_spawn(system, &copy, out) : status;
 }
@@ -153,7 +158,10 @@ static axo_status api_send_outside(axo_system *system, const api_outside *what)
     bool owned = (what->flags & AXO__MESSAGE_OWNED) != 0;
     axo__core *core = &system->core;
     axo__message *dead = NULL;
-    axo_status status = AXO_ENOMEM;
+    axo_status status = axo__system_check(system);
+    if (status != AXO_OK)
+        return status;
+    status = AXO_ENOMEM;
     axo__door *door = axo__door_enter(&system->sched);
     axo__message *message =
         axo__message_make(&core->pool, &door->local.cache, what->tag, what->from,
@@ -204,8 +212,9 @@ axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, v
 
 static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t flags)
 {
-    if (system == NULL || axo_ref_is_none(ref))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || axo_ref_is_none(ref))
+        return known != AXO_OK ? known : AXO_EINVAL;
     api_outside what = {.to = ref, .flags = flags};
     return api_send_outside(system, &what);
 }
@@ -233,8 +242,9 @@ axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kin
 
 axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
 {
-    if (system == NULL || axo_ref_is_none(ref))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || axo_ref_is_none(ref))
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *cell = axo__table_find(&system->core.table, ref);
     if (cell != NULL)
@@ -252,8 +262,9 @@ axo_ref axo_system_guardian(axo_system *system, axo_guardian which)
 
 axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t size)
 {
-    if (system == NULL || out == NULL || size == 0 || axo_ref_is_none(ref))
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || out == NULL || size == 0 || axo_ref_is_none(ref))
+        return known != AXO_OK ? known : AXO_EINVAL;
     out[0] = 0;
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *cell = axo__table_find(&system->core.table, ref);
@@ -266,8 +277,9 @@ axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t si
 axo_status axo_system_stats(axo_system *system, axo_stats *stats)
 {
     axo_stats full;
-    if (system == NULL || stats == NULL || stats->size < sizeof stats->size)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || stats == NULL || stats->size < sizeof stats->size)
+        return known != AXO_OK ? known : AXO_EINVAL;
     size_t given = stats->size;
     if (given > sizeof full)
         return AXO_EVERSION;

@@ -89,9 +89,10 @@ static axo_status time_schedule_outside(axo_system *system, time_what what, axo_
 {
     if (out != NULL)
         memset(out, 0, sizeof *out);
-    if (system == NULL || axo_ref_is_none(to))
-        return AXO_EINVAL;
-    axo_status status = time_check(&what);
+    axo_status status = axo__system_check(system);
+    if (status != AXO_OK || axo_ref_is_none(to))
+        return status != AXO_OK ? status : AXO_EINVAL;
+    status = time_check(&what);
     if (status != AXO_OK)
         return status;
     axo__door *door = axo__door_enter(&system->sched);
@@ -176,7 +177,7 @@ bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer)
 
 bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
 {
-    if (system == NULL)
+    if (axo__system_check(system) != AXO_OK)
         return false;
     axo__door *door = axo__door_enter(&system->sched);
     bool done = axo__alarm_cancel(&system->core, &door->local, timer);

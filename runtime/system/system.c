@@ -288,8 +288,10 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
     (void)snprintf(system->name, sizeof system->name, "%s", options->name);
     system->options.name = system->name;
     axo_status status = AXO_ETHREAD;
-    if (!axo__os_latch_init(&system->terminated))
+    if (!axo__os_home_init(&system->home))
         goto fail_system;
+    if (!axo__os_latch_init(&system->terminated))
+        goto fail_home;
     if (!axo__os_mutex_init(&system->outcome_mutex))
         goto fail_latch;
     if (!axo__os_mutex_init(&system->pools_mutex))
@@ -329,6 +331,8 @@ fail_mutex:
     axo__os_mutex_fini(&system->outcome_mutex);
 fail_latch:
     axo__os_latch_fini(&system->terminated);
+fail_home:
+    axo__os_home_fini(&system->home);
 fail_system:
     system_free(system);
     return status;
@@ -348,6 +352,7 @@ void axo__system_destroy(axo_system *system)
     axo__os_mutex_fini(&system->pools_mutex);
     axo__os_mutex_fini(&system->outcome_mutex);
     axo__os_latch_fini(&system->terminated);
+    axo__os_home_fini(&system->home);
     system_free(system);
 }
 

@@ -61,8 +61,17 @@ struct axo_system {
     axo__book book;
     axo__ending ending;
     axo__registry registry;
+    axo__os_home home;
     char name[AXO_NAME_MAX + 1];
 };
+
+/* What a call from outside may find: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
+static inline axo_status axo__system_check(const axo_system *system)
+{
+    if (axo__unlikely(system == NULL))
+        return AXO_EINVAL;
+    return axo__unlikely(!axo__os_at_home(&system->home)) ? AXO_EFORKED : AXO_OK;
+}
 
 /* The running cell, if `ctx` is its context on this very thread; else NULL. */
 static inline axo__cell *axo__caller(axo_ctx *ctx)
