@@ -166,6 +166,9 @@ static void a_child_without_a_system_starts_one(void **state)
 {
     int status = -1;
     (void)state;
+#if defined(AXO_TSAN)
+    skip(); /* it allows no threads in such a child */
+#endif
     (void)fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -189,9 +192,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(fork_while_it_runs),
         cmocka_unit_test(a_child_exits),
-#if !defined(AXO_TSAN) /* which allows no threads in such a child */
         cmocka_unit_test(a_child_without_a_system_starts_one),
-#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
