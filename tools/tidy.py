@@ -7,7 +7,7 @@
 # tabs, no trailing blanks, no TODO. In runtime/ also: atomics only by the names of base/atomic.h;
 # each ordered one with its [tag]; each such tag in an Orders table of the file, of the .h or .c of
 # the same name, or of a header of the same layer that the file includes; the C allocator only in
-# mem/ and os/; no volatile, no stand-alone fence.
+# mem/ and os/; nothing of liburcu that takes memory; no volatile, no stand-alone fence.
 import argparse
 import os
 import re
@@ -26,7 +26,10 @@ ORDERED = re.compile(r"\baxo__\w+_(?:acquire|release|acq_rel|seq_cst|consume)\s*
 BARE_ATOMIC = re.compile(r"\b(?:_Atomic|atomic_\w+|ATOMIC_\w+|memory_order\w*|__atomic_\w+|"
                          r"__sync_\w+|volatile)\b|<stdatomic\.h>")
 C_ALLOCATOR = re.compile(r"(?<![.>\w])(?:malloc|calloc|realloc|free|aligned_alloc|posix_memalign|"
-                         r"strdup|strndup)\s*\(")
+                         r"strdup|strndup|reallocarray|memalign|valloc|pvalloc|asprintf|vasprintf|"
+                         r"open_memstream|getline|getdelim|alloca|mmap|sbrk)\s*\(")
+# These abort where there is no memory or no thread.
+ABORTS = re.compile(r"\b(?:\w*call_rcu\w*|\w*defer_rcu|\w*rcu_barrier|cds_lfht_\w*)\s*\(")
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 
 
@@ -139,6 +142,9 @@ def check_file(root, name, errors):
         found = BARE_ATOMIC.search(line)
         if found:
             say(number, f"{found.group(0)}: only base/atomic.h has atomics; use its names")
+        found = ABORTS.search(line)
+        if found:
+            say(number, f"{found.group(0)}...): liburcu takes memory there, or aborts")
         # the test kit outlives its system, and makes the system's memory fail
         if not name.startswith(("runtime/mem/", "runtime/os/", "runtime/pattern/testkit.c")):
             found = C_ALLOCATOR.search(line)

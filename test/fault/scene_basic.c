@@ -75,6 +75,22 @@ static void basic_spawn_many(world *w)
     }
 }
 
+/* So many names that their table grows; that it cannot is no reason to refuse one. */
+static void basic_spawn_named(world *w)
+{
+    axo_props props = world_props(&w);
+    char name[20];
+    props.name = name;
+    for (uint32_t i = 0; i < 400; i++) {
+        axo_ref ref;
+        (void)snprintf(name, sizeof name, "name-%u", (unsigned)i);
+        axo_status status = MAY(w, axo_system_spawn(w->system, &props, &ref));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+        if (i % 50 == 0)
+            world_run(w);
+    }
+}
+
 static void basic_children(axo_ctx *ctx, world *w)
 {
     axo_props props = world_props(&w);
@@ -322,6 +338,7 @@ const scene scenes_basic[] = {
     {.name = "start with options", .run = basic_start, .bare = 1, .options = &basic_rich_options},
     {.name = "spawn from outside", .run = basic_spawn_outside},
     {.name = "spawn many", .run = basic_spawn_many},
+    {.name = "spawn many with names", .run = basic_spawn_named},
     {.name = "spawn inside", .run = basic_spawn_inside},
     {.name = "spawn or get", .run = basic_spawn_or_get},
     {.name = "a creation that needs memory", .run = basic_creation},

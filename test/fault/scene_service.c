@@ -68,7 +68,12 @@ static void service_raw_timers(world *w)
                                                  2, &timers[1]));
     (void)TRY(w, axo_system_schedule_fixed_rate(w->system, 1, WORLD_MS, w->driver, WORLD_NOTE, "x",
                                                 2, &timers[2]));
+    world_mark(w);
+    uint64_t refused = w->denials;
+    uint64_t dropped = w->before.dropped;
     world_advance(w, 10 * WORLD_MS);
+    world_mark(w); /* a tick for which there is no memory is dropped, and counted as that */
+    MUST(w, w->before.dropped - dropped == w->denials - refused);
     for (uint32_t i = 0; i < 3; i++)
         (void)axo_system_timer_cancel(w->system, timers[i]);
 }
