@@ -33,6 +33,7 @@ static axo_status over_busy(axo_ctx *ctx, void *state, const axo_message *messag
     (void)state;
     for (uint32_t i = 0; i < 2000; i++)
         work += i;
+    (void)work;
     return axo_send(ctx, axo_self(ctx), message->tag, NULL, 0);
 }
 
