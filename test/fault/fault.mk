@@ -35,5 +35,6 @@ fault:
 run-fault: $F/memory_loop $(FAULT_TESTS) $(FAULT_PROGRAMS) $(FAULT_UNLOAD)
 	$Q$F/memory_loop $(FAULT)
 	$(if $(FAULT),,$Qpython3 test/fault/points.py test/fault/points.txt \
+	  $(if $(FAULT_UNLOAD),,without=unload) \
 	  $(foreach t,$(FAULT_TESTS) $(FAULT_PROGRAMS),$t --) \
 	  $(if $(FAULT_UNLOAD),$(FAULT_UNLOAD) $(SHARED) 50 --) true)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # points.py - runs the tests of real parts and counts how often each fault was made.
 #
-#   test/fault/points.py points.txt command [--] command ...
+#   test/fault/points.py points.txt [without=NAME] command [--] command ...
 #
 # Commands are separated by "--". A line "fault point NAME: COUNT" of their output counts; each name
 # of the list must come, and none that is not in it. Lines of bars are passed on.
@@ -17,7 +17,9 @@ def main():
         made = {line.strip(): 0 for line in file if line.strip()}
     commands, bad = [[]], False
     for word in sys.argv[2:]:
-        if word == "--":
+        if word.startswith("without="):
+            del made[word[len("without="):]]
+        elif word == "--":
             commands.append([])
         else:
             commands[-1].append(word)
