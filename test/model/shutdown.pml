@@ -1,0 +1,330 @@
+/* shutdown.pml - the end of a system: who counts that the last slot has come back, while outside
+ * threads still spawn, workers park and the reclaimer waits.
+ *
+ * Slots are bits: the root, /user, and what SPAWNERS from outside add under /user, each behind a
+ * door of its own. /user takes them in, or buries them when its grace period is over. A worker's
+ * counter of freed slots is a store that stays in its buffer until its next read-modify-write, or
+ * until the machine empties it. What a mutex guards is one step. Workers hold no reference from one
+ * step to the next (slot.pml), timers are in timer.pml.
+ *
+ * form small one   -DSPAWNERS=1 -DW=2
+ * form small none  -DSPAWNERS=0 -DW=2 -DBUFFER
+ * form large two   -DSPAWNERS=2 -DW=2
+ * form large store -DSPAWNERS=1 -DW=2 -DBUFFER
+ * mutant none M_NO_FENCE     counters are summed without a read-modify-write before
+ * mutant one M_SUM_ORDER     the spawned are summed before the freed
+ * mutant one M_NO_DOORS      a grace period does not pass through the doors
+ * mutant none M_ROOT_ONLY    the end of the root is the end
+ * mutant one M_NOT_REFUSED   a spawn looks at /user alone, not at what the shutdown has said
+ * mutant one M_NODE          a slot is given back while an injector has its node
+ * mutant none M_EXPIRE_QUIET the reclaimer wakes nobody for what has expired
+ * mutant none M_QUIT_QUIET   who ends the pool wakes nobody
+ * mutant none M_QUIT_LOOK    a sleeper does not look whether the pool ends
+ * mutant none M_TWO_ENDS     two workers may run the last calls
+ */
+#ifndef W
+#define W 2
+#endif
+#ifndef SPAWNERS
+#define SPAWNERS 1
+#endif
+#define ROOT 1
+#define USER 2
+#define CHILD(i) (4 << (i))
+
+/* ---- /user ---- */
+bool findable = true, stop, terminating, ended_user, busy, urgent;
+bool injected, in_injector;
+byte lane, children;                /* slots */
+bool refused;
+/* ---- grace ---- */
+byte retired, expired, own[W];      /* own: retired, not handed over */
+bool door[2], taking;
+/* ---- counters ---- */
+byte freed[W], buffered[W], spawned = 2, freed_really;
+/* ---- the pool ---- */
+byte parked, exited;
+bool is_parked[W], ringing[W], quit, root_gone, ended, latch;
+/* ---- ghosts ---- */
+bool shut;
+byte last_calls;
+
+#define ONES(m) (((m) & 1) + (((m) >> 1) & 1) + (((m) >> 2) & 1) + (((m) >> 3) & 1))
+
+inline flush()
+{
+    if :: me < W -> freed[me] = freed[me] + buffered[me]; buffered[me] = 0 :: else fi
+}
+/* axo__sched_wake_one sched/park.c; park_wake sched/park.c */
+inline wake_one()
+{
+    atomic {
+        flush();
+        if
+        :: is_parked[0] -> is_parked[0] = false; parked--; ringing[0] = true
+        :: !is_parked[0] && is_parked[1] -> is_parked[1] = false; parked--; ringing[1] = true
+        :: else
+        fi
+    }
+}
+
+/* ---- from outside ---- */
+
+/* axo__system_spawn system/system.c; axo__door_enter sched/send.c; axo__super_make
+ * super/children.c; axo__sched_push_urgent_any sched/park.c; axo__state_announce_system
+ * cell/state.h; axo__state_inject cell/state.h */
+proctype Spawner(byte i)
+{
+    bool allowed, late, push;
+    byte me = W;
+    late = shut;
+    atomic { door[i] = true; allowed = findable };
+#ifndef M_NOT_REFUSED
+    if :: refused -> allowed = false :: else fi;
+#endif
+    if :: allowed && (terminating || stop) -> allowed = false :: else fi;
+    if
+    :: allowed ->
+        assert(!late);                      /* a spawn after the shutdown is refused */
+        atomic { assert(!ended); spawned++ };
+        lane = lane | CHILD(i);
+        atomic { push = !urgent && !busy && !ended_user; urgent = true };
+        if
+        :: push ->
+            atomic { push = !injected; injected = true };
+            if :: push -> in_injector = true; wake_one() :: else fi
+        :: else
+        fi
+    :: else
+    fi;
+    door[i] = false
+}
+/* axo__system_stop_user system/system.c; axo__sched_stop sched/park.c */
+active proctype Shutdown()
+{
+    bool push;
+    byte me = W;
+    refused = true;
+    atomic { stop = true };
+    atomic { push = !urgent && !busy && !ended_user; urgent = true };
+    if
+    :: push ->
+        atomic { push = !injected; injected = true };
+        if :: push -> in_injector = true; wake_one() :: else fi
+    :: else
+    fi;
+    shut = true
+}
+
+/* ---- workers ---- */
+
+/* stop_system super/stop.c; axo__super_terminate super/stop.c; axo__super_finish_terminate
+ * super/stop.c; axo__super_adopt super/children.c; stop_abandon super/stop.c;
+ * axo__super_root_gone system/system.c */
+inline turn()
+{
+    do
+    :: urgent ->
+        urgent = false;
+        atomic { children = children | lane; lane = 0 };
+        if
+        :: atomic { stop && !ended_user -> stop = false };
+            terminating = true;
+            atomic { own[me] = own[me] | children; children = 0; ended_user = true };
+            findable = false;
+            atomic { own[me] = own[me] | lane | USER; lane = 0 };
+            atomic { own[me] = own[me] | ROOT; root_gone = true };
+            break
+        :: else
+        fi
+    :: atomic { !urgent -> busy = false; break }
+    od;
+    busy = false
+}
+/* axo__super_expire super/stop.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c */
+inline expire()
+{
+    atomic { items = expired; expired = 0; flush() };
+    if
+    :: items & USER ->
+        atomic { own[me] = own[me] | lane; lane = 0 };
+#ifndef M_NODE
+        if
+        :: injected -> items = items - USER; own[me] = own[me] | USER
+        :: else
+        fi
+#endif
+    :: else
+    fi;
+    atomic {
+        freed_really = freed_really | items;
+#ifdef BUFFER
+        buffered[me] = buffered[me] + ONES(items);
+#else
+        freed[me] = freed[me] + ONES(items);
+#endif
+        items = 0
+    }
+}
+/* axo__system_check_end system/system.c; axo__pools_sum system/pools.c; axo__ending_run
+ * system/ending.c */
+inline check_end()
+{
+    if
+    :: root_gone ->
+#ifndef M_NO_FENCE
+        atomic { flush() };
+#endif
+#ifdef M_ROOT_ONLY
+        atomic { if :: !ended -> ended = true; mine = true :: else fi };
+#else
+#ifdef M_SUM_ORDER
+        sum = spawned;
+#endif
+        items = freed[0] + (me == 0 -> buffered[0] : 0);
+        items = items + freed[1] + (me == 1 -> buffered[1] : 0);
+#ifndef M_SUM_ORDER
+        sum = spawned;
+#endif
+        if
+        :: items == sum ->
+#ifdef M_TWO_ENDS
+            if :: !ended -> ended = true; mine = true :: else fi
+#else
+            atomic { if :: !ended -> ended = true; mine = true :: else fi; flush() }
+#endif
+        :: else
+        fi;
+#endif
+        items = 0; sum = 0;
+        if
+        :: mine ->
+            atomic {
+                mine = false;
+                assert(ONES(freed_really) == spawned);
+                last_calls++; assert(last_calls == 1);
+                latch = true
+            }
+        :: else
+        fi
+    :: else
+    fi
+}
+/* axo__worker_park sched/park.c; park_look sched/park.c; axo__worker_unpark_owner sched/park.c */
+inline park()
+{
+    atomic { ringing[me] = false; is_parked[me] = true };
+    atomic { parked++; flush() };
+    more = (expired != 0 || in_injector);
+#ifndef M_QUIT_LOOK
+    if :: quit -> more = true :: else fi;
+#endif
+    if
+    :: more -> more = false
+    :: else -> ringing[me]
+    fi;
+    atomic {
+        flush();
+        if :: is_parked[me] -> is_parked[me] = false; parked-- :: else fi
+    }
+}
+/* axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c; axo__local_flush cell/core.c;
+ * axo__state_claim cell/state.h */
+proctype Worker(byte me)
+{
+    byte items, sum;
+    bool more, mine, found;
+    do
+    :: atomic { if :: in_injector -> in_injector = false; found = true; flush() :: else fi };
+       if
+       :: found ->
+           found = false;
+           injected = false;
+           atomic {
+               if
+               :: urgent && !busy && !ended_user -> busy = true; mine = true; flush()
+               :: else
+               fi
+           };
+           if :: mine -> mine = false; turn() :: else fi
+       :: else ->
+           if
+           :: quit -> check_end(); break
+           :: else ->
+               if
+               :: own[me] != 0 -> atomic { retired = retired | own[me]; own[me] = 0; flush() }
+               :: else
+               fi;
+               if
+               :: expired != 0 -> expire()
+               :: else ->
+                   check_end();
+                   park()
+               fi
+           fi
+       fi
+    od;
+    exited++
+}
+
+/* grace_step mem/grace.c; system_pass_doors system/system.c; system_expire system/system.c */
+active proctype Reclaimer()
+{
+    byte items, me = W;
+end_idle:
+    do
+    :: atomic { retired != 0 -> items = retired; retired = 0; taking = true };
+#ifndef M_NO_DOORS
+       !door[0];
+       !door[1];
+#endif
+       atomic { expired = expired | items; items = 0; taking = false };
+#ifndef M_EXPIRE_QUIET
+       wake_one()
+#endif
+    od
+}
+
+/* axo__system_destroy system/system.c; axo__sched_quit sched/sched.c; axo__sched_join
+ * sched/sched.c */
+active proctype Destroyer()
+{
+    latch;
+    quit = true;
+#ifndef M_QUIT_QUIET
+    ringing[0] = true;
+    ringing[1] = true;
+#endif
+    exited == W;
+    assert(retired == 0 && expired == 0 && !taking && own[0] == 0 && own[1] == 0);
+    assert(lane == 0 && !in_injector && !busy)
+}
+
+#ifdef BUFFER
+proctype Drain()
+{
+end_d:
+    do
+    :: atomic { buffered[0] > 0 -> freed[0] = freed[0] + buffered[0]; buffered[0] = 0 }
+    :: atomic { buffered[1] > 0 -> freed[1] = freed[1] + buffered[1]; buffered[1] = 0 }
+    od
+}
+#endif
+
+init {
+    atomic {
+        run Worker(0);
+        run Worker(1);
+#if SPAWNERS > 0
+        run Spawner(0);
+#endif
+#if SPAWNERS > 1
+        run Spawner(1);
+#endif
+#ifdef BUFFER
+        run Drain()
+#endif
+    };
+    timeout ->
+    assert(latch && exited == W)
+}
