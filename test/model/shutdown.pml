@@ -5,10 +5,11 @@
  * door of its own. /user takes them in, or buries them when its grace period is over. A worker's
  * counter of freed slots is a store that stays in its buffer until its next read-modify-write, or
  * until the machine empties it. What a mutex guards is one step. Workers hold no reference from one
- * step to the next (slot.pml), timers are in timer.pml.
+ * step to the next (slot.pml); that a grace period is a barrier for each of them is here, with BUFFER.
+ * Timers are in timer.pml.
  *
  * form small one   -DSPAWNERS=1 -DW=2
- * form small none  -DSPAWNERS=0 -DW=2 -DBUFFER
+ * form small none  -DSPAWNERS=0 -DW=2 -DBUFFER -DEARLIER
  * form large two   -DSPAWNERS=2 -DW=2
  * form large store -DSPAWNERS=1 -DW=2 -DBUFFER
  * mutant none M_NO_FENCE     counters are summed without a read-modify-write before
@@ -16,11 +17,47 @@
  * mutant one M_NO_DOORS      a grace period does not pass through the doors
  * mutant none M_ROOT_ONLY    the end of the root is the end
  * mutant one M_NOT_REFUSED   a spawn looks at /user alone, not at what the shutdown has said
- * mutant one M_NODE          a slot is given back while an injector has its node
  * mutant none M_EXPIRE_QUIET the reclaimer wakes nobody for what has expired
  * mutant none M_QUIT_QUIET   who ends the pool wakes nobody
  * mutant none M_QUIT_LOOK    a sleeper does not look whether the pool ends
  * mutant none M_TWO_ENDS     two workers may run the last calls
+ */
+/* stamps: run.py --stamp writes them
+ * stamp cell/core.c:axo__local_flush 7654843297bb
+ * stamp cell/core.c:axo__local_give_cell da38ceff20d1
+ * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
+ * stamp cell/state.h:axo__state_claim 37995a4ece08
+ * stamp cell/state.h:axo__state_inject e169f2ecffdb
+ * stamp mem/grace.c:grace_step dbf41da36881
+ * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
+ * stamp sched/park.c:axo__sched_stop c1a0679a46c4
+ * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/park.c:park_look 397f0a699d24
+ * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/sched.c:axo__sched_join d54336b08846
+ * stamp sched/sched.c:axo__sched_quit 0f61c041ad22
+ * stamp sched/send.c:axo__door_enter 185ee4c3bd47
+ * stamp sched/worker.c:axo__worker_idle 99373e856ab0
+ * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
+ * stamp sched/worker.c:worker_expire 013f83c5e302
+ * stamp super/children.c:axo__super_adopt 8f06e4a98162
+ * stamp super/children.c:axo__super_make b9f6b6759824
+ * stamp super/stop.c:axo__super_expire 6386ee22bedf
+ * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
+ * stamp super/stop.c:axo__super_terminate 6739a29d9e78
+ * stamp super/stop.c:stop_abandon 66c66f9d3867
+ * stamp super/stop.c:stop_system db55c6815303
+ * stamp system/ending.c:axo__ending_run e19c7cfcb4d1
+ * stamp system/pools.c:axo__pools_sum 3385c0136817
+ * stamp system/system.c:axo__super_root_gone be81f733654b
+ * stamp system/system.c:axo__system_check_end b73a4e6d1d5b
+ * stamp system/system.c:axo__system_destroy aaa04edb2939
+ * stamp system/system.c:axo__system_spawn 3086a798f9dd
+ * stamp system/system.c:axo__system_stop_user 0d8d511bd76f
+ * stamp system/system.c:system_expire 66b3b2f69bac
+ * stamp system/system.c:system_pass_doors 7e318c7c1935
  */
 #ifndef W
 #define W 2
@@ -31,6 +68,11 @@
 #define ROOT 1
 #define USER 2
 #define CHILD(i) (4 << (i))
+#ifdef EARLIER
+#define BEFORE CHILD(0)             /* one that has ended already */
+#else
+#define BEFORE 0
+#endif
 
 /* ---- /user ---- */
 bool findable = true, stop, terminating, ended_user, busy, urgent;
@@ -38,10 +80,15 @@ bool injected, in_injector;
 byte lane, children;                /* slots */
 bool refused;
 /* ---- grace ---- */
-byte retired, expired, own[W];      /* own: retired, not handed over */
+byte retired = BEFORE, expired, own[W];      /* own: retired, not handed over */
 bool door[2], taking;
+#ifdef BUFFER
+byte period = 1, seen[W] = 1;       /* 0: asleep */
+#else
+#define period 0
+#endif
 /* ---- counters ---- */
-byte freed[W], buffered[W], spawned = 2, freed_really;
+byte freed[W], buffered[W], spawned = 2 + (BEFORE != 0), freed_really;
 /* ---- the pool ---- */
 byte parked, exited;
 bool is_parked[W], ringing[W], quit, root_gone, ended, latch;
@@ -148,12 +195,10 @@ inline expire()
     if
     :: items & USER ->
         atomic { own[me] = own[me] | lane; lane = 0 };
-#ifndef M_NODE
         if
         :: injected -> items = items - USER; own[me] = own[me] | USER
         :: else
         fi
-#endif
     :: else
     fi;
     atomic {
@@ -221,12 +266,24 @@ inline park()
 #endif
     if
     :: more -> more = false
-    :: else -> ringing[me]
+    :: else -> quiet(0); ringing[me]; quiet(period)
     fi;
     atomic {
         flush();
         if :: is_parked[me] -> is_parked[me] = false; parked-- :: else fi
     }
+}
+/* axo__grace_quiet mem/rcu.c; axo__grace_offline mem/rcu.c: a full barrier, if it is noted */
+inline quiet(now)
+{
+#ifdef BUFFER
+    if
+    :: seen[me] != now -> atomic { flush(); seen[me] = now }
+    :: else
+    fi
+#else
+    skip
+#endif
 }
 /* axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c; axo__local_flush cell/core.c;
  * axo__state_claim cell/state.h */
@@ -235,7 +292,8 @@ proctype Worker(byte me)
     byte items, sum;
     bool more, mine, found;
     do
-    :: atomic { if :: in_injector -> in_injector = false; found = true; flush() :: else fi };
+    :: quiet(period);
+       atomic { if :: in_injector -> in_injector = false; found = true; flush() :: else fi };
        if
        :: found ->
            found = false;
@@ -274,6 +332,11 @@ active proctype Reclaimer()
 end_idle:
     do
     :: atomic { retired != 0 -> items = retired; retired = 0; taking = true };
+#ifdef BUFFER
+       period++;
+       (seen[0] == 0 || seen[0] == period);
+       (seen[1] == 0 || seen[1] == period);
+#endif
 #ifndef M_NO_DOORS
        !door[0];
        !door[1];

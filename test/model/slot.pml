@@ -131,7 +131,8 @@ inline end()
     generation = 0;
 #endif
     atomic { take_all(true) };
-    retired = true;
+    retired = true;                          /* by its parent, whose turn may be over first */
+    atomic { take_all(true) };
 #ifdef M_END_LATE
     generation = 0
 #endif
@@ -173,8 +174,8 @@ inline expire()
     mine = false
 }
 
-/* axo__worker_step sched/worker.c; axo__grace_quiet mem/grace.c; axo__grace_offline mem/grace.c;
- * axo__grace_online mem/grace.c; worker_from_inject_slow sched/worker.c; axo__state_injected
+/* axo__worker_step sched/worker.c; axo__grace_quiet mem/rcu.c; axo__grace_offline mem/rcu.c;
+ * axo__grace_online mem/rcu.c; worker_from_inject_slow sched/worker.c; axo__state_injected
  * cell/state.h */
 proctype Worker(byte me)
 {
@@ -209,8 +210,8 @@ active proctype Outside()
 }
 #endif
 
-/* grace_step mem/grace.c; grace_take mem/grace.c; system_pass_doors system/system.c; system_expire
- * system/system.c */
+/* grace_step mem/grace.c; axo__grace_wait mem/rcu.c; grace_take mem/grace.c; system_pass_doors
+ * system/system.c; system_expire system/system.c */
 active proctype Reclaimer()
 {
 end_idle:
