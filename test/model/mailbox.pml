@@ -71,7 +71,7 @@
  * stamp sched/park.c:park_inject 4f5f5e570480
  * stamp sched/park.c:park_push_urgent 21595f1be931
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages 84644d4d7f85
+ * stamp sched/run.c:run_messages cb7fdb71a8be
  * stamp sched/run.c:run_take 8b93758b4dde
  * stamp sched/run.c:run_turn 4955c7f52e6b
  * stamp sched/send.c:axo__send_keep 361ac9fe3923
@@ -81,7 +81,7 @@
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/fault.c:axo__super_directives 66cd7dd989a0
  * stamp super/fault.c:fault_shift 61ce9b888f8e
- * stamp super/stop.c:axo__super_finish_terminate 980788692dfb
+ * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
  * stamp super/stop.c:axo__super_terminate 6739a29d9e78
  * stamp super/stop.c:stop_drain_users e0156338bc59
  * stamp super/stop.c:stop_is_drained 12941c21a306

@@ -49,13 +49,13 @@
  * stamp sched/park.c:axo__worker_steal 5882be459a7a
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_is_late 89e5224cd963
- * stamp sched/park.c:park_look 8609bf7c81fd
+ * stamp sched/park.c:park_look 397f0a699d24
  * stamp sched/park.c:park_offer 02fe32e6fb1f
  * stamp sched/park.c:park_steal_from 22f2a13b6cc6
  * stamp sched/park.c:park_take_half 769dcce8082a
  * stamp sched/park.c:park_tell f4fb245f6279
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/park.c:park_was_taken 685e2a6be320
+ * stamp sched/park.c:park_was_taken c565a772433c
  * stamp sched/run.c:run_enter d589132d9d67
  * stamp sched/run.c:run_turn 4955c7f52e6b
  * stamp sched/worker.c:axo__worker_find 5bb8a25d1bf9

@@ -68,7 +68,7 @@
  * stamp super/fault.c:fault_resume_self c41d9c5816e9
  * stamp super/fault.c:fault_shift 61ce9b888f8e
  * stamp super/fault.c:fault_take_restart c0e91e7173b8
- * stamp super/stop.c:axo__super_finish_terminate 980788692dfb
+ * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
  * stamp super/stop.c:axo__super_terminate 6739a29d9e78
  * stamp super/stop.c:stop_system db55c6815303
  * stamp super/stop.c:stop_take d65f06b34e9a

@@ -29,6 +29,8 @@
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject e169f2ecffdb
  * stamp mem/grace.c:grace_step dbf41da36881
+ * stamp mem/rcu.c:axo__grace_offline 77df74c86193
+ * stamp mem/rcu.c:axo__grace_quiet dc830d2bc915
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2

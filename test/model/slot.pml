@@ -31,12 +31,13 @@
  * stamp cell/table.c:axo__table_begin 279871f68dcb
  * stamp cell/table.c:axo__table_end aee7dd9a4339
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
- * stamp mem/grace.c:axo__grace_offline 77df74c86193
- * stamp mem/grace.c:axo__grace_online 17bb26540a5a
- * stamp mem/grace.c:axo__grace_quiet dc830d2bc915
  * stamp mem/grace.c:axo__grace_retire 3f6bfbf5cc7b
- * stamp mem/grace.c:grace_step c0a6a548d698
+ * stamp mem/grace.c:grace_step dbf41da36881
  * stamp mem/grace.c:grace_take 1c3d55ffbd02
+ * stamp mem/rcu.c:axo__grace_offline 77df74c86193
+ * stamp mem/rcu.c:axo__grace_online 17bb26540a5a
+ * stamp mem/rcu.c:axo__grace_quiet dc830d2bc915
+ * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/park.c:park_inject 4f5f5e570480
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
@@ -46,7 +47,7 @@
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp super/children.c:axo__super_make b9f6b6759824
  * stamp super/stop.c:axo__super_expire 6386ee22bedf
- * stamp super/stop.c:axo__super_finish_terminate 980788692dfb
+ * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
  * stamp super/stop.c:stop_drain_users e0156338bc59
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
