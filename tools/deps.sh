@@ -65,6 +65,7 @@ for goal in "$@"; do
     models | models-large | models-check | models-stamp)
         need_tool python3 python3
         need_tool spin spin
+        need_tool tcc tcc
         ;;
     valgrind | seams) testing; need_tool valgrind valgrind ;;
     all | install | bench | bench-growth | bench-restart | amalgamation) ;;

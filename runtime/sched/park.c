@@ -42,18 +42,19 @@ void axo__sched_wake_one(axo__sched *sched)
     park_none(sched); /* they got up meanwhile */
 }
 
+/* The count may be behind: a worker that says PARKED may be taken out before it has counted itself.
+ * That one looks for work then, so who has pushed some may trust the count; who has not may not. */
 void axo__sched_wake_all(axo__sched *sched)
 {
-    if (axo__a32_load_seq_cst(&sched->parked) == 0) /* [W1] */
-        return;
+    (void)axo__a32_add_seq_cst(&sched->parked, 0); /* [W1] (6) */
     for (uint32_t i = 0; i < sched->worker_count; i++)
         (void)park_wake(&sched->workers[i]);
 }
 
 void axo__sched_wake_worker(axo__worker *worker)
 {
-    if (axo__a32_add_seq_cst(&worker->sched->parked, 0) > 0) /* [W1] (6) of sched/timer.h */
-        (void)park_wake(worker);
+    (void)axo__a32_add_seq_cst(&worker->sched->parked, 0); /* [W1] (6) of sched/timer.h */
+    (void)park_wake(worker);
 }
 
 /* There is something in a queue that thieves can reach. A searcher will find it; a watcher looks in

@@ -1,0 +1,128 @@
+/* arm.pml - a timer that is set on another worker's wheel while that one goes to sleep.
+ *
+ * The owner of the wheel parks until the time that it reads in `next`; another worker parks beside
+ * it; outside threads push work, which wakes one of them, and set a timer. Stores wait in a buffer
+ * until their thread's next read-modify-write, or until the machine empties it. The timer must fire.
+ *
+ * form small one -DPUSHERS=1
+ * form small two -DPUSHERS=2
+ * form large three -DPUSHERS=3
+ * mutant one M_NO_FENCE     who sets a timer looks at the owner's state without (6)
+ * mutant one M_NEXT_EARLY   a sleeper reads `next`, and then says that it parks
+ * mutant one M_TICKET_LATE  a sleeper takes its ticket after it has read `next`
+ * mutant one M_QUIET        who sets a timer tells nobody
+ * mutant one M_COUNT        who sets a timer trusts the count of those who sleep
+ */
+/* stamps: run.py --stamp writes them
+ * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
+ * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__sched_wake_worker af55c3b3c9d4
+ * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/park.c:park_look 397f0a699d24
+ * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/timer.c:axo__timer_arm 63321f2b89b0
+ * stamp sched/timer.c:axo__timers_fire 15cc99e0bb57
+ * stamp sched/timer.c:axo__timers_put 390ce41866d3
+ * stamp sched/timer.c:axo__timers_told a1b628962176
+ * stamp sched/timer.c:timer_refresh 28b34f4d63eb
+ * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27
+ */
+#ifndef PUSHERS
+#define PUSHERS 1
+#endif
+#define W 2
+
+byte parked, work;
+bool is_parked[W], ringing[W], armed, buffered, fired, sleeps[W], timed;
+
+/* park_wake sched/park.c */
+inline wake(i)
+{
+    atomic { if :: is_parked[i] -> is_parked[i] = false; took = true :: else fi };
+    if :: took -> atomic { parked--; ringing[i] = true } :: else fi
+}
+/* axo__sched_push_ready_any sched/park.c; axo__sched_wake_one sched/park.c */
+proctype Pusher()
+{
+    bool took;
+    atomic { work++ };
+    if
+    :: parked == 0
+    :: else ->
+        wake(0);
+        if :: !took -> wake(1) :: else fi
+    fi
+}
+/* axo__timer_arm sched/timer.c; axo__timers_put sched/timer.c; timer_refresh sched/timer.c;
+ * axo__timers_told sched/timer.c; axo__sched_wake_worker sched/park.c */
+active proctype Armer()
+{
+    bool took, tell = true;
+    buffered = true;
+#ifndef M_NO_FENCE
+    atomic { if :: buffered -> armed = true; buffered = false :: else fi };
+#endif
+#ifdef M_COUNT
+    tell = (parked > 0);
+#endif
+#ifdef M_QUIET
+    tell = false;
+#endif
+    if :: tell -> wake(0) :: else fi
+}
+active proctype Drain()
+{
+end_d:
+    do :: atomic { buffered -> armed = true; buffered = false } od
+}
+
+/* axo__worker_park sched/park.c; park_look sched/park.c; axo__worker_unpark_owner sched/park.c;
+ * axo__timers_next sched/timer.h; axo__timers_fire sched/timer.c; axo__os_parker_wait os/linux.c */
+proctype Worker(byte me)
+{
+    bool more, took, soon;
+    do
+    :: atomic { work > 0 -> work-- }
+    :: armed && me == 0 -> armed = false; fired = true
+    :: else ->                         /* nothing is there: park */
+#ifdef M_NEXT_EARLY
+        soon = (me == 0 && armed);
+#endif
+#ifndef M_TICKET_LATE
+        ringing[me] = false;
+#endif
+        is_parked[me] = true;
+        atomic { parked++ };
+        more = (work > 0);
+        if
+        :: more
+        :: else ->
+#ifndef M_NEXT_EARLY
+            soon = (me == 0 && armed);
+#endif
+#ifdef M_TICKET_LATE
+            ringing[me] = false;
+#endif
+end_w:      (ringing[me] || soon)
+        fi;
+        atomic { if :: is_parked[me] -> is_parked[me] = false; took = true :: else fi };
+        if :: took -> atomic { parked-- } :: else fi;
+        more = false; took = false; soon = false
+    od
+}
+
+init {
+    byte k;
+    atomic {
+        run Worker(0);
+        run Worker(1);
+        do
+        :: k < PUSHERS -> k++; run Pusher()
+        :: else -> break
+        od
+    };
+    timeout ->
+    assert(fired && work == 0 && parked == W)
+}
