@@ -67,7 +67,7 @@ flags_debug := -O1 -g -DAXO_DEBUG=1 -fno-omit-frame-pointer
 flags_hard := $(flags_debug) -DAXO_HARD=1
 flags_asan := $(flags_debug) -DAXO_ASAN=1 -fno-sanitize-recover=all
 flags_tsan := $(flags_debug) -DAXO_TSAN=1
-flags_sim := $(flags_debug) -DAXO_SIM=1 -include runtime/os/sim_yield.h
+flags_sim := $(flags_debug) -O2 -DAXO_SIM=1 -include runtime/os/sim_yield.h
 sanitize_asan := -fsanitize=address,undefined
 sanitize_tsan := -fsanitize=thread
 # These call liburcu and CK, which the thread sanitizer cannot follow; they carry annotations.

@@ -63,6 +63,22 @@ void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, 
         wait_look(system, waiter, out);
 }
 
+/* Who seems to send a WAIT_VOID: a reference that nobody has, so that it can be found among what
+ * the child has not come to yet. */
+static axo_ref wait_void_sender(axo_ref child)
+{
+    return (axo_ref){.bits = child.bits | UINT64_C(1) << 63};
+}
+
+/* Its parent has taken it back, and it has not come to that: a start without memory, a stop come
+ * before. */
+static bool wait_is_void(axo_ctx *ctx)
+{
+    axo_actor_info info = AXO_ACTOR_INFO(.place = 0);
+    axo_ref self = axo_self(ctx);
+    return axo_inspect(ctx, self, wait_void_sender(self), &info) == AXO_OK && info.place > 0;
+}
+
 /* ---- telling the parent --------------------------------------------------------------------- */
 
 static axo_status wait_send(axo_ctx *ctx, wait_state *self, axo_draft *draft)
@@ -78,6 +94,10 @@ static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
 {
     axo_draft *draft;
     void *verdict;
+    if (wait_is_void(ctx)) {
+        self->told = true;
+        return axo_stop_self(ctx);
+    }
     if (axo_message_new(ctx, self->wait->result_tag, sizeof(axo_verdict), &draft, &verdict) !=
         AXO_OK) {
         self->lost = status;
@@ -214,7 +234,8 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
     axo__wait_kind kind = self->wait->kind;
     if (message->tag == AXO_TERMINATED)
         return wait_over(ctx, self, kind == AXO__WAIT_STOP ? AXO_OK : AXO_EGONE);
-    if (message->tag == AXO__TAG_WAIT_VOID && axo_ref_equal(message->sender, axo_parent(ctx))) {
+    if (message->tag == AXO__TAG_WAIT_VOID &&
+        axo_ref_equal(message->sender, wait_void_sender(axo_self(ctx)))) {
         self->told = true;
         return axo_stop_self(ctx);
     }
@@ -254,7 +275,7 @@ axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out)
 
 axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_status refused)
 {
-    if (axo_send(ctx, child, AXO__TAG_WAIT_VOID, NULL, 0) == AXO_OK)
+    if (axo_send_from(ctx, wait_void_sender(child), child, AXO__TAG_WAIT_VOID, NULL, 0) == AXO_OK)
         return refused;
     (void)axo_stop(ctx, child);
     return AXO_OK;

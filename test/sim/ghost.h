@@ -1,7 +1,7 @@
-/* ghost.h - the checker: a ghost of every actor, kept from the events alone, and what must hold:
- * the suspend depth is the event's count; no user message reaches one that may not get it; hooks
- * come in their order; one live instance; reports, decisions, watches and notices balance;
- * children are gone before their parent's end.
+/* ghost.h - the checker's records: a ghost of every actor, kept from the events alone, how one is
+ * found, how a violation is said, and what holds of watches.
+ *
+ * HOLDS(number, who, what, text) is a check: it counts, and a violation names its number.
  */
 #ifndef TEST_SIM_GHOST_H
 #define TEST_SIM_GHOST_H
@@ -15,13 +15,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "probes.h"
+
 #define GHOSTS_MAX 16384
 #define GHOST_TABLE (GHOSTS_MAX * 2)
-#define GHOST_RING 64
-#define GHOST_SHOWN 60
-#define GHOST_WATCHES 64
+#define GHOST_RING 4096
+#define GHOST_SHOWN 400
+#define GHOST_WATCHES 48
 #define GHOST_GUARDIANS 3
+#define GHOST_NAME 8
 #define GHOST_SLOT_MASK UINT64_C(0xffffff)
+#define GHOST_NOBODY UINT32_MAX
+#define GHOST_FAILURES AXO_SLIDING_MAX
 
 typedef struct ghost_watch {
     uint64_t target;
@@ -29,22 +34,78 @@ typedef struct ghost_watch {
     bool own;    /* a message of its own comes in the place of the notice */
 } ghost_watch;
 
+/* Why it has failed, as it was told upward. */
+typedef struct ghost_cause {
+    uint64_t kind_code; /* of AXO_EV_FAIL */
+    uint64_t actor;     /* who failed first */
+    uint32_t levels;    /* of escalation */
+} ghost_cause;
+
+/* What a parent keeps of a child: its budget, its back-off. */
+typedef struct ghost_ward {
+    int64_t start;       /* of the window */
+    int64_t failures[GHOST_FAILURES];
+    int64_t since;       /* the last failure or restart, at the earliest */
+    int64_t since_most;  /* and at the latest */
+    uint32_t restarts;
+    uint32_t tries;      /* delays since the reset */
+    bool limited;
+    bool over;           /* a delay is, since some time before the restart that is to be seen */
+    bool unsure;         /* it was decided at the very edge of a window */
+} ghost_ward;
+
 typedef struct ghost {
     uint64_t bits;
+    uint64_t identity;    /* the same in a run with other operations; see world.h */
     uint64_t parent;
     uint64_t decided;     /* bits of the last child it decided on */
+    uint64_t blamed;      /* the child whose failure is just becoming its own */
+    uint64_t perpetrator; /* model: the child whose failure it escalated */
     int64_t due;          /* not before this may its own failure be over */
     uint64_t deciding;    /* bits of the child whose report it took, until it decides */
+    uint64_t held_at;     /* its report is held: a number that grows; 0: it is not */
+    uint32_t self;        /* index */
+    uint32_t first_child; /* index, youngest first; GHOST_NOBODY: none */
+    uint32_t next_child;
     uint32_t suspends;
     uint32_t instance;
     uint32_t born_in;     /* the parent's instance that made it */
+    uint32_t ancestors;
     uint32_t children;    /* made and not yet gone */
     uint32_t constructs;
     uint32_t destroys;
     uint32_t watch_count;
     uint32_t pongs;
+    uint32_t pool;        /* of its dispatcher; GHOST_NOBODY: not known yet */
+    uint32_t acts;        /* callbacks of the world so far */
+    uint32_t behaviours;  /* on its stack */
+    uint32_t unwatches;   /* the guard of `watches` at a notice's place */
     axo_lifetime lifetime;
+    const axo_strategy *strategy;
+    const axo_class *cls;
+    ghost_cause pending;  /* of AXO_EV_FAIL */
+    ghost_cause cause;    /* of the failure that is reported */
+    ghost_ward ward;
+    int32_t told;         /* model: suspensions told and not yet taken */
+    uint8_t answer;       /* model: to its own failure, told and not yet taken */
+    uint8_t letters;      /* grammar.h */
+    uint8_t made;         /* model: an axo__instance */
+    bool restart_told;    /* model: from above */
+    bool restart_resolves;/* model: and answers its own failure */
+    bool stop_told;       /* model: by its parent */
+    bool parent_first;    /* model: restart_told came before the answer */
+    bool delayed;         /* model: its restart waits for its time */
+    bool unsure;          /* spawned from outside, and perhaps not adopted yet */
+    bool wild;            /* model: something was told while it was unsure */
+    bool resuming;        /* model: RESUME was taken, for its own failure */
+    bool restarting;      /* model: from DIRECTIVE to the instance's end */
+    bool creating;        /* model: that restart makes a first instance again */
+    bool shrugs;          /* model: it took a restart while terminating */
+    bool survivors;       /* model: the failure that comes leaves them as they are */
+    bool judged;          /* model: it has decided Restart, and what becomes of it is not said */
     bool excused;         /* its parent's callbacks have stopped it */
+    bool stop_asked;      /* by somebody: it must end, unless it is permanent */
+    bool pilled;
     bool harsh;           /* it has decided Stop or Restart */
     bool guardian;
     bool failed;          /* own failure, unresolved */
@@ -55,19 +116,24 @@ typedef struct ghost {
     bool pre_restarted;
     bool post_stopped;
     bool remaking;        /* from pre_restart to the end of the new instance's start */
+    bool remade;          /* and it has been resumed in there */
     bool stops_children;  /* default pre_restart ran: none may be left at construct */
     bool stopping;
     bool terminated;
     bool gone;            /* its parent has seen it */
-    bool inside;          /* in receive */
+    bool inside;          /* in a callback */
     bool unmade;          /* the last instance did not start */
     bool escalates;       /* it has just decided so: the failure that follows is no own one */
     bool refused;         /* its last receive failed */
+    bool must_fail;       /* its next event is a failure */
+    bool must_pact;       /* and it is the death pact */
     bool has_message;     /* the instance failed under a message */
     bool boxed;           /* it has a mailbox of its own */
     bool narrow;          /* whoever sends to it may be parked for ever */
     bool parked;
     bool put_aside;       /* it has stashed the message that it is given */
+    bool spawned_early;   /* its instance has spawned before it started */
+    char name[GHOST_NAME];
     ghost_watch watches[GHOST_WATCHES];
 } ghost;
 
@@ -76,9 +142,19 @@ typedef struct ghosts {
     uint64_t hash;
     uint64_t events;
     uint64_t kinds[AXO_EVENT_KINDS];
+    uint64_t holds;      /* reports held so far */
+    uint32_t delayed;    /* restarts that were put off so far */
+    uint64_t step;       /* of somebody */
+    uint32_t step_worker; /* of this step's events */
+    int64_t time;        /* of the last event */
     uint32_t count;
-    uint32_t living;   /* users' actors */
-    bool loud;         /* show the last events at a failure */
+    uint32_t living;     /* users' actors */
+    uint32_t memory_barred; /* who fails or ends just now: index + 1 */
+    bool manual;
+    bool loud;           /* show the last events at a failure */
+    ghost *inside;       /* in a callback */
+    void (*on_end)(uint32_t violated, const char *text); /* the bundle */
+    char said[320];      /* the violation */
     axo_event ring[GHOST_RING];
     uint32_t table[GHOST_TABLE]; /* index + 1 */
     ghost all[GHOSTS_MAX];
@@ -86,45 +162,83 @@ typedef struct ghosts {
 
 static ghosts g;
 
-static void ghost_show_events(void)
+static void ghost_show_event(FILE *out, uint64_t number)
 {
-    uint64_t first = g.events > GHOST_SHOWN ? g.events - GHOST_SHOWN : 0;
-    for (uint64_t i = first; i < g.events; i++) {
-        const axo_event *e = &g.ring[i % GHOST_RING];
-        fprintf(stderr,
-                "  %6" PRIu64 " %12" PRId64 " w%-2d %014" PRIx64 " #%" PRIu32 " s%" PRIu32
-                " %-14s %" PRIx64 "\n",
-                i, e->time_ns, (int)e->worker, e->actor.bits, e->instance, e->suspends,
-                axo_event_name(e->kind), e->arg);
-    }
+    const axo_event *e = &g.ring[number % GHOST_RING];
+    fprintf(out,
+            "  %6" PRIu64 " %12" PRId64 " w%-6x %014" PRIx64 " #%" PRIu32 " s%" PRIu32
+            " %-14s %" PRIx64 "\n",
+            number, e->time_ns, e->worker, e->actor.bits, e->instance, e->suspends,
+            axo_event_name(e->kind), e->arg);
 }
 
-static void ghost_end(void) __attribute__((noreturn));
-static void ghost_end(void)
+static void ghost_show_events(FILE *out, uint64_t most)
 {
+    for (uint64_t i = g.events > most ? g.events - most : 0; i < g.events; i++)
+        ghost_show_event(out, i);
+}
+
+/* `violated`: the invariant's number; 0: something else is wrong. */
+static void ghost_end(uint32_t violated) __attribute__((noreturn));
+static void ghost_end(uint32_t violated)
+{
+    tallied->violated = violated;
     if (g.loud)
-        ghost_show_events();
-    fprintf(stderr, "  again: SEED=%" PRIu64 " make sim-replay\n", g.seed);
+        ghost_show_events(stderr, GHOST_SHOWN);
+    if (g.on_end != NULL)
+        g.on_end(violated, g.said);
     fflush(NULL);
     _exit(1);
+}
+
+static void ghost_say(uint32_t violated, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+static void ghost_say(uint32_t violated, const char *format, va_list list)
+{
+    int at = snprintf(g.said, sizeof g.said, "seed %" PRIu64 ", event %" PRIu64 ": ", g.seed,
+                      g.events);
+    if (violated != 0)
+        at += snprintf(g.said + at, sizeof g.said - (size_t)at, "invariant %" PRIu32 ": ",
+                       violated);
+    (void)vsnprintf(g.said + at, sizeof g.said - (size_t)at, format, list);
+    if (g.loud)
+        fprintf(stderr, "%s\n", g.said);
 }
 
 static void ghost_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 static void ghost_fail(const char *format, ...)
 {
     va_list list;
-    fprintf(stderr, "seed %" PRIu64 ", event %" PRIu64 ": ", g.seed, g.events);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    ghost_say(0, format, list);
     va_end(list);
-    fputc('\n', stderr);
-    ghost_end();
+    ghost_end(0);
 }
 
-#define GHOST_CHECK(c, who, text)                                                                  \
+static void ghost_violated(uint32_t number, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+static void ghost_violated(uint32_t number, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    ghost_say(number, format, list);
+    va_end(list);
+    ghost_end(number);
+}
+
+#define HOLDS(number, who, condition, text)                                                        \
     do {                                                                                           \
-        if (!(c))                                                                                  \
-            ghost_fail("%s (actor %014" PRIx64 ")", text, (who)->bits);                            \
+        tallied->checked[number]++;                                                                \
+        if (__builtin_expect(!(condition), 0))                                                     \
+            ghost_violated(number, "%s (actor %014" PRIx64 ")", text, (who)->bits);                \
+    } while (0)
+
+/* With a text of its own; nobody's. */
+#define HOLDS_ALL(number, condition, ...)                                                          \
+    do {                                                                                           \
+        tallied->checked[number]++;                                                                \
+        if (__builtin_expect(!(condition), 0))                                                     \
+            ghost_violated(number, __VA_ARGS__);                                                   \
     } while (0)
 
 /* ---- finding ---- */
@@ -144,25 +258,34 @@ static ghost *ghost_find(uint64_t bits)
     return g.table[at] != 0 ? &g.all[g.table[at] - 1] : NULL;
 }
 
+static ghost *ghost_at(uint32_t index)
+{
+    return index != GHOST_NOBODY ? &g.all[index] : NULL;
+}
+
 static ghost *ghost_make(uint64_t bits)
 {
     uint32_t at = ghost_place(bits);
-    if (g.table[at] != 0)
-        ghost_fail("a reference is given twice: %014" PRIx64, bits);
+    HOLDS_ALL(27, g.table[at] == 0, "a reference is given twice: %014" PRIx64, bits);
     if (g.count == GHOSTS_MAX)
         ghost_fail("the world has more actors than the checker has room for");
-    ghost *made = &g.all[g.count++];
-    memset(made, 0, sizeof *made);
+    ghost *made = &g.all[g.count];
+    memset(made, 0, offsetof(ghost, watches));
     made->bits = bits;
+    made->self = g.count++;
+    made->first_child = made->next_child = made->pool = GHOST_NOBODY;
     g.table[at] = g.count;
     return made;
 }
 
+/* A life begins: the system's before it is forgotten, the hash goes on. */
 static void ghost_reset(uint64_t seed, bool loud)
 {
-    memset(&g, 0, offsetof(ghosts, all));
+    memset(g.table, 0, sizeof g.table);
+    memset(&g, 0, offsetof(ghosts, on_end));
     g.seed = seed;
     g.loud = loud;
+    g.step_worker = GHOST_NOBODY;
     g.hash = UINT64_C(0xcbf29ce484222325);
 }
 
@@ -188,19 +311,21 @@ static void ghost_watch_event(ghost *it, const axo_event *e)
     const ghost *target = ghost_find(e->arg);
     switch (e->kind) {
     case AXO_EV_WATCH:
-        GHOST_CHECK(watch == NULL, it, "watched twice");
+        HOLDS(30, it, watch == NULL, "watched twice");
         if (it->watch_count == GHOST_WATCHES)
             ghost_fail("more watches than the checker has room for");
         it->watches[it->watch_count++] = (ghost_watch){.target = e->arg};
         return;
     case AXO_EV_UNWATCH:
-        GHOST_CHECK(watch != NULL, it, "unwatched what it did not watch");
+        HOLDS(30, it, watch != NULL, "unwatched what it did not watch");
+        if (watch->queued)
+            probe_hit(PROBE_NOTICE_UNWATCHED);
         ghost_unwatch(it, watch);
         return;
     default:
-        GHOST_CHECK(watch != NULL, it, "a notice for no watch");
-        GHOST_CHECK(!watch->queued, it, "a second notice for one watch");
-        GHOST_CHECK(target == NULL || target->terminated, it, "a notice of a living one");
+        HOLDS(31, it, watch != NULL, "a notice for no watch");
+        HOLDS(30, it, !watch->queued, "a second notice for one watch");
+        HOLDS(33, it, target == NULL || target->terminated, "a notice of a living one");
         watch->queued = true;
         return;
     }
@@ -212,12 +337,12 @@ static void ghost_noticed(uint64_t watcher, const axo_terminated *notice)
     ghost *it = ghost_find(watcher);
     const ghost *target = ghost_find(notice->actor.bits);
     ghost_watch *watch = ghost_watching(it, notice->actor.bits);
-    GHOST_CHECK(watch != NULL, it, "a notice after unwatch"); /* DW-05 */
-    GHOST_CHECK(!watch->own, it, "a notice in the place of a message of one's own");
-    GHOST_CHECK(watch->queued, it, "a notice that was never queued");
-    GHOST_CHECK((notice->existence_known != 0) == (target != NULL), it, "existence_known is wrong");
+    HOLDS(31, it, watch != NULL, "a notice after unwatch"); /* DW-05 */
+    HOLDS(30, it, !watch->own, "a notice in the place of a message of one's own");
+    HOLDS(30, it, watch->queued, "a notice that was never queued");
+    HOLDS(32, it, (notice->existence_known != 0) == (target != NULL), "existence_known is wrong");
     if (target != NULL && target->parent == watcher)
-        GHOST_CHECK(target->gone, it, "a notice before the child was removed");
+        HOLDS(34, it, target->gone, "a notice before the child was removed");
     ghost_unwatch(it, watch);
 }
 
@@ -226,368 +351,10 @@ static void ghost_lost(uint64_t watcher, uint64_t target, uint64_t sender)
 {
     ghost *it = ghost_find(watcher);
     ghost_watch *watch = ghost_watching(it, target);
-    GHOST_CHECK(sender == target, it, "a message in the place of a notice, of another");
-    GHOST_CHECK(watch != NULL && watch->own, it, "a message in the place of a notice unasked");
-    GHOST_CHECK(watch->queued, it, "a message in the place of a notice too early");
+    HOLDS(30, it, sender == target, "a message in the place of a notice, of another");
+    HOLDS(31, it, watch != NULL && watch->own, "a message in the place of a notice unasked");
+    HOLDS(30, it, watch->queued, "a message in the place of a notice too early");
     ghost_unwatch(it, watch);
-}
-
-/* ---- life ---- */
-
-static void ghost_spawned(const axo_event *e)
-{
-    ghost *it = ghost_make(e->actor.bits);
-    ghost *parent = e->arg != 0 ? ghost_find(e->arg) : NULL;
-    it->parent = e->arg;
-    it->suspends = e->suspends;
-    it->born_in = parent != NULL ? parent->instance : 0;
-    it->guardian = g.count <= GHOST_GUARDIANS;
-    if (!it->guardian)
-        g.living++;
-    if (parent == NULL)
-        return;
-    parent->children++;
-    if (e->worker == UINT32_MAX || it->guardian)
-        return;
-    GHOST_CHECK(!parent->terminated && !parent->stopping, it, "spawned by one that is stopping");
-    GHOST_CHECK(parent->suspends == e->suspends, it, "spawned with another suspend count");
-}
-
-/* D4, IN-06: the children of an instance that did not start are gone before the next is made. */
-static void ghost_check_orphans(ghost *it)
-{
-    for (uint32_t i = 0; i < g.count; i++) {
-        const ghost *child = &g.all[i];
-        if (child->parent == it->bits && child->born_in == it->instance)
-            GHOST_CHECK(child->gone, it, "constructed before its failed attempt's children left");
-    }
-}
-
-static void ghost_construct(ghost *it, const axo_event *e)
-{
-    GHOST_CHECK(!it->live, it, "a second instance beside the first");
-    if (it->lifetime == AXO_TEMPORARY)
-        GHOST_CHECK(e->instance == 1, it, "a temporary actor is made again"); /* LT-02..LT-05 */
-    GHOST_CHECK(!it->stopping, it, "constructed while it stops");
-    GHOST_CHECK(e->instance == it->instance + 1, it, "instances are not counted one by one");
-    if (it->stops_children)
-        GHOST_CHECK(it->children == 0, it, "constructed before its children were gone");
-    if (it->unmade && it->children > 0)
-        ghost_check_orphans(it);
-    it->unmade = true;
-    it->instance = e->instance;
-    it->constructing = true;
-    it->started = it->pre_restarted = it->post_stopped = it->stops_children = false;
-}
-
-static void ghost_constructed(ghost *it, const axo_event *e)
-{
-    GHOST_CHECK(it->constructing, it, "constructed without construct");
-    it->constructing = false;
-    it->remaking = it->remaking && e->arg == 0;
-    if (e->arg != 0)
-        return;
-    it->live = true;
-    it->constructs++;
-}
-
-static void ghost_pre_restart(ghost *it, const axo_event *e)
-{
-    GHOST_CHECK((e->arg != 0) == it->has_message, it,
-                "pre_restart has another message than the one it failed under");
-    GHOST_CHECK(it->live && it->started, it, "pre_restart of one that did not start");
-    GHOST_CHECK(!it->pre_restarted, it, "a second pre_restart of one instance");
-    GHOST_CHECK(!it->stopping, it, "pre_restart while it stops");
-    GHOST_CHECK(it->suspends > 0, it, "pre_restart of one that is not suspended");
-    it->pre_restarted = true;
-    it->remaking = true;
-}
-
-static void ghost_post_stop(ghost *it)
-{
-    GHOST_CHECK(it->live && it->started, it, "post_stop of one that did not start");
-    GHOST_CHECK(!it->post_stopped, it, "a second post_stop of one instance");
-    if (it->stopping && !it->guardian)
-        GHOST_CHECK(it->children == 0, it, "post_stop before its children were gone");
-    it->post_stopped = true;
-}
-
-static void ghost_terminated(ghost *it)
-{
-    GHOST_CHECK(!it->live && it->constructs == it->destroys, it, "terminated with an instance");
-    GHOST_CHECK(!it->parked, it, "terminated, and parked");
-    GHOST_CHECK(it->children == 0 || it->guardian, it, "terminated with children");
-    it->terminated = true; /* a report may be decided still, until the parent knows */
-    it->watch_count = 0;
-    if (!it->guardian)
-        g.living--;
-}
-
-static void ghost_receive(ghost *it)
-{
-    GHOST_CHECK(it->live && it->started, it, "a message to one that has not started");
-    GHOST_CHECK(it->suspends == 0, it, "a message to one that is suspended");
-    GHOST_CHECK(!it->failed, it, "a message to one that has failed");
-    GHOST_CHECK(!it->stopping && !it->post_stopped, it, "a message to one that stops");
-    GHOST_CHECK(!it->pre_restarted && !it->remaking, it, "a message within a restart");
-    GHOST_CHECK(!it->inside, it, "a message within a message");
-    GHOST_CHECK(!it->parked, it, "a message to one that is parked");
-    it->refused = it->put_aside = false;
-    it->inside = true;
-}
-
-/* LT-06, LT-07: a permanent actor ends for its parent only. */
-static void ghost_check_permanent(const ghost *it)
-{
-    const ghost *parent = ghost_find(it->parent);
-    GHOST_CHECK(it->excused || parent->stopping || parent->remaking || parent->harsh ||
-                    parent->guardian || parent->unmade,
-                it, "a permanent actor ends, and its parent has not said so");
-}
-
-/* ---- suspension and reports ---- */
-
-static void ghost_suspend(ghost *it, const axo_event *e)
-{
-    it->suspends++;
-    if (e->arg != 0)
-        return;
-    GHOST_CHECK(!it->failed, it, "own failures stack");
-    GHOST_CHECK(!it->owed, it, "a second report before the first was decided");
-    it->failed = true;
-    it->owed = it->parent != 0;
-}
-
-static void ghost_resume(ghost *it, const axo_event *e)
-{
-    GHOST_CHECK(it->suspends > 0, it, "resumed below zero"); /* SC-07 allows it: it is not needed */
-    it->suspends--;
-    if (e->arg != 0)
-        return;
-    GHOST_CHECK(it->failed, it, "own failure resumed, but there is none");
-    GHOST_CHECK(!it->owed, it, "own failure resumed before its report was decided");
-    GHOST_CHECK(e->time_ns >= it->due, it, "restarted before its delay was over");
-    it->due = 0;
-    it->failed = it->has_message = false;
-}
-
-static void ghost_report(ghost *it, const axo_event *e)
-{
-    ghost *child = ghost_find(e->arg);
-    if (child == NULL)
-        ghost_fail("a report of nobody");
-    GHOST_CHECK(child->parent == it->bits, it, "a report of a stranger");
-    GHOST_CHECK(!child->gone, child, "a report of one that is gone");
-    GHOST_CHECK(child->owed, child, "a report that nobody made, or a second decision on one");
-    GHOST_CHECK(it->suspends == 0 && !it->stopping && !it->remaking, it,
-                "a report decided by one that is suspended, restarting or stopping");
-    GHOST_CHECK(it->deciding == 0, it, "two decisions at once");
-    it->deciding = e->arg;
-    it->refused = false;
-    child->owed = false;
-}
-
-static void ghost_decide(ghost *it, const axo_event *e)
-{
-    uint64_t slot = e->arg & UINT32_MAX;
-    uint64_t directive = e->arg >> 32;
-    GHOST_CHECK(it->deciding != 0 && (it->deciding & GHOST_SLOT_MASK) == slot, it,
-                "a decision on no report");
-    GHOST_CHECK(directive >= AXO_RESUME && directive <= AXO_ESCALATE, it, "an unknown directive");
-    it->escalates = directive == AXO_ESCALATE;
-    it->harsh = it->harsh || directive == AXO_STOP || directive == AXO_RESTART;
-    it->decided = it->deciding;
-    it->deciding = 0;
-}
-
-/* PH-13: follows the decision. */
-static void ghost_delay(ghost *it, const axo_event *e)
-{
-    ghost *child = ghost_find(it->decided);
-    GHOST_CHECK(child != NULL && child->failed && child->due == 0, it, "a delay of nothing");
-    GHOST_CHECK(e->arg > 0, it, "a delay of no time");
-    child->due = e->time_ns + (int64_t)e->arg;
-}
-
-static void ghost_child_gone(ghost *it, const axo_event *e)
-{
-    ghost *child = ghost_find(e->arg);
-    if (child == NULL)
-        ghost_fail("nobody is gone");
-    GHOST_CHECK(child->parent == it->bits, it, "lost the child of a stranger");
-    GHOST_CHECK(child->terminated && !child->gone, child, "gone twice, or before it terminated");
-    child->gone = true;
-    child->owed = false;
-    it->children--;
-}
-
-/* ---- every event ---- */
-
-static void ghost_mix(uint64_t value)
-{
-    g.hash = (g.hash ^ value) * UINT64_C(0x100000001b3);
-    g.hash ^= g.hash >> 29;
-}
-
-static void ghost_stage(ghost *it, const axo_event *e)
-{
-    switch (e->kind) {
-    case AXO_EV_PRE_START:
-    case AXO_EV_POST_RESTART:
-        GHOST_CHECK(it->live && !it->started, it, "started anew, or without an instance");
-        return;
-    case AXO_EV_STARTED:
-        GHOST_CHECK(it->live && !it->started, it, "started twice");
-        it->started = e->arg == 0;
-        it->unmade = !it->started;
-        it->remaking = false;
-        return;
-    case AXO_EV_RECEIVED:
-        GHOST_CHECK(it->inside, it, "received without receive");
-        it->inside = false;
-        it->refused = e->arg != 0 &&
-                      !(it->put_aside && e->arg == (uint32_t)AXO_UNHANDLED); /* it is not over */
-        return;
-    case AXO_EV_UNHANDLED:
-        it->refused = e->arg == AXO_TERMINATED;
-        return;
-    case AXO_EV_FAIL:
-        if (e->arg >> 32 == AXO_FAILURE_ENDED && !it->escalates)
-            GHOST_CHECK(it->lifetime == AXO_PERMANENT, it, "the end of another is a failure");
-        it->has_message = it->has_message || it->refused ||
-                          (e->arg >> 32 == AXO_FAILURE_KILLED && !it->escalates);
-        it->escalates = it->refused = false;
-        it->deciding = 0;
-        return;
-    case AXO_EV_PARK:
-        GHOST_CHECK(!it->stopping, it, "parked while it stops");
-        it->parked = true;
-        return;
-    case AXO_EV_UNPARK:
-        GHOST_CHECK(it->parked, it, "goes on, and was not parked");
-        it->parked = false;
-        return;
-    case AXO_EV_DESTROY:
-        GHOST_CHECK(it->live, it, "destroyed without an instance");
-        it->live = it->started = it->has_message = false;
-        it->destroys++;
-        return;
-    case AXO_EV_STOPPING:
-        GHOST_CHECK(!it->stopping, it, "stops twice");
-        if (it->lifetime == AXO_PERMANENT)
-            ghost_check_permanent(it);
-        it->stopping = true;
-        it->remaking = false;
-        return;
-    default:
-        return;
-    }
-}
-
-static void ghost_apply(ghost *it, const axo_event *e)
-{
-    switch (e->kind) {
-    case AXO_EV_CONSTRUCT:
-        ghost_construct(it, e);
-        return;
-    case AXO_EV_CONSTRUCTED:
-        ghost_constructed(it, e);
-        return;
-    case AXO_EV_RECEIVE:
-        ghost_receive(it);
-        return;
-    case AXO_EV_SUSPEND:
-        ghost_suspend(it, e);
-        return;
-    case AXO_EV_RESUME:
-        ghost_resume(it, e);
-        return;
-    case AXO_EV_REPORT:
-        ghost_report(it, e);
-        return;
-    case AXO_EV_DECIDE:
-        ghost_decide(it, e);
-        return;
-    case AXO_EV_DELAY:
-        ghost_delay(it, e);
-        return;
-    case AXO_EV_PRE_RESTART:
-        ghost_pre_restart(it, e);
-        return;
-    case AXO_EV_POST_STOP:
-        ghost_post_stop(it);
-        return;
-    case AXO_EV_TERMINATED:
-        ghost_terminated(it);
-        return;
-    case AXO_EV_CHILD_GONE:
-        ghost_child_gone(it, e);
-        return;
-    case AXO_EV_WATCH:
-    case AXO_EV_UNWATCH:
-    case AXO_EV_NOTICE:
-        ghost_watch_event(it, e);
-        return;
-    default:
-        ghost_stage(it, e);
-        return;
-    }
-}
-
-static void ghost_event(void *user, const axo_event *e)
-{
-    (void)user;
-    g.ring[g.events++ % GHOST_RING] = *e;
-    ghost_mix((uint64_t)e->time_ns);
-    ghost_mix(e->actor.bits);
-    ghost_mix(e->arg);
-    ghost_mix((uint64_t)e->kind << 32 | e->worker);
-    ghost_mix((uint64_t)e->instance << 32 | e->suspends);
-    if (e->kind >= AXO_EVENT_KINDS)
-        ghost_fail("an unknown event, %" PRIu32, e->kind);
-    g.kinds[e->kind]++;
-    if (e->kind == AXO_EV_SPAWN) {
-        ghost_spawned(e);
-        return;
-    }
-    ghost *it = ghost_find(e->actor.bits);
-    if (it == NULL)
-        ghost_fail("an event of an actor that was never spawned");
-    GHOST_CHECK(!it->terminated || e->kind == AXO_EV_DEAD_LETTER, it, "an event after the end");
-    ghost_apply(it, e);
-    GHOST_CHECK(it->suspends == e->suspends, it, "the suspend count is not what it should be");
-    GHOST_CHECK(it->instance == e->instance, it, "another instance than the last constructed");
-}
-
-/* ---- at rest ---- */
-
-/* Nothing can run, no timer waits. */
-static void ghost_check_rest(void)
-{
-    for (uint32_t i = 0; i < g.count; i++) {
-        ghost *it = &g.all[i];
-        if (it->terminated)
-            continue;
-        GHOST_CHECK(!it->failed && !it->owed, it, "at rest, and a failure is undecided");
-        GHOST_CHECK(it->suspends == 0, it, "at rest, and suspended");
-        GHOST_CHECK(!it->stopping && !it->remaking, it, "at rest in the middle of something");
-        GHOST_CHECK(it->live && it->started, it, "at rest without an instance");
-        for (uint32_t j = 0; j < it->watch_count && !it->guardian; j++) {
-            const ghost *target = ghost_find(it->watches[j].target);
-            GHOST_CHECK(!it->watches[j].queued, it, "at rest with an unhandled notice");
-            GHOST_CHECK(target != NULL && !target->terminated, it, "a notice was lost");
-        }
-    }
-}
-
-/* The system has ended. */
-static void ghost_check_end(void)
-{
-    for (uint32_t i = 0; i < g.count; i++) {
-        ghost *it = &g.all[i];
-        GHOST_CHECK(it->terminated, it, "the system ended before an actor");
-        GHOST_CHECK(it->constructs == it->destroys, it, "an instance was not destroyed");
-    }
 }
 
 #endif

@@ -5,23 +5,36 @@
 #ifndef TEST_SIM_MAIL_H
 #define TEST_SIM_MAIL_H
 
-#include "ghost.h"
-#include "sched/worker.h"
-#include "system/system.h"
+#include "look.h"
 
 #define MAIL_NUMBERS (1u << 19)
-#define MAIL_PAIRS (1u << 17)
+#define MAIL_PAIRS (1u << 15)
 #define MAIL_ASIDE 32  /* stash_max of every actor */
-#define MAIL_BOXES 64
+#define MAIL_BOXES 512
 #define MAIL_HELD_MAX 64
 #define MAIL_PRIORITIES 4
+#define MAIL_ASKS 4096
+#define MAIL_SHOTS 65536
 
-enum { TAG_WORK = 1, TAG_PING = 2, TAG_TICK = 3, TAG_KEYED = AXO_TAG_QUIET | 4, TAG_LOST = 5 };
+enum {
+    TAG_WORK = 1,
+    TAG_PING = 2,
+    TAG_TICK = 3,
+    TAG_KEYED = AXO_TAG_QUIET | 4,
+    TAG_LOST = 5,
+    TAG_ASK = 6,
+    TAG_REPLY = 7,
+    TAG_STORM = 8
+};
 
 typedef struct work {
     uint32_t left;     /* further sends it may lead to */
     uint32_t number;   /* 0: nobody looks after it */
     uint32_t priority;
+    uint32_t after;    /* its sender has heard that this number was sent to the same one */
+    uint32_t said;     /* what its sender sent before it, and to whom */
+    uint32_t shot;     /* of a timer; 0: it is none's */
+    uint64_t said_to;
     uint64_t to;
 } work;
 
@@ -31,8 +44,29 @@ typedef struct mail_pair {
     uint64_t from;
     uint64_t to;
     uint32_t priority;
-    uint32_t last;
+    uint32_t life;  /* in which it was used */
+    uint32_t last;  /* that came */
+    uint32_t sent;  /* the last that was accepted */
+    uint32_t pill;  /* numbers from this on come after a pill; 0: none */
+    uint32_t kill;  /* after a kill */
+    uint32_t kills; /* that many had been sent to the receiver then */
 } mail_pair;
+
+typedef struct mail_asked {
+    uint64_t by;
+    uint32_t instance;
+    bool open;
+} mail_asked;
+
+/* What an actor has said last, and heard of. */
+typedef struct mail_mind {
+    uint64_t said_to;
+    uint64_t heard_to;
+    uint32_t said;
+    uint32_t heard;
+    uint32_t kills;      /* sent to it */
+    uint32_t kill_fails; /* that it has failed for */
+} mail_mind;
 
 /* What an actor has put aside: [0, front) comes next, [front, count) is stashed. */
 typedef struct mail_aside {
@@ -51,6 +85,10 @@ typedef struct mail {
     uint32_t next;   /* number */
     uint32_t pairs;
     uint32_t boxes;
+    uint32_t sending; /* this number, just now; 0: none */
+    uint32_t asks;
+    uint32_t shots;
+    uint32_t life;
     uint64_t ends;   /* of actors, at the last look */
     uint64_t held;   /* how often something was: figures */
     uint64_t expired;
@@ -59,6 +97,9 @@ typedef struct mail {
     uint8_t passed_on[MAIL_NUMBERS];
     mail_pair pair[MAIL_PAIRS];
     mail_box box[MAIL_BOXES];
+    mail_asked asked[MAIL_ASKS];
+    int64_t shot[MAIL_SHOTS]; /* when it is due; 0: it has come */
+    mail_mind mind[GHOSTS_MAX];
     mail_aside aside[GHOSTS_MAX];
 } mail;
 
@@ -68,11 +109,11 @@ static void mail_reset(void)
 {
     memset(m.state, 0, m.next);
     memset(m.passed_on, 0, m.next);
-    if (m.pairs > 0)
-        memset(m.pair, 0, sizeof m.pair);
     memset(m.aside, 0, sizeof m.aside[0] * g.count);
+    memset(m.mind, 0, sizeof m.mind[0] * g.count);
     m.next = 1;
-    m.pairs = m.boxes = 0;
+    m.life++;
+    m.pairs = m.boxes = m.sending = m.asks = m.shots = 0;
     m.ends = m.held = m.expired = 0;
     m.dry = false;
 }
@@ -84,11 +125,24 @@ static mail_aside *mail_aside_of(uint64_t bits)
 
 /* ---- numbers ---- */
 
-static work mail_new(axo_ref to, uint32_t left, uint32_t priority)
+static mail_mind *mail_mind_of(uint64_t bits)
+{
+    return &m.mind[ghost_find(bits) - g.all];
+}
+
+/* From outside: `from` is 0. */
+static work mail_new(uint64_t from, axo_ref to, uint32_t left, uint32_t priority)
 {
     work made = {.left = left, .priority = priority, .to = to.bits};
     if (m.next < MAIL_NUMBERS)
         made.number = m.next++;
+    if (from == 0)
+        return made;
+    const mail_mind *mind = mail_mind_of(from);
+    made.said = mind->said;
+    made.said_to = mind->said_to;
+    if (mind->heard_to == to.bits)
+        made.after = mind->heard;
     return made;
 }
 
@@ -96,25 +150,45 @@ static work mail_new(axo_ref to, uint32_t left, uint32_t priority)
 static void mail_sent(uint32_t number)
 {
     m.state[number] = MAIL_SENT;
+    m.sending = number;
 }
 
 static void mail_refused(uint32_t number)
 {
-    if (number != 0 && m.state[number] != MAIL_SENT)
-        ghost_fail("message %" PRIu32 " was refused, and has come to an end", number);
+    HOLDS_ALL(37, number == 0 || m.state[number] == MAIL_SENT,
+              "message %" PRIu32 " was refused, and has come to an end", number);
     m.state[number] = MAIL_NONE;
+    m.sending = 0;
+}
+
+/* Who finds no room: the sender, the new one, the oldest, or whoever waited too long. */
+static void mail_overflow(const axo_dead_letter *letter, uint32_t number)
+{
+    const axo__cell *cell = axo__table_find(&l.system->core.table, letter->recipient);
+    const axo__box *box = cell != NULL ? axo__cell_box(cell) : NULL;
+    HOLDS_ALL(42, box != NULL, "no room in a mailbox without a bound");
+    axo_overflow how = box->how.overflow;
+    HOLDS_ALL(42, how != AXO_OVERFLOW_REFUSE || m.sending == 0,
+              "a message that should be refused is a dead letter");
+    if (how == AXO_OVERFLOW_DROP_NEW && number != 0 && m.sending != 0)
+        HOLDS_ALL(42, number == m.sending, "another message than the new one is dropped");
+    if (how == AXO_OVERFLOW_DROP_OLD && number != 0 && m.sending != 0 &&
+        box->how.kind == AXO_MAILBOX_FIFO)
+        HOLDS_ALL(42, number != m.sending, "the new message is dropped, and not an old one");
+    if (how == AXO_OVERFLOW_PARK)
+        probe_hit(PROBE_PARKED_TIMEOUT);
 }
 
 static void mail_dead(const axo_dead_letter *letter)
 {
     const work *it = letter->message->payload;
-    const ghost *to = ghost_find(letter->recipient.bits);
-    if (letter->reason == AXO_DEAD_OVERFLOW && (to == NULL || !to->boxed))
-        ghost_fail("no room in a mailbox without a bound");
-    if (letter->message->tag != TAG_WORK || it == NULL || it->number == 0)
+    bool numbered = letter->message->tag == TAG_WORK && it != NULL && it->number != 0;
+    if (letter->reason == AXO_DEAD_OVERFLOW)
+        mail_overflow(letter, numbered ? it->number : 0);
+    if (!numbered)
         return;
-    if (m.state[it->number] != MAIL_SENT && m.state[it->number] != MAIL_ASIDE_NOW)
-        ghost_fail("message %" PRIu32 " is dead, and was %u", it->number, m.state[it->number]);
+    HOLDS_ALL(37, m.state[it->number] == MAIL_SENT || m.state[it->number] == MAIL_ASIDE_NOW,
+              "message %" PRIu32 " is dead, and was %u", it->number, m.state[it->number]);
     m.state[it->number] = MAIL_DEAD;
 }
 
@@ -126,10 +200,10 @@ static mail_pair *mail_pair_of(uint64_t from, uint64_t to, uint32_t priority)
     uint32_t at = (uint32_t)(mixed >> 40) + priority;
     for (;; at++) {
         mail_pair *pair = &m.pair[at % MAIL_PAIRS];
-        if (pair->to == 0) {
+        if (pair->life != m.life) {
             if (++m.pairs > MAIL_PAIRS / 2)
                 ghost_fail("more pairs than the checker has room for");
-            *pair = (mail_pair){.from = from, .to = to, .priority = priority};
+            *pair = (mail_pair){.from = from, .to = to, .priority = priority, .life = m.life};
         }
         if (pair->from == from && pair->to == to && pair->priority == priority)
             return pair;
@@ -149,10 +223,10 @@ static void mail_best(const ghost *it, const axo__box *box, uint32_t priority)
     for (uint32_t i = 0; i < box->entry_count && box->how.kind == AXO_MAILBOX_PRIORITY; i++) {
         const axo__box_entry *entry = &box->entries[i];
         if (entry->number < seen->seen)
-            GHOST_CHECK(entry->priority >= priority, it, "a message of lower priority came first");
+            HOLDS(38, it, entry->priority >= priority, "a message of lower priority came first");
     }
     if (box->how.kind == AXO_MAILBOX_CONTROL && box->how.overflow != AXO_OVERFLOW_PARK)
-        GHOST_CHECK(priority == 0 || box->control.first == NULL, it, "a control message waits");
+        HOLDS(38, it, priority == 0 || box->control.first == NULL, "a control message waits");
     seen->seen = box->number;
 }
 
@@ -164,14 +238,90 @@ static void mail_in_order(const ghost *it, const axo__box *box, const axo_messag
     uint32_t class = kind == AXO_MAILBOX_FIFO       ? 0
                      : kind == AXO_MAILBOX_PRIORITY ? what->priority
                                                     : what->priority == 0;
-    GHOST_CHECK(what->to == it->bits, it, "a message for another");
+    HOLDS(53, it, what->to == it->bits, "a message for another");
     if (kind == AXO_MAILBOX_PRIORITY && m.dry)
         return;
     mail_pair *pair = mail_pair_of(message->sender.bits, it->bits, class);
-    if (what->number <= pair->last)
-        ghost_fail("message %" PRIu32 " comes after %" PRIu32 " of the same sender", what->number,
-                   pair->last);
+    HOLDS_ALL(38, what->number > pair->last,
+              "message %" PRIu32 " comes after %" PRIu32 " of the same sender", what->number,
+              pair->last);
     pair->last = what->number;
+    if (kind != AXO_MAILBOX_FIFO || box != NULL)
+        return;
+    HOLDS(44, it, pair->pill == 0 || what->number < pair->pill, "a message after a pill");
+    HOLDS(44, it, pair->kill == 0 || what->number < pair->kill ||
+                      mail_mind_of(it->bits)->kill_fails >= pair->kills,
+          "a message before a kill that was sent earlier");
+    HOLDS(38, it, what->after == 0 || m.passed_on[what->after] || m.state[what->after] != MAIL_SENT,
+          "what its sender had heard was sent before has not come");
+}
+
+/* After a send that was accepted. */
+static void mail_accepted(uint64_t from, const work *what, axo_status status)
+{
+    const ghost *to = ghost_find(what->to);
+    mail_mind *mind = mail_mind_of(from);
+    m.sending = 0;
+    if (status != AXO_OK || to == NULL || to->boxed || what->number == 0)
+        return;
+    mail_pair_of(from, what->to, 0)->sent = what->number;
+    mind->said = what->number;
+    mind->said_to = what->to;
+}
+
+/* A pill, a kill: what the same sender sends later comes after it. */
+static void mail_special(uint64_t from, uint64_t to, bool kill)
+{
+    ghost *it = ghost_find(to);
+    if (it == NULL || it->terminated)
+        return;
+    it->pilled = it->pilled || !kill;
+    if (it->boxed)
+        return;
+    mail_pair *pair = mail_pair_of(from, to, 0);
+    if (kill) {
+        pair->kill = m.next;
+        pair->kills = ++mail_mind_of(to)->kills;
+    } else if (it->lifetime != AXO_PERMANENT && pair->pill == 0) {
+        pair->pill = m.next;
+    }
+}
+
+/* Whom it has heard another has sent something to; 0: nobody. */
+static uint64_t mail_heard(uint64_t bits)
+{
+    return mail_mind_of(bits)->heard_to;
+}
+
+/* DW-11: what the one that ended has sent has come before its notice. */
+static void mail_noticed(uint64_t target, uint64_t watcher)
+{
+    const ghost *it = ghost_find(watcher);
+    if (it->boxed || ghost_find(target) == NULL)
+        return;
+    const mail_pair *pair = mail_pair_of(target, watcher, 0);
+    HOLDS(33, it, pair->last >= pair->sent, "a notice before a message of the one that ended");
+}
+
+/* From where it comes, a message is the next that may. */
+static bool mail_take_aside(const ghost *it, mail_aside *aside, const axo_message *message)
+{
+    if (aside->front == 0)
+        return false;
+    HOLDS(45, it, aside->messages[0] == message, "another message than the one in front");
+    aside->front--;
+    aside->count--;
+    memmove(aside->messages, aside->messages + 1, sizeof aside->messages[0] * aside->count);
+    return true;
+}
+
+static void mail_shot_comes(const ghost *it, const work *what)
+{
+    if (what->shot == 0)
+        return;
+    HOLDS(51, it, m.shot[what->shot] != 0, "a timer of one shot comes twice");
+    HOLDS(51, it, m.shot[what->shot] <= g.time, "a timer of one shot comes early");
+    m.shot[what->shot] = 0;
 }
 
 static void mail_received(axo_ctx *ctx, const axo_message *message)
@@ -180,25 +330,66 @@ static void mail_received(axo_ctx *ctx, const axo_message *message)
     const axo__box *box = axo__cell_box((const axo__cell *)(const void *)ctx);
     mail_aside *aside = mail_aside_of(it->bits);
     const work *what = message->tag == TAG_WORK ? message->payload : NULL;
-    bool again = aside->front > 0;
-    if (axo_stash_count(ctx) != aside->count - aside->front)
-        ghost_fail("the stash has %" PRIu32 ", it should have %" PRIu32, axo_stash_count(ctx),
-                   aside->count - aside->front);
-    if (again) {
-        GHOST_CHECK(aside->messages[0] == message, it, "another message than the one in front");
-        aside->front--;
-        aside->count--;
-        memmove(aside->messages, aside->messages + 1, sizeof aside->messages[0] * aside->count);
-    } else if (box != NULL && what != NULL) {
+    HOLDS(45, it, axo_stash_count(ctx) == aside->count - aside->front,
+          "the stash has another count than it should");
+    bool again = mail_take_aside(it, aside, message);
+    if (!again && box != NULL && what != NULL)
         mail_best(it, box, what->priority);
-    }
+    if (what != NULL && !again)
+        mail_shot_comes(it, what);
     if (what == NULL || what->number == 0)
         return;
-    if (m.state[what->number] != (again ? MAIL_ASIDE_NOW : MAIL_SENT))
-        ghost_fail("message %" PRIu32 " comes, and was %u", what->number, m.state[what->number]);
+    HOLDS_ALL(39, m.state[what->number] == (again ? MAIL_ASIDE_NOW : MAIL_SENT),
+              "message %" PRIu32 " comes, and was %u", what->number, m.state[what->number]);
     m.state[what->number] = MAIL_HANDLED;
     if (!again && !m.passed_on[what->number])
         mail_in_order(it, box, message, what);
+    mail_mind *mind = mail_mind_of(it->bits);
+    mind->heard = what->said;
+    mind->heard_to = what->said_to;
+}
+
+/* ---- asks, shots ---- */
+
+static uint64_t mail_ask(uint64_t by)
+{
+    uint64_t id = ++m.asks;
+    m.asked[id % MAIL_ASKS] =
+        (mail_asked){.by = by, .instance = ghost_find(by)->instance, .open = true};
+    return id;
+}
+
+static void mail_unasked(uint64_t id)
+{
+    m.asked[id % MAIL_ASKS].open = false;
+}
+
+static void mail_answered(uint64_t by, uint64_t id)
+{
+    const ghost *it = ghost_find(by);
+    mail_asked *asked = &m.asked[id % MAIL_ASKS];
+    HOLDS(43, it, asked->by == by && asked->instance == it->instance, "an answer for another");
+    HOLDS(43, it, asked->open, "an ask completes twice");
+    asked->open = false;
+}
+
+/* At rest every ask of an instance that is still there has been answered. */
+static void mail_check_asks(void)
+{
+    for (uint32_t i = 0; i < MAIL_ASKS && i <= m.asks; i++) {
+        const mail_asked *asked = &m.asked[i];
+        const ghost *it = asked->open && i > 0 ? ghost_find(asked->by) : NULL;
+        if (it != NULL && !it->terminated && !it->boxed) /* else there was no room for it */
+            HOLDS(43, it, asked->instance != it->instance, "an ask was never completed");
+    }
+}
+
+static uint32_t mail_shot(int64_t due)
+{
+    if (m.shots + 1 == MAIL_SHOTS)
+        return 0;
+    m.shot[++m.shots] = due;
+    return m.shots;
 }
 
 /* ---- stash ---- */
@@ -209,10 +400,11 @@ static bool mail_stash(axo_ctx *ctx, const axo_message *message)
     const work *what = message->payload;
     axo_status status = axo_stash(ctx);
     bool room = aside->count - aside->front < MAIL_ASIDE;
-    if (status != (room ? AXO_OK : AXO_EFULL))
-        ghost_fail("axo_stash: %s", axo_status_name(status));
-    if (!room)
+    HOLDS_ALL(45, status == (room ? AXO_OK : AXO_EFULL), "axo_stash: %s", axo_status_name(status));
+    if (!room) {
+        probe_hit(PROBE_STASH_FULL);
         return false;
+    }
     if (aside->count == MAIL_ASIDE * 2)
         ghost_fail("more is put aside than the checker has room for");
     aside->messages[aside->count++] = message;
@@ -249,6 +441,9 @@ static void mail_event(const axo_event *e)
         mail_to_front(mail_aside_of(e->actor.bits), UINT32_MAX);
     if (e->kind == AXO_EV_PARK)
         m.held++;
+    const ghost *it = e->kind == AXO_EV_FAIL ? ghost_find(e->actor.bits) : NULL;
+    if (it != NULL && e->arg >> 32 == AXO_FAILURE_KILLED && it->pending.actor == it->bits)
+        mail_mind_of(it->bits)->kill_fails++;
 }
 
 static uint64_t mail_stashed(void)
@@ -280,17 +475,17 @@ static void mail_check_line(const ghost *it, const axo__box *box)
     if (first == NULL)
         return;
     const axo_mailbox *how = &box->how;
-    GHOST_CHECK(how->overflow == AXO_OVERFLOW_PARK, it, "a line where nobody is parked");
-    GHOST_CHECK(box->messages > 0, it, "a line before an empty mailbox");
+    HOLDS(42, it, how->overflow == AXO_OVERFLOW_PARK, "a line where nobody is parked");
+    HOLDS(42, it, box->messages > 0, "a line before an empty mailbox");
     bool room = box->messages < how->messages_max &&
                 box->bytes + mail_bytes(first->held.first) <= how->bytes_max;
-    GHOST_CHECK(!room, it, "somebody is parked though there is room");
+    HOLDS(42, it, !room, "somebody is parked though there is room");
     for (const axo__waiter *waiter = first; waiter != NULL; waiter = waiter->next) {
         const axo__parked *parked = (const axo__parked *)(const void *)waiter;
         uint64_t held = mail_chain(&waiter->held);
-        GHOST_CHECK(waiter->state == AXO__WAITER_WAITS && held > 0, it, "one waits for nothing");
-        GHOST_CHECK(held <= MAIL_HELD_MAX || parked->sender.bits == it->bits, it,
-                    "more is held of one than a turn sends");
+        HOLDS(42, it, waiter->state == AXO__WAITER_WAITS && held > 0, "one waits for nothing");
+        HOLDS(42, it, held <= MAIL_HELD_MAX || parked->sender.bits == it->bits,
+              "more is held of one than a turn sends");
     }
 }
 
@@ -299,12 +494,12 @@ static void mail_check_box(const ghost *it, const axo__box *box, mail_box *seen,
 {
     uint64_t queued = mail_chain(&box->control) + mail_chain(&box->rest) +
                       mail_chain(&box->late) + box->entry_count;
-    GHOST_CHECK(queued == axo__box_count(box), it, "the mailbox miscounts");
-    GHOST_CHECK(box->messages <= queued, it, "more are counted than wait");
+    HOLDS(42, it, queued == axo__box_count(box), "the mailbox miscounts");
+    HOLDS(42, it, box->messages <= queued, "more are counted than wait");
     bool more = box->messages > seen->messages && !ended;
-    GHOST_CHECK(!more || box->messages <= box->how.messages_max, it, "over the bound of messages");
-    GHOST_CHECK(!more || box->messages == 1 || box->bytes <= box->how.bytes_max, it,
-                "over the bound of bytes");
+    HOLDS(42, it, !more || box->messages <= box->how.messages_max, "over the bound of messages");
+    HOLDS(42, it, !more || box->messages == 1 || box->bytes <= box->how.bytes_max,
+          "over the bound of bytes");
     seen->messages = box->messages;
     mail_check_line(it, box);
 }
@@ -322,16 +517,14 @@ static void mail_check(axo_system *system)
     }
 }
 
-static void mail_know(axo_ref ref, const axo_mailbox *mailbox)
+static void mail_know(ghost *it, const axo__box *box)
 {
-    if (mailbox == NULL)
+    if (box == NULL)
         return;
-    ghost *it = ghost_find(ref.bits);
-    it->boxed = true;
-    it->narrow = mailbox->overflow == AXO_OVERFLOW_PARK && mailbox->park_ns == 0;
+    it->narrow = box->how.overflow == AXO_OVERFLOW_PARK && box->how.park_ns == 0;
     if (m.boxes == MAIL_BOXES)
         ghost_fail("more mailboxes than the checker has room for");
-    m.box[m.boxes++] = (mail_box){.ref = ref};
+    m.box[m.boxes++] = (mail_box){.ref = {.bits = it->bits}};
 }
 
 /* Nothing can run: nobody is parked, nothing is queued but what is stashed. */
@@ -344,11 +537,10 @@ static void mail_check_rest(axo_system *system)
         if (it->terminated || cell == NULL)
             continue;
         const axo__more *more = axo__cell_more(cell);
-        GHOST_CHECK(!it->parked && (more == NULL || more->parked == NULL), it,
-                    "at rest, and parked");
-        GHOST_CHECK(m.aside[i].front == 0, it, "at rest, and messages in front");
-        GHOST_CHECK(!cell->boxed || axo__box_count(axo__cell_box(cell)) == 0, it,
-                    "at rest, and messages in the mailbox");
+        HOLDS(46, it, !it->parked && (more == NULL || more->parked == NULL), "at rest, and parked");
+        HOLDS(46, it, m.aside[i].front == 0, "at rest, and messages in front");
+        HOLDS(46, it, !cell->boxed || axo__box_count(axo__cell_box(cell)) == 0,
+              "at rest, and messages in the mailbox");
     }
 }
 
@@ -356,8 +548,8 @@ static void mail_check_rest(axo_system *system)
 static void mail_check_all(bool left)
 {
     for (uint32_t i = 1; i < m.next; i++) {
-        if (m.state[i] == MAIL_SENT || (m.state[i] == MAIL_ASIDE_NOW && !left))
-            ghost_fail("message %" PRIu32 " is lost", i);
+        HOLDS_ALL(37, m.state[i] != MAIL_SENT && (left || m.state[i] != MAIL_ASIDE_NOW),
+                  "message %" PRIu32 " is lost", i);
     }
 }
 

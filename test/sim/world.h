@@ -1,7 +1,12 @@
-/* world.h - what the simulated actors are and do: a random program, all of it drawn from the seed.
+/* world.h - the simulated world: how often each thing happens in a seed, who is there, and the
+ * streams of chance of which all that its actors do is drawn.
  *
  * Each seed first draws how often each thing happens, many of them never, so that rare pairs meet.
  * In the calm phase nothing fails and nothing is started any more.
+ *
+ * A callback's draws come from its actor's identity (its parent's, and which of its children it is)
+ * and the callback's number; each knob's from these and how often it was asked. So one that is left
+ * out, as shrinking does, moves no other but by what it would have caused.
  */
 #ifndef TEST_SIM_WORLD_H
 #define TEST_SIM_WORLD_H
@@ -9,74 +14,130 @@
 #include "base/random.h"
 #include "mail.h"
 
-#define WORLD_LIVING_MAX 40
-#define WORLD_DEPTH_MAX 6
+#define WORLD_LIVING_MOST 400
+#define WORLD_DEPTH_MAX 8
 #define WORLD_RECENT 40
-#define WORLD_WATCHES_MAX 40
+#define WORLD_WATCHES_MAX 36
+#define WORLD_TIMERS 16
+#define WORLD_OPERATIONS 65536
 
 typedef struct keyed {
     uint64_t key;
     uint64_t instance; /* that started it */
+    int64_t due;
 } keyed;
 
-/* How often, in 1024ths. */
+/* How often, in 1024ths; the most that a seed draws, what it is called, whether it is a fault. */
+#define KNOB_LIST(X)                                                                               \
+    X(KNOB_SPAWN, 300, "spawn", 0)                                                                 \
+    X(KNOB_STOP, 40, "stop somebody", 0)                                                           \
+    X(KNOB_STOP_SELF, 40, "stop itself", 0)                                                        \
+    X(KNOB_STOP_CHILD, 60, "stop a child", 0)                                                      \
+    X(KNOB_STOP_KIN, 40, "stop its parent or a sibling", 0)                                        \
+    X(KNOB_POISON, 40, "poison", 0)                                                                \
+    X(KNOB_KILL, 60, "kill", 1)                                                                    \
+    X(KNOB_WATCH, 300, "watch", 0)                                                                 \
+    X(KNOB_UNWATCH, 200, "unwatch", 0)                                                             \
+    X(KNOB_SEND, 800, "send", 0)                                                                   \
+    X(KNOB_AFTER, 200, "send later", 0)                                                            \
+    X(KNOB_TIMER, 200, "time", 0) /* keyed timers, raw handles, receive timeouts */                \
+    X(KNOB_FAIL, 350, "fail", 1)                                                                   \
+    X(KNOB_FATAL, 100, "fail fatally", 1)                                                          \
+    X(KNOB_UNHANDLED, 100, "leave unhandled", 1)                                                   \
+    X(KNOB_CONSTRUCT, 300, "fail in construct", 1)                                                 \
+    X(KNOB_PRE_START, 300, "fail in pre_start", 1)                                                 \
+    X(KNOB_PRE_RESTART, 400, "fail in pre_restart", 1)                                             \
+    X(KNOB_POST_RESTART, 400, "fail in post_restart", 1)                                           \
+    X(KNOB_POST_STOP, 400, "fail in post_stop", 1)                                                 \
+    X(KNOB_DECIDER, 150, "fail in the decider", 1)                                                 \
+    X(KNOB_KEEP, 1024, "keep the children", 0)                                                     \
+    X(KNOB_EARLY, 400, "spawn in a hook", 0)                                                       \
+    X(KNOB_REGION, 300, "own memory", 0)                                                           \
+    X(KNOB_BECOME, 200, "become", 0)                                                               \
+    X(KNOB_TOP, 20, "/user escalates", 1)                                                          \
+    X(KNOB_SHUTDOWN, 20, "shut down", 0)                                                           \
+    X(KNOB_HOOK, 800, "termination hook", 0)                                                       \
+    X(KNOB_DRY, 10, "no memory for a while", 1)                                                    \
+    X(KNOB_POOL, 500, "another dispatcher", 0)                                                     \
+    X(KNOB_BOX, 1024, "a mailbox of its own", 0)                                                   \
+    X(KNOB_UNLIMITED, 1, "park without a limit", 0) /* then nobody sends to an older one */        \
+    X(KNOB_STASH, 300, "stash", 0)                                                                 \
+    X(KNOB_UNSTASH, 200, "unstash", 0)                                                             \
+    X(KNOB_FORWARD, 200, "forward", 0)                                                             \
+    X(KNOB_WITH, 500, "watch with a message", 0)                                                   \
+    X(KNOB_BURST, 300, "send many", 0)                                                             \
+    X(KNOB_ASK, 150, "ask", 0)                                                                     \
+    X(KNOB_REPLY, 900, "reply", 0)                                                                 \
+    X(KNOB_CAUSE, 600, "send after what it was told", 0)                                           \
+    X(KNOB_STORM, 60, "fail again and again", 1)                                                   \
+    X(KNOB_OUTSIDE, 1024, "a call from outside", 0)
+
 typedef enum knob {
-    KNOB_SPAWN,
-    KNOB_STOP,
-    KNOB_STOP_SELF,
-    KNOB_STOP_CHILD,
-    KNOB_POISON,
-    KNOB_KILL,
-    KNOB_WATCH,
-    KNOB_UNWATCH,
-    KNOB_SEND,
-    KNOB_AFTER,
-    KNOB_TIMER,    /* keyed timers, raw handles, receive timeouts */
-    KNOB_FAIL,
-    KNOB_FATAL,
-    KNOB_UNHANDLED,
-    KNOB_CONSTRUCT,
-    KNOB_PRE_START,
-    KNOB_PRE_RESTART,
-    KNOB_POST_RESTART,
-    KNOB_POST_STOP,
-    KNOB_DECIDER,
-    KNOB_KEEP,      /* pre_restart keeps the children */
-    KNOB_EARLY,     /* construct and the start hooks spawn */
-    KNOB_REGION,
-    KNOB_BECOME,
-    KNOB_TOP,       /* /user escalates: the end */
-    KNOB_SHUTDOWN,
-    KNOB_HOOK,      /* a termination hook */
-    KNOB_DRY,       /* a drought begins: no memory for a while */
-    KNOB_POOL,      /* an actor of another dispatcher than the default one */
-    KNOB_BOX,       /* mailboxes with bounds and orders */
-    KNOB_UNLIMITED, /* parking without a limit: then nobody sends to an older one that parks */
-    KNOB_STASH,
-    KNOB_UNSTASH,
-    KNOB_FORWARD,
-    KNOB_WITH,      /* watches with a message of one's own */
-    KNOB_BURST,     /* many messages in one callback */
-    KNOBS
+#define KNOB_WORD(word, most, text, fault) word,
+    KNOB_LIST(KNOB_WORD)
+#undef KNOB_WORD
+        KNOBS
 } knob;
 
+typedef struct knob_info {
+    uint16_t most;
+    uint16_t fault;
+    const char *text;
+} knob_info;
+
+static const knob_info knob_infos[KNOBS] = {
+#define KNOB_INFO(word, most, text, fault) [word] = {most, fault, text},
+    KNOB_LIST(KNOB_INFO)
+#undef KNOB_INFO
+};
+
+/* A draw that came out: what shrinking may leave out. */
+typedef struct operation {
+    uint64_t key;
+    uint64_t who; /* bits; 0: from outside */
+    uint32_t what;
+    uint32_t life;
+} operation;
+
+typedef struct stream {
+    uint64_t base;
+    uint64_t at;
+    uint8_t asked[KNOBS];
+} stream;
+
+/* What a replay says beyond the seed. Set once, for all lives. */
+typedef struct orders {
+    bool record;
+    bool only;            /* no operation but these, sorted */
+    const uint64_t *keys;
+    uint32_t key_count;
+    uint32_t operation_count;
+    operation operations[WORLD_OPERATIONS];
+} orders;
+
+static orders o;
+
 typedef struct world {
-    axo__random chance;
+    axo__random chance; /* of who is next outside of actors */
+    stream now_runs;    /* the running callback's */
     uint32_t knobs[KNOBS];
+    uint32_t life;      /* of this seed */
+    uint32_t living_max;
+    uint64_t outside;   /* calls from outside so far */
     bool calm;
-    bool dry;          /* the allocator has nothing */
-    bool noisy;        /* foreign kills and stops too */
-    bool manual;       /* no threads; the clock is the world's */
+    bool dry;           /* the allocator has nothing */
+    bool noisy;         /* foreign kills and stops too */
+    bool manual;        /* no threads; the clock is the world's */
     int64_t now;
     uint32_t refs;
-    axo_timer timers[16];
+    axo_timer timers[WORLD_TIMERS];
     axo_ref known[GHOSTS_MAX];
-    uint64_t owned;    /* payloads handed over */
-    uint64_t freed;    /* and freed */
+    uint64_t owned;     /* payloads handed over */
+    uint64_t freed;     /* and freed */
     uint64_t deferred;
     uint64_t undone;
     uint64_t dead_letters;
-    uint64_t mine;     /* blocks of the counting allocator */
+    uint64_t mine;      /* blocks of the counting allocator */
     uint64_t bytes;
 } world;
 
@@ -86,14 +147,82 @@ typedef struct node {
     uint32_t depth;
 } node;
 
-static bool world_is(knob what)
+/* ---- chance ---- */
+
+static uint64_t world_mix(uint64_t a, uint64_t b)
 {
-    return !w.calm && axo__random_below(&w.chance, 1024) < w.knobs[what];
+    uint64_t x = (a ^ (b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2)));
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* A callback, or a call from outside, begins. */
+static void world_begin(uint64_t base)
+{
+    w.now_runs.base = w.now_runs.at = base;
+    memset(w.now_runs.asked, 0, sizeof w.now_runs.asked);
 }
 
 static uint32_t world_below(uint32_t bound)
 {
+    w.now_runs.at += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = world_mix(w.now_runs.at, 1);
+    return (uint32_t)((mixed >> 32) * bound >> 32);
+}
+
+static bool world_ordered(uint64_t key)
+{
+    uint32_t low = 0;
+    uint32_t high = o.key_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (o.keys[middle] == key)
+            return true;
+        if (o.keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+static bool world_is(knob what)
+{
+    uint64_t asked = w.now_runs.asked[what]++;
+    uint64_t key = world_mix(w.now_runs.base, (uint64_t)what << 8 | asked);
+    w.now_runs.at = key;
+    if (w.calm || (uint32_t)(key >> 40 & 1023) >= w.knobs[what])
+        return false;
+    if (o.only && !world_ordered(key))
+        return false;
+    if (o.record && o.operation_count < WORLD_OPERATIONS)
+        o.operations[o.operation_count++] =
+            (operation){.key = key, .who = g.inside != NULL ? g.inside->bits : 0, .what = what,
+                        .life = w.life};
+    return true;
+}
+
+/* Outside of actors: who is next, how long. */
+static uint32_t world_next(uint32_t bound)
+{
     return axo__random_below(&w.chance, bound);
+}
+
+/* A callback of an actor begins: its ghost, and what it runs is noted. */
+static ghost *world_enter(axo_ctx *ctx, stream *before)
+{
+    ghost *me = ghost_find(axo_self(ctx).bits);
+    queues_callback();
+    if (before != NULL)
+        *before = w.now_runs;
+    world_begin(world_mix(me->identity, ++me->acts));
+    return me;
+}
+
+static void world_leave(const stream *before)
+{
+    w.now_runs = *before;
 }
 
 /* Somebody: mostly a young one, sometimes an old one, rarely nobody ever. */
@@ -126,8 +255,11 @@ static void world_undo(void *arg)
 static axo_status world_fail(axo_ctx *ctx)
 {
     int32_t code = (int32_t)world_below(256);
+    uint32_t how = world_below(4);
     bool fatal = world_is(KNOB_FATAL);
-    switch (world_below(4)) {
+    if (w.dry)
+        probe_hit(PROBE_NO_MEMORY_IN_FAILURE);
+    switch (how) {
     case 0:
         if (fatal)
             axo_throw_fatal(ctx, code, "thrown %d", code);
@@ -145,413 +277,35 @@ static axo_status world_fail(axo_ctx *ctx)
 /* Low bits: the directive; upper bits: escalate down to that depth first. */
 static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
+    stream before;
     const node *me = state;
     uint32_t code = (uint32_t)failure->code;
-    ghost *parent = ghost_find(axo_self(ctx).bits);
-    if (parent == NULL || parent->deciding != axo_sender(ctx).bits)
-        ghost_fail("a decider whose sender is not the failed child");
-    if (me == NULL) /* /user */
-        return world_is(KNOB_TOP) ? AXO_ESCALATE : (axo_directive)(code % 3 + 1);
-    if (world_is(KNOB_DECIDER)) {
+    ghost *parent = world_enter(ctx, &before);
+    const ghost *child = ghost_find(axo_sender(ctx).bits);
+    (void)user;
+    HOLDS(15, parent, child != NULL && parent->deciding == child->bits,
+          "a decider whose sender is not the failed child");
+    HOLDS(19, child,
+          failure->actor.bits == child->cause.actor &&
+              child->cause.kind_code == ((uint64_t)failure->kind << 32 | code),
+          "the decider is told another cause than the one that was reported");
+    axo_directive decided = (axo_directive)((code & 3) + (world_below(64) == 0 ? 77 : 1));
+    if (me == NULL) { /* /user */
+        decided = world_is(KNOB_TOP) ? AXO_ESCALATE : (axo_directive)(code % 3 + 1);
+    } else if (world_is(KNOB_DECIDER)) {
         if (world_below(2) == 0)
             axo_throw(ctx, (int32_t)world_below(256), "the decider");
         (void)axo_fail(ctx, (int32_t)world_below(256), "the decider");
+    } else if (me->depth > (code >> 5) && (code & 4) != 0) {
+        decided = AXO_ESCALATE;
     }
-    if (me->depth > (code >> 5) && (code & 4) != 0)
-        return AXO_ESCALATE;
-    return (axo_directive)((code & 3) + (world_below(64) == 0 ? 77 : 1));
+    world_leave(&before);
+    return decided;
 }
 
-/* ---- doing ---- */
+/* ---- props ---- */
 
-static const axo_props *world_props(uint32_t depth);
-
-static void world_know(axo_ref ref, const axo_props *props)
-{
-    ghost_find(ref.bits)->lifetime = props->lifetime;
-    mail_know(ref, props->mailbox);
-    if (w.refs < GHOSTS_MAX)
-        w.known[w.refs++] = ref;
-}
-
-static void world_spawn(axo_ctx *ctx, uint32_t depth)
-{
-    axo_ref child;
-    if (g.living >= WORLD_LIVING_MAX || depth >= WORLD_DEPTH_MAX || w.calm)
-        return;
-    const axo_props *props = world_props(depth + 1);
-    if (axo_spawn(ctx, props, &child) == AXO_OK)
-        world_know(child, props);
-    else if (!axo_ref_is_none(child))
-        ghost_fail("axo_spawn failed and gave a reference");
-}
-
-/* Actors that are parked for ever on each other are the program's fault: none are here. */
-static bool world_may_send(uint64_t from, axo_ref to)
-{
-    const ghost *it = ghost_find(to.bits);
-    return it == NULL || !it->narrow || it >= ghost_find(from);
-}
-
-/* Whether it was accepted. */
-static bool world_accepted(axo_status status, axo_ref to)
-{
-    const ghost *it = ghost_find(to.bits);
-    if (status == AXO_OK || status == AXO_EGONE)
-        return true;
-    if (!(status == AXO_ENOMEM && w.dry) && !(status == AXO_EFULL && it != NULL && it->boxed))
-        ghost_fail("a send: %s", axo_status_name(status));
-    return false;
-}
-
-static void world_send(axo_ctx *ctx, axo_ref to, uint32_t left)
-{
-    if (!world_may_send(axo_self(ctx).bits, to))
-        return;
-    work next = mail_new(to, left, world_below(MAIL_PRIORITIES));
-    mail_sent(next.number);
-    if (world_below(4) == 0) {
-        work *owned = malloc(sizeof *owned);
-        *owned = next;
-        w.owned++;
-        if (world_accepted(
-                axo_send_owned(ctx, to, TAG_WORK, owned, sizeof *owned, world_free_payload, &w),
-                to))
-            return;
-        w.owned--;
-        free(owned);
-    } else if (world_accepted(axo_send(ctx, to, TAG_WORK, &next, sizeof next), to)) {
-        return;
-    }
-    mail_refused(next.number);
-}
-
-/* true: the message is somebody else's. */
-static bool world_forward(axo_ctx *ctx, const axo_message *message)
-{
-    const work *it = message->payload;
-    axo_ref to = world_somebody();
-    uint32_t number = it->number;
-    if (!world_may_send(axo_self(ctx).bits, to))
-        return false;
-    m.passed_on[number] = 1;
-    mail_sent(number);
-    if (world_accepted(axo_forward(ctx, message, to), to))
-        return true;
-    mail_refused(number);
-    m.state[number] = MAIL_HANDLED;
-    return false;
-}
-
-static void world_watch(axo_ctx *ctx)
-{
-    const ghost *me = ghost_find(axo_self(ctx).bits);
-    if (me->watch_count >= WORLD_WATCHES_MAX)
-        return;
-    uint32_t before = me->watch_count;
-    axo_ref whom = world_somebody();
-    const ghost_watch *watch = ghost_watching(ghost_find(axo_self(ctx).bits), whom.bits);
-    bool own = world_is(KNOB_WITH);
-    bool same = watch == NULL || (!own && !watch->own);
-    axo_status status = own ? axo_watch_with(ctx, whom, TAG_LOST, &whom, sizeof whom)
-                            : axo_watch(ctx, whom);
-    if (status != AXO_OK && !(status == AXO_ENOMEM && w.dry && me->watch_count == before) &&
-        !(status == AXO_EINVAL && !same))
-        ghost_fail("axo_watch: %s", axo_status_name(status));
-    if (me->watch_count > before)
-        ghost_find(axo_self(ctx).bits)->watches[before].own = own;
-}
-
-static void world_unwatch(axo_ctx *ctx)
-{
-    const ghost *me = ghost_find(axo_self(ctx).bits);
-    axo_ref whom = world_somebody();
-    if (me->watch_count > 0 && world_below(4) != 0)
-        whom.bits = me->watches[world_below(me->watch_count)].target;
-    (void)axo_unwatch(ctx, whom);
-}
-
-static void world_stop(axo_ctx *ctx, axo_ref whom)
-{
-    ghost *it = ghost_find(whom.bits);
-    if (it != NULL && it->parent == axo_self(ctx).bits)
-        it->excused = true;
-    (void)axo_stop(ctx, whom);
-}
-
-static void world_stop_child(axo_ctx *ctx)
-{
-    axo_ref children[WORLD_LIVING_MAX];
-    uint32_t count = axo_children(ctx, children, WORLD_LIVING_MAX);
-    if (count > 0 && count <= WORLD_LIVING_MAX)
-        world_stop(ctx, children[world_below(count)]);
-}
-
-static void world_own(axo_ctx *ctx)
-{
-    char *block = axo_alloc(ctx, 1 + world_below(700));
-    if (block != NULL)
-        block[0] = 1;
-    if (axo_defer(ctx, world_undo, &w) == AXO_OK)
-        w.deferred++;
-}
-
-#define WORLD_TIMERS 16
-
-/* Raw timers that anybody may cancel, keys that are few, so that they meet. */
-static void world_time(axo_ctx *ctx)
-{
-    axo_timer *any = &w.timers[world_below(WORLD_TIMERS)];
-    uint64_t key = world_below(3);
-    int64_t first = world_below(500000);
-    int64_t period = 1 + world_below(300000);
-    switch (world_below(7)) {
-    case 0:
-    case 1: {
-        axo_timer_kind kind = (axo_timer_kind)world_below(3);
-        keyed payload = {.key = key, .instance = ghost_find(axo_self(ctx).bits)->instance};
-        bool before = axo_timer_active(ctx, key);
-        axo_status status =
-            axo_timer_start(ctx, key, kind, first, period, TAG_KEYED, &payload, sizeof payload);
-        if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
-            ghost_fail("axo_timer_start: %s", axo_status_name(status));
-        if (axo_timer_active(ctx, key) != (before || status == AXO_OK))
-            ghost_fail("a key that was started is not active, or a failed start changed it");
-        return;
-    }
-    case 2: {
-        bool active = axo_timer_active(ctx, key);
-        if ((axo_timer_stop(ctx, key) == AXO_OK) != active || axo_timer_active(ctx, key))
-            ghost_fail("axo_timer_stop and axo_timer_active differ");
-        return;
-    }
-    case 3: {
-        axo_status status = axo_receive_timeout(ctx, world_below(2) == 0 ? 0 : first);
-        if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
-            ghost_fail("axo_receive_timeout: %s", axo_status_name(status));
-        return;
-    }
-    case 4:
-        if (axo_timer_cancel(ctx, *any) && axo_timer_cancel(ctx, *any))
-            ghost_fail("a timer was cancelled twice");
-        return;
-    case 5:
-        (void)axo_timer_at_close(ctx, *any);
-        return;
-    default:
-        (void)axo_timer_cancel(ctx, *any);
-        (void)axo_schedule_fixed_rate(ctx, first, period + 20000, world_somebody(), TAG_TICK, &key,
-                                      sizeof key, any);
-        return;
-    }
-}
-
-/* The calm comes: what ticks for ever is stopped. */
-static axo_status world_quiet(axo_ctx *ctx)
-{
-    for (uint64_t key = 0; key < 3; key++)
-        (void)axo_timer_stop(ctx, key);
-    for (uint32_t i = 0; i < WORLD_TIMERS; i++)
-        (void)axo_timer_cancel(ctx, w.timers[i]);
-    return axo_receive_timeout(ctx, 0);
-}
-
-static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message);
-
-static void world_do(axo_ctx *ctx, const node *me, uint32_t left)
-{
-    if (world_is(KNOB_SPAWN))
-        world_spawn(ctx, me->depth);
-    if (world_is(KNOB_STOP))
-        world_stop(ctx, world_somebody());
-    if (world_is(KNOB_STOP_SELF))
-        (void)axo_stop_self(ctx);
-    if (world_is(KNOB_STOP_CHILD))
-        world_stop_child(ctx);
-    if (world_is(KNOB_POISON))
-        (void)axo_poison(ctx, world_somebody());
-    if (world_is(KNOB_KILL))
-        (void)axo_kill(ctx, world_somebody());
-    if (world_is(KNOB_WATCH))
-        world_watch(ctx);
-    if (world_is(KNOB_UNWATCH))
-        world_unwatch(ctx);
-    if (world_is(KNOB_REGION))
-        world_own(ctx);
-    if (world_is(KNOB_TIMER))
-        world_time(ctx);
-    if (world_is(KNOB_BECOME) && axo_become(ctx, world_receive) != AXO_OK && !w.dry)
-        ghost_fail("axo_become failed");
-    if (world_is(KNOB_BECOME))
-        (void)axo_unbecome(ctx);
-    if (world_is(KNOB_SHUTDOWN) && world_is(KNOB_SHUTDOWN))
-        (void)axo_system_shutdown(axo_system_of(ctx));
-    if (left == 0)
-        return;
-    for (uint32_t i = world_below(3); i > 0; i--) {
-        if (world_is(KNOB_SEND))
-            world_send(ctx, world_somebody(), left - 1);
-    }
-    if (world_is(KNOB_BURST)) {
-        axo_ref to = world_somebody();
-        for (uint32_t i = 1 + world_below(8); i > 0; i--)
-            world_send(ctx, to, world_below(2) == 0 ? 0 : left - 1);
-    }
-    work late = {.left = left - 1};
-    if (world_is(KNOB_AFTER))
-        (void)axo_send_after(ctx, world_below(4000000), world_somebody(), TAG_WORK, &late,
-                             sizeof late);
-}
-
-/* ---- callbacks ---- */
-
-static axo_status world_construct(axo_ctx *ctx, void *state, const void *args)
-{
-    node *me = state;
-    if (me->depth != 0)
-        ghost_fail("the state was not zeroed");
-    *me = *(const node *)args;
-    if (world_is(KNOB_REGION))
-        world_own(ctx);
-    if (world_is(KNOB_EARLY))
-        world_spawn(ctx, me->depth);
-    return world_is(KNOB_CONSTRUCT) ? world_fail(ctx) : AXO_OK;
-}
-
-static axo_status world_pre_start(axo_ctx *ctx, void *state)
-{
-    const node *me = state;
-    for (uint32_t i = world_below(3); i > 0; i--) {
-        if (me->depth < 3 || world_is(KNOB_EARLY))
-            world_spawn(ctx, me->depth);
-    }
-    if (world_is(KNOB_WATCH))
-        world_watch(ctx);
-    if (world_is(KNOB_TIMER))
-        world_time(ctx);
-    if (world_is(KNOB_HOOK) && axo_termination_hook(ctx) == AXO_OK)
-        world_watch(ctx);
-    return world_is(KNOB_PRE_START) ? world_fail(ctx) : AXO_OK;
-}
-
-static axo_status world_work(axo_ctx *ctx, node *me, const axo_message *message)
-{
-    uint32_t left = AXO_PAYLOAD(message, work)->left;
-    if (world_is(KNOB_DRY))
-        w.dry = !w.dry;
-    if (world_is(KNOB_STASH))
-        (void)mail_stash(ctx, message);
-    else if (world_is(KNOB_FORWARD) && left > 0)
-        (void)world_forward(ctx, message);
-    if (world_is(KNOB_UNSTASH))
-        mail_unstash(ctx, world_below(3) == 0 ? UINT32_MAX : 1 + world_below(4));
-    for (uint32_t i = 1 + world_below(3); i > 0; i--)
-        world_do(ctx, me, left);
-    if (world_is(KNOB_FAIL))
-        return world_fail(ctx);
-    return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
-}
-
-static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    node *me = state;
-    axo_ref self = axo_self(ctx);
-    mail_received(ctx, message);
-    if (message->tag == AXO_TERMINATED || message->tag == TAG_LOST) {
-        if (message->tag == AXO_TERMINATED)
-            ghost_noticed(self.bits, AXO_PAYLOAD(message, axo_terminated));
-        else
-            ghost_lost(self.bits, AXO_PAYLOAD(message, axo_ref)->bits, message->sender.bits);
-        world_do(ctx, me, 0);
-        return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
-    }
-    if (message->tag == AXO_TERMINATION_HOOK) {
-        world_do(ctx, me, 0);
-        return axo_termination_hook_done(ctx);
-    }
-    if (message->tag == TAG_PING) {
-        ghost_find(self.bits)->pongs++;
-        mail_unstash(ctx, UINT32_MAX);
-        return AXO_OK;
-    }
-    if (message->tag == TAG_KEYED &&
-        AXO_PAYLOAD(message, keyed)->instance != ghost_find(self.bits)->instance)
-        ghost_fail("a tick of an instance that is gone");
-    if (w.calm && message->tag != TAG_WORK)
-        return world_quiet(ctx);
-    if (message->tag != TAG_WORK) {
-        world_do(ctx, me, 0);
-        return world_is(KNOB_FAIL) ? world_fail(ctx) : AXO_OK;
-    }
-    return world_work(ctx, me, message);
-}
-
-static axo_status world_post_stop(axo_ctx *ctx, void *state)
-{
-    axo_ref to = world_somebody();
-    (void)state;
-    if (world_is(KNOB_SEND))
-        world_send(ctx, to, 0);
-    if (world_is(KNOB_TIMER))
-        world_time(ctx);
-    return world_is(KNOB_POST_STOP) ? world_fail(ctx) : AXO_OK;
-}
-
-static axo_status world_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
-                                    const axo_message *message)
-{
-    node *me = state;
-    if (failure->kind == AXO_FAILURE_NONE)
-        ghost_fail("a restart without a cause");
-    if (message != NULL && message->tag == TAG_WORK && message->payload != NULL &&
-        world_is(KNOB_SEND)) {
-        work again = {.left = AXO_PAYLOAD(message, work)->left}; /* without a number */
-        (void)axo_send_from(ctx, message->sender, axo_self(ctx), TAG_WORK, &again, sizeof again);
-    }
-    if (world_is(KNOB_BURST))
-        world_send(ctx, world_somebody(), 0);
-    bool early = world_is(KNOB_PRE_RESTART);
-    if (early && world_below(2) == 0)
-        return world_fail(ctx);
-    axo_status status = AXO_OK;
-    if (world_is(KNOB_KEEP)) {
-        if (world_is(KNOB_EARLY))
-            world_spawn(ctx, me->depth);
-        if (world_is(KNOB_STOP_CHILD))
-            world_stop_child(ctx);
-    } else {
-        ghost_find(axo_self(ctx).bits)->stops_children = true;
-        status = axo_default_pre_restart(ctx, state, failure, message);
-    }
-    return early ? world_fail(ctx) : status;
-}
-
-static axo_status world_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
-{
-    const node *me = state;
-    if (world_is(KNOB_EARLY))
-        world_spawn(ctx, me->depth);
-    if (world_is(KNOB_BURST))
-        world_send(ctx, world_somebody(), 0);
-    if (world_is(KNOB_POST_RESTART))
-        return world_fail(ctx);
-    return world_below(2) == 0 ? axo_default_post_restart(ctx, state, failure) : AXO_OK;
-}
-
-static const axo_class world_classes[] = {
-    AXO_CLASS(.name = "all", .state_size = sizeof(node), .construct = world_construct,
-              .pre_start = world_pre_start, .receive = world_receive,
-              .post_stop = world_post_stop, .pre_restart = world_pre_restart,
-              .post_restart = world_post_restart),
-    AXO_CLASS(.name = "plain", .state_size = sizeof(node), .construct = world_construct,
-              .pre_start = world_pre_start, .receive = world_receive,
-              .post_stop = world_post_stop),
-    AXO_CLASS(.name = "keeper", .state_size = sizeof(node), .construct = world_construct,
-              .receive = world_receive, .pre_restart = world_pre_restart),
-    AXO_CLASS(.name = "late", .state_size = sizeof(node), .construct = world_construct,
-              .pre_start = world_pre_start, .receive = world_receive,
-              .post_restart = world_post_restart),
-};
+#define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
 static const axo_backoff world_backoffs[] = {
     AXO_BACKOFF(.min_ns = 70000, .max_ns = 3000000, .jitter = 0.5),
@@ -582,6 +336,8 @@ static const axo_strategy world_strategies[] = {
                  .backoff = &world_backoffs[2]),
     AXO_STRATEGY(.scope = AXO_REST_FOR_ONE, .decider = axo_decide_restart,
                  .backoff = &world_backoffs[0]),
+    AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1, .retries_max = 4,
+                 .within_ns = 3000000),
 };
 
 static uint32_t world_priority(const axo_message *message, void *user)
@@ -614,27 +370,29 @@ static const axo_mailbox world_mailboxes[] = {
     WORLD_BOX(AXO_MAILBOX_CONTROL, DROP_OLD, .bytes_max = 3 * WORLD_BYTES),
 };
 
-#define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
+static const axo_class *world_class(uint32_t which);
 
 /* Good until the next call. */
 static const axo_props *world_props(uint32_t depth)
 {
     static node args;
     static axo_props props;
-    static char name[16];
+    static char name[GHOST_NAME];
     static axo_mailbox mailbox;
     uint32_t strategy = world_below(WORLD_COUNT(world_strategies) + 4);
+    uint32_t class = world_below(64);
+    uint32_t draws = world_below(1u << 30);
     args = (node){.depth = depth};
-    props = (axo_props)AXO_PROPS(.cls = &world_classes[world_below(WORLD_COUNT(world_classes))],
-                                 .args = &args, .args_size = sizeof args);
-    if (world_below(3) == 0)
-        props.lifetime = (axo_lifetime)(1 + world_below(2));
+    props = (axo_props)AXO_PROPS(.cls = world_class(class), .args = &args,
+                                 .args_size = sizeof args);
+    if (draws % 3 == 0)
+        props.lifetime = (axo_lifetime)(1 + (draws >> 2) % 2);
     if (strategy >= WORLD_COUNT(world_strategies))
         strategy %= 3;
-    if (world_below(8) != 0)
+    if ((draws >> 4) % 8 != 0)
         props.strategy = &world_strategies[strategy];
     (void)snprintf(name, sizeof name, "n%u", world_below(6));
-    if (world_below(8) == 0)
+    if ((draws >> 8) % 8 == 0)
         props.name = name;
     if (world_is(KNOB_POOL))
         props.dispatcher = 1 + world_below(3);
@@ -650,40 +408,34 @@ static const axo_props *world_props(uint32_t depth)
 
 /* ---- the world's making ---- */
 
-static void world_reset(uint64_t seed)
+static void world_draw_knobs(void)
 {
-    static const uint16_t most[KNOBS] = {
-        [KNOB_SPAWN] = 300,      [KNOB_STOP] = 40,         [KNOB_STOP_SELF] = 40,
-        [KNOB_STOP_CHILD] = 60,  [KNOB_POISON] = 40,       [KNOB_KILL] = 60,
-        [KNOB_WATCH] = 300,      [KNOB_UNWATCH] = 200,     [KNOB_SEND] = 800,
-        [KNOB_AFTER] = 200,      [KNOB_TIMER] = 200,       [KNOB_FAIL] = 350,
-        [KNOB_FATAL] = 100,
-        [KNOB_UNHANDLED] = 100,  [KNOB_CONSTRUCT] = 300,   [KNOB_PRE_START] = 300,
-        [KNOB_PRE_RESTART] = 400, [KNOB_POST_RESTART] = 400, [KNOB_POST_STOP] = 400,
-        [KNOB_DECIDER] = 150,    [KNOB_KEEP] = 1024,       [KNOB_EARLY] = 400,
-        [KNOB_REGION] = 300,     [KNOB_BECOME] = 200,      [KNOB_TOP] = 20,
-        [KNOB_SHUTDOWN] = 20,    [KNOB_HOOK] = 800,        [KNOB_DRY] = 10,
-        [KNOB_POOL] = 500,
-        [KNOB_BOX] = 1024,       [KNOB_UNLIMITED] = 1,     [KNOB_STASH] = 300,
-        [KNOB_UNSTASH] = 200,    [KNOB_FORWARD] = 200,     [KNOB_WITH] = 500,
-        [KNOB_BURST] = 300,
-    };
-    memset(&w, 0, offsetof(world, known));
-    w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
-    axo__random_init(&w.chance, seed, UINT64_C(0x776f726c64));
     for (uint32_t i = 0; i < KNOBS; i++) {
         bool off = world_below(3) == 0;
         if (i == KNOB_TOP || i == KNOB_SHUTDOWN)
             off = world_below(8) != 0;
         if (i == KNOB_SPAWN || i == KNOB_SEND || i == KNOB_FAIL)
             off = false;
-        w.knobs[i] = off ? 0 : 1 + world_below(most[i]);
+        w.knobs[i] = off ? 0 : 1 + world_below(knob_infos[i].most);
     }
     w.knobs[KNOB_SEND] += 200;
+    w.knobs[KNOB_OUTSIDE] = 1024;
     if (world_below(2) == 0) { /* a life of mailboxes */
         w.knobs[KNOB_BOX] = 600 + world_below(400);
         w.knobs[KNOB_BURST] = 200 + world_below(600);
     }
+    static const uint32_t sizes[] = {3, 12, 40, 40, 40, 40, 60, WORLD_LIVING_MOST};
+    w.living_max = sizes[world_below(8)];
+}
+
+static void world_reset(uint64_t seed, uint32_t life)
+{
+    memset(&w, 0, offsetof(world, known));
+    w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
+    w.life = life;
+    axo__random_init(&w.chance, seed, UINT64_C(0x776f726c64));
+    world_begin(world_mix(seed, UINT64_C(0x6b6e6f62)));
+    world_draw_knobs();
 }
 
 #endif

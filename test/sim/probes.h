@@ -1,0 +1,81 @@
+/* probes.h - rare states that a campaign must reach: one that it never hits fails it. */
+#ifndef TEST_SIM_PROBES_H
+#define TEST_SIM_PROBES_H
+
+#include "invariants.h"
+
+#define PROBE_LIST(X)                                                                              \
+    X(PROBE_RESUME_WAITING, "resume told to one that waits for children in its restart")           \
+    X(PROBE_RESTART_TERMINATING, "restart arrived while terminating")                              \
+    X(PROBE_STALE_REFERENCE, "a message to a slot that another actor lives in by now")             \
+    X(PROBE_REPORT_OF_STOPPING, "report of a child that was told to stop")                         \
+    X(PROBE_REPORT_HELD, "report held back")                                                       \
+    X(PROBE_NOTICE_UNWATCHED, "unwatch of one whose notice was queued already")                    \
+    X(PROBE_STALE_ENTRY, "an entry taken of a cell that has closed")                               \
+    X(PROBE_EARLY_WAKE, "a worker woke with no work for it")                                       \
+    X(PROBE_BUDGET_LAST, "the last restart that the budget allows")                                \
+    X(PROBE_BUDGET_SPENT, "a restart that the budget refused")                                     \
+    X(PROBE_SPAWN_IN_PRE_RESTART, "child spawned in pre_restart")                                  \
+    X(PROBE_SPAWN_IN_PRE_START, "failed after spawning children in pre_start")                     \
+    X(PROBE_STOP_BETWEEN_HALVES, "stop between the two halves of a restart")                       \
+    X(PROBE_NO_MEMORY_IN_FAILURE, "failure while the allocator has nothing")                       \
+    X(PROBE_RESTART_AGAIN, "re-creation failed, and was made again")                               \
+    X(PROBE_RESTARTS_MERGED, "a restart from above merged with one that waited")                   \
+    X(PROBE_ESCALATED, "escalation over three levels or more")                                     \
+    X(PROBE_DECIDER_FAILED, "the decider failed")                                                  \
+    X(PROBE_PACT_IN_CHAIN, "death pact")                                                           \
+    X(PROBE_DELAY_OUTLIVED, "child stopped while its restart was delayed")                         \
+    X(PROBE_SUSPENDED_DEEP, "suspend count of three or more")                                      \
+    X(PROBE_BORN_SUSPENDED, "child born suspended")                                                \
+    X(PROBE_PARKED_TIMEOUT, "a parked sender's limit has passed")                                  \
+    X(PROBE_STASH_FULL, "stash full")                                                              \
+    X(PROBE_ASK_LATE, "an ask timed out")                                                          \
+    X(PROBE_ASK_ANSWERED, "an ask answered")                                                       \
+    X(PROBE_TIMER_CANCELLED, "a timer cancelled before it fired")                                  \
+    X(PROBE_STOLEN, "an entry taken by another worker than the one that pushed it")                \
+    X(PROBE_STOP_WHILE_RESTARTING, "system stop in the middle of a restart")                       \
+    X(PROBE_THREAD_REFUSED, "a thread refused")                                                    \
+    X(PROBE_SPAWN_NO_MEMORY, "spawn refused for want of memory")                                   \
+    X(PROBE_NAME_TAKEN, "spawn refused: the name is taken")                                        \
+    X(PROBE_PERMANENT_ENDED, "a permanent actor ended, and failed for it")
+
+typedef enum probe {
+#define PROBE_WORD(word, text) word,
+    PROBE_LIST(PROBE_WORD)
+#undef PROBE_WORD
+        PROBES
+} probe;
+
+static const char *const probe_texts[PROBES] = {
+#define PROBE_TEXT(word, text) [word] = text,
+    PROBE_LIST(PROBE_TEXT)
+#undef PROBE_TEXT
+};
+
+static inline void probe_hit(probe what)
+{
+    tallied->probes[what]++;
+}
+
+/* How many were never hit. */
+static uint32_t probes_missed(bool say)
+{
+    uint32_t missed = 0;
+    for (uint32_t i = 0; i < PROBES; i++) {
+        if (tallied->probes[i] > 0)
+            continue;
+        missed++;
+        if (say)
+            printf("probe never hit: %s\n", probe_texts[i]);
+    }
+    return missed;
+}
+
+static void probes_print(void)
+{
+    for (uint32_t i = 0; i < PROBES; i++)
+        printf("  %12" PRIu64 "  %s\n", tallied->probes[i], probe_texts[i]);
+    printf("%" PRIu32 " of %d probes hit\n", (uint32_t)PROBES - probes_missed(false), PROBES);
+}
+
+#endif
