@@ -241,7 +241,8 @@ static void ghost_atomic(ghost *it, bool own_end)
 static void ghost_suspend(ghost *it, const axo_event *e)
 {
     it->suspends++;
-    HOLDS(10, it, it->suspends <= it->ancestors + 2, "suspended more often than it has ancestors");
+    HOLDS(10, it, it->suspends <= 2 * it->ancestors + 2, /* each: failed, and restarts its kin */
+          "suspended more often than its ancestors can say");
     if (it->suspends >= 3)
         probe_hit(PROBE_SUSPENDED_DEEP);
     if (e->arg == 1)

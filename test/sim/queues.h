@@ -5,8 +5,6 @@
 #ifndef TEST_SIM_QUEUES_H
 #define TEST_SIM_QUEUES_H
 
-#include <urcu/urcu-qsbr.h>
-
 #include "life.h"
 #include "sched/worker.h"
 
@@ -366,11 +364,11 @@ static uint32_t queues_texts_left(void)
 
 /* ---- grace periods ---- */
 
-void __real_urcu_qsbr_synchronize_rcu(void);
-void __wrap_urcu_qsbr_synchronize_rcu(void);
-void __wrap_urcu_qsbr_synchronize_rcu(void)
+void __real_axo__grace_wait(void);
+void __wrap_axo__grace_wait(void);
+void __wrap_axo__grace_wait(void)
 {
-    __real_urcu_qsbr_synchronize_rcu();
+    __real_axo__grace_wait();
     q.graces++;
 }
 
