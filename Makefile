@@ -4,7 +4,7 @@
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
-#   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x repeats one
+#   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x or FILE=bundle repeats one
 #   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make fuzz SECONDS=60 the fuzz targets, each so long; TARGET=fuzz_path: one; also fuzz-merge
@@ -150,8 +150,9 @@ run: all $(EXAMPLES)
 	$QAXO_BUILD=$B test/example/main_job.sh
 sim sim-replay:
 	+$Q$(call in,sim) $(BUILD)/sim/test/sim/tree_sim
+	$Q$(if $(filter sim,$@),$(BUILD)/sim/test/sim/tree_sim --corpus test/sim/corpus)
 	$Q$(BUILD)/sim/test/sim/tree_sim $(if $(filter sim,$@),--seeds $(or $(SEEDS),200),\
-	  --seed $(or $(SEED),$(error sim-replay needs SEED=number)))
+	  $(if $(FILE),--replay $(FILE),--seed $(or $(SEED),$(error sim-replay needs SEED=number or FILE=bundle))))
 stress:
 	+$Q$(in_tests) run-stress
 run-stress: $B/test/stress/hierarchy_test

@@ -10,12 +10,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "tree.h"
+#include "shrink.h"
 
 #undef clock_gettime /* the real one: how long it takes */
 #define CAMPAIGN_JOBS_MAX 64
 #define CAMPAIGN_SECONDS_MAX 60 /* of one seed */
 #define CAMPAIGN_FAILED_MAX 10
+#define CAMPAIGN_SHRUNK_MAX 1
 #define CAMPAIGN_WHOLE 2000     /* from so many seeds on every check and probe must be hit */
 #define CAMPAIGN_TWICE 100      /* one of this many seeds runs again, from a new start */
 
@@ -26,6 +27,8 @@ typedef struct campaign {
     bool verbose;
     const char *self; /* this program */
 } campaign;
+
+static replay campaign_replay;
 
 static uint32_t campaign_descriptors(void)
 {
@@ -76,7 +79,8 @@ static void campaign_seed(const campaign *it, uint64_t seed)
     bool twice = it->seeds <= 50 || seed % CAMPAIGN_TWICE == 0;
     uint32_t descriptors = twice ? campaign_descriptors() : 0;
     alarm(CAMPAIGN_SECONDS_MAX);
-    uint64_t hash = tree_run(seed, false);
+    replay_seed(&campaign_replay, seed);
+    uint64_t hash = replay_run(&campaign_replay, false);
     tallied->seeds++;
     tallied->steps += t.steps;
     tallied->events += g.events;
@@ -154,14 +158,25 @@ static void campaign_add(tally *sum, const tally *one)
 
 /* ---- the planted bug ---- */
 
+/* What the last two were found out with; shared. */
+static char (*campaign_texts)[sizeof g.said];
+static uint32_t campaign_text;
+
+static void campaign_found(uint32_t violated, const char *text)
+{
+    (void)violated;
+    (void)snprintf(campaign_texts[campaign_text], sizeof g.said, "%s", text);
+}
+
 /* Whether a run whose events are falsified in this way is found out. */
-static bool campaign_canary(uint32_t which)
+static bool campaign_canary(uint32_t which, uint32_t again)
 {
     int status = 0;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        g.on_end = NULL;
+        g.on_end = campaign_found;
+        campaign_text = again;
         t.canary = which;
         alarm(CAMPAIGN_SECONDS_MAX);
         for (uint64_t seed = 1; seed <= 20; seed++)
@@ -175,18 +190,59 @@ static bool campaign_canary(uint32_t which)
 static uint32_t campaign_canaries(void)
 {
     uint32_t silent = 0;
+    campaign_texts = mmap(NULL, 2 * sizeof *campaign_texts, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (uint32_t i = CANARY_NONE + 1; i < CANARIES; i++) {
-        if (campaign_canary(i))
+        bool found = campaign_texts != MAP_FAILED && campaign_canary(i, 0) &&
+                     campaign_canary(i, 1);
+        if (found && strcmp(campaign_texts[0], campaign_texts[1]) == 0)
             continue;
         silent++;
-        printf("canary %" PRIu32 " was not found out\n", i);
+        printf("canary %" PRIu32 " was not found out%s\n", i, found ? " twice alike" : "");
     }
     return silent;
 }
 
+/* ---- what failed once ---- */
+
+/* Every file of the folder, each in a process; how many fail. */
+static uint32_t campaign_corpus(const char *folder)
+{
+    char path[512];
+    uint32_t count = 0;
+    uint32_t failed = 0;
+    DIR *dir = opendir(folder);
+    for (const struct dirent *entry = dir != NULL ? readdir(dir) : NULL; entry != NULL;
+         entry = readdir(dir)) {
+        int status = 0;
+        if (entry->d_name[0] == '.')
+            continue;
+        count++;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            g.on_end = campaign_said;
+            alarm(CAMPAIGN_SECONDS_MAX);
+            if (!replay_read(&campaign_replay, path))
+                ghost_fail("cannot be read: %s", path);
+            (void)replay_run(&campaign_replay, false);
+            _exit(0);
+        }
+        bool passed = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+        if (!passed)
+            printf("%s fails\n", path);
+        failed += !passed;
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    printf("%" PRIu32 " of %" PRIu32 " replays of the corpus pass\n", count - failed, count);
+    return count > 0 ? failed : 1;
+}
+
 /* ---- the whole ---- */
 
-static void campaign_bars(const campaign *it, uint64_t failed)
+static void campaign_bars(const campaign *it, uint64_t failed, uint32_t silent)
 {
     uint32_t idle = invariants_idle(true);
     uint32_t missed = probes_missed(true);
@@ -202,6 +258,8 @@ static void campaign_bars(const campaign *it, uint64_t failed)
            it->seeds);
     printf("bar 10 %s: %" PRIu32 " of %d probes hit\n", missed == 0 ? "met" : "short",
            (uint32_t)PROBES - missed, PROBES);
+    printf("bar 35 %s: L1: %" PRIu32 " of %d planted failures repeat with their seed\n",
+           silent == 0 ? "met" : "short", CANARIES - 1 - silent, CANARIES - 1);
 }
 
 static double campaign_now(void)
@@ -233,7 +291,9 @@ static int campaign_all(const campaign *it)
     printf("%" PRIu64 " steps, %" PRIu64 " events, %.0f steps a second\n", tallied->steps,
            tallied->events, (double)tallied->steps / seconds);
     if (whole)
-        campaign_bars(it, count);
+        campaign_bars(it, count, silent);
+    for (uint64_t i = 0; i < count && i < CAMPAIGN_SHRUNK_MAX; i++)
+        (void)shrink_seed(failed[i]);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tallied->seeds, count);
     bool idle = whole && count == 0 && (invariants_idle(false) > 0 || probes_missed(false) > 0);
     return count == 0 && silent == 0 && !idle ? 0 : 1;

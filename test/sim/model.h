@@ -389,7 +389,7 @@ static void model_told(ghost *it)
     uint64_t word = axo__directives_look(&cell->directives);
     if (it->wild || it->unsure || it->parent == 0)
         return;
-    HOLDS(17, it, axo__directives_delta(word) == it->told,
+    HOLDS(13, it, axo__directives_delta(word) == it->told,
           "it has been told other suspensions than the model says");
     HOLDS(17, it, ((word & AXO__RESUME_OWN) != 0) == (it->answer == AXO_RESUME),
           "told to resume, and the model says no, or the other way");

@@ -30,6 +30,8 @@ typedef struct tree {
     uint32_t canary;
     uint32_t canary_seen;
     bool elsewhere;
+    const axo__sim_choice *choices; /* of the first life; NULL: the strategy makes them */
+    uint32_t choice_count;
 } tree;
 
 static tree t;
@@ -472,6 +474,8 @@ static uint64_t tree_life(uint64_t seed, bool loud)
     queues_reset();
     look_reset();
     axo__sim_reset(seed, tree_outside);
+    if (t.choices != NULL && w.life == 0)
+        axo__sim_replay(t.choices, t.choice_count);
     axo_system *system = tree_start(seed);
     tree_chaos(system);
     bool calm = world_next(4) != 0;
