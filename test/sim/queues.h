@@ -303,6 +303,15 @@ void __wrap_axo__box_accept_any(axo__box *box, axo__message *message)
     q.firing = before;
 }
 
+/* Failing, stopping take no memory, from the pool either. */
+void *__real_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
+void *__wrap_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
+void *__wrap_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
+{
+    HOLDS_ALL(57, g.memory_barred == 0 || q.firing, "a block is asked for by who fails or ends");
+    return __real_axo__pool_alloc_slow(pool, cache, size);
+}
+
 /* ---- texts: never used again from zero ---- */
 
 static void queues_texts(uint32_t index, int64_t more)

@@ -80,6 +80,7 @@ static void tree_free(void *user, void *block, size_t size, size_t align)
 static void tree_dead_letter(void *user, const axo_dead_letter *letter)
 {
     world *it = user;
+    queues_callback();
     mail_dead(letter);
     it->dead_letters++;
 }

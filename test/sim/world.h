@@ -239,6 +239,7 @@ static axo_ref world_somebody(void)
 static void world_free_payload(void *payload, void *user)
 {
     world *it = user;
+    queues_callback();
     it->freed++;
     free(payload);
 }
@@ -246,6 +247,7 @@ static void world_free_payload(void *payload, void *user)
 static void world_undo(void *arg)
 {
     world *it = arg;
+    queues_callback();
     it->undone++;
 }
 
