@@ -389,7 +389,10 @@ static void model_told(ghost *it)
     uint64_t word = axo__directives_look(&cell->directives);
     if (it->wild || it->unsure || it->parent == 0)
         return;
-    HOLDS(13, it, axo__directives_delta(word) == it->told,
+    bool same = axo__directives_delta(word) == it->told;
+    HOLDS(17, it, same || (word & AXO__RESTART_PARENT) == 0,
+          "told to restart from above without the suspension that goes with it");
+    HOLDS(13, it, same,
           "it has been told other suspensions than the model says");
     HOLDS(17, it, ((word & AXO__RESUME_OWN) != 0) == (it->answer == AXO_RESUME),
           "told to resume, and the model says no, or the other way");
