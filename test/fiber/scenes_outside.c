@@ -1,0 +1,161 @@
+/* scenes_outside.c - outside threads against ends: of a pinned actor, of what is asked or looked
+ * at, of the system. */
+#include "scenes.h"
+
+static axo_ref target;
+
+static void outside_send(void *arg)
+{
+    (void)arg;
+    axo_status status = stage_send(target, 1);
+    CHECK(status == AXO_OK || status == AXO_EGONE);
+}
+
+static void outside_stop(void *arg)
+{
+    (void)arg;
+    (void)axo_system_stop_actor(at.system, target);
+}
+
+static void outside_shutdown(void *arg)
+{
+    (void)arg;
+    CHECK(axo_system_shutdown(at.system) == AXO_OK);
+}
+
+static void outside_account(void)
+{
+    CHECK_SAME(axo__sim_started(), 0);
+    CHECK_SAME(at.handled + at.dead, at.sent);
+    stage_account();
+}
+
+/* ---- an actor with a thread of its own: its end, and who still sends ---- */
+
+static void pinned_spawn(void *arg)
+{
+    (void)arg;
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_PINNED);
+    axo_ref ref;
+    CHECK(axo_system_spawn(at.system, &props, &ref) == AXO_OK);
+    CHECK(stage_send(ref, 1) == AXO_OK);
+}
+
+static void play_pinned(void)
+{
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_PINNED);
+    stage_boot(1);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    axo__sim_settle(-1);
+    stage_thread("sender", outside_send, NULL);
+    stage_thread("stopper", outside_stop, NULL);
+    stage_thread("spawner", pinned_spawn, NULL);
+    stage_go();
+    outside_account();
+    stage_end();
+}
+
+const stage_scene scene_pinned = {.name = "pinned", .what = "an actor's own thread and its end",
+                                  .play = play_pinned, .delay = 1};
+
+/* ---- an ask against the end of the system ---- */
+
+static void outside_ask(void *arg)
+{
+    (void)arg;
+    axo_asked asked;
+    axo_status status = axo_system_ask(at.system, target, 1, NULL, 0, INT64_C(3600000000000),
+                                       &asked);
+    CHECK(status == AXO_EGONE || status == AXO_ESTOPPING);
+    axo_asked_free(at.system, &asked);
+}
+
+static void play_ask_end(void)
+{
+    stage_boot(0);
+    target = stage_spawn(&stage_counter, NULL); /* it never answers */
+    stage_thread("asker", outside_ask, NULL);
+    stage_thread("shutdown", outside_shutdown, NULL);
+    stage_go();
+    stage_account();
+    stage_end();
+}
+
+const stage_scene scene_ask_end = {.name = "ask-end", .what = "an ask against the system's end",
+                                   .play = play_ask_end, .bound = 1};
+
+/* ---- an inspection against messages and the end ---- */
+
+static void outside_inspect(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < 2; i++) {
+        axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
+        axo_status status = axo_system_inspect(at.system, target, axo_ref_none(), &info);
+        CHECK(status == AXO_OK || status == AXO_EGONE || status == AXO_EBUSY);
+        char path[64];
+        status = axo_system_path(at.system, target, path, sizeof path);
+        CHECK(status == AXO_OK || status == AXO_EGONE);
+    }
+}
+
+static void play_inspect(void)
+{
+    stage_boot(0);
+    target = stage_spawn(&stage_counter, NULL);
+    stage_thread("looker", outside_inspect, NULL);
+    stage_thread("sender", outside_send, NULL);
+    stage_thread("stopper", outside_stop, NULL);
+    stage_go();
+    outside_account();
+    stage_end();
+}
+
+const stage_scene scene_inspect = {.name = "inspect", .what = "a look from outside, and the end",
+                                   .play = play_inspect, .bound = 1};
+
+/* ---- what is to be called at the end, registered as it comes ---- */
+
+static uint32_t hooks_promised;
+static uint32_t hooks_called;
+
+static void hook_called(axo_system *system, void *user)
+{
+    (void)system;
+    (void)user;
+    hooks_called++;
+}
+
+static void hook_register(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < 2; i++) {
+        axo_status status = axo_system_on_termination(at.system, hook_called, NULL);
+        CHECK(status == AXO_OK || status == AXO_ESTOPPING);
+        hooks_promised += status == AXO_OK;
+    }
+}
+
+static void hook_wait(void *arg)
+{
+    (void)arg;
+    CHECK(axo_system_wait(at.system, -1, NULL) == AXO_OK);
+    CHECK(hooks_called >= hooks_promised); /* who registers may not have counted yet */
+    CHECK(axo_system_on_termination(at.system, hook_called, NULL) == AXO_ESTOPPING);
+}
+
+static void play_hook(void)
+{
+    hooks_promised = hooks_called = 0;
+    stage_boot(1);
+    stage_thread("register", hook_register, NULL);
+    stage_thread("shutdown", outside_shutdown, NULL);
+    stage_thread("waiter", hook_wait, NULL);
+    stage_go_within(1000000000);
+    CHECK_SAME(axo__sim_started(), 0);
+    stage_end();
+    CHECK_SAME(hooks_called, hooks_promised);
+}
+
+const stage_scene scene_hook = {.name = "hook", .what = "calls at the end, registered as it comes",
+                                .play = play_hook, .delay = 1};
