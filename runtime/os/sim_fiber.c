@@ -7,7 +7,8 @@
  *
  * A thread that looks again and again for what another has to do is made to give way after
  * FIBER_AGAIN steps, which is no choice; also who passes FIBER_SPIN yield points without a wait or
- * the end of a step: FIBER_UNFAIR times of that is an unfair wait. Neither may go on for ever.
+ * the end of a step: FIBER_UNFAIR times of that is an unfair wait. Neither may go on for ever; and
+ * one that can run is never forgotten for more than FIBER_FORGOTTEN yield points, and a little.
  *
  * Orders
  *   [P1] as in posix.c: ended
@@ -27,6 +28,8 @@
 #define FIBER_AGAIN 3
 #define FIBER_SPIN 400
 #define FIBER_UNFAIR 250
+#define FIBER_LOOK 1024
+#define FIBER_FORGOTTEN 20000
 #define FIBER_NOTES 4096
 #define FIBER_NOBODY UINT32_MAX
 
@@ -52,6 +55,7 @@ typedef struct fiber {
     uint32_t again;       /* steps since another moved */
     uint64_t looked;      /* switches when it last relaxed */
     uint64_t since;       /* the yield point at which another moved last */
+    uint64_t left;        /* at which it did itself, or could again */
     uint32_t spins;       /* times that it was made to give way within a step, in a row */
     const void *place;    /* of its last yield point */
     char name[FIBER_NAME];
@@ -192,6 +196,7 @@ static void fiber_switch(uint32_t next)
     memcpy(from->locals, fiber_locals, fiber_locals_size);
     memcpy(fiber_locals, to->locals, fiber_locals_size);
     from->error = errno;
+    from->left = axo__sim_now.points;
     from->again = 0;
     if (from->state != FIBER_READY)
         from->spins = 0;
@@ -217,6 +222,7 @@ static uint32_t fiber_gather(uint64_t mask, uint32_t from, uint32_t *ids)
 static void fiber_make_ready(uint32_t index)
 {
     fibers.all[index].state = FIBER_READY;
+    fibers.all[index].left = axo__sim_now.points;
     fibers.ready |= fiber_bit(index);
     fibers.relaxed &= ~fiber_bit(index);
 }
@@ -297,6 +303,17 @@ static void fiber_give_way(void)
     fiber_switch(ids[0]);
 }
 
+/* Somebody who can run and whom no choice has fallen on for long; nobody: the one that runs. */
+static uint32_t fiber_forgotten(void)
+{
+    for (uint64_t left = fibers.ready & ~fiber_bit(fibers.me); left != 0; left &= left - 1) {
+        uint32_t index = (uint32_t)__builtin_ctzll(left);
+        if (axo__sim_now.points - fibers.all[index].left > FIBER_FORGOTTEN)
+            return index;
+    }
+    return fibers.me;
+}
+
 void axo__sim_yield(void)
 {
     uint32_t ids[AXO__SIM_FIBERS_MAX];
@@ -322,6 +339,11 @@ void axo__sim_yield(void)
         if (++me->spins > FIBER_UNFAIR)
             fiber_stuck("unfair wait: it never lets others go on");
         fiber_give_way();
+        return;
+    }
+    if (axo__unlikely(axo__sim_now.points % FIBER_LOOK == 0) && fiber_forgotten() != fibers.me) {
+        axo__sim_behind(fibers.me);
+        fiber_switch(fiber_forgotten());
         return;
     }
     uint32_t count = fiber_gather(fibers.ready, fibers.me, ids);
