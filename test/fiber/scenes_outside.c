@@ -58,6 +58,36 @@ static void play_pinned(void)
 const stage_scene scene_pinned = {.name = "pinned", .what = "an actor's own thread and its end",
                                   .play = play_pinned, .delay = 1};
 
+/* ---- the host's actor ends with an entry of its left, and the host does other things ---- */
+
+static void host_once(void *arg)
+{
+    (void)arg;
+    uint64_t turns = 0;
+    for (uint32_t i = 0; i < 2 && turns == 0; i++) {
+        CHECK(axo_step_host(at.system, 1, &turns) == AXO_OK);
+        axo__sim_relax();
+    }
+}
+
+static void play_host(void)
+{
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_HOST);
+    stage_boot(1);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    CHECK(axo_run_host(at.system, -1, NULL) == AXO_OK);
+    axo__sim_settle(-1);
+    CHECK(stage_send(target, 1) == AXO_OK);
+    outside_stop(NULL);
+    stage_thread("host", host_once, NULL);
+    stage_go(); /* the workers rest until it comes again */
+    CHECK(axo_run_host(at.system, -1, NULL) == AXO_OK);
+    stage_end();
+}
+
+const stage_scene scene_host = {.name = "host", .what = "the host leaves an entry behind",
+                                .play = play_host, .bound = 1};
+
 /* ---- an ask against the end of the system ---- */
 
 static void outside_ask(void *arg)
