@@ -227,7 +227,7 @@ AXO_API axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t insta
 /* Sends a draft.
  *   owns      it is consumed on AXO_OK and AXO_EGONE, and still the caller's on any other
  *   returns   AXO_OK; AXO_EGONE (dead-lettered at once); AXO_ECONTEXT, AXO_EINVAL (none, NULL),
- *             AXO_EFULL */
+ *             AXO_EFULL, AXO_ENOMEM (to park the caller, mailbox.h) */
 AXO_API axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft);
 
 /* Frees a draft unsent. Nothing happens for NULL and for a bad context. */

@@ -114,10 +114,13 @@ static void call_take(void)
         out.destroy(out.payload, out.user);
         return;
     }
-    if (api_below(2) == 0)
+    if (api_below(2) == 0) {
         axo_message_discard(g.ctx, draft);
-    else if (axo_send_message(g.ctx, axo_self(g.ctx), draft) == AXO_EFULL)
-        axo_message_discard(g.ctx, draft);
+    } else {
+        status = axo_send_message(g.ctx, axo_self(g.ctx), draft);
+        if (status == AXO_EFULL || status == AXO_ENOMEM)
+            axo_message_discard(g.ctx, draft);
+    }
 }
 
 static void call_send_owned(void)
@@ -142,7 +145,8 @@ static void call_draft_end(axo_draft *draft)
     axo_status status = AXO_EINVAL;
     if ((how & 12) != 0)
         status = SYS(axo_send_message(g.ctx, d.a, draft),
-                     API_OK | API_EINVAL | API_BIT(AXO_EGONE) | API_BIT(AXO_EFULL));
+                     API_OK | API_EINVAL | API_BIT(AXO_EGONE) | API_BIT(AXO_EFULL) |
+                         API_BIT(AXO_ENOMEM));
     if (status != AXO_OK && status != AXO_EGONE)
         axo_message_discard(g.ctx, draft);
 }
@@ -212,11 +216,13 @@ static void call_spawn(void)
     if (api_below(4) == 1) {
         status = CTX(axo_spawn_or_get(d.ctx, props, &out, &created), API_SPAWN);
         fuzz_require(status == AXO_OK || !created);
+        fuzz_require(!it.newer || status != AXO_OK);
         api_keep(status == AXO_OK ? out : axo_ref_none());
         return;
     }
     status = CTX(axo_spawn(d.ctx, props, &out), API_SPAWN);
     fuzz_require((status == AXO_OK) == !axo_ref_is_none(out));
+    fuzz_require(!it.newer || status != AXO_OK);
     if (props == NULL || it.props.cls == NULL || it.props.size == 0)
         fuzz_require(!g.good || status == AXO_EINVAL);
     api_keep(out);

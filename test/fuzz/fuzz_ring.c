@@ -166,6 +166,7 @@ static struct {
     axo__sched sched;
     axo__worker worker;
     axo__cell cells[NODES];
+    bool late; /* a thief has said late, and too far, where it was */
 } n;
 
 static void newborn_open(uint32_t from)
@@ -180,6 +181,7 @@ static void newborn_open(uint32_t from)
     axo__a32_store_relaxed(&n.worker.newborn_floor, from);
     axo__a32_store_relaxed(&n.worker.newborn_top, from);
     axo__a32_store_relaxed(&n.worker.newborn_taken, from);
+    n.late = false;
 }
 
 static void newborn_push(uint32_t item)
@@ -189,6 +191,7 @@ static void newborn_push(uint32_t item)
     axo__state_init(&n.cells[item].state, 0);
     axo__state_birth(&n.cells[item].state);
     uint32_t before = m.count;
+    n.late = n.late && !axo__newborn_is_empty_owner(&n.worker); /* what comes now is seen */
     if (axo__newborn_push_owner(&n.worker, &n.cells[item]))
         model_push(item);
     else
@@ -204,6 +207,22 @@ static void newborn_took(const axo__cell *cell, uint32_t at)
         fuzz_require(cell == &n.cells[model_take(at)]);
 }
 
+static void newborn_thief(uint8_t op)
+{
+    bool all = (op & 8) != 0;
+    if ((op & 0x30) == 0x30) { /* it took something before the owner took the rest */
+        uint32_t top = axo__a32_load_relaxed(&n.worker.newborn_top);
+        axo__a32_store_relaxed(&n.worker.newborn_taken, top + (op >> 6));
+        n.late = true;
+    }
+    const axo__cell *cell = axo__newborn_take_any(&n.worker, all);
+    uint32_t which = 0;
+    while (n.late && !all && which < m.count && cell != &n.cells[m.items[which]])
+        which++; /* then it need not be the oldest */
+    if (cell != NULL || all || !n.late)
+        newborn_took(cell, which);
+}
+
 static void newborn_fuzz(fuzz_in *in)
 {
     uint8_t shape = fuzz_u8(in);
@@ -215,15 +234,16 @@ static void newborn_fuzz(fuzz_in *in)
             newborn_took(axo__newborn_youngest_owner(&n.worker), m.count - 1);
             break;
         case 1:
-            newborn_took((op & 4) != 0 ? axo__newborn_take_any(&n.worker, (op & 8) != 0)
-                                       : axo__newborn_oldest_owner(&n.worker),
-                         0);
+            if ((op & 4) != 0)
+                newborn_thief(op);
+            else
+                newborn_took(axo__newborn_oldest_owner(&n.worker), 0);
             break;
         default:
             newborn_push((op >> 2) % NODES);
             break;
         }
-        fuzz_require(axo__newborn_count_any(&n.worker) >= m.count);
+        fuzz_require(n.late || axo__newborn_count_any(&n.worker) >= m.count);
         fuzz_require(m.count == 0 || !axo__newborn_is_empty_owner(&n.worker));
     }
 }

@@ -297,6 +297,7 @@ typedef struct recipe {
     axo_props props; /* first */
     uint8_t tail[16];
     char name[24];
+    bool newer; /* something is set there */
 } recipe;
 
 static const char *recipe_name(recipe *it)
@@ -336,7 +337,8 @@ static const axo_props *recipe_draw(recipe *it)
         return NULL;
     if (odd >= 250 && odd < 254) {
         it->props.size = sizes[odd - 250];
-        it->tail[more >> 4] = (more & 8) != 0 ? 1 : 0;
+        it->newer = odd == 253 && (more & 8) != 0;
+        it->tail[more >> 4] = it->newer ? 1 : 0;
     }
     if (odd == 249)
         it->props.cls = &puppet_classes[3];

@@ -6,11 +6,17 @@
 #
 # What a fuzzer finds is in $BUILD/fuzz/found/TARGET, inputs that fail in $BUILD/fuzz/failed.
 set -u
+inputs_max=80 # the largest: the others reach little that these do not
 folder=${BUILD:-build}/fuzz
-programs=$folder/asan/test/fuzz
 mkdir -p "$folder/failed" "$folder/found"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:quarantine_size_mb=4:strict_string_checks=1:handle_abort=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+
+program() {
+    local variant=asan
+    [ "$1" = fuzz_sched ] && variant=sim
+    echo "$folder/$variant/test/fuzz/$1"
+}
 
 options() {
     local words=test/fuzz/$1.dict
@@ -22,7 +28,7 @@ fuzz() {
     local target=$1 log=$folder/$1.log runs speed
     mkdir -p "$folder/found/$target" "test/fuzz/corpus/$target"
     # shellcheck disable=SC2046
-    "$programs/$target" $(options "$target") -max_total_time="$2" -print_final_stats=1 \
+    "$(program "$target")" $(options "$target") -max_total_time="$2" -print_final_stats=1 \
         -artifact_prefix="$folder/failed/$target." "$folder/found/$target" \
         "test/fuzz/corpus/$target" >"$log" 2>&1
     local result=$?
@@ -42,13 +48,13 @@ merge() {
     local target=$1 corpus=test/fuzz/corpus/$1 new=$folder/merged/$1
     rm -rf "$new" && mkdir -p "$new" "$folder/found/$target" "$corpus"
     # shellcheck disable=SC2046
-    "$programs/$target" $(options "$target") -set_cover_merge=1 -use_counters=0 "$new" "$corpus" \
+    "$(program "$target")" $(options "$target") -set_cover_merge=1 -use_counters=0 "$new" "$corpus" \
         "$folder/found/$target" >"$folder/$target.merge.log" 2>&1 || {
         tail -20 "$folder/$target.merge.log"
         return 1
     }
     find "$corpus" -type f ! -name 'keep.*' -delete
-    cp "$new"/* "$corpus"
+    (cd "$new" && ls -S) | head -n $inputs_max | while read -r name; do cp "$new/$name" "$corpus"; done
     echo "$target: $(find "$corpus" -type f | wc -l) inputs," \
         "$(find "$corpus" -type f -printf '%s\n' | awk '{n += $1} END {print n + 0}') bytes"
 }

@@ -299,12 +299,16 @@ static void alarms_close(void)
 {
     axo_stats stats = AXO_STATS(.sent = 0);
     uint64_t waiting = alarms_waiting();
+    uint64_t periodic = 0; /* of them: one that comes up when its receiver is gone was never sent */
+    for (uint32_t i = 0; i < ALARMS; i++)
+        periodic += a.items[i].waits && a.items[i].kind != AXO_TIMER_ONCE ? 1 : 0;
     for (uint32_t i = 0; i < ALARMS; i++)
         a.items[i].life += a.items[i].waits ? 0 : 1; /* nothing more of these */
     fuzz_require(axo_system_stop(a.system, -1, NULL, 0, NULL) == AXO_OK);
     fuzz_require(axo_system_stats(a.system, &stats) == AXO_OK);
-    fuzz_require(stats.handled == a.fired && stats.sent == a.fired + waiting);
-    fuzz_require(stats.dead + stats.dropped == waiting);
+    fuzz_require(stats.handled == a.fired && stats.sent <= a.fired + waiting);
+    fuzz_require(stats.sent >= a.fired + waiting - periodic);
+    fuzz_require(stats.dead + stats.dropped == stats.sent - stats.handled);
     fuzz_require(axo_system_destroy(a.system) == AXO_OK);
 }
 
