@@ -323,15 +323,26 @@ weak_result weak_explore(const weak_scenario *scenario, uint64_t limit)
     return result;
 }
 
-bool weak_replay(const weak_scenario *scenario, const char *given)
+static void run_given(const weak_scenario *scenario, const char *given, bool tracing)
 {
     memset(&choices, 0, sizeof choices);
     for (; *given != '\0' && choices.depth < CHOICES_MAX; given++) {
         const char *digit = strchr(digits, *given);
         choices.value[choices.depth++] = (uint8_t)(digit != NULL ? digit - digits : 0);
     }
-    weak_it = (weak_world){.scenario = scenario, .tracing = true};
+    weak_it = (weak_world){.scenario = scenario, .tracing = tracing};
     run_once();
+}
+
+bool weak_repeats(const weak_scenario *scenario, const weak_result *result)
+{
+    run_given(scenario, result->choices, false);
+    return failed && strcmp(why, result->why) == 0;
+}
+
+bool weak_replay(const weak_scenario *scenario, const char *given)
+{
+    run_given(scenario, given, true);
     printf("%s: %s\n", scenario->name, failed ? why : "all is well");
     return !failed;
 }

@@ -147,6 +147,9 @@ typedef struct weak_result {
 /* Explores until the end, the first failure, or `limit` executions. */
 weak_result weak_explore(const weak_scenario *scenario, uint64_t limit);
 
+/* Whether the choices of a failure lead to the same failure again. */
+bool weak_repeats(const weak_scenario *scenario, const weak_result *result);
+
 /* Runs one execution and prints it. false: it failed. */
 bool weak_replay(const weak_scenario *scenario, const char *choices);
 

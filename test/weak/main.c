@@ -35,7 +35,8 @@ static void scenes_list(void)
 {
     const weak_scenario *const tables[] = {weak_state_scenes,   weak_queue_scenes,
                                            weak_cell_scenes,    weak_newborn_scenes,
-                                           weak_park_scenes,    weak_spare_scenes};
+                                           weak_park_scenes,    weak_spare_scenes,
+                                           weak_shared_scenes};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         for (const weak_scenario *scene = tables[t]; scene->name != NULL; scene++)
             scenes[scene_count++] = scene;
@@ -134,6 +135,10 @@ static bool scene_run(uint32_t which, weak_result *total)
     total->operations += result.operations;
     total->seconds += result.seconds;
     bool good = scene->fails ? result.failed : result.complete && !result.failed;
+    if (result.failed && !weak_repeats(scene, &result)) {
+        printf("  the failure of %s is not repeated by its choices\n", scene->name);
+        good = false;
+    }
     printf("  %-6s %-20s %9lu executions of %2lu, %7.0f/s%s  %s\n", good ? "ok" : "FAIL",
            scene->name, (unsigned long)result.executions,
            (unsigned long)(result.operations / result.executions),
@@ -187,6 +192,7 @@ static line *line_find(const char *name)
 typedef struct mutants {
     bool full;
     uint32_t noticed;
+    uint32_t repeated; /* of these: the choices lead to the same failure again */
     uint32_t explained;
     uint32_t open;
 } mutants;
@@ -221,6 +227,7 @@ static void mutant_run(const group *which, uint8_t less, const char *suffix, mut
         if (!result.failed)
             continue;
         count->noticed++;
+        count->repeated += weak_repeats(scenes[i], &result);
         printf("  noticed %-62s %-18s %s\n", name, scenes[i]->name, result.why);
         if (known != NULL) {
             printf("  but redundant.txt has it\n");
@@ -259,7 +266,8 @@ static bool mutants_run(bool full)
     }
     printf("weakened: %u operations, %u weakenings noticed, %u explained, %u open\n", group_count,
            count.noticed, count.explained, count.open);
-    return count.open == 0 && count.noticed > 0;
+    printf("replayed: %u of %u failures are the same again\n", count.repeated, count.noticed);
+    return count.open == 0 && count.noticed > 0 && count.repeated == count.noticed;
 }
 
 /* ---- all ---- */

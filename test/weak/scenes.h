@@ -11,6 +11,7 @@ extern const weak_scenario weak_cell_scenes[];
 extern const weak_scenario weak_newborn_scenes[];
 extern const weak_scenario weak_park_scenes[];
 extern const weak_scenario weak_spare_scenes[];
+extern const weak_scenario weak_shared_scenes[];
 
 /* What axo__os_now says. */
 extern int64_t weak_clock_now;

@@ -1,0 +1,205 @@
+/* scene_shared.c - what everybody reads: the registry of keys; a cell's rare record, installed by
+ * whoever comes first. */
+#include <string.h>
+
+#include "cell/more.h"
+#include "system/registry.h"
+#include "weak/scenes.h"
+
+#define ENTRIES 3
+
+static struct {
+    axo__core core;
+    axo__table table;
+    axo__aptr chunks[1];
+    axo__registry registry;
+    axo__aptr buckets[1];
+    axo__entry entries[ENTRIES];
+    axo__key a;
+    axo__key b;
+    axo__key c;
+    axo_ref refs[3];
+    axo__more mores[WEAK_FIBERS + 1];
+    axo__local locals[WEAK_FIBERS + 1];
+} it;
+
+static axo__shelf shelf;
+
+/* ---- the registry: one bucket for all keys ---- */
+
+static void setup_registry(void)
+{
+    memset(&it, 0, sizeof it);
+    memset((void *)&shelf, 0, sizeof shelf);
+    it.table = (axo__table){.chunks = it.chunks, .chunks_max = 1, .first_generation = 7};
+    shelf.table = &it.table;
+    axo__aptr_store_relaxed(&it.chunks[0], &shelf);
+    axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
+    for (uint32_t i = 0; i < 3; i++) {
+        shelf.cells[i].slot = i & AXO__SLOT_MASK;
+        axo__table_begin(&it.table, &shelf.cells[i]);
+        it.refs[i] = axo__cell_ref(&shelf.cells[i]);
+    }
+    it.registry = (axo__registry){.table = &it.table, .buckets = it.buckets, .max = ENTRIES,
+                                  .made = ENTRIES, .free = &it.entries[0]};
+    it.entries[0].next_free = &it.entries[1];
+    it.entries[1].next_free = &it.entries[2];
+    axo__aptr_store_relaxed(&it.buckets[0], (void *)(uintptr_t)1); /* the end of chain 0 */
+    (void)axo__registry_key(&it.registry, "a", &it.a);
+    (void)axo__registry_key(&it.registry, "b", &it.b);
+    (void)axo__registry_key(&it.registry, "c", &it.c);
+    weak_expect(axo__registry_put(&it.registry, &it.a, it.refs[0]) == AXO_OK);
+    weak_name(&it.buckets[0], "bucket");
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        weak_name(&it.entries[i].seq, "seq%u", i);
+        weak_name(&it.entries[i].next, "next%u", i);
+        weak_name(&it.entries[i].hash, "hash%u", i);
+        weak_name(&it.entries[i].ref, "ref%u", i);
+    }
+}
+
+/* The entry of one key is given back, and taken for another at once. */
+static void rebinder(void)
+{
+    weak_expect(axo__registry_drop(&it.registry, &it.a) == AXO_OK);
+    weak_expect(axo__registry_put(&it.registry, &it.b, it.refs[1]) == AXO_OK);
+}
+
+/* A fresh entry comes; then the old one is linked before it, for another key. */
+static void carrier(void)
+{
+    weak_expect(axo__registry_put(&it.registry, &it.b, it.refs[1]) == AXO_OK);
+    weak_expect(axo__registry_drop(&it.registry, &it.a) == AXO_OK);
+    weak_expect(axo__registry_put(&it.registry, &it.c, it.refs[2]) == AXO_OK);
+}
+
+/* Two fresh ones come, and the later one goes: what led to it leads to the other. */
+static void unlinker(void)
+{
+    weak_expect(axo__registry_put(&it.registry, &it.b, it.refs[1]) == AXO_OK);
+    weak_expect(axo__registry_put(&it.registry, &it.c, it.refs[2]) == AXO_OK);
+    weak_expect(axo__registry_drop(&it.registry, &it.c) == AXO_OK);
+}
+
+/* It finds what its key leads to or has led to, or nothing. */
+static void finder(const axo__key *key, uint32_t first, uint32_t second)
+{
+    axo_ref found = axo__registry_find(&it.registry, key);
+    weak_expect(axo_ref_is_none(found) || found.bits == it.refs[first].bits ||
+                found.bits == it.refs[second].bits);
+}
+
+static void finder_of_a(void)
+{
+    finder(&it.a, 0, 0);
+}
+
+static void finder_of_b(void)
+{
+    finder(&it.b, 1, 1);
+}
+
+/* The actor behind a key has ended; another takes the key. */
+static void successor(void)
+{
+    axo__table_end(&shelf.cells[0]);
+    weak_expect(axo__registry_put(&it.registry, &it.a, it.refs[2]) == AXO_OK);
+}
+
+static void finder_of_successor(void)
+{
+    finder(&it.a, 0, 2);
+}
+
+static void check_registry(void)
+{
+    axo_ref found = axo__registry_find(&it.registry, &it.b);
+    weak_expect(found.bits == it.refs[1].bits);
+    weak_expect(axo_ref_is_none(axo__registry_find(&it.registry, &it.a)));
+}
+
+static void check_successor(void)
+{
+    axo_ref found = axo__registry_find(&it.registry, &it.a);
+    weak_expect(found.bits == it.refs[2].bits);
+}
+
+/* ---- a record that is installed by the runner or by a watcher ---- */
+
+void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
+{
+    (void)pool;
+    (void)cache;
+    weak_expect(size == sizeof(axo__more));
+    axo__more *more = &it.mores[weak_self()];
+    weak_wrote(&more->name);
+    memset((void *)more, 0xaa, sizeof *more);
+    return more;
+}
+
+void axo__pool_free_large(axo__pool *pool, void *block, size_t size)
+{
+    (void)pool;
+    (void)size;
+    weak_expect(block == NULL);
+}
+
+void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
+{
+    (void)pool;
+    (void)cache;
+    (void)index;
+    weak_fail("one block is too much for a cache");
+}
+
+static void setup_more(void)
+{
+    memset(&it, 0, sizeof it);
+    memset((void *)&shelf, 0, sizeof shelf);
+    weak_name(&shelf.cells[0].more, "more");
+}
+
+static void taker(void)
+{
+    axo__local *local = &it.locals[weak_self()];
+    const axo__more *more = axo__more_take(&it.core, local, &shelf.cells[0]);
+    weak_reads(&more->name);
+    weak_expect(more->name == NULL);
+}
+
+static void more_looker(void)
+{
+    const axo__more *more = axo__cell_more(&shelf.cells[0]);
+    if (more == NULL)
+        return;
+    weak_reads(&more->name);
+    weak_expect(more->name == NULL);
+}
+
+/* What was not needed went back to who had made it. */
+static void check_more(void)
+{
+    const axo__more *more = axo__cell_more(&shelf.cells[0]);
+    for (uint32_t i = 0; i <= WEAK_FIBERS; i++)
+        weak_expect((const void *)it.locals[i].cache.free[0] != (const void *)more);
+}
+
+const weak_scenario weak_shared_scenes[] = {
+    {.name = "registry_old", .what = "an entry goes to another key, the old one is looked up",
+     .setup = setup_registry, .fibers = {rebinder, finder_of_a}, .check = check_registry,
+     .bound = 1},
+    {.name = "registry_new", .what = "an entry goes to another key, the new one is looked up",
+     .setup = setup_registry, .fibers = {rebinder, finder_of_b}, .check = check_registry,
+     .bound = 1},
+    {.name = "registry_carried", .what = "a reader is carried along a chain that changes",
+     .setup = setup_registry, .fibers = {carrier, finder_of_a}, .bound = 1},
+    {.name = "registry_unlinked", .what = "an entry is unlinked before one that is fresh",
+     .setup = setup_registry, .fibers = {unlinker, finder_of_b}, .bound = 1},
+    {.name = "registry_heir", .what = "a key gets another reference under a reader",
+     .setup = setup_registry, .fibers = {successor, finder_of_successor},
+     .check = check_successor, .bound = 2},
+    {.name = "more", .what = "two install a record, a third looks",
+     .setup = setup_more, .fibers = {taker, taker, more_looker}, .check = check_more,
+     .bound = 2},
+    {.name = NULL},
+};
