@@ -202,10 +202,12 @@ static axo_status victim_fail(axo_ctx *ctx, probe *shared)
     case BY_THROW:
         victim_mark(ctx, shared);
         axo_throw(ctx, 7, "on request");
-    default:
-        victim_mark(ctx, shared);
-        return axo_fail(ctx, 7, "on request");
+    case BY_FAIL:
+    case HOWS:
+        break;
     }
+    victim_mark(ctx, shared);
+    return axo_fail(ctx, 7, "on request");
 }
 
 static void victim_begin(axo_ctx *ctx, probe *shared)

@@ -16,7 +16,7 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIMIT_S = {"release": 60, "debug": 60, "hard": 120, "sim": 60, "asan": 180, "tsan": 300, "valgrind": 600}
+LIMIT_S = {"release": 60, "debug": 60, "hard": 120, "sim": 60, "coverage": 120, "asan": 180, "tsan": 300, "valgrind": 600}
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",

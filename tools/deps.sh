@@ -67,6 +67,18 @@ for goal in "$@"; do
         need_tool spin spin
         need_tool tcc tcc
         ;;
+    analyse)
+        need_tool clang-tidy clang-tidy
+        need_tool cppcheck cppcheck
+        ;;
+    hardening | suppressions) need_tool python3 python3 ;;
+    listings | listings-accept)
+        need_tool python3 python3
+        need_tool aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+        [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
+        ;;
+    abi | abi-accept) need_tool abidw abigail-tools ;;
+    coverage) testing; need_tool gcovr gcovr ;;
     valgrind | seams) testing; need_tool valgrind valgrind ;;
     all | install | bench | bench-growth | bench-restart | amalgamation) ;;
     *) testing ;;

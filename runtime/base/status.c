@@ -53,6 +53,6 @@ const char *axo_version(void)
 
 void axo__panic(const char *what, const char *file, int line)
 {
-    fprintf(stderr, "axo: a bug of the library: %s is false at %s:%d\n", what, file, line);
+    (void)fprintf(stderr, "axo: a bug of the library: %s is false at %s:%d\n", what, file, line);
     abort();
 }

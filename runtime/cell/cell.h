@@ -127,7 +127,7 @@ struct axo__cell {
 };
 
 _Static_assert(AXO__BEHIND_MAX < 1 << 3, "`behind` has 3 bits");
-AXO_STATIC_ASSERT(sizeof(axo__cell) == 2 * AXO__CACHE_LINE, "two lines");
+AXO_STATIC_ASSERT(sizeof(axo__cell) == (size_t)2 * AXO__CACHE_LINE, "two lines");
 
 /* What else each cell has. */
 typedef struct axo__kin {

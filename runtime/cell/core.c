@@ -173,8 +173,11 @@ bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t si
     const axo__cell *line[128];
     size_t depth = 0;
     (void)core;
-    for (; cell->parent != 0 && depth < 128; cell = axo__cell_parent(cell))
+    while (cell->parent != 0 && depth < 128) {
         line[depth++] = cell;
+        cell = axo__cell_parent(cell);
+        AXO_DEBUG_ASSERT(cell != NULL);
+    }
     size_t used = 0;
     if (depth == 0)
         return snprintf(out, size, "/") < (int)size;

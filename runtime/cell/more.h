@@ -23,6 +23,7 @@
 #ifndef AXO__CELL_MORE_H
 #define AXO__CELL_MORE_H
 
+#include "base/assert.h"
 #include "cell/core.h"
 
 typedef struct axo__delay axo__delay;
@@ -111,6 +112,21 @@ static inline axo__ward *axo__cell_ward(const axo__cell *cell)
     return more != NULL ? more->ward : NULL;
 }
 
+/* The same of a cell that has it. */
+static inline axo__family *axo__cell_own_family(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    AXO_DEBUG_ASSERT(more != NULL && more->family != NULL);
+    return more->family;
+}
+
+static inline axo__ward *axo__cell_own_ward(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    AXO_DEBUG_ASSERT(more != NULL && more->ward != NULL);
+    return more->ward;
+}
+
 /* The youngest child; NULL: none. */
 static inline axo__cell *axo__cell_children(const axo__cell *cell)
 {
@@ -130,6 +146,14 @@ static inline const axo_strategy *axo__cell_strategy(const axo__cell *cell)
     return more != NULL ? more->strategy : NULL;
 }
 
+/* Of a cell that has one: its children may be delayed. */
+static inline const axo_strategy *axo__cell_own_strategy(const axo__cell *cell)
+{
+    const axo__more *more = axo__cell_more(cell);
+    AXO_DEBUG_ASSERT(more != NULL && more->strategy != NULL);
+    return more->strategy;
+}
+
 static inline axo__name *axo__cell_name(const axo__cell *cell)
 {
     const axo__more *more = axo__cell_more(cell);
@@ -141,7 +165,11 @@ static inline axo__name *axo__cell_name(const axo__cell *cell)
 /* In place of the lane; NULL: none. */
 static inline axo__box *axo__cell_box(const axo__cell *cell)
 {
-    return axo__unlikely(cell->boxed) ? axo__cell_more(cell)->box : NULL;
+    if (axo__likely(!cell->boxed))
+        return NULL;
+    const axo__more *more = axo__cell_more(cell);
+    AXO_DEBUG_ASSERT(more != NULL && more->box != NULL);
+    return more->box;
 }
 
 /* Queues a message that no bound refuses, and announces it. Any thread. */

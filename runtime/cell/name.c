@@ -171,6 +171,7 @@ axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, 
 
 void axo__names_bind(axo__names *names, axo__name *name, axo_ref child)
 {
+    AXO_DEBUG_ASSERT(name != NULL && child.bits != 0);
     axo__name_stripe *stripe = name_stripe(names, name->hash);
     axo__os_mutex_lock(&stripe->mutex);
     name->child = child;

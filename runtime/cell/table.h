@@ -75,6 +75,7 @@ static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)
 
 static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell != NULL);
     const axo__cell *first = cell - (cell->slot & (AXO__TABLE_CHUNK - 1));
     return (axo__shelf *)(uintptr_t)first;
 }
@@ -83,6 +84,7 @@ static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)
  * shorter as a kin is smaller than a cell. */
 static inline axo__kin *axo__cell_kin(const axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell != NULL);
     size_t shorter = (cell->slot & (AXO__TABLE_CHUNK - 1)) * (sizeof(axo__cell) - sizeof(axo__kin));
     return (axo__kin *)((uintptr_t)cell + offsetof(axo__shelf, kin) - shorter);
 }
@@ -140,6 +142,7 @@ bool axo__table_is_spent(const axo__table *table, const axo__cell *cell);
 /* Of the living cell, or the last that was. */
 static inline axo_ref axo__cell_ref(const axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell != NULL);
     uint64_t generation = axo__a32_load_relaxed(&cell->latest);
     return (axo_ref){.bits = generation << AXO__SLOT_BITS | cell->slot};
 }

@@ -356,10 +356,10 @@ void axo__box_accept_any(axo__box *box, axo__message *message)
 
 bool axo__box_let_in_any(axo__box *box, axo__waiter *waiter)
 {
-    axo__message *message;
     axo__os_mutex_lock(&box->mutex);
     bool waits = waiter->state == AXO__WAITER_WAITS;
     if (waits) {
+        axo__message *message;
         box_line_remove(box, waiter);
         while ((message = axo__chain_pop(&waiter->held)) != NULL)
             box_queue(box, message, box_carried(message));

@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -118,13 +119,19 @@ static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    long long one = 0;
-    long long two = 0;
-    int found = fscanf(file, "%lld %lld", &one, &two);
+    char line[64];
+    bool read = fgets(line, sizeof line, file) != NULL;
     (void)fclose(file);
-    *first = one;
-    *second = two;
-    return found == 2;
+    if (!read)
+        return false;
+    char *end;
+    char *start = line;
+    *first = strtoll(start, &end, 10);
+    if (end == start)
+        return false;
+    start = end;
+    *second = strtoll(start, &end, 10);
+    return end != start;
 }
 
 uint32_t axo__os_cpus(void)

@@ -225,10 +225,11 @@ axo_status axo_phases_cancel(axo_phases *phases, uint32_t id)
 /* One that this phase still waits for; NULL: none. */
 static axo__stage *phases_before_locked(axo_phases *phases, const axo__stage *phase)
 {
-    for (uint32_t i = 0; i < phase->after_count; i++) {
-        axo__stage *before = phases_find_locked(phases, phase->after[i]);
-        if (!before->placed)
-            return before;
+    for (axo__stage *before = phases->phases; before != NULL; before = before->next) {
+        for (uint32_t i = 0; i < phase->after_count && !before->placed; i++) {
+            if (strcmp(before->name, phase->after[i]) == 0)
+                return before;
+        }
     }
     return NULL;
 }

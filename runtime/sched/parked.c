@@ -150,10 +150,10 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
     axo__cell *receiver = axo__table_find(&core->table, to);
     axo__chain held = {NULL, NULL};
     axo__waiter *done = NULL;
-    axo__message *message;
     (void)number;
     axo__box *box = receiver != NULL ? axo__cell_box(receiver) : NULL;
     if (box != NULL && axo__box_expire_any(box, &parked->waiter, &held, &done)) {
+        axo__message *message;
         while ((message = axo__chain_pop(&held)) != NULL)
             axo__dead_letter(core, local, message, to, AXO_DEAD_OVERFLOW);
         axo__sched_announce_user(worker, receiver);

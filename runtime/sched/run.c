@@ -202,7 +202,7 @@ static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
     cell->aside &= (uint8_t)~AXO__ASIDE_FRONT;
     if (!cell->boxed)
         return NULL;
-    message = axo__box_take_owner(more->box, &done);
+    message = axo__box_take_owner(axo__cell_box(cell), &done);
     if (axo__unlikely(done != NULL))
         axo__parked_return(worker->core, &worker->local, done);
     return message;
@@ -370,14 +370,14 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
     case AXO_SITE_POST_RESTART:
         return cls->post_restart(ctx, state, failure);
     case AXO_SITE_POST_STOP:
-        return cls->post_stop(ctx, state);
     case AXO_SITE_NONE:
     case AXO_SITE_RECEIVE:
     case AXO_SITE_TIMER:
     case AXO_SITE_DECIDER:
         break;
     }
-    return AXO_EINVAL;
+    AXO_DEBUG_ASSERT(site == AXO_SITE_POST_STOP); /* the others are no hooks */
+    return cls->post_stop(ctx, state);
 }
 
 axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site,
@@ -405,7 +405,7 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site
 
 static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
 {
-    const axo_strategy *strategy = axo__cell_strategy(parent);
+    const axo_strategy *strategy = axo__cell_own_strategy(parent);
     return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
 }
 

@@ -2,10 +2,11 @@
 #include "sched/worker.h"
 
 /* Dead letters of a call: seen to here, or by the caller when he has left the door. */
-static void send_bury(axo__core *core, axo__worker *worker, axo__local *local, axo_ref to,
+static void send_bury(axo__core *core, const axo__worker *worker, axo__local *local, axo_ref to,
                       axo__chain *letters, axo_dead_reason reason, axo__message **dead)
 {
     axo__message *message;
+    AXO_DEBUG_ASSERT(worker != NULL || dead != NULL);
     if (worker == NULL) {
         *dead = letters->first;
         return;

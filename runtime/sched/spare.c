@@ -84,16 +84,17 @@ static bool spare_look(axo__worker *spare)
     axo__sched *sched = spare->sched;
     uint32_t rank = spare_rank(spare);
     uint32_t before = sched->worker_count + rank;
-    axo__spare_mark *marks = &sched->marks[rank * (sched->worker_count + sched->spare_count)];
-    bool all = true;
+    size_t all = sched->worker_count + sched->spare_count;
+    axo__spare_mark *marks = &sched->marks[rank * all];
+    bool stuck = true;
     for (uint32_t i = 0; i < before; i++) {
         axo__worker *worker = &sched->workers[i];
         if (!spare_is_stuck(spare, worker, &marks[i]))
-            all = false;
+            stuck = false;
         else if (rank == 0)
             spare_report(spare, worker, &marks[i]);
     }
-    return all;
+    return stuck;
 }
 
 /* ---- taking over ---- */

@@ -120,8 +120,9 @@ static bool timed_grow(axo__worker *worker, axo__timed *timed)
 }
 
 /* Takes a key out; those behind it move up. */
-static void timed_remove(axo__timed *timed, timed_key *slot)
+static void timed_remove(axo__timed *timed, const timed_key *slot)
 {
+    AXO_DEBUG_ASSERT(timed != NULL && timed->count > 0 && slot->number != 0);
     uint32_t mask = timed->room - 1;
     uint32_t hole = (uint32_t)(slot - timed->keys);
     timed->count--;
@@ -287,6 +288,7 @@ static bool timed_timeout(axo__worker *worker, axo__timed *timed)
 bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     axo__timed *timed = timed_at(cell);
+    AXO_DEBUG_ASSERT(timed != NULL); /* its message is a tick */
     axo__core *core = worker->core;
     message->flags &= ~(uint32_t)AXO__MESSAGE_TICK;
     if ((message->flags & AXO__MESSAGE_SIGNAL) != 0) {
@@ -310,6 +312,7 @@ bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message
 void axo__timed_handled(axo__worker *worker, axo__cell *cell, uint32_t tag)
 {
     axo__timed *timed = timed_at(cell);
+    AXO_DEBUG_ASSERT(timed != NULL);
     if (timed->after == 0)
         return;
     bool quiet = (tag & AXO_TAG_QUIET) != 0 && tag < AXO_TAG_SERVICES;

@@ -253,8 +253,11 @@ static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
                                    const axo__sched *sched)
 {
     const axo__sched *its = core->sched;
-    if (axo__unlikely(cell->elsewhere))
-        its = axo__cell_more(cell)->sched;
+    if (axo__unlikely(cell->elsewhere)) {
+        const axo__more *more = axo__cell_more(cell);
+        AXO_DEBUG_ASSERT(more != NULL && more->sched != NULL);
+        its = more->sched;
+    }
     return its == sched;
 }
 

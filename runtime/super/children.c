@@ -352,7 +352,7 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
 
 void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
-    axo__family *family = axo__cell_family(parent);
+    axo__family *family = axo__cell_own_family(parent);
     axo__kin *kin = axo__cell_kin(child);
     child->failed = NULL; /* it was ADOPT */
     kin->before = 0;
@@ -423,7 +423,7 @@ static void children_unhold(axo__family *family, axo__cell *child)
 static void children_unlink(const axo__table *table, axo__family *family, const axo__cell *child)
 {
     const axo__kin *kin = axo__cell_kin(child);
-    axo__cell *next = kin->next != 0 ? axo__table_in(table, kin->next - 1) : NULL;
+    axo__cell *next = kin->next != 0 ? axo__table_in(table, kin->next - 1U) : NULL;
     if (kin->before != 0)
         axo__cell_kin(axo__table_in(table, kin->before - 1))->next = kin->next;
     else
@@ -438,7 +438,7 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
-    axo__family *family = axo__cell_family(cell);
+    axo__family *family = axo__cell_own_family(cell);
     if (!axo__super_undelay(child))
         return; /* comes again with its DUE */
     if (family->held != 0)

@@ -50,10 +50,10 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
-    axo__delay *delay = axo__cell_ward(child)->delay;
+    axo__delay *delay = axo__cell_own_ward(child)->delay;
     int64_t now = axo__core_now(core);
     double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
-    int64_t wait = axo__delay_next(axo__cell_strategy(cell)->backoff, delay, now, chance);
+    int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
     int64_t due = wait < AXO__NEVER - now ? now + wait : AXO__NEVER - 1;
     axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;

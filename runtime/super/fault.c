@@ -299,7 +299,7 @@ static void fault_create_again(axo__worker *worker, axo__cell *cell, bool own)
         return;
     }
     cell->phase = AXO__PHASE_CREATING;
-    axo__cell_family(cell)->restart_own = own;
+    axo__cell_own_family(cell)->restart_own = own;
 }
 
 /* `cause` is consumed. */
@@ -389,7 +389,7 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
     bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
                      ((word & AXO__RESTART_OWN) == 0 || (word & AXO__PARENT_FIRST) != 0);
     if (by_parent) {
-        axo__ward *ward = axo__cell_ward(cell);
+        axo__ward *ward = axo__cell_own_ward(cell);
         axo__cause cause = ward->cause;
         ward->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
         word = axo__directives_take(&cell->directives,
@@ -473,10 +473,11 @@ void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
 
 void axo__super_continue(axo__worker *worker, axo__cell *cell)
 {
-    axo__family *family = axo__cell_family(cell);
+    axo__family *family;
     axo__cause cause;
     switch ((axo__phase)cell->phase) {
     case AXO__PHASE_RECREATING:
+        family = axo__cell_own_family(cell);
         if (family->waiting > 0)
             return;
         cause = family->restart_cause;
@@ -484,6 +485,7 @@ void axo__super_continue(axo__worker *worker, axo__cell *cell)
         fault_finish_recreate(worker, cell, &cause, family->restart_own != 0);
         return;
     case AXO__PHASE_CREATING:
+        family = axo__cell_own_family(cell);
         if (family->count == 0)
             fault_finish_create_again(worker, cell, family->restart_own != 0);
         return;

@@ -5,8 +5,7 @@
 
 void axo__super_terminate(axo__worker *worker, axo__cell *cell)
 {
-    if (cell->phase == AXO__PHASE_GONE)
-        return;
+    AXO_DEBUG_ASSERT(cell->phase != AXO__PHASE_GONE);
     if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
         axo__super_guardian_stops(worker, cell);
     axo__super_stop_children(worker, cell);
@@ -67,7 +66,7 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
         return;
     axo__chain left = {NULL, NULL};
     axo__waiter *done = NULL;
-    axo__box_close_owner(more->box, &left, &done);
+    axo__box_close_owner(axo__cell_box(cell), &left, &done);
     while ((message = axo__chain_pop(&left)) != NULL)
         stop_bury(core, local, cell, message, path);
     axo__parked_return(core, local, done);
@@ -247,11 +246,13 @@ void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo_
     case AXO__SYS_ADOPT:
         stop_abandon(core, local, axo__cell_of_passage(node));
         return;
-    case AXO__SYS_FAILED: /* cannot be: children are gone before their parent */
+    /* GCOV_EXCL_START cannot be: children are gone before their parent */
+    case AXO__SYS_FAILED:
     case AXO__SYS_DUE:
     case AXO__SYS_GONE:
         AXO_ASSERT(kind == AXO__SYS_FAILED);
         return;
+    /* GCOV_EXCL_STOP */
     case AXO__SYS_WATCH:
     case AXO__SYS_UNWATCH:
     case AXO__SYS_RETURN:

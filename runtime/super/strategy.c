@@ -154,7 +154,7 @@ static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **
     *end = scope == AXO_ALL_FOR_ONE ? NULL : axo__cell_next(child);
 }
 
-static void strategy_stop(axo__worker *worker, axo__cell *first, axo__cell *end)
+static void strategy_stop(axo__worker *worker, axo__cell *first, const axo__cell *end)
 {
     for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
         if (!axo__cell_kin(one)->stopping)
@@ -164,7 +164,7 @@ static void strategy_stop(axo__worker *worker, axo__cell *first, axo__cell *end)
 
 /* AF-06: every counter that the restart touches moves, whoever refuses. */
 static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__cell *first,
-                             axo__cell *end)
+                             const axo__cell *end)
 {
     const axo_strategy *strategy = axo__cell_strategy(cell);
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
@@ -295,7 +295,7 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
                           axo__sys_kind kind)
 {
     axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
-    axo__family *family = axo__cell_family(cell);
+    axo__family *family = axo__cell_own_family(cell);
     axo__stack_link link = axo__stack_link_to(&child->report, kind);
     child->report.next = 0;
     if (family->held == 0)
@@ -308,7 +308,7 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
 /* The delay of a restart that was decided is over. */
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    axo__delay_over(axo__cell_strategy(cell)->backoff, axo__cell_ward(child)->delay,
+    axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
                     axo__core_now(worker->core));
     if (!axo__cell_kin(child)->stopping) /* PH-13 */
         strategy_carry_out(worker, cell, child);
@@ -318,7 +318,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
         return; /* DC-11: the child is stopping anyway */
-    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == 0)
+    if (strategy_may_decide(cell) && axo__cell_own_family(cell)->held == 0)
         strategy_decide(worker, cell, child);
     else
         strategy_hold(worker, cell, child, AXO__SYS_FAILED);
@@ -330,11 +330,12 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
 {
     axo__cell *parent = axo__cell_parent(child);
+    AXO_DEBUG_ASSERT(parent != NULL);
     if (!axo__cell_is_in(worker->core, parent, worker->sched) ||
         strategy_known(parent, axo__cell_failure_kind(child)) == 0 ||
         !axo__state_borrow_idle(&parent->state))
         return false;
-    bool holds = axo__cell_family(parent)->held != 0;
+    bool holds = axo__cell_own_family(parent)->held != 0;
     if (parent->parent == 0 || holds || !strategy_may_decide(parent)) {
         axo__sched_hand_back(worker, parent);
         return false;
@@ -350,7 +351,7 @@ bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
 
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    axo__delay *delay = axo__cell_ward(child)->delay;
+    axo__delay *delay = axo__cell_own_ward(child)->delay;
     delay->waits = false;
     if (delay->gone) {
         axo__super_child_gone(worker, cell, child);
@@ -358,7 +359,7 @@ void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     }
     if (cell->phase == AXO__PHASE_TERMINATING)
         return;
-    if (strategy_may_decide(cell) && axo__cell_family(cell)->held == 0)
+    if (strategy_may_decide(cell) && axo__cell_own_family(cell)->held == 0)
         strategy_due(worker, cell, child);
     else
         strategy_hold(worker, cell, child, AXO__SYS_DUE);

@@ -191,6 +191,6 @@ void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
 void axo__super_root_failed(axo__core *core, const axo__cause *cause);
 void axo__super_root_gone(axo__core *core, axo__worker *worker);
 /* /user or /system begins to stop; its children have not been told yet. */
-void axo__super_guardian_stops(axo__worker *worker, axo__cell *guardian);
+void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian);
 
 #endif

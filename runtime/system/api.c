@@ -354,15 +354,15 @@ axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 }
 
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
-                      va_list list) __attribute__((noreturn, noinline, format(printf, 4, 0)));
+                      va_list list) __attribute__((noinline, format(printf, 4, 0)));
 
+/* What is thrown; the jump is the caller's. */
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
 {
     /* axo_throw outside the callback that was given `ctx` */
     AXO_ASSERT(api_cell(ctx) != NULL && axo__self->site != AXO_SITE_NONE);
     axo__run_record(axo__self, kind, code, format, list);
-    AXO__UNWIND_JUMP(axo__self->unwind);
 }
 
 void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)
@@ -370,6 +370,8 @@ void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)
     va_list list;
     va_start(list, format);
     api_throw(ctx, AXO_FAILURE_ORDINARY, code, format, list);
+    va_end(list);
+    AXO__UNWIND_JUMP(axo__self->unwind);
 }
 
 void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
@@ -377,6 +379,8 @@ void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
     va_list list;
     va_start(list, format);
     api_throw(ctx, AXO_FAILURE_FATAL, code, format, list);
+    va_end(list);
+    AXO__UNWIND_JUMP(axo__self->unwind);
 }
 
 /* ---- blocking ---- */

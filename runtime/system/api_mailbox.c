@@ -100,9 +100,8 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
                                            given->pub.tag, given->pub.sender, room);
     if (copy == NULL)
         return AXO_ENOMEM;
-    axo_owned payload = {.payload = NULL};
     if (owned) {
-        payload = mailbox_owned(given);
+        axo_owned payload = mailbox_owned(given);
         axo__message_own(copy, payload.payload, payload.size, payload.destroy, payload.user);
     } else if (room > 0) {
         memcpy(copy + 1, given->pub.payload, room);

@@ -165,6 +165,7 @@ static bool find_is_match(axo__core *core, const axo__pattern *pattern, const ax
 {
     const axo__cell *at = cell;
     for (uint32_t i = pattern->count; i-- > 0; at = axo__cell_parent(at)) {
+        AXO_DEBUG_ASSERT(at != NULL);
         if (at->parent == 0 || !find_cell_matches(at, pattern->segments[i]))
             return false;
     }

@@ -36,7 +36,7 @@ static const axo__grace_ops system_grace_ops = {
 
 /* ---- the end ---- */
 
-void axo__super_guardian_stops(axo__worker *worker, axo__cell *guardian)
+void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian)
 {
     axo__a32_store_relaxed(&worker->core->closing, 1); /* DL-12 */
     if (guardian == worker->core->system->cells[AXO_GUARDIAN_USER])

@@ -111,6 +111,8 @@ void hierarchy_trace(void *user, const axo_event *event)
     if ((event->kind == AXO_EV_RECEIVE || event->kind == AXO_EV_DECIDE) && event->suspends != 0)
         hierarchy_breach(h, node, 4, "%s while suspended %" PRIu32 " times",
                          axo_event_name(event->kind), event->suspends);
+    if (event->kind == AXO_EV_SUSPEND || event->kind == AXO_EV_RESUME)
+        HIERARCHY_COUNT(h, life); /* one that was on its way when a round began */
     if (event->kind == AXO_EV_RECEIVE)
         record_check_worker(h, node, event->worker);
 }

@@ -103,6 +103,8 @@ static list *list_of(wishes *all, const list_option *option)
 void options_list_read(wishes *all, const char *name, const char *text)
 {
     const list_option *option = list_option_of(name);
+    if (option == NULL)
+        options_bad("--%s is unknown", name);
     list *values = list_of(all, option);
     char word[64];
     values->count = 0;

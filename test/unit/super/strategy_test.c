@@ -40,6 +40,12 @@ static void timeline(axo_strategy strategy, const int64_t *times, const char *ex
 static const int64_t now_and_now[] = {5 * DAY,     5 * DAY + 1, 5 * DAY + 2, 5 * DAY + 3,
                                       5 * DAY + 4, 5 * DAY + 5, 5 * DAY + 6, 5 * DAY + 7};
 
+/* A refusal changes nothing about the window: it stays refused until the window is over. */
+static void refused_again(void **state)
+{
+    timeline(budget(AXO_WINDOW_FIXED, 1, SECOND), now_and_now, "+-----");
+}
+
 static void unlimited(void **state)
 {
     axo_strategy strategy = AXO_STRATEGY(.retries_max = 0, .within_ns = 5);
@@ -223,6 +229,7 @@ static void ready_made_deciders(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(refused_again),
     cmocka_unit_test(unlimited),
     cmocka_unit_test(RW_01_without_a_window),
     cmocka_unit_test(RW_03_a_window_without_a_count),

@@ -1,0 +1,36 @@
+# static.mk - what is proved without running it: analysers, hardening, listings, ABI.
+.PHONY: analyse suppressions hardening listings listings-accept abi abi-accept
+analyse:
+	$Qtest/static/analyse.sh $(BUILD)/static
+suppressions:
+	$Qtest/static/suppressed.sh
+	$Qtest/static/asserts.py
+hardening:
+	+$Q$(call in,release) all
+	$Qtest/static/hardening.sh $(BUILD)/release
+listings listings-accept:
+	+$Q$(call in,release) all
+	$Qtest/static/listings.py $(if $(filter %-accept,$@),--accept) $(BUILD)/release
+abi abi-accept:
+	+$Q$(call in,release) all
+	$Qtest/static/abi.sh $(if $(filter %-accept,$@),--accept) $(BUILD)/release
+
+# The quick suite without what is drawn by chance: coverage speaks of intent.
+COVERED := $(filter $(foreach f,unit conformance api fault,$B/test/$f/%),$(TESTS))
+.PHONY: coverage run-coverage
+coverage:
+	+$Q$(call in,coverage) run-coverage
+run-coverage: $(COVERED) $(EXAMPLES)
+	$Qfind $B -name '*.gcda' -delete
+	$Q$(RUN_TESTS) $(COVERED) $(QUOTED) >$B/tests.log; tail -n 1 $B/tests.log
+	$Qtest/static/coverage.py $B
+
+# The quick suite under memcheck, without what takes too long there.
+LONG := $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt))
+.PHONY: valgrind run-valgrind
+valgrind:
+	+$Q$(call in,debug) run-valgrind
+run-valgrind: $(filter-out $(LONG),$(COVERED))
+	$Q$(RUN_TESTS) --valgrind $(filter-out $(LONG),$(COVERED)) && echo "bar 14 met: 0 errors and 0" \
+	  "blocks lost in $(words $(filter-out $(LONG),$(COVERED))) test programs under memcheck" || \
+	  { echo "bar 14 short: see the programs that failed"; exit 1; }

@@ -1,0 +1,205 @@
+/* alarm_test.c - timers that nobody owns: cancelled and marked while they are being fired, and
+ * handles that name nothing. */
+#include <stdbool.h>
+
+#include <axo/axo.h>
+
+#include "unit/unit.h"
+
+#define BIG 10000 /* such a message takes a block of its own, so firing it asks the allocator */
+
+typedef struct alarm_world {
+    axo_system *system;
+    int64_t now;
+    axo_timer timer;
+    bool (*then)(axo_system *system, axo_timer timer); /* while it is being fired; NULL: nothing */
+    uint32_t done;                                     /* how often that said true */
+    uint32_t asked;                                    /* how often it was called */
+    uint32_t got;
+    char payload[BIG];
+} alarm_world;
+
+static int64_t alarm_now(void *user)
+{
+    return ((alarm_world *)user)->now;
+}
+
+static void *alarm_alloc(void *user, size_t size, size_t align)
+{
+    alarm_world *world = user;
+    if (size > BIG && world->then != NULL) {
+        bool (*then)(axo_system *, axo_timer) = world->then;
+        world->then = NULL;
+        world->asked++;
+        world->done += then(world->system, world->timer);
+    }
+    void *block = NULL;
+    if (posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, size) != 0)
+        return NULL;
+    return block;
+}
+
+static void alarm_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)user, (void)size, (void)align;
+    free(block);
+}
+
+static axo_status alarm_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    alarm_world *world = *(alarm_world **)state;
+    (void)ctx;
+    assert_int_equal(message->tag, 1);
+    world->got++;
+    return AXO_OK;
+}
+
+static axo_status alarm_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(alarm_world *));
+    return AXO_OK;
+}
+
+static const axo_class alarm_class =
+    AXO_CLASS(.state_size = sizeof(alarm_world *), .construct = alarm_construct,
+              .receive = alarm_receive);
+
+static axo_ref alarm_open(alarm_world *world)
+{
+    axo_ref ref;
+    axo_props props = AXO_PROPS(.cls = &alarm_class, .args = &world, .args_size = sizeof world);
+    memset((void *)world, 0, sizeof *world);
+    world->now = 1000;
+    axo_options options = AXO_OPTIONS(.manual = 1, .clock = alarm_now, .clock_user = world);
+    options.allocator.alloc = alarm_alloc;
+    options.allocator.free = alarm_free;
+    options.allocator.user = world;
+    assert_int_equal(axo_system_start(&options, &world->system), AXO_OK);
+    assert_int_equal(axo_system_spawn(world->system, &props, &ref), AXO_OK);
+    assert_int_equal(axo_run_host(world->system, -1, NULL), AXO_OK);
+    return ref;
+}
+
+static void alarm_advance(alarm_world *world, int64_t ns)
+{
+    world->now += ns + 2000000; /* the wheel's tick */
+    assert_int_equal(axo_run_host(world->system, -1, NULL), AXO_OK);
+}
+
+static void alarm_close(alarm_world *world)
+{
+    assert_int_equal(axo_system_stop(world->system, -1, NULL, 0, NULL), AXO_OK);
+    axo_system_destroy(world->system);
+}
+
+static void cancelled_while_fired(void **state)
+{
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    assert_int_equal(axo_system_schedule_fixed_delay(world.system, 10000000, 10000000, to, 1,
+                                                     world.payload, BIG, &world.timer),
+                     AXO_OK);
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.got, 1);
+    world.then = axo_system_timer_cancel;
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.asked, 1);
+    assert_int_equal(world.done, 1);
+    assert_int_equal(world.got, 2); /* that was its last time */
+    for (int i = 0; i < 5; i++)
+        alarm_advance(&world, 10000000);
+    assert_int_equal(world.got, 2);
+    assert_false(axo_system_timer_cancel(world.system, world.timer));
+    assert_false(axo_system_timer_at_close(world.system, world.timer));
+    alarm_close(&world);
+}
+
+static bool cancel_twice(axo_system *system, axo_timer timer)
+{
+    bool first = axo_system_timer_cancel(system, timer);
+    return first && !axo_system_timer_cancel(system, timer) &&
+           !axo_system_timer_at_close(system, timer);
+}
+
+static void cancelled_twice_while_fired(void **state)
+{
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    assert_int_equal(axo_system_schedule_fixed_rate(world.system, 10000000, 10000000, to, 1,
+                                                    world.payload, BIG, &world.timer),
+                     AXO_OK);
+    world.then = cancel_twice;
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.done, 1);
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.got, 1);
+    alarm_close(&world);
+}
+
+/* It comes again, and once more at the close. */
+static void marked_while_fired(void **state)
+{
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    assert_int_equal(axo_system_schedule_fixed_delay(world.system, 10000000, 10000000, to, 1,
+                                                     world.payload, BIG, &world.timer),
+                     AXO_OK);
+    world.then = axo_system_timer_at_close;
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.done, 1);
+    assert_int_equal(world.got, 1);
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.got, 2);
+    assert_true(axo_system_timer_at_close(world.system, world.timer)); /* it is already */
+    assert_true(axo_system_timer_cancel(world.system, world.timer));
+    alarm_close(&world);
+}
+
+/* A period whose end no clock reaches: it fires once. */
+static void far_away(void **state)
+{
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    assert_int_equal(axo_system_schedule_fixed_rate(world.system, AXO_DELAY_MAX, AXO_DELAY_MAX, to,
+                                                    1, NULL, 0, &world.timer),
+                     AXO_OK);
+    alarm_advance(&world, AXO_DELAY_MAX);
+    assert_int_equal(world.got, 1);
+    assert_false(axo_system_timer_cancel(world.system, world.timer));
+    alarm_close(&world);
+}
+
+static void forged(void **state)
+{
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    assert_int_equal(axo_system_schedule_once(world.system, 10000000, to, 1, NULL, 0, &world.timer),
+                     AXO_OK);
+    axo_timer none = {0};
+    axo_timer nobody = {.bits = world.timer.bits, .bits2 = world.timer.bits2 & UINT32_MAX};
+    axo_timer stranger = {.bits = world.timer.bits, .bits2 = UINT64_C(9) << 32};
+    axo_timer beyond = {.bits = world.timer.bits, .bits2 = world.timer.bits2 | UINT32_MAX};
+    axo_timer another = {.bits = world.timer.bits + 1, .bits2 = world.timer.bits2};
+    axo_timer all[] = {none, nobody, stranger, beyond, another};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        assert_false(axo_system_timer_cancel(world.system, all[i]));
+        assert_false(axo_system_timer_at_close(world.system, all[i]));
+    }
+    alarm_advance(&world, 10000000);
+    assert_int_equal(world.got, 1);
+    assert_false(axo_system_timer_cancel(world.system, world.timer));
+    alarm_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cancelled_while_fired),
+        cmocka_unit_test(cancelled_twice_while_fired),
+        cmocka_unit_test(marked_while_fired),
+        cmocka_unit_test(far_away),
+        cmocka_unit_test(forged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
