@@ -336,6 +336,7 @@ static void basic_watch(world *w)
 const scene scenes_basic[] = {
     {.name = "start and end", .run = basic_start, .bare = 1},
     {.name = "start with options", .run = basic_start, .bare = 1, .options = &basic_rich_options},
+    {.name = "start with threads", .run = basic_start, .bare = 1, .workers = 2},
     {.name = "spawn from outside", .run = basic_spawn_outside},
     {.name = "spawn many", .run = basic_spawn_many},
     {.name = "spawn many with names", .run = basic_spawn_named},
