@@ -255,9 +255,6 @@ class Runner:
         """Whether it is killed."""
         tree = copy_tree(mutant, self.build)
         try:
-            output = make(tree, self.build, mutant.kills, 1)
-            if output:
-                raise Bad(f"{mutant.file} does not build:\n{output[-2000:]}")
             return self.run_kills(mutant, tree)
         finally:
             if not self.options.keep:
@@ -266,6 +263,9 @@ class Runner:
     def run_kills(self, mutant, tree):
         killed = False
         for kill in mutant.kills:
+            output = make(tree, self.build, [kill], 1)
+            if output:
+                raise Bad(f"{mutant.file} does not build:\n{output[-2000:]}")
             wall = max(WALL_MIN_S, WALL_TIMES * self.base[kill])
             result = run(kill_command(self.build, kill), tree, min(wall, WALL_S))
             numbers = sorted({int(number) for number in NAMED.findall(result.output)})
