@@ -86,8 +86,6 @@ byte retired = BEFORE, expired, own[W];      /* own: retired, not handed over */
 bool door[2], taking;
 #ifdef BUFFER
 byte period = 1, seen[W] = 1;       /* 0: asleep */
-#else
-#define period 0
 #endif
 /* ---- counters ---- */
 byte freed[W], buffered[W], spawned = 2 + (BEFORE != 0), freed_really;
@@ -228,8 +226,12 @@ inline check_end()
 #ifdef M_SUM_ORDER
         sum = spawned;
 #endif
+#ifdef BUFFER
         items = freed[0] + (me == 0 -> buffered[0] : 0);
         items = items + freed[1] + (me == 1 -> buffered[1] : 0);
+#else
+        items = freed[0] + freed[1];
+#endif
 #ifndef M_SUM_ORDER
         sum = spawned;
 #endif
@@ -268,7 +270,14 @@ inline park()
 #endif
     if
     :: more -> more = false
-    :: else -> quiet(0); ringing[me]; quiet(period)
+    :: else ->
+#ifdef BUFFER
+        quiet(0);
+#endif
+        ringing[me];
+#ifdef BUFFER
+        quiet(period)
+#endif
     fi;
     atomic {
         flush();
@@ -278,14 +287,10 @@ inline park()
 /* axo__grace_quiet mem/rcu.c; axo__grace_offline mem/rcu.c: a full barrier, if it is noted */
 inline quiet(now)
 {
-#ifdef BUFFER
     if
     :: seen[me] != now -> atomic { flush(); seen[me] = now }
     :: else
     fi
-#else
-    skip
-#endif
 }
 /* axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c; axo__local_flush cell/core.c;
  * axo__state_claim cell/state.h */
@@ -294,7 +299,10 @@ proctype Worker(byte me)
     byte items, sum;
     bool more, mine, found;
     do
-    :: quiet(period);
+    ::
+#ifdef BUFFER
+       quiet(period);
+#endif
        atomic { if :: in_injector -> in_injector = false; found = true; flush() :: else fi };
        if
        :: found ->

@@ -1,0 +1,233 @@
+/* spare.pml - the first spare worker: how closely it looks after the others, and that it does while
+ * one of them is in a handler.
+ *
+ * Any number of the W workers may get stuck in a handler for good; work that is left then is the
+ * spare's. It sleeps without a limit (DEEP) only while all workers are parked. A timed sleep of it
+ * may end at any time, at most EARLY times; when nothing else moves it ends for certain, and QUIET
+ * such ends must be enough for the next piece of work. Left out: the second spare, what the first
+ * reports, watchers and thieves (parking.pml): all work lies in the injector.
+ *
+ * form small two    -DW=2 -DPUSHES=2
+ * form small single -DW=1 -DPUSHES=3 -DEARLY=2
+ * form large three  -DW=3 -DPUSHES=3
+ * form large two    -DW=2 -DPUSHES=4 -DEARLY=2
+ * mutant two M_NO_NOTICE      a worker that is woken does not call the spare
+ * mutant two M_NO_LAST_LOOK   the spare does not look again after it has said that it sleeps
+ * mutant two M_SAYS_AFTER     it looks, and then says so
+ * mutant two M_TICKET_LATE    it takes its ticket after it has decided how long to sleep
+ * mutant two M_BACK_QUIET     a worker that does not sleep after all does not call it
+ * mutant two M_LEAVES         it does not take what stuck workers have left
+ */
+/* stamps: run.py --stamp writes them
+ * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/park.c:park_none 9e8878506e91
+ * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/spare.c:axo__spare_alarm be8d4e390aa5
+ * stamp sched/spare.c:axo__spare_notice a91da947fa3f
+ * stamp sched/spare.c:axo__spare_step 1c9b822950bc
+ * stamp sched/spare.c:spare_all_parked bd3b9099f924
+ * stamp sched/spare.c:spare_call f3059155c3ef
+ * stamp sched/spare.c:spare_deadline fd4be46e837d
+ * stamp sched/spare.c:spare_look df9e19ae8b90
+ * stamp sched/spare.c:spare_mode b17d9423e7a2
+ * stamp sched/spare.c:spare_rest 0abfb6884a23
+ * stamp sched/spare.c:spare_saw_turns 5115380e6e54
+ * stamp sched/spare.c:spare_take 955f423cb8f8
+ * stamp sched/worker.c:spare_wake fe24c85cbb18
+ * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
+ * stamp sched/worker.c:worker_wake 0ad5ff8d0468
+ */
+#ifndef W
+#define W 2
+#endif
+#ifndef PUSHES
+#define PUSHES 2
+#endif
+#ifndef EARLY
+#define EARLY 1
+#endif
+#define QUIET 3
+#define WATCH 0
+#define DOZE 1
+#define DEEP 2
+
+byte mode = DEEP, parked, work, inside, pushed;
+bool is_parked[W], ringing[W], moved;
+bool called, timed, expired;                /* the spare's sleep */
+byte early = EARLY, quiets = QUIET;
+
+/* spare_call sched/spare.c; axo__spare_notice sched/spare.c; axo__spare_alarm sched/spare.c */
+inline call(least)
+{
+    do
+    :: seen = mode;
+       if
+       :: seen <= least -> break
+       :: else ->
+           atomic { if :: mode == seen -> mode = least; took = true :: else fi };
+           if :: took -> took = false; called = true; break :: else fi
+       fi
+    od;
+    seen = 0
+}
+/* park_wake sched/park.c; axo__sched_wake_one sched/park.c; park_none sched/park.c */
+inline wake(i)
+{
+    if
+    :: !woke ->
+        atomic { if :: is_parked[i] -> is_parked[i] = false; woke = true :: else fi };
+        if :: woke -> atomic { parked--; ringing[i] = true } :: else fi
+    :: else
+    fi
+}
+inline wake_one()
+{
+    if
+    :: parked == 0 -> call(WATCH)
+    :: else ->
+        wake(0);
+#if W > 1
+        wake(1);
+#endif
+#if W > 2
+        wake(2);
+#endif
+        if :: !woke -> call(WATCH) :: else fi;
+        woke = false
+    fi
+}
+/* axo__sched_push_ready_any sched/park.c */
+active proctype Outside()
+{
+    byte seen;
+    bool took, woke;
+    do
+    :: pushed < PUSHES -> atomic { pushed++; work++ }; wake_one()
+    :: else -> break
+    od
+}
+
+/* axo__worker_park sched/park.c; axo__worker_unpark_owner sched/park.c; worker_wake
+ * sched/worker.c; worker_from_inject_slow sched/worker.c */
+proctype Worker(byte me)
+{
+    byte seen;
+    bool took, woke, more;
+    do
+    :: atomic { work > 0 -> work--; quiets = QUIET; inside++; moved = true };
+       if :: work > 0 -> wake_one() :: else fi;
+       if
+       :: atomic { true -> inside-- }
+       :: true -> break                           /* for good */
+       fi
+    :: else ->
+        atomic { ringing[me] = false; is_parked[me] = true };
+        atomic { parked++ };
+        more = (work > 0);
+        if
+        :: more
+        :: else ->
+end_w:      ringing[me]
+        fi;
+        atomic { if :: is_parked[me] -> is_parked[me] = false; took = true :: else fi };
+        if :: took -> took = false; atomic { parked-- } :: else fi;
+#ifdef M_NO_NOTICE
+        if :: more -> call(DOZE) :: else fi;
+#else
+#ifdef M_BACK_QUIET
+        if :: !more -> call(DOZE) :: else fi;
+#else
+        call(DOZE);
+#endif
+#endif
+        more = false
+    od;
+end_stuck:
+    false
+}
+
+/* axo__spare_step sched/spare.c; spare_look sched/spare.c; spare_take sched/spare.c; spare_rest
+ * sched/spare.c; spare_mode sched/spare.c; spare_all_parked sched/spare.c; spare_saw_turns
+ * sched/spare.c; spare_deadline sched/spare.c; spare_wake sched/worker.c */
+active proctype Spare()
+{
+    byte seen, next;
+    bool took, saw, was;
+    do
+    ::
+#ifndef M_LEAVES
+       atomic {                                     /* in a turn, and so at the last look */
+           if
+           :: inside == W && was && work > 0 -> work--; quiets = QUIET; saw = true
+           :: else
+           fi;
+           was = (inside == W)
+       };
+#endif
+       if
+       :: saw -> saw = false
+       :: else ->
+#ifndef M_TICKET_LATE
+           called = false;
+#endif
+           next = mode;
+           if
+           :: parked == 0
+           :: else ->
+               atomic { saw = moved; moved = false };
+               if :: !saw && parked == W -> next = DEEP :: else -> next = DOZE fi;
+               saw = false
+           fi;
+#ifdef M_SAYS_AFTER
+           if :: next == DEEP && parked != W -> next = DOZE :: else fi;
+#endif
+           seen = mode;
+           if
+           :: next > seen ->
+               atomic { if :: mode == seen -> mode = next; took = true :: else fi };
+#ifndef M_NO_LAST_LOOK
+#ifndef M_SAYS_AFTER
+               if :: took && next == DEEP && parked != W -> took = false; call(DOZE) :: else fi;
+#endif
+#endif
+               took = false
+           :: else
+           fi;
+           timed = (mode != DEEP);
+#ifdef M_TICKET_LATE
+           called = false;
+#endif
+           next = 0; seen = 0;
+end_s:     atomic { (called || expired) -> expired = false; timed = false }
+       fi
+    od
+}
+
+active proctype Clock()
+{
+    do
+    :: atomic { early > 0 && timed && !expired -> early--; expired = true }
+    :: timeout ->
+        assert(timed || parked == W);              /* somebody looks after who is in a handler */
+        if
+        :: timed && quiets > 0 -> atomic { quiets--; expired = true }
+        :: else -> break
+        fi
+    od;
+    assert(work == 0)
+}
+
+init {
+    atomic {
+        run Worker(0);
+#if W > 1
+        run Worker(1);
+#endif
+#if W > 2
+        run Worker(2)
+#endif
+    }
+}
