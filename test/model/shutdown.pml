@@ -55,7 +55,7 @@
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/system.c:axo__super_root_gone be81f733654b
  * stamp system/system.c:axo__system_check_end b73a4e6d1d5b
- * stamp system/system.c:axo__system_destroy aaa04edb2939
+ * stamp system/system.c:axo__system_destroy 723efcb6b37f
  * stamp system/system.c:axo__system_spawn 3086a798f9dd
  * stamp system/system.c:axo__system_stop_user 0d8d511bd76f
  * stamp system/system.c:system_expire 66b3b2f69bac

@@ -7,16 +7,17 @@
  * such ends must be enough for the next piece of work. Left out: the second spare, what the first
  * reports, watchers and thieves (parking.pml): all work lies in the injector.
  *
- * form small two    -DW=2 -DPUSHES=2
- * form small single -DW=1 -DPUSHES=3 -DEARLY=2
- * form large three  -DW=3 -DPUSHES=3
- * form large two    -DW=2 -DPUSHES=4 -DEARLY=2
- * mutant two M_NO_NOTICE      a worker that is woken does not call the spare
- * mutant two M_NO_LAST_LOOK   the spare does not look again after it has said that it sleeps
- * mutant two M_SAYS_AFTER     it looks, and then says so
- * mutant two M_TICKET_LATE    it takes its ticket after it has decided how long to sleep
- * mutant two M_BACK_QUIET     a worker that does not sleep after all does not call it
- * mutant two M_LEAVES         it does not take what stuck workers have left
+ * form small two    -DW=2 -DPUSHES=1 -DEARLY=0
+ * form small single -DW=1 -DPUSHES=2
+ * form large single -DW=1 -DPUSHES=3 -DEARLY=2
+ * form large two    -DW=2 -DPUSHES=2
+ * mutant single M_NO_NOTICE      a worker that is woken does not call the spare
+ * mutant single M_NO_LAST_LOOK   the spare does not look again after it has said that it sleeps
+ * mutant single M_COUNT          it trusts the count of those who sleep
+ * mutant single M_SAYS_AFTER     it looks, and then says so
+ * mutant single M_TICKET_LATE    it takes its ticket after it has decided how long to sleep
+ * mutant single M_BACK_QUIET     a worker that does not sleep after all does not call it
+ * mutant single M_LEAVES         it does not take what stuck workers have left
  */
 /* stamps: run.py --stamp writes them
  * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
@@ -99,6 +100,20 @@ inline wake_one()
         woke = false
     fi
 }
+/* spare_all_parked sched/spare.c: one that is taken out is AWAKE before it is off the count */
+inline all_parked()
+{
+    all = (parked == W);
+#ifndef M_COUNT
+    if :: !is_parked[0] -> all = false :: else fi;
+#if W > 1
+    if :: !is_parked[1] -> all = false :: else fi;
+#endif
+#if W > 2
+    if :: !is_parked[2] -> all = false :: else fi;
+#endif
+#endif
+}
 /* axo__sched_push_ready_any sched/park.c */
 active proctype Outside()
 {
@@ -150,12 +165,12 @@ end_stuck:
 }
 
 /* axo__spare_step sched/spare.c; spare_look sched/spare.c; spare_take sched/spare.c; spare_rest
- * sched/spare.c; spare_mode sched/spare.c; spare_all_parked sched/spare.c; spare_saw_turns
+ * sched/spare.c; spare_mode sched/spare.c; spare_saw_turns
  * sched/spare.c; spare_deadline sched/spare.c; spare_wake sched/worker.c */
 active proctype Spare()
 {
     byte seen, next;
-    bool took, saw, was;
+    bool took, saw, was, all;
     do
     ::
 #ifndef M_LEAVES
@@ -178,11 +193,18 @@ active proctype Spare()
            :: parked == 0
            :: else ->
                atomic { saw = moved; moved = false };
-               if :: !saw && parked == W -> next = DEEP :: else -> next = DOZE fi;
-               saw = false
+               next = DOZE;
+               if
+               :: !saw ->
+                   all_parked();
+                   if :: all -> next = DEEP :: else fi
+               :: else
+               fi;
+               saw = false; all = false
            fi;
 #ifdef M_SAYS_AFTER
-           if :: next == DEEP && parked != W -> next = DOZE :: else fi;
+           all_parked();
+           if :: next == DEEP && !all -> next = DOZE :: else fi;
 #endif
            seen = mode;
            if
@@ -190,7 +212,13 @@ active proctype Spare()
                atomic { if :: mode == seen -> mode = next; took = true :: else fi };
 #ifndef M_NO_LAST_LOOK
 #ifndef M_SAYS_AFTER
-               if :: took && next == DEEP && parked != W -> took = false; call(DOZE) :: else fi;
+               if
+               :: took && next == DEEP ->
+                   took = false;
+                   all_parked();
+                   if :: !all -> call(DOZE) :: else fi
+               :: else
+               fi;
 #endif
 #endif
                took = false
@@ -200,7 +228,7 @@ active proctype Spare()
 #ifdef M_TICKET_LATE
            called = false;
 #endif
-           next = 0; seen = 0;
+           next = 0; seen = 0; all = false;
 end_s:     atomic { (called || expired) -> expired = false; timed = false }
        fi
     od
