@@ -9,7 +9,7 @@
 
 #define MAIL_NUMBERS (1u << 19)
 #define MAIL_PAIRS (1u << 15)
-#define MAIL_ASIDE 32  /* stash_max of every actor */
+#define MAIL_ASIDE 12  /* stash_max of every actor */
 #define MAIL_BOXES 512
 #define MAIL_HELD_MAX 64
 #define MAIL_PRIORITIES 4

@@ -189,8 +189,10 @@ static void model_due_told(const ghost *parent)
             if (!one->delayed || !model_is_told(one))
                 continue;
             uint64_t word = axo__directives_look(&look_at(one)->directives);
-            if (second == 1 || (word & AXO__PARENT_FIRST) == 0)
-                (void)model_due(parent, one, NULL);
+            if (second == 0 && (word & AXO__PARENT_FIRST) != 0)
+                continue;
+            (void)model_due(parent, one, NULL);
+            one->parent_first = (word & AXO__PARENT_FIRST) != 0;
         }
     }
 }

@@ -303,6 +303,17 @@ void __wrap_axo__box_accept_any(axo__box *box, axo__message *message)
     q.firing = before;
 }
 
+bool __real_axo__box_let_in_any(axo__box *box, axo__waiter *waiter);
+bool __wrap_axo__box_let_in_any(axo__box *box, axo__waiter *waiter);
+bool __wrap_axo__box_let_in_any(axo__box *box, axo__waiter *waiter)
+{
+    bool before = q.firing;
+    q.firing = true;
+    bool stood = __real_axo__box_let_in_any(box, waiter);
+    q.firing = before;
+    return stood;
+}
+
 /* Failing, stopping take no memory, from the pool either. */
 void *__real_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
 void *__wrap_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
