@@ -13,6 +13,7 @@
 #define LOOK_SELDOM 256
 /* Steps beside its share in which a runnable cell may wait: a thread is starved for so long. */
 #define LOOK_PATIENCE 3000
+#define LOOK_STARVED 30000 /* where a strategy starves threads on purpose */
 
 typedef struct look {
     axo_system *system; /* the one that runs; NULL: none does */
@@ -27,6 +28,7 @@ typedef struct look {
 } look;
 
 static look l;
+static bool look_unfair; /* of this run's strategy */
 
 static void look_reset(void)
 {
@@ -135,7 +137,8 @@ static void look_cell(const ghost *it)
     if (*since == 0 || l.system->core.manual)
         *since = g.step;
     uint64_t share = (uint64_t)l.living_count * l.system->sched.quantum * 16; /* of many threads */
-    HOLDS(49, it, g.step - *since <= share + LOOK_PATIENCE, "it has work, and does not run");
+    HOLDS(49, it, g.step - *since <= share + (look_unfair ? LOOK_STARVED : LOOK_PATIENCE),
+          "it has work, and does not run");
 }
 
 static void look_parked(const axo__sched *sched)

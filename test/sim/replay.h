@@ -59,6 +59,7 @@ static uint64_t replay_run(replay *it, bool loud)
     o.key_count = it->key_count;
     t.choices = it->chosen ? it->choices : NULL;
     t.choice_count = it->choice_count;
+    look_unfair = strcmp(it->strategy, "random") != 0;
     if (!axo__sim_strategy(it->strategy))
         ghost_fail("no such strategy: %s", it->strategy);
     return tree_run(it->seed, loud);
