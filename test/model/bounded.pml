@@ -12,7 +12,7 @@
  * form small stop    -DSENDERS=2 -DSTOP
  * form small ends    -DSENDERS=1 -DSTOP -DCLOSE -DLIMIT
  * form large all     -DSENDERS=1 -DSTOP -DCLOSE -DLIMIT -DSUSPEND -DMSGS=3
- * form large two     -DSENDERS=2 -DSTOP -DLIMIT -DSUSPEND -DCLOSE -DMSGS=3
+ * form large two     -DSENDERS=2 -DSTOP -DLIMIT
  * mutant room M_RESUME_CLEARS    a resume of a suspended sender ends its parking
  * mutant room M_NO_RETURN        who has found room is not told
  * mutant room M_TWO_HOME         the first record that comes home ends the parking
@@ -28,7 +28,7 @@
  * stamp cell/state.h:axo__state_wait 66ba9a9a3432
  * stamp mailbox/box.c:axo__box_close_owner 66903b1adcc1
  * stamp mailbox/box.c:axo__box_expire_any b635d5f414c9
- * stamp mailbox/box.c:axo__box_let_in_any cbef09024c8b
+ * stamp mailbox/box.c:axo__box_let_in_any a33691665760
  * stamp mailbox/box.c:axo__box_put_any 744effc931f5
  * stamp mailbox/box.c:axo__box_take_owner 6613a4d18569
  * stamp mailbox/box.c:box_done 138b8efb8b6d
@@ -50,15 +50,15 @@
  * stamp sched/parked.c:axo__parked_return 7cf96ac14b8c
  * stamp sched/parked.c:axo__parked_undo 15f06a5dce7b
  * stamp sched/parked.c:parked_drop 56e8819e7f49
- * stamp sched/parked.c:parked_fire c88436689d95
+ * stamp sched/parked.c:parked_fire 139d270f0420
  * stamp sched/parked.c:parked_go_on 2214b157624d
- * stamp sched/run.c:run_take_aside 8a58e78086e2
+ * stamp sched/run.c:run_take_aside 8ffe6b723131
  * stamp sched/send.c:send_boxed ab6300fed09e
  * stamp sched/send.c:send_park b0c307f30c70
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp super/stop.c:axo__super_expire 6386ee22bedf
- * stamp super/stop.c:stop_drain_users e0156338bc59
+ * stamp super/stop.c:stop_drain_users 73fb5769949c
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -19,7 +19,7 @@
  * form small order      -DSENDERS=1 -DMSGS=3 -DWORKERS=2 -DPAIRS=1
  * form large word       -DMSGS=1 -DWORKERS=2
  * form large two        -DMSGS=2 -DWORKERS=2
- * form large everything -DMSGS=1 -DWORKERS=2 -DSTOP -DLOOK -DSTRANGER
+ * form large all        -DMSGS=1 -DWORKERS=2 -DPAIRS=0 -DSTOP -DLOOK -DSTRANGER
  * mutant word M_FLAG            a suspension is a flag
  * mutant word M_NO_LOOK_AFTER   finish does not look at the word when it clears RUNNING
  * mutant word M_LOOK_FIRST      it looks first and clears after, in two steps
@@ -82,8 +82,8 @@
  * stamp super/fault.c:axo__super_directives 66cd7dd989a0
  * stamp super/fault.c:fault_shift 61ce9b888f8e
  * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:axo__super_terminate 6739a29d9e78
- * stamp super/stop.c:stop_drain_users e0156338bc59
+ * stamp super/stop.c:axo__super_terminate 0121c6a066ec
+ * stamp super/stop.c:stop_drain_users 73fb5769949c
  * stamp super/stop.c:stop_is_drained 12941c21a306
  * stamp super/stop.c:stop_system db55c6815303
  */

@@ -10,7 +10,6 @@
  *
  * form small one   -DSPAWNERS=1 -DW=2
  * form small none  -DSPAWNERS=0 -DW=2 -DBUFFER -DEARLIER
- * form large two   -DSPAWNERS=2 -DW=2
  * form large store -DSPAWNERS=1 -DW=2 -DBUFFER
  * mutant none M_NO_FENCE     counters are summed without a read-modify-write before
  * mutant one M_SUM_ORDER     the spawned are summed before the freed
@@ -48,7 +47,7 @@
  * stamp super/children.c:axo__super_make b9f6b6759824
  * stamp super/stop.c:axo__super_expire 6386ee22bedf
  * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:axo__super_terminate 6739a29d9e78
+ * stamp super/stop.c:axo__super_terminate 0121c6a066ec
  * stamp super/stop.c:stop_abandon 66c66f9d3867
  * stamp super/stop.c:stop_system db55c6815303
  * stamp system/ending.c:axo__ending_run e19c7cfcb4d1
@@ -83,7 +82,7 @@ byte lane, children;                /* slots */
 bool refused;
 /* ---- grace ---- */
 byte retired = BEFORE, expired, own[W];      /* own: retired, not handed over */
-bool door[2], taking;
+bool door[3], taking;
 #ifdef BUFFER
 byte period = 1, seen[W] = 1;       /* 0: asleep */
 #endif
@@ -151,7 +150,7 @@ active proctype Shutdown()
 {
     bool push;
     byte me = W;
-    refused = true;
+    atomic { door[2] = true; refused = true };
     atomic { stop = true };
     atomic { push = !urgent && !busy && !ended_user; urgent = true };
     if
@@ -160,7 +159,7 @@ active proctype Shutdown()
         if :: push -> in_injector = true; wake_one() :: else fi
     :: else
     fi;
-    shut = true
+    atomic { door[2] = false; shut = true }
 }
 
 /* ---- workers ---- */
@@ -350,6 +349,7 @@ end_idle:
 #ifndef M_NO_DOORS
        !door[0];
        !door[1];
+       !door[2];
 #endif
        atomic { expired = expired | items; items = 0; taking = false };
 #ifndef M_EXPIRE_QUIET
