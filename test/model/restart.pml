@@ -36,7 +36,7 @@
  * stamp cell/state.h:axo__state_resume 0bcdd7a6d11f
  * stamp cell/state.h:axo__state_settle dd23ae2309bc
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
- * stamp super/children.c:axo__super_child_gone 4515eb819ffe
+ * stamp super/children.c:axo__super_child_gone de89a3423a55
  * stamp super/children.c:axo__super_restart_own 67f267534a5f
  * stamp super/children.c:axo__super_restart_parent 90144d84fbbe
  * stamp super/children.c:axo__super_resume_own ca47c2638131
@@ -46,15 +46,15 @@
  * stamp super/children.c:axo__super_wait_for_stopping caacc9b8e8ae
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/children.c:children_unhold 604515065ffe
- * stamp super/children.c:children_unlink 205c315eca1b
- * stamp super/fault.c:axo__super_continue a50356099b90
+ * stamp super/children.c:children_unlink 0727fcfeda92
+ * stamp super/fault.c:axo__super_continue 6533356fe776
  * stamp super/fault.c:axo__super_create 5808532afd7c
  * stamp super/fault.c:axo__super_directives 66cd7dd989a0
  * stamp super/fault.c:axo__super_fail 5b18b48d4d79
  * stamp super/fault.c:axo__super_fail_here 85b7ddf89465
  * stamp super/fault.c:fault_call_pre_restart 8befa3481650
  * stamp super/fault.c:fault_construct f3962076de14
- * stamp super/fault.c:fault_create_again 2e589e6c1a63
+ * stamp super/fault.c:fault_create_again 2304bd534ee6
  * stamp super/fault.c:fault_fail c2f4a820d90a
  * stamp super/fault.c:fault_finish_create_again 3b7ca6aa2eef
  * stamp super/fault.c:fault_finish_recreate 68b60fbc43c5
@@ -67,21 +67,21 @@
  * stamp super/fault.c:fault_resume_own 49f3fbc6d6d0
  * stamp super/fault.c:fault_resume_self c41d9c5816e9
  * stamp super/fault.c:fault_shift 61ce9b888f8e
- * stamp super/fault.c:fault_take_restart c0e91e7173b8
+ * stamp super/fault.c:fault_take_restart 0e593cc0deed
  * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:axo__super_terminate 6739a29d9e78
+ * stamp super/stop.c:axo__super_terminate 0121c6a066ec
  * stamp super/stop.c:stop_system db55c6815303
  * stamp super/stop.c:stop_take d65f06b34e9a
  * stamp super/stop.c:stop_tell_parent 0245716a7d03
- * stamp super/strategy.c:axo__super_decide_here 2899d546939f
- * stamp super/strategy.c:axo__super_report a9c726796b3d
+ * stamp super/strategy.c:axo__super_decide_here 3db64cde0aa2
+ * stamp super/strategy.c:axo__super_report fb5e8f0e886f
  * stamp super/strategy.c:axo__super_unhold ec526e0364f9
  * stamp super/strategy.c:strategy_apply 54e19376fd76
  * stamp super/strategy.c:strategy_carry_out 8940a84427bf
  * stamp super/strategy.c:strategy_decide 9f8b1b218bbd
- * stamp super/strategy.c:strategy_hold 5043a0d1bbe2
+ * stamp super/strategy.c:strategy_hold 956b08dadcc6
  * stamp super/strategy.c:strategy_may_decide 46fffccf921c
- * stamp super/strategy.c:strategy_stop 2e1f157d3a24
+ * stamp super/strategy.c:strategy_stop 20fc5d497eab
  * stamp super/super.h:axo__super_ends 000ead678bf2
  */
 #ifndef NF

@@ -48,7 +48,7 @@
  * stamp super/children.c:axo__super_make b9f6b6759824
  * stamp super/stop.c:axo__super_expire 6386ee22bedf
  * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:stop_drain_users e0156338bc59
+ * stamp super/stop.c:stop_drain_users 73fb5769949c
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
  */

@@ -32,7 +32,7 @@
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_call f3059155c3ef
  * stamp sched/spare.c:spare_deadline fd4be46e837d
- * stamp sched/spare.c:spare_look df9e19ae8b90
+ * stamp sched/spare.c:spare_look 0b35a9c09512
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 0abfb6884a23
  * stamp sched/spare.c:spare_saw_turns 5115380e6e54
