@@ -180,12 +180,12 @@ inline turn()
             findable = false;
             atomic { own[me] = own[me] | lane | USER; lane = 0 };
             atomic { own[me] = own[me] | ROOT; root_gone = true };
+            busy = false;
             break
         :: else
         fi
     :: atomic { !urgent -> busy = false; break }
-    od;
-    busy = false
+    od
 }
 /* axo__super_expire super/stop.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c */
 inline expire()
