@@ -148,6 +148,10 @@ static void model_delay(ghost *it, const axo_event *e)
     child->due = e->time_ns + wait;
     child->delayed = true;
     g.delayed++;
+    /* Of two that are due together the order is not seen. */
+    for (ghost *one = ghost_at(it->first_child);
+         one != NULL && model_scope(it) != AXO_ONE_FOR_ONE; one = ghost_at(one->next_child))
+        one->wild = true;
 }
 
 /* The delayed restart is done: at some time since it was due. */

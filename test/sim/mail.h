@@ -10,7 +10,7 @@
 #define MAIL_NUMBERS (1u << 19)
 #define MAIL_PAIRS (1u << 15)
 #define MAIL_ASIDE 12  /* stash_max of every actor */
-#define MAIL_BOXES 512
+#define MAIL_BOXES 4096
 #define MAIL_HELD_MAX 64
 #define MAIL_PRIORITIES 4
 #define MAIL_ASKS 4096
