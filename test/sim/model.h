@@ -200,13 +200,16 @@ static void model_due_told(const ghost *parent)
 /* Before an event: what was carried out before it. */
 static void model_before(const axo_event *e)
 {
-    const ghost *it = g.delayed > 0 ? ghost_find(e->actor.bits) : NULL;
+    ghost *it = g.delayed > 0 ? ghost_find(e->actor.bits) : NULL;
     if (g.delayed > 0 && e->kind == AXO_EV_SPAWN)
         model_due_told(ghost_find(e->arg));
     if (it == NULL)
         return;
     model_due_told(it);
     model_due_told(ghost_find(it->parent));
+    if (e->kind == AXO_EV_DIRECTIVE && e->arg == AXO_RESTART && it->restart_told &&
+        model_is_told(it))
+        it->parent_first = true; /* its own is left, so this is the parent's: taken with its bits */
 }
 
 /* ---- what they do because of it ---- */
