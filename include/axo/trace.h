@@ -37,7 +37,7 @@
     X(AXO_EV_WATCH, "watch", "target's reference bits")                                            \
     X(AXO_EV_UNWATCH, "unwatch", "target's reference bits")                                        \
     X(AXO_EV_NOTICE, "notice", "target's reference bits, queued for the handler")                  \
-    X(AXO_EV_DEAD_LETTER, "dead_letter", "tag")                                                    \
+    X(AXO_EV_DEAD_LETTER, "dead_letter", "tag; of the recipient, instance 0, suspends 0")          \
     X(AXO_EV_UNHANDLED, "unhandled", "tag")                                                        \
     X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, by this actor")   \
     X(AXO_EV_PARK, "park", "receiver's reference bits: there was no room")                         \

@@ -54,10 +54,26 @@ void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_
     axo__event_publish(core, local, &event);
 }
 
+/* Its recipient may be gone, or another worker's: there is no instance to name. */
+static void core_trace_dead_letter(const axo__core *core, const axo__local *local,
+                                   const axo__message *message, axo_ref recipient)
+{
+    axo_event event = {
+        .time_ns = axo__core_now(core),
+        .actor = recipient,
+        .arg = message->pub.tag,
+        .kind = AXO_EV_DEAD_LETTER,
+        .worker = local != NULL ? local->index : AXO__NO_WORKER,
+    };
+    core->trace(core->trace_user, &event);
+}
+
 void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
                            axo_ref recipient, axo_dead_reason reason, const char *path,
                            const char *why)
 {
+    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
+        core_trace_dead_letter(core, local, message, recipient);
     if (core->on_dead_letter != NULL) {
         axo_dead_letter letter = {
             .message = &message->pub,

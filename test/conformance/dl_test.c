@@ -65,6 +65,9 @@ static void DL_01(void **state)
     assert_int_equal(letter.suppressed, 0);
     assert_int_equal(letter.head_size, AXO_EVENT_HEAD_MAX);
     assert_memory_equal(letter.head, text, AXO_EVENT_HEAD_MAX);
+    char traced[40];
+    (void)snprintf(traced, sizeof traced, "*.dead_letter(%u)", DL_TAG);
+    kit_expect_count(k, traced, 2);
     assert_true(letter.time_ns <= event.head.time_ns);
     letter = ear_get(e, AXO_KIND_DEAD_LETTER_ORDINARY, 1).data.dead;
     assert_true(axo_ref_equal(letter.sender, kit_ref(a)));

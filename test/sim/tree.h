@@ -83,6 +83,9 @@ static void tree_dead_letter(void *user, const axo_dead_letter *letter)
     queues_callback();
     mail_dead(letter);
     it->dead_letters++;
+    HOLDS_ALL(37, g.kinds[AXO_EV_DEAD_LETTER] == it->dead_letters,
+              "%" PRIu64 " dead letters were traced, %" PRIu64 " shown",
+              g.kinds[AXO_EV_DEAD_LETTER], it->dead_letters);
 }
 
 /* What the props said of a newborn. */
@@ -99,6 +102,10 @@ static void tree_meet(ghost *it)
 
 static void tree_take(const axo_event *e)
 {
+    if (e->kind == AXO_EV_DEAD_LETTER) {
+        ghost_note(e); /* whoever sent it; its recipient may never have been */
+        return;
+    }
     model_before(e);
     ghost *it = ghost_event(e);
     look_life(it, e->kind);
