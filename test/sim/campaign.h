@@ -77,7 +77,7 @@ static void campaign_seed(const campaign *it, uint64_t seed)
 {
     bool twice = it->seeds <= 50 || seed % CAMPAIGN_TWICE == 0;
     uint32_t descriptors = twice ? campaign_descriptors() : 0;
-    alarm(CAMPAIGN_SECONDS_MAX);
+    tree_limit(CAMPAIGN_SECONDS_MAX);
     replay_seed(&campaign_replay, seed);
     uint64_t hash = replay_run(&campaign_replay, false);
     tallied->seeds++;
@@ -177,7 +177,7 @@ static bool campaign_canary(uint32_t which, uint32_t again)
         g.on_end = campaign_found;
         campaign_text = again;
         t.canary = which;
-        alarm(CAMPAIGN_SECONDS_MAX);
+        tree_limit(CAMPAIGN_SECONDS_MAX);
         for (uint64_t seed = 1; seed <= 20; seed++)
             (void)tree_run(seed, false);
         _exit(0);
@@ -222,7 +222,7 @@ static uint32_t campaign_corpus(const char *folder)
         pid_t child = fork();
         if (child == 0) {
             g.on_end = campaign_said;
-            alarm(CAMPAIGN_SECONDS_MAX);
+            tree_limit(CAMPAIGN_SECONDS_MAX);
             if (!replay_read(&campaign_replay, path))
                 ghost_fail("cannot be read: %s", path);
             (void)replay_run(&campaign_replay, false);

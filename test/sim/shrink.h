@@ -152,7 +152,7 @@ static uint32_t shrink_try(bool record)
         tallied = &sh->tally;
         g.on_end = shrink_end;
         o.record = record;
-        alarm(SHRINK_SECONDS);
+        tree_limit(SHRINK_SECONDS);
         (void)replay_run(&sh->now, false);
         _exit(0);
     }

@@ -65,7 +65,7 @@ static int tree_asked(const char *what, const char *arg, uint64_t from)
 
 int main(int count, char **words)
 {
-    static const int deaths[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
+    static const int deaths[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGPROF};
     for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
         signal(deaths[i], tree_crash);
     if (count == 2 && strcmp(words[1], "--invariants") == 0) {
