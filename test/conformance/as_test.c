@@ -266,7 +266,7 @@ static void AS_03(void **state)
     as_tell_ask(k, a, kit_ref(b), 2 * AS_MS, 1);
     kit_await(k, "a.failed(1)");
     assert_int_equal(verdict->status, AXO_ETIMEDOUT);
-    kit_expect_count(k, "b.ctor", 2); /* it was restarted, and the request is gone */
+    kit_await_count(k, "b.ctor", 2); /* it was restarted, and the request is gone */
     kit_never(k, "b.ping");
     kit_never(k, "a.decider"); /* nobody failed below the asker */
     kit_finish(k);
