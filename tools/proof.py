@@ -20,7 +20,7 @@ BAR = re.compile(r"^\s*bar (\d+) (met|short): (.+?)\s*$")
 GOAL = re.compile(r"[a-z][\w-]*$")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$")
 TAIL_LINES = 60
-PLANS = {"ci": ("ci",), "proof": ("ci", "proof"), "soak": ("soak",)}
+PLANS = {"ci": ("ci", "short"), "proof": ("ci", "proof"), "soak": ("soak",)}
 WALL_BAR = 34
 WALL_MINUTES = 60
 
@@ -50,8 +50,8 @@ def read_plan(path):
         words = [word.strip() for word in line.split("|", 3)]
         if len(words) != 4 or not words[2].isdigit():
             raise Wrong(f"{path}:{number}: not `name | plan | seconds | command`")
-        if words[1] not in ("ci", "proof", "soak"):
-            raise Wrong(f"{path}:{number}: plan {words[1]} is none of ci, proof, soak")
+        if words[1] not in ("ci", "short", "proof", "soak"):
+            raise Wrong(f"{path}:{number}: plan {words[1]} is none of ci, short, proof, soak")
         if not re.fullmatch(r"[\w-]+", words[0]) or any(step.name == words[0] for step in steps):
             raise Wrong(f"{path}:{number}: the name {words[0]} is malformed or there twice")
         steps.append(Step(words[0], words[1], int(words[2]), words[3]))

@@ -44,8 +44,9 @@ class Proof(unittest.TestCase):
         self.assertIn("not over after 1 s", output)
 
     def test_plans_contain_each_other(self):
-        plan = "a | ci | 9 | true\nb | proof | 9 | true\nc | soak | 9 | true\n"
-        self.assertIn("1 passed, 0 failed", self.last(self.proof(plan)[1]))
+        plan = ("a | ci | 9 | true\nb | proof | 9 | true\nc | soak | 9 | true\n"
+                "d | short | 9 | true\ne | short | 9 | true\n")
+        self.assertIn("3 passed, 0 failed", self.last(self.proof(plan)[1]))
         self.assertIn("2 passed, 0 failed", self.last(self.proof(plan, words=("proof",))[1]))
         self.assertIn("1 passed, 0 failed", self.last(self.proof(plan, words=("soak",))[1]))
 
