@@ -620,6 +620,7 @@ static bool case_run(const bench_settings *settings, probe *shared, double warmu
     const axo_strategy counted = AXO_STRATEGY(.scope = shared->what.scope, .limited = 1,
                                               .retries_max = INT32_MAX, .within_ns = WINDOW_NS);
     axo_stats built = AXO_STATS(.sent = 0);
+    axo_stats ended = AXO_STATS(.sent = 0);
     axo_stats stats;
     bench_usage_mark from;
     bench_usage_mark to;
@@ -647,6 +648,9 @@ static bool case_run(const bench_settings *settings, probe *shared, double warmu
     sample->peak_bytes = bench_peak_bytes();
     sample->workers = axo_system_workers(system);
     case_stop(system);
+    /* one is counted after its start hook, which may have sent the last message before the rest */
+    bench_check(axo_system_stats(system, &ended), "stats");
+    stats.restarts = ended.restarts;
     bench_check(axo_system_destroy(system), "destroy");
     case_count(shared, &built, &stats);
     sample->stats = stats;

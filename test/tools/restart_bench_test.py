@@ -23,8 +23,8 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 SHORT = ["--duration", "0.02", "--warmup", "0.005"]
 ONCE = SHORT + ["--repeats", "1"]
 LIMIT_S = 50
-# What test/defects.txt has as open: on a busy machine, now and then, a run of siblings.
-OPEN = re.compile(r": 0 restarts in 30 s, not 1$|: restarts: \d+, not \d+$", re.M)
+# What test/defects.txt has as open: now and then, on a busy machine, a run that stands still.
+OPEN = re.compile(r": 0 restarts in 30 s, not 1$", re.M)
 PHASES = ["suspend", "decide", "clear", "rebuild", "resume"]
 MARKS = ["failure", "suspended", "decided", "cleared", "rebuilt", "message"]
 RANKS = ["p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns"]
