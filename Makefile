@@ -32,7 +32,7 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard \
-  run-stress proof proof-ci soak lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
+  run-stress proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
   bench-plot bench-test install uninstall clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
@@ -174,6 +174,8 @@ run-stress: $B/test/stress/hierarchy_test
 	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 proof proof-ci soak:
 	+$Qpython3 tools/proof.py $(patsubst proof-ci,ci,$@) $(ONLY:%=--only %)
+defects:
+	$Qpython3 tools/defects.py
 bench: $(BENCHES)
 	$Qmkdir -p $(BUILD)/bench && rm -f $(BUILD)/bench/results.json
 	$Qset -e; for b in $^; do case $$b in *'$(FILTER)'*) $$b --json $(BUILD)/bench/results.json \

@@ -18,8 +18,3 @@ $B/test/soak/seams: $B/obj/test/soak/seams.o $B/libaxo.a
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS)
 seams:
 	$Qpython3 test/soak/seams.py $(BUILD)
-
-# Each defect of the past has its test.
-.PHONY: defects
-defects:
-	$Qpython3 tools/defects.py

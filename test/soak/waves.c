@@ -73,7 +73,7 @@ static axo_status pingpong_start(axo_ctx *ctx, void *state)
     return AXO_OK;
 }
 
-/* Counts what its children have done. */
+/* Counts what its children tell. */
 static axo_status root_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     node *me = state;
@@ -96,7 +96,7 @@ static axo_status sender_receive(axo_ctx *ctx, void *state, const axo_message *m
     node *me = state;
     (void)message;
     for (uint32_t i = 0; i < SEND_BATCH && me->left > 0; i++, me->left--)
-        node_tell(ctx, axo_parent(ctx), TICK);
+        node_tell(ctx, axo_parent(ctx), DONE);
     if (me->left > 0)
         node_tell(ctx, axo_self(ctx), GO);
     return AXO_OK;
@@ -116,17 +116,8 @@ static axo_status fanin_start(axo_ctx *ctx, void *state)
     return AXO_OK;
 }
 
-static axo_status fanin_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    node *me = state;
-    if (message->tag != TICK)
-        return AXO_UNHANDLED;
-    me->wave->seen++;
-    return --me->waiting > 0 ? AXO_OK : soak_over(ctx, me->wave);
-}
-
 static const axo_class fanin_class =
-    SOAK_CLASS("fanin", root_construct, .pre_start = fanin_start, .receive = fanin_receive);
+    SOAK_CLASS("fanin", root_construct, .pre_start = fanin_start, .receive = root_receive);
 
 /* ---- tree: ten children each, numbers sum upward --------------------------------------------- */
 
