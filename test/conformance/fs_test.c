@@ -124,6 +124,8 @@ static void FS_04(void **state)
     kit_gate_arrived(p->decider.gate, 1);
     (void)kit_tell(k, a, KIT_NOTE, 1);
     (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
+    if (kit_workers(k) > 1)
+        kit_await(k, "w.watch(a)"); /* who watches one that has ended is told at once */
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
     if (kit_workers(k) > 1) {
         kit_await(k, "w.term(a)");

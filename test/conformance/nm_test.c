@@ -608,8 +608,8 @@ static void ST_17_quick(void **state)
     kit_await(k, "w.term(c)");
     nm_none(nm_at(k, "/user/p/c"));
     kit_gate_open(quick->gate);
-    kit_await(k, "next.preStart");
     kit_order(k, "w.term(c)", "p.spawnStatus(-5)", "p.spawnStatus(0)");
+    kit_await(k, "next.preStart");
     kit_finish(k);
 }
 

@@ -250,14 +250,14 @@ void kit_problem(kit *k, const char *format, ...) AXO_PRINTF(2, 3);  /* anywhere
 void kit_await(kit *k, const char *pattern);                    /* at least one, or @n */
 void kit_await_count(kit *k, const char *pattern, uint32_t n);  /* at least n */
 uint32_t kit_count(kit *k, const char *pattern);
-void kit_expect_count(kit *k, const char *pattern, uint32_t n); /* exactly n */
+void kit_expect_count(kit *k, const char *pattern, uint32_t n); /* awaits n; exactly n */
 void kit_never(kit *k, const char *pattern);
 
-/* Each before the next. */
+/* Each before the next. Awaits them. */
 #define kit_order(k, ...) kit_order_list((k), (const char *const[]){__VA_ARGS__, NULL})
 void kit_order_list(kit *k, const char *const *patterns);
 
-/* No match of `pattern` after `from` and before `to`. */
+/* No match of `pattern` after `from` and before `to`, which are awaited. */
 void kit_none_between(kit *k, const char *pattern, const char *from, const char *to);
 
 /* Where the record stands: argument, time, suspend count, worker. */

@@ -244,18 +244,6 @@ uint32_t kit_count(kit *k, const char *pattern)
     return count;
 }
 
-void kit_expect_count(kit *k, const char *pattern, uint32_t n)
-{
-    uint32_t count = kit_count(k, pattern);
-    if (count != n)
-        kit_fail(k, "%s: %u times, expected %u", pattern, count, n);
-}
-
-void kit_never(kit *k, const char *pattern)
-{
-    kit_expect_count(k, pattern, 0);
-}
-
 void kit_await_count(kit *k, const char *pattern, uint32_t n)
 {
     kit_pattern p = kit_parse(pattern);
@@ -289,20 +277,32 @@ void kit_await(kit *k, const char *pattern)
     kit_await_count(k, pattern, p.nth == 0 ? 1 : p.nth);
 }
 
+void kit_expect_count(kit *k, const char *pattern, uint32_t n)
+{
+    kit_await_count(k, pattern, n);
+    uint32_t count = kit_count(k, pattern);
+    if (count != n)
+        kit_fail(k, "%s: %u times, expected %u", pattern, count, n);
+}
+
+void kit_never(kit *k, const char *pattern)
+{
+    kit_expect_count(k, pattern, 0);
+}
+
 kit_record kit_find(kit *k, const char *pattern)
 {
     kit_pattern p = kit_parse(pattern);
     kit_record found = {.seq = 0};
     uint32_t want = p.nth == 0 ? 1 : p.nth;
     uint32_t count = 0;
+    kit_await_count(k, pattern, want);
     pthread_mutex_lock(&k->lock);
     for (size_t i = 0; i < k->records_count; i++) {
         if (kit_match_locked(k, &p, &k->records[i]) && ++count == want)
             found = k->records[i];
     }
     pthread_mutex_unlock(&k->lock);
-    if (count < want)
-        kit_fail(k, "%s: not recorded (%u match)", pattern, count);
     if (p.nth == 0 && count > 1)
         kit_fail(k, "%s: recorded %u times, one was meant", pattern, count);
     return found;
