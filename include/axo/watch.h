@@ -9,7 +9,9 @@ AXO_BEGIN_DECLS
 /* Asks for one AXO_TERMINATED when the actor has terminated (DW-01), also if it already has
  * (DW-02) or never lived (DW-10). Watching twice is watching once (DW-07); oneself: a no-op
  * (DW-09). The watch survives restarts of both (RS-12). The notice comes after every message that
- * the dead one sent to the caller (DW-11), and after its post_stop.
+ * the dead one sent to the caller (DW-11), and after its post_stop; when a child's comes, its place
+ * and its name are free (DW-13). Takes time by the number of the caller's children if the actor has
+ * ended already.
  *   thread    only the callback that was given `ctx`
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none; or watched with a message of one's own),
  *             AXO_ENOMEM

@@ -143,6 +143,7 @@ typedef struct axo__kin {
     uint32_t stopping : 1;      /* told to stop by the parent */
     uint32_t waited : 1;        /* counted in the family's `waiting` */
     uint32_t elder : 1;         /* spawned by an earlier instance of the parent */
+    uint32_t told_late : 1;     /* the parent's notice waits until it has forgotten this one */
     axo__slot_link before;
 } axo__kin;
 AXO_STATIC_ASSERT(sizeof(axo__kin) == 40, "small");

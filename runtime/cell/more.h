@@ -45,6 +45,7 @@ typedef struct axo__family {
     axo__cause failure;       /* whole, where the cell's brief says so: a child's, escalated */
     axo__cause restart_cause; /* while RECREATING: of the restart that waits for children */
     uint8_t restart_own;      /* while RECREATING or CREATING: the restart answers the report */
+    uint32_t kept;            /* children that have ended and wait for their DUE */
 } axo__family;
 
 /* The parent's. */

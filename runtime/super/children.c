@@ -439,8 +439,10 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
 {
     axo__core *core = worker->core;
     axo__family *family = axo__cell_own_family(cell);
-    if (!axo__super_undelay(child))
+    if (!axo__super_undelay(child)) {
+        family->kept++;
         return; /* comes again with its DUE */
+    }
     if (family->held != 0)
         children_unhold(family, child);
     children_unlink(&core->table, family, child);
@@ -450,6 +452,8 @@ void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chil
     if (name != NULL)
         axo__names_unlink(&core->names, name); /* readers may still look at it */
     axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
+    if (axo__unlikely(axo__cell_kin(child)->told_late))
+        axo__super_told_late(worker, cell, axo__cell_ref(child));
     axo__cell_drop_failure(&core->texts, child);
     axo__super_free_ward(core, &worker->local, child);
     axo__local_retire(core, &worker->local, child);

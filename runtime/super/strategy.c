@@ -354,6 +354,7 @@ void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__delay *delay = axo__cell_own_ward(child)->delay;
     delay->waits = false;
     if (delay->gone) {
+        axo__cell_own_family(cell)->kept--;
         axo__super_child_gone(worker, cell, child);
         return;
     }

@@ -183,6 +183,8 @@ void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *me
 axo__watch *axo__super_tell_watchers(axo__worker *worker, axo__cell *cell);
 void axo__super_tell_parent(axo__worker *worker, axo__watch *above);
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell);
+/* The parent has forgotten the child: now it may be told (DW-13). */
+void axo__super_told_late(axo__worker *worker, axo__cell *cell, axo_ref child);
 /* A notice left in a closed mailbox. */
 void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
                             axo__message *message);

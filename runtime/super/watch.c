@@ -27,6 +27,7 @@ struct axo__watch {
     uint8_t cancelled;       /* not wanted any more; not in `watching` */
     uint8_t queued;          /* the notice is in the user lane */
     uint8_t linked;          /* in the target's list */
+    uint8_t waits;           /* back, until the watcher has forgotten its child */
     axo__watch *next_watching;
     axo__watch *before_watching;
     axo__watch *next_watcher;
@@ -101,6 +102,28 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
     axo__trace(core, &worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
 }
 
+/* DW-13: a parent is told of a child when it has forgotten it. */
+static void watch_home(axo__worker *worker, axo__cell *cell, axo__watch *watch, bool may_wait)
+{
+    axo__cell *child = may_wait ? axo__super_find_child(cell, watch->target) : NULL;
+    if (child == NULL) {
+        watch_queue(worker, cell, watch);
+        return;
+    }
+    axo__cell_kin(child)->told_late = 1;
+    watch->waits = 1;
+}
+
+void axo__super_told_late(axo__worker *worker, axo__cell *cell, axo_ref child)
+{
+    axo__watch *watch = watch_find(cell, child);
+    if (watch == NULL)
+        return; /* unwatched meanwhile */
+    AXO_DEBUG_ASSERT(watch->waits && !watch->queued);
+    watch->waits = 0;
+    watch_queue(worker, cell, watch);
+}
+
 /* DW-15: another message for the same target is refused. */
 static bool watch_says(const axo__watch *watch, const axo_message *own)
 {
@@ -158,7 +181,7 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
     watch_keep(cell, watch);
     axo__trace(core, &worker->local, cell, AXO_EV_WATCH, ref.bits);
     if (target == NULL) {
-        watch_queue(worker, cell, watch); /* DW-02, DW-10 */
+        watch_home(worker, cell, watch, true); /* DW-02, DW-10 */
         return AXO_OK;
     }
     axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
@@ -172,6 +195,10 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
     watch_forget(cell, watch);
     if (watch->queued)
         return; /* swallowed when it comes up (DW-05) */
+    if (watch->waits) {
+        watch_drop(core, &worker->local, watch);
+        return;
+    }
     axo__cell *target = axo__table_find(&core->table, watch->target);
     if (target == NULL)
         return; /* it is on its way back */
@@ -280,7 +307,8 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node
     } else if (watch->cancelled) {
         watch_drop(core, &worker->local, watch);
     } else {
-        watch_queue(worker, cell, watch);
+        const axo__family *family = axo__cell_family(cell);
+        watch_home(worker, cell, watch, family != NULL && family->kept > 0);
     }
 }
 

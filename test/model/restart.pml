@@ -36,7 +36,7 @@
  * stamp cell/state.h:axo__state_resume 0bcdd7a6d11f
  * stamp cell/state.h:axo__state_settle dd23ae2309bc
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
- * stamp super/children.c:axo__super_child_gone de89a3423a55
+ * stamp super/children.c:axo__super_child_gone 29cc695589a2
  * stamp super/children.c:axo__super_restart_own 67f267534a5f
  * stamp super/children.c:axo__super_restart_parent 90144d84fbbe
  * stamp super/children.c:axo__super_resume_own ca47c2638131

@@ -91,6 +91,69 @@ static void due_behind_the_end(void **state)
     end_close(&it);
 }
 
+static uint32_t lane_notices;
+static uint32_t lane_known; /* children, when the notice came */
+
+static axo_status lane_hears(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    lane_notices += message->tag == AXO_TERMINATED;
+    lane_known += axo_child_count(ctx);
+    return AXO_OK;
+}
+
+/* DW-13: the timer has left its wheel and its DUE is on the way when the child ends: the parent
+ * hears of the end when it has forgotten the child. */
+static void notice_behind_the_due(void **state)
+{
+    end_world it;
+    axo__cell *parent;
+    end_open(&it);
+    axo__cell *child = lane_put_off(&it, &parent);
+    axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
+    lane_notices = lane_known = 0;
+    parent->receive = lane_hears;
+    assert_int_equal(axo__super_watch(end_worker(&it, 0), parent, axo__cell_ref(child), NULL),
+                     AXO_OK);
+    axo__sched_stop(end_worker(&it, 1), child);
+    assert_true(axo__timer_disarm(timer));
+    end_turn(end_worker(&it, 1), child);
+    end_turn(end_worker(&it, 0), parent);
+    assert_int_equal(child->phase, AXO__PHASE_GONE);
+    assert_int_equal(axo__cell_child_count(parent), 1);
+    assert_int_equal(lane_notices, 0);
+    assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
+    end_turn(end_worker(&it, 0), parent);
+    assert_int_equal(axo__cell_child_count(parent), 0);
+    assert_int_equal(lane_notices, 1);
+    assert_int_equal(lane_known, 0);
+    end_close(&it);
+}
+
+/* An unwatch while the notice waits for that: there is none. */
+static void unwatched_before_the_due(void **state)
+{
+    end_world it;
+    axo__cell *parent;
+    end_open(&it);
+    axo__cell *child = lane_put_off(&it, &parent);
+    axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
+    axo_ref ref = axo__cell_ref(child);
+    lane_notices = lane_known = 0;
+    parent->receive = lane_hears;
+    assert_int_equal(axo__super_watch(end_worker(&it, 0), parent, ref, NULL), AXO_OK);
+    axo__sched_stop(end_worker(&it, 1), child);
+    assert_true(axo__timer_disarm(timer));
+    end_turn(end_worker(&it, 1), child);
+    end_turn(end_worker(&it, 0), parent);
+    axo__super_unwatch(end_worker(&it, 0), parent, ref);
+    assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
+    end_turn(end_worker(&it, 0), parent);
+    assert_int_equal(axo__cell_child_count(parent), 0);
+    assert_int_equal(lane_notices, 0);
+    end_close(&it);
+}
+
 /* No timers any more: the restart is at once. */
 static void put_off_at_the_end(void **state)
 {
@@ -179,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adopted_too_late),      cmocka_unit_test(due_behind_the_end),
+        cmocka_unit_test(notice_behind_the_due), cmocka_unit_test(unwatched_before_the_due),
         cmocka_unit_test(due_while_terminating), cmocka_unit_test(entry_of_another_pool),
         cmocka_unit_test(put_off_at_the_end),    cmocka_unit_test(nobody_to_wake),
     };

@@ -16,7 +16,7 @@ static struct {
     axo__cell *child;
     axo_ref child_ref;
     axo__cell *other;  /* watches it too */
-    uint32_t watch_at; /* the step before which the parent watches, if the child can be found */
+    uint32_t watch_at; /* the step before which the parent watches */
     bool watched;
     uint32_t at; /* the step before which the parent has a turn */
     uint32_t now;
@@ -38,8 +38,7 @@ static void step(void)
     if (!world.on)
         return;
     world.on = false; /* the parent has no steps of its own */
-    if (world.now == world.watch_at &&
-        axo__table_find(&world.it.core.table, world.child_ref) != NULL)
+    if (world.now == world.watch_at)
         watch_by(world.parent);
     if (world.now++ == world.at)
         end_turn(end_worker(&world.it, 1), world.parent);
