@@ -23,8 +23,9 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 SHORT = ["--duration", "0.02", "--warmup", "0.005"]
 ONCE = SHORT + ["--repeats", "1"]
 LIMIT_S = 50
-# What test/defects.txt has as open: now and then, on a busy machine, a run that stands still.
-OPEN = re.compile(r": 0 restarts in 30 s, not 1$", re.M)
+# Among the default of 10 000 actors that are always ready, one that is not waits for a second of
+# the processors' time, several times in a restart that is waited for to its end: few are enough.
+FEW = ["--burners", "20"]
 PHASES = ["suspend", "decide", "clear", "rebuild", "resume"]
 MARKS = ["failure", "suspended", "decided", "cleared", "rebuilt", "message"]
 RANKS = ["p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns"]
@@ -75,9 +76,6 @@ class Case(unittest.TestCase):
     def measure(self, *arguments, **options):
         """A run that has to succeed: what it printed."""
         done = self.start(*arguments, **options)
-        if OPEN.search(done.stderr):
-            print("open, see test/defects.txt: " + done.stderr, file=sys.stderr)
-            done = self.start(*arguments, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
@@ -338,7 +336,7 @@ class Restarts(Case):
 
     def test_modes_hows_workers_and_repeats(self):
         lines = self.lines("--mode", "hot,paced,loaded", "--how", "status,fail,throw", "--depth",
-                           "2", "--family", "keep,remake", "--burners", "20", "--rate", "500",
+                           "2", "--family", "keep,remake", *FEW, "--rate", "500",
                            "--repeats", "2", "--duration", "0.05", "--warmup", "0.005", "--workers",
                            "4", "--no-phases", "--csv", "c.csv")
         self.assertEqual(len(lines), 18)
@@ -464,7 +462,7 @@ class Files(Case):
     def test_plots(self):
         if shutil.which("gnuplot") is None:
             self.skipTest("no gnuplot")
-        self.measure("--suite", "quick", *ONCE, "--plots", "p p/q")
+        self.measure("--suite", "quick", *FEW, *ONCE, "--plots", "p p/q")
         for name in ("latency", "phases", "storm"):
             tree = xml.etree.ElementTree.parse(self.path(f"p p/q/restart-{name}.svg"))
             self.assertTrue(tree.getroot().tag.endswith("svg"))
