@@ -101,29 +101,38 @@ static inline void bo_not_early(bo *b, int n, int64_t delay)
     assert_true(kit_find(b->k, made).time_ns - kit_find(b->k, gone).time_ns >= delay);
 }
 
-/* Asks as a thread. */
-static inline uint32_t bo_count(bo *b)
+/* Asks as a thread: the answer's payload, of `size` bytes. */
+static inline void bo_ask(bo *b, uint32_t tag, uint32_t answer, void *out, size_t size)
 {
     axo_asked asked;
-    uint32_t count = UINT32_MAX;
-    assert_int_equal(axo_system_ask(kit_system(b->k), b->s, AXO_BACKOFF_GET_COUNT, NULL, 0,
+    assert_int_equal(axo_system_ask(kit_system(b->k), b->s, tag, NULL, 0,
                                     KIT_DEADLINE_S * INT64_C(1000000000), &asked), AXO_OK);
-    assert_int_equal(asked.message.tag, AXO_BACKOFF_COUNT);
-    memcpy(&count, asked.message.payload, sizeof count);
+    assert_int_equal(asked.message.tag, answer);
+    memcpy(out, asked.message.payload, size);
     axo_asked_free(kit_system(b->k), &asked);
+}
+
+static inline uint32_t bo_count(bo *b)
+{
+    uint32_t count;
+    bo_ask(b, AXO_BACKOFF_GET_COUNT, AXO_BACKOFF_COUNT, &count, sizeof count);
     return count;
 }
 
 static inline axo_ref bo_child(bo *b)
 {
-    axo_asked asked;
     axo_ref child;
-    assert_int_equal(axo_system_ask(kit_system(b->k), b->s, AXO_BACKOFF_GET_CHILD, NULL, 0,
-                                    KIT_DEADLINE_S * INT64_C(1000000000), &asked), AXO_OK);
-    assert_int_equal(asked.message.tag, AXO_BACKOFF_CHILD);
-    memcpy(&child, asked.message.payload, sizeof child);
-    axo_asked_free(kit_system(b->k), &asked);
+    bo_ask(b, AXO_BACKOFF_GET_CHILD, AXO_BACKOFF_CHILD, &child, sizeof child);
     return child;
+}
+
+/* Fails until the n-th child is there; `first` is the next one. */
+static inline void bo_fail_until(bo *b, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        bo_tell(b, KIT_FAIL, 1);
+        bo_await_child(b, i);
+    }
 }
 
 #endif

@@ -29,10 +29,7 @@ static void BO_15(void **state)
     b->settings.manual_reset = 1;
     b->delays.reset_after_ns = 0;
     bo_start(b);
-    for (int i = 2; i < 5; i++) {
-        bo_tell(b, KIT_FAIL, 1);
-        bo_await_child(b, i);
-    }
+    bo_fail_until(b, 2, 4);
     assert_int_equal(bo_count(b), 3);
     bo_tell(b, AXO_BACKOFF_RESET, 0); /* not from the child */
     assert_int_equal(bo_count(b), 3);
@@ -79,10 +76,7 @@ static void bo_exhaust(void **state, axo_backoff_when when)
     b->settings.limited = 1;
     b->settings.retries_max = 2;
     bo_start(b);
-    for (int i = 2; i <= 3; i++) {
-        bo_tell(b, KIT_FAIL, 1);
-        bo_await_child(b, i);
-    }
+    bo_fail_until(b, 2, 3);
     bo_tell(b, KIT_FAIL, 1);
     bo_await_end(b);
     kit_expect_count(b->k, "c.ctor", 3);
@@ -104,16 +98,10 @@ static void BO_18(void **state)
     b->settings.retries_max = 3;
     b->settings.within_ns = 1000 * MS;
     bo_start(b);
-    for (int i = 2; i <= 4; i++) {
-        bo_tell(b, KIT_FAIL, 1);
-        bo_await_child(b, i);
-    }
+    bo_fail_until(b, 2, 4);
     while (bo_count(b) != 0)
         continue;
-    for (int i = 5; i <= 7; i++) {
-        bo_tell(b, KIT_FAIL, 1);
-        bo_await_child(b, i);
-    }
+    bo_fail_until(b, 5, 7);
     bo_tell(b, KIT_FAIL, 1);
     bo_await_end(b);
     kit_expect_count(b->k, "c.ctor", 7);
@@ -128,10 +116,7 @@ static void BO_18_short(void **state)
     b->settings.retries_max = 1;
     b->settings.within_ns = MS;
     bo_start(b);
-    for (int i = 2; i <= 8; i++) {
-        bo_tell(b, KIT_FAIL, 1);
-        bo_await_child(b, i);
-    }
+    bo_fail_until(b, 2, 8);
     kit_finish(b->k);
 }
 

@@ -102,26 +102,34 @@ static axo_status lane_hears(axo_ctx *ctx, void *state, const axo_message *messa
     return AXO_OK;
 }
 
-/* DW-13: the timer has left its wheel and its DUE is on the way when the child ends: the parent
- * hears of the end when it has forgotten the child. */
+/* A watched child ends when the timer of its restart has left its wheel and the DUE is on the way;
+ * the parent has had its turn. */
+static axo__timer *lane_end_before_due(end_world *it, axo__cell **parent, axo_ref *ref)
+{
+    axo__cell *child = lane_put_off(it, parent);
+    axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
+    *ref = axo__cell_ref(child);
+    lane_notices = lane_known = 0;
+    (*parent)->receive = lane_hears;
+    assert_int_equal(axo__super_watch(end_worker(it, 0), *parent, *ref, NULL), AXO_OK);
+    axo__sched_stop(end_worker(it, 1), child);
+    assert_true(axo__timer_disarm(timer));
+    end_turn(end_worker(it, 1), child);
+    end_turn(end_worker(it, 0), *parent);
+    assert_int_equal(child->phase, AXO__PHASE_GONE);
+    assert_int_equal(axo__cell_child_count(*parent), 1);
+    assert_int_equal(lane_notices, 0);
+    return timer;
+}
+
+/* DW-13: the parent hears of the end when it has forgotten the child. */
 static void notice_behind_the_due(void **state)
 {
     end_world it;
     axo__cell *parent;
+    axo_ref ref;
     end_open(&it);
-    axo__cell *child = lane_put_off(&it, &parent);
-    axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
-    lane_notices = lane_known = 0;
-    parent->receive = lane_hears;
-    assert_int_equal(axo__super_watch(end_worker(&it, 0), parent, axo__cell_ref(child), NULL),
-                     AXO_OK);
-    axo__sched_stop(end_worker(&it, 1), child);
-    assert_true(axo__timer_disarm(timer));
-    end_turn(end_worker(&it, 1), child);
-    end_turn(end_worker(&it, 0), parent);
-    assert_int_equal(child->phase, AXO__PHASE_GONE);
-    assert_int_equal(axo__cell_child_count(parent), 1);
-    assert_int_equal(lane_notices, 0);
+    axo__timer *timer = lane_end_before_due(&it, &parent, &ref);
     assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(axo__cell_child_count(parent), 0);
@@ -135,17 +143,9 @@ static void unwatched_before_the_due(void **state)
 {
     end_world it;
     axo__cell *parent;
+    axo_ref ref;
     end_open(&it);
-    axo__cell *child = lane_put_off(&it, &parent);
-    axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
-    axo_ref ref = axo__cell_ref(child);
-    lane_notices = lane_known = 0;
-    parent->receive = lane_hears;
-    assert_int_equal(axo__super_watch(end_worker(&it, 0), parent, ref, NULL), AXO_OK);
-    axo__sched_stop(end_worker(&it, 1), child);
-    assert_true(axo__timer_disarm(timer));
-    end_turn(end_worker(&it, 1), child);
-    end_turn(end_worker(&it, 0), parent);
+    axo__timer *timer = lane_end_before_due(&it, &parent, &ref);
     axo__super_unwatch(end_worker(&it, 0), parent, ref);
     assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);
