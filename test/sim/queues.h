@@ -293,6 +293,18 @@ bool __wrap_axo__timers_fire(axo__worker *worker, axo__timers *timers)
     return fired;
 }
 
+/* Timers that are marked for it send their messages at the system's end: a box that finds no memory
+ * for one takes it all the same. */
+void __real_axo__alarms_close(axo__worker *worker);
+void __wrap_axo__alarms_close(axo__worker *worker);
+void __wrap_axo__alarms_close(axo__worker *worker)
+{
+    bool before = q.firing;
+    q.firing = true;
+    __real_axo__alarms_close(worker);
+    q.firing = before;
+}
+
 void __real_axo__box_accept_any(axo__box *box, axo__message *message);
 void __wrap_axo__box_accept_any(axo__box *box, axo__message *message);
 void __wrap_axo__box_accept_any(axo__box *box, axo__message *message)

@@ -1,7 +1,7 @@
 # sim.mk - the simulator's trees: what the linker puts between the parts of the runtime.
 SIM_WRAPPED := axo__os_mutex_lock axo__os_mutex_unlock axo__runq_init axo__runq_push_owner \
   axo__runq_take_any axo__inject_init axo__inject_push_any axo__inject_pop_any axo__wheel_add \
-  axo__wheel_remove axo__wheel_pop axo__timers_fire axo__texts_take axo__cause_hold_texts \
-  axo__cause_unhold_texts axo__cause_drop_texts axo__grace_wait axo__grace_online \
+  axo__wheel_remove axo__wheel_pop axo__timers_fire axo__alarms_close axo__texts_take \
+  axo__cause_hold_texts axo__cause_unhold_texts axo__cause_drop_texts axo__grace_wait axo__grace_online \
   axo__local_retire axo__local_give_cell axo__box_accept_any axo__box_let_in_any axo__pool_alloc_slow
 $B/test/sim/tree_sim: LDFLAGS += $(SIM_WRAPPED:%=-Wl,--wrap=%)
