@@ -9,9 +9,10 @@
 
 /* ---- actors ---- */
 
-static void act_know(axo_ref ref, uint64_t identity)
+static void act_know(axo_ref ref, uint64_t identity, const axo_props *props)
 {
     ghost *it = ghost_find(ref.bits);
+    it->dispatcher = props->dispatcher;
     it->identity = identity;
     mail_know(it, axo__cell_box(look_at(it)));
     if (w.refs < GHOSTS_MAX)
@@ -60,7 +61,7 @@ static void act_spawn(axo_ctx *ctx, uint32_t depth)
     if (status == AXO_OK) {
         HOLDS(28, me, !me->stopping, "one that stops has spawned");
         act_name(ghost_find(child.bits), props->name);
-        act_know(child, identity);
+        act_know(child, identity, props);
         return;
     }
     HOLDS(57, me, axo_ref_is_none(child), "a spawn failed and gave a reference");
@@ -190,13 +191,12 @@ static void act_storm(axo_ctx *ctx)
 
 /* ---- watches, stops ---- */
 
-static void act_watch(axo_ctx *ctx)
+static void act_watch(axo_ctx *ctx, axo_ref whom)
 {
     const ghost *me = ghost_find(axo_self(ctx).bits);
     if (me->watch_count >= WORLD_WATCHES_MAX)
         return;
     uint32_t before = me->watch_count;
-    axo_ref whom = world_somebody();
     const ghost_watch *watch = ghost_watching(ghost_find(axo_self(ctx).bits), whom.bits);
     bool own = world_is(KNOB_WITH);
     bool same = watch == NULL || (!own && !watch->own);
@@ -208,6 +208,19 @@ static void act_watch(axo_ctx *ctx)
         ghost_violated(41, "axo_watch: %s", axo_status_name(status));
     if (me->watch_count > before)
         ghost_find(axo_self(ctx).bits)->watches[before].own = own;
+}
+
+/* A decider's: a child that has ended, and that its parent has not forgotten yet (DW-13). */
+static void world_watch_late(axo_ctx *ctx)
+{
+    const ghost *me = ghost_find(axo_self(ctx).bits);
+    const ghost *child = ghost_at(me->first_child);
+    while (child != NULL && !child->terminated)
+        child = ghost_at(child->next_child);
+    if (child == NULL)
+        return;
+    g.memory_barred = 0; /* the failure itself is over */
+    act_watch(ctx, (axo_ref){.bits = child->bits});
 }
 
 static void act_unwatch(axo_ctx *ctx)
@@ -385,7 +398,7 @@ static void act_upon(axo_ctx *ctx, const node *me)
     if (world_is(KNOB_KILL))
         act_poison(ctx, true);
     if (world_is(KNOB_WATCH))
-        act_watch(ctx);
+        act_watch(ctx, world_somebody());
     if (world_is(KNOB_UNWATCH))
         act_unwatch(ctx);
 }
@@ -453,11 +466,11 @@ static axo_status act_pre_start(axo_ctx *ctx, void *state)
             act_spawn(ctx, me->depth);
     }
     if (world_is(KNOB_WATCH))
-        act_watch(ctx);
+        act_watch(ctx, world_somebody());
     if (world_is(KNOB_TIMER))
         act_time(ctx);
     if (world_is(KNOB_HOOK) && axo_termination_hook(ctx) == AXO_OK)
-        act_watch(ctx);
+        act_watch(ctx, world_somebody());
     if (world_is(KNOB_PRE_START))
         return world_fail(ctx);
     world_leave(&before);

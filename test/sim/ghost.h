@@ -32,6 +32,7 @@ typedef struct ghost_watch {
     uint64_t target;
     bool queued; /* its notice is */
     bool own;    /* a message of its own comes in the place of the notice */
+    bool late;   /* the target was gone already */
 } ghost_watch;
 
 /* Why it has failed, as it was told upward. */
@@ -77,6 +78,7 @@ typedef struct ghost {
     uint32_t watch_count;
     uint32_t pongs;
     uint32_t pool;        /* of its dispatcher; GHOST_NOBODY: not known yet */
+    uint32_t dispatcher;  /* that it asked for */
     uint32_t acts;        /* callbacks of the world so far */
     uint32_t behaviours;  /* on its stack */
     uint32_t unwatches;   /* the guard of `watches` at a notice's place */
@@ -314,7 +316,8 @@ static void ghost_watch_event(ghost *it, const axo_event *e)
         HOLDS(30, it, watch == NULL, "watched twice");
         if (it->watch_count == GHOST_WATCHES)
             ghost_fail("more watches than the checker has room for");
-        it->watches[it->watch_count++] = (ghost_watch){.target = e->arg};
+        it->watches[it->watch_count++] =
+            (ghost_watch){.target = e->arg, .late = target == NULL || target->terminated};
         return;
     case AXO_EV_UNWATCH:
         HOLDS(30, it, watch != NULL, "unwatched what it did not watch");
@@ -326,6 +329,8 @@ static void ghost_watch_event(ghost *it, const axo_event *e)
         HOLDS(31, it, watch != NULL, "a notice for no watch");
         HOLDS(30, it, !watch->queued, "a second notice for one watch");
         HOLDS(33, it, target == NULL || target->terminated, "a notice of a living one");
+        if (target != NULL && target->parent == it->bits)
+            HOLDS(34, it, target->gone, "a notice on its way before the child was removed");
         watch->queued = true;
         return;
     }

@@ -43,12 +43,12 @@
     X(26, "E", "terminated is final", "ghost_event")                                               \
     X(27, "E", "a name is unique among the living, and free again", "world_named (world.h)")       \
     X(28, "E", "no spawn by one that stops; a child starts as suspended", "ghost_spawned")         \
-    X(29, "EZ", "each instance is destroyed once, after its last hook", "ghost_check_end")         \
+    X(29, "EZ", "each instance is destroyed once, after its last hook", "ghost_instance_ends")     \
     X(30, "E", "one notice for each watch", "ghost_watch_event")                                   \
     X(31, "E", "no notice after unwatch", "ghost_noticed")                                         \
     X(32, "E", "watching a dead one is answered once", "ghost_noticed")                            \
     X(33, "E", "the notice comes after the watched one's messages", "mail_noticed (mail.h)")       \
-    X(34, "E", "a parent forgets the child before it is told", "ghost_noticed")                    \
+    X(34, "E", "a parent forgets the child before it is told", "ghost_watch_event")                \
     X(35, "Q", "who watches is who is watched", "ghost_check_rest")                                \
     X(36, "E", "an unhandled notice is the death pact, once", "ghost_failed")                      \
     X(37, "QZ", "accepted is handled, dead, dropped, queued or stashed", "mail_check_all")         \

@@ -9,6 +9,17 @@
 
 /* ---- callbacks ---- */
 
+static bool ghost_is_served(const ghost *it)
+{
+    static const uint32_t kinds[] = {
+        [AXO_DISPATCH_DEFAULT] = AXO__SCHED_FIXED,
+        [AXO_DISPATCH_PINNED] = AXO__SCHED_PINNED,
+        [AXO_DISPATCH_BLOCKING] = AXO__SCHED_ELASTIC,
+        [AXO_DISPATCH_HOST] = AXO__SCHED_HOST,
+    };
+    return g.manual || axo__self->sched->kind == kinds[it->dispatcher];
+}
+
 static void ghost_enter(ghost *it, const axo_event *e)
 {
     uint32_t pool = e->worker >> 16;
@@ -18,6 +29,7 @@ static void ghost_enter(ghost *it, const axo_event *e)
     if (it->pool == GHOST_NOBODY)
         it->pool = pool;
     HOLDS(7, it, it->pool == pool, "it runs on another dispatcher's worker");
+    HOLDS(7, it, ghost_is_served(it), "it runs on a worker of a dispatcher it did not ask for");
     it->inside = true;
     g.inside = it;
     g.memory_barred = 0;
@@ -153,9 +165,17 @@ static void ghost_post_stop(ghost *it)
     it->post_stopped = true;
 }
 
+/* Looked at before the grammar, to which an instance that is left is a letter like any. */
+static void ghost_instance_ends(const ghost *it, uint32_t kind)
+{
+    if (kind == AXO_EV_DESTROY)
+        HOLDS(29, it, it->live && !it->inside, "destroyed without an instance, or inside it");
+    if (kind == AXO_EV_TERMINATED)
+        HOLDS(29, it, !it->live && it->constructs == it->destroys, "terminated with an instance");
+}
+
 static void ghost_terminated(ghost *it)
 {
-    HOLDS(29, it, !it->live && it->constructs == it->destroys, "terminated with an instance");
     HOLDS(26, it, !it->parked, "terminated, and parked");
     HOLDS(24, it, it->children == 0 || it->guardian, "terminated with children");
     it->terminated = true; /* a report may be decided still, until the parent knows */
@@ -391,7 +411,6 @@ static void ghost_stage(ghost *it, const axo_event *e)
         it->parked = false;
         return;
     case AXO_EV_DESTROY:
-        HOLDS(29, it, it->live && !it->inside, "destroyed without an instance, or inside it");
         it->live = it->started = it->has_message = false;
         it->destroys++;
         return;
@@ -524,6 +543,7 @@ static ghost *ghost_event(const axo_event *e)
               "a hook failed, and no failure follows");
     if (ghost_enters(e->kind))
         ghost_enter(it, e);
+    ghost_instance_ends(it, e->kind);
     grammar_event(it, e);
     ghost_apply(it, e);
     if (ghost_leaves(e->kind, it))
@@ -552,6 +572,7 @@ static void ghost_check_rest(void)
         for (uint32_t j = 0; j < it->watch_count && !it->guardian; j++) {
             const ghost *target = ghost_find(it->watches[j].target);
             HOLDS(30, it, !it->watches[j].queued, "at rest with an unhandled notice");
+            HOLDS(32, it, !it->watches[j].late, "watching a dead one was not answered");
             HOLDS(35, it, target != NULL && !target->terminated, "a notice was lost");
         }
     }

@@ -76,7 +76,7 @@ static void look_received(const ghost *it, const axo__cell *cell)
 
 static void look_event(const ghost *it, const axo_event *e)
 {
-    if (l.system == NULL)
+    if (l.system == NULL || it == NULL || it->terminated)
         return;
     const axo__cell *cell = look_at(it);
     HOLDS(6, it, (axo__state_look(&cell->state) & AXO__RUNNING) != 0,

@@ -320,14 +320,29 @@ static void model_survivors(ghost *it, bool runs)
         it->perpetrator = 0;
 }
 
+/* RR-01: the survivors are not told before the new instance runs. */
+static void model_untold(const ghost *it)
+{
+    for (const ghost *child = ghost_at(it->first_child); child != NULL;
+         child = ghost_at(child->next_child)) {
+        uint64_t word = axo__directives_look(&look_at(child)->directives);
+        HOLDS(25, child,
+              child->wild || child->unsure || child->restart_told ||
+                  (word & AXO__RESTART_PARENT) == 0,
+              "told to restart before its parent's new instance runs");
+    }
+}
+
 static void model_started(ghost *it, bool runs)
 {
     bool anew = it->restarting && !it->creating;
     it->made = runs ? AXO__INSTANCE_STARTED : anew ? AXO__INSTANCE_BROKEN : AXO__INSTANCE_NONE;
     it->survivors = anew && !runs;
     it->restarting = it->creating = false;
-    if (anew)
-        model_survivors(it, runs);
+    if (!anew)
+        return;
+    model_untold(it);
+    model_survivors(it, runs);
 }
 
 static void model_stopping(ghost *it)

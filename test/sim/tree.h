@@ -108,11 +108,11 @@ static void tree_take(const axo_event *e)
         return;
     }
     model_before(e);
+    look_event(ghost_find(e->actor.bits), e); /* whose it is; then what it says */
     ghost *it = ghost_event(e);
     look_life(it, e->kind);
     if (e->kind == AXO_EV_SPAWN && l.system != NULL)
         tree_meet(it);
-    look_event(it, e);
     mail_event(e);
     model_event(it, e);
 }
@@ -208,16 +208,16 @@ static void tree_spawn(axo_system *system)
         return;
     props.system_actor = world_below(12) == 0;
     if (axo_system_spawn(system, &props, &ref) == AXO_OK)
-        act_know(ref, identity);
+        act_know(ref, identity, &props);
 }
 
 /* A reference leads to its actor while that lives, and to nobody after. */
-static void tree_resolve(axo_system *system, axo_ref whom)
+static void tree_resolve(axo_system *system, axo_ref whom, uint32_t number)
 {
     axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
     const ghost *it = ghost_find(whom.bits);
     axo_status status = axo_system_inspect(system, whom, axo_ref_none(), &info);
-    HOLDS_ALL(53, (status == AXO_OK) == (it != NULL && !it->terminated),
+    HOLDS_ALL(number, (status == AXO_OK) == (it != NULL && !it->terminated),
               "looking at %014" PRIx64 ": %s", whom.bits, axo_status_name(status));
 }
 
@@ -248,7 +248,7 @@ static void tree_foreign(axo_system *system)
         tree_spawn(system);
         return;
     case 2:
-        tree_resolve(system, whom);
+        tree_resolve(system, whom, 53);
         return;
     case 3:
         (void)axo_system_path(system, whom, path, sizeof path);
@@ -431,7 +431,7 @@ static void tree_after(axo_system *system)
     uint64_t events = g.events;
     HOLDS_ALL(58, axo_system_stop(system, -1, NULL, 0, NULL) == AXO_OK, "a second stop fails");
     for (uint32_t i = 0; i < g.count; i += 1 + i / 8)
-        tree_resolve(system, (axo_ref){.bits = g.all[i].bits});
+        tree_resolve(system, (axo_ref){.bits = g.all[i].bits}, 58);
     HOLDS_ALL(58, events == g.events, "something happens after the stop");
 }
 

@@ -276,6 +276,8 @@ static axo_status world_fail(axo_ctx *ctx)
     return axo_fail(ctx, code, "code %d", code);
 }
 
+static void world_watch_late(axo_ctx *ctx);
+
 /* Low bits: the directive; upper bits: escalate down to that depth first. */
 static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
@@ -301,6 +303,8 @@ static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *
     } else if (me->depth > (code >> 5) && (code & 4) != 0) {
         decided = AXO_ESCALATE;
     }
+    if (me != NULL)
+        world_watch_late(ctx);
     world_leave(&before);
     return decided;
 }
