@@ -202,7 +202,9 @@ AXO_API axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *
  *   returns   the writable payload in *out; AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ETOOBIG,
  *             AXO_ENOMEM
  *   owns      the caller, until axo_send_message or axo_message_discard, which it must call
- *             before this callback returns */
+ *             before this callback returns; or whom the caller hands it to, such as a child by its
+ *             arguments: any one actor of the system at a time may keep it, and nothing frees it if
+ *             that one forgets it */
 typedef struct axo_draft axo_draft;
 AXO_API AXO_NODISCARD axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size,
                                                  axo_draft **draft, void **payload);
@@ -220,7 +222,8 @@ AXO_API axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from);
 
 /* Makes a draft one for the instance of its receiver with this number (axo_instance): once the
  * receiver has been restarted, it is a dead letter, a suppressed one. So an answer does not reach
- * an instance that never asked.
+ * an instance that never asked. It is what its receiver waits for: no bound of a mailbox refuses
+ * or counts it.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (0) */
 AXO_API axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance);
 

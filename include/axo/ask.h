@@ -18,6 +18,10 @@
  * them (a restart keeps them waiting, a stop ends them with AXO_ESTOPPING). It never fails by
  * itself. Answers to an instance that has been restarted meanwhile are suppressed dead letters.
  *
+ * An ask that was accepted completes exactly once, also when memory runs out (AXO_ENOMEM in the
+ * verdict), and when the asker's mailbox is full: it lets in what its owner has asked for
+ * (mailbox.h).
+ *
  * That the asked actor fails is not told to the asker (AS-03): failures go to supervisors. That
  * it terminates is (PH-23). */
 #ifndef AXO_ASK_H
@@ -74,7 +78,8 @@ AXO_BEGIN_DECLS
 
 /* Asks an actor: sends it a message and promises the caller exactly one AXO_ASK_ANSWER or
  * AXO_ASK_FAILED with this id: the first answer (AS-01); or that `timeout_ns` has passed; or that
- * the asked one has terminated. `id` is the caller's affair.
+ * the asked one has terminated; or, whatever has become of the request, that there was no memory or
+ * no timer to wait, or no memory for the answer. `id` is the caller's affair.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter (AS-02); AXO_EINVAL

@@ -10,7 +10,7 @@
 
 /* To the caller of axo_graceful_stop: an axo_verdict. AXO_OK: the actor has terminated;
  * AXO_ETIMEDOUT: it has not, and the verdict says what it does; AXO_ESTOPPING: the wait was
- * stopped; AXO_ENOMEM: there was no memory to tell it. */
+ * stopped; AXO_ENOMEM, AXO_ELIMIT: there was no memory to tell it or no timer to wait. */
 #define AXO_STOP_ENDED (AXO_TAG_SERVICES + 0x10)
 
 typedef enum axo_farewell_kind {

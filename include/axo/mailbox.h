@@ -18,8 +18,10 @@ typedef enum axo_mailbox_kind {
 } axo_mailbox_kind;
 
 /* What happens to a message for which there is no room. AXO_TERMINATED, PoisonPill, Kill and what
- * the runtime sends have no bound: they are never refused, dropped or counted (PH-27). But an
- * AXO_EVENT finds no subscriber in whose mailbox messages_max or more wait: it is lost to him. */
+ * the runtime sends have no bound: they are never refused, dropped or counted (PH-27). Nor are the
+ * answers and verdicts of what the receiver itself has asked for (ask.h, graceful.h), one for each,
+ * or anything else for one instance (axo_draft_bind). But an AXO_EVENT finds no subscriber in whose
+ * mailbox messages_max or more wait: it is lost to him. */
 typedef enum axo_overflow {
     AXO_OVERFLOW_REFUSE = 0,   /* the send is AXO_EFULL, and nothing has changed */
     AXO_OVERFLOW_DROP_NEW = 1, /* it is a dead letter, AXO_DEAD_OVERFLOW (DL-07); the send is

@@ -15,7 +15,7 @@ static axo_status ask_nobody(axo_ctx *ctx, axo_ref to, axo_draft *draft)
 axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size,
                    int64_t timeout_ns, uint64_t id)
 {
-    axo__wait wait;
+    axo__wait *wait;
     axo_draft *draft;
     void *room;
     axo_ref ref;
@@ -29,26 +29,30 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
         return status;
     if (size > 0)
         memcpy(room, payload, size);
-    axo__wait_init(&wait, ctx, AXO__WAIT_ASK, to, timeout_ns, id);
-    wait.tag = tag;
-    if (wait.path[0] == 0)
+    status = axo__wait_new(ctx, AXO__WAIT_ASK, to, timeout_ns, id, &wait);
+    if (status != AXO_OK)
+        goto fail;
+    wait->tag = tag;
+    if (wait->path[0] == 0) {
+        axo__wait_discard(ctx, wait);
         return ask_nobody(ctx, to, draft);
-    status = axo__wait_spawn(ctx, &wait, &ref);
-    if (status != AXO_OK) {
-        axo_message_discard(ctx, draft);
-        return status;
     }
+    status = axo__wait_spawn(ctx, wait, &ref);
+    if (status != AXO_OK)
+        goto fail;
     (void)axo_draft_from(ctx, draft, ref);
     status = axo_send_message(ctx, to, draft);
     if (status == AXO_OK || status == AXO_EGONE) /* gone meanwhile: the child hears of it */
         return AXO_OK;
+    return axo__wait_void(ctx, ref, draft, status);
+fail:
     axo_message_discard(ctx, draft);
-    return axo__wait_void(ctx, ref, status);
+    return status;
 }
 
 axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *out)
 {
-    axo__wait wait;
+    axo__wait *wait;
     if (out == NULL)
         return AXO_EINVAL;
     *out = axo_ref_none();
@@ -56,6 +60,7 @@ axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *o
         return AXO_ECONTEXT;
     if (timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
-    axo__wait_init(&wait, ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id);
-    return axo__wait_spawn(ctx, &wait, out);
+    axo_status status =
+        axo__wait_new(ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id, &wait);
+    return status == AXO_OK ? axo__wait_spawn(ctx, wait, out) : status;
 }

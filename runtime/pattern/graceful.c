@@ -42,7 +42,7 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
 {
     axo_farewell farewell;
     axo_draft *draft = NULL;
-    axo__wait wait;
+    axo__wait *wait;
     axo_ref child;
     if (axo_instance(ctx) == 0)
         return AXO_ECONTEXT;
@@ -55,10 +55,11 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
         status = graceful_draft(ctx, &farewell, &draft);
     if (status != AXO_OK)
         return status;
-    axo__wait_init(&wait, ctx, AXO__WAIT_STOP, ref, timeout_ns, id);
-    wait.result_tag = AXO_STOP_ENDED;
-    wait.farewell = farewell.kind;
-    status = axo__wait_spawn(ctx, &wait, &child);
+    status = axo__wait_new(ctx, AXO__WAIT_STOP, ref, timeout_ns, id, &wait);
+    if (status == AXO_OK) {
+        wait->farewell = farewell.kind;
+        status = axo__wait_spawn(ctx, wait, &child);
+    }
     if (status != AXO_OK || draft == NULL) {
         axo_message_discard(ctx, draft);
         return status;
@@ -66,8 +67,7 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
     status = axo_send_message(ctx, ref, draft);
     if (status == AXO_OK || status == AXO_EGONE) /* gone: then it is as wished */
         return AXO_OK;
-    axo_message_discard(ctx, draft);
-    return axo__wait_void(ctx, child, status);
+    return axo__wait_void(ctx, child, draft, status);
 }
 
 /* ---- from a thread -------------------------------------------------------------------------- */

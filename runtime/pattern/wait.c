@@ -4,30 +4,41 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Its timer ticks on after the deadline: a verdict for which there was no memory is tried again. */
-#define WAIT_KEY      1
-#define WAIT_AGAIN_NS INT64_C(10000000)
+#define WAIT_KEY 1
 
 typedef struct wait_state {
-    const axo__wait *wait;
-    axo_status lost; /* why what came could not be passed on */
-    bool told;       /* the parent knows; what follows is late */
+    axo__wait *wait; /* NULL: the parent knows; what follows is late */
 } wait_state;
 
-void axo__wait_init(axo__wait *wait, axo_ctx *ctx, axo__wait_kind kind, axo_ref target,
-                    int64_t timeout_ns, uint64_t id)
+_Static_assert(sizeof(axo__wait) <= sizeof(axo_verdict), "a wait lies in its verdict's letter");
+
+axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int64_t timeout_ns,
+                         uint64_t id, axo__wait **out)
 {
-    *wait = (axo__wait){
-        .kind = kind,
-        .instance = axo_instance(ctx),
-        .result_tag = AXO_ASK_FAILED,
-        .id = id,
-        .target = target,
-        .since_ns = axo_now(ctx),
-        .timeout_ns = timeout_ns,
-    };
+    uint32_t tag = kind == AXO__WAIT_STOP ? AXO_STOP_ENDED : AXO_ASK_FAILED;
+    axo_draft *letter;
+    void *room;
+    axo_status status = axo_message_new(ctx, tag, sizeof(axo_verdict), &letter, &room);
+    if (status != AXO_OK)
+        return status;
+    axo__wait *wait = room;
+    memset(wait, 0, offsetof(axo__wait, path) + 1);
+    wait->letter = letter;
+    wait->kind = kind;
+    wait->instance = axo_instance(ctx);
+    wait->id = id;
+    wait->target = target;
+    wait->since_ns = axo_now(ctx);
+    wait->timeout_ns = timeout_ns;
     if (!axo_ref_is_none(target))
         (void)axo_system_path(axo_system_of(ctx), target, wait->path, sizeof wait->path);
+    *out = wait;
+    return AXO_OK;
+}
+
+void axo__wait_discard(axo_ctx *ctx, axo__wait *wait)
+{
+    axo_message_discard(ctx, wait->letter);
 }
 
 static void wait_look(axo_system *system, axo_ref waiter, axo_verdict *out)
@@ -63,11 +74,13 @@ void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, 
         wait_look(system, waiter, out);
 }
 
-/* Who seems to send a WAIT_VOID: a reference that nobody has, so that it can be found among what
- * the child has not come to yet. */
+/* Who seems to send a request that was refused and takes its child back: a reference that nobody
+ * has, so that it can be found among what the child has not come to yet. */
+#define WAIT_VOID (UINT64_C(1) << 63)
+
 static axo_ref wait_void_sender(axo_ref child)
 {
-    return (axo_ref){.bits = child.bits | UINT64_C(1) << 63};
+    return (axo_ref){.bits = child.bits | WAIT_VOID};
 }
 
 /* Its parent has taken it back, and it has not come to that: a start without memory, a stop come
@@ -81,30 +94,31 @@ static bool wait_is_void(axo_ctx *ctx)
 
 /* ---- telling the parent --------------------------------------------------------------------- */
 
-static axo_status wait_send(axo_ctx *ctx, wait_state *self, axo_draft *draft)
+/* No mailbox refuses what is bound to an instance. */
+static void wait_send(axo_ctx *ctx, const axo__wait *wait, axo_draft *draft)
 {
-    (void)axo_draft_bind(ctx, draft, self->wait->instance);
+    (void)axo_draft_bind(ctx, draft, wait->instance);
     (void)axo_send_message(ctx, axo_parent(ctx), draft); /* gone: nobody waits */
-    self->told = true;
+}
+
+/* There is nothing to tell, or it is told in an answer. */
+static axo_status wait_forget(axo_ctx *ctx, wait_state *self)
+{
+    axo__wait_discard(ctx, self->wait);
+    self->wait = NULL;
     return axo_stop_self(ctx);
 }
 
-/* Without memory it goes on waiting: the next tick, or its own end, tries again. */
 static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
 {
-    axo_draft *draft;
-    void *verdict;
-    if (wait_is_void(ctx)) {
-        self->told = true;
-        return axo_stop_self(ctx);
-    }
-    if (axo_message_new(ctx, self->wait->result_tag, sizeof(axo_verdict), &draft, &verdict) !=
-        AXO_OK) {
-        self->lost = status;
-        return AXO_OK;
-    }
-    axo__wait_judge(axo_system_of(ctx), self->wait, axo_self(ctx), status, verdict);
-    return wait_send(ctx, self, draft);
+    axo__wait wait = *self->wait;
+    if (wait_is_void(ctx))
+        return wait_forget(ctx, self);
+    axo__wait_judge(axo_system_of(ctx), &wait, axo_self(ctx), status, (void *)self->wait);
+    (void)axo_draft_from(ctx, wait.letter, axo_self(ctx));
+    wait_send(ctx, &wait, wait.letter);
+    self->wait = NULL;
+    return axo_stop_self(ctx);
 }
 
 static axo_answer wait_head(axo_ctx *ctx, const wait_state *self, const axo_message *message)
@@ -175,10 +189,10 @@ static axo_status wait_answer(axo_ctx *ctx, wait_state *self, const axo_message 
     axo_answer head = wait_head(ctx, self, message);
     axo_draft *draft;
     axo_status status = wait_answer_draft(ctx, &head, message, &draft);
-    if (status == AXO_OK)
-        return wait_send(ctx, self, draft);
-    self->lost = status;
-    return AXO_OK;
+    if (status != AXO_OK)
+        return wait_over(ctx, self, status);
+    wait_send(ctx, self->wait, draft);
+    return wait_forget(ctx, self);
 }
 
 /* ---- the child ------------------------------------------------------------------------------ */
@@ -186,7 +200,7 @@ static axo_status wait_answer(axo_ctx *ctx, wait_state *self, const axo_message 
 static axo_status wait_construct(axo_ctx *ctx, void *state, const void *args)
 {
     (void)ctx;
-    ((wait_state *)state)->wait = args;
+    ((wait_state *)state)->wait = (axo__wait *)(uintptr_t)args;
     return AXO_OK;
 }
 
@@ -212,42 +226,29 @@ static axo_status wait_start(axo_ctx *ctx, void *state)
     axo_status status = axo__wait_begin(ctx, wait);
     int64_t left = wait->timeout_ns - (axo_now(ctx) - wait->since_ns);
     if (status == AXO_OK)
-        status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_FIXED_DELAY, left > 0 ? left : 0,
-                                 WAIT_AGAIN_NS, AXO__TAG_WAIT_OVER, NULL, 0);
-    if (status == AXO_OK)
-        return AXO_OK;
-    (void)axo_receive_timeout(ctx, WAIT_AGAIN_NS); /* in the timer's place, if it cannot be told */
-    return wait_over(ctx, self, status);
-}
-
-/* Whether it is the next try to tell: from its own timer, or what stands in for that. */
-static bool wait_is_tick(axo_ctx *ctx, const axo_message *message)
-{
-    return message->tag == AXO_RECEIVE_TIMEOUT ||
-           (message->tag == AXO__TAG_WAIT_OVER &&
-            axo_ref_equal(message->sender, axo_self(ctx)));
+        status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_ONCE, left > 0 ? left : 0, 0,
+                                 AXO__TAG_WAIT_OVER, NULL, 0);
+    return status == AXO_OK ? AXO_OK : wait_over(ctx, self, status);
 }
 
 static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     wait_state *self = state;
     axo__wait_kind kind = self->wait->kind;
+    if ((message->sender.bits & WAIT_VOID) != 0 &&
+        axo_ref_equal(message->sender, wait_void_sender(axo_self(ctx))))
+        return wait_forget(ctx, self);
     if (message->tag == AXO_TERMINATED)
         return wait_over(ctx, self, kind == AXO__WAIT_STOP ? AXO_OK : AXO_EGONE);
-    if (message->tag == AXO__TAG_WAIT_VOID &&
-        axo_ref_equal(message->sender, wait_void_sender(axo_self(ctx)))) {
-        self->told = true;
-        return axo_stop_self(ctx);
-    }
-    if (wait_is_tick(ctx, message))
-        return wait_over(ctx, self, self->lost != AXO_OK ? self->lost : AXO_ETIMEDOUT);
+    if (message->tag == AXO__TAG_WAIT_OVER && axo_ref_equal(message->sender, axo_self(ctx)))
+        return wait_over(ctx, self, AXO_ETIMEDOUT);
     return kind == AXO__WAIT_STOP ? AXO_UNHANDLED : wait_answer(ctx, self, message);
 }
 
 static axo_status wait_stop(axo_ctx *ctx, void *state)
 {
     wait_state *self = state;
-    return self->told ? AXO_OK : wait_over(ctx, self, AXO_ESTOPPING);
+    return self->wait == NULL ? AXO_OK : wait_over(ctx, self, AXO_ESTOPPING);
 }
 
 /* A restart of it alone is no end: it goes on waiting. */
@@ -261,22 +262,21 @@ static axo_status wait_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     return AXO_OK;
 }
 
-axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out)
+axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out)
 {
     static const axo_class wait_class =
         AXO_CLASS(.name = "ask", .state_size = sizeof(wait_state), .construct = wait_construct,
                   .pre_start = wait_start, .receive = wait_receive, .post_stop = wait_stop,
                   .pre_restart = wait_pre_restart);
-    axo_props props =
-        AXO_PROPS(.cls = &wait_class, .args = wait,
-                  .args_size = offsetof(axo__wait, path) + strlen(wait->path) + 1);
-    return axo_spawn(ctx, &props, out);
+    axo_props props = AXO_PROPS(.cls = &wait_class, .args = wait);
+    axo_status status = axo_spawn(ctx, &props, out);
+    if (status != AXO_OK)
+        axo__wait_discard(ctx, wait);
+    return status;
 }
 
-axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_status refused)
+axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_draft *request, axo_status refused)
 {
-    if (axo_send_from(ctx, wait_void_sender(child), child, AXO__TAG_WAIT_VOID, NULL, 0) == AXO_OK)
-        return refused;
-    (void)axo_stop(ctx, child);
-    return AXO_OK;
+    (void)axo_draft_from(ctx, request, wait_void_sender(child));
+    return axo_send_message(ctx, child, request) == AXO_OK ? refused : AXO_OK;
 }

@@ -10,7 +10,6 @@
 /* Tags of the services' own, beside the public ones. */
 #define AXO__TAG_WAIT_OVER (AXO_TAG_SERVICES + 0x03)
 #define AXO__TAG_CALL_OPEN (AXO_TAG_SERVICES + 0x04)
-#define AXO__TAG_WAIT_VOID (AXO_TAG_SERVICES + 0x05)
 
 typedef enum axo__wait_kind {
     AXO__WAIT_ASK,     /* for the first message, the target's end or the deadline */
@@ -18,30 +17,34 @@ typedef enum axo__wait_kind {
     AXO__WAIT_STOP     /* for the target's end, which is the wish, or the deadline */
 } axo__wait_kind;
 
-/* What is waited for: the child's arguments. They outlive its restarts, so it needs no state. */
+/* What is waited for. A child's lies in the letter in which it will tell how it went: so it
+ * outlives restarts, and telling takes no memory. It is gone with the letter. */
 typedef struct axo__wait {
+    axo_draft *letter;   /* NULL: a call's (call.h) */
     axo__wait_kind kind;
     uint32_t instance;   /* of the parent, for which the result is */
     uint32_t tag;        /* of the request */
-    uint32_t result_tag; /* of the verdict */
     uint32_t farewell;   /* AXO__WAIT_STOP: an axo_farewell_kind */
     uint64_t id;
     axo_ref target;
     int64_t since_ns;
     int64_t timeout_ns;
-    char path[AXO_VERDICT_PATH]; /* only the text's part of it is copied */
+    char path[AXO_VERDICT_PATH];
 } axo__wait;
 
-/* Fills what all kinds share. A target that is gone leaves no path. */
-void axo__wait_init(axo__wait *wait, axo_ctx *ctx, axo__wait_kind kind, axo_ref target,
-                    int64_t timeout_ns, uint64_t id);
+/* Makes a wait and its letter; axo__wait_discard, or a child, ends it. A target that is gone leaves
+ * no path.
+ *   returns   AXO_OK, AXO_ENOMEM */
+axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int64_t timeout_ns,
+                         uint64_t id, axo__wait **out);
+void axo__wait_discard(axo_ctx *ctx, axo__wait *wait);
 
-/* Spawns the waiting child. */
-axo_status axo__wait_spawn(axo_ctx *ctx, const axo__wait *wait, axo_ref *out);
+/* Spawns the waiting child: `wait` is the child's, or gone. */
+axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out);
 
-/* Takes a waiting child back whose request was refused; it tells nothing.
- *   returns   `refused`; AXO_OK: there is no memory for that, so that it tells AXO_ESTOPPING */
-axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_status refused);
+/* Takes a waiting child back whose request was refused; it tells nothing. Consumes the request.
+ *   returns   `refused`; AXO_OK: it has told already that it has ended */
+axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_draft *request, axo_status refused);
 
 /* Watches the target; a farewell that is no message is said, after that. */
 axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait);

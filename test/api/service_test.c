@@ -158,28 +158,48 @@ static void a_farewell_is_refused(void **state)
     sv_refused(sv_farewell_run);
 }
 
-/* The asker has no room: the answer comes all the same, since it was promised. */
-static void the_askers_mailbox_is_full(void **state)
+static const axo_mailbox sv_narrow[] = {
+    AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_REFUSE),
+    AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_DROP_NEW),
+    AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_DROP_OLD),
+    AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_PARK),
+    AXO_MAILBOX(.bytes_max = 1),
+};
+
+/* The asker has no room when the waiter's turn comes: what was promised comes all the same. */
+static void sv_crowd(bool answered, uint32_t tag)
 {
-    static const axo_overflow how[] = {AXO_OVERFLOW_REFUSE, AXO_OVERFLOW_DROP_NEW,
-                                       AXO_OVERFLOW_DROP_OLD};
-    (void)state;
-    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
-        axo_mailbox mailbox = AXO_MAILBOX(.messages_max = 1, .overflow = how[i]);
+    for (size_t i = 0; i < sizeof sv_narrow / sizeof sv_narrow[0]; i++) {
         sv_host host;
         sv_host crowded;
         sv_start(&host, NULL);
-        sv_spawn(&crowded, host.kit, "crowded", &mailbox);
+        sv_spawn(&crowded, host.kit, "crowded", &sv_narrow[i]);
         sv_ask ask = {.timeout_ns = SV_S, .id = 5};
         sv_do(&crowded, sv_promise_run, &ask);
-        assert_int_equal(axo_system_send(host.system, ask.promise, 77, sv_bytes, sizeof sv_bytes),
-                         AXO_OK);
+        if (answered)
+            assert_int_equal(
+                axo_system_send(host.system, ask.promise, 77, sv_bytes, sizeof sv_bytes), AXO_OK);
+        else
+            assert_int_equal(axo_system_stop_actor(host.system, ask.promise), AXO_OK);
         assert_int_equal(axo_system_send(host.system, crowded.ref, SV_NOTE, NULL, 0), AXO_OK);
         (void)axo_testkit_run(host.kit);
         assert_int_equal(crowded.count, 2);
-        assert_int_equal(crowded.rows[0].tag + crowded.rows[1].tag, SV_NOTE + AXO_ASK_ANSWER);
+        assert_int_equal(crowded.rows[0].tag, SV_NOTE); /* it was full */
+        assert_int_equal(crowded.rows[1].tag, tag);
         sv_end(&host);
     }
+}
+
+static void the_askers_mailbox_is_full(void **state)
+{
+    (void)state;
+    sv_crowd(true, AXO_ASK_ANSWER);
+}
+
+static void a_verdict_finds_a_full_mailbox(void **state)
+{
+    (void)state;
+    sv_crowd(false, AXO_ASK_FAILED);
 }
 
 /* ---- lifetimes ------------------------------------------------------------------------------- */
@@ -361,6 +381,7 @@ int main(void)
         cmocka_unit_test(an_ask_is_refused),
         cmocka_unit_test(a_farewell_is_refused),
         cmocka_unit_test(the_askers_mailbox_is_full),
+        cmocka_unit_test(a_verdict_finds_a_full_mailbox),
         cmocka_unit_test(a_promise_is_kept_twice),
         cmocka_unit_test(the_asker_is_restarted),
         cmocka_unit_test(the_asker_stops),

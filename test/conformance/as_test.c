@@ -184,6 +184,77 @@ static void AS_01_timeout(void **state)
     kit_finish(k);
 }
 
+/* What has been taken of the pool: a chain of drafts, each with the one before in it. */
+typedef struct as_link {
+    axo_draft *draft;
+    struct as_link *before;
+} as_link;
+
+typedef struct as_drained {
+    as_order order;
+    as_link *last;
+} as_drained;
+
+enum { AS_ASKS = 100 };
+
+/* Asks, then takes all the memory that there is left. */
+static axo_status as_ask_and_drain(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    static const size_t sizes[] = {16, 30, 60, 100, 150, 250, 400, 600, 900, 1400, 1900, 3900};
+    as_drained *drained = arg;
+    kit_payload ping = {.value = 0};
+    axo_draft *draft;
+    void *room;
+    for (uint64_t id = 1; id <= AS_ASKS; id++)
+        KIT_REQUIRE(self->k, axo_ask(ctx, drained->order.to, KIT_PING, &ping, sizeof ping,
+                                     drained->order.timeout_ns, id) == AXO_OK);
+    kit_no_memory(self->k, true);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        while (axo_message_new(ctx, KIT_NOTE, sizes[i], &draft, &room) == AXO_OK) {
+            as_link *link = room;
+            *link = (as_link){.draft = draft, .before = drained->last};
+            drained->last = link;
+        }
+    }
+    kit_mark(self, "drained", 0);
+    return AXO_OK;
+}
+
+static axo_status as_flood(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    as_drained *drained = arg;
+    while (drained->last != NULL) {
+        as_link *link = drained->last;
+        drained->last = link->before;
+        axo_message_discard(ctx, link->draft);
+    }
+    kit_mark(self, "flooded", 0);
+    return AXO_OK;
+}
+
+/* The waiters' first turns find no memory: each one that was accepted is told so, once, while there
+ * is still none. */
+static void AS_01_no_memory(void **state)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1);
+    kit *k = kit_start(state, &options);
+    kit_script *a = as_asker(k, "a");
+    kit_script *b = as_slow_start(k, "b");
+    as_drained *drained = kit_alloc(k, sizeof *drained);
+    *drained = (as_drained){.order = {.to = kit_ref(b), .timeout_ns = AS_FOREVER}};
+    kit_settle(k);
+    (void)kit_run(k, a, as_ask_and_drain, drained);
+    kit_await_count(k, "a.failed", AS_ASKS);
+    assert_int_equal((int64_t)kit_find(k, "a.why@1").arg, AXO_ENOMEM);
+    kit_no_memory(k, false);
+    (void)kit_run(k, a, as_flood, drained);
+    kit_await(k, "a.flooded");
+    kit_settle(k);
+    kit_expect_count(k, "a.failed", AS_ASKS);
+    kit_never(k, "a.answered");
+    kit_finish(k);
+}
+
 /* ---- AS-02, PH-23 ---------------------------------------------------------------------------- */
 
 static void AS_02(void **state)
@@ -394,6 +465,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("AS-01", AS_01),
     KIT_TEST("AS-01 many", AS_01_many),
     KIT_TEST("AS-01 timeout", AS_01_timeout),
+    KIT_TEST("AS-01 no memory", AS_01_no_memory),
     KIT_TEST("AS-02", AS_02),
     KIT_TEST("AS-03", AS_03),
     KIT_TEST("AS-04", AS_04),

@@ -248,6 +248,157 @@ static void the_waiter_finds_no_memory(void **state)
     assert_true(poor > 0 && poor < 8);
 }
 
+/* ---- never any memory ------------------------------------------------------------------------ */
+
+typedef struct mm_dry {
+    mm_fn fn;
+    sv_host *other;
+    uint32_t counts[MM_SIZES];
+    axo_status status;
+    uint32_t blocks;
+} mm_dry;
+
+/* From here on there is none. */
+static void mm_drain_run(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_drain(ctx, host, ((mm_dry *)arg)->counts, 0);
+}
+
+static void mm_do_and_drain(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_dry *dry = arg;
+    assert_int_equal(dry->fn(ctx, host, dry->other), AXO_OK);
+    mm_drain_run(ctx, host, arg);
+}
+
+static void mm_flood(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_dry *dry = arg;
+    (void)host;
+    for (uint32_t i = 0; i < MM_SIZES; i++) {
+        while (dry->counts[i] > 0)
+            axo_message_discard(ctx, mm_held[i][--dry->counts[i]]);
+    }
+}
+
+static void mm_end_dry(sv_host *host, mm_dry *dry)
+{
+    axo_testkit_fail_memory(host->kit, 0, 0);
+    sv_do(host, mm_flood, dry);
+    sv_end(host);
+}
+
+static axo_status mm_pill(axo_ctx *ctx, sv_host *host, sv_host *other)
+{
+    (void)host;
+    return axo_graceful_stop(ctx, other->ref, NULL, SV_S, 1);
+}
+
+/* The waiter's first turn finds nothing, and nobody ever will: the asker is told. */
+static void a_waiter_never_finds_memory(void **state)
+{
+    static const mm_fn all[] = {mm_ask, mm_promise, mm_graceful, mm_pill};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        sv_host host;
+        sv_host other;
+        sv_start(&host, NULL);
+        sv_spawn(&other, host.kit, "other", NULL);
+        mm_dry dry = {.fn = all[i], .other = &other};
+        sv_do(&host, mm_do_and_drain, &dry);
+        (void)axo_testkit_advance(host.kit, 2 * SV_S);
+        assert_int_equal(sv_only(&host, 0)->status, AXO_ENOMEM);
+        mm_end_dry(&host, &dry);
+        (void)sv_only(&host, 0);
+    }
+}
+
+static void mm_do(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_dry *dry = arg;
+    assert_int_equal(dry->fn(ctx, host, dry->other), AXO_OK);
+}
+
+/* The deadline finds nothing: it is told in time. */
+static void a_deadline_needs_no_memory(void **state)
+{
+    static const mm_fn all[] = {mm_ask, mm_promise, mm_graceful};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        sv_host host;
+        sv_host other;
+        sv_start(&host, NULL);
+        sv_spawn(&other, host.kit, "other", NULL);
+        mm_dry dry = {.fn = all[i], .other = &other};
+        int64_t begun = axo_testkit_now(host.kit);
+        sv_do(&host, mm_do, &dry);
+        sv_do(&host, mm_drain_run, &dry);
+        (void)axo_testkit_advance(host.kit, 2 * SV_S);
+        assert_int_equal(sv_only(&host, 0)->status, AXO_ETIMEDOUT);
+        assert_true(host.rows[0].at <= begun + SV_S + AXO_TICK_NS);
+        mm_end_dry(&host, &dry);
+        (void)sv_only(&host, 0);
+    }
+}
+
+static void mm_answer_run(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_dry *dry = arg;
+    assert_int_equal(axo_send(ctx, dry->other->sender, 77, "x", 2), AXO_OK);
+    mm_drain_run(ctx, host, arg);
+}
+
+/* There is an answer and no memory to hand it on. */
+static void an_answer_finds_no_memory(void **state)
+{
+    sv_host host;
+    sv_host other;
+    (void)state;
+    sv_start(&host, NULL);
+    sv_spawn(&other, host.kit, "other", NULL);
+    mm_dry dry = {.fn = mm_ask, .other = &other};
+    sv_do(&host, mm_do, &dry);
+    int64_t now = axo_testkit_now(host.kit);
+    sv_do(&host, mm_answer_run, &dry);
+    assert_int_equal(sv_only(&host, 0)->tag, AXO_ASK_FAILED);
+    assert_int_equal(host.rows[0].status, AXO_ENOMEM);
+    assert_int_equal(host.rows[0].at, now);
+    mm_end_dry(&host, &dry);
+}
+
+static void mm_refused_run(axo_ctx *ctx, sv_host *host, void *arg)
+{
+    mm_dry *dry = arg;
+    assert_int_equal(axo_send(ctx, dry->other->ref, SV_NOTE, NULL, 0), AXO_OK); /* it is full */
+    mm_drain(ctx, host, dry->counts, dry->blocks);
+    axo_testkit_fail_memory(host->kit, dry->blocks, UINT64_MAX);
+    dry->status = dry->fn(ctx, host, dry->other);
+    axo_testkit_fail_memory(host->kit, 0, 0);
+    mm_flood(ctx, host, dry);
+}
+
+/* A request that the mailbox refuses is taken back also without memory: nothing comes. */
+static void a_refusal_needs_no_memory(void **state)
+{
+    static const axo_mailbox one = AXO_MAILBOX(.messages_max = 1);
+    static const mm_fn all[] = {mm_ask, mm_graceful};
+    (void)state;
+    for (uint32_t i = 0; i < 2 * 20; i++) {
+        sv_host host;
+        sv_host full;
+        sv_start(&host, NULL);
+        sv_spawn(&full, host.kit, "full", &one);
+        mm_dry dry = {.fn = all[i % 2], .other = &full, .blocks = i / 2};
+        sv_do(&host, mm_refused_run, &dry);
+        assert_true(dry.status == AXO_ENOMEM || dry.status == AXO_EFULL);
+        assert_true(i < 2 * 19 || dry.status == AXO_EFULL);
+        (void)axo_testkit_advance(host.kit, AXO_TESTKIT_FOREVER);
+        assert_int_equal(host.count, 0);
+        assert_int_equal(full.count, 1);
+        sv_end(&host);
+    }
+}
+
 /* ---- a million timers ------------------------------------------------------------------------ */
 
 typedef struct mm_meter {
@@ -341,6 +492,10 @@ int main(void)
         cmocka_unit_test(each_allocation_of_an_actors_services),
         cmocka_unit_test(a_payload_too_large_for_the_pool),
         cmocka_unit_test(the_waiter_finds_no_memory),
+        cmocka_unit_test(a_waiter_never_finds_memory),
+        cmocka_unit_test(a_deadline_needs_no_memory),
+        cmocka_unit_test(an_answer_finds_no_memory),
+        cmocka_unit_test(a_refusal_needs_no_memory),
         cmocka_unit_test(a_million_timers_most_of_them_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,7 @@ struct world {
     uint64_t denials; /* before the running call */
     axo_stats before;
     uint32_t got[WORLD_TAGS]; /* messages to the driver, by tag; 0: of services */
+    uint32_t asked; /* accepted: asks, promises, graceful stops */
     uint32_t answers;
     uint32_t failed; /* AXO_ASK_FAILED, AXO_STOP_ENDED with a status */
     uint32_t pongs;
