@@ -88,15 +88,15 @@ static void park_offer(axo__worker *worker, uint32_t queued)
 
 /* ---- pushing ---- */
 
-static void park_inject(axo__sched *sched, axo__cell *cell)
+static void park_inject(axo__inject *inject, axo__cell *cell)
 {
     if (axo__state_inject(&cell->state, AXO__INJECTED))
-        axo__inject_push_any(&sched->inject, &cell->inject_node);
+        axo__inject_push_any(inject, &cell->inject_node);
 }
 
 void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell)
 {
-    park_inject(sched, cell);
+    park_inject(&sched->inject, cell);
     axo__sched_wake_one(sched);
 }
 
@@ -113,7 +113,7 @@ static void park_share_back(axo__cell *cell)
 {
     axo__sched *sched = axo__cell_sched(cell);
     bool others = sched->kind != AXO__SCHED_ELASTIC || axo__inject_has_any(&sched->inject);
-    park_inject(sched, cell);
+    park_inject(&sched->inject, cell);
     if (others)
         axo__sched_wake_one(sched);
 }
@@ -133,10 +133,17 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
 
 void axo__worker_push_slow(axo__worker *worker, axo__cell *cell)
 {
-    if (worker->own != NULL && axo__runq_push_owner(&worker->slow, cell))
+    axo__sched *sched = worker->sched;
+    if (worker->own != NULL && axo__runq_push_owner(&worker->slow, cell)) {
         park_offer(worker, AXO__STEAL_MIN);
-    else
+        return;
+    }
+    if (sched->kind == AXO__SCHED_ELASTIC) { /* all its work is in one queue */
         axo__worker_push_back(worker, cell);
+        return;
+    }
+    park_inject(&sched->slow, cell);
+    axo__sched_wake_one(sched);
 }
 
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
@@ -456,7 +463,8 @@ static bool park_look(axo__worker *worker, bool *busy)
         return true;
     if (axo__a32_load_seq_cst(&sched->core->expired_any) != 0) /* [W1] */
         return true;
-    if (axo__inject_has_any(&sched->urgent) || axo__inject_has_any(&sched->inject))
+    if (axo__inject_has_any(&sched->urgent) || axo__inject_has_any(&sched->inject) ||
+        axo__inject_has_any(&sched->slow))
         return true;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = &sched->workers[i];

@@ -74,6 +74,7 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
     axo__a32_store_relaxed(&sched->spare_mode, AXO__SPARE_DEEP);
     axo__inject_init(&sched->inject);
     axo__inject_init(&sched->urgent);
+    axo__inject_init(&sched->slow);
     if (!axo__os_mutex_init(&sched->mutex))
         return AXO_ETHREAD;
     if (!sched_take_memory(sched)) {

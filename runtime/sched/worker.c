@@ -45,7 +45,7 @@ static void worker_clock_shares(axo__worker *worker, uint32_t stride)
         worker->next_clock = worker->now;
     else if (worker->now - worker->next_clock >= quantum)
         worker->next_runs = AXO__NEXT_RUNS_MAX;
-    if (axo__runq_is_empty_any(&worker->slow))
+    if (axo__runq_is_empty_any(&worker->slow) && !axo__inject_has_any(&worker->sched->slow))
         worker->slow_clock = worker->now;
     else if (worker->now - worker->slow_clock >= AXO__SLOW_QUANTA * quantum)
         worker->slow_due = true;
@@ -132,10 +132,28 @@ static axo__cell *worker_from_newborns(axo__worker *worker)
     return cell;
 }
 
+/* One that found no room follows into the place that has come free: first in, first out. */
+static void worker_refill_slow(axo__worker *worker)
+{
+    axo__mpsc_node *node = NULL;
+    if (worker->own == NULL || axo__inject_pop_any(&worker->sched->slow, &node) != AXO__INJECT_ITEM)
+        return;
+    axo__cell *cell = axo__cell_of_inject(node);
+    axo__state_injected(&cell->state, AXO__INJECTED);
+    axo__worker_push_slow(worker, cell);
+}
+
 /* Each of its messages may take long, so the clock is read after each. */
 static axo__cell *worker_from_slow(axo__worker *worker)
 {
+    axo__inject *more = &worker->sched->slow;
     axo__cell *cell = worker_from_queue(worker, &worker->slow);
+    if (axo__unlikely(axo__inject_has_any(more))) {
+        if (cell != NULL)
+            worker_refill_slow(worker);
+        else
+            cell = worker_from_inject(worker, more, AXO__INJECTED);
+    }
     if (cell == NULL)
         return NULL;
     axo__worker_read_clock(worker);

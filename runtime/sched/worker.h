@@ -210,6 +210,7 @@ struct axo__sched {
     axo__a32 quit;
     _Alignas(AXO__CACHE_LINE) axo__inject inject;
     axo__inject urgent;
+    axo__inject slow;              /* spent cells that no worker's own queue has room for */
 };
 
 /* The running callback. `left` goes down with each message, so no two of a turn are alike but a

@@ -15,12 +15,12 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
- * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__sched_wake_worker af55c3b3c9d4
  * stamp sched/park.c:axo__worker_park 24b5441f6413
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_look 397f0a699d24
+ * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/timer.c:axo__timer_arm 63321f2b89b0
  * stamp sched/timer.c:axo__timers_fire 15cc99e0bb57

@@ -22,13 +22,13 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp queue/inject.c:axo__inject_pop_any 7f04ff8e05e9
- * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_all 760b2b6a6841
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__worker_park 24b5441f6413
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_inject 4f5f5e570480
- * stamp sched/park.c:park_look 397f0a699d24
+ * stamp sched/park.c:park_inject b768ef770811
+ * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_none 9e8878506e91
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/sched.c:axo__sched_enter_actor e476850242f8

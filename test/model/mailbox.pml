@@ -68,7 +68,7 @@
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
  * stamp sched/park.c:axo__sched_unclaim 16c8068e4a21
  * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
- * stamp sched/park.c:park_inject 4f5f5e570480
+ * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_push_urgent 21595f1be931
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages cb7fdb71a8be

@@ -40,7 +40,7 @@
  * stamp queue/inject.c:axo__inject_pop_any 7f04ff8e05e9
  * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
  * stamp queue/runq.c:axo__runq_push_owner c235805354ca
- * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__worker_offer_quiet f45a18bd8621
  * stamp sched/park.c:axo__worker_park 24b5441f6413
@@ -49,7 +49,7 @@
  * stamp sched/park.c:axo__worker_steal 5882be459a7a
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_is_late 89e5224cd963
- * stamp sched/park.c:park_look 397f0a699d24
+ * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_offer 02fe32e6fb1f
  * stamp sched/park.c:park_steal_from 22f2a13b6cc6
  * stamp sched/park.c:park_take_half 769dcce8082a

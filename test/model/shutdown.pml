@@ -35,7 +35,7 @@
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__worker_park 24b5441f6413
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_look 397f0a699d24
+ * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/sched.c:axo__sched_join d54336b08846
  * stamp sched/sched.c:axo__sched_quit 0f61c041ad22

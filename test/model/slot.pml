@@ -38,7 +38,7 @@
  * stamp mem/rcu.c:axo__grace_online 17bb26540a5a
  * stamp mem/rcu.c:axo__grace_quiet dc830d2bc915
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
- * stamp sched/park.c:park_inject 4f5f5e570480
+ * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep 361ac9fe3923

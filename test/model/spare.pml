@@ -20,7 +20,7 @@
  * mutant single M_LEAVES         it does not take what stuck workers have left
  */
 /* stamps: run.py --stamp writes them
- * stamp sched/park.c:axo__sched_push_ready_any 5edcd82e41f8
+ * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__worker_park 24b5441f6413
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8

@@ -33,6 +33,7 @@ void pool_init(axo__sched_kind kind, uint32_t workers, uint32_t spares)
                           .spare_count = spares, .quantum = 1, .turns = 1, .quantum_ns = 1000000,
                           .marks = weak_pool.marks, .idle_ns = 1};
     axo__inject_init(&sched->inject);
+    axo__inject_init(&sched->slow);
     axo__inject_init(&sched->urgent);
     weak_name(&sched->parked, "parked");
     weak_name(&sched->quit, "quit");

@@ -4,7 +4,9 @@
 
 #include <axo/axo.h>
 
-enum { GO = 1, SHARES = 8, LIGHTS = 4 };
+#include "base/config.h"
+
+enum { GO = 1, SHARES = 8, LIGHTS = 4, MANY = 3 * AXO__RUNQ_SIZE };
 #define US INT64_C(1000)
 
 typedef struct share {
@@ -27,6 +29,7 @@ typedef struct share {
     axo_ref players[2];
     axo_ref lights[LIGHTS];
     uint32_t lit;
+    uint32_t turns[2 * MANY]; /* of burners, by slot; they take one a message */
 } share;
 
 static int64_t share_clock(void *user)
@@ -48,6 +51,7 @@ static axo_status burner_receive(axo_ctx *ctx, void *state, const axo_message *m
     it->now += it->long_ns;
     it->burned += it->long_ns;
     it->burns++;
+    it->turns[(axo_self(ctx).bits & 0xffffff) % (2 * MANY)]++;
     return it->over ? AXO_OK : axo_send(ctx, axo_self(ctx), message->tag, NULL, 0);
 }
 
@@ -173,6 +177,38 @@ static void light_ones_go_before_those_that_are_spent(void **state)
     share_close(&it);
 }
 
+/* Many more of them than a worker's queue has room for: they all have their turns, and light ones
+ * go before. */
+static void more_spent_ones_than_there_is_room_for(void **state)
+{
+    share it = {0};
+    (void)state;
+    share_open(&it);
+    for (uint32_t i = 0; i < LIGHTS; i++)
+        it.lights[i] = share_add(&it, &light);
+    axo_ref ref = share_add(&it, &lamp);
+    it.long_ns = 120 * US;
+    for (uint32_t i = 0; i < MANY; i++)
+        share_send(&it, share_add(&it, &burner));
+    share_step(&it, (uint64_t)4 * MANY);
+    memset(it.turns, 0, sizeof it.turns);
+    for (uint32_t i = 0; i < 6; i++) {
+        it.lit = 0;
+        share_send(&it, ref);
+        share_step(&it, LIGHTS + 2);
+        assert_int_equal(it.lit, LIGHTS);
+        assert_int_equal(it.waited, 0);
+        share_step(&it, MANY / 2);
+    }
+    uint32_t burners = 0;
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        burners += it.turns[i] != 0;
+        assert_true(it.turns[i] == 0 || (it.turns[i] >= 2 && it.turns[i] <= 4));
+    }
+    assert_int_equal(burners, MANY);
+    share_close(&it);
+}
+
 /* A spent one has its turns of the full time: no more of them than needed. */
 static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
 {
@@ -270,6 +306,7 @@ static void a_stream_from_outside_is_taken_in_batches(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(light_ones_go_before_those_that_are_spent),
+    cmocka_unit_test(more_spent_ones_than_there_is_room_for),
     cmocka_unit_test(a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may),
     cmocka_unit_test(spent_ones_keep_their_share),
     cmocka_unit_test(the_next_slot_is_used_no_longer_than_a_turn_may_last),
