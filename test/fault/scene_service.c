@@ -126,7 +126,16 @@ static void service_ask_all(axo_ctx *ctx, world *w)
     w->asked += status == AXO_OK;
     if (status == AXO_OK)
         (void)TRY(w, axo_send(ctx, promise, WORLD_PONG, "kept", 5));
-    status = TRY(w, axo_promise(ctx, WORLD_S, 5, &promise));
+}
+
+/* The answer is handed over. Before the second one a message more, so that of three the requests
+ * for one of them have even numbers and for another odd ones. */
+static void service_ask_owned(axo_ctx *ctx, world *w)
+{
+    axo_ref promise = {1};
+    if (w->given == 1)
+        (void)TRY(w, axo_send(ctx, w->pinger, WORLD_NOTE, "x", 2));
+    axo_status status = TRY(w, axo_promise(ctx, WORLD_S, 5, &promise));
     w->asked += status == AXO_OK;
     if (status == AXO_OK &&
         TRY(w, axo_send_owned(ctx, promise, WORLD_PONG, w, 1, service_freed, w)) == AXO_OK)
@@ -141,10 +150,14 @@ static void service_ask(world *w)
     MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
     world_run(w);
     refuse_resume();
+    for (uint32_t i = 0; i < 3; i++) {
+        world_do(w, service_ask_owned);
+        world_run(w);
+    }
     world_do(w, service_ask_all);
     world_advance(w, 3 * WORLD_S);
     if (world_rich(w))
-        MUST(w, w->answers == 3 && w->failed == 2);
+        MUST(w, w->answers == 5 && w->failed == 2);
     MUST(w, w->answers + w->failed == w->asked);
 }
 
