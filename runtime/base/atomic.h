@@ -43,6 +43,11 @@ typedef struct axo__aptr {
         AXO__YIELD_POINT();                                                                        \
         return atomic_load_explicit(&((axo__##name *)(uintptr_t)a)->v, memory_order_seq_cst);      \
     }                                                                                              \
+    /* For a check, by who knows that nobody else changes what it looks at. No yield point. */     \
+    static inline type axo__##name##_peek_owner(const axo__##name *a)                              \
+    {                                                                                              \
+        return atomic_load_explicit(&((axo__##name *)(uintptr_t)a)->v, memory_order_relaxed);      \
+    }                                                                                              \
     static inline void axo__##name##_store_relaxed(axo__##name *a, type value)                     \
     {                                                                                              \
         AXO__YIELD_POINT();                                                                        \

@@ -16,6 +16,8 @@
 #include "base/config.h"
 
 AXO_STATIC_ASSERT(sizeof(axo__brief) == 16, "small");
+AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a brief's `kind`");
+AXO_STATIC_ASSERT(AXO_SITE_POST_STOP < 1 << 6, "a brief's `site`");
 
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
 {
@@ -62,6 +64,7 @@ uint32_t axo__texts_take(axo__texts *texts)
             (void)axo__a64_add_relaxed(&texts->lost, 1);
             return 0;
         }
+        AXO_DEBUG_ASSERT(index < texts->count);
         next = axo__a32_load_relaxed(&texts->all[index].next); /* good if the number is the same */
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, next))); /* [X2] */
     axo__a32_store_relaxed(&texts->all[index].users, 1);
@@ -78,6 +81,7 @@ static void cause_release(axo__texts *texts, uint32_t index)
 {
     if (index == 0)
         return;
+    AXO_DEBUG_ASSERT(index < texts->count);
     axo__text *text = &texts->all[index];
     if (axo__a32_load_acquire(&text->users) != 1) { /* [X1] */
         uint32_t users = axo__a32_add_acq_rel(&text->users, UINT32_MAX); /* [X1] */
@@ -91,16 +95,25 @@ static void cause_release(axo__texts *texts, uint32_t index)
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, index))); /* [X2] */
 }
 
+/* Who says so is a user, before and after. */
+static void cause_hold(axo__texts *texts, uint32_t index, uint32_t more)
+{
+    AXO_DEBUG_ASSERT(index < texts->count);
+    uint32_t users = axo__a32_add_relaxed(&texts->all[index].users, more);
+    AXO_DEBUG_ASSERT((int32_t)users > 0 && (int32_t)(users + more) > 0);
+}
+
 void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause, uint32_t more)
 {
     if (cause->text != 0)
-        (void)axo__a32_add_relaxed(&texts->all[cause->text].users, more);
+        cause_hold(texts, cause->text, more);
     if (cause->original_text != 0)
-        (void)axo__a32_add_relaxed(&texts->all[cause->original_text].users, more);
+        cause_hold(texts, cause->original_text, more);
 }
 
 void axo__cause_unhold_texts(axo__texts *texts, const axo__cause *cause, uint32_t fewer)
 {
+    AXO_DEBUG_ASSERT(fewer > 0);
     axo__cause_hold_texts(texts, cause, UINT32_C(0) - fewer);
 }
 
@@ -112,6 +125,7 @@ void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)
 
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
 {
+    AXO_DEBUG_ASSERT(cause->text < texts->count && cause->original_text < texts->count);
     axo_failure failure = {
         .kind = cause->kind,
         .site = cause->site,
@@ -130,6 +144,8 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
 
 axo__brief axo__cause_brief(const axo__cause *cause)
 {
+    AXO_DEBUG_ASSERT(cause->kind < 1 << 5 && cause->site < 1 << 6);
+    AXO_DEBUG_ASSERT(cause->original_kind < 1 << 5 && cause->root_kind < 1 << 5);
     return (axo__brief){
         .code = cause->code,
         .original_code = cause->original_code,
@@ -144,6 +160,7 @@ axo__brief axo__cause_brief(const axo__cause *cause)
 
 axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor)
 {
+    AXO_DEBUG_ASSERT(!brief->whole);
     return (axo__cause){
         .kind = brief->kind,
         .site = brief->site,

@@ -73,6 +73,11 @@ enum {
     AXO__ASIDE_BOX = 16    /* it has a box */
 };
 
+AXO_STATIC_ASSERT(AXO__PHASE_GONE < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
+AXO_STATIC_ASSERT(AXO__ASIDE_BOX <= UINT8_MAX, "a cell's `aside`");
+AXO_STATIC_ASSERT(AXO__SYS_ROOM <= AXO__STACK_TAGS, "kinds are tags");
+AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
+
 #define AXO__ARGS_UNIT ((size_t)16)
 AXO_STATIC_ASSERT(AXO_ARGS_MAX / 16 < 1 << 13, "a copy of args is counted in 13 bits");
 
@@ -151,6 +156,7 @@ AXO_STATIC_ASSERT(sizeof(axo__kin) == 40, "small");
 /* Asks the cell to stop, by its runner: who looks again before it is done. */
 static inline void axo__cell_stop_self(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     cell->aside |= AXO__ASIDE_SYSTEM | AXO__ASIDE_STOP;
     if (axo__aptr_load_relaxed(&cell->more) != NULL)
         axo__directives_stop(&cell->directives); /* who finds it by its name is told */
@@ -159,6 +165,7 @@ static inline void axo__cell_stop_self(axo__cell *cell)
 /* What it is told to do, by others and by itself. By its runner. */
 static inline uint64_t axo__cell_directives(const axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     uint64_t word = axo__directives_look(&cell->directives);
     return (cell->aside & AXO__ASIDE_STOP) != 0 ? word | AXO__STOP : word;
 }
@@ -166,6 +173,8 @@ static inline uint64_t axo__cell_directives(const axo__cell *cell)
 /* Takes STOP and perhaps STOP_PARENT. By its runner. */
 static inline void axo__cell_take_stops(axo__cell *cell, uint64_t bits)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    AXO_DEBUG_ASSERT(bits != 0 && (bits & ~AXO__STOPS) == 0);
     cell->aside &= (uint8_t)~AXO__ASIDE_STOP;
     if ((axo__directives_look(&cell->directives) & bits) != 0)
         (void)axo__directives_take(&cell->directives, bits, 0);

@@ -13,6 +13,7 @@ _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                      uint32_t kind, uint64_t arg)
 {
+    AXO_DEBUG_ASSERT(kind < AXO_EVENT_KINDS);
     axo_event event = {
         .time_ns = axo__core_now(core),
         .actor = axo__cell_ref(cell),
@@ -104,6 +105,7 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
 void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
                          axo_ref recipient, axo_dead_reason reason, const char *path)
 {
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
     if (axo__message_counts(message)) {
         axo__a64_bump_owner(&local->count.dead); /* who is told finds it counted */
         axo__dead_letter_tell(core, local, message, recipient, reason, path, NULL);
@@ -122,13 +124,16 @@ axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *
     if (local->free == NULL)
         local->free = axo__table_take(&core->table, status);
     axo__cell *cell = local->free;
-    if (cell != NULL)
+    if (cell != NULL) {
+        AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
         local->free = cell->free_next;
+    }
     return cell;
 }
 
 static void local_give_freed(axo__core *core, axo__local *local)
 {
+    AXO_DEBUG_ASSERT(local->freed != NULL && local->freed_count > 0);
     axo__table_give(&core->table, local->freed);
     local->freed = NULL;
     local->freed_count = 0;
@@ -136,6 +141,8 @@ static void local_give_freed(axo__core *core, axo__local *local)
 
 void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(axo__aptr_peek_owner(&cell->more) == NULL);
     axo__a64_bump_owner(&local->count.freed);
     if (axo__table_is_spent(&core->table, cell))
         return; /* spent: retired for good */
@@ -147,6 +154,8 @@ void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
 
 void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     (void)core;
     cell->retired.next = local->retired;
     local->retired = &cell->retired;
@@ -159,6 +168,8 @@ void axo__local_hand_over(axo__core *core, axo__local *local)
 {
     if (local->retired == NULL)
         return;
+    AXO_DEBUG_ASSERT(local->retired_last != NULL && local->retired_last->next == NULL);
+    AXO_DEBUG_ASSERT(local->retired_count > 0);
     axo__grace_retire(&core->grace, local->retired, local->retired_last);
     local->retired = NULL;
     local->retired_last = NULL;

@@ -23,6 +23,7 @@
 #ifndef AXO__CELL_DIRECTIVE_H
 #define AXO__CELL_DIRECTIVE_H
 
+#include "base/assert.h"
 #include "base/atomic.h"
 
 #define AXO__STOP UINT64_C(1)            /* terminate: anyone says so */
@@ -34,6 +35,7 @@
 #define AXO__STOP_PARENT UINT64_C(64)    /* terminate: the parent says so */
 #define AXO__STOPS (AXO__STOP | AXO__STOP_PARENT)
 #define AXO__DELTA_ONE (UINT64_C(1) << 32)
+AXO_STATIC_ASSERT(AXO__STOP_PARENT < AXO__DELTA_ONE, "the sum is above the bits");
 
 typedef axo__a64 axo__directives;
 
@@ -65,7 +67,8 @@ static inline void axo__directives_delta_add(axo__directives *directives, int32_
 
 static inline void axo__directives_resume_own(axo__directives *directives)
 {
-    (void)axo__a64_or_acq_rel(directives, AXO__RESUME_OWN); /* [D1] */
+    uint64_t old = axo__a64_or_acq_rel(directives, AXO__RESUME_OWN); /* [D1] */
+    AXO_DEBUG_ASSERT((old & (AXO__RESUME_OWN | AXO__RESTART_OWN)) == 0); /* one answer a report */
 }
 
 static inline void axo__directives_restart_own(axo__directives *directives)
@@ -73,6 +76,7 @@ static inline void axo__directives_restart_own(axo__directives *directives)
     uint64_t old = axo__directives_look(directives);
     uint64_t want;
     do {
+        AXO_DEBUG_ASSERT((old & (AXO__RESUME_OWN | AXO__RESTART_OWN)) == 0);
         want = old | AXO__RESTART_OWN;
         if ((old & AXO__RESTART_PARENT) != 0)
             want |= AXO__PARENT_FIRST;
@@ -86,6 +90,7 @@ static inline bool axo__directives_restart_parent(axo__directives *directives, u
                                                   bool resolve, bool merge)
 {
     uint64_t want = *old | AXO__RESTART_PARENT | (resolve ? AXO__RESOLVE_OWN : 0);
+    AXO_DEBUG_ASSERT(!merge || (*old & AXO__RESTART_PARENT) != 0);
     if (merge)
         want -= AXO__DELTA_ONE;
     return axo__a64_cas_acq_rel(directives, old, want); /* [D1] */
@@ -96,6 +101,7 @@ static inline bool axo__directives_restart_parent(axo__directives *directives, u
 static inline uint64_t axo__directives_take(axo__directives *directives, uint64_t bits,
                                             int32_t delta)
 {
+    AXO_DEBUG_ASSERT(bits < AXO__DELTA_ONE);
     uint64_t old = axo__directives_look(directives);
     uint64_t want;
     do {

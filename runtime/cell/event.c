@@ -9,6 +9,8 @@
 /* Only what was copied: an owned payload may be anything. */
 static uint32_t event_head(const axo__message *message, uint8_t *head)
 {
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_OWNED) != 0 || message->pub.size == 0 ||
+                     message->pub.payload != NULL);
     uint32_t size = message->pub.size;
     if ((message->flags & AXO__MESSAGE_OWNED) != 0)
         return 0;
@@ -22,6 +24,7 @@ static uint32_t event_head(const axo__message *message, uint8_t *head)
 void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
                           const axo__message *message)
 {
+    AXO_DEBUG_ASSERT(axo__message_counts(message));
     axo_event_unhandled data;
     if (axo__likely(!axo__event_wants(core, AXO_KIND_UNHANDLED)))
         return;
@@ -46,6 +49,7 @@ static axo_ref event_parent(const axo__cell *cell)
 void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__cell *child,
                                  axo_directive decided, axo_directive directive, uint32_t kind)
 {
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo_event_supervision data;
     axo__cause cause = axo__cell_failure(child);
     axo_failure failure = axo__cause_show(&core->texts, &cause);

@@ -57,6 +57,7 @@ static inline void axo__event_supervision(axo__core *core, axo__local *local,
 {
     static const uint32_t kinds[] = {0, AXO_KIND_SUPERVISION_RESUME, AXO_KIND_SUPERVISION_RESTART,
                                      AXO_KIND_SUPERVISION_STOP, AXO_KIND_ESCALATION};
+    AXO_DEBUG_ASSERT(directive >= AXO_RESUME && directive <= AXO_ESCALATE);
     if (axo__unlikely(axo__event_wants(core, kinds[directive])))
         axo__event_tell_supervision(core, local, child, decided, directive, kinds[directive]);
 }

@@ -38,6 +38,7 @@ axo__family *axo__family_take(axo__core *core, axo__local *local, axo__cell *cel
 
 axo__ward *axo__ward_take(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__more *more = axo__more_take(core, local, cell);
     if (more == NULL)
         return NULL;
@@ -51,6 +52,7 @@ void axo__ward_free(axo__core *core, axo__local *local, axo__cell *cell)
     axo__more *more = axo__cell_more(cell);
     if (more == NULL)
         return;
+    AXO_DEBUG_ASSERT(more->ward == NULL || more->ward->cause.kind == AXO_FAILURE_NONE);
     axo__pool_free(&core->pool, &local->cache, more->ward, sizeof *more->ward);
     more->ward = NULL;
 }
@@ -61,6 +63,8 @@ void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell)
     if (more == NULL)
         return;
     AXO_DEBUG_ASSERT(more->region == NULL && more->ward == NULL && more->stash_count == 0);
+    AXO_DEBUG_ASSERT(more->watching == NULL && more->watchers == NULL);
+    AXO_DEBUG_ASSERT(more->parked == NULL && more->timed == NULL);
     axo__pool_free(&core->pool, &local->cache, more->family, sizeof *more->family);
     axo__pool_free(&core->pool, &local->cache, more, sizeof *more);
     axo__aptr_store_relaxed(&cell->more, NULL);
@@ -71,7 +75,7 @@ axo__cause axo__cell_failure(const axo__cell *cell)
     const axo__more *more = axo__cell_more(cell);
     const axo__brief *brief = &axo__cell_kin(cell)->failure;
     if (brief->whole)
-        return more->family->failure;
+        return axo__cell_own_family(cell)->failure;
     axo__cause cause = axo__cause_of_brief(brief, axo__cell_ref(cell));
     if (cause.kind != AXO_FAILURE_NONE && more != NULL)
         cause.about = more->about;
@@ -82,6 +86,9 @@ axo__cause axo__cell_failure(const axo__cell *cell)
  * a family, or a watch, and with it the room. */
 void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
     axo__more *more = axo__cell_more(cell);
     axo__brief *brief = &axo__cell_kin(cell)->failure;
     *brief = axo__cause_brief(cause);
@@ -99,6 +106,7 @@ void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
 
 axo__cause axo__cell_take_failure(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) != AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(cell);
     memset(&axo__cell_kin(cell)->failure, 0, sizeof(axo__brief));
     return cause;

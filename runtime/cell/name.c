@@ -72,6 +72,7 @@ static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *t
 
 static axo__name_stripe *name_stripe(axo__names *names, uint64_t hash)
 {
+    AXO_DEBUG_ASSERT(hash >> 58 < names->ready);
     return &names->stripes[hash >> 58];
 }
 
@@ -150,6 +151,7 @@ axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, 
                            axo__name **out)
 {
     size_t length = strlen(text);
+    AXO_DEBUG_ASSERT(length > 0 && length <= AXO_NAME_MAX);
     uint64_t hash = name_hash(names, parent, text, length);
     axo__name_stripe *stripe = name_stripe(names, hash);
     axo__name *name = axo__heap_alloc(names->heap, sizeof *name + length + 1, _Alignof(axo__name),
@@ -174,6 +176,7 @@ void axo__names_bind(axo__names *names, axo__name *name, axo_ref child)
     AXO_DEBUG_ASSERT(name != NULL && child.bits != 0);
     axo__name_stripe *stripe = name_stripe(names, name->hash);
     axo__os_mutex_lock(&stripe->mutex);
+    AXO_DEBUG_ASSERT(name->linked && axo_ref_is_none(name->child));
     name->child = child;
     axo__os_mutex_unlock(&stripe->mutex);
 }
@@ -182,6 +185,7 @@ void axo__names_end(axo__names *names, axo__name *name)
 {
     axo__name_stripe *stripe = name_stripe(names, name->hash);
     axo__os_mutex_lock(&stripe->mutex);
+    AXO_DEBUG_ASSERT(!name->ended);
     name->ended = true;
     axo__os_mutex_unlock(&stripe->mutex);
 }
@@ -193,6 +197,7 @@ void axo__names_unlink(axo__names *names, axo__name *name)
     if (name->linked) {
         axo__name **link = name_link(stripe, name->hash, name->parent, name->text, name->length);
         AXO_ASSERT(*link == name);
+        AXO_DEBUG_ASSERT(stripe->count > 0);
         *link = name->next;
         name->linked = false;
         stripe->count--;
@@ -202,6 +207,7 @@ void axo__names_unlink(axo__names *names, axo__name *name)
 
 void axo__names_free(axo__names *names, axo__name *name)
 {
+    AXO_DEBUG_ASSERT(!name->linked);
     axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
 }
 

@@ -71,6 +71,7 @@
 #define AXO__TERMINATING (UINT64_C(1) << 54)
 #define AXO__WAITING (UINT64_C(1) << 55)
 #define AXO__HELD (UINT64_C(1) << 56)
+AXO_STATIC_ASSERT(AXO__LANE + 1 == AXO__RUNNING, "the flags begin where an address ends");
 
 typedef struct axo__state {
     axo__a64 word;
@@ -106,6 +107,12 @@ static inline uint32_t axo__state_suspends(const axo__state *state)
     return axo__a32_load_relaxed(&state->suspends);
 }
 
+/* For checks: somebody is inside, and has to be the one who asks. */
+static inline bool axo__state_is_running(const axo__state *state)
+{
+    return (axo__a64_peek_owner(&state->word) & AXO__RUNNING) != 0;
+}
+
 /* It may take messages of users. */
 static inline bool axo__state_free(uint64_t word)
 {
@@ -138,7 +145,8 @@ static inline void axo__state_init(axo__state *state, uint32_t suspends)
 /* The parent knows it; the caller pushes an entry. */
 static inline void axo__state_birth(axo__state *state)
 {
-    (void)axo__a64_and_acq_rel(&state->word, ~AXO__RUNNING); /* [S4] */
+    uint64_t old = axo__a64_and_acq_rel(&state->word, ~AXO__RUNNING); /* [S4] */
+    AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
 }
 
 /* Whether who adds user work to this word pushes an entry. */
@@ -170,7 +178,9 @@ static inline axo__announce axo__state_announce_user(axo__state *state)
 /* All messages of the lane, newest first. */
 static inline axo__mpsc_node *axo__state_take(axo__state *state)
 {
-    return axo__state_lane(axo__a64_and_acq_rel(&state->word, ~AXO__LANE)); /* [S3] */
+    uint64_t old = axo__a64_and_acq_rel(&state->word, ~AXO__LANE); /* [S3] */
+    AXO_DEBUG_ASSERT((old & (AXO__RUNNING | AXO__CLOSED)) != 0); /* I2 */
+    return axo__state_lane(old);
 }
 
 static inline axo__announce axo__state_announce_system(axo__state *state)
@@ -218,6 +228,7 @@ static inline axo__unclaim axo__state_unclaim(axo__state *state, bool urgent)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
+        AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
         uint64_t want = (old & ~AXO__RUNNING) | AXO__READY | (urgent ? AXO__URGENT : 0);
         if (!axo__a64_cas_acq_rel(&state->word, &old, want)) /* [S4] */
             continue;
@@ -274,6 +285,7 @@ static inline axo__unclaim axo__state_give_back_held(axo__state *state)
 /* Before the runner looks at the system lane. */
 static inline void axo__state_take_urgent(axo__state *state)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(state));
     (void)axo__a64_and_acq_rel(&state->word, ~AXO__URGENT); /* [S3] */
 }
 
@@ -315,6 +327,7 @@ static inline axo__finish axo__state_finish(axo__state *state, bool more)
 /* To be settled. */
 static inline void axo__state_suspend(axo__state *state)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(state));
     uint32_t count = axo__state_suspends(state);
     AXO_ASSERT(count < UINT32_MAX);
     axo__a32_store_relaxed(&state->suspends, count + 1);
@@ -323,6 +336,7 @@ static inline void axo__state_suspend(axo__state *state)
 /* To be settled. Resume at zero stays at zero (SC-07). */
 static inline void axo__state_resume(axo__state *state)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(state));
     uint32_t count = axo__state_suspends(state);
     if (count > 0)
         axo__a32_store_relaxed(&state->suspends, count - 1);
@@ -331,6 +345,7 @@ static inline void axo__state_resume(axo__state *state)
 /* HELD says what the count does. */
 static inline void axo__state_settle(axo__state *state)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(state));
     bool held = (axo__a64_load_relaxed(&state->word) & AXO__HELD) != 0; /* the runner's: I2 */
     bool hold = axo__state_suspends(state) > 0;
     if (hold && !held)
@@ -341,12 +356,14 @@ static inline void axo__state_settle(axo__state *state)
 
 static inline void axo__state_wait(axo__state *state)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(state));
     (void)axo__a64_or_acq_rel(&state->word, AXO__WAITING); /* [S5] */
 }
 
 /* false: it did not wait. */
 static inline bool axo__state_unwait(axo__state *state)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(state));
     if ((axo__a64_load_relaxed(&state->word) & AXO__WAITING) == 0)
         return false;
     (void)axo__a64_and_acq_rel(&state->word, ~AXO__WAITING); /* [S5] */
@@ -359,26 +376,30 @@ static inline void axo__state_terminate(axo__state *state)
     uint32_t count = axo__state_suspends(state);
     AXO_ASSERT(count < UINT32_MAX);
     axo__a32_store_relaxed(&state->suspends, count + 1);
-    (void)axo__a64_or_acq_rel(&state->word, AXO__TERMINATING | AXO__HELD); /* [S4] [S5] */
+    uint64_t old = axo__a64_or_acq_rel(&state->word, AXO__TERMINATING | AXO__HELD); /* [S4] [S5] */
+    AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & (AXO__TERMINATING | AXO__CLOSED)) == 0);
 }
 
 /* As one that terminates. */
 static inline void axo__state_close(axo__state *state)
 {
     uint64_t bits = AXO__CLOSED | AXO__TERMINATING | AXO__HELD;
-    (void)axo__a64_or_acq_rel(&state->word, bits); /* [S4] */
+    uint64_t old = axo__a64_or_acq_rel(&state->word, bits); /* [S4] */
+    AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
 }
 
 /* Takes an injector's node into use; false: it is in the queue already, which will do. */
 static inline bool axo__state_inject(axo__state *state, uint64_t bit)
 {
+    AXO_DEBUG_ASSERT(bit == AXO__INJECTED || bit == AXO__URGENT_INJECTED);
     return (axo__a64_or_acq_rel(&state->word, bit) & bit) == 0; /* [S6] */
 }
 
 /* The node has been popped: before the claim is tried. */
 static inline void axo__state_injected(axo__state *state, uint64_t bit)
 {
-    (void)axo__a64_and_acq_rel(&state->word, ~bit); /* [S6] */
+    uint64_t old = axo__a64_and_acq_rel(&state->word, ~bit); /* [S6] */
+    AXO_DEBUG_ASSERT((old & bit) != 0);
 }
 
 #endif

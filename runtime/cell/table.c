@@ -8,6 +8,7 @@
 
 bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed)
 {
+    AXO_DEBUG_ASSERT(actors_max > 0 && actors_max <= AXO__SLOT_MASK);
     axo__random random;
     memset(table, 0, sizeof *table);
     table->heap = heap;
@@ -42,6 +43,7 @@ void axo__table_fini(axo__table *table)
 /* Under the mutex. */
 static void table_put(axo__table *table, axo__cell *first)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&first->generation) == 0);
     first->free_list = table->free;
     table->free = first;
 }
@@ -50,6 +52,7 @@ static void table_put(axo__table *table, axo__cell *first)
 static axo_status table_grow(axo__table *table)
 {
     uint32_t slots = axo__a32_load_relaxed(&table->slots);
+    AXO_DEBUG_ASSERT(slots % AXO__TABLE_CHUNK == 0 && table->batch > 0);
     if (slots >= table->actors_max)
         return AXO_ELIMIT;
     axo__shelf *shelf =
@@ -117,12 +120,14 @@ void axo__table_begin(axo__table *table, axo__cell *cell)
 {
     AXO_ASSERT(!axo__table_is_spent(table, cell));
     uint32_t generation = table_next(table, cell);
+    AXO_DEBUG_ASSERT(generation != 0 && axo__a32_peek_owner(&cell->generation) == 0);
     axo__a32_store_relaxed(&cell->latest, generation);
     axo__a32_store_release(&cell->generation, generation); /* [T3] */
 }
 
 void axo__table_end(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
     axo__a32_store_release(&cell->generation, 0); /* [T3] */
 }
 

@@ -23,6 +23,8 @@
 #define AXO__SLOT_MASK ((UINT64_C(1) << AXO__SLOT_BITS) - 1)
 #define AXO__TABLE_CHUNK (1u << AXO__TABLE_CHUNK_SHIFT)
 
+AXO_STATIC_ASSERT(AXO__SLOT_MASK < AXO__LINK_MASK, "a link is a slot and one");
+
 struct axo__table;
 
 /* What the table grows by: cells, then what else each of them has. So a cell finds its kin, and
@@ -33,6 +35,8 @@ typedef struct axo__shelf {
     axo__kin kin[AXO__TABLE_CHUNK];
     const struct axo__table *table;
 } axo__shelf;
+AXO_STATIC_ASSERT(offsetof(axo__shelf, cells) == 0, "a shelf is where its first cell is");
+AXO_STATIC_ASSERT(sizeof(axo__cell) > sizeof(axo__kin), "kin are found from cells");
 
 typedef struct axo__table {
     axo__heap *heap;
@@ -62,6 +66,7 @@ static inline axo__cell *axo__table_in(const axo__table *table, uint32_t slot)
 {
     axo__shelf *shelf =
         axo__aptr_load_acquire(&table->chunks[slot >> AXO__TABLE_CHUNK_SHIFT]); /* [T2] */
+    AXO_DEBUG_ASSERT(shelf != NULL);
     return &shelf->cells[slot & (AXO__TABLE_CHUNK - 1)];
 }
 
@@ -102,6 +107,7 @@ static inline axo__slot_link axo__cell_link(const axo__cell *cell)
 /* The cell that a link of `from` leads to; NULL: none. */
 static inline axo__cell *axo__cell_linked(const axo__cell *from, axo__slot_link link)
 {
+    AXO_DEBUG_ASSERT(from != NULL && link <= AXO__SLOT_MASK + 1);
     return link != 0 ? axo__table_in(axo__cell_shelf(from)->table, link - 1) : NULL;
 }
 

@@ -265,6 +265,15 @@ static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
 /* The worker this thread is; NULL outside. */
 extern _Thread_local axo__worker *axo__self;
 
+/* For checks: this thread is the worker, in the cell's turn or with the cell as its borrowed
+ * parent. */
+static inline bool axo__worker_is_in(const axo__worker *worker, const axo__cell *cell)
+{
+    const axo__cell *mine = worker->current;
+    return worker == axo__self && mine != NULL && axo__state_is_running(&cell->state) &&
+           (cell == mine || cell == axo__cell_parent(mine));
+}
+
 /* The worker whose local it is; NULL: a door's. */
 static inline axo__worker *axo__local_worker(axo__local *local)
 {

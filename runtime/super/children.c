@@ -7,6 +7,7 @@
 
 void axo__super_stop_child(axo__worker *worker, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
     axo__cell_kin(child)->stopping = 1;
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
@@ -32,6 +33,8 @@ static bool children_suspend_here(axo__worker *worker, axo__cell *child)
 
 void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t delta)
 {
+    AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
+    AXO_DEBUG_ASSERT(delta != 0);
     if (delta == 1 && axo__cell_sched(child) == worker->sched &&
         children_suspend_here(worker, child))
         return;
@@ -41,6 +44,7 @@ void axo__super_suspend_child(axo__worker *worker, axo__cell *child, int32_t del
 
 void axo__super_resume_own(axo__worker *worker, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
     if (axo__cell_kin(child)->stopping)
         return;
     const axo__brief *failure = &axo__cell_kin(child)->failure;
@@ -54,6 +58,7 @@ void axo__super_resume_own(axo__worker *worker, axo__cell *child)
 
 void axo__super_restart_own(axo__worker *worker, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
     if (axo__cell_kin(child)->stopping)
         return;
     if (worker->asker == child) {
@@ -69,6 +74,8 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child)
 bool axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
                                bool resolve)
 {
+    AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
     uint64_t old = axo__directives_look(&child->directives);
     bool written = false;
     bool merge;
@@ -94,6 +101,7 @@ bool axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
 
 void axo__super_stop_children(axo__worker *worker, axo__cell *parent)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
     axo__cell *child = axo__cell_children(parent);
     for (; child != NULL; child = axo__cell_next(child)) {
         if (!axo__cell_kin(child)->stopping)
@@ -103,6 +111,7 @@ void axo__super_stop_children(axo__worker *worker, axo__cell *parent)
 
 void axo__super_stop_young(axo__worker *worker, axo__cell *parent)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
     axo__cell *child = axo__cell_children(parent);
     for (; child != NULL; child = axo__cell_next(child)) {
         if (!axo__cell_kin(child)->stopping && !axo__cell_kin(child)->elder)
@@ -112,6 +121,7 @@ void axo__super_stop_young(axo__worker *worker, axo__cell *parent)
 
 void axo__super_age_children(axo__cell *parent)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state));
     axo__cell *child = axo__cell_children(parent);
     for (; child != NULL; child = axo__cell_next(child))
         axo__cell_kin(child)->elder = 1;
@@ -119,6 +129,7 @@ void axo__super_age_children(axo__cell *parent)
 
 uint32_t axo__super_wait_for_stopping(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     axo__family *family = axo__cell_family(cell);
     if (family == NULL)
         return 0;
@@ -129,12 +140,14 @@ uint32_t axo__super_wait_for_stopping(axo__cell *cell)
             family->waiting++;
         }
     }
+    AXO_DEBUG_ASSERT(family->waiting <= family->count);
     return family->waiting;
 }
 
 /* RS-04, RS-13: what the default pre_restart does with children. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
     const axo__more *more = axo__cell_more(parent);
     axo__cell *child = more != NULL && more->watching != NULL ? axo__cell_children(parent) : NULL;
     for (; child != NULL; child = axo__cell_next(child))
@@ -144,6 +157,7 @@ void axo__super_leave_children(axo__worker *worker, axo__cell *parent)
 
 axo__cell *axo__super_find_child(axo__cell *cell, axo_ref ref)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     axo__cell *child = axo__cell_children(cell);
     for (; child != NULL; child = axo__cell_next(child)) {
         if (axo_ref_equal(axo__cell_ref(child), ref))
@@ -231,6 +245,7 @@ static size_t children_block_size(const axo__cell *cell)
 static bool children_take_block(axo__core *core, axo__local *local, const axo_props *props,
                                 axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
     axo__cell_kin(cell)->args = props->args;
     cell->args_units = ((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT) & 0x1fff;
     size_t size = children_block_size(cell);
@@ -281,6 +296,7 @@ void axo__super_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
 
 void axo__super_free_ward(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
     axo__ward *ward = axo__cell_ward(cell);
     if (ward == NULL)
         return;
@@ -293,6 +309,7 @@ void axo__super_free_ward(axo__core *core, axo__local *local, axo__cell *cell)
 /* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
 static void children_reset(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     size_t from = offsetof(axo__cell, receive);
     memset((char *)cell + from, 0, sizeof *cell - from);
     memset((void *)axo__cell_kin(cell), 0, sizeof(axo__kin));
@@ -305,6 +322,7 @@ static void children_reset(axo__cell *cell)
 /* A birth that found no memory: all of it goes back. */
 static void children_undo(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__super_free_blocks(core, local, cell);
     axo__super_free_ward(core, local, cell);
     axo__box_free(&core->pool, &local->cache, axo__cell_box(cell));
@@ -354,6 +372,8 @@ void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(parent);
     axo__kin *kin = axo__cell_kin(child);
+    AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state) && axo__cell_parent(child) == parent);
+    AXO_DEBUG_ASSERT(kin->next == 0 && kin->before == 0);
     child->failed = NULL; /* it was ADOPT */
     kin->before = 0;
     kin->next = axo__cell_link(family->children) & AXO__LINK_MASK;
@@ -366,6 +386,7 @@ void axo__super_link_child(axo__cell *parent, axo__cell *child)
 axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
     axo__core *core = worker->core;
     axo__cell *child = NULL;
     if (parent->phase == AXO__PHASE_TERMINATING || parent->phase == AXO__PHASE_GONE ||
@@ -395,6 +416,8 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
 /* A child of a guardian, spawned from outside: it first runs once it is known here (OR-08). */
 void axo__super_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
     axo__super_link_child(cell, child);
     if (cell->phase == AXO__PHASE_TERMINATING)
         axo__super_stop_child(worker, child);
@@ -424,6 +447,9 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
 {
     const axo__kin *kin = axo__cell_kin(child);
     axo__cell *next = kin->next != 0 ? axo__table_in(table, kin->next - 1U) : NULL;
+    AXO_DEBUG_ASSERT(family->count > 0 && family->waiting >= kin->waited);
+    AXO_DEBUG_ASSERT(kin->before != 0 || family->children == child);
+    AXO_DEBUG_ASSERT(next == NULL || axo__cell_kin(next)->before == axo__cell_link(child));
     if (kin->before != 0)
         axo__cell_kin(axo__table_in(table, kin->before - 1))->next = kin->next;
     else
@@ -437,6 +463,8 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
 
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_GONE && axo__cell_parent(child) == cell);
     axo__core *core = worker->core;
     axo__family *family = axo__cell_own_family(cell);
     if (!axo__super_undelay(child)) {

@@ -34,6 +34,7 @@ int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t n
         quiet = backoff->min_ns; /* BO-14 */
     if (quiet >= 0 && now - delay->since >= quiet)
         delay->count = 0; /* PH-10, PH-12 */
+    AXO_DEBUG_ASSERT(!delay->waits);
     uint32_t n = delay->count;
     if (delay->count < UINT32_MAX)
         delay->count++;
@@ -43,18 +44,21 @@ int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t n
 
 void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 {
+    AXO_DEBUG_ASSERT(!delay->waits && !delay->gone);
     if (backoff->kind == AXO_BACKOFF_EXPONENTIAL)
         delay->since = now; /* the time that it waited is not one without a failure */
 }
 
 bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_parent(child) == cell);
     axo__core *core = worker->core;
     axo__delay *delay = axo__cell_own_ward(child)->delay;
     int64_t now = axo__core_now(core);
     double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
     int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
     int64_t due = wait < AXO__NEVER - now ? now + wait : AXO__NEVER - 1;
+    AXO_DEBUG_ASSERT(wait >= 0 && !delay->waits && !delay->gone);
     axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;
     delay->waits = true;
@@ -71,6 +75,7 @@ bool axo__super_undelay(axo__cell *child)
     axo__delay *delay = ward != NULL ? ward->delay : NULL;
     if (delay == NULL || !delay->waits)
         return true;
+    AXO_DEBUG_ASSERT(!delay->gone && delay->child == child);
     delay->gone = !axo__timer_disarm(&delay->timer);
     delay->waits = delay->gone;
     return !delay->gone;

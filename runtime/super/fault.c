@@ -29,6 +29,7 @@ void axo__super_drop_failed(axo__worker *worker, axo__cell *cell)
 /* The answer to the report has come: I2 ends. */
 static void fault_resolve(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->reported && axo__state_suspends(&cell->state) > 0); /* I1 */
     cell->reported = 0;
     axo__cell_drop_failure(&worker->core->texts, cell);
 }
@@ -40,6 +41,8 @@ static bool fault_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator
 {
     axo__core *core = worker->core;
     axo__cause *pending = &worker->pending;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_NONE);
     axo__trace(core, &worker->local, cell, AXO_EV_FAIL,
                (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
     if (cell->phase == AXO__PHASE_TERMINATING || cell->reported) { /* FS-10, FS-07 */
@@ -74,6 +77,7 @@ static bool fault_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator
 
 static void fault_report(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->reported);
     axo__cell *parent = axo__cell_parent(cell);
     axo__stack_push_any(&parent->system, &cell->report, AXO__SYS_FAILED); /* FS-11 */
     axo__sched_announce_system(worker, parent);
@@ -88,6 +92,7 @@ void axo__super_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
 /* worker->pending, raised by a hook, becomes a failure of another kind (IN-02, HF-04). */
 static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *original)
 {
+    AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_NONE);
     axo__cause *pending = &worker->pending;
     pending->kind = (uint8_t)kind;
     if (original == NULL)
@@ -109,6 +114,7 @@ static void fault_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *o
 
 void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__more *more = axo__cell_more(cell);
     if (more != NULL) {
         axo__timed_stop_keys(worker, cell); /* TM-04 */
@@ -124,6 +130,7 @@ void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
 
 static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->failed == NULL);
     axo__super_destroy_instance(worker, cell);
     cell->instance++;
     if (axo__cell_more(cell) != NULL)
@@ -140,6 +147,8 @@ static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
 
 void axo__super_create(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_NONE);
     const axo_class *cls = axo__cell_class(cell);
     axo_status status = fault_construct(worker, cell);
     if (status == AXO_OK) {
@@ -193,6 +202,7 @@ static axo_ref fault_perpetrator_take(axo__cell *cell)
 static void fault_restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor,
                                     const axo__cause *cause)
 {
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
     axo__texts *texts = &worker->core->texts;
     axo_ref perpetrator = fault_perpetrator_take(cell);
     uint32_t left = axo__cell_child_count(cell);
@@ -220,6 +230,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cau
     axo__core *core = worker->core;
     axo__cell *survivor = axo__cell_children(cell); /* RR-04; new children come in front of it */
     axo_status status;
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE && cell->life != AXO__INSTANCE_NONE);
     cell->phase = AXO__PHASE_NORMAL;
     fault_take_end(cell);
     axo__super_drop_failed(worker, cell);
@@ -250,6 +261,7 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cau
 
 static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
 {
+    AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
     axo__core *core = worker->core;
     const axo_class *cls = axo__cell_class(cell);
     axo__message *message = cell->failed; /* RS-09, D5 */
@@ -280,6 +292,7 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const a
 /* IN-04: pre_start, not post_restart. */
 static void fault_finish_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
+    AXO_DEBUG_ASSERT(axo__cell_child_count(cell) == 0);
     cell->phase = AXO__PHASE_NORMAL;
     fault_take_end(cell);
     axo__super_drop_failed(worker, cell);
@@ -292,6 +305,7 @@ static void fault_finish_create_again(axo__worker *worker, axo__cell *cell, bool
 /* IN-04, IN-05: there is no instance to resume or restart. */
 static void fault_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL);
     axo__timed_receive_timeout_off(cell); /* IN-09 */
     axo__super_stop_children(worker, cell); /* IN-06 */
     if (axo__cell_child_count(cell) == 0) {
@@ -327,6 +341,7 @@ static void fault_recreate(axo__worker *worker, axo__cell *cell, axo__cause *cau
         fault_finish_recreate(worker, cell, cause, own);
         return;
     }
+    AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     family->restart_cause = *cause;
     family->restart_own = own;
     cell->phase = AXO__PHASE_RECREATING; /* RS-05 */
@@ -366,6 +381,7 @@ static void fault_resume_own(axo__worker *worker, axo__cell *cell)
 /* Suspensions (or, below zero, resumptions) from above, to the whole subtree. */
 static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
 {
+    AXO_DEBUG_ASSERT(delta != 0);
     for (int32_t i = 0; i < delta; i++)
         fault_suspend_self(worker, cell, 1);
     for (int32_t i = delta; i < 0; i++)
@@ -380,6 +396,7 @@ static void fault_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
 /* For its own failure, which nobody else looks at any more. */
 static void fault_restart_own(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->reported);
     axo__cause cause = axo__cell_take_failure(cell);
     fault_recreate(worker, cell, &cause, true);
 }
@@ -391,6 +408,7 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
     if (by_parent) {
         axo__ward *ward = axo__cell_own_ward(cell);
         axo__cause cause = ward->cause;
+        AXO_DEBUG_ASSERT(cause.kind != AXO_FAILURE_NONE); /* directive.h's I2 */
         ward->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
@@ -406,6 +424,7 @@ static void fault_take_restart(axo__worker *worker, axo__cell *cell, uint64_t wo
  * first: Resume, and this is its next failure; Restart takes it in. */
 static bool fault_end(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->lifetime == AXO_PERMANENT);
     if (cell->reported)
         return false;
     axo__cell_take_stops(cell, AXO__STOP);
@@ -419,6 +438,7 @@ static bool fault_end(axo__worker *worker, axo__cell *cell)
 
 void axo__super_directives(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     for (;;) {
         uint64_t word = axo__cell_directives(cell);
         int32_t delta = axo__directives_delta(word);
@@ -447,6 +467,8 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
 /* The answer is there already: what a turn for it would do. A restart alone needs no directive. */
 void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(worker->asker == NULL && !worker->asker_restarts);
     axo__a64_store_relaxed(&worker->running_tag, 0);
     if ((axo__state_look(&cell->state) & AXO__WAITING) != 0)
         axo__parked_seal(cell);
@@ -473,6 +495,7 @@ void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
 
 void axo__super_continue(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__family *family;
     axo__cause cause;
     switch ((axo__phase)cell->phase) {

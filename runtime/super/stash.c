@@ -3,6 +3,7 @@
 
 axo_status axo__super_stash(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__message *message = worker->message;
     if (message == NULL || worker->site != AXO_SITE_RECEIVE ||
         (message->flags & AXO__MESSAGE_STASHED) != 0)
@@ -13,6 +14,7 @@ axo_status axo__super_stash(axo__worker *worker, axo__cell *cell)
     if (more->stash_count >= (more->stash_max != 0 ? more->stash_max : AXO_STASH_DEFAULT))
         return AXO_EFULL;
     message->flags |= AXO__MESSAGE_STASHED;
+    AXO_DEBUG_ASSERT((more->stash_count == 0) == (more->stash.first == NULL));
     axo__chain_push(&more->stash, message);
     more->stash_count++;
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0)

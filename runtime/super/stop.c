@@ -5,6 +5,7 @@
 
 void axo__super_terminate(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(cell->phase != AXO__PHASE_GONE);
     if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
         axo__super_guardian_stops(worker, cell);
@@ -31,6 +32,7 @@ static void stop_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__
         axo__super_notice_void(core, local, cell, message);
         return;
     }
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     if (path != NULL && path[0] == 0)
         (void)axo__core_path(core, cell, path, AXO_EVENT_PATH_MAX);
     axo__dead_letter_at(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
@@ -46,6 +48,7 @@ static bool stop_is_drained(const axo__cell *cell)
 /* What is stashed comes first (SS-06). */
 static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path)
 {
+    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     axo__message *message;
     axo__mpsc_node *lane;
     if (axo__likely(stop_is_drained(cell)))
@@ -74,6 +77,7 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
 
 static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     if (axo__likely(!axo__stack_has_any(&cell->system)))
         return;
     axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
@@ -87,6 +91,7 @@ static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cel
 
 static void stop_release(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__cell_child_count(cell) == 0);
     axo__super_drop_failed(worker, cell);
     axo__super_destroy_instance(worker, cell);
     axo__timed_receive_timeout_off(cell); /* RT-05 */
@@ -100,6 +105,7 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
  * home. */
 static void stop_leave(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
     axo__name *name = axo__cell_name(cell);
     if (name != NULL)
         axo__names_end(&worker->core->names, name); /* ST-17: before anybody can learn of it */
@@ -129,6 +135,8 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__local *local = &worker->local;
     char path[AXO_EVENT_PATH_MAX];
     path[0] = 0;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_children(cell) == NULL);
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_TERMINATING);
     if (axo__cell_more(cell) != NULL)
         axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
@@ -203,6 +211,8 @@ static void stop_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
 /* The lane whole, oldest first (OR-07), then the directives, then what was held back. */
 static void stop_system(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell == worker->current);
+    AXO_DEBUG_ASSERT(worker->site == AXO_SITE_NONE && worker->message == NULL);
     if (cell->phase == AXO__PHASE_NEW) { /* OR-09 */
         cell->phase = AXO__PHASE_NORMAL;
         axo__super_create(worker, cell);
@@ -226,6 +236,7 @@ static void stop_system(axo__worker *worker, axo__cell *cell)
 /* A newborn whose guardian is gone: it never runs. */
 static void stop_abandon(axo__core *core, axo__local *local, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
         axo__names_unlink(&core->names, name);
@@ -269,6 +280,8 @@ static void stop_free_more(axo__core *core, axo__local *local, axo__cell *cell)
     const axo__more *more = axo__cell_more(cell);
     if (more == NULL)
         return;
+    AXO_DEBUG_ASSERT(more->family == NULL || more->family->children == NULL);
+    AXO_DEBUG_ASSERT(more->family == NULL || more->family->held == 0);
     if (more->name != NULL)
         axo__names_free(&core->names, more->name);
     axo__box_free(&core->pool, &local->cache, more->box);
@@ -278,6 +291,8 @@ static void stop_free_more(axo__core *core, axo__local *local, axo__cell *cell)
 /* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
 void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     stop_drain_users(core, local, cell, NULL);
     stop_drain_system(core, local, cell);
     if (axo__cell_more(cell) != NULL)
@@ -294,6 +309,7 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 
 static void stop_fail(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_NONE);
     axo__super_fail_here(worker, cell);
 }
 

@@ -84,6 +84,7 @@ static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 static bool strategy_sliding(const axo_strategy *strategy, axo__ward *ward, int64_t now)
 {
     uint32_t kept = 0;
+    AXO_DEBUG_ASSERT(ward->restarts <= AXO_SLIDING_MAX);
     if (strategy->retries_max <= 0)
         return strategy->retries_max < 0;
     for (uint32_t i = 0; i < ward->restarts; i++) {
@@ -103,6 +104,7 @@ bool axo__super_permit(const axo_strategy *strategy, axo__ward *ward, int64_t no
 {
     if (strategy == NULL || strategy->limited == 0)
         return true;
+    AXO_DEBUG_ASSERT(ward != NULL);
     if (strategy->window == AXO_WINDOW_SLIDING && ward->failures != NULL)
         return strategy_sliding(strategy, ward, now);
     bool counted = strategy->retries_max >= 0;
@@ -148,6 +150,7 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
 static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **first,
                            axo__cell **end)
 {
+    AXO_DEBUG_ASSERT(axo__cell_parent(child) == cell);
     const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_scope scope = strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
     *first = scope == AXO_ONE_FOR_ONE ? child : axo__cell_children(cell);
@@ -189,6 +192,7 @@ static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *
         axo__super_restart_own(worker, child);
         return;
     }
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
     cause = axo__cause_copy(texts, &cause);
     for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
@@ -262,6 +266,8 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_parent(child) == cell);
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
     axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
     if (directive == 0) {
@@ -284,6 +290,7 @@ static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *chi
 /* Directives that wait count as taken: they may be older than the report (OR-07). */
 static bool strategy_may_decide(const axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     uint64_t waiting = axo__cell_directives(cell);
     return cell->phase == AXO__PHASE_NORMAL && axo__directives_delta(waiting) <= 0 &&
            (waiting & (AXO__STOPS | AXO__RESTART_PARENT)) == 0 &&
@@ -297,6 +304,8 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
     axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
     axo__family *family = axo__cell_own_family(cell);
     axo__stack_link link = axo__stack_link_to(&child->report, kind);
+    AXO_DEBUG_ASSERT((family->held == 0) == (family->held_last == NULL));
+    AXO_DEBUG_ASSERT(family->held_last != &child->report);
     child->report.next = 0;
     if (family->held == 0)
         family->held = link;
@@ -308,6 +317,7 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
 /* The delay of a restart that was decided is over. */
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_parent(child) == cell);
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
                     axo__core_now(worker->core));
     if (!axo__cell_kin(child)->stopping) /* PH-13 */
@@ -316,6 +326,8 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
         return; /* DC-11: the child is stopping anyway */
     if (strategy_may_decide(cell) && axo__cell_own_family(cell)->held == 0)
@@ -329,6 +341,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
  * child sees to its system lane meanwhile (FS-04): that one gets a turn of its own. */
 bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
 {
+    AXO_DEBUG_ASSERT(worker->current == child && child->reported);
     axo__cell *parent = axo__cell_parent(child);
     AXO_DEBUG_ASSERT(parent != NULL);
     if (!axo__cell_is_in(worker->core, parent, worker->sched) ||
@@ -352,8 +365,10 @@ bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__delay *delay = axo__cell_own_ward(child)->delay;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && delay->waits);
     delay->waits = false;
     if (delay->gone) {
+        AXO_DEBUG_ASSERT(axo__cell_own_family(cell)->kept > 0);
         axo__cell_own_family(cell)->kept--;
         axo__super_child_gone(worker, cell, child);
         return;
@@ -368,6 +383,7 @@ void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 void axo__super_unhold(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__family *family = axo__cell_family(cell);
     while (family != NULL && family->held != 0 && strategy_may_decide(cell)) {
         axo__stack_link link = family->held;

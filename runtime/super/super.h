@@ -22,6 +22,13 @@
 
 extern const axo__super_ops axo__super_ops_table;
 
+/* For checks: the worker is in the turn of the child's parent. */
+static inline bool axo__super_is_parent(const axo__worker *worker, const axo__cell *child)
+{
+    const axo__cell *parent = axo__cell_parent(child);
+    return parent != NULL && axo__worker_is_in(worker, parent);
+}
+
 /* ---- fault.c ---- */
 
 /* The cell fails for worker->pending. `perpetrator`: the child whose failure it is (EG-01), not to

@@ -50,12 +50,15 @@ static axo__watch *watch_of_node(axo__stack_node *node, axo__sys_kind kind)
 
 static void watch_drop(axo__core *core, axo__local *local, axo__watch *watch)
 {
-    if (axo__a32_add_acq_rel(&watch->users, UINT32_MAX) == 1) /* [H1] */
+    uint32_t users = axo__a32_add_acq_rel(&watch->users, UINT32_MAX); /* [H1] */
+    AXO_DEBUG_ASSERT(users == 1 || users == 2);
+    if (users == 1)
         axo__pool_free(&core->pool, &local->cache, watch, sizeof *watch + watch->own_size);
 }
 
 static void watch_keep(axo__cell *cell, axo__watch *watch)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     watch->cancelled = 0;
     watch->before_watching = NULL;
     axo__more *more = axo__cell_more(cell);
@@ -67,6 +70,8 @@ static void watch_keep(axo__cell *cell, axo__watch *watch)
 
 static void watch_forget(axo__cell *cell, axo__watch *watch)
 {
+    AXO_DEBUG_ASSERT(!watch->cancelled);
+    AXO_DEBUG_ASSERT(watch->before_watching != NULL || axo__cell_more(cell)->watching == watch);
     if (watch->before_watching != NULL)
         watch->before_watching->next_watching = watch->next_watching;
     else
@@ -94,6 +99,7 @@ static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
 /* The target is gone: the notice goes into the watcher's own mailbox. */
 static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 {
+    AXO_DEBUG_ASSERT(!watch->queued && !watch->cancelled && !watch->waits);
     axo__core *core = worker->core;
     watch->payload.existence_known = axo__table_knows(&core->table, watch->target) ? 1 : 0;
     watch->queued = 1;
@@ -155,6 +161,7 @@ static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
 axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
                             const axo_message *own)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__core *core = worker->core;
     const axo__watch *known = watch_find(cell, ref);
     size_t own_size = own != NULL ? own->size : 0;
@@ -209,6 +216,7 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
 
 void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch = watch_find(cell, ref);
     if (watch == NULL)
         return;
@@ -222,6 +230,7 @@ void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
 /* While the cell can still be found: a target that does not find it frees the record. */
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch;
     while ((watch = watch_first(cell)) != NULL)
         watch_cancel(worker, cell, watch);
@@ -231,6 +240,7 @@ void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
 
 static void watch_link(axo__cell *cell, axo__watch *watch)
 {
+    AXO_DEBUG_ASSERT(!watch->linked);
     watch->linked = 1;
     watch->before_watcher = NULL;
     axo__more *more = axo__cell_more(cell); /* the watcher has seen to it */
@@ -242,6 +252,8 @@ static void watch_link(axo__cell *cell, axo__watch *watch)
 
 static void watch_unlink(axo__cell *cell, axo__watch *watch)
 {
+    AXO_DEBUG_ASSERT(watch->linked);
+    AXO_DEBUG_ASSERT(watch->before_watcher != NULL || axo__cell_more(cell)->watchers == watch);
     if (watch->before_watcher != NULL)
         watch->before_watcher->next_watcher = watch->next_watcher;
     else
@@ -255,6 +267,7 @@ static void watch_unlink(axo__cell *cell, axo__watch *watch)
 static void watch_return(axo__core *core, axo__worker *worker, axo__local *local,
                          axo__watch *watch)
 {
+    AXO_DEBUG_ASSERT(!watch->linked);
     axo__cell *watcher = axo__table_find(&core->table, watch->watcher);
     if (watcher == NULL) {
         watch_drop(core, local, watch);
@@ -266,6 +279,7 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
 
 axo__watch *axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     const axo__more *more = axo__cell_more(cell);
     const axo__cell *parent = axo__cell_parent(cell);
     axo__watch *above = NULL;
@@ -294,6 +308,7 @@ void axo__super_tell_parent(axo__worker *worker, axo__watch *above)
 void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
                            axo__sys_kind kind)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch = watch_of_node(node, kind);
     axo__core *core = worker->core;
     if (kind == AXO__SYS_WATCH) {
@@ -316,6 +331,7 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
                              axo__stack_node *node, axo__sys_kind kind)
 {
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     axo__watch *watch = watch_of_node(node, kind);
     axo__worker *worker = axo__self;
     if (kind == AXO__SYS_WATCH) {
@@ -332,6 +348,8 @@ void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell
 /* From here on the handler may watch anew (DW-08). */
 bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) != 0);
     axo__watch *watch = watch_of_notice(message);
     if (watch->cancelled) {
         watch_drop(worker->core, &worker->local, watch);
@@ -349,6 +367,7 @@ void axo__super_notice_keep(axo__cell *cell, axo__message *message)
 
 void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message)
 {
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) != 0);
     watch_drop(core, local, watch_of_notice(message));
 }
 

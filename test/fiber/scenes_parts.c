@@ -509,8 +509,7 @@ static void play_held(void)
     stage_go();
     CHECK(held);
     /* goes on: whatever has come meanwhile is found */
-    if (axo__state_announce_system(&cell.state) == AXO__ANNOUNCE_PUSH)
-        axo__state_injected(&cell.state, AXO__INJECTED);
+    CHECK(axo__state_announce_system(&cell.state) == AXO__ANNOUNCE_PUSH);
     axo__mpsc_node *lane = NULL;
     CHECK(axo__state_claim(&cell.state, &lane) == AXO__CLAIM_URGENT);
     axo__state_resume(&cell.state);

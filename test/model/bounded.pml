@@ -24,8 +24,8 @@
  * mutant ends M_CLOSE_KEEPS      a receiver's end leaves the line as it is
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/state.h:axo__state_unwait f0f6a0894dc8
- * stamp cell/state.h:axo__state_wait 66ba9a9a3432
+ * stamp cell/state.h:axo__state_unwait c393dde86b5e
+ * stamp cell/state.h:axo__state_wait d9fa2e5e6cce
  * stamp mailbox/box.c:axo__box_close_owner 66903b1adcc1
  * stamp mailbox/box.c:axo__box_expire_any b635d5f414c9
  * stamp mailbox/box.c:axo__box_let_in_any a33691665760
@@ -57,8 +57,8 @@
  * stamp sched/send.c:send_park b0c307f30c70
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp super/stop.c:axo__super_expire 6386ee22bedf
- * stamp super/stop.c:stop_drain_users 73fb5769949c
+ * stamp super/stop.c:axo__super_expire 1d548f1c7536
+ * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -35,28 +35,28 @@
 /* stamps: run.py --stamp writes them
  * stamp cell/directive.h:axo__directives_delta_add d0abecd927e8
  * stamp cell/directive.h:axo__directives_stop 317e17d70109
- * stamp cell/directive.h:axo__directives_take 5794a51caa60
+ * stamp cell/directive.h:axo__directives_take 3305adccd20b
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_borrow 4d8e316764de
  * stamp cell/state.h:axo__state_borrow_idle 5c745aedf97a
  * stamp cell/state.h:axo__state_claim 37995a4ece08
- * stamp cell/state.h:axo__state_close d839944bc67f
+ * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_finish f35a91e4e545
  * stamp cell/state.h:axo__state_give_back 3e6bdebd5a27
  * stamp cell/state.h:axo__state_give_back_held 85fb62522533
- * stamp cell/state.h:axo__state_inject e169f2ecffdb
- * stamp cell/state.h:axo__state_injected 163d4456fde9
+ * stamp cell/state.h:axo__state_inject e5bc38c10029
+ * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_look ad107a2581eb
  * stamp cell/state.h:axo__state_push c70030ea1315
- * stamp cell/state.h:axo__state_resume 0bcdd7a6d11f
- * stamp cell/state.h:axo__state_settle dd23ae2309bc
- * stamp cell/state.h:axo__state_suspend aeccc3a76200
- * stamp cell/state.h:axo__state_take d96b81abec1e
- * stamp cell/state.h:axo__state_take_urgent 900aa8d0fe4e
- * stamp cell/state.h:axo__state_terminate 873702dc79e1
- * stamp cell/state.h:axo__state_unclaim 5f072dfe6811
+ * stamp cell/state.h:axo__state_resume 3f00cdd8d482
+ * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
+ * stamp cell/state.h:axo__state_suspend 0c772cacd88f
+ * stamp cell/state.h:axo__state_take 7d9878c0adcd
+ * stamp cell/state.h:axo__state_take_urgent d4fcab97580d
+ * stamp cell/state.h:axo__state_terminate 06084c34c916
+ * stamp cell/state.h:axo__state_unclaim 33fcd112b450
  * stamp cell/state.h:axo__state_woken 3acb4cff8d92
- * stamp cell/table.c:axo__table_end aee7dd9a4339
+ * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp mailbox/inbox.h:axo__inbox_put 3f2344b76153
  * stamp mailbox/inbox.h:axo__inbox_take b5def0915838
  * stamp mailbox/inbox.h:axo__inbox_turn af85aeb4d1a0
@@ -77,15 +77,15 @@
  * stamp sched/send.c:axo__send_keep 361ac9fe3923
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.h:axo__worker_claim ef9007996cba
- * stamp super/children.c:axo__super_suspend_child f68c08209f3a
+ * stamp super/children.c:axo__super_suspend_child 648cbe231f01
  * stamp super/children.c:children_suspend_here f16617893dc3
- * stamp super/fault.c:axo__super_directives 66cd7dd989a0
- * stamp super/fault.c:fault_shift 61ce9b888f8e
- * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:axo__super_terminate 0121c6a066ec
- * stamp super/stop.c:stop_drain_users 73fb5769949c
+ * stamp super/fault.c:axo__super_directives dd556a6e5bfb
+ * stamp super/fault.c:fault_shift ed5b7adab0e7
+ * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
+ * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
  * stamp super/stop.c:stop_is_drained 12941c21a306
- * stamp super/stop.c:stop_system db55c6815303
+ * stamp super/stop.c:stop_system e076a9fe4cc4
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -28,59 +28,59 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp cell/directive.h:axo__directives_delta_add d0abecd927e8
- * stamp cell/directive.h:axo__directives_restart_own ea856822736c
- * stamp cell/directive.h:axo__directives_restart_parent 6815bf03555e
- * stamp cell/directive.h:axo__directives_resume_own 9459be867e4b
+ * stamp cell/directive.h:axo__directives_restart_own b615934b8b55
+ * stamp cell/directive.h:axo__directives_restart_parent 3dbd6d62e790
+ * stamp cell/directive.h:axo__directives_resume_own 13f15ce96422
  * stamp cell/directive.h:axo__directives_stop_parent f43cafed2a3f
- * stamp cell/directive.h:axo__directives_take 5794a51caa60
- * stamp cell/state.h:axo__state_resume 0bcdd7a6d11f
- * stamp cell/state.h:axo__state_settle dd23ae2309bc
+ * stamp cell/directive.h:axo__directives_take 3305adccd20b
+ * stamp cell/state.h:axo__state_resume 3f00cdd8d482
+ * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
- * stamp super/children.c:axo__super_child_gone 29cc695589a2
- * stamp super/children.c:axo__super_restart_own 67f267534a5f
- * stamp super/children.c:axo__super_restart_parent 90144d84fbbe
- * stamp super/children.c:axo__super_resume_own ca47c2638131
- * stamp super/children.c:axo__super_stop_child f3cad7fadea7
- * stamp super/children.c:axo__super_stop_children 27616ea13405
- * stamp super/children.c:axo__super_suspend_child f68c08209f3a
- * stamp super/children.c:axo__super_wait_for_stopping caacc9b8e8ae
+ * stamp super/children.c:axo__super_child_gone 025f11bf49ee
+ * stamp super/children.c:axo__super_restart_own c86f94226ed0
+ * stamp super/children.c:axo__super_restart_parent 10daee0ed6ec
+ * stamp super/children.c:axo__super_resume_own 54c70a391940
+ * stamp super/children.c:axo__super_stop_child 7c9c37cbf0e6
+ * stamp super/children.c:axo__super_stop_children e0c1173c248d
+ * stamp super/children.c:axo__super_suspend_child 648cbe231f01
+ * stamp super/children.c:axo__super_wait_for_stopping a447733e75ae
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/children.c:children_unhold 604515065ffe
- * stamp super/children.c:children_unlink 0727fcfeda92
- * stamp super/fault.c:axo__super_continue 6533356fe776
- * stamp super/fault.c:axo__super_create 5808532afd7c
- * stamp super/fault.c:axo__super_directives 66cd7dd989a0
+ * stamp super/children.c:children_unlink 9caec02e1298
+ * stamp super/fault.c:axo__super_continue 034f9783de12
+ * stamp super/fault.c:axo__super_create cd7dda0b1292
+ * stamp super/fault.c:axo__super_directives dd556a6e5bfb
  * stamp super/fault.c:axo__super_fail 5b18b48d4d79
- * stamp super/fault.c:axo__super_fail_here 85b7ddf89465
- * stamp super/fault.c:fault_call_pre_restart 8befa3481650
- * stamp super/fault.c:fault_construct f3962076de14
- * stamp super/fault.c:fault_create_again 2304bd534ee6
- * stamp super/fault.c:fault_fail c2f4a820d90a
- * stamp super/fault.c:fault_finish_create_again 3b7ca6aa2eef
- * stamp super/fault.c:fault_finish_recreate 68b60fbc43c5
+ * stamp super/fault.c:axo__super_fail_here f817b53a2727
+ * stamp super/fault.c:fault_call_pre_restart 24efbc892249
+ * stamp super/fault.c:fault_construct 360fc1e0cc0e
+ * stamp super/fault.c:fault_create_again 52c92b9de142
+ * stamp super/fault.c:fault_fail ef7784e81553
+ * stamp super/fault.c:fault_finish_create_again 085808cde4b0
+ * stamp super/fault.c:fault_finish_recreate e7e0cabc3a9a
  * stamp super/fault.c:fault_perpetrator_take 6ff489143f3c
- * stamp super/fault.c:fault_recreate 0e43ba822b5c
- * stamp super/fault.c:fault_report f81e4f371eb0
- * stamp super/fault.c:fault_resolve be2f3b3316d9
- * stamp super/fault.c:fault_restart_own a18ea9a3af96
- * stamp super/fault.c:fault_restart_survivors c086f43852ee
+ * stamp super/fault.c:fault_recreate 9a1ec2dedc85
+ * stamp super/fault.c:fault_report fa01a6f74822
+ * stamp super/fault.c:fault_resolve 688cd4bd06ed
+ * stamp super/fault.c:fault_restart_own 02f5192d3ed3
+ * stamp super/fault.c:fault_restart_survivors cb9db74f2952
  * stamp super/fault.c:fault_resume_own 49f3fbc6d6d0
  * stamp super/fault.c:fault_resume_self c41d9c5816e9
- * stamp super/fault.c:fault_shift 61ce9b888f8e
- * stamp super/fault.c:fault_take_restart 0e593cc0deed
- * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:axo__super_terminate 0121c6a066ec
- * stamp super/stop.c:stop_system db55c6815303
+ * stamp super/fault.c:fault_shift ed5b7adab0e7
+ * stamp super/fault.c:fault_take_restart f5b9a76d684e
+ * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
+ * stamp super/stop.c:stop_system e076a9fe4cc4
  * stamp super/stop.c:stop_take d65f06b34e9a
  * stamp super/stop.c:stop_tell_parent 0245716a7d03
- * stamp super/strategy.c:axo__super_decide_here 3db64cde0aa2
- * stamp super/strategy.c:axo__super_report fb5e8f0e886f
- * stamp super/strategy.c:axo__super_unhold ec526e0364f9
+ * stamp super/strategy.c:axo__super_decide_here 4f11d5b95ec6
+ * stamp super/strategy.c:axo__super_report fb3e1f38c76e
+ * stamp super/strategy.c:axo__super_unhold af675749dcad
  * stamp super/strategy.c:strategy_apply 54e19376fd76
- * stamp super/strategy.c:strategy_carry_out 8940a84427bf
- * stamp super/strategy.c:strategy_decide 9f8b1b218bbd
- * stamp super/strategy.c:strategy_hold 956b08dadcc6
- * stamp super/strategy.c:strategy_may_decide 46fffccf921c
+ * stamp super/strategy.c:strategy_carry_out 4882ea5e802a
+ * stamp super/strategy.c:strategy_decide a4d77255d617
+ * stamp super/strategy.c:strategy_hold b0e0cc67c414
+ * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_stop 20fc5d497eab
  * stamp super/super.h:axo__super_ends 000ead678bf2
  */

@@ -23,10 +23,10 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__local_flush 7654843297bb
- * stamp cell/core.c:axo__local_give_cell da38ceff20d1
+ * stamp cell/core.c:axo__local_give_cell e3a0294065ae
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
- * stamp cell/state.h:axo__state_inject e169f2ecffdb
+ * stamp cell/state.h:axo__state_inject e5bc38c10029
  * stamp mem/grace.c:grace_step dbf41da36881
  * stamp mem/rcu.c:axo__grace_offline 77df74c86193
  * stamp mem/rcu.c:axo__grace_quiet dc830d2bc915
@@ -43,13 +43,13 @@
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
  * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
  * stamp sched/worker.c:worker_expire 013f83c5e302
- * stamp super/children.c:axo__super_adopt 8f06e4a98162
+ * stamp super/children.c:axo__super_adopt 6f189a984c2e
  * stamp super/children.c:axo__super_make b9f6b6759824
- * stamp super/stop.c:axo__super_expire 6386ee22bedf
- * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:axo__super_terminate 0121c6a066ec
- * stamp super/stop.c:stop_abandon 66c66f9d3867
- * stamp super/stop.c:stop_system db55c6815303
+ * stamp super/stop.c:axo__super_expire 1d548f1c7536
+ * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
+ * stamp super/stop.c:stop_abandon d6f887f3e7b1
+ * stamp super/stop.c:stop_system e076a9fe4cc4
  * stamp system/ending.c:axo__ending_run e19c7cfcb4d1
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/system.c:axo__super_root_gone be81f733654b

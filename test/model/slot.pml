@@ -19,17 +19,17 @@
  * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/core.c:axo__local_give_cell da38ceff20d1
- * stamp cell/core.c:axo__local_retire 42df4c34d9e7
- * stamp cell/core.c:axo__local_take_cell d158ec4f5d73
+ * stamp cell/core.c:axo__local_give_cell e3a0294065ae
+ * stamp cell/core.c:axo__local_retire 4969bd5164d7
+ * stamp cell/core.c:axo__local_take_cell 779cf480e4e2
  * stamp cell/state.h:axo__state_claim 37995a4ece08
- * stamp cell/state.h:axo__state_close d839944bc67f
+ * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init 313a3cdeabc0
- * stamp cell/state.h:axo__state_inject e169f2ecffdb
- * stamp cell/state.h:axo__state_injected 163d4456fde9
+ * stamp cell/state.h:axo__state_inject e5bc38c10029
+ * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_push c70030ea1315
- * stamp cell/table.c:axo__table_begin 279871f68dcb
- * stamp cell/table.c:axo__table_end aee7dd9a4339
+ * stamp cell/table.c:axo__table_begin f2a076e9cae8
+ * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
  * stamp mem/grace.c:axo__grace_retire 3f6bfbf5cc7b
  * stamp mem/grace.c:grace_step dbf41da36881
@@ -46,9 +46,9 @@
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp super/children.c:axo__super_make b9f6b6759824
- * stamp super/stop.c:axo__super_expire 6386ee22bedf
- * stamp super/stop.c:axo__super_finish_terminate fc4ba98d376a
- * stamp super/stop.c:stop_drain_users 73fb5769949c
+ * stamp super/stop.c:axo__super_expire 1d548f1c7536
+ * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
  */

@@ -410,7 +410,9 @@ static void runner_boxed(void)
 static void setup_gone(void)
 {
     setup();
+    weak_expect(axo__state_borrow(&it.state));
     axo__state_close(&it.state);
+    weak_expect(axo__state_finish(&it.state, false) == AXO__FINISH_CLOSED);
 }
 
 static void parent(void)

@@ -23,7 +23,7 @@ static void inbox_expect(axo__inbox *inbox, uint32_t from, uint32_t count)
 static void oldest_first(void **state)
 {
     for (uint32_t count = 0; count <= INBOX_MANY; count++) {
-        axo__state word = {.word = {0}};
+        axo__state word = {.word = {AXO__RUNNING}};
         axo__inbox inbox = {NULL, NULL};
         uint32_t steps = 1;
         inbox_send(&word, 0, count);
@@ -41,7 +41,7 @@ static void oldest_first(void **state)
 /* What comes while they are turned stays in the lane, behind them. */
 static void what_comes_meanwhile_is_behind(void **state)
 {
-    axo__state word = {.word = {0}};
+    axo__state word = {.word = {AXO__RUNNING}};
     axo__inbox inbox = {NULL, NULL};
     inbox_send(&word, 0, INBOX_MANY);
     axo__inbox_put(&inbox, axo__state_take(&word));

@@ -81,6 +81,7 @@ static void world_open(void)
     world.sched.timers_max = 16;
     assert_int_equal(axo__sched_init(&world.sched, 1), AXO_OK);
     axo__worker_body.begin(world_worker());
+    world_worker()->current = &world.shelf.cells[0];
     world.cell = &world.shelf.cells[0];
     axo__cell_kin(world.cell)->cls = &cls;
     axo__stack_init(&world.cell->system);

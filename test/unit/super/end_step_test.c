@@ -73,8 +73,7 @@ static void world_open(void)
     end_open(&world.it);
     world.watcher = world_child(NULL);
     world.target = world_child(NULL);
-    assert_int_equal(axo__super_watch(end_worker(&world.it, 0), world.watcher,
-                                      axo__cell_ref(world.target), NULL), AXO_OK);
+    end_watch(end_worker(&world.it, 0), world.watcher, axo__cell_ref(world.target));
     end_turn(end_worker(&world.it, 1), world.target);
 }
 
@@ -120,7 +119,7 @@ static void an_unwatch_leaves_nothing_with_the_target(void **state)
 {
     world_open();
     assert_non_null(axo__cell_more(world.target)->watchers);
-    axo__super_unwatch(end_worker(&world.it, 0), world.watcher, axo__cell_ref(world.target));
+    end_unwatch(end_worker(&world.it, 0), world.watcher, axo__cell_ref(world.target));
     end_turn(end_worker(&world.it, 1), world.target);
     assert_null(axo__cell_more(world.target)->watchers);
     end_close(&world.it);

@@ -29,6 +29,38 @@ static inline void end_turn(axo__worker *worker, axo__cell *cell)
     axo__self = before;
 }
 
+/* The worker is in a turn of the cell, which nobody is in, for a call or two. */
+static inline void end_enter(axo__worker *worker, axo__cell *cell)
+{
+    assert_null(worker->current);
+    assert_true(axo__state_borrow(&cell->state));
+    worker->current = cell;
+    axo__self = worker;
+}
+
+static inline void end_leave(axo__worker *worker)
+{
+    axo__cell *cell = worker->current;
+    worker->current = NULL;
+    axo__sched_hand_back(worker, cell);
+}
+
+static inline void end_watch(axo__worker *worker, axo__cell *cell, axo_ref target)
+{
+    axo__worker *before = axo__self;
+    end_enter(worker, cell);
+    assert_int_equal(axo__super_watch(worker, cell, target, NULL), AXO_OK);
+    end_leave(worker);
+    axo__self = before;
+}
+
+static inline void end_unwatch(axo__worker *worker, axo__cell *cell, axo_ref target)
+{
+    end_enter(worker, cell);
+    axo__super_unwatch(worker, cell, target);
+    end_leave(worker);
+}
+
 static inline void end_idle(axo__core *core)
 {
     (void)core;
@@ -62,7 +94,9 @@ static inline axo__cell *end_spawn(end_world *it, axo__cell *parent, const char 
 {
     axo_props props = AXO_PROPS(.cls = &end_class, .name = name);
     axo_ref ref;
+    end_enter(end_worker(it, 0), parent);
     assert_int_equal(axo__super_spawn(end_worker(it, 0), parent, &props, &ref), AXO_OK);
+    end_leave(end_worker(it, 0));
     axo__cell *cell = axo__table_find(&it->core.table, ref);
     assert_non_null(cell);
     end_turn(end_worker(it, 0), cell);

@@ -54,7 +54,9 @@ static axo__cell *lane_put_off(end_world *it, axo__cell **parent)
     axo__worker *worker = end_worker(it, 0);
     axo_ref ref;
     axo__cell *above = end_spawn(it, it->root, NULL); /* the root's children are guardians */
+    end_enter(worker, above);
     assert_int_equal(axo__super_spawn(worker, above, &props, &ref), AXO_OK);
+    end_leave(worker);
     *parent = axo__table_find(&it->core.table, ref);
     end_turn(worker, *parent);
     axo__cell *child = end_spawn(it, *parent, NULL);
@@ -111,7 +113,7 @@ static axo__timer *lane_end_before_due(end_world *it, axo__cell **parent, axo_re
     *ref = axo__cell_ref(child);
     lane_notices = lane_known = 0;
     (*parent)->receive = lane_hears;
-    assert_int_equal(axo__super_watch(end_worker(it, 0), *parent, *ref, NULL), AXO_OK);
+    end_watch(end_worker(it, 0), *parent, *ref);
     axo__sched_stop(end_worker(it, 1), child);
     assert_true(axo__timer_disarm(timer));
     end_turn(end_worker(it, 1), child);
@@ -146,7 +148,7 @@ static void unwatched_before_the_due(void **state)
     axo_ref ref;
     end_open(&it);
     axo__timer *timer = lane_end_before_due(&it, &parent, &ref);
-    axo__super_unwatch(end_worker(&it, 0), parent, ref);
+    end_unwatch(end_worker(&it, 0), parent, ref);
     assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(axo__cell_child_count(parent), 0);

@@ -28,6 +28,11 @@ typedef struct axo__aptr {
     {                                                                                              \
         return out weak_load(&a->v, sizeof a->v, site);                                            \
     }                                                                                              \
+    /* A check is no operation: it sees what was stored last. */                                  \
+    static inline type axo__##name##_peek_owner(const axo__##name *a)                              \
+    {                                                                                              \
+        return a->v;                                                                               \
+    }                                                                                              \
     static inline void axo__##name##_store_at(axo__##name *a, type value, weak_site *site)         \
     {                                                                                              \
         weak_store(&a->v, sizeof a->v, in value, site);                                            \
