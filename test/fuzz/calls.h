@@ -594,7 +594,6 @@ static axo_status call_keeper_props(axo_props *props)
 
 static void call_service(void)
 {
-    arguments d = arguments_draw();
     axo_props props;
     axo_props before;
     axo_ref out = axo_ref_none();
@@ -605,6 +604,7 @@ static void call_service(void)
         fuzz_require(memcmp(&props, &before, sizeof props) == 0);
         return;
     }
+    arguments d = arguments_draw(); /* here: the props have drawn theirs */
     if (g.ctx != NULL && api_below(2) == 0)
         CTX(axo_spawn(d.ctx, &props, &out), API_SPAWN);
     else
