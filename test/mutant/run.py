@@ -2,6 +2,7 @@
 # run.py - builds axo with one planted bug at a time and sees which test notices.
 #
 #   test/mutant/run.py [--only 07,12] [--sample 6 [--rotate n]] [--jobs 2] [--all-kills]
+#   test/mutant/run.py --fit      builds nothing: whether each still has its place
 #
 # A mutant is a file NAME.mutant:
 #
@@ -312,6 +313,18 @@ def choose(mutants, options):
     return (mutants + mutants)[first : first + options.sample]
 
 
+def fit(mutants):
+    """Whether the old text of each is there once; every one that is stale is said."""
+    good = True
+    for mutant in mutants:
+        try:
+            mutant.apply(ROOT)
+        except Bad as bad:
+            print(f"error: {bad}")
+            good = False
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", help="numbers, by commas")
@@ -320,14 +333,18 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
     parser.add_argument("--all-kills", action="store_true", help="do not stop at the first")
+    parser.add_argument("--fit", action="store_true", help="whether each has its place, no more")
     parser.add_argument("--keep", type=int, default=0, metavar="BYTES",
                         help="keep the trees, show the end of what killed")
     options = parser.parse_args()
     try:
         mutants = [Mutant(os.path.join(HERE, name)) for name in sorted(os.listdir(HERE))
                    if name.endswith(".mutant")]
-        for mutant in mutants:
-            mutant.apply(ROOT)
+        if not fit(mutants):
+            return 1
+        if options.fit:
+            print(f"{len(mutants)} mutants, each has its place")
+            return 0
         chosen = choose(mutants, options)
         runner = Runner(options)
         killed = runner.run(chosen)
