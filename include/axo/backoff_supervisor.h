@@ -30,7 +30,8 @@
 #include <axo/actor.h>
 #include <axo/backoff.h>
 
-/* To the supervisor; it answers the sender. */
+/* To the supervisor; it answers the sender. An answer that the sender's mailbox refuses, or that
+ * finds no memory, makes the question a dead letter. */
 #define AXO_BACKOFF_GET_CHILD (AXO_TAG_SERVICES + 0x20) /* answer: AXO_BACKOFF_CHILD */
 #define AXO_BACKOFF_GET_COUNT (AXO_TAG_SERVICES + 0x21) /* answer: AXO_BACKOFF_COUNT */
 

@@ -63,7 +63,8 @@ typedef enum axo_router_logic {
     AXO_ROUTE_BROADCAST = 4,   /* all of them; each gets a copy */
     AXO_ROUTE_GATHER_FIRST = 5 /* all of them; the first answer goes to the sender, with the routee
                                   as its sender, later ones are dead letters. None within
-                                  `within_ns`: the sender gets AXO_ROUTER_NO_ANSWER. Without a
+                                  `within_ns`, or no memory to wait so long: the sender gets
+                                  AXO_ROUTER_NO_ANSWER, when its mailbox has room. Without a
                                   sender: as BROADCAST */
 } axo_router_logic;
 

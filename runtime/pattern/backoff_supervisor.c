@@ -35,6 +35,16 @@ static axo_status keeper_start_child(axo_ctx *ctx, keeper *self)
     return axo_watch(ctx, self->child);
 }
 
+/* BO-18: the first failure of a count opens the window. A decider cannot fail for want of memory:
+ * what was missing then is made up for when the child has ended. */
+static axo_status keeper_open_window(axo_ctx *ctx, const keeper *self)
+{
+    if (self->settings.within_ns == 0 || axo_timer_active(ctx, KEEPER_WINDOW))
+        return AXO_OK;
+    return axo_timer_start(ctx, KEEPER_WINDOW, AXO_TIMER_ONCE, self->settings.within_ns, 0,
+                           KEEPER_WINDOW, NULL, 0);
+}
+
 /* How long a child must live for the count to be reset; 0: that resets nothing (BO-14, BO-15). */
 static int64_t keeper_reset_after(const keeper *self)
 {
@@ -63,10 +73,13 @@ static bool keeper_may_retry(const keeper *self)
 static axo_status keeper_delay(axo_ctx *ctx, keeper *self)
 {
     int64_t delay = axo_backoff_delay(self->settings.backoff, self->count, keeper_chance(self));
+    axo_status status = self->lapsed ? AXO_OK : keeper_open_window(ctx, self);
     (void)axo_timer_stop(ctx, KEEPER_RESET);
     if (!self->lapsed)
         self->count++;
     self->lapsed = false;
+    if (status != AXO_OK)
+        return status;
     return axo_timer_start(ctx, KEEPER_START, AXO_TIMER_ONCE, delay, 0, KEEPER_START, NULL, 0);
 }
 
@@ -95,14 +108,6 @@ static axo_status keeper_due(axo_ctx *ctx, keeper *self)
 
 /* ---- deciding ---- */
 
-/* BO-18: the first failure of a count opens the window. */
-static void keeper_open_window(axo_ctx *ctx, keeper *self)
-{
-    if (self->settings.within_ns > 0 && !axo_timer_active(ctx, KEEPER_WINDOW))
-        (void)axo_timer_start(ctx, KEEPER_WINDOW, AXO_TIMER_ONCE, self->settings.within_ns, 0,
-                              KEEPER_WINDOW, NULL, 0);
-}
-
 static axo_directive keeper_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
                                    void *user)
 {
@@ -113,7 +118,7 @@ static axo_directive keeper_decide(axo_ctx *ctx, void *state, const axo_failure 
     axo_directive directive = decider(ctx, NULL, failure, self->settings.user);
     if (directive != AXO_RESTART || self->settings.when == AXO_ON_STOP)
         return directive; /* BO-10, BO-11 */
-    keeper_open_window(ctx, self);
+    (void)keeper_open_window(ctx, self);
     self->replaces = keeper_may_retry(self);
     return AXO_STOP; /* BO-06 */
 }
@@ -138,13 +143,21 @@ static axo_status keeper_forward(axo_ctx *ctx, const axo_message *message, axo_r
     return keeper_refused(ctx, message, to, axo_forward(ctx, message, to));
 }
 
+/* Who sent nothing but a message has no answer to wait for. */
+static axo_status keeper_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag,
+                               const void *payload, size_t size)
+{
+    if (axo_ref_is_none(message->sender))
+        return AXO_OK;
+    return keeper_refused(ctx, message, message->sender,
+                          axo_reply(ctx, message, tag, payload, size));
+}
+
 static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
     switch (self->settings.absent) {
     case AXO_ABSENT_REPLY:
-        if (!axo_ref_is_none(message->sender))
-            (void)axo_reply(ctx, message, self->settings.absent_tag, NULL, 0);
-        return AXO_OK;
+        return keeper_reply(ctx, message, self->settings.absent_tag, NULL, 0);
     case AXO_ABSENT_STAND_IN:
         return keeper_forward(ctx, message, self->settings.stand_in);
     case AXO_ABSENT_DEAD_LETTER:
@@ -198,11 +211,9 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
     case AXO_TERMINATED:
         return keeper_child_gone(ctx, self);
     case AXO_BACKOFF_GET_CHILD:
-        (void)axo_reply(ctx, message, AXO_BACKOFF_CHILD, &self->child, sizeof self->child);
-        return AXO_OK;
+        return keeper_reply(ctx, message, AXO_BACKOFF_CHILD, &self->child, sizeof self->child);
     case AXO_BACKOFF_GET_COUNT:
-        (void)axo_reply(ctx, message, AXO_BACKOFF_COUNT, &self->count, sizeof self->count);
-        return AXO_OK;
+        return keeper_reply(ctx, message, AXO_BACKOFF_COUNT, &self->count, sizeof self->count);
     case AXO_BACKOFF_RESET:
         return keeper_reset(self, message);
     case KEEPER_START:

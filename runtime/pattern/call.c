@@ -1,6 +1,7 @@
 /* call.c - a thread that is no worker waits for an actor: the meeting place of the two. */
 #include "pattern/call.h"
 
+#include <axo/event.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -164,8 +165,8 @@ static axo_status call_answer(axo_ctx *ctx, call_state *self, const axo_message 
     if (!late)
         call_close_locked(call, call_answer_locked(ctx, call, message));
     (void)pthread_mutex_unlock(&call->mutex);
-    if (late)
-        (void)axo_forward(ctx, message, axo_self(ctx));
+    if (late && axo_forward(ctx, message, axo_self(ctx)) != AXO_OK)
+        (void)axo_drop(ctx, message, axo_self(ctx), "an answer that came too late");
     return axo_stop_self(ctx);
 }
 

@@ -47,7 +47,7 @@ static void router_gather(axo_ctx *ctx, axo__router *self, const axo_message *me
     axo_ref gatherer = message->sender;
     axo_status status = AXO_OK;
     if (!axo_ref_is_none(message->sender))
-        status = axo__router_gather(self, message, self->routees.count, &gatherer);
+        status = axo__router_gather(ctx, self, message, &gatherer);
     if (status == AXO_OK)
         router_tell_all(ctx, self, message, message, gatherer);
     else
@@ -264,7 +264,7 @@ static axo_status router_post_restart(axo_ctx *ctx, void *state, const axo_failu
 {
     axo__router *self = state;
     (void)failure;
-    (void)router_watch_size(ctx, self);
+    (void)router_watch_size(ctx, self); /* it takes what the old instance's has given back */
     return axo__router_open(ctx, self) == AXO_OK ? router_settle(ctx, self) : AXO_OK;
 }
 

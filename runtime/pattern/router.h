@@ -94,8 +94,8 @@ axo_ref axo__router_choose(axo_ctx *ctx, axo__router *self, const axo_message *m
 
 /* ---- router_gather.c: the first answer ---- */
 
-/* Starts who waits for the first answer to `message`, by `asked` routees. */
-axo_status axo__router_gather(const axo__router *self, const axo_message *message, uint32_t asked,
+/* Starts who waits for the first answer to `message`, by all routees. */
+axo_status axo__router_gather(axo_ctx *ctx, const axo__router *self, const axo_message *message,
                               axo_ref *out);
 
 #endif

@@ -1,14 +1,18 @@
 /* router_gather.c - who waits for the first answer of many: an actor of /system for each request,
- * so that it outlives its router's restarts and is no child among routees. */
+ * so that it outlives its router's restarts and is no child among routees. What it says when none
+ * has come is made with it, so that saying it takes no memory. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "pattern/router.h"
 
+#define GATHER_AGAIN_NS INT64_C(10000000) /* the asker's mailbox was full */
+
 typedef struct gather {
     axo_ref asker;
     axo_ref router;
-    uint32_t tag;
-    uint32_t asked;
+    axo_draft *letter; /* NULL: it is over */
+    axo_router_no_answer *verdict; /* in the letter */
     int64_t since_ns;
     int64_t within_ns;
 } gather;
@@ -20,54 +24,80 @@ static axo_status gather_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
-static axo_status gather_pre_start(axo_ctx *ctx, void *state)
+/* false: there is no room for it. */
+static bool gather_tell(axo_ctx *ctx, gather *self)
 {
-    const gather *self = state;
-    int64_t left = self->since_ns + self->within_ns - axo_now(ctx);
-    return axo_timer_start(ctx, 1, AXO_TIMER_ONCE, left > 0 ? left : 0, 0, AXO__TAG_GATHER_OVER,
-                           NULL, 0);
+    self->verdict->waited_ns = axo_now(ctx) - self->since_ns;
+    axo_status status = axo_send_message(ctx, self->asker, self->letter);
+    if (status != AXO_OK && status != AXO_EGONE)
+        return false;
+    self->letter = NULL;
+    return true;
 }
 
-static axo_status gather_over(axo_ctx *ctx, const gather *self)
+/* Now or never: what is refused goes through its own mailbox into the dead letters. */
+static axo_status gather_tell_last(axo_ctx *ctx, gather *self)
 {
-    axo_router_no_answer verdict = {.tag = self->tag,
-                                    .asked = self->asked,
-                                    .waited_ns = axo_now(ctx) - self->since_ns};
-    axo_status status = axo_send_from(ctx, self->router, self->asker, AXO_ROUTER_NO_ANSWER,
-                                      &verdict, sizeof verdict);
-    if (status == AXO_ENOMEM || status == AXO_EFULL) /* later, then */
-        return axo_timer_start(ctx, 1, AXO_TIMER_ONCE, INT64_C(10000000), 0, AXO__TAG_GATHER_OVER,
-                               NULL, 0);
+    if (!gather_tell(ctx, self))
+        (void)axo_send_message(ctx, axo_self(ctx), self->letter);
+    self->letter = NULL;
     return axo_stop_self(ctx);
+}
+
+static axo_status gather_pre_start(axo_ctx *ctx, void *state)
+{
+    gather *self = state;
+    int64_t left = self->since_ns + self->within_ns - axo_now(ctx);
+    (void)axo_draft_from(ctx, self->letter, self->router);
+    axo_status status = axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, left > 0 ? left : 0,
+                                        GATHER_AGAIN_NS, AXO__TAG_GATHER_OVER, NULL, 0);
+    return status == AXO_OK ? AXO_OK : gather_tell_last(ctx, self);
+}
+
+static axo_status gather_post_stop(axo_ctx *ctx, void *state)
+{
+    gather *self = state;
+    return self->letter != NULL ? gather_tell_last(ctx, self) : AXO_OK;
 }
 
 static axo_status gather_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    const gather *self = state;
+    gather *self = state;
     if (message->tag == AXO__TAG_GATHER_OVER && axo_ref_equal(message->sender, axo_self(ctx)))
-        return gather_over(ctx, self);
+        return gather_tell(ctx, self) ? axo_stop_self(ctx) : AXO_OK;
     if (message->tag >= AXO_TAG_RESERVED)
         return AXO_UNHANDLED;
     axo_status status = axo_forward(ctx, message, self->asker);
     if (status != AXO_OK && status != AXO_EGONE)
         (void)axo_drop(ctx, message, self->asker, axo_status_text(status));
+    axo_message_discard(ctx, self->letter);
+    self->letter = NULL;
     return axo_stop_self(ctx);
 }
 
 static const axo_class gather_class =
     AXO_CLASS(.name = "gatherer", .state_size = sizeof(gather), .construct = gather_construct,
-              .pre_start = gather_pre_start, .receive = gather_receive);
+              .pre_start = gather_pre_start, .receive = gather_receive,
+              .post_stop = gather_post_stop);
 
-axo_status axo__router_gather(const axo__router *self, const axo_message *message, uint32_t asked,
+axo_status axo__router_gather(axo_ctx *ctx, const axo__router *self, const axo_message *message,
                               axo_ref *out)
 {
     gather args = {.asker = message->sender,
                    .router = self->self,
-                   .tag = message->tag,
-                   .asked = asked,
-                   .since_ns = axo_system_now(self->system),
+                   .since_ns = axo_now(ctx),
                    .within_ns = self->settings.within_ns};
     axo_props props = AXO_PROPS(.cls = &gather_class, .args = &args, .args_size = sizeof args,
                                 .system_actor = 1);
-    return axo_system_spawn(self->system, &props, out);
+    void *room;
+    axo_status status =
+        axo_message_new(ctx, AXO_ROUTER_NO_ANSWER, sizeof *args.verdict, &args.letter, &room);
+    if (status != AXO_OK)
+        return status;
+    args.verdict = room;
+    *args.verdict = (axo_router_no_answer){.tag = message->tag, .asked = self->routees.count};
+    status = axo_system_spawn(self->system, &props, out);
+    if (status != AXO_OK)
+        axo_message_discard(ctx, args.letter);
+    return status;
 }

@@ -202,6 +202,47 @@ static void a_verdict_finds_a_full_mailbox(void **state)
     sv_crowd(false, AXO_ASK_FAILED);
 }
 
+/* Who asks a back-off supervisor has no room for its answer: a dead letter says so. */
+static void a_keepers_answer_is_refused(void **state)
+{
+    static const uint32_t tags[] = {AXO_BACKOFF_GET_CHILD, AXO_BACKOFF_GET_COUNT, SV_NOTE};
+    static sv_host unused;
+    static sv_host *arg = &unused;
+    axo_props child = AXO_PROPS(.cls = &sv_class, .args = &arg, .args_size = sizeof arg);
+    axo_backoff delays = AXO_BACKOFF(.min_ns = 100 * SV_S, .max_ns = 100 * SV_S);
+    axo_backoff_supervisor settings =
+        AXO_BACKOFF_SUPERVISOR(.child = &child, .backoff = &delays, .when = AXO_ON_STOP,
+                               .absent = AXO_ABSENT_REPLY, .absent_tag = SV_NOTE);
+    (void)state;
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        sv_host host;
+        sv_host crowded;
+        axo_props props;
+        axo_ref keeper;
+        axo_dead_record letter;
+        uint64_t letters = 0;
+        sv_start(&host, NULL);
+        sv_spawn(&crowded, host.kit, "crowded", &sv_narrow[0]);
+        unused.kit = host.kit;
+        assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
+        assert_int_equal(axo_system_spawn(host.system, &props, &keeper), AXO_OK);
+        (void)axo_testkit_run(host.kit);
+        assert_int_equal(axo_system_send(host.system, keeper, SV_QUIT, NULL, 0), AXO_OK);
+        (void)axo_testkit_run(host.kit);
+        assert_int_equal(axo_system_send_from(host.system, crowded.ref, keeper, tags[i], NULL, 0),
+                         AXO_OK);
+        assert_int_equal(axo_system_send(host.system, crowded.ref, SV_NOTE, NULL, 0), AXO_OK);
+        (void)axo_testkit_run(host.kit);
+        assert_int_equal(sv_only(&crowded, 0)->tag, SV_NOTE);
+        assert_int_equal(axo_system_dead_letters(host.system, &letter, 1, &letters), 1);
+        assert_int_equal(letters, 1);
+        assert_int_equal(letter.reason, AXO_DEAD_DROPPED);
+        assert_int_equal(letter.tag, tags[i]);
+        assert_true(axo_ref_equal(letter.recipient, crowded.ref));
+        sv_end(&host);
+    }
+}
+
 /* ---- lifetimes ------------------------------------------------------------------------------- */
 
 static uint32_t sv_freed;
@@ -382,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_farewell_is_refused),
         cmocka_unit_test(the_askers_mailbox_is_full),
         cmocka_unit_test(a_verdict_finds_a_full_mailbox),
+        cmocka_unit_test(a_keepers_answer_is_refused),
         cmocka_unit_test(a_promise_is_kept_twice),
         cmocka_unit_test(the_asker_is_restarted),
         cmocka_unit_test(the_asker_stops),

@@ -95,12 +95,93 @@ static void a_start_without_memory(void **state)
     assert_in_range(made, 1, 59); /* both have been seen */
 }
 
+/* Memory ends at the n-th allocation: who asked many is told that nobody answers, once, or the
+ * request is a dead letter. */
+static void a_request_to_many_without_memory(void **state)
+{
+    uint32_t told = 0;
+    (void)state;
+    for (uint64_t nth = 0; nth < 40; nth++) {
+        world w;
+        axo_props child;
+        world_start(&w, NULL);
+        w.settings.logic = AXO_ROUTE_GATHER_FIRST;
+        w.settings.within_ns = 50 * MS;
+        world_pool(&w, &child, &(world *){&w}, 3);
+        assert_int_equal(axo_probe_send(w.probe, w.router, TELL, NULL, 0), AXO_OK);
+        axo_testkit_fail_memory(w.kit, nth, UINT64_MAX);
+        (void)axo_testkit_advance(w.kit, 60 * MS);
+        axo_testkit_fail_memory(w.kit, 0, 0);
+        if (axo_system_dead_letters(w.system, NULL, 0, NULL) == 0) {
+            (void)world_expect(&w, AXO_ROUTER_NO_ANSWER, 0);
+            told++;
+        }
+        assert_true(axo_probe_expect_none(w.probe, 100 * MS));
+        world_stop(&w);
+    }
+    assert_true(told > 0);
+}
+
+typedef struct narrow {
+    uint32_t notes;
+    uint32_t heard;
+} narrow;
+
+static axo_status narrow_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    narrow *self = *(narrow *const *)state;
+    (void)ctx;
+    self->notes += message->tag == TELL;
+    self->heard += message->tag == AXO_ROUTER_NO_ANSWER;
+    return AXO_OK;
+}
+
+static axo_status narrow_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(narrow *));
+    return AXO_OK;
+}
+
+/* Its mailbox is full when nobody has answered: it hears of it when there is room. */
+static void who_asked_has_no_room(void **state)
+{
+    static const axo_class cls = AXO_CLASS(.state_size = sizeof(narrow *),
+                                           .construct = narrow_construct,
+                                           .receive = narrow_receive);
+    static const axo_mailbox one = AXO_MAILBOX(.messages_max = 1);
+    world w;
+    axo_props child;
+    narrow told = {.heard = 0};
+    narrow *where = &told;
+    axo_ref asker;
+    (void)state;
+    world_start(&w, NULL);
+    w.settings.logic = AXO_ROUTE_GATHER_FIRST;
+    w.settings.within_ns = 50 * MS;
+    world_pool(&w, &child, &(world *){&w}, 3);
+    axo_props props = AXO_PROPS(.cls = &cls, .args = &where, .args_size = sizeof where,
+                                .mailbox = &one);
+    assert_int_equal(axo_system_spawn(w.system, &props, &asker), AXO_OK);
+    assert_int_equal(axo_system_schedule_once(w.system, 50 * MS, asker, TELL, NULL, 0, NULL),
+                     AXO_OK); /* in the tick of the deadline, and its turn is the later one */
+    assert_int_equal(axo_system_send_from(w.system, asker, w.router, TELL, NULL, 0), AXO_OK);
+    (void)axo_testkit_advance(w.kit, 51 * MS);
+    assert_int_equal(told.notes, 1);
+    assert_int_equal(told.heard, 0);
+    (void)axo_testkit_advance(w.kit, 100 * MS);
+    assert_int_equal(told.heard, 1);
+    world_stop(&w);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(a_restart_without_memory),
         cmocka_unit_test(a_start_without_memory),
+        cmocka_unit_test(a_request_to_many_without_memory),
+        cmocka_unit_test(who_asked_has_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

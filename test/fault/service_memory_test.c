@@ -399,6 +399,77 @@ static void a_refusal_needs_no_memory(void **state)
     }
 }
 
+/* ---- a back-off supervisor whose decider finds no memory ------------------------------------- */
+
+typedef struct mm_kept {
+    sv_host *host;
+    mm_dry dry;
+    uint32_t started;
+} mm_kept;
+
+static axo_directive mm_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+{
+    mm_kept *kept = user;
+    (void)state;
+    (void)failure;
+    if (kept->started == 1)
+        mm_drain_run(ctx, kept->host, &kept->dry);
+    return AXO_RESTART;
+}
+
+static axo_status mm_kept_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(mm_kept *));
+    (*(mm_kept **)state)->started++;
+    return AXO_OK;
+}
+
+static axo_status mm_kept_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    (void)message;
+    return axo_fail(ctx, 1, "as told");
+}
+
+/* There is memory again before the supervisor hears of its end. */
+static axo_status mm_kept_stop(axo_ctx *ctx, void *state)
+{
+    mm_kept *kept = *(mm_kept **)state;
+    axo_testkit_fail_memory(kept->host->kit, 0, 0);
+    mm_flood(ctx, kept->host, &kept->dry);
+    return AXO_OK;
+}
+
+/* The window of the first failure opens all the same, and closes: the count begins anew. */
+static void a_window_finds_no_memory(void **state)
+{
+    static const axo_class cls =
+        AXO_CLASS(.state_size = sizeof(mm_kept *), .construct = mm_kept_construct,
+                  .receive = mm_kept_receive, .post_stop = mm_kept_stop);
+    sv_host host;
+    mm_kept kept = {.host = &host};
+    mm_kept *where = &kept;
+    axo_props child = AXO_PROPS(.cls = &cls, .args = &where, .args_size = sizeof where);
+    axo_backoff delays = AXO_BACKOFF(.min_ns = SV_MS, .max_ns = SV_MS, .reset_after_ns = -1);
+    axo_backoff_supervisor settings = AXO_BACKOFF_SUPERVISOR(
+        .child = &child, .backoff = &delays, .decider = mm_decide, .user = &kept, .limited = 1,
+        .retries_max = 1, .within_ns = SV_S);
+    axo_props props;
+    axo_ref keeper;
+    (void)state;
+    sv_start(&host, NULL);
+    assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
+    assert_int_equal(axo_system_spawn(host.system, &props, &keeper), AXO_OK);
+    for (uint32_t i = 1; i <= 3; i++) {
+        (void)axo_testkit_advance(host.kit, 2 * SV_S);
+        assert_int_equal(kept.started, i);
+        assert_int_equal(axo_system_send(host.system, keeper, SV_NOTE, NULL, 0), AXO_OK);
+        (void)axo_testkit_run(host.kit);
+    }
+    sv_end(&host);
+}
+
 /* ---- a million timers ------------------------------------------------------------------------ */
 
 typedef struct mm_meter {
@@ -496,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_deadline_needs_no_memory),
         cmocka_unit_test(an_answer_finds_no_memory),
         cmocka_unit_test(a_refusal_needs_no_memory),
+        cmocka_unit_test(a_window_finds_no_memory),
         cmocka_unit_test(a_million_timers_most_of_them_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
