@@ -15,10 +15,12 @@ void axo__random_init(axo__random *random, uint64_t seed, uint64_t name)
     x = seed ^ random_split(&x);
     for (int i = 0; i < 4; i++)
         random->s[i] = random_split(&x);
+    AXO_DEBUG_ASSERT((random->s[0] | random->s[1] | random->s[2] | random->s[3]) != 0);
 }
 
 static uint64_t random_rotate(uint64_t x, int k)
 {
+    AXO_DEBUG_ASSERT(k > 0 && k < 64);
     return (x << k) | (x >> (64 - k));
 }
 

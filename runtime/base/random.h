@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/assert.h"
+
 typedef struct axo__random {
     uint64_t s[4];
 } axo__random;
@@ -18,6 +20,7 @@ uint64_t axo__random_next(axo__random *random);
 /* A number below `bound` (> 0), near enough uniform for scheduling. */
 static inline uint32_t axo__random_below(axo__random *random, uint32_t bound)
 {
+    AXO_DEBUG_ASSERT(bound > 0);
     return (uint32_t)(((axo__random_next(random) >> 32) * bound) >> 32);
 }
 

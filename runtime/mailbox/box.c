@@ -28,6 +28,7 @@ axo__box *axo__box_make(axo__pool *pool, axo__cache *cache, const axo_mailbox *h
     }
     box->heap = pool->heap;
     memcpy(&box->how, how, how->size < sizeof box->how ? how->size : sizeof box->how);
+    AXO_DEBUG_ASSERT(box->how.kind == AXO_MAILBOX_FIFO || box->how.priority != NULL);
     if (box->how.messages_max == 0)
         box->how.messages_max = UINT64_MAX;
     if (box->how.bytes_max == 0)
@@ -76,9 +77,11 @@ static void box_counted(axo__box *box, uint64_t more)
 /* Left the queue, whichever way. */
 static void box_left(axo__box *box, const axo__message *message)
 {
+    AXO_DEBUG_ASSERT(axo__a64_peek_owner(&box->count) > 0); /* I3 */
     box_counted(box, UINT64_MAX);
     if (!box_bounded(message))
         return;
+    AXO_DEBUG_ASSERT(box->messages > 0 && box->bytes >= box_bytes(message));
     box->messages--;
     box->bytes -= box_bytes(message);
 }
@@ -113,6 +116,7 @@ static bool box_room(axo__box *box)
 /* There is room. */
 static void box_heap_push(axo__box *box, axo__box_entry entry)
 {
+    AXO_DEBUG_ASSERT(box->entry_count < box->entry_room);
     uint32_t at = box->entry_count++;
     while (at > 0 && box_before(&entry, &box->entries[(at - 1) / 2])) {
         box->entries[at] = box->entries[(at - 1) / 2];
@@ -123,6 +127,7 @@ static void box_heap_push(axo__box *box, axo__box_entry entry)
 
 static axo__message *box_heap_pop(axo__box *box)
 {
+    AXO_DEBUG_ASSERT(box->entry_count > 0);
     axo__message *first = box->entries[0].message;
     axo__box_entry last = box->entries[--box->entry_count];
     uint32_t at = 0;
@@ -157,8 +162,11 @@ static uint32_t box_ask(const axo__box *box, const axo__message *message)
 /* One that carries its instance has no room for it, and comes first among what waits for room. */
 static void box_carry(axo__message *message, uint32_t priority)
 {
-    if ((message->flags & AXO__MESSAGE_BOUND) == 0)
-        message->flags |= priority << BOX_FLAG_BITS;
+    AXO_DEBUG_ASSERT(priority <= BOX_PRIORITY_MAX);
+    if ((message->flags & AXO__MESSAGE_BOUND) != 0)
+        return;
+    AXO_DEBUG_ASSERT(message->flags >> BOX_FLAG_BITS == 0);
+    message->flags |= priority << BOX_FLAG_BITS;
 }
 
 static uint32_t box_carried(axo__message *message)
@@ -212,6 +220,7 @@ static axo__message *box_unqueue(axo__box *box)
         if (message != NULL)
             (void)box_carried(message);
     }
+    AXO_DEBUG_ASSERT(message != NULL || axo__a64_peek_owner(&box->count) == 0); /* I3 */
     if (message != NULL)
         box_left(box, message);
     return message;
@@ -221,6 +230,7 @@ static axo__message *box_unqueue(axo__box *box)
 static void box_drop_oldest(axo__box *box, axo__chain *dropped)
 {
     axo__chain *chains[] = {&box->rest, &box->control};
+    AXO_DEBUG_ASSERT(box->messages > 0);
     for (uint32_t i = 0; i < 2; i++) {
         axo__message *before = NULL;
         axo__message *message = chains[i]->first;
@@ -246,6 +256,7 @@ static void box_drop_oldest(axo__box *box, axo__chain *dropped)
 
 static void box_line_push(axo__box *box, axo__waiter *waiter)
 {
+    AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
     waiter->next = NULL;
     if (box->line.first == NULL)
         box->line.first = waiter;
@@ -268,6 +279,7 @@ static void box_line_remove(axo__box *box, const axo__waiter *waiter)
 
 static void box_done(axo__waiter *waiter, axo__waiter **done)
 {
+    AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS && waiter->held.first == NULL);
     waiter->state = AXO__WAITER_DONE;
     waiter->next = *done;
     *done = waiter;
@@ -286,12 +298,14 @@ static void box_move_line(axo__box *box, axo__waiter **done)
         else
             box_done(waiter, done);
     }
+    AXO_DEBUG_ASSERT(box->line.first == NULL || box->messages > 0); /* I1 */
 }
 
 /* ---- put ---- */
 
 static axo__put box_hold(axo__message *message, uint32_t priority, axo__waiter *waiter)
 {
+    AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
     box_carry(message, priority);
     axo__chain_push(&waiter->held, message);
     return AXO__PUT_HELD;
@@ -313,6 +327,7 @@ static axo__put box_overflow(axo__box *box, axo__message *message, uint32_t prio
     case AXO_OVERFLOW_PARK:
         if (waiter == NULL || waiter->state != AXO__WAITER_NEW)
             return AXO__PUT_FULL;
+        AXO_DEBUG_ASSERT(box->messages > 0); /* I1 */
         waiter->state = AXO__WAITER_WAITS;
         box_line_push(box, waiter);
         return box_hold(message, priority, waiter);
@@ -360,6 +375,7 @@ bool axo__box_let_in_any(axo__box *box, axo__waiter *waiter)
     bool waits = waiter->state == AXO__WAITER_WAITS;
     if (waits) {
         axo__message *message;
+        AXO_DEBUG_ASSERT(waiter->held.first != NULL); /* I2 */
         box_line_remove(box, waiter);
         while ((message = axo__chain_pop(&waiter->held)) != NULL)
             box_queue(box, message, box_carried(message));
@@ -385,6 +401,7 @@ bool axo__box_expire_any(axo__box *box, axo__waiter *waiter, axo__chain *held, a
     axo__os_mutex_lock(&box->mutex);
     bool waits = waiter->state == AXO__WAITER_WAITS;
     if (waits) {
+        AXO_DEBUG_ASSERT(waiter->held.first != NULL); /* I2 */
         box_line_remove(box, waiter);
         box_unhold(waiter, held);
         box_move_line(box, done);
@@ -412,6 +429,7 @@ void axo__box_close_owner(axo__box *box, axo__chain *left, axo__waiter **done)
 {
     axo__message *message;
     axo__os_mutex_lock(&box->mutex);
+    AXO_DEBUG_ASSERT(box->line.first == NULL || box->messages > 0); /* I1 */
     box->closed = true;
     while ((message = box_unqueue(box)) != NULL)
         axo__chain_push(left, message);

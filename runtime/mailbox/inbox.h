@@ -25,6 +25,7 @@ static inline bool axo__inbox_is_empty(const axo__inbox *inbox)
 /* What a lane gave goes into an empty inbox. */
 static inline void axo__inbox_put(axo__inbox *inbox, axo__mpsc_node *lane)
 {
+    AXO_DEBUG_ASSERT(axo__inbox_is_empty(inbox));
     axo__message *newest = (axo__message *)(void *)lane;
     if (axo__likely(newest == NULL || newest->node.next == NULL))
         inbox->first = newest;
@@ -56,6 +57,7 @@ static inline bool axo__inbox_turn(axo__inbox *inbox)
 /* The oldest; NULL: it is empty. All is in order. */
 static inline axo__message *axo__inbox_take(axo__inbox *inbox)
 {
+    AXO_DEBUG_ASSERT(inbox->rest == NULL);
     axo__message *message = inbox->first;
     if (message != NULL)
         inbox->first = axo__message_next(message);

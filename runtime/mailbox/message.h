@@ -42,6 +42,8 @@ typedef struct axo__message {
     axo_payload_free destroy;
     /* payload, or `user` of destroy, follows */
 } axo__message;
+AXO_STATIC_ASSERT(offsetof(axo__message, node) == 0, "a node leads to its message");
+AXO_STATIC_ASSERT(1 << AXO__MESSAGE_INSTANCE == AXO__MESSAGE_FLAGS_END, "the instance is above");
 
 /* An envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at the
  * room (NULL for size 0). */
@@ -49,6 +51,7 @@ static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache
                                               axo_ref sender, size_t size)
 {
     size_t block = sizeof(axo__message) + size;
+    AXO_DEBUG_ASSERT(block <= UINT32_MAX);
     axo__message *message = axo__pool_alloc(pool, cache, block);
     if (message == NULL)
         return NULL;
@@ -65,6 +68,7 @@ static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache
 static inline axo__message *axo__message_copy(axo__pool *pool, axo__cache *cache,
                                               const axo__message *message)
 {
+    AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_OWNED | AXO__MESSAGE_NOTICE)) == 0);
     axo__message *copy = axo__pool_alloc(pool, cache, message->block);
     if (copy == NULL)
         return NULL;
@@ -78,6 +82,7 @@ static inline axo__message *axo__message_copy(axo__pool *pool, axo__cache *cache
 static inline void axo__message_own(axo__message *message, void *payload, size_t size,
                                     axo_payload_free destroy, void *user)
 {
+    AXO_DEBUG_ASSERT(message->block >= sizeof *message + sizeof(void *) && size <= UINT32_MAX);
     message->pub.payload = payload;
     message->pub.size = (uint32_t)size;
     message->flags = AXO__MESSAGE_OWNED;
@@ -96,6 +101,7 @@ static inline void axo__message_free_payload(axo__message *message)
 /* The payload, then the block. Not for notices. */
 static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__message *message)
 {
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
     axo__message_free_payload(message);
     axo__pool_free(pool, cache, message, message->block);
 }
@@ -157,6 +163,7 @@ static inline bool axo__message_counts(const axo__message *message)
 /* Makes it for one instance of its receiver and no later one. */
 static inline void axo__message_bind(axo__message *message, uint32_t instance)
 {
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_BOUND) == 0);
     uint32_t kept = message->flags & (AXO__MESSAGE_BOUND - 1);
     message->flags = kept | AXO__MESSAGE_BOUND | instance << AXO__MESSAGE_INSTANCE;
 }

@@ -20,6 +20,7 @@ void axo__heap_init(axo__heap *heap, const axo_allocator *hook)
 void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_site site)
 {
     AXO_DEBUG_ASSERT(size > 0);
+    AXO_DEBUG_ASSERT(align > 0 && (align & (align - 1)) == 0 && site < AXO__SITES);
     (void)axo__a64_add_relaxed(&heap->calls[site], 1);
     void *block = heap->hook.alloc(heap->hook.user, size, align);
     if (block == NULL)
@@ -37,7 +38,8 @@ void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align)
 {
     if (block == NULL)
         return;
-    (void)axo__a64_add_relaxed(&heap->bytes, (uint64_t)0 - size);
-    (void)axo__a64_add_relaxed(&heap->blocks, (uint64_t)0 - 1);
+    uint64_t bytes = axo__a64_add_relaxed(&heap->bytes, (uint64_t)0 - size);
+    uint64_t blocks = axo__a64_add_relaxed(&heap->blocks, (uint64_t)0 - 1);
+    AXO_DEBUG_ASSERT(bytes >= size && blocks > 0);
     heap->hook.free(heap->hook.user, block, size, align);
 }

@@ -50,6 +50,7 @@ static const axo__os_body grace_body = {
 
 bool axo__grace_run(axo__grace *grace)
 {
+    AXO_DEBUG_ASSERT(grace->manual);
     axo__grace_item *last;
     bool quit = false;
     axo__grace_item *items = grace_take(grace, &last, &quit);
@@ -62,6 +63,7 @@ bool axo__grace_run(axo__grace *grace)
 
 bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user)
 {
+    AXO_DEBUG_ASSERT(ops->pass != NULL && ops->expire != NULL);
     grace->manual = manual;
     grace->ops = ops;
     grace->retired = NULL;
@@ -79,6 +81,7 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual,
 
 void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last)
 {
+    AXO_DEBUG_ASSERT(first != NULL && last->next == NULL);
     axo__os_mutex_lock(&grace->mutex);
     bool idle = grace->retired == NULL;
     last->next = grace->retired;

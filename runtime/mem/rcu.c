@@ -33,18 +33,21 @@ void axo__grace_leave(void)
 
 void axo__grace_quiet(void)
 {
+    AXO_DEBUG_ASSERT(rcu_depth > 0);
     AXO_TSAN_RELEASE(&urcu_qsbr_gp);
     urcu_qsbr_quiescent_state();
 }
 
 void axo__grace_offline(void)
 {
+    AXO_DEBUG_ASSERT(rcu_depth > 0);
     AXO_TSAN_RELEASE(&urcu_qsbr_gp);
     urcu_qsbr_thread_offline();
 }
 
 void axo__grace_online(void)
 {
+    AXO_DEBUG_ASSERT(rcu_depth > 0);
     urcu_qsbr_thread_online();
 }
 

@@ -20,6 +20,7 @@ struct axo__region {
     size_t size;
     size_t used;
 };
+AXO_STATIC_ASSERT(sizeof(struct axo__region) < AXO__REGION_CHUNK, "a chunk has room");
 AXO_STATIC_ASSERT(sizeof(struct axo__region) % REGION_ALIGN == 0, "chunks keep alignment");
 
 static bool region_grow(axo__region **region, axo__pool *pool, axo__cache *cache, size_t size)
@@ -46,6 +47,7 @@ void *axo__region_alloc(axo__region **region, axo__pool *pool, axo__cache *cache
         if (!region_grow(region, pool, cache, size))
             return NULL;
     }
+    AXO_DEBUG_ASSERT((*region)->used + size <= (*region)->size);
     void *block = (char *)*region + (*region)->used;
     (*region)->used += size;
     return block;
@@ -54,6 +56,7 @@ void *axo__region_alloc(axo__region **region, axo__pool *pool, axo__cache *cache
 bool axo__region_defer(axo__region **region, axo__pool *pool, axo__cache *cache,
                        void (*fn)(void *arg), void *arg)
 {
+    AXO_DEBUG_ASSERT(fn != NULL);
     region_defer *defer = axo__region_alloc(region, pool, cache, sizeof *defer);
     if (defer == NULL)
         return false;

@@ -17,6 +17,7 @@ bool axo__pool_init(axo__pool *pool, axo__heap *heap)
             index++;
         pool->classes[step] = (uint8_t)index;
     }
+    AXO_DEBUG_ASSERT(axo__pool_sizes[AXO__POOL_CLASSES - 1] == AXO__POOL_MAX);
     return axo__os_mutex_init(&pool->mutex);
 }
 
@@ -35,6 +36,7 @@ void axo__pool_fini(axo__pool *pool)
 /* Cuts a new chunk into blocks; the first goes to the caller, the rest to the cache. */
 static void *slab_grow(axo__pool *pool, axo__cache *cache, uint32_t index)
 {
+    AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->count[index] == 0);
     char *memory = axo__heap_alloc(pool->heap, AXO__POOL_CHUNK, AXO__CACHE_LINE, AXO__SITE_POOL);
     if (memory == NULL)
         return NULL;
@@ -59,6 +61,7 @@ static void *slab_grow(axo__pool *pool, axo__cache *cache, uint32_t index)
 
 static bool slab_refill(axo__pool *pool, axo__cache *cache, uint32_t index)
 {
+    AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->count[index] == 0);
     axo__os_mutex_lock(&pool->mutex);
     axo__block *magazine = pool->magazines[index];
     if (magazine != NULL)
@@ -88,6 +91,7 @@ void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
 /* Moves one magazine from the cache to the depot. */
 void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
 {
+    AXO_DEBUG_ASSERT(cache->count[index] >= AXO__MAGAZINE);
     axo__block *first = cache->free[index];
     axo__block *last = first;
     for (uint32_t i = 1; i < AXO__MAGAZINE; i++)
@@ -103,6 +107,7 @@ void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
 
 void axo__pool_free_large(axo__pool *pool, void *block, size_t size)
 {
+    AXO_DEBUG_ASSERT(block == NULL || size > AXO__POOL_MAX);
     if (block != NULL)
         axo__heap_free(pool->heap, block, size, AXO__CACHE_LINE);
 }

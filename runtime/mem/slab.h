@@ -22,6 +22,8 @@ typedef struct axo__block {
     struct axo__block *next;     /* in a cache or a magazine */
     struct axo__block *magazine; /* first block of a magazine: the next magazine */
 } axo__block;
+AXO_STATIC_ASSERT(sizeof(axo__block) <= AXO__POOL_STEP, "the smallest block holds its links");
+AXO_STATIC_ASSERT(AXO__POOL_MAX <= AXO__POOL_CHUNK - AXO__CACHE_LINE, "a chunk has a block");
 
 typedef struct axo__cache {
     axo__block *free[AXO__POOL_CLASSES];
@@ -62,6 +64,7 @@ static inline void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t s
     axo__block *block = cache->free[index];
     if (axo__unlikely(block == NULL))
         return axo__pool_alloc_slow(pool, cache, size);
+    AXO_DEBUG_ASSERT(cache->count[index] > 0);
     cache->free[index] = block->next;
     cache->count[index]--;
     AXO_UNPOISON(block, axo__pool_sizes[index]);
@@ -77,6 +80,7 @@ static inline void axo__pool_free(axo__pool *pool, axo__cache *cache, void *memo
     }
     uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
     axo__block *block = memory;
+    AXO_DEBUG_ASSERT(cache->free[index] != block); /* given back twice */
     block->next = cache->free[index];
     cache->free[index] = block;
     AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);

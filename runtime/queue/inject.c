@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/assert.h"
+
 void axo__inject_init(axo__inject *inject)
 {
     axo__mpsc_init(&inject->queue);
@@ -26,6 +28,7 @@ axo__inject_pop axo__inject_pop_any(axo__inject *inject, axo__mpsc_node **out)
     axo__a32_store_release(&inject->taken, 0); /* [J2] */
     if (pop != AXO__POP_ITEM)
         return AXO__INJECT_LOST;
-    (void)axo__a32_add_relaxed(&inject->pushed, UINT32_MAX);
+    uint32_t pushed = axo__a32_add_relaxed(&inject->pushed, UINT32_MAX);
+    AXO_DEBUG_ASSERT(pushed > 0);
     return AXO__INJECT_ITEM;
 }

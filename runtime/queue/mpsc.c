@@ -27,6 +27,7 @@ void axo__mpsc_init(axo__mpsc *queue)
 
 void axo__mpsc_push_any(axo__mpsc *queue, axo__mpsc_node *node)
 {
+    AXO_DEBUG_ASSERT(node != &queue->head);
     struct cds_wfcq_node *inner = (struct cds_wfcq_node *)(void *)node;
     cds_wfcq_node_init(inner);
     AXO_TSAN_RELEASE(node);

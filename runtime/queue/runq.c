@@ -5,12 +5,14 @@
 
 void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
 {
+    AXO_DEBUG_ASSERT(size > 1 && (size & (size - 1)) == 0);
     ck_ring_init(&runq->ring, size);
     runq->slots = slots;
 }
 
 bool axo__runq_push_owner(axo__runq *runq, void *entry)
 {
+    AXO_DEBUG_ASSERT(entry != NULL);
     AXO_TSAN_RELEASE(entry);
     return ck_ring_enqueue_spmc(&runq->ring, runq->slots, entry);
 }
@@ -20,6 +22,7 @@ void *axo__runq_take_any(axo__runq *runq)
     void *entry = NULL;
     if (!ck_ring_dequeue_spmc(&runq->ring, runq->slots, &entry))
         return NULL;
+    AXO_DEBUG_ASSERT(entry != NULL);
     AXO_TSAN_ACQUIRE(entry);
     return entry;
 }

@@ -58,9 +58,10 @@ static inline void axo__stack_push_any(axo__stack *stack, axo__stack_node *node,
 {
     axo__stack_link link = axo__stack_link_to(node, tag);
     uint64_t old = axo__a64_load_relaxed(&stack->top);
-    do
+    do {
+        AXO_DEBUG_ASSERT(axo__stack_node_of(old) != node); /* in one lane, once */
         node->next = old;
-    while (!axo__a64_cas_acq_rel(&stack->top, &old, link)); /* [L1] */
+    } while (!axo__a64_cas_acq_rel(&stack->top, &old, link)); /* [L1] */
 }
 
 /* false: there may be nothing to take. */

@@ -18,6 +18,7 @@ static void alarm_link(axo__alarms *alarms, axo__alarm_chunk *chunk)
 
 static void alarm_unlink(axo__alarms *alarms, axo__alarm_chunk *chunk)
 {
+    AXO_DEBUG_ASSERT(chunk->before != NULL || alarms->open == chunk);
     if (chunk->before != NULL)
         chunk->before->next = chunk->next;
     else
@@ -69,6 +70,7 @@ static axo__alarm_chunk *alarm_grow(axo__timers *timers)
         alarm->timer.node.next = chunk->free;
         chunk->free = &alarm->timer.node;
     }
+    AXO_DEBUG_ASSERT(alarms->chunks[index] == NULL && alarms->spare == NULL);
     alarms->chunks[index] = chunk;
     alarms->spare = chunk;
     alarm_link(alarms, chunk);
@@ -82,6 +84,7 @@ static axo__alarm *alarm_take(axo__timers *timers)
     if (chunk == NULL)
         return NULL;
     axo__alarm *alarm = (axo__alarm *)(void *)chunk->free;
+    AXO_DEBUG_ASSERT(chunk->used < AXO__ALARM_CHUNK && alarm->timer.number == 0);
     chunk->free = chunk->free->next;
     if (chunk->free == NULL)
         alarm_unlink(alarms, chunk);
@@ -96,6 +99,7 @@ static axo__alarm *alarm_take(axo__timers *timers)
 
 static axo__alarm_chunk *alarm_chunk_of(axo__timers *timers, const axo__alarm *alarm)
 {
+    AXO_DEBUG_ASSERT(alarm->index / AXO__ALARM_CHUNK < timers->alarms.room);
     return timers->alarms.chunks[alarm->index / AXO__ALARM_CHUNK];
 }
 
@@ -103,6 +107,8 @@ static void alarm_release(axo__timers *timers, axo__alarm *alarm)
 {
     axo__alarms *alarms = &timers->alarms;
     axo__alarm_chunk *chunk = alarm_chunk_of(timers, alarm);
+    AXO_DEBUG_ASSERT(alarm->timer.number != 0 && chunk->used > 0);
+    AXO_DEBUG_ASSERT(alarms->count > 0 && alarms->marked >= alarm->at_close);
     alarms->marked -= alarm->at_close;
     alarms->count--;
     alarm->timer.number = 0;
@@ -138,6 +144,8 @@ void axo__alarms_fini(axo__timers *timers)
 axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
                           const axo__alarm_order *order, axo_timer *out)
 {
+    AXO_DEBUG_ASSERT(order->first >= 0 && order->message != NULL);
+    AXO_DEBUG_ASSERT(order->kind == AXO_TIMER_ONCE || order->period > 0);
     axo__timers *timers = axo__timers_here(core, worker);
     int64_t now = axo__core_now(core);
     axo_status status = AXO_OK;
@@ -251,6 +259,7 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
     axo__alarm *alarm = (axo__alarm *)(void *)timer;
     axo__core *core = worker->core;
     (void)number;
+    AXO_DEBUG_ASSERT(alarm->message != NULL);
     if (alarm->kind == AXO_TIMER_ONCE) {
         axo__send_due(worker, alarm->to, alarm->message);
         alarm->message = NULL;
@@ -272,6 +281,7 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 
 void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again)
 {
+    AXO_DEBUG_ASSERT(!alarm_waits(alarm));
     bool over = alarm->cancelled || timers->closed || (timers->closing && alarm->at_close);
     if (again > 0 && !over) {
         (void)axo__timers_put(timers, &alarm->timer, alarm->due, worker->now);

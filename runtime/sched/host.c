@@ -7,6 +7,7 @@ static bool host_enter(axo__sched *sched)
 {
     axo__worker *worker = &sched->workers[0];
     uint32_t free = 0;
+    AXO_DEBUG_ASSERT(sched->kind == AXO__SCHED_HOST && sched->worker_count == 1);
     if (!axo__a32_cas_acq_rel(&sched->host_busy, &free, 1)) /* [W8] */
         return false;
     axo__worker_body.begin(worker);
@@ -21,6 +22,7 @@ static bool host_enter(axo__sched *sched)
 static void host_leave(axo__sched *sched, bool dry)
 {
     axo__worker *worker = &sched->workers[0];
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&sched->host_busy) == 1);
     worker->was_parked = dry;
     axo__worker_body.end(worker);
     if (!dry)
@@ -31,6 +33,7 @@ static void host_leave(axo__sched *sched, bool dry)
 /* Without threads nobody else reads: between two turns a grace period is over at once. */
 static bool host_reclaim(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(worker == axo__self && worker->current == NULL);
     if (!worker->core->manual || !axo__grace_run(&worker->core->grace))
         return false;
     axo__worker_unpark_owner(worker);

@@ -28,6 +28,7 @@ static uint32_t newborn_floor(axo__worker *worker, uint32_t top)
     uint32_t floor = axo__a32_load_relaxed(&worker->newborn_floor);
     while (floor != top && axo__aptr_load_relaxed(newborn_at(worker, floor)) == NULL)
         floor++;
+    AXO_DEBUG_ASSERT(top - floor <= AXO__NEWBORNS);
     axo__a32_store_relaxed(&worker->newborn_floor, floor);
     return floor;
 }
@@ -43,6 +44,7 @@ static uint32_t newborn_untaken(const axo__worker *worker)
 
 bool axo__newborn_push_owner(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(cell != NULL);
     uint32_t top = axo__a32_load_relaxed(&worker->newborn_top);
     uint32_t floor = axo__a32_load_relaxed(&worker->newborn_floor);
     if (axo__unlikely(top - floor >= AXO__NEWBORNS))

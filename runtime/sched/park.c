@@ -149,6 +149,7 @@ void axo__worker_push_slow(axo__worker *worker, axo__cell *cell)
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
+    AXO_DEBUG_ASSERT(worker->own != NULL);
     bool guarded = worker->current == NULL || axo__a32_load_relaxed(&sched->parked) == 0 ||
                    axo__a32_load_relaxed(&sched->watcher) != 0;
     if (!guarded) {
@@ -164,6 +165,7 @@ void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 /* One newborn is as private as the next slot; of many, others are told. */
 static void park_push_newborn(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(worker->own != NULL);
     axo__sched *sched = worker->sched;
     if (axo__unlikely(!axo__newborn_push_owner(worker, cell))) {
         axo__worker_push_back(worker, cell);
@@ -186,6 +188,7 @@ void axo__worker_offer_newborns(axo__worker *worker)
 
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(worker->own != NULL);
     if (axo__unlikely(!axo__runq_push_owner(&worker->urgent, cell))) {
         axo__sched_push_urgent_any(worker->sched, cell);
         return;
@@ -284,6 +287,7 @@ static void park_push_any(axo__cell *cell, axo__unclaim what)
 
 void axo__sched_unclaim(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     bool urgent = (cell->aside & AXO__ASIDE_SYSTEM) != 0;
     cell->aside &= (uint8_t)~AXO__ASIDE_SYSTEM;
     park_push_any(cell, axo__state_unclaim(&cell->state, urgent));
@@ -366,6 +370,7 @@ static axo__cell *park_steal_from(axo__worker *worker, axo__worker *victim)
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
     if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
         return cell;
+    AXO_DEBUG_ASSERT(worker->seen != NULL && victim != worker);
     const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
     uint64_t turns = axo__a32_load_relaxed(&victim->turn) - seen->turn;
     int64_t span = worker->now - worker->seen_at;
@@ -403,8 +408,9 @@ axo__cell *axo__worker_steal(axo__worker *worker)
         if (victim != worker)
             cell = park_steal_from(worker, victim);
     }
-    bool last = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX) == 1; /* [W1] */
-    if (cell != NULL && last && (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
+    uint32_t searching = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX); /* [W1] */
+    AXO_DEBUG_ASSERT(searching > 0);
+    if (cell != NULL && searching == 1 && (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
                                  axo__runq_count_any(&worker->slow) > 0))
         axo__sched_wake_one(sched);
     return cell;
@@ -435,6 +441,7 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
 /* Somebody took it out of PARKED; perhaps to hand the watch on, even if it has not slept. */
 static void park_was_taken(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&worker->state) != AXO__WORKER_PARKED);
     (void)axo__a32_add_seq_cst(&worker->state, 0); /* [W1] before a look at the spare's mode */
     axo__a64_bump_owner(&worker->local.count.wakes);
     worker->woken = true;
@@ -489,6 +496,8 @@ static bool park_look(axo__worker *worker, bool *busy)
 
 axo__step axo__worker_park(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&worker->state) == AXO__WORKER_AWAKE);
+    AXO_DEBUG_ASSERT(worker->current == NULL && !worker->watching);
     axo__sched *sched = worker->sched;
     bool busy = false;
     worker->thread.ticket = axo__os_parker_ticket(&worker->thread.parker);       /* (1) */

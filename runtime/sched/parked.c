@@ -33,6 +33,7 @@ axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
 
 axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
 {
+    AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
     if (axo__more_take(worker->core, &worker->local, worker->current) == NULL)
         return NULL;
     axo__parked *parked =
@@ -48,7 +49,9 @@ axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
 
 static void parked_drop(axo__core *core, axo__local *local, axo__parked *parked)
 {
-    if (axo__a32_add_acq_rel(&parked->users, UINT32_MAX) == 1) /* [K1] */
+    uint32_t users = axo__a32_add_acq_rel(&parked->users, UINT32_MAX); /* [K1] */
+    AXO_DEBUG_ASSERT(users == 1 || users == 2);
+    if (users == 1)
         axo__pool_free(&core->pool, &local->cache, parked, sizeof *parked);
 }
 
@@ -74,6 +77,8 @@ static axo__parked *parked_of_timer(axo__timer *timer)
 void axo__parked_held(axo__worker *worker, axo__parked *parked)
 {
     axo__cell *cell = worker->current;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(axo_ref_equal(parked->sender, axo__cell_ref(cell)));
     if (axo__parked_find(cell, parked->receiver) != parked) {
         axo__more *more = axo__cell_more(cell);
         parked->next = more->parked;
@@ -89,6 +94,7 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
 
 void axo__parked_seal(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     for (axo__parked *parked = parked_first(cell); parked != NULL; parked = parked->next)
         parked->waiter.sealed = parked->stops;
 }
@@ -101,6 +107,7 @@ static void parked_go_on(axo__worker *worker, axo__cell *cell)
 
 void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *room)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__parked *parked = parked_of_room(room);
     axo__parked **link = &axo__cell_more(cell)->parked;
     bool stops = false;
@@ -119,6 +126,7 @@ void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *roo
 
 void axo__parked_undo(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     for (axo__parked *parked = parked_first(cell); parked != NULL; parked = parked->next)
         parked->stops = parked->waiter.sealed = false;
     parked_go_on(worker, cell);
@@ -126,6 +134,8 @@ void axo__parked_undo(axo__worker *worker, axo__cell *cell)
 
 void axo__parked_end(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
     axo__core *core = worker->core;
     axo__parked *parked;
     while ((parked = parked_first(cell)) != NULL) {
@@ -165,6 +175,7 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
 
 void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns)
 {
+    AXO_DEBUG_ASSERT(park_ns > 0 && axo__a32_peek_owner(&parked->users) == 1);
     int64_t now = axo__core_now(worker->core);
     int64_t due = park_ns < AXO__NEVER - now ? now + park_ns : AXO__NEVER - 1;
     axo__a32_store_relaxed(&parked->users, 2);

@@ -26,6 +26,8 @@ static void run_format(char *out, const char *format, va_list list)
 void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
                      va_list list)
 {
+    AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
+    AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);
     axo__texts *texts = &worker->core->texts;
     axo__cause *pending = &worker->pending;
     axo__cause_drop(texts, pending);
@@ -45,6 +47,7 @@ void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, c
 /* A callback's status becomes a failure, unless axo_fail has said more. */
 static void run_blame(axo__worker *worker, const axo__cell *cell, axo_status status)
 {
+    AXO_DEBUG_ASSERT(status != AXO_OK);
     axo__cause *pending = &worker->pending;
     if (pending->kind != AXO_FAILURE_NONE && status == AXO_EFAILED)
         return;
@@ -69,6 +72,7 @@ void axo__run_free(axo__worker *worker, axo__message *message)
 
 static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
+    AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_NONE);
     worker->message = NULL;
     worker->site = AXO_SITE_NONE;
     if (cell->failed != NULL)
@@ -95,6 +99,7 @@ static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__messa
 static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *message,
                         axo_status status)
 {
+    AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
@@ -128,6 +133,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
 /* PoisonPill and Kill never reach the handler (PK-02, PK-05), nor does an injected failure. */
 static void run_special(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
+    AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0);
     axo__a64_bump_owner(&worker->local.count.handled);
     if ((message->flags & AXO__MESSAGE_PILL) != 0) {
         axo__cell_stop_self(cell);
@@ -148,6 +154,8 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
 
 static void run_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED);
+    AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
     if (axo__unlikely(message->flags > AXO__MESSAGE_OWNED)) {
         if ((message->flags & AXO__MESSAGE_TICK) != 0 && !axo__timed_tick(worker, cell, message))
             return;
@@ -279,14 +287,16 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
 
 static void run_turn(axo__worker *worker, axo__cell *cell)
 {
+    uint32_t behind = cell->behind;
     for (;;) {
         bool more = run_messages(worker, cell);
         if (!more)
             cell->behind = 0;
-        else if (cell->behind < worker->sched->behind_max)
-            cell->behind++;
+        else if (behind < worker->sched->behind_max)
+            cell->behind = (behind + 1) & 7;
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
+            cell->behind = behind & 7; /* the same turn: `left` counts from it */
             continue;
         case AXO__FINISH_PUSH:
             worker->current = NULL; /* the turn is over: see park_offer */
@@ -304,6 +314,8 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
 
 static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
 {
+    AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
+    AXO_DEBUG_ASSERT(cell->behind <= AXO__BEHIND_MAX);
     axo__a32_bump_owner(&worker->turn);
     axo__a64_bump_owner(&worker->local.count.turns);
     axo__aptr_store_relaxed(&worker->running, cell);
@@ -315,6 +327,7 @@ static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t mess
 
 static inline void run_leave(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
     worker->current = NULL;
     axo__aptr_store_relaxed(&worker->running, NULL);
     axo__a64_store_relaxed(&worker->running_tag, 0);
@@ -340,6 +353,8 @@ static __attribute__((noinline)) void run_turns(axo__worker *worker)
 void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
 {
     axo__unwind unwind;
+    AXO_DEBUG_ASSERT(worker == axo__self && worker->unwind == NULL);
+    AXO_DEBUG_ASSERT(turns > 0);
     worker->unwind = &unwind;
     worker->turns_left = turns;
     run_enter(worker, cell, messages);
@@ -387,6 +402,8 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site
     axo__unwind *outer = worker->unwind;
     uint32_t outer_site = worker->site;
     axo_status status;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && worker->message == NULL);
+    AXO_DEBUG_ASSERT(site != AXO_SITE_NONE);
     axo__worker_offer_urgent(worker); /* told before the hook, which may take long */
     worker->unwind = &unwind;
     worker->site = (uint32_t)site;
@@ -416,6 +433,8 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
     axo__unwind *outer = worker->unwind;
     uint32_t outer_site = worker->site;
     bool decided;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent) && child->parent == axo__cell_link(parent));
+    AXO_DEBUG_ASSERT(failure->kind != AXO_FAILURE_NONE);
     axo__worker_offer_urgent(worker);
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;

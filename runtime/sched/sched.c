@@ -67,6 +67,7 @@ static bool sched_take_memory(axo__sched *sched)
 
 axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 {
+    AXO_DEBUG_ASSERT(workers > 0 && sched->core != NULL);
     bool own = sched->kind == AXO__SCHED_FIXED || sched->kind == AXO__SCHED_PINNED;
     sched->worker_count = workers;
     sched->turns = own ? axo__os_turns : 1;
@@ -183,6 +184,7 @@ static bool sched_grow_locked(axo__sched *sched)
     axo__worker *worker = sched_absent(sched);
     if (worker == NULL)
         return false;
+    AXO_DEBUG_ASSERT(sched->kind == AXO__SCHED_ELASTIC);
     worker->idle_at = 0;
     axo__a32_store_relaxed(&worker->state, AXO__WORKER_AWAKE);
     axo__a32_store_relaxed(&sched->starting, 1);
@@ -224,14 +226,16 @@ axo_status axo__sched_enter_actor(axo__sched *sched)
 void axo__sched_leave_actor(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
-    bool last = axo__a32_add_seq_cst(&sched->actors, UINT32_MAX) == 1; /* [W7] */
+    uint32_t actors = axo__a32_add_seq_cst(&sched->actors, UINT32_MAX); /* [W7] */
+    AXO_DEBUG_ASSERT(actors > 0);
     axo__os_mutex_unlock(&sched->mutex);
-    if (last)
+    if (actors == 1)
         axo__sched_wake_all(sched); /* one may have no deadline */
 }
 
 int64_t axo__sched_idle_deadline(const axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(worker->sched->kind == AXO__SCHED_ELASTIC);
     const axo__sched *sched = worker->sched;
     bool stays = axo__a32_load_seq_cst(&sched->live) == 1 && /* [W7] */
                  axo__a32_load_seq_cst(&sched->actors) > 0;  /* [W7] */
@@ -242,6 +246,7 @@ int64_t axo__sched_idle_deadline(const axo__worker *worker)
  * them: who leaves says so before it looks a last time. */
 bool axo__sched_shrink(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(worker->sched->kind == AXO__SCHED_ELASTIC && worker->current == NULL);
     axo__sched *sched = worker->sched;
     bool end = false;
     if (worker->now - worker->idle_at < sched->idle_ns)

@@ -19,6 +19,7 @@ static void send_bury(axo__core *core, const axo__worker *worker, axo__local *lo
 static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__message *message,
                           axo__chain *dropped)
 {
+    AXO_DEBUG_ASSERT(worker == NULL || worker == axo__self);
     if (worker == NULL || worker->current == NULL || box->how.overflow != AXO_OVERFLOW_PARK)
         return AXO__PUT_FULL;
     axo__parked *parked = axo__parked_make(worker, to);
@@ -38,6 +39,7 @@ static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__m
 static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *cell,
                              axo__message *message, axo__message **dead)
 {
+    AXO_DEBUG_ASSERT(cell->boxed);
     axo__box *box = axo__cell_box(cell);
     axo_ref to = axo__cell_ref(cell);
     axo__chain dropped = {NULL, NULL};
@@ -66,6 +68,8 @@ static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *
 axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                           axo__message *message, axo__message **dead)
 {
+    AXO_DEBUG_ASSERT(worker == NULL || (worker == axo__self && local == &worker->local));
+    AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_STASHED)) == 0);
     axo__cell *cell = axo__table_find(&sched->core->table, to);
     if (axo__likely(cell != NULL && !cell->boxed)) {
         axo__a64_bump_owner(&local->count.sent);
@@ -93,6 +97,8 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
 
 void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
 {
+    AXO_DEBUG_ASSERT(worker == axo__self);
+    AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_STASHED)) == 0);
     axo__core *core = worker->core;
     axo__local *local = &worker->local;
     axo__cell *cell = axo__table_find(&core->table, to);

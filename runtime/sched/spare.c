@@ -16,13 +16,16 @@
 
 static uint32_t spare_rank(const axo__worker *spare)
 {
-    return (uint32_t)(spare - spare->sched->workers) - spare->sched->worker_count;
+    uint32_t rank = (uint32_t)(spare - spare->sched->workers) - spare->sched->worker_count;
+    AXO_DEBUG_ASSERT(rank < spare->sched->spare_count);
+    return rank;
 }
 
 /* ---- being called ---- */
 
 static void spare_call(axo__sched *sched, uint32_t least)
 {
+    AXO_DEBUG_ASSERT(sched->spare_count > 0);
     for (;;) {
         uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
         if (mode <= least)

@@ -43,6 +43,7 @@ static axo__timed *timed_at(const axo__cell *cell)
 /* What it has, made if need be; NULL: no memory. */
 static axo__timed *timed_take(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__more *more = axo__more_take(worker->core, &worker->local, cell);
     if (more == NULL || more->timed != NULL)
         return more != NULL ? more->timed : NULL;
@@ -59,6 +60,7 @@ static axo__timed *timed_take(axo__worker *worker, axo__cell *cell)
 
 void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__timed *timed = timed_at(cell);
     if (timed == NULL)
         return;
@@ -73,6 +75,7 @@ void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
 
 static uint32_t timed_home(uint64_t key, uint32_t room)
 {
+    AXO_DEBUG_ASSERT(room != 0 && (room & (room - 1)) == 0);
     return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (room - 1);
 }
 
@@ -140,6 +143,7 @@ static void timed_remove(axo__timed *timed, const timed_key *slot)
 
 static timed_stamp *timed_stamp_of(axo__message *message)
 {
+    AXO_DEBUG_ASSERT(message->block >= sizeof *message + sizeof(timed_stamp));
     return (timed_stamp *)(void *)((char *)message + message->block - sizeof(timed_stamp));
 }
 
@@ -163,6 +167,8 @@ static axo__message *timed_message(axo__worker *worker, axo__cell *cell,
 
 axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo__timed_start *what)
 {
+    AXO_DEBUG_ASSERT((what->flags & ~(uint32_t)(AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) == 0);
+    AXO_DEBUG_ASSERT(what->first >= 0 && (what->kind == AXO_TIMER_ONCE || what->period > 0));
     axo__core *core = worker->core;
     axo__timed *timed = timed_take(worker, cell);
     axo_timer timer;
@@ -192,6 +198,7 @@ axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo_
 
 axo_status axo__timed_stop_key(axo__worker *worker, axo__cell *cell, uint64_t key)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     timed_key *slot = timed_find(timed_at(cell), key);
     if (slot == NULL)
         return AXO_ENOENT;
@@ -249,6 +256,7 @@ static void timed_arm(axo__worker *worker, axo__timed *timed)
 
 axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int64_t after)
 {
+    AXO_DEBUG_ASSERT(after >= 0);
     if (after == 0) {
         axo__timed_receive_timeout_off(cell);
         return AXO_OK;
@@ -266,6 +274,7 @@ axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int6
 
 void axo__timed_receive_timeout_off(axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     axo__timed *timed = timed_at(cell);
     if (timed == NULL)
         return;
@@ -276,6 +285,7 @@ void axo__timed_receive_timeout_off(axo__cell *cell)
 
 static bool timed_timeout(axo__worker *worker, axo__timed *timed)
 {
+    AXO_DEBUG_ASSERT(timed->out);
     timed->out = false;
     if (timed->after == 0)
         return false;
@@ -289,6 +299,7 @@ bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message
 {
     axo__timed *timed = timed_at(cell);
     AXO_DEBUG_ASSERT(timed != NULL); /* its message is a tick */
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_TICK) != 0);
     axo__core *core = worker->core;
     message->flags &= ~(uint32_t)AXO__MESSAGE_TICK;
     if ((message->flags & AXO__MESSAGE_SIGNAL) != 0) {

@@ -59,6 +59,8 @@ static void timer_refresh(axo__timers *timers)
 
 bool axo__timers_put(axo__timers *timers, axo__timer *timer, int64_t due, int64_t now)
 {
+    AXO_DEBUG_ASSERT(timer->fn != NULL && timer->home == timers);
+    AXO_DEBUG_ASSERT(timer->number != 0);
     uint64_t before = axo__a64_load_relaxed(&timers->next);
     axo__wheel_add(&timers->wheel, &timer->node, due, now);
     timer_refresh(timers);
@@ -67,6 +69,7 @@ bool axo__timers_put(axo__timers *timers, axo__timer *timer, int64_t due, int64_
 
 void axo__timers_take(axo__timers *timers, axo__timer *timer)
 {
+    AXO_DEBUG_ASSERT(timer->home == timers && timer->node.place != AXO__WHEEL_NONE);
     axo__wheel_remove(&timers->wheel, &timer->node);
     timer_refresh(timers);
 }
@@ -84,6 +87,7 @@ bool axo__timer_arm(axo__worker *worker, axo__timer *timer, int64_t due)
     bool nearer = false;
     axo__os_mutex_lock(&timers->mutex);
     bool open = !timers->closed;
+    AXO_DEBUG_ASSERT(timer->home != timers || timer->node.place == AXO__WHEEL_NONE);
     if (open) {
         timer->home = timers;
         timer->number = ++timers->number;
@@ -134,6 +138,7 @@ static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *bat
 /* Under the mutex. An embedded timer that is done may be gone already. */
 static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_fired *fired)
 {
+    AXO_DEBUG_ASSERT(timers->firing && fired->again >= 0);
     if (fired->fn == axo__alarm_fire)
         axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again);
     else if (fired->again > 0 && !timers->closed)
@@ -160,6 +165,7 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
         for (uint32_t i = 0; i < count; i++)
             timer_finish(timers, worker, &batch[i]);
     }
+    AXO_DEBUG_ASSERT(timers->firing);
     timers->firing = false;
     timer_refresh(timers);
     axo__os_mutex_unlock(&timers->mutex);

@@ -9,6 +9,8 @@
 #define WHEEL_BITS 6
 #define WHEEL_MASK (AXO__WHEEL_SLOTS - 1)
 
+AXO_STATIC_ASSERT(AXO__WHEEL_SLOTS == 1 << WHEEL_BITS, "a digit a level");
+AXO_STATIC_ASSERT(AXO__WHEEL_LEVELS * WHEEL_BITS + AXO__TICK_SHIFT >= 63, "every time has a tick");
 AXO_STATIC_ASSERT(AXO_TICK_NS == INT64_C(1) << AXO__TICK_SHIFT, "the tick is public");
 
 void axo__wheel_init(axo__wheel *wheel)
@@ -35,7 +37,9 @@ static uint32_t wheel_level(uint32_t place)
 /* The first occupied slot of the lowest occupied level: there is one. */
 static uint32_t wheel_first(const axo__wheel *wheel)
 {
+    AXO_DEBUG_ASSERT(wheel->levels != 0);
     uint32_t level = (uint32_t)__builtin_ctz(wheel->levels);
+    AXO_DEBUG_ASSERT(wheel->slots[level] != 0); /* I2 */
     return level * AXO__WHEEL_SLOTS + (uint32_t)__builtin_ctzll(wheel->slots[level]);
 }
 
@@ -49,6 +53,8 @@ static uint64_t wheel_start(const axo__wheel *wheel, uint32_t place)
 
 static void wheel_append(axo__wheel *wheel, axo__wheel_node *node, uint32_t place)
 {
+    AXO_DEBUG_ASSERT(place < AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS);
+    AXO_DEBUG_ASSERT(node->tick >= wheel->cursor);
     axo__wheel_list *list = &wheel->lists[place];
     uint32_t level = wheel_level(place);
     node->place = place;
@@ -97,6 +103,8 @@ void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node)
 {
     uint32_t place = node->place;
     uint32_t level = wheel_level(place);
+    AXO_DEBUG_ASSERT(place < AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS);
+    AXO_DEBUG_ASSERT(node->before != NULL || wheel->lists[place].first == node);
     axo__wheel_list *list = &wheel->lists[place];
     if (node->before != NULL)
         node->before->next = node->next;
@@ -140,6 +148,7 @@ axo__wheel_node *axo__wheel_pop(axo__wheel *wheel, int64_t now, uint32_t *budget
             uint64_t start = wheel_start(wheel, place);
             if (start > reached)
                 return NULL;
+            AXO_DEBUG_ASSERT(start >= wheel->cursor);
             wheel->cursor = start;
         }
         if (wheel_level(place) == 0) {

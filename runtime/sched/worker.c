@@ -7,6 +7,7 @@ _Thread_local axo__worker *axo__self;
 
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 {
+    AXO_DEBUG_ASSERT(index < sched->worker_count + sched->spare_count);
     worker->core = sched->core;
     worker->sched = sched;
     worker->own = sched->kind == AXO__SCHED_ELASTIC || index >= sched->worker_count ? NULL : sched;
@@ -25,6 +26,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 static uint32_t worker_turn_messages(const axo__worker *worker)
 {
     const axo__cell *cell = worker->current;
+    AXO_DEBUG_ASSERT(cell == NULL || worker->left <= worker->sched->quantum << cell->behind);
     return cell != NULL ? (worker->sched->quantum << cell->behind) - worker->left : 0;
 }
 
@@ -297,6 +299,7 @@ static void worker_hand_on(axo__worker *worker)
 
 static void worker_run(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
     if (axo__unlikely(worker->quiet))
         axo__worker_offer_quiet(worker);
     if (axo__unlikely(worker->woken || worker->searched))
@@ -372,6 +375,7 @@ axo__step axo__worker_step(void *argument)
 static void worker_begin(void *argument)
 {
     axo__worker *worker = argument;
+    AXO_DEBUG_ASSERT(worker->current == NULL && worker->unwind == NULL);
     axo__self = worker;
     axo__grace_enter();
     if (worker->sched->kind == AXO__SCHED_ELASTIC)
@@ -381,6 +385,7 @@ static void worker_begin(void *argument)
 static void worker_end(void *argument)
 {
     axo__worker *worker = argument;
+    AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
     axo__local_flush(worker->core, &worker->local);
     axo__grace_leave();
     axo__self = NULL;

@@ -55,6 +55,10 @@
 #include "queue/runq.h"
 #include "sched/timer.h"
 
+AXO_STATIC_ASSERT((AXO__NEWBORNS & (AXO__NEWBORNS - 1)) == 0, "indices wrap round");
+AXO_STATIC_ASSERT((AXO__RUNQ_SIZE & (AXO__RUNQ_SIZE - 1)) == 0, "a ring's size");
+AXO_STATIC_ASSERT((AXO__URGENT_SIZE & (AXO__URGENT_SIZE - 1)) == 0, "a ring's size");
+
 typedef struct axo__spare_mark axo__spare_mark;
 
 /* What the layer above does for a runner. */
@@ -271,7 +275,7 @@ static inline bool axo__worker_is_in(const axo__worker *worker, const axo__cell 
 {
     const axo__cell *mine = worker->current;
     return worker == axo__self && mine != NULL && axo__state_is_running(&cell->state) &&
-           (cell == mine || cell == axo__cell_parent(mine));
+           (cell == mine || mine->parent == axo__cell_link(cell));
 }
 
 /* The worker whose local it is; NULL: a door's. */
@@ -545,6 +549,7 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
 /* The same from a worker; most go into a lane. */
 static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
 {
+    AXO_DEBUG_ASSERT(worker == axo__self);
     axo__cell *cell = axo__table_find(&worker->core->table, to);
     if (axo__unlikely(cell == NULL || cell->boxed))
         return axo__send(worker->sched, worker, &worker->local, to, message, NULL);

@@ -372,8 +372,8 @@ void axo__super_link_child(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(parent);
     axo__kin *kin = axo__cell_kin(child);
-    AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state) && axo__cell_parent(child) == parent);
-    AXO_DEBUG_ASSERT(kin->next == 0 && kin->before == 0);
+    AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state));
+    AXO_DEBUG_ASSERT(child->parent == axo__cell_link(parent) && kin->next == 0 && kin->before == 0);
     child->failed = NULL; /* it was ADOPT */
     kin->before = 0;
     kin->next = axo__cell_link(family->children) & AXO__LINK_MASK;
@@ -464,7 +464,7 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
 void axo__super_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_GONE && axo__cell_parent(child) == cell);
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_GONE && child->parent == axo__cell_link(cell));
     axo__core *core = worker->core;
     axo__family *family = axo__cell_own_family(cell);
     if (!axo__super_undelay(child)) {

@@ -51,7 +51,7 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 
 bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_parent(child) == cell);
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     axo__core *core = worker->core;
     axo__delay *delay = axo__cell_own_ward(child)->delay;
     int64_t now = axo__core_now(core);

@@ -150,7 +150,7 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
 static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **first,
                            axo__cell **end)
 {
-    AXO_DEBUG_ASSERT(axo__cell_parent(child) == cell);
+    AXO_DEBUG_ASSERT(child->parent == axo__cell_link(cell));
     const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_scope scope = strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
     *first = scope == AXO_ONE_FOR_ONE ? child : axo__cell_children(cell);
@@ -266,7 +266,7 @@ static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__core *core = worker->core;
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_parent(child) == cell);
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
     axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
@@ -317,7 +317,7 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
 /* The delay of a restart that was decided is over. */
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_parent(child) == cell);
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
                     axo__core_now(worker->core));
     if (!axo__cell_kin(child)->stopping) /* PH-13 */

@@ -22,11 +22,12 @@
 
 extern const axo__super_ops axo__super_ops_table;
 
-/* For checks: the worker is in the turn of the child's parent. */
+/* For checks: the worker is in the child's parent, in its turn or as one that it has borrowed. */
 static inline bool axo__super_is_parent(const axo__worker *worker, const axo__cell *child)
 {
-    const axo__cell *parent = axo__cell_parent(child);
-    return parent != NULL && axo__worker_is_in(worker, parent);
+    const axo__cell *mine = worker->current;
+    return worker == axo__self && mine != NULL && child->parent != 0 &&
+           (child->parent == axo__cell_link(mine) || child->parent == mine->parent);
 }
 
 /* ---- fault.c ---- */

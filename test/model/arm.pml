@@ -18,13 +18,13 @@
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__sched_wake_worker af55c3b3c9d4
- * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/timer.c:axo__timer_arm 63321f2b89b0
- * stamp sched/timer.c:axo__timers_fire 15cc99e0bb57
- * stamp sched/timer.c:axo__timers_put 390ce41866d3
+ * stamp sched/timer.c:axo__timer_arm 6222b80f334e
+ * stamp sched/timer.c:axo__timers_fire 52e6015ec89f
+ * stamp sched/timer.c:axo__timers_put 1ff862b3ef46
  * stamp sched/timer.c:axo__timers_told a1b628962176
  * stamp sched/timer.c:timer_refresh 28b34f4d63eb
  * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27

@@ -26,35 +26,35 @@
 /* stamps: run.py --stamp writes them
  * stamp cell/state.h:axo__state_unwait c393dde86b5e
  * stamp cell/state.h:axo__state_wait d9fa2e5e6cce
- * stamp mailbox/box.c:axo__box_close_owner 66903b1adcc1
- * stamp mailbox/box.c:axo__box_expire_any b635d5f414c9
- * stamp mailbox/box.c:axo__box_let_in_any a33691665760
+ * stamp mailbox/box.c:axo__box_close_owner 73b4e913ec74
+ * stamp mailbox/box.c:axo__box_expire_any 682c25d91ed0
+ * stamp mailbox/box.c:axo__box_let_in_any 851f426cd759
  * stamp mailbox/box.c:axo__box_put_any 744effc931f5
  * stamp mailbox/box.c:axo__box_take_owner 6613a4d18569
- * stamp mailbox/box.c:box_done 138b8efb8b6d
- * stamp mailbox/box.c:box_hold 8b6cd071eb7b
+ * stamp mailbox/box.c:box_done 901f855f0712
+ * stamp mailbox/box.c:box_hold fef764d93a20
  * stamp mailbox/box.c:box_line_remove f9d1db10fb02
- * stamp mailbox/box.c:box_move_line 3e3376d3889e
- * stamp mailbox/box.c:box_overflow 3458a15ef32a
+ * stamp mailbox/box.c:box_move_line 3c7781dd3165
+ * stamp mailbox/box.c:box_overflow faab0a2e5213
  * stamp mailbox/box.c:box_put 1bb4bee33a83
  * stamp mailbox/box.c:box_unhold 1ce1c2ba287a
- * stamp mailbox/box.c:box_unqueue 76f379972f9d
+ * stamp mailbox/box.c:box_unqueue bcdcc9d74fcf
  * stamp sched/parked.c:axo__parked_closed 0906ed7421d6
- * stamp sched/parked.c:axo__parked_end 4d21263dfcbe
+ * stamp sched/parked.c:axo__parked_end a5028c82fcc6
  * stamp sched/parked.c:axo__parked_find c9527ae56a4b
  * stamp sched/parked.c:axo__parked_free 9f1d6e8a0e8f
- * stamp sched/parked.c:axo__parked_held 2d071088904c
- * stamp sched/parked.c:axo__parked_home 6c364818e582
- * stamp sched/parked.c:axo__parked_limit cf2b98e28dbb
- * stamp sched/parked.c:axo__parked_make ec081b44b1a7
+ * stamp sched/parked.c:axo__parked_held d75a742ac090
+ * stamp sched/parked.c:axo__parked_home 43be3cfa16b6
+ * stamp sched/parked.c:axo__parked_limit 1b739ce06e3d
+ * stamp sched/parked.c:axo__parked_make f6cfbf624927
  * stamp sched/parked.c:axo__parked_return 7cf96ac14b8c
- * stamp sched/parked.c:axo__parked_undo 15f06a5dce7b
- * stamp sched/parked.c:parked_drop 56e8819e7f49
+ * stamp sched/parked.c:axo__parked_undo a2eed43ee7b2
+ * stamp sched/parked.c:parked_drop e2536d036796
  * stamp sched/parked.c:parked_fire 139d270f0420
  * stamp sched/parked.c:parked_go_on 2214b157624d
  * stamp sched/run.c:run_take_aside 8ffe6b723131
- * stamp sched/send.c:send_boxed ab6300fed09e
- * stamp sched/send.c:send_park b0c307f30c70
+ * stamp sched/send.c:send_boxed b042e23eca74
+ * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp super/stop.c:axo__super_expire 1d548f1c7536

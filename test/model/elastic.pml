@@ -21,11 +21,11 @@
  * mutant two M_NO_RECHECK     a sleeper does not look again
  */
 /* stamps: run.py --stamp writes them
- * stamp queue/inject.c:axo__inject_pop_any 7f04ff8e05e9
+ * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_all 760b2b6a6841
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_look 9c41ff345708
@@ -33,16 +33,16 @@
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/sched.c:axo__sched_enter_actor e476850242f8
  * stamp sched/sched.c:axo__sched_grow 03c60050a84a
- * stamp sched/sched.c:axo__sched_idle_deadline a15b404b5877
- * stamp sched/sched.c:axo__sched_leave_actor 7838005dfc78
- * stamp sched/sched.c:axo__sched_shrink 798c86a3733c
+ * stamp sched/sched.c:axo__sched_idle_deadline b44743babe92
+ * stamp sched/sched.c:axo__sched_leave_actor 15326df28b00
+ * stamp sched/sched.c:axo__sched_shrink 36be4af1c3cc
  * stamp sched/sched.c:sched_absent f67a18efb783
- * stamp sched/sched.c:sched_grow_locked 1bb4c4480d24
+ * stamp sched/sched.c:sched_grow_locked e1e41ebd8dc2
  * stamp sched/sched.c:sched_start_one 326f4c59cf5f
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
  * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
- * stamp sched/worker.c:worker_begin 21cc1072f114
- * stamp sched/worker.c:worker_end f0f7c58aceca
+ * stamp sched/worker.c:worker_begin f97ded2b4911
+ * stamp sched/worker.c:worker_end 8f499f1649d1
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  */
 #ifndef W

@@ -57,8 +57,8 @@
  * stamp cell/state.h:axo__state_unclaim 33fcd112b450
  * stamp cell/state.h:axo__state_woken 3acb4cff8d92
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
- * stamp mailbox/inbox.h:axo__inbox_put 3f2344b76153
- * stamp mailbox/inbox.h:axo__inbox_take b5def0915838
+ * stamp mailbox/inbox.h:axo__inbox_put 06cf0eb9b562
+ * stamp mailbox/inbox.h:axo__inbox_take 35bb1f186ec5
  * stamp mailbox/inbox.h:axo__inbox_turn af85aeb4d1a0
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
  * stamp sched/park.c:axo__sched_hand_back e0843577e3b2
@@ -66,15 +66,15 @@
  * stamp sched/park.c:axo__sched_push_ready be78cd6faf59
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
- * stamp sched/park.c:axo__sched_unclaim 16c8068e4a21
+ * stamp sched/park.c:axo__sched_unclaim d4fb009d31cd
  * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_push_urgent 21595f1be931
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages cb7fdb71a8be
  * stamp sched/run.c:run_take 8b93758b4dde
- * stamp sched/run.c:run_turn 4955c7f52e6b
- * stamp sched/send.c:axo__send_keep 361ac9fe3923
+ * stamp sched/run.c:run_turn af28bc2709d3
+ * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.h:axo__worker_claim ef9007996cba
  * stamp super/children.c:axo__super_suspend_child 648cbe231f01

@@ -37,27 +37,27 @@
  * stamp os/linux.c:axo__os_parker_ticket c80ff4d7b240
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp os/linux.c:axo__os_parker_wake 26a0bc54b584
- * stamp queue/inject.c:axo__inject_pop_any 7f04ff8e05e9
+ * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
  * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
- * stamp queue/runq.c:axo__runq_push_owner c235805354ca
+ * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__worker_offer_quiet f45a18bd8621
- * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
  * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
- * stamp sched/park.c:axo__worker_push_ready e59548d0b834
- * stamp sched/park.c:axo__worker_steal 5882be459a7a
+ * stamp sched/park.c:axo__worker_push_ready df66acba9d61
+ * stamp sched/park.c:axo__worker_steal 01465aae7434
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_is_late 89e5224cd963
  * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_offer 02fe32e6fb1f
- * stamp sched/park.c:park_steal_from 22f2a13b6cc6
+ * stamp sched/park.c:park_steal_from 1fc4f85b4bcc
  * stamp sched/park.c:park_take_half 769dcce8082a
  * stamp sched/park.c:park_tell f4fb245f6279
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/park.c:park_was_taken c565a772433c
- * stamp sched/run.c:run_enter d589132d9d67
- * stamp sched/run.c:run_turn 4955c7f52e6b
+ * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
+ * stamp sched/run.c:run_enter 0b74d236eaf0
+ * stamp sched/run.c:run_turn af28bc2709d3
  * stamp sched/worker.c:axo__worker_find 5bb8a25d1bf9
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
  * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
@@ -67,7 +67,7 @@
  * stamp sched/worker.c:worker_from_next d2c3c56bcb48
  * stamp sched/worker.c:worker_from_queue 419d31034ca9
  * stamp sched/worker.c:worker_hand_on cf01d216cbda
- * stamp sched/worker.c:worker_run 3a52ebacbb8f
+ * stamp sched/worker.c:worker_run 402bff5a6450
  * stamp sched/worker.c:worker_unwatched 932fed9a769b
  * stamp sched/worker.c:worker_wake 0ad5ff8d0468
  */

@@ -36,7 +36,7 @@
  * stamp cell/state.h:axo__state_resume 3f00cdd8d482
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
- * stamp super/children.c:axo__super_child_gone 025f11bf49ee
+ * stamp super/children.c:axo__super_child_gone 2f29ac3ea669
  * stamp super/children.c:axo__super_restart_own c86f94226ed0
  * stamp super/children.c:axo__super_restart_parent 10daee0ed6ec
  * stamp super/children.c:axo__super_resume_own 54c70a391940
@@ -78,7 +78,7 @@
  * stamp super/strategy.c:axo__super_unhold af675749dcad
  * stamp super/strategy.c:strategy_apply 54e19376fd76
  * stamp super/strategy.c:strategy_carry_out 4882ea5e802a
- * stamp super/strategy.c:strategy_decide a4d77255d617
+ * stamp super/strategy.c:strategy_decide 8bfd4df5a010
  * stamp super/strategy.c:strategy_hold b0e0cc67c414
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_stop 20fc5d497eab

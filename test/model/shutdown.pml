@@ -28,12 +28,12 @@
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject e5bc38c10029
  * stamp mem/grace.c:grace_step dbf41da36881
- * stamp mem/rcu.c:axo__grace_offline 77df74c86193
- * stamp mem/rcu.c:axo__grace_quiet dc830d2bc915
+ * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
+ * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_wake 19fe9baf084a

@@ -31,17 +31,17 @@
  * stamp cell/table.c:axo__table_begin f2a076e9cae8
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
- * stamp mem/grace.c:axo__grace_retire 3f6bfbf5cc7b
+ * stamp mem/grace.c:axo__grace_retire 278dfff44932
  * stamp mem/grace.c:grace_step dbf41da36881
  * stamp mem/grace.c:grace_take 1c3d55ffbd02
- * stamp mem/rcu.c:axo__grace_offline 77df74c86193
- * stamp mem/rcu.c:axo__grace_online 17bb26540a5a
- * stamp mem/rcu.c:axo__grace_quiet dc830d2bc915
+ * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
+ * stamp mem/rcu.c:axo__grace_online fe4e9694903e
+ * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
- * stamp sched/send.c:axo__send_keep 361ac9fe3923
+ * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897

@@ -22,7 +22,7 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__worker_park 24b5441f6413
+ * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_none 9e8878506e91
  * stamp sched/park.c:park_wake 19fe9baf084a
@@ -30,7 +30,7 @@
  * stamp sched/spare.c:axo__spare_notice a91da947fa3f
  * stamp sched/spare.c:axo__spare_step 1c9b822950bc
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
- * stamp sched/spare.c:spare_call f3059155c3ef
+ * stamp sched/spare.c:spare_call 182939a8197c
  * stamp sched/spare.c:spare_deadline fd4be46e837d
  * stamp sched/spare.c:spare_look 0b35a9c09512
  * stamp sched/spare.c:spare_mode b17d9423e7a2

@@ -22,18 +22,18 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/alarm.c:alarm_end a57198bf97b4
  * stamp sched/alarm.c:alarm_find 3ec74d1232e3
- * stamp sched/alarm.c:alarm_release e13853f4e094
- * stamp sched/alarm.c:alarm_take 506361117d8d
+ * stamp sched/alarm.c:alarm_release f212b0b45f4c
+ * stamp sched/alarm.c:alarm_take 3d967c410511
  * stamp sched/alarm.c:alarm_waits dd2c0599ac1f
  * stamp sched/alarm.c:axo__alarm_cancel 3117a796d368
- * stamp sched/alarm.c:axo__alarm_finish 7dfd80959ea6
- * stamp sched/alarm.c:axo__alarm_fire a4199c051ee6
- * stamp sched/alarm.c:axo__alarm_set f7f42d04b741
+ * stamp sched/alarm.c:axo__alarm_finish 3e0b61bf8e61
+ * stamp sched/alarm.c:axo__alarm_fire 6ac13e8097a5
+ * stamp sched/alarm.c:axo__alarm_set 8762bbd9f568
  * stamp sched/alarm.c:axo__alarms_end 10d522380189
- * stamp sched/timer.c:axo__timers_fire 15cc99e0bb57
- * stamp sched/timer.c:axo__timers_take 7d44b90fd13c
+ * stamp sched/timer.c:axo__timers_fire 52e6015ec89f
+ * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp sched/timer.c:timer_finish 84c3e2087f06
+ * stamp sched/timer.c:timer_finish 5ffe7e5b5add
  * stamp system/system.c:axo__system_check_end b73a4e6d1d5b
  */
 #ifndef ALARMS

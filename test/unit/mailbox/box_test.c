@@ -75,6 +75,7 @@ static uint32_t take(fixture *f, axo__box *box)
         return UINT32_MAX;
     uint32_t tag = message->pub.tag;
     assert_true(message->flags < AXO__MESSAGE_FLAGS_END); /* nothing is carried any more */
+    message->flags &= ~(uint32_t)AXO__MESSAGE_NOTICE; /* its block is its own here */
     axo__message_free(&f->pool, &f->cache, message);
     return tag;
 }
@@ -263,7 +264,6 @@ static void expect_chain(fixture *f, axo__chain *chain, const uint32_t *tags, ui
 {
     for (uint32_t i = 0; i < count; i++) {
         axo__message *message = axo__chain_pop(chain);
-        assert_non_null(message);
         assert_int_equal(message->pub.tag, tags[i]);
         assert_true(message->flags < AXO__MESSAGE_FLAGS_END);
         axo__message_free(&f->pool, &f->cache, message);

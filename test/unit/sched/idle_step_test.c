@@ -87,6 +87,7 @@ static void world_open(uint32_t workers, uint32_t spares)
 static void world_close(void)
 {
     for (uint32_t i = 0; i < world.sched.worker_count + world.sched.spare_count; i++) {
+        worker_at(i)->current = NULL;
         axo__worker_body.end(worker_at(i));
         axo__local_fini(&world.core, &worker_at(i)->local);
     }
@@ -131,7 +132,11 @@ static bool is_spare(const axo__worker *worker)
 
 static axo__step run_step(axo__worker *worker)
 {
-    return is_spare(worker) ? axo__spare_body.step(worker) : axo__worker_body.step(worker);
+    axo__worker *before = axo__self;
+    axo__step step = is_spare(worker) ? axo__spare_body.step(worker)
+                                      : axo__worker_body.step(worker);
+    axo__self = before;
+    return step;
 }
 
 /* Steps until it parks, or is stuck in a cell that it has found. */
@@ -580,6 +585,9 @@ static axo__cell *offer_open(void)
     axo__cell *cell = cell_new();
     axo__cell_kin(cell)->cls = &offer_class;
     cell->receive = offer_class.receive;
+    cell->phase = AXO__PHASE_NORMAL;
+    cell->life = AXO__INSTANCE_STARTED;
+    (void)axo__a64_or_acq_rel(&cell->state.word, AXO__RUNNING);
     axo__aptr_store_relaxed(&cell->more, &offer_more);
     return cell;
 }
@@ -604,7 +612,6 @@ static void a_timer_that_fires_within_a_turn(void **state)
         (void)axo__state_push(&cell->state, &message->node);
     }
     assert_true(axo__timer_arm(worker, &timer, world.now + AXO_TICK_NS));
-    (void)axo__a64_or_acq_rel(&cell->state.word, AXO__RUNNING);
     worker->until_clock = 1;
     axo__run_cells(worker, cell, 64, 1);
     assert_true(world.seen); /* by the second message */
@@ -615,6 +622,7 @@ static void a_timer_that_fires_within_a_turn(void **state)
 static void what_is_told_before_a_hook(void **state)
 {
     axo__cell *cell = offer_open();
+    worker_at(0)->current = cell;
     axo__sched_announce_system(worker_at(0), cell_new());
     assert_int_equal(axo__run_hook(worker_at(0), cell, AXO_SITE_POST_STOP, true), AXO_OK);
     assert_true(world.seen);
@@ -627,8 +635,12 @@ static void what_is_told_before_a_decider(void **state)
     axo_failure failure;
     axo_directive directive;
     memset(&failure, 0, sizeof failure);
+    failure.kind = AXO_FAILURE_ORDINARY;
+    worker_at(0)->current = cell;
     axo__sched_announce_system(worker_at(0), cell_new());
-    assert_true(axo__run_decider(worker_at(0), cell, cell_new(), &failure, &directive));
+    axo__cell *child = cell_new();
+    child->parent = axo__cell_link(cell);
+    assert_true(axo__run_decider(worker_at(0), cell, child, &failure, &directive));
     assert_true(world.seen);
     world_close();
 }

@@ -94,6 +94,8 @@ static void world_open(void)
     axo__worker_body.begin(world_worker());
     world.cell = &world.shelf.cells[0];
     world.cell->receive = world_receive;
+    world.cell->phase = AXO__PHASE_NORMAL;
+    world.cell->life = AXO__INSTANCE_STARTED;
     axo__stack_init(&world.cell->system);
     for (uint32_t i = 0; i < 2; i++)
         world.messages[i] = world_message();
@@ -177,7 +179,47 @@ static void a_message_at_every_step_of_a_turn(void **state)
     at_every_step(other_sends);
 }
 
+/* Three messages and one more, of a cell whose turn may be long: the clock is read after the
+ * fourth, and so few are no turn that has used up its time by itself. */
+static uint32_t goes_on_at(uint32_t at)
+{
+    axo__worker *worker;
+    world_open();
+    worker = world_worker();
+    world.other = other_sends;
+    world.at[0] = at;
+    world.at[1] = UINT32_MAX;
+    world.sched.quantum_ns = 1;
+    world.sched.behind_max = 3;
+    world.cell->behind = 2;
+    worker->clock_stride = AXO__CLOCK_STRIDE_MAX;
+    worker->until_clock = 4;
+    for (uint32_t i = 0; i < 3; i++)
+        axo__sched_accept(NULL, world.cell, world_message());
+    axo__cell *cell = axo__worker_find(worker);
+    assert_ptr_equal(cell, world.cell);
+    world.on = true;
+    axo__run_cells(worker, cell, 64, 1);
+    world.on = false;
+    assert_int_equal(worker->spent_turn, 0);
+    while ((cell = axo__worker_find(worker)) != NULL)
+        axo__run_cells(worker, cell, 64, 1);
+    for (uint32_t i = world.acts; i < 2; i++)
+        axo__message_free(&world.core.pool, &worker->local.cache, world.messages[i]);
+    world_close();
+    return world.now;
+}
+
+static void a_turn_that_goes_on_counts_from_its_start(void **state)
+{
+    uint32_t steps = 1;
+    for (uint32_t at = 0; at < steps; at++)
+        steps = goes_on_at(at);
+    assert_in_range(steps, 4, TURN_STEPS_MAX);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_turn_that_goes_on_counts_from_its_start),
     cmocka_unit_test(a_directive_at_every_step_of_a_turn),
     cmocka_unit_test(a_message_at_every_step_of_a_turn),
 };

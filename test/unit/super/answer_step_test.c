@@ -100,6 +100,7 @@ static void world_close(void)
 {
     axo__ward_free(&world.core, &world_worker()->local, world.cell);
     axo__more_free(&world.core, &world_worker()->local, world.cell);
+    world_worker()->current = NULL;
     axo__worker_body.end(world_worker());
     axo__local_fini(&world.core, &world_worker()->local);
     axo__sched_fini(&world.sched);
