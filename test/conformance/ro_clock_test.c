@@ -1,6 +1,7 @@
 /* ro_clock_test.c - what routers do in time: the delayed pill, the resizer (RO-04, RO-06); and what
  * they drop (DL-13). On the test kit's clock. */
 #include "support/router_world.h"
+#include "support/limits.h"
 
 /* The pill comes when its time has come, not before; until then it handles what it is sent. */
 static void RO_04_delay(void **state)
@@ -90,6 +91,7 @@ static void RO_06_resizer(void **state)
     world w;
     axo_props child;
     (void)state;
+    skip_with_tiny_limits();
     world_start(&w, NULL);
     w.settings.resizer = &resizer;
     world_pool(&w, &child, &(world *){&w}, 0);

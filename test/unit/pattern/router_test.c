@@ -1,5 +1,6 @@
 /* router_test.c - routers on the test kit's clock: the logics, answers, what is refused. */
 #include "support/router_world.h"
+#include "support/limits.h"
 
 /* ---- logics ---- */
 
@@ -87,6 +88,7 @@ static void smallest_spreads(void **state)
     axo_props child;
     axo_actor_info info = AXO_ACTOR_INFO(.doing = 0);
     (void)state;
+    skip_with_tiny_limits();
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_SMALLEST;
     world_pool(&w, &child, &(world *){&w}, ROUTEES);

@@ -7,6 +7,7 @@ static void step(void);
 #include "sched/park.c"
 
 #include "unit/unit.h"
+#include "support/limits.h"
 
 #define IDLE_WORKERS 4
 #define IDLE_CELLS (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)
@@ -304,6 +305,7 @@ static uint32_t search(uint32_t at)
 static void pushes_at_every_step_of_a_search(void **state)
 {
     uint32_t steps = 1;
+    skip_with_tiny_limits();
     for (uint32_t at = 0; at < steps; at++)
         steps = search(at);
     assert_true(steps > 20);
@@ -311,6 +313,7 @@ static void pushes_at_every_step_of_a_search(void **state)
 
 static void newborns_at_every_step_of_a_search(void **state)
 {
+    skip_with_tiny_limits();
     push_newborns = true;
     pushes_at_every_step_of_a_search(state);
     push_newborns = false;

@@ -5,6 +5,7 @@
 #include <axo/axo.h>
 
 #include "base/config.h"
+#include "support/limits.h"
 
 enum { GO = 1, SHARES = 8, LIGHTS = 4, MANY = 3 * AXO__RUNQ_SIZE };
 #define US INT64_C(1000)
@@ -165,6 +166,7 @@ static void light_ones_go_before_those_that_are_spent(void **state)
 {
     share it = {0};
     (void)state;
+    skip_with_tiny_limits();
     share_open(&it);
     for (uint32_t i = 0; i < LIGHTS; i++)
         it.lights[i] = share_add(&it, &light);
@@ -214,6 +216,7 @@ static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
 {
     share it = {0};
     (void)state;
+    skip_with_tiny_limits();
     share_open(&it);
     share_burners(&it, 30 * US);
     uint64_t before = it.burns;
@@ -227,6 +230,7 @@ static void spent_ones_keep_their_share(void **state)
 {
     share it = {.short_ns = 10 * US};
     (void)state;
+    skip_with_tiny_limits();
     share_open(&it);
     share_burners(&it, 50 * US);
     for (uint32_t i = 0; i < 2; i++)
@@ -246,6 +250,7 @@ static void the_next_slot_is_used_no_longer_than_a_turn_may_last(void **state)
 {
     share it = {.short_ns = 60 * US, .call_at = 40};
     (void)state;
+    skip_with_tiny_limits();
     share_open(&it);
     it.guest = share_add(&it, &light); /* not called from outside */
     for (uint32_t i = 0; i < 2; i++)
@@ -295,6 +300,7 @@ static void a_stream_from_outside_is_taken_in_batches(void **state)
 {
     share it = {.each = true};
     (void)state;
+    skip_with_tiny_limits();
     share_player_and_guest(&it);
     share_step(&it, 100);
     it.plays = it.calls = 0;
