@@ -12,6 +12,21 @@ static atomic_uint thread_refused;
 
 typedef int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
+/* A sanitizer's own, if it is a part of the program (clang): threads that it does not know of break
+ * it. */
+extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                                        void *) __attribute__((weak));
+
+static thread_create thread_real(void)
+{
+    thread_create create = __interceptor_pthread_create;
+    if (create == NULL) {
+        void *found = dlsym(RTLD_NEXT, "pthread_create");
+        memcpy((void *)&create, &found, sizeof create);
+    }
+    return create;
+}
+
 /* In the place of the C library's: this one is found first. */
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
                    void *(*main)(void *), void *restrict arg)
@@ -25,8 +40,7 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
         atomic_fetch_sub(&thread_left, 1);
     thread_create create = atomic_load(&real);
     if (create == NULL) {
-        void *found = dlsym(RTLD_NEXT, "pthread_create");
-        memcpy((void *)&create, &found, sizeof create);
+        create = thread_real();
         atomic_store(&real, create);
     }
     return create(thread, attr, main, arg);
