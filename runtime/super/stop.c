@@ -75,9 +75,9 @@ static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell
     axo__parked_return(core, local, done);
 }
 
-static void stop_drain_system(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__super_drain_closed(axo__core *core, axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     if (axo__likely(!axo__stack_has_any(&cell->system)))
         return;
     axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
@@ -166,7 +166,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     axo__watch *above = axo__super_tell_watchers(worker, cell);
     if (parent != NULL)
         stop_tell_parent(worker, parent, cell);
-    stop_drain_system(core, local, cell); /* the cell is ours until this turn is over */
+    axo__super_drain_closed(core, local, cell); /* the cell is ours until this turn is over */
     axo__super_tell_parent(worker, above); /* DW-13: it has forgotten the child by then */
     if (parent != NULL)
         return;
@@ -294,7 +294,7 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     stop_drain_users(core, local, cell, NULL);
-    stop_drain_system(core, local, cell);
+    axo__super_drain_closed(core, local, cell);
     if (axo__cell_more(cell) != NULL)
         axo__timed_free(core, local, cell);
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;

@@ -71,6 +71,10 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell);
 void axo__super_closed(axo__core *core, axo__local *local, axo__cell *cell, axo__stack_node *node,
                        axo__sys_kind kind);
 
+/* Empties the lane of a closed cell that can be looked at: its runner, and whoever pushes to it and
+ * finds it closed. Each takes what there is at one blow, so every node is answered once. */
+void axo__super_drain_closed(axo__core *core, axo__local *local, axo__cell *cell);
+
 /* A cell whose grace period is over. */
 void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell);
 

@@ -28,6 +28,7 @@ struct axo__watch {
     uint8_t queued;          /* the notice is in the user lane */
     uint8_t linked;          /* in the target's list */
     uint8_t waits;           /* back, until the watcher has forgotten its child */
+    uint8_t late;            /* came to a closed lane; who answers writes it before the answer */
     axo__watch *next_watching;
     axo__watch *before_watching;
     axo__watch *next_watcher;
@@ -193,6 +194,8 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
     }
     axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
     axo__sched_announce_system(worker, target);
+    if (axo__unlikely((axo__state_look(&target->state) & AXO__CLOSED) != 0))
+        axo__super_drain_closed(core, &worker->local, target); /* it has looked for the last time */
     return AXO_OK;
 }
 
@@ -323,7 +326,7 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node
         watch_drop(core, &worker->local, watch);
     } else {
         const axo__family *family = axo__cell_family(cell);
-        watch_home(worker, cell, watch, family != NULL && family->kept > 0);
+        watch_home(worker, cell, watch, watch->late || (family != NULL && family->kept > 0));
     }
 }
 
@@ -331,10 +334,11 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
                              axo__stack_node *node, axo__sys_kind kind)
 {
-    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
+    AXO_DEBUG_ASSERT((axo__state_look(&cell->state) & AXO__CLOSED) != 0);
     axo__watch *watch = watch_of_node(node, kind);
     axo__worker *worker = axo__self;
     if (kind == AXO__SYS_WATCH) {
+        watch->late = 1;
         watch_return(core, worker, local, watch);
         return;
     }

@@ -57,7 +57,7 @@
  * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp super/stop.c:axo__super_expire 1d548f1c7536
+ * stamp super/stop.c:axo__super_expire 605bc0ad2a90
  * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
  */
 #ifndef SENDERS

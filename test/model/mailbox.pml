@@ -81,7 +81,7 @@
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/fault.c:axo__super_directives dd556a6e5bfb
  * stamp super/fault.c:fault_shift ed5b7adab0e7
- * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
  * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
  * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
  * stamp super/stop.c:stop_is_drained 12941c21a306

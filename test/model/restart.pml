@@ -68,7 +68,7 @@
  * stamp super/fault.c:fault_resume_self c41d9c5816e9
  * stamp super/fault.c:fault_shift ed5b7adab0e7
  * stamp super/fault.c:fault_take_restart f5b9a76d684e
- * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
  * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
  * stamp super/stop.c:stop_system e076a9fe4cc4
  * stamp super/stop.c:stop_take d65f06b34e9a

@@ -45,8 +45,8 @@
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp super/children.c:axo__super_adopt 6f189a984c2e
  * stamp super/children.c:axo__super_make b9f6b6759824
- * stamp super/stop.c:axo__super_expire 1d548f1c7536
- * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_expire 605bc0ad2a90
+ * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
  * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
  * stamp super/stop.c:stop_abandon d6f887f3e7b1
  * stamp super/stop.c:stop_system e076a9fe4cc4

@@ -46,8 +46,8 @@
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp super/children.c:axo__super_make b9f6b6759824
- * stamp super/stop.c:axo__super_expire 1d548f1c7536
- * stamp super/stop.c:axo__super_finish_terminate cc47503da581
+ * stamp super/stop.c:axo__super_expire 605bc0ad2a90
+ * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
  * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
