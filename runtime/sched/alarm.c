@@ -322,6 +322,7 @@ static void alarm_close(axo__worker *worker, axo__timers *timers)
     uint32_t at = 0;
     uint32_t count;
     axo__os_mutex_lock(&timers->mutex);
+    AXO_DEBUG_ASSERT(!timers->closing);
     timers->closing = true;
     while (timers->alarms.marked > 0 && (count = alarm_collect(timers, true, &at, batch)) > 0) {
         axo__os_mutex_unlock(&timers->mutex);

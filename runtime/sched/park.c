@@ -200,6 +200,7 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 
 void axo__worker_offer_quiet(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(worker->current == NULL);
     uint32_t ready = axo__runq_count_any(&worker->ready);
     uint32_t newborns = axo__newborn_count_any(worker);
     worker->quiet = false;

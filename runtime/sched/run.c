@@ -204,6 +204,7 @@ static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
     axo__message *message = more != NULL ? axo__chain_pop(&more->front) : NULL;
     axo__waiter *done = NULL;
     if (message != NULL) {
+        AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_STASHED) != 0);
         message->flags &= ~(uint32_t)AXO__MESSAGE_STASHED;
         return message;
     }
@@ -287,6 +288,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
 
 static void run_turn(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t behind = cell->behind;
     for (;;) {
         bool more = run_messages(worker, cell);
@@ -340,6 +342,7 @@ static __attribute__((noinline)) void run_turns(axo__worker *worker)
     for (;;) {
         run_turn(worker, worker->current);
         run_leave(worker);
+        AXO_DEBUG_ASSERT(worker->turns_left > 0);
         if (--worker->turns_left == 0)
             return;
         axo__cell *next = axo__worker_find_next(worker);

@@ -32,6 +32,7 @@ static void sched_free_memory(axo__sched *sched)
     uint32_t all = sched_all(sched);
     for (uint32_t i = 0; i < all && sched->workers != NULL; i++) {
         axo__worker *worker = &sched->workers[i];
+        AXO_DEBUG_ASSERT(!worker->has_thread);
         sched_free_array(sched, worker->seen, sizeof(axo__seen), sched->worker_count);
         axo__timers_free(worker->timers);
     }
@@ -213,6 +214,7 @@ void axo__sched_grow(axo__sched *sched)
 
 axo_status axo__sched_enter_actor(axo__sched *sched)
 {
+    AXO_DEBUG_ASSERT(sched->kind == AXO__SCHED_ELASTIC);
     axo_status status = AXO_OK;
     axo__os_mutex_lock(&sched->mutex);
     if (axo__a32_load_relaxed(&sched->live) == 0 && !sched_grow_locked(sched))

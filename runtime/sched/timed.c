@@ -83,6 +83,7 @@ static timed_key *timed_find(const axo__timed *timed, uint64_t key)
 {
     if (timed == NULL || timed->room == 0)
         return NULL;
+    AXO_DEBUG_ASSERT(timed->count < timed->room); /* so that the search ends */
     for (uint32_t at = timed_home(key, timed->room);; at = (at + 1) & (timed->room - 1)) {
         timed_key *slot = &timed->keys[at];
         if (slot->number == 0)

@@ -238,6 +238,7 @@ static inline bool worker_has_urgent(const axo__worker *worker)
 
 axo__cell *axo__worker_find(axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(worker->current == NULL);
     axo__cell *cell = NULL;
     if (axo__likely(!worker_has_urgent(worker))) {
         worker->urgent_runs = 0;

@@ -95,6 +95,7 @@ uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uin
 {
     uint32_t count = 0;
     axo__os_mutex_lock(&book->mutex);
+    AXO_DEBUG_ASSERT(book->kept == 0 || book->ring != NULL);
     uint64_t there = book->total < book->kept ? book->total : book->kept;
     while (count < max && count < there) {
         out[count] = book->ring[(book->total - 1 - count) % book->kept];

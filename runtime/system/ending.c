@@ -1,6 +1,8 @@
 /* ending.c - what is called when every actor has terminated. */
 #include "system/ending.h"
 
+#include "base/assert.h"
+
 bool axo__ending_init(axo__ending *ending)
 {
     ending->calls = NULL;
@@ -37,6 +39,7 @@ void axo__ending_run(axo__ending *ending, axo__heap *heap, axo_system *system)
 {
     axo__os_mutex_lock(&ending->mutex);
     axo__last_call *call = ending->calls;
+    AXO_DEBUG_ASSERT(!ending->over);
     ending->calls = NULL;
     ending->over = true;
     axo__os_mutex_unlock(&ending->mutex);

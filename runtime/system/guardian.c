@@ -22,6 +22,7 @@ void axo__super_root_failed(axo__core *core, const axo__cause *cause)
     axo_system *system = core->system;
     axo_failure failure = axo__cause_show(&core->texts, cause);
     axo_outcome *outcome = &system->outcome;
+    AXO_DEBUG_ASSERT(failure.kind != AXO_FAILURE_NONE);
     axo__os_mutex_lock(&system->outcome_mutex);
     if (!outcome->failed) {
         outcome->failed = 1;
@@ -43,6 +44,7 @@ static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_
     (void)failure;
     axo__cell *child = axo__table_at(&axo__self->core->table,
                                      (uint32_t)(axo__self->sender.bits & AXO__SLOT_MASK));
+    AXO_DEBUG_ASSERT(child != NULL && child->guardian);
     axo__cause cause = axo__cell_failure(child);
     axo__super_root_failed(axo__self->core, &cause);
     return AXO_STOP;
@@ -81,6 +83,7 @@ static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cel
         axo__hook *hook = *link;
         if (!axo_ref_equal(hook->actor, actor))
             continue;
+        AXO_DEBUG_ASSERT(system->hooks_waiting > 0);
         *link = hook->next;
         axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
         system->hooks_waiting--;
@@ -93,6 +96,7 @@ static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cel
 /* (3) */
 static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(!system->hooks_told && axo__worker_is_in(worker, cell));
     system->hooks_told = true;
     for (axo__hook **link = &system->hooks; *link != NULL;) {
         axo__hook *hook = *link;
@@ -125,6 +129,7 @@ enum { GUARDIAN_ADD = 1, GUARDIAN_DONE = 2 };
 static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cell *cell,
                                uint32_t what)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache,
                                               AXO_TAG_RESERVED + 0x100 + what,
                                               axo__cell_ref(cell), 0);
@@ -153,6 +158,7 @@ axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo_
 
 static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cell, axo_ref actor)
 {
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     for (axo__hook *hook = system->hooks; hook != NULL; hook = hook->next) {
         if (axo_ref_equal(hook->actor, actor))
             return;

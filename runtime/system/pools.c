@@ -47,6 +47,7 @@ static axo_status pools_make(axo_system *system, axo__sched_kind kind, uint32_t 
     axo__pools_settings(system, pool, kind);
     system->pools_made = system->pools_made % AXO__POOLS_NUMBERED + 1;
     pool->number = system->pools_made;
+    AXO_DEBUG_ASSERT(pool->number != 0 && workers < 1 << 16); /* two halves of a local's index */
     axo_status status = axo__sched_init(pool, workers);
     if (status != AXO_OK)
         goto fail_memory;
@@ -156,6 +157,7 @@ static void pools_fold(axo_system *system, axo__sched *pool)
 static void pools_free(axo_system *system, axo__sched **link)
 {
     axo__sched *pool = *link;
+    AXO_DEBUG_ASSERT(pool != &system->sched && axo__a32_peek_owner(&pool->quit) != 0);
     *link = pool->next;
     pools_fold(system, pool);
     axo__sched_fini(pool);

@@ -9,6 +9,8 @@
 #define REGISTRY_BUCKETS_MIN 64
 #define REGISTRY_BUCKETS_MAX 65536
 #define REGISTRY_CHUNK 32
+AXO_STATIC_ASSERT(AXO_KEY_MAX < AXO__KEY_WORDS * 8, "a zero behind the longest key");
+AXO_STATIC_ASSERT((REGISTRY_BUCKETS_MIN & (REGISTRY_BUCKETS_MIN - 1)) == 0, "a mask");
 
 static void *registry_nulls(uint32_t bucket)
 {
@@ -150,6 +152,7 @@ static void registry_begin(axo__entry *entry)
 static void registry_end(axo__entry *entry)
 {
     uint64_t seq = axo__a64_load_relaxed(&entry->seq);
+    AXO_DEBUG_ASSERT((seq & 1) != 0);
     axo__a64_store_release(&entry->seq, seq + 1); /* [R3] */
 }
 
@@ -199,6 +202,7 @@ static void registry_sweep(axo__registry *registry)
 /* As many entries again as there are, up to the limit. */
 static axo_status registry_grow(axo__registry *registry)
 {
+    AXO_DEBUG_ASSERT(registry->made <= registry->max && registry->free == NULL);
     uint32_t room = registry->max - registry->made;
     uint32_t count = registry->made > REGISTRY_CHUNK ? registry->made : REGISTRY_CHUNK;
     if (room == 0)
@@ -240,6 +244,7 @@ static axo_status registry_add(axo__registry *registry, const axo__key *key, axo
     axo_status status = registry_take(registry, &entry);
     if (status != AXO_OK)
         return status;
+    AXO_DEBUG_ASSERT(axo__a64_peek_owner(&entry->ref) == 0 && key->count <= AXO__KEY_WORDS);
     axo__aptr *head = &registry->buckets[(uint32_t)key->hash & registry->mask];
     registry_begin(entry);
     axo__a64_store_release(&entry->hash, key->hash); /* [R2] */

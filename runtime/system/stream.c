@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+AXO_STATIC_ASSERT(AXO_KINDS_MAX <= 32, "a bit for each rule");
+
 /* A place as the mutex's holder or a careful reader sees it. */
 typedef struct stream_rules {
     uint64_t who;
@@ -28,6 +30,7 @@ bool axo__kind_contains(uint32_t wide, uint32_t kind)
 /* Of two kinds that contain the same one, the narrower is the greater number. */
 static bool stream_decides(const stream_rules *rules, uint32_t kind)
 {
+    AXO_DEBUG_ASSERT(rules->count <= AXO_KINDS_MAX);
     bool yes = false;
     uint32_t narrowest = 0;
     for (uint32_t i = 0; i < rules->count; i++) {
@@ -67,6 +70,8 @@ static void stream_look(axo__stream *stream, const axo__place *place, stream_rul
 static void stream_write_locked(axo__place *place, const stream_rules *rules)
 {
     uint32_t version = axo__a32_load_relaxed(&place->version);
+    AXO_DEBUG_ASSERT((version & 1) == 0 && rules->count <= AXO_KINDS_MAX);
+    AXO_DEBUG_ASSERT((rules->who != 0) == (rules->yes != 0)); /* I1 */
     axo__a32_store_relaxed(&place->version, version + 1); /* [E1] */
     axo__a64_store_release(&place->who, rules->who);      /* [E2] */
     axo__a32_store_release(&place->count, rules->count);  /* [E2] */
@@ -97,8 +102,10 @@ static axo__place *stream_find_locked(axo__stream *stream, uint64_t who)
 static void stream_count_locked(axo__stream *stream, const stream_rules *rules, uint32_t change)
 {
     for (uint32_t i = 0; i < rules->count; i++) {
-        if ((rules->yes >> i & 1) != 0)
-            stream->count[rules->kinds[i] >> 24] += change;
+        if ((rules->yes >> i & 1) == 0)
+            continue;
+        AXO_DEBUG_ASSERT(change == 1 || stream->count[rules->kinds[i] >> 24] > 0); /* I4 */
+        stream->count[rules->kinds[i] >> 24] += change;
     }
 }
 
@@ -126,6 +133,7 @@ static void stream_put_locked(axo__stream *stream, axo__place *place, const stre
 
 static void stream_free_locked(axo__stream *stream, axo__place *place)
 {
+    AXO_DEBUG_ASSERT(axo__a64_peek_owner(&place->who) != 0);
     stream_rules old;
     stream_rules none = {.who = 0};
     (void)stream_read(place, &old);

@@ -38,6 +38,7 @@ static const axo__grace_ops system_grace_ops = {
 
 void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian)
 {
+    AXO_DEBUG_ASSERT(guardian->guardian);
     axo__a32_store_relaxed(&worker->core->closing, 1); /* DL-12 */
     if (guardian == worker->core->system->cells[AXO_GUARDIAN_USER])
         axo__alarms_close(worker); /* SH-08 */
@@ -45,6 +46,7 @@ void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian)
 
 void axo__super_root_gone(axo__core *core, axo__worker *worker)
 {
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&core->system->root_gone) == 0);
     (void)worker;
     axo__a32_store_release(&core->system->root_gone, 1); /* [Y1] (6) */
 }
@@ -59,6 +61,7 @@ void axo__system_check_end(axo_system *system)
     uint64_t freed = axo__pools_sum(system, offsetof(axo__counters, freed));
     if (freed != axo__pools_sum(system, offsetof(axo__counters, spawned)))
         return;
+    AXO_DEBUG_ASSERT(axo__self != NULL && axo__self->core == &system->core);
     if (!axo__alarms_end(axo__self))
         return; /* who fires comes here later */
     if (!axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */

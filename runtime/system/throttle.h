@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/assert.h"
+
 typedef enum axo__throttle_answer {
     AXO__THROTTLE_OPEN = 0,
     AXO__THROTTLE_CLOSING = 1,
@@ -27,6 +29,7 @@ typedef struct axo__throttle {
 static inline axo__throttle_answer axo__throttle_take(axo__throttle *throttle, int64_t now,
                                                       uint64_t *skipped)
 {
+    AXO_DEBUG_ASSERT(throttle->max > 0 && throttle->passed <= throttle->max);
     *skipped = 0;
     if (throttle->passed > 0 && now - throttle->opened >= throttle->window_ns) {
         *skipped = throttle->skipped;

@@ -52,7 +52,7 @@
  * stamp sched/parked.c:parked_drop e2536d036796
  * stamp sched/parked.c:parked_fire 139d270f0420
  * stamp sched/parked.c:parked_go_on 2214b157624d
- * stamp sched/run.c:run_take_aside 8ffe6b723131
+ * stamp sched/run.c:run_take_aside b83fcf21230f
  * stamp sched/send.c:send_boxed b042e23eca74
  * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba

@@ -31,7 +31,7 @@
  * stamp sched/park.c:park_look 9c41ff345708
  * stamp sched/park.c:park_none 9e8878506e91
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/sched.c:axo__sched_enter_actor e476850242f8
+ * stamp sched/sched.c:axo__sched_enter_actor 90ca774823fa
  * stamp sched/sched.c:axo__sched_grow 03c60050a84a
  * stamp sched/sched.c:axo__sched_idle_deadline b44743babe92
  * stamp sched/sched.c:axo__sched_leave_actor 15326df28b00

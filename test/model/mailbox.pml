@@ -73,7 +73,7 @@
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages cb7fdb71a8be
  * stamp sched/run.c:run_take 8b93758b4dde
- * stamp sched/run.c:run_turn af28bc2709d3
+ * stamp sched/run.c:run_turn 371902fa3ccf
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.h:axo__worker_claim ef9007996cba

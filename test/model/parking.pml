@@ -42,7 +42,7 @@
  * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__worker_offer_quiet f45a18bd8621
+ * stamp sched/park.c:axo__worker_offer_quiet 8eae6f2c1257
  * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
  * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
  * stamp sched/park.c:axo__worker_push_ready df66acba9d61
@@ -57,8 +57,8 @@
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
  * stamp sched/run.c:run_enter 0b74d236eaf0
- * stamp sched/run.c:run_turn af28bc2709d3
- * stamp sched/worker.c:axo__worker_find 5bb8a25d1bf9
+ * stamp sched/run.c:run_turn 371902fa3ccf
+ * stamp sched/worker.c:axo__worker_find cfdf605d17d4
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
  * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
  * stamp sched/worker.c:worker_find_ready 050e90ff1a1a

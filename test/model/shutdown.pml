@@ -50,10 +50,10 @@
  * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
  * stamp super/stop.c:stop_abandon d6f887f3e7b1
  * stamp super/stop.c:stop_system e076a9fe4cc4
- * stamp system/ending.c:axo__ending_run e19c7cfcb4d1
+ * stamp system/ending.c:axo__ending_run 484d23a205c2
  * stamp system/pools.c:axo__pools_sum 3385c0136817
- * stamp system/system.c:axo__super_root_gone be81f733654b
- * stamp system/system.c:axo__system_check_end b73a4e6d1d5b
+ * stamp system/system.c:axo__super_root_gone 1acfbd9a12b3
+ * stamp system/system.c:axo__system_check_end eeca66daf3ab
  * stamp system/system.c:axo__system_destroy 723efcb6b37f
  * stamp system/system.c:axo__system_spawn 3086a798f9dd
  * stamp system/system.c:axo__system_stop_user 0d8d511bd76f

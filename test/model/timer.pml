@@ -34,7 +34,7 @@
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp sched/timer.c:timer_finish 5ffe7e5b5add
- * stamp system/system.c:axo__system_check_end b73a4e6d1d5b
+ * stamp system/system.c:axo__system_check_end eeca66daf3ab
  */
 #ifndef ALARMS
 #define ALARMS 2
