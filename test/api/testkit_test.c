@@ -106,6 +106,9 @@ static void the_clock_is_the_tests(void **state)
     int64_t before = axo_testkit_now(kit);
     (void)axo_testkit_advance(kit, 7);
     assert_true(axo_testkit_now(kit) == before + 7);
+    (void)axo_testkit_advance(kit, 0);
+    (void)axo_testkit_advance(kit, -1000); /* it never goes back */
+    assert_true(axo_testkit_now(kit) == before + 7);
     assert_int_equal(axo_testkit_stop(kit), AXO_OK);
 }
 

@@ -450,6 +450,16 @@ static void SH_10(void **state)
         assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
         assert_int_equal(axo_system_destroy(system), AXO_OK);
     }
+    char longest[AXO_NAME_MAX + 2];
+    memset(longest, 'Z', sizeof longest);
+    longest[AXO_NAME_MAX + 1] = 0;
+    options.name = longest;
+    assert_int_equal(axo_system_start(&options, &system), AXO_ENAME);
+    longest[AXO_NAME_MAX] = 0;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    assert_string_equal(axo_system_name(system), longest);
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
     assert_null(axo_system_name(NULL));
 }
 
