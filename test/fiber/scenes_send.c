@@ -81,6 +81,46 @@ static void play_relay(void)
 const stage_scene scene_relay = {.name = "relay", .what = "two workers that steal and park",
                                  .play = play_relay, .bound = 1, .delay = 1, .early_one_in = 16};
 
+/* ---- actors that use up their turns: more than a tiny queue of them has room for ---- */
+
+#define SPENDERS 6
+#define SPENDS   8
+
+static axo_ref spenders[SPENDERS];
+
+static axo_status spender_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    at.handled++;
+    if (message->tag == SPENDS)
+        return AXO_OK;
+    return axo_send(ctx, axo_self(ctx), message->tag + 1, NULL, 0);
+}
+
+static const axo_class spender = AXO_CLASS(.name = "spender", .receive = spender_receive);
+
+static void spenders_send(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < SPENDERS; i++)
+        CHECK(stage_send(spenders[i], 1) == AXO_OK);
+}
+
+static void play_spent(void)
+{
+    stage_boot_with((axo_options)AXO_OPTIONS(.workers = 2, .quantum_us = 1));
+    for (uint32_t i = 0; i < SPENDERS; i++)
+        spenders[i] = stage_spawn(&spender, NULL);
+    axo__sim_waits(at.scene->early_one_in, 100); /* ns a yield point: a few messages are a turn */
+    stage_thread("sender", spenders_send, NULL);
+    stage_go();
+    CHECK_SAME(at.handled, SPENDERS * SPENDS);
+    stage_end();
+}
+
+const stage_scene scene_spent = {.name = "spent", .what = "actors that use up their turns",
+                                 .play = play_spent, .early_one_in = 16};
+
 /* ---- a bounded mailbox: a sender that parks against room ---- */
 
 static axo_ref bounded;
