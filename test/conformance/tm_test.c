@@ -614,7 +614,8 @@ static void SH_08(void **state)
     assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
     kit_order(k, "user.directive(3)", "s.note(1)", "s.hook");
     kit_expect_count(k, "s.note(1)", 1);
-    kit_expect_count(k, "a.dl(3)", 1);
+    /* It is told to end right after, and may come to the message before. */
+    assert_int_equal(kit_count(k, "a.note(1)") + kit_count(k, "a.dl(3)"), 1);
     kit_never(k, "s.note(2)");
     assert_int_equal(kit_stats(k).dropped - dropped, 2); /* plain's, post_stop's */
     assert_int_equal(axo_system_schedule_once(system, 0, kit_ref(a), KIT_NOTE, &order,
