@@ -13,7 +13,7 @@ typedef enum axo_doing {
     AXO_DOING_RESTARTING = 3, /* a restart is decided and not done: it waits for children, or for a
                                  worker */
     AXO_DOING_SUSPENDED = 4,  /* failed, or an ancestor has; or stopped by its parent's wait */
-    AXO_DOING_QUEUED = 5,     /* has work and waits for a worker */
+    AXO_DOING_QUEUED = 5,     /* has work and waits for a worker, or one is about to begin */
     AXO_DOING_IDLE = 6,       /* nothing to do */
     AXO_DOING_PARKED = 7      /* waits for room in a mailbox (mailbox.h); before QUEUED */
 } axo_doing;

@@ -172,6 +172,8 @@ static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_send
         }
         info->doing = inspect_word(word, axo__directives_look(&cell->directives));
     }
+    if (info->doing == AXO_DOING_IDLE)
+        info->doing = AXO_DOING_QUEUED; /* somebody has it for something */
     return true;
 }
 
