@@ -8,7 +8,7 @@
 #include "life.h"
 #include "sched/worker.h"
 
-#define QUEUES_MAX 2048
+#define QUEUES_MAX 4096
 #define QUEUE_ROOM 2048
 #define QUEUE_NODES 4096
 #define QUEUE_TIMERS 8192
