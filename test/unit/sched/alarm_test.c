@@ -170,6 +170,21 @@ static void far_away(void **state)
     alarm_close(&world);
 }
 
+/* A clock that is so far that the longest delay from there has no number. */
+static void at_the_end_of_time(void **state)
+{
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    alarm_advance(&world, AXO_DELAY_MAX);
+    assert_int_equal(axo_system_schedule_once(world.system, AXO_DELAY_MAX, to, 1, NULL, 0,
+                                              &world.timer),
+                     AXO_OK);
+    alarm_advance(&world, 1000000000);
+    assert_int_equal(world.got, 0);
+    assert_true(axo_system_timer_cancel(world.system, world.timer));
+    alarm_close(&world);
+}
+
 static void forged(void **state)
 {
     alarm_world world;
@@ -198,6 +213,7 @@ int main(void)
         cmocka_unit_test(cancelled_while_fired),
         cmocka_unit_test(cancelled_twice_while_fired),
         cmocka_unit_test(marked_while_fired),
+        cmocka_unit_test(at_the_end_of_time),
         cmocka_unit_test(far_away),
         cmocka_unit_test(forged),
     };
