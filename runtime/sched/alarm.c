@@ -161,8 +161,7 @@ axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
     if (alarm != NULL) {
         alarm->to = order->to;
         alarm->message = order->message;
-        /* A program's own clock may be anywhere. */
-        alarm->due = order->first < AXO__NEVER - now ? now + order->first : AXO__NEVER - 1;
+        alarm->due = axo__timer_due(now, order->first);
         alarm->period = order->period;
         alarm->kind = (uint8_t)order->kind;
         alarm->timer.number = ++timers->number;

@@ -250,7 +250,7 @@ static void timed_arm(axo__worker *worker, axo__timed *timed)
 {
     if (timed->out || timed->after == 0)
         return;
-    timed->due = timed->last + timed->after;
+    timed->due = axo__timer_due(timed->last, timed->after);
     timed->timer.fn = timed_fire;
     timed->out = axo__timer_arm(worker, &timed->timer, timed->due);
 }
@@ -267,7 +267,8 @@ axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int6
         return AXO_ENOMEM;
     timed->after = after;
     timed->last = axo__core_now(worker->core);
-    if (timed->out && timed->due > timed->last + after && axo__timer_disarm(&timed->timer))
+    if (timed->out && timed->due > axo__timer_due(timed->last, after) &&
+        axo__timer_disarm(&timed->timer))
         timed->out = false;
     timed_arm(worker, timed);
     return AXO_OK;

@@ -143,7 +143,8 @@ static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_f
     if (fired->fn == axo__alarm_fire)
         axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again);
     else if (fired->again > 0 && !timers->closed)
-        (void)axo__timers_put(timers, fired->timer, axo__core_now(timers->core) + fired->again,
+        (void)axo__timers_put(timers, fired->timer,
+                              axo__timer_due(axo__core_now(timers->core), fired->again),
                               worker->now);
 }
 

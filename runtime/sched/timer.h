@@ -11,7 +11,7 @@
  *         return 0;                                        // or: again, so many ns from now
  *     }
  *     it->timer.fn = thing_fire;
- *     (void)axo__timer_arm(worker, &it->timer, due);       // due: axo__core_now(core) + delay
+ *     (void)axo__timer_arm(worker, &it->timer, axo__timer_due(axo__core_now(core), delay));
  *     if (axo__timer_disarm(&it->timer)) ...               // true: it will not fire
  *
  *   arm and disarm of one timer are its owner's, one after the other. fn runs on whatever worker
@@ -117,6 +117,13 @@ void axo__timers_free(axo__timers *timers);
 static inline int64_t axo__timers_next(const axo__timers *timers)
 {
     return timers != NULL ? (int64_t)axo__a64_load_relaxed(&timers->next) : AXO__NEVER;
+}
+
+/* When a delay of at least 0 is over: a program's own clock may be anywhere, so the sum may have no
+ * number; then it is the last moment that is not AXO__NEVER. */
+static inline int64_t axo__timer_due(int64_t now, int64_t delay)
+{
+    return delay < AXO__NEVER - now ? now + delay : AXO__NEVER - 1;
 }
 
 /* The wheel to use on this worker, or (NULL) from outside. */

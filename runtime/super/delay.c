@@ -57,7 +57,7 @@ bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
     int64_t now = axo__core_now(core);
     double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
     int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
-    int64_t due = wait < AXO__NEVER - now ? now + wait : AXO__NEVER - 1;
+    int64_t due = axo__timer_due(now, wait);
     AXO_DEBUG_ASSERT(wait >= 0 && !delay->waits && !delay->gone);
     axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;

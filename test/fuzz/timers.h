@@ -78,7 +78,7 @@ static void timers_arm(fuzz_in *in, embedded *it)
     if (it->armed || delay > AXO_DELAY_MAX)
         return;
     it->script = fuzz_u8(in);
-    it->due = delay < AXO__NEVER - t.now ? t.now + delay : AXO__NEVER - 1;
+    it->due = axo__timer_due(t.now, delay);
     it->timer.fn = timers_fired;
     fuzz_require(axo__timer_arm(&t.worker, &it->timer, it->due));
     it->armed = true;

@@ -45,7 +45,7 @@
  * stamp sched/parked.c:axo__parked_free 9f1d6e8a0e8f
  * stamp sched/parked.c:axo__parked_held d75a742ac090
  * stamp sched/parked.c:axo__parked_home 43be3cfa16b6
- * stamp sched/parked.c:axo__parked_limit 1b739ce06e3d
+ * stamp sched/parked.c:axo__parked_limit b055bd7f273c
  * stamp sched/parked.c:axo__parked_make f6cfbf624927
  * stamp sched/parked.c:axo__parked_return 7cf96ac14b8c
  * stamp sched/parked.c:axo__parked_undo a2eed43ee7b2

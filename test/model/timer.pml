@@ -28,12 +28,12 @@
  * stamp sched/alarm.c:axo__alarm_cancel 3117a796d368
  * stamp sched/alarm.c:axo__alarm_finish 3e0b61bf8e61
  * stamp sched/alarm.c:axo__alarm_fire 6ac13e8097a5
- * stamp sched/alarm.c:axo__alarm_set e9b8671af1c0
+ * stamp sched/alarm.c:axo__alarm_set 27e5af5b27bf
  * stamp sched/alarm.c:axo__alarms_end 10d522380189
  * stamp sched/timer.c:axo__timers_fire 52e6015ec89f
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp sched/timer.c:timer_finish 5ffe7e5b5add
+ * stamp sched/timer.c:timer_finish 0eb03e9351b7
  * stamp system/system.c:axo__system_check_end eeca66daf3ab
  */
 #ifndef ALARMS

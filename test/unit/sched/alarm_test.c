@@ -6,6 +6,7 @@
 
 #include "unit/unit.h"
 
+enum { TIMEOUT = 2 };
 #define BIG 10000 /* such a message takes a block of its own, so firing it asks the allocator */
 
 typedef struct alarm_world {
@@ -48,7 +49,10 @@ static void alarm_free(void *user, void *block, size_t size, size_t align)
 static axo_status alarm_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     alarm_world *world = *(alarm_world **)state;
-    (void)ctx;
+    if (message->tag == TIMEOUT) /* twice: the second finds the first one armed */
+        return axo_receive_timeout(ctx, AXO_DELAY_MAX - 1) == AXO_OK
+                   ? axo_receive_timeout(ctx, AXO_DELAY_MAX)
+                   : AXO_EFAILED;
     assert_int_equal(message->tag, 1);
     world->got++;
     return AXO_OK;
@@ -179,6 +183,8 @@ static void at_the_end_of_time(void **state)
     assert_int_equal(axo_system_schedule_once(world.system, AXO_DELAY_MAX, to, 1, NULL, 0,
                                               &world.timer),
                      AXO_OK);
+    assert_int_equal(axo_system_send(world.system, to, TIMEOUT, NULL, 0), AXO_OK);
+    alarm_advance(&world, 1000000000);
     alarm_advance(&world, 1000000000);
     assert_int_equal(world.got, 0);
     assert_true(axo_system_timer_cancel(world.system, world.timer));
