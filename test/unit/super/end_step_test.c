@@ -73,7 +73,7 @@ static void world_open(void)
     end_open(&world.it);
     world.watcher = world_child(NULL);
     world.target = world_child(NULL);
-    end_watch(end_worker(&world.it, 0), world.watcher, axo__cell_ref(world.target));
+    end_watch(end_worker(&world.it, 0), world.watcher, axo__cell_ref(world.target), NULL);
     end_turn(end_worker(&world.it, 1), world.target);
 }
 

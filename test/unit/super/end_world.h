@@ -45,11 +45,12 @@ static inline void end_leave(axo__worker *worker)
     axo__sched_hand_back(worker, cell);
 }
 
-static inline void end_watch(axo__worker *worker, axo__cell *cell, axo_ref target)
+static inline void end_watch(axo__worker *worker, axo__cell *cell, axo_ref target,
+                             const axo_message *own)
 {
     axo__worker *before = axo__self;
     end_enter(worker, cell);
-    assert_int_equal(axo__super_watch(worker, cell, target, NULL), AXO_OK);
+    assert_int_equal(axo__super_watch(worker, cell, target, own), AXO_OK);
     end_leave(worker);
     axo__self = before;
 }

@@ -106,14 +106,15 @@ static axo_status lane_hears(axo_ctx *ctx, void *state, const axo_message *messa
 
 /* A watched child ends when the timer of its restart has left its wheel and the DUE is on the way;
  * the parent has had its turn. */
-static axo__timer *lane_end_before_due(end_world *it, axo__cell **parent, axo_ref *ref)
+static axo__timer *lane_end_before_due(end_world *it, axo__cell **parent, axo_ref *ref,
+                                       const axo_message *own)
 {
     axo__cell *child = lane_put_off(it, parent);
     axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
     *ref = axo__cell_ref(child);
     lane_notices = lane_known = 0;
     (*parent)->receive = lane_hears;
-    end_watch(end_worker(it, 0), *parent, *ref);
+    end_watch(end_worker(it, 0), *parent, *ref, own);
     axo__sched_stop(end_worker(it, 1), child);
     assert_true(axo__timer_disarm(timer));
     end_turn(end_worker(it, 1), child);
@@ -131,23 +132,28 @@ static void notice_behind_the_due(void **state)
     axo__cell *parent;
     axo_ref ref;
     end_open(&it);
-    axo__timer *timer = lane_end_before_due(&it, &parent, &ref);
+    axo__timer *timer = lane_end_before_due(&it, &parent, &ref, NULL);
+    assert_int_equal(axo__cell_own_family(parent)->kept, 1);
     assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(axo__cell_child_count(parent), 0);
+    assert_int_equal(axo__cell_own_family(parent)->kept, 0);
     assert_int_equal(lane_notices, 1);
     assert_int_equal(lane_known, 0);
     end_close(&it);
 }
 
-/* An unwatch while the notice waits for that: there is none. */
+/* An unwatch while the notice waits for that: there is none, and its record is given back (one so
+ * large is the heap's, which is looked at in the end). */
 static void unwatched_before_the_due(void **state)
 {
+    static const char payload[AXO__POOL_MAX];
+    const axo_message own = {.tag = 1, .size = sizeof payload, .payload = payload};
     end_world it;
     axo__cell *parent;
     axo_ref ref;
     end_open(&it);
-    axo__timer *timer = lane_end_before_due(&it, &parent, &ref);
+    axo__timer *timer = lane_end_before_due(&it, &parent, &ref, &own);
     end_unwatch(end_worker(&it, 0), parent, ref);
     assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);

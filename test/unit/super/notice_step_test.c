@@ -4,6 +4,7 @@
 static void step(void);
 #define AXO__YIELD_POINT() step()
 
+#include "cell/table.c" /* it may be closed and be found still */
 #include "super/stop.c"
 
 #include "unit/super/end_world.h"
@@ -30,7 +31,7 @@ static void watch_by(axo__cell *watcher)
 {
     if ((axo__state_look(&watcher->state) & AXO__RUNNING) != 0)
         return; /* its child has borrowed it: it has no turn now */
-    end_watch(end_worker(&world.it, 1), watcher, world.child_ref);
+    end_watch(end_worker(&world.it, 1), watcher, world.child_ref, NULL);
     world.watched = true;
 }
 

@@ -62,7 +62,7 @@ static uint32_t watched_at(uint32_t at, bool by_parent, bool busy)
         (void)axo__state_announce_user(&world.parent->state);
     world.at = at;
     world.on = true;
-    end_watch(end_worker(&world.it, 0), watcher, world.child_ref);
+    end_watch(end_worker(&world.it, 0), watcher, world.child_ref, NULL);
     world.on = false;
     world_end_child();
     end_turn(end_worker(&world.it, 0), watcher);
