@@ -1,32 +1,20 @@
 /* di_test.c - dispatchers (DI), and what a handler that blocks means for others. */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "conformance/parts.h"
+#include "support/census.h"
 
 #define DI_MANY 50
 #define DI_BLOCKERS 8
-
-/* Threads of this process. */
-static uint32_t di_threads(void)
-{
-    DIR *dir = opendir("/proc/self/task");
-    uint32_t count = 0;
-    assert_non_null(dir);
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
-        count += entry->d_name[0] != '.';
-    (void)closedir(dir);
-    return count;
-}
 
 /* Until there are at most `want`; the kit's deadline is the test's. */
 static void di_await_threads(uint32_t want)
 {
     struct timespec pause = {.tv_nsec = 1000000};
-    for (uint32_t i = 0; di_threads() > want; i++) {
+    for (uint32_t i = 0; census_threads() > want; i++) {
         assert_true(i < KIT_DEADLINE_S * 1000);
         (void)nanosleep(&pause, NULL);
     }
@@ -137,7 +125,7 @@ static void DI_04(void **state)
 {
     axo_options options = AXO_OPTIONS(.blocking_idle_ms = 5);
     kit *k = kit_start(state, &options);
-    uint32_t before = di_threads();
+    uint32_t before = census_open();
     char labels[DI_BLOCKERS][24];
     kit_script *scripts[DI_BLOCKERS];
     for (int round = 0; round < 2; round++) {
@@ -148,7 +136,7 @@ static void DI_04(void **state)
             kit_run(k, scripts[i], part_hold, gate);
         }
         kit_gate_arrived(gate, DI_BLOCKERS); /* all at once */
-        assert_true(di_threads() >= before + DI_BLOCKERS);
+        assert_true(census_threads() >= before + DI_BLOCKERS);
         kit_gate_open(gate);
         di_await_threads(before + 1); /* one stays for the actors */
         for (int i = 0; i < DI_BLOCKERS; i++)
@@ -198,7 +186,7 @@ static axo_status di_thread_is(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void DI_05(void **state)
 {
     kit *k = kit_start(state, NULL);
-    uint32_t before = di_threads();
+    uint32_t before = census_open();
     static pthread_t threads[2];
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
@@ -209,7 +197,7 @@ static void DI_05(void **state)
     kit_run(k, a, di_thread_is, &threads[0]);
     kit_run(k, b, di_thread_is, &threads[1]);
     kit_settle(k);
-    assert_int_equal(di_threads(), before + 2);
+    assert_int_equal(census_settled(before + 2), before + 2);
     assert_false(pthread_equal(threads[0], threads[1]));
     kit_tell(k, a, KIT_FAIL, 1);
     kit_await(k, "a#2.preStart");

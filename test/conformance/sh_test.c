@@ -1,5 +1,4 @@
 /* sh_test.c - how a system ends: callbacks, waiters, races with spawning, threads (SH). */
-#include <dirent.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,6 +6,7 @@
 
 #include "conformance/ear.h"
 #include "conformance/parts.h"
+#include "support/census.h"
 
 enum { SH_THREADS = 3, SH_ROUNDS = 25 };
 
@@ -331,39 +331,18 @@ static void SH_05_cause(void **state)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static uint32_t sh_threads(void)
-{
-    DIR *folder = opendir("/proc/self/task");
-    uint32_t count = 0;
-    assert_non_null(folder);
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
-        count += entry->d_name[0] != '.';
-    (void)closedir(folder);
-    return count;
-}
-
-/* A joined thread may be listed for a moment still. */
-static void sh_await_threads(uint32_t wanted)
-{
-    struct timespec pause = {.tv_nsec = 1000000};
-    uint32_t left = KIT_DEADLINE_S * 1000;
-    while (sh_threads() != wanted && left-- > 0)
-        (void)nanosleep(&pause, NULL);
-    assert_int_equal(sh_threads(), wanted);
-}
-
 static void SH_06(void **state)
 {
     uint32_t workers = (uint32_t)(uintptr_t)*state;
-    uint32_t before = sh_threads();
+    uint32_t before = census_open();
     axo_options options = AXO_OPTIONS(.workers = workers);
     for (int i = 0; i < 3; i++) {
         axo_system *system = NULL;
         assert_int_equal(axo_system_start(&options, &system), AXO_OK);
-        assert_true(sh_threads() >= before + workers);
+        assert_true(census_threads() >= before + workers);
         assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
         assert_int_equal(axo_system_destroy(system), AXO_OK);
-        sh_await_threads(before);
+        assert_int_equal(census_settled(before), before);
     }
 }
 

@@ -1,5 +1,4 @@
-/* parts.h - what the tests of real parts share: threads and descriptors of this process, memory
- * that is counted, a wait with a deadline, and the line that says that a fault has been made. */
+/* parts.h - what the tests of real parts share: memory that is counted, a wait with a deadline, and the line that says that a fault has been made. */
 #ifndef TEST_FAULT_PARTS_H
 #define TEST_FAULT_PARTS_H
 
@@ -20,6 +19,8 @@
 
 #include <axo/axo.h>
 
+#include "support/census.h"
+
 #define PARTS_MS INT64_C(1000000)
 #define PARTS_S INT64_C(1000000000)
 #define PARTS_DEADLINE_NS (40 * PARTS_S)
@@ -36,28 +37,6 @@ static inline int64_t parts_now(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * PARTS_S + t.tv_nsec;
-}
-
-static inline uint32_t parts_entries(const char *folder)
-{
-    uint32_t count = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        count += entry->d_name[0] != '.';
-    (void)closedir(dir);
-    return count;
-}
-
-static inline uint32_t parts_threads(void)
-{
-    return parts_entries("/proc/self/task");
-}
-
-/* The folder's own descriptor among them, each time. */
-static inline uint32_t parts_descriptors(void)
-{
-    return parts_entries("/proc/self/fd");
 }
 
 typedef struct parts_heap {

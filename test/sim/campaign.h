@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "shrink.h"
+#include "support/census.h"
 
 #undef clock_gettime /* the real one: how long it takes */
 #define CAMPAIGN_JOBS_MAX 64
@@ -28,17 +29,6 @@ typedef struct campaign {
 } campaign;
 
 static replay campaign_replay;
-
-static uint32_t campaign_descriptors(void)
-{
-    uint32_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    while (dir != NULL && readdir(dir) != NULL)
-        count++;
-    if (dir != NULL)
-        (void)closedir(dir);
-    return count;
-}
 
 /* The same seed in a program that is started anew: other addresses, other blocks. */
 static void campaign_twice(const campaign *it, uint64_t seed, uint64_t hash)
@@ -76,7 +66,7 @@ static void campaign_said(uint32_t violated, const char *text)
 static void campaign_seed(const campaign *it, uint64_t seed)
 {
     bool twice = it->seeds <= 50 || seed % CAMPAIGN_TWICE == 0;
-    uint32_t descriptors = twice ? campaign_descriptors() : 0;
+    uint32_t descriptors = twice ? census_descriptors() : 0;
     tree_limit(CAMPAIGN_SECONDS_MAX);
     replay_seed(&campaign_replay, seed);
     uint64_t hash = replay_run(&campaign_replay, false);
@@ -87,7 +77,7 @@ static void campaign_seed(const campaign *it, uint64_t seed)
         tallied->steps_min = t.steps;
     if (!twice)
         return;
-    HOLDS_ALL(56, campaign_descriptors() == descriptors, "descriptors are left");
+    HOLDS_ALL(56, census_descriptors() == descriptors, "descriptors are left");
     campaign_twice(it, seed, hash);
 }
 

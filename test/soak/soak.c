@@ -8,11 +8,12 @@
  * No progress for STALL_SECONDS ends it with a failure. */
 #include "soak.h"
 
-#include <dirent.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "support/census.h"
 
 #define STALL_SECONDS 60
 #define GUARDIANS     3
@@ -67,18 +68,6 @@ static uint64_t resident_bytes(void)
         soak_fail("cannot read /proc/self/statm");
     fclose(file);
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static uint32_t entries(const char *path)
-{
-    uint32_t count = 0;
-    DIR *folder = opendir(path);
-    if (folder == NULL)
-        soak_fail("cannot read %s", path);
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
 }
 
 static axo_stats stats_of(axo_system *system)
@@ -251,8 +240,8 @@ static void parks(uint64_t wanted)
 static void starts(uint64_t count)
 {
     soak_wave *wave = calloc(1, sizeof *wave);
-    uint32_t threads = entries("/proc/self/task");
-    uint32_t files = entries("/proc/self/fd");
+    uint32_t threads = census_open();
+    uint32_t files = census_descriptors();
     double begin = seconds();
     uint64_t first = 0;
     uint64_t last = 0;
@@ -272,10 +261,10 @@ static void starts(uint64_t count)
             }
         }
         end(system);
-        if (entries("/proc/self/task") != threads || entries("/proc/self/fd") != files)
+        if (census_settled(threads) != threads || census_descriptors() != files)
             soak_fail("start %" PRIu64 ": %" PRIu32 " threads for %" PRIu32 ", %" PRIu32
                       " descriptors for %" PRIu32,
-                      i, entries("/proc/self/task"), threads, entries("/proc/self/fd"), files);
+                      i, census_threads(), threads, census_descriptors(), files);
         last = resident_bytes();
         first = i == count / WARM_SHARE ? last : first;
     }

@@ -2,13 +2,14 @@
  * mapping of it is left.
  *
  *     unload build/debug/libaxo.so.0.1.0 50 */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <axo/axo.h>
+
+#include "support/census.h"
 
 /* What is called of it, found anew in each round. */
 typedef struct unload_calls {
@@ -40,17 +41,6 @@ static axo_status unload_receive(axo_ctx *ctx, void *state, const axo_message *m
     (void)state;
     (void)__atomic_add_fetch(&unload_handled, 1, __ATOMIC_RELAXED);
     return message->tag % 3 == 0 ? unload_axo.fail(ctx, 1, "every third") : AXO_OK;
-}
-
-static unsigned unload_threads(void)
-{
-    unsigned count = 0;
-    DIR *dir = opendir("/proc/self/task");
-    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
-        count += entry->d_name[0] != '.';
-    if (dir != NULL)
-        (void)closedir(dir);
-    return count;
 }
 
 /* Whether a file with this in its name is mapped; and how many mappings there are. */
@@ -117,9 +107,9 @@ int main(int argc, char **argv)
         unsigned mappings = unload_mappings("libaxo", &of_it);
         if (round == 4)
             first = mappings; /* the arenas of the C library are there */
-        if (unload_threads() != 1 || of_it != 0 || (round > 4 && mappings > first + 8)) {
+        if (census_settled(1) != 1 || of_it != 0 || (round > 4 && mappings > first + 8)) {
             (void)printf("round %u: %u threads, %u mappings of it, %u in all, %u at first\n", round,
-                         unload_threads(), of_it, mappings, first);
+                         census_threads(), of_it, mappings, first);
             return 1;
         }
     }
