@@ -153,7 +153,7 @@ test:
 	+$Q$(call in,release) all && $(in_tests) run-tests
 asan tsan hard:
 	+$Q$(call in,$@) run-tests
-	$Qcase $@ in hard) ;; *) echo "bar 12 met: no report of $(sanitize_$@), $(notdir $(CC))";; esac
+	$Qcase $@ in hard) ;; *) echo "bar 12 is 0: reports of $(sanitize_$@), $(notdir $(CC))";; esac
 run-tests: $(TESTS) $(EXAMPLES) $(TOOL)
 	$Q$(RUN_TESTS) $(TESTS) $(QUOTED) $(SCRIPTS)
 conformance:

@@ -43,8 +43,7 @@ def bar(tested, core, expected, tests):
     """The line for the table of bars."""
     share = [100 * len(tested) / len(core),
              100 * sum(entry in tests for entry in expected) / max(len(expected), 1)]
-    met = share[0] == 100 and share[1] >= 80
-    return f"bar 31 {'met' if met else 'short'}: C {share[0]:.1f} %, X {share[1]:.1f} %"
+    return f"bar 31 is {share[0]:.1f} / {share[1]:.1f}: % of the C entries, of the X entries"
 
 
 def main():

@@ -4,9 +4,10 @@
 #   tools/proof.py ci|proof|soak [--only WORD] [--list | --goals] [--root folder]
 #
 # A step passes if its command does, within its seconds; its last "N passed, N failed" counts, else it
-# counts as one. Its output is in build/proof/NAME.log, and the end of a failed one is printed. A bar
-# has the figures that the steps print; it is short if one of them is. The last line is
-# "N passed, N failed".
+# counts as one. Its output is in build/proof/NAME.log, and the end of a failed one is printed. Steps
+# print figures, `bar N is 12 / 0.5: words`; what they must be stands in test/bars.txt. A bar is short
+# if one of its figures is, and an error if it has none where the plan must fill it. The last line
+# is "N passed, N failed".
 import argparse
 import os
 import re
@@ -16,13 +17,16 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BAR = re.compile(r"^\s*bar (\d+) (met|short): (.+?)\s*$")
+BAR = re.compile(r"^\s*bar (\d+) is ([-\d. /]+): (.+?)\s*$")
+NEED = re.compile(r"(>=|<=|==|<|>) ?(\d+(?:\.\d+)?)$")
+HOLDS = {">=": float.__ge__, "<=": float.__le__, "==": float.__eq__, "<": float.__lt__,
+         ">": float.__gt__}
 GOAL = re.compile(r"[a-z][\w-]*$")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$")
 TAIL_LINES = 60
 PLANS = {"ci": ("ci", "short"), "proof": ("ci", "proof"), "soak": ("soak",)}
+FILLS = {"ci": ("ci",), "proof": ("ci", "proof"), "soak": ("soak",)}
 WALL_BAR = 34
-WALL_MINUTES = 60
 
 
 class Wrong(Exception):
@@ -58,6 +62,34 @@ def read_plan(path):
     return steps
 
 
+class Bar:
+    """A row of the table: what its figures must be, in CI and for a release."""
+
+    def __init__(self, number, plan, needed, release, command, what):
+        self.number, self.plan, self.command, self.what = number, plan, command, what
+        self.needed = needed
+        self.release = needed if release == "same" else release
+
+    def soaks(self):
+        """Whether make soak fills the release's column."""
+        return self.command.startswith("make soak")
+
+    def met(self, figures, release=False):
+        """Whether each figure of one line is as the column wants it."""
+        needs = [word.strip() for word in (self.release if release else self.needed).split("/")]
+        return all(need == "-" or (index < len(figures) and holds(need, figures[index]))
+                   for index, need in enumerate(needs))
+
+
+def holds(need, figure):
+    operator, number = NEED.match(need).groups()
+    return HOLDS[operator](figure, float(number))
+
+
+def column(text):
+    return all(word.strip() == "-" or NEED.match(word.strip()) for word in text.split("/"))
+
+
 def read_bars(path):
     bars, reasons = {}, {}
     for number, line in lines_of(path):
@@ -66,9 +98,13 @@ def read_bars(path):
             reasons[int(reason.group(1))] = reason.group(2)
             continue
         words = [word.strip() for word in line.split("|")]
-        if len(words) != 4 or not words[0].isdigit() or int(words[0]) in bars:
-            raise Wrong(f"{path}:{number}: not `number | CI | release | what`, or there twice")
-        bars[int(words[0])] = (words[1], words[3])
+        if len(words) != 6 or not words[0].isdigit() or int(words[0]) in bars:
+            raise Wrong(f"{path}:{number}: not `number | plan | CI | release | command | what`, or "
+                        "there twice")
+        if words[1] not in FILLS or not column(words[2]) or \
+                not (words[3] == "same" or column(words[3])):
+            raise Wrong(f"{path}:{number}: a plan or a condition that is none")
+        bars[int(words[0])] = Bar(int(words[0]), *words[1:])
     for number in reasons:
         if number not in bars:
             raise Wrong(f"{path}: a reason for bar {number}, which is not in the table")
@@ -104,11 +140,19 @@ def run(step, root, folder, environment):
         print(f"    failed: {said}; {os.path.relpath(path, root)}")
 
 
+def figures_of(text):
+    """The figures of a line; none, if one of them is no number."""
+    try:
+        return [float(word) for word in text.split("/")]
+    except ValueError:
+        return []
+
+
 def judge(step, code, output):
     for line in output:
         bar = BAR.match(line)
         if bar:
-            step.bars.append((int(bar.group(1)), bar.group(2) == "met", bar.group(3)))
+            step.bars.append((int(bar.group(1)), figures_of(bar.group(2)), bar.group(3)))
     counts = [COUNTS.match(line.strip()) for line in output]
     counts = [found for found in counts if found]
     if counts:
@@ -119,23 +163,58 @@ def judge(step, code, output):
         step.passed = 1
 
 
-def table(bars, reasons, figures):
+def shown(figures):
+    return " / ".join(f"{figure:g}" if figure < 1e6 else f"{figure:.0f}" for figure in figures)
+
+
+def row(bar, said, plan, whole):
+    """A row of the table and whether it is met: True, False, or None where it is not judged."""
+    judged = bar.soaks() if plan == "soak" else bar.plan in FILLS[plan]
+    if not said:
+        return ("NO FIGURE", False) if judged and whole else ("no figure in this plan", None)
+    words = "; ".join(f"{shown(figures)} ({text})" for figures, text in said)
+    if not judged:
+        return f"{words}; judged by {bar.command if plan == 'soak' else 'make ' + bar.plan}", None
+    met = all(bar.met(figures, plan == "soak") for figures, _ in said)
+    return ("met: " if met else "SHORT: ") + words, met
+
+
+def release(bar, said, plan):
+    """What is known of the release's column."""
+    if plan == "soak" or bar.release == bar.needed or bar.release == "-":
+        return ""
+    if bar.command:
+        return f"release {bar.release}: not run: {bar.command}"
+    if not said:
+        return ""
+    met = all(bar.met(figures, True) for figures, _ in said)
+    return f"release {bar.release}: {'met' if met else 'short'}"
+
+
+def table(bars, reasons, figures, plan, whole):
     """Prints a row a bar; the number of rows that contradict the reasons in bars.txt."""
     wrong = 0
-    print(f"{'bar':>3}  {'what':70}  {'needed':16}  figure")
-    for number, (needed, what) in sorted(bars.items()):
+    counts = {True: 0, False: 0, None: 0}
+    print(f"{'bar':>3}  {'what':70}  {'needed':28}  figure")
+    for number, bar in sorted(bars.items()):
         said = figures.get(number, [])
-        met = all(good for good, _ in said)
-        word = "no figure in this plan" if not said else "; ".join(text for _, text in said)
-        print(f"{number:3}  {what[:70]:70}  {needed:16}  "
-              f"{'' if not said else 'met: ' if met else 'SHORT: '}{word}")
-        if said and not met:
-            print(f"{'':95}because: {reasons.get(number, 'no reason is given in test/bars.txt')}")
-            wrong += number not in reasons
-        elif said and number in reasons:
-            print(f"{'':95}error: it is met; drop its reason from test/bars.txt")
+        needed = bar.release if plan == "soak" else bar.needed
+        text, met = row(bar, said, plan, whole)
+        counts[met] += 1
+        print(f"{number:3}  {bar.what[:70]:70}  {needed:28}  {text}")
+        later = release(bar, said, plan)
+        if later:
+            print(f"{'':107}{later}")
+        if met is False and (not said or number not in reasons or plan == "soak"):
+            why = "there must be one" if not said else "no reason is given in test/bars.txt"
+            print(f"{'':107}error: {why}")
             wrong += 1
-    return wrong
+        elif met is False:
+            print(f"{'':107}because: {reasons[number]}")
+        elif met and number in reasons and plan != "soak":
+            print(f"{'':107}error: it is met; drop its reason from test/bars.txt")
+            wrong += 1
+    return wrong, counts
 
 
 def main():
@@ -173,23 +252,23 @@ def main():
         run(step, options.root, folder, environment)
         print(f"    {step.passed} passed, {step.failed} failed in {step.took:.0f} s "
               f"of {step.seconds}", flush=True)
-    return close(steps, bars, reasons, time.monotonic() - start)
+    return close(steps, bars, reasons, time.monotonic() - start, options)
 
 
-def close(steps, bars, reasons, seconds):
+def close(steps, bars, reasons, seconds, options):
     figures = {}
     for step in steps:
-        for number, met, text in step.bars:
-            figures.setdefault(number, []).append((met, text))
+        for number, values, text in step.bars:
+            figures.setdefault(number, []).append((values, text))
     minutes = seconds / 60
-    figures[WALL_BAR] = [(minutes <= WALL_MINUTES, f"{minutes:.1f} min")]
+    figures[WALL_BAR] = [([round(minutes, 1)], "minutes")]
     strays = [number for number in figures if number not in bars]
-    wrong = table(bars, reasons, figures) + len(strays)
+    wrong, counts = table(bars, reasons, figures, options.plan, not options.only)
+    wrong += len(strays)
     for number in strays:
         print(f"error: a step has a figure for bar {number}, which is not in test/bars.txt")
-    short = [number for number, said in figures.items() if not all(met for met, _ in said)]
-    print(f"bars: {len(figures) - len(short)} met, {len(short)} short, "
-          f"{len(bars) - len(figures)} without a figure in this plan; {minutes:.1f} min")
+    print(f"bars: {counts[True]} met, {counts[False]} short, {counts[None]} not judged in this plan; "
+          f"{minutes:.1f} min")
     passed = sum(step.passed for step in steps)
     failed = sum(step.failed for step in steps) + wrong
     print(f"{passed} passed, {failed} failed")

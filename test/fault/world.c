@@ -428,10 +428,9 @@ int main(int argc, char **argv)
     }
     uint32_t missing = refuse_report(stdout, &sites, &injections);
     if (*only == '\0')
-        (void)printf("bar 15 %s: %u of %u sites have failed once and sticky, in %u scenes, "
-                     "%llu refusals\n",
-                     missing == 0 ? "met" : "short", sites - missing, sites, scenes,
-                     (unsigned long long)injections);
+        (void)printf("bar 15 is %u / %llu: sites of %u that have not failed once and for good, in "
+                     "%u scenes; refusals\n",
+                     missing, (unsigned long long)injections, sites, scenes);
     (void)printf("%u breaches\n", world_breaches);
     return world_breaches > 0 || (missing > 0 && *only == '\0') || scenes == 0;
 }

@@ -36,11 +36,10 @@ fuzz() {
     speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
     if [ "$result" -ne 0 ]; then
         grep -vE '^#[0-9]+	|NEW_FUNC|^INFO' "$log" | tail -60
-        echo "bar 20 short: $target failed, $folder/failed/$target.*"
+        echo "bar 20 is $2 / ${runs:-0} / 1: $target failed, $folder/failed/$target.*"
         return 1
     fi
-    echo "bar 20 $([ "$2" -ge 60 ] && [ "$runs" -gt 0 ] && echo met || echo short): $target" \
-        "${runs} executions in $2 s, $speed/s, no failure"
+    echo "bar 20 is $2 / ${runs:-0} / 0: $target: seconds, executions at $speed/s, crashes"
 }
 
 # The fewest inputs that reach every edge that was reached; keep.* are there for what they once broke.

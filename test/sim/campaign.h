@@ -231,27 +231,20 @@ static uint32_t campaign_corpus(const char *folder)
 
 /* ---- the whole ---- */
 
-#define SEEDS_NEEDED 100000
-
-static void campaign_bars(const campaign *it, uint64_t failed, uint32_t silent)
+static void campaign_bars(uint64_t failed, uint32_t silent)
 {
     uint32_t idle = invariants_idle(true);
-    uint32_t missed = probes_missed(true);
-    printf("bar 1 %s: %" PRIu32 " of %d invariants run as checkers\n",
-           idle == 0 ? "met" : "short", INVARIANTS - idle, INVARIANTS);
-    if (tallied->seeds >= SEEDS_NEEDED || failed > 0) /* of a shorter campaign it says nothing */
-        printf("bar 3 %s: %" PRIu64 " seeds of at least %" PRIu64 " steps, needs %d; %" PRIu64
-               " failed\n",
-               failed == 0 ? "met" : "short", tallied->seeds, tallied->steps_min, SEEDS_NEEDED,
-               failed);
-    printf("bar 7 %s: %" PRIu64 " of %" PRIu64
-           " seeds run twice, the same but for those that failed\n",
-           failed == 0 && tallied->twice * 101 >= it->seeds ? "met" : "short", tallied->twice,
-           it->seeds);
-    printf("bar 10 %s: %" PRIu32 " of %d probes hit\n", missed == 0 ? "met" : "short",
-           (uint32_t)PROBES - missed, PROBES);
-    printf("bar 35 %s: L1: %" PRIu32 " of %d planted failures repeat with their seed\n",
-           silent == 0 ? "met" : "short", CANARIES - 1 - silent, CANARIES - 1);
+    (void)probes_missed(true);
+    printf("bar 1 is %" PRIu32 ": of %d invariants run as checkers\n", INVARIANTS - idle,
+           INVARIANTS);
+    printf("bar 3 is %" PRIu64 " / %" PRIu64 " / %" PRIu64
+           ": seeds, steps of the shortest, seeds that failed\n",
+           tallied->seeds, tallied->steps_min, failed);
+    printf("bar 7 is %" PRIu64 " / %" PRIu64 ": seeds that failed or differ, seeds run twice\n",
+           failed, tallied->twice);
+    printf("bar 10 is %" PRIu64 ": hits of the rarest of %d probes\n", probes_rarest(), PROBES);
+    printf("bar 35 is %" PRIu32 " / %d: planted failures that do not repeat, of all\n",
+           silent, CANARIES - 1);
 }
 
 static double campaign_now(void)
@@ -283,7 +276,7 @@ static int campaign_all(const campaign *it)
     printf("%" PRIu64 " steps, %" PRIu64 " events, %.0f steps a second\n", tallied->steps,
            tallied->events, (double)tallied->steps / seconds);
     if (whole)
-        campaign_bars(it, count, silent);
+        campaign_bars(count, silent);
     if (count > 0 && count < CAMPAIGN_FAILED_MAX) /* else nothing is rare about it */
         (void)shrink_seed(failed[0]);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tallied->seeds, count);

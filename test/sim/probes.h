@@ -71,6 +71,14 @@ static uint32_t probes_missed(bool say)
     return missed;
 }
 
+static uint64_t probes_rarest(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < PROBES; i++)
+        least = tallied->probes[i] < least ? tallied->probes[i] : least;
+    return least;
+}
+
 static void probes_print(void)
 {
     for (uint32_t i = 0; i < PROBES; i++)

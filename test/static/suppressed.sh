@@ -6,7 +6,6 @@
 # they are listed, and must be few.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-LEFT_OUT_MAX=4
 found=$({
     git ls-files | grep -E '\.supp$|suppressions?\.txt$'
     git grep -nE 'suppressions=|--suppressions|__tsan_default_suppressions|__lsan_default_suppressions' \
@@ -26,7 +25,5 @@ for file in $left_out; do
 done
 files=$(grep -c . <<<"$left_out")
 echo "  without the thread sanitizer, annotated: $(tr '\n' ' ' <<<"$left_out")"
-word=met
-[ "$count" -eq 0 ] && [ "$silent" -eq 0 ] && [ "$files" -le $LEFT_OUT_MAX ] || word=short
-echo "bar 13 $word: $count suppressions; $files files that call liburcu or CK are annotated instead"
-[ "$word" = met ]
+echo "bar 13 is $count / $files: suppressions; files that call liburcu or CK and are annotated instead"
+[ "$count" -eq 0 ] && [ "$silent" -eq 0 ]

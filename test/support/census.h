@@ -1,8 +1,8 @@
 /* census.h - threads and descriptors of this process, for tests that want none to be left.
  *
  * A joined thread is listed in /proc/self/task for a moment after pthread_join has returned: the
- * kernel wakes the joiner before it takes the thread out of the list. A count of threads is therefore
- * always one that is waited for. Nothing here needs cmocka.
+ * kernel wakes the joiner before it takes the thread out of the list. A count of threads is
+ * therefore always one that is waited for. Nothing here needs cmocka.
  */
 #ifndef TEST_SUPPORT_CENSUS_H
 #define TEST_SUPPORT_CENSUS_H
@@ -67,9 +67,10 @@ static inline void *census_guest(void *out)
     return NULL;
 }
 
-/* How many threads there are when none is starting or ending. A sanitizer starts a thread of its own
- * with the program's first; so one is started here, joined, and awaited until it is listed no more.
- * Threads that the caller joined before are gone when two looks agree. 0: no thread could be had. */
+/* How many threads there are when none is starting or ending. A sanitizer starts a thread of its
+ * own with the program's first; so one is started here, joined, and awaited until it is listed no
+ * more. Threads that the caller joined before are gone when two looks agree. 0: no thread could be
+ * had. */
 static inline uint32_t census_open(void)
 {
     pthread_t guest;
