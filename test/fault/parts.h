@@ -1,4 +1,5 @@
-/* parts.h - what the tests of real parts share: memory that is counted, a wait with a deadline, and the line that says that a fault has been made. */
+/* parts.h - what the tests of real parts share: memory that is counted, a wait with a deadline, and
+ * the line that says that a fault has been made. */
 #ifndef TEST_FAULT_PARTS_H
 #define TEST_FAULT_PARTS_H
 

@@ -134,8 +134,8 @@ static axo_status over_round(uint32_t workers, int64_t seconds, int64_t *beyond)
     qsort(over_times, count, sizeof over_times[0], over_order);
     int64_t worst = over_times[count - 1];
     *beyond = worst > kept_off ? worst - kept_off : 0;
-    (void)printf("  %.2f ms at most, %.2f ms p99, %.3f ms p50 of %u waits; a bare thread was kept off "
-                 "for %.2f ms\n",
+    (void)printf("  %.2f ms at most, %.2f ms p99, %.3f ms p50 of %u waits; a bare thread was kept "
+                 "off for %.2f ms\n",
                  (double)worst / 1e6, (double)over_times[count / 100 * 99] / 1e6,
                  (double)over_times[count / 2] / 1e6, count, (double)kept_off / 1e6);
     return AXO_OK;
@@ -155,8 +155,8 @@ int main(int argc, char **argv)
         }
     }
     qsort(beyond, OVER_ROUNDS, sizeof beyond[0], over_order);
-    (void)printf("bar 25 is %.2f: ms that an actor waits longer than a bare thread beside it is kept "
-                 "off, at most, the median of %d rounds, %u workers on %u CPUs\n",
+    (void)printf("bar 25 is %.2f: ms that an actor waits longer than a bare thread beside it is "
+                 "kept off, at most, the median of %d rounds, %u workers on %u CPUs\n",
                  (double)beyond[OVER_ROUNDS / 2] / 1e6, OVER_ROUNDS, 4 * cpus, cpus);
     return 0;
 }
