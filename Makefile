@@ -24,6 +24,7 @@
 #   make mutants         planted bugs, does a test notice? ONLY=07,12 SAMPLE=6
 #   make underload REPEAT=10  the quick suite on a busy machine
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DESTDIR=; also uninstall
+#   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
 # VARIANT is release, debug, hard, asan, tsan, sim or coverage; each has its own folder in build/. V=1 shows
@@ -33,7 +34,7 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard \
   run-stress proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
-  bench-plot bench-test install uninstall clean help
+  bench-plot bench-test install uninstall deps clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -50,8 +51,12 @@ v := $(or $(VARIANT),release)
 B := $(BUILD)/$v
 in = $(MAKE) --no-print-directory VARIANT=$(1)
 in_tests = $(call in,$(or $(VARIANT),debug))
-ifneq ($(if $(AXO_DEPS_DONE),,$(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all))),)
-ifneq ($(shell tools/deps.sh $(MAKECMDGOALS) >&2; echo $$?),0)
+# Only these goals install packages, and not with -n; any other says the line that does.
+FOR ?= run test
+wanted := $(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all))
+may_install := $(if $(filter-out run test deps,$(wanted))$(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,--install)
+ifneq ($(if $(AXO_DEPS_DONE),,$(wanted)),)
+ifneq ($(shell tools/deps.sh $(may_install) $(patsubst deps,$(FOR),$(wanted)) >&2; echo $$?),0)
 $(error something that the build needs is missing, see above)
 endif
 export AXO_DEPS_DONE := 1
@@ -231,5 +236,7 @@ uninstall:
 	rm -rf $(DESTDIR)$(INCDIR)/axo $(to)/pkgconfig/axo.pc
 	rm -f $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
 	rm -f $(to)/libaxo.a $(to)/libaxo.so $(to)/libaxo.so.$(ABI) $(to)/libaxo.so.$(VERSION)
+deps:
+	@echo "nothing is missing for: $(FOR)"
 clean: ; rm -rf $(BUILD)
 help: ; @sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile

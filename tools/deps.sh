@@ -1,11 +1,17 @@
 #!/bin/bash
-# deps.sh - finds what a target needs and is not there, and installs it on Debian as root.
+# deps.sh - finds what a goal of the Makefile needs and is not there: Debian packages.
 #
-#   tools/deps.sh [target...]     the targets of the Makefile; none: what `all` needs
+#   tools/deps.sh [--install] [goal...]     none: what `all` needs; proof, soak: what their steps need
 #
-# AXO_DEPS_NO_ROOT=1     behave as without root: print the line to run and fail
+# Without --install, or without root, it prints the one line to run, and fails. With it, it installs;
+# while another program holds a lock of the package manager (a fresh machine updates itself), it
+# waits, five minutes at most, and says so.
+#
+# AXO_DEPS_NO_ROOT=1     behave as without root
 # AXO_DEPS_MISSING="a b" take these packages for missing too (for tests)
+# AXO_DEPS_WAIT_S=300    wait so long for a lock
 set -u
+cd "$(dirname "$0")/.." || exit 1
 
 missing=()
 need_tool() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
@@ -28,8 +34,26 @@ testing() {
     need_tool c++ build-essential
     need_file cmocka.h libcmocka-dev
 }
-compiler
+
+may_install=
+if [ "${1:-}" = --install ]; then
+    may_install=1
+    shift
+fi
+# A plan stands for the goals of its steps.
+goals=()
 for goal in "$@"; do
+    case $goal in
+    proof | proof-ci | soak)
+        # Without python3, which is missing then, the second round finds them.
+        read -ra steps < <(python3 tools/proof.py "${goal/proof-/}" --goals 2>/dev/null)
+        goals+=("$goal" "${steps[@]}")
+        ;;
+    *) goals+=("$goal") ;;
+    esac
+done
+compiler
+for goal in "${goals[@]}"; do
     case $goal in
     fuzz | fuzz-merge)
         compiler
@@ -89,21 +113,48 @@ missing+=(${AXO_DEPS_MISSING:-})
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
-install="apt-get install -y --no-install-recommends ${missing[*]}"
-if [ -n "${AXO_DEPS_NO_ROOT:-}" ] || [ "$(id -u)" != 0 ]; then
-    echo "error: missing packages: ${missing[*]}" >&2
-    echo "run this as root, then try again:" >&2
-    echo "  apt-get update && $install" >&2
-    exit 1
-fi
+install="install -y --no-install-recommends ${missing[*]}"
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "error: missing packages (Debian's names): ${missing[*]}" >&2
-    echo "this system has no apt-get; install them its own way, then try again" >&2
+    echo "error: missing packages, by Debian's names: ${missing[*]}" >&2
     exit 1
 fi
-echo "installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update -q && $install -q; } then
-    echo "error: could not install: ${missing[*]}" >&2
+if [ -z "$may_install" ] || [ -n "${AXO_DEPS_NO_ROOT:-}" ] || [ "$(id -u)" != 0 ]; then
+    echo "error: missing packages; as root: apt-get update && apt-get $install" >&2
     exit 1
 fi
+
+# apt-get itself waits for one of its locks, but not for that of the lists.
+wait_s=${AXO_DEPS_WAIT_S:-300}
+until=$((SECONDS + wait_s))
+held='Could not get lock|Unable to (lock|acquire the dpkg)|lock was locked by another process'
+apt() {
+    local log code left told=
+    log=$(mktemp) || exit 1
+    while :; do
+        left=$((until > SECONDS ? until - SECONDS : 0))
+        LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=$left "$@" 2>&1 |
+            tee "$log"
+        code=${PIPESTATUS[0]}
+        [ "$code" -ne 0 ] && grep -qE "$held" "$log" || break
+        if [ "$SECONDS" -ge "$until" ]; then
+            echo "error: the package manager's lock is still held after $wait_s s" >&2
+            break
+        fi
+        [ -n "$told" ] || echo "another program holds the package manager's lock:" \
+            "waiting for it, $((until - SECONDS)) s at most" >&2
+        told=1
+        sleep 2
+    done
+    rm -f "$log"
+    return "$code"
+}
+round=${AXO_DEPS_ROUND:-1}
+if [ "$round" -le 2 ]; then
+    echo "installing: ${missing[*]}"
+    # A source that does not answer need not be the one that has the packages.
+    apt update || echo "apt-get update failed; trying with what is known already" >&2
+    # shellcheck disable=SC2086
+    apt $install && AXO_DEPS_MISSING='' AXO_DEPS_ROUND=$((round + 1)) exec tools/deps.sh --install "$@"
+fi
+echo "error: could not install: ${missing[*]}" >&2
+exit 1
