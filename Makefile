@@ -139,9 +139,13 @@ $B/libsupport.a: $(SUPPORT)
 $B/%.a:
 	$(call say,AR   )
 	$Qmkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
-$(SHARED): $(OBJECTS)
+# Every exported name carries the version of the soname: a program of another one is told at once.
+$B/libaxo.map: test/api/symbols.txt include/axo/version.h Makefile
+	$Qmkdir -p $(@D) && { echo 'AXO_$(ABI) {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } >$@
+$(SHARED): $(OBJECTS) $B/libaxo.map
 	$(call say,LINK )
-	$Q$(CC) -shared -Wl,-soname,libaxo.so.$(ABI),-z,defs $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS)
+	$Q$(CC) -shared -Wl,-soname,libaxo.so.$(ABI),--version-script=$B/libaxo.map,-z,defs $(ALL_LDFLAGS) \
+	  -o $@ $(OBJECTS) $(PACKAGES_LIBS)
 	$Qln -sf $(@F) $B/libaxo.so.$(ABI) && ln -sf libaxo.so.$(ABI) $B/libaxo.so
 $(TESTS) $(SIMS): $B/libsupport.a
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a

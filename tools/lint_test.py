@@ -86,6 +86,14 @@ PLANTED = [
      "axo_one is exported and no test"),
     ("called", {"test/api/symbols.txt": ""}, "no name"),
     ("symbols", {"lib.c": "int axo_none(void) { return 1; }\n"}, "and not exported"),
+    ("symbols", {"lib.map": "AXO_2 { global: axo_one; local: *; };\n"}, "no version AXO_1"),
+    ("symbols", {"lib.map": "AXO_1 { local: *; };\n"}, "axo_one@@AXO_1 is not in"),
+    ("symbols", {"lib.map": "AXO_0 { global: axo_one; }; AXO_1 { global: axo_two; local: *; };\n"},
+     "axo_one@@AXO_0 is in"),
+    ("symbols", {"lib.map": "{ global: axo_one; local: *; };\n"}, "no version AXO_1"),
+    ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint loose(void) { return 1; }\n",
+                 "lib.map": "AXO_1 { global: axo_one; loose; local: *; };\n"},
+     "loose is exported and does not"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
@@ -142,7 +150,8 @@ def run(*command, **environment):
 def check(name, folder):
     if name == "symbols":
         library = os.path.join(folder, "lib.so")
-        code, output = run("cc", "-shared", "-fPIC", "-o", library, os.path.join(folder, "lib.c"))
+        code, output = run("sh", "-ec", "cd \"$0\"; cc -c -fPIC lib.c; ar rc libaxo.a lib.o; cc -shared "
+                           "-Wl,-soname,libaxo.so.1 -Wl,--version-script=lib.map -o lib.so lib.o", folder)
         if code:
             return code, output
         return run(sys.executable, os.path.join(TOOLS, "check_symbols.py"), "--golden",
@@ -159,6 +168,7 @@ def planted_tests(scratch, expect):
     """Each check passes the clean tree and refuses each planted violation."""
     clean = dict(CLEAN, **{"lib.c": "int axo_one(void) { return 1; }\n",
                            "symbols.txt": "axo_one\n", "test/api/symbols.txt": "axo_one\n",
+                           "lib.map": "AXO_1 { global: axo_one; local: *; };\n",
                            "test/api/one_test.c": "/* one_test.c - one. */\nint one_test(void)\n"
                                                   "{\n    return axo_one();\n}\n"})
     for number, (name, files, said) in enumerate(
