@@ -112,6 +112,30 @@ static void the_clock_is_the_tests(void **state)
     assert_int_equal(axo_testkit_stop(kit), AXO_OK);
 }
 
+/* An advance ends with what is due at its very end. */
+static void the_end_of_an_advance(void **state)
+{
+    axo_testkit *kit = kit_new(NULL);
+    axo_probe *probe = axo_probe_new(kit, "probe");
+    int64_t delay = 5 * S;
+    (void)state;
+    assert_int_equal(axo_probe_send(probe, kit_sum(kit), LATER, &delay, sizeof delay), AXO_OK);
+    (void)axo_testkit_run(kit);
+    int64_t due = axo_host_deadline(axo_testkit_system(kit));
+    assert_true(due > axo_testkit_now(kit) && due < INT64_MAX);
+    (void)axo_testkit_advance(kit, due - axo_testkit_now(kit) - 1);
+    assert_int_equal(axo_probe_waiting(probe), 0);
+    for (uint32_t i = 0; i < 8 && axo_probe_waiting(probe) == 0; i++) {
+        due = axo_host_deadline(axo_testkit_system(kit)); /* it may be a wheel's step only */
+        assert_true(due != INT64_MAX);
+        (void)axo_testkit_advance(kit, due - axo_testkit_now(kit));
+        assert_true(axo_testkit_now(kit) == due);
+        assert_true(axo_host_deadline(axo_testkit_system(kit)) > due);
+    }
+    assert_int_equal(axo_probe_waiting(probe), 1);
+    assert_int_equal(axo_testkit_stop(kit), AXO_OK);
+}
+
 static void steps_by_hand(void **state)
 {
     axo_options options = AXO_OPTIONS(.quantum = 1);
@@ -367,6 +391,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exchange),       cmocka_unit_test(the_clock_is_the_tests),
+        cmocka_unit_test(the_end_of_an_advance),
         cmocka_unit_test(steps_by_hand),     cmocka_unit_test(failures_and_ends),
         cmocka_unit_test(a_fatal_failure),   cmocka_unit_test(no_memory),
         cmocka_unit_test(hours_of_back_off),

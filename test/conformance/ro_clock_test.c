@@ -112,6 +112,25 @@ static void RO_06_resizer(void **state)
     world_stop(&w);
 }
 
+/* A share of the size is rounded up. */
+static void RO_06_share(void **state)
+{
+    static const axo_resizer resizer =
+        AXO_RESIZER(.routees_min = 2, .routees_max = 20, .messages = 4, .interval_ns = 1000 * MS,
+                    .ramp_up = 0.5);
+    world w;
+    axo_props child;
+    (void)state;
+    skip_with_tiny_limits();
+    world_start(&w, NULL);
+    w.settings.resizer = &resizer;
+    world_pool(&w, &child, &(world *){&w}, 0);
+    for (uint32_t i = 0; i < 8; i++) /* in one turn: nobody runs meanwhile */
+        assert_int_equal(axo_probe_send(w.probe, w.router, TELL, NULL, 0), AXO_OK);
+    assert_int_equal(world_list(&w), 5); /* 2, 3, and the half of 3 is 2 */
+    world_stop(&w);
+}
+
 /* Some wait and some do not: between the two thresholds the size stays. */
 static void RO_06_steady(void **state)
 {
@@ -226,6 +245,7 @@ int main(int argc, char **argv)
         CLOCK_TEST("RO-04 delay", RO_04_delay),
         CLOCK_TEST("RO-06 waiting", RO_06_waiting),
         CLOCK_TEST("RO-06 resizer", RO_06_resizer),
+        CLOCK_TEST("RO-06 share", RO_06_share),
         CLOCK_TEST("RO-06 steady", RO_06_steady),
         CLOCK_TEST("RO-06 no back-off", RO_06_no_back_off),
         CLOCK_TEST("DL-13 empty", DL_13_empty),

@@ -99,6 +99,27 @@ static axo_status thread_call(void *user)
     return AXO_OK;
 }
 
+static uint64_t thread_actors(world *w)
+{
+    axo_stats stats = AXO_STATS(.sent = 0);
+    MUST(w, axo_system_stats(w->system, &stats) == AXO_OK);
+    return stats.actors;
+}
+
+/* The actors of a run end with it, also when a call was refused: `others` are left, and w->ref if
+ * its phase has not stopped it. */
+static void thread_phases_gone(world *w, uint64_t others)
+{
+    char path[32];
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint64_t alive = axo_system_path(w->system, w->ref, path, sizeof path) == AXO_OK;
+        if (thread_actors(w) == others + alive)
+            return;
+        sched_yield();
+    }
+    MUST(w, !"an actor of a phase is left");
+}
+
 static void thread_phases(world *w)
 {
     axo_phases *phases = (axo_phases *)w;
@@ -106,6 +127,7 @@ static void thread_phases(world *w)
     axo_props props = world_props(&w);
     uint32_t id;
     refuse_pause();
+    uint64_t others = thread_actors(w);
     MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
     refuse_resume();
     axo_status status = TRY(w, axo_phases_new(w->system, &phases));
@@ -133,6 +155,7 @@ static void thread_phases(world *w)
     }
     for (uint32_t i = 0; i < 100000 && axo_phases_free(phases) == AXO_EBUSY; i++)
         sched_yield();
+    thread_phases_gone(w, others);
 }
 
 /* ---- memory of the system -------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include "conformance/parts.h"
 
 enum { RED, GREEN, BLUE, STATES };
-enum { GO = KIT_OTHER + 1, GO_TWICE, GO_AND_FAIL, GO_AND_STAY, GO_NOWHERE, GO_TWO };
+enum { GO = KIT_OTHER + 1, GO_TWICE, GO_AND_FAIL, GO_AND_STAY, GO_NOWHERE, GO_AND_THROW, GO_TWO };
 #define MC_MS      INT64_C(1000000)
 #define MC_FOREVER (INT64_C(1000000000) * KIT_GATE_DEADLINE_S)
 
@@ -68,6 +68,9 @@ static axo_status mc_handle(axo_ctx *ctx, void *state, const axo_message *messag
     case GO_AND_FAIL:
         KIT_REQUIRE(self->k, mc_goto(ctx, self, value) == AXO_OK);
         return axo_fail(ctx, KIT_DO_RESUME, "on the way");
+    case GO_AND_THROW:
+        KIT_REQUIRE(self->k, mc_goto(ctx, self, value) == AXO_OK);
+        axo_throw(ctx, KIT_DO_RESUME, "on the way");
     case GO_NOWHERE:
         KIT_REQUIRE(self->k, mc_goto(ctx, self, STATES) == AXO_ENOENT);
         return AXO_OK;
@@ -173,6 +176,22 @@ static void a_failure_on_the_way_stays(void **state)
     kit_finish(k);
 }
 
+/* A throw passes the machine by: the next message finds it where it was, and leaves it there. */
+static void a_throw_on_the_way_stays(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    mc_shop *shop;
+    kit_script *a = mc_family(k, &shop);
+    kit_tell(k, a, GO_AND_THROW, GREEN);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell(k, a, KIT_NOTE, 2);
+    kit_await(k, "a.note(2)");
+    kit_expect_count(k, "p.decided(1)", 1);
+    kit_expect_count(k, "a.in(0)", 2);
+    kit_expect_count(k, "a.exit", 0);
+    kit_finish(k);
+}
+
 static void entries_may_go_on(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -210,18 +229,12 @@ static axo_status mc_there_and_away(axo_ctx *ctx, kit_puppet *self, void *arg)
     return kit_run_in(ctx, self->ref, mc_outlast, arg);
 }
 
-static void leaving_takes_the_timeout_back(void **state)
+static void mc_leave_in_time(void **state, const axo_machine_table *table)
 {
-    static const axo_machine_state slow[] = {
-        [RED] = {.receive = mc_handle},
-        [GREEN] = {.receive = mc_handle, .timeout_ns = MC_FOREVER},
-        [BLUE] = {.receive = mc_handle, .timeout_ns = MC_MS},
-    };
-    static const axo_machine_table table = AXO_MACHINE_TABLE(slow, RED);
     kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     int64_t *until = kit_alloc(k, sizeof *until);
-    mc_new(k, a, &table);
+    mc_new(k, a, table);
     kit_spawn(k, a);
     kit_run(k, a, mc_there_and_away, until);
     kit_await(k, "a.outlasted");
@@ -231,6 +244,25 @@ static void leaving_takes_the_timeout_back(void **state)
     kit_await(k, "a.timeout(2)");
     kit_expect_count(k, "a.timeout", 1);
     kit_finish(k);
+}
+
+/* The state that it leaves for: one with a longer timeout, one with none. */
+static void leaving_takes_the_timeout_back(void **state)
+{
+    static const axo_machine_state slow[] = {
+        [RED] = {.receive = mc_handle},
+        [GREEN] = {.receive = mc_handle, .timeout_ns = MC_FOREVER},
+        [BLUE] = {.receive = mc_handle, .timeout_ns = MC_MS},
+    };
+    static const axo_machine_state bare[] = {
+        [RED] = {.receive = mc_handle},
+        [GREEN] = {.receive = mc_handle},
+        [BLUE] = {.receive = mc_handle, .timeout_ns = MC_MS},
+    };
+    static const axo_machine_table tables[] = {AXO_MACHINE_TABLE(slow, RED),
+                                               AXO_MACHINE_TABLE(bare, RED)};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        mc_leave_in_time(state, &tables[i]);
 }
 
 /* ---- misuse, no memory ----------------------------------------------------------------------- */
@@ -292,6 +324,7 @@ static void misuse_is_refused(void **state)
 static const struct CMUnitTest tests[] = {
     KIT_TEST("leave, then enter", transitions_leave_then_enter),
     KIT_TEST("a failure on the way", a_failure_on_the_way_stays),
+    KIT_TEST("a throw on the way", a_throw_on_the_way_stays),
     KIT_TEST("entries may go on", entries_may_go_on),
     KIT_TEST("leaving takes the timeout back", leaving_takes_the_timeout_back),
     KIT_TEST("misuse", misuse_is_refused),

@@ -338,15 +338,19 @@ static void the_dead_make_room(void **state)
 {
     axo_system *system = stream_start(1);
     axo_stats stats = AXO_STATS(.sent = 0);
+    axo_ref last = axo_ref_none();
     for (uint32_t i = 0; i < 40 * AXO__PLACES_FIRST; i++) {
-        axo_ref ref = stream_spawn(system);
         char path[8];
-        assert_int_equal(axo_system_subscribe(system, ref, AXO_KIND_USER), AXO_OK);
-        assert_int_equal(axo_system_stop_actor(system, ref), AXO_OK);
-        while (axo_system_path(system, ref, path, sizeof path) == AXO_OK)
+        last = stream_spawn(system);
+        assert_int_equal(axo_system_subscribe(system, last, AXO_KIND_USER), AXO_OK);
+        assert_int_equal(axo_system_stop_actor(system, last), AXO_OK);
+        while (axo_system_path(system, last, path, sizeof path) == AXO_OK)
             (void)sched_yield();
     }
-    assert_in_range(axo__stream_subscribers(&system->stream), 1, AXO__PLACES_FIRST);
+    uint32_t left = axo__stream_subscribers(&system->stream);
+    assert_in_range(left, 1, AXO__PLACES_FIRST);
+    assert_int_equal(axo_system_subscribe(system, last, AXO_KIND_USER), AXO_EGONE); /* ES-02 */
+    assert_int_equal(axo__stream_subscribers(&system->stream), left - 1);
     assert_int_equal(axo__a64_load_relaxed(&system->core.heap.calls[AXO__SITE_STREAM]), 1);
     assert_int_equal(axo_system_publish(system, AXO_KIND_USER, NULL, 0), AXO_OK);
     assert_int_equal(axo__stream_subscribers(&system->stream), 0);
