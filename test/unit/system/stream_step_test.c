@@ -1,5 +1,5 @@
-/* stream_step_test.c - two publishers meet the same subscriber that has ended: the second one buries
- * it when its place has another owner by now. */
+/* stream_step_test.c - two publishers meet the same ended subscriber: the second one buries it when
+ * its place has another owner by now. */
 #include "unit/unit.h"
 
 #include "system/stream.c"
