@@ -59,8 +59,8 @@ AXO_BEGIN_DECLS
  * running is kept from running for the look, which costs as many steps as it has messages, at most
  * AXO_INSPECT_MAX. The answer is true of one moment, which is past.
  *
- *   axo_actor_info info = AXO_ACTOR_INFO();
- *   axo_inspect(ctx, server, axo_self(ctx), &info);
+ *     axo_actor_info info = AXO_ACTOR_INFO();
+ *     axo_inspect(ctx, server, axo_self(ctx), &info);
  *
  *   thread    only the callback that was given `ctx`
  *   blocks    no

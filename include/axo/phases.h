@@ -96,8 +96,9 @@ AXO_API AXO_NODISCARD axo_status axo_phases_new(axo_system *system, axo_phases *
  *   returns   AXO_OK (NULL too), AXO_EBUSY: it runs */
 AXO_API axo_status axo_phases_free(axo_phases *phases);
 
-/* Adds a phase, or a task to a phase that is known. Any thread, before the run; a task also during
- * it, until its phase begins. *id (may be NULL) is the task's number for axo_phases_cancel.
+/* Adds a phase, or by axo_phases_task a task to a known one. Any thread, before the run; a
+ * task also during it, until its phase begins. *id (may be NULL) is the task's number for
+ * axo_phases_cancel.
  *   returns   AXO_OK; AXO_EEXIST: a phase has that name; AXO_ENOENT: no phase has; AXO_ENAME;
  *             AXO_EINVAL; AXO_EVERSION; AXO_ETOOBIG (payload); AXO_ENOMEM; AXO_EBUSY: too late */
 AXO_API AXO_NODISCARD axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase);

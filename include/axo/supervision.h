@@ -80,10 +80,11 @@ struct axo_ctx;
 typedef axo_directive (*axo_decider)(struct axo_ctx *ctx, void *state, const axo_failure *failure,
                                      void *user);
 
+AXO_BEGIN_DECLS
+
 /* The default decider (DC-01): INIT, POST_RESTART, KILLED, DEATH_PACT: Stop; FATAL: Escalate;
  * others: Restart. Cases of one's own first, then this one, is how deciders compose (DC-03).
  *   thread    any; arguments but `failure` are not looked at */
-AXO_BEGIN_DECLS
 AXO_API axo_directive axo_decide_default(struct axo_ctx *ctx, void *state,
                                          const axo_failure *failure, void *user);
 
@@ -98,6 +99,7 @@ AXO_API axo_directive axo_decide_escalate(struct axo_ctx *ctx, void *state,
 /* Restarts for everything, FATAL too. */
 AXO_API axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state,
                                          const axo_failure *failure, void *user);
+
 AXO_END_DECLS
 
 /* Whom a directive reaches. */

@@ -190,6 +190,11 @@ AXO_API axo_status axo_system_destroy(axo_system *system);
  *   returns   as axo_spawn; AXO_ESTOPPING: the guardian is terminating */
 AXO_API AXO_NODISCARD axo_status axo_system_spawn(axo_system *system, const axo_props *props,
                                                   axo_ref *out);
+
+/* As axo_send, axo_send_from, axo_send_owned, axo_stop (axo_system_stop_actor), axo_poison and
+ * axo_kill.
+ *   thread    any
+ *   returns   as they do, never AXO_ECONTEXT; AXO_EINVAL for a NULL system */
 AXO_API axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag,
                                    const void *payload, size_t size);
 AXO_API axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_ref to, uint32_t tag,
@@ -225,7 +230,7 @@ AXO_API const char *axo_system_name(axo_system *system);
 AXO_API int64_t axo_system_now(axo_system *system);
 
 /* Memory from the system's allocator, aligned for any object, not initialised. It must be given
- * back, with its size, before axo_system_destroy. Any thread.
+ * back by axo_system_free, with its size, before axo_system_destroy. Any thread.
  *   returns   NULL: no memory, size 0, or no system */
 AXO_API void *axo_system_alloc(axo_system *system, size_t size);
 AXO_API void axo_system_free(axo_system *system, void *block, size_t size);

@@ -49,12 +49,13 @@ AXO_API AXO_NODISCARD axo_status axo_testkit_start(const axo_options *options, a
  *             it must never be: then nothing is freed and axo_testkit_why says more */
 AXO_API axo_status axo_testkit_stop(axo_testkit *kit);
 
+/* The system; it is the kit's. */
 AXO_API axo_system *axo_testkit_system(axo_testkit *kit);
 
 /* The time of its clock, which begins at 1 s. */
 AXO_API int64_t axo_testkit_now(axo_testkit *kit);
 
-/* Runs what can run now, without moving the clock; at most `turns_max` turns.
+/* Runs what can run now, without moving the clock: at most `turns_max` turns; axo_testkit_run: all.
  *   returns   how many turns were run */
 AXO_API uint64_t axo_testkit_step(axo_testkit *kit, uint64_t turns_max);
 AXO_API uint64_t axo_testkit_run(axo_testkit *kit);
@@ -78,6 +79,7 @@ AXO_API const char *axo_testkit_why(axo_testkit *kit);
  *   returns   NULL: axo_testkit_why says why; it lives as long as the kit */
 AXO_API axo_probe *axo_probe_new(axo_testkit *kit, const char *name);
 
+/* The probe's reference, for others to send to. */
 AXO_API axo_ref axo_probe_ref(const axo_probe *probe);
 
 /* Sends from the probe; axo_probe_reply to the sender of what was received last. Both only send;
