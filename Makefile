@@ -224,6 +224,9 @@ lint: $(SHARED)
 # ---- what proves it: each piece has its own targets
 include $(wildcard test/*/*.mk)
 
+# ---- manual pages, HTML, the amalgamation
+include tools/doc/doc.mk
+
 # ---- install
 to := $(DESTDIR)$(LIBDIR)
 install: all
