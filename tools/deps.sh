@@ -104,7 +104,20 @@ for goal in "${goals[@]}"; do
     abi | abi-accept) need_tool abidw abigail-tools ;;
     coverage) testing; need_tool gcovr gcovr ;;
     valgrind | seams) testing; need_tool valgrind valgrind ;;
-    all | install | bench | bench-growth | bench-restart | amalgamation) ;;
+    man)
+        need_tool python3 python3
+        need_tool man man-db
+        ;;
+    doc)
+        need_tool python3 python3
+        need_tool pandoc pandoc
+        ;;
+    amalgamation) need_tool python3 python3 ;;
+    amalgamation-test)
+        testing
+        need_tool clang clang
+        ;;
+    all | install | bench | bench-growth | bench-restart) ;;
     *) testing ;;
     esac
 done

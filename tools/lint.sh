@@ -25,9 +25,11 @@ check headers tools/check_headers.sh
 check symbols python3 tools/check_symbols.py "$1"
 check called python3 tools/check_called.py
 check tidy python3 tools/tidy.py
+check contracts python3 tools/doc/headers.py
 check mutants python3 test/mutant/run.py --fit
 check figures python3 tools/readme_figures.py --check
 check "self test" python3 tools/lint_test.py
+check "doc tools" python3 tools/doc/doc_test.py
 check "bench tools" python3 test/bench/compare_test.py
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
