@@ -21,7 +21,7 @@
 #   make bench-restart   axo-restart-bench, reference cases; ACCEPT=1 writes bench/RESTART-results.md
 #   make bench-plot      the results of make bench as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
-#   make man doc         manual pages, an HTML reference and guide, from the headers' comments and the pages
+#   make man doc         manual pages; an HTML reference and guide, build/doc/index.html
 #   make amalgamation    build/amalgamation: the library as axo.c and axo.h; amalgamation-test tries it
 #   make mutants         planted bugs, does a test notice? ONLY=07,12 SAMPLE=6
 #   make underload REPEAT=10  the quick suite on a busy machine
