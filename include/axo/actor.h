@@ -93,6 +93,11 @@ AXO_API axo_ref axo_self(axo_ctx *ctx);
 /* The number of the running instance, from 1: each restart adds one. 0 for a bad context. */
 AXO_API uint32_t axo_instance(axo_ctx *ctx);
 
+/* 64 bits to begin a stream of chance with: of the system's seed (axo_options.seed), the actor's
+ * axo_ref_index and its instance, so the same in every run of a manual system that does the same.
+ * 0 for a bad context. */
+AXO_API uint64_t axo_seed(axo_ctx *ctx);
+
 /* The time of the system's clock, in ns from no particular moment; 0 for a bad context. */
 AXO_API int64_t axo_now(axo_ctx *ctx);
 

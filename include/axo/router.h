@@ -50,7 +50,7 @@
 
 typedef enum axo_router_logic {
     AXO_ROUTE_ROUND_ROBIN = 0, /* one after the other */
-    AXO_ROUTE_RANDOM = 1,      /* chance depends on the router's reference alone */
+    AXO_ROUTE_RANDOM = 1,      /* chance is of the router's axo_seed */
     AXO_ROUTE_SMALLEST = 2,    /* who has the fewest messages, running and waiting. It looks at them
                                   all (axo_inspect, up to a microsecond each), from the one after
                                   the last choice to the first that is idle. A routee is taken to

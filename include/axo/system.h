@@ -64,7 +64,8 @@ typedef struct axo_options {
     uint32_t actors_max;              /* 0: 2^22; at most 2^24 - 1 */
     uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */
     uint32_t timers_max;              /* 0: 2^20 timers that wait for their time, on each worker */
-    uint64_t seed;                    /* of all chance; 0: from the operating system */
+    uint64_t seed;                    /* of all chance but what references are made of; 0: from the
+                                         operating system */
     axo_allocator allocator;          /* zeroed: malloc and free */
     const axo_strategy *user_strategy; /* how /user supervises (GU-03); NULL: the default */
     axo_dead_letter_fn on_dead_letter; /* NULL: only counted */

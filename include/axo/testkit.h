@@ -13,7 +13,8 @@
  *     axo_testkit_stop(kit);
  *
  * Nothing sleeps: a wait of an hour is over as soon as nothing is left to do before it. The same
- * calls give the same run, events, times and all. All functions are for one thread; they abort the
+ * calls give the same run, events, times and all, but for the bits of references: axo_ref_index
+ * repeats. All functions are for one thread; they abort the
  * process when called in a callback. The system is a manual one (axo_options.manual): pinned and
  * blocking actors run here too.
  */

@@ -9,7 +9,9 @@
 #include <axo/export.h>
 #include <axo/ref.h>
 
-/* Every event: enum word, name, what `arg` holds. */
+/* Every event: enum word, name, what `arg` holds. A manual system does the same again with other
+ * bits of references (ref.h): who compares two runs takes axo_ref_index of actors and of args that
+ * are references. */
 #define AXO_EVENT_LIST(X)                                                                          \
     X(AXO_EV_SPAWN, "spawn", "parent's reference bits")                                            \
     X(AXO_EV_CONSTRUCT, "construct", "0 before the call")                                          \

@@ -1,4 +1,5 @@
-/* random.c - xoshiro256** (Blackman and Vigna), seeded through splitmix64. */
+/* random.c - xoshiro256** (Blackman and Vigna), seeded through splitmix64; SipHash (Aumasson and
+ * Bernstein). */
 #include "base/random.h"
 
 static uint64_t random_split(uint64_t *x)
@@ -36,4 +37,40 @@ uint64_t axo__random_next(axo__random *random)
     s[2] ^= t;
     s[3] = random_rotate(s[3], 45);
     return result;
+}
+
+static void random_sip(uint64_t v[4], int rounds)
+{
+    for (; rounds > 0; rounds--) {
+        v[0] += v[1];
+        v[1] = random_rotate(v[1], 13) ^ v[0];
+        v[0] = random_rotate(v[0], 32);
+        v[2] += v[3];
+        v[3] = random_rotate(v[3], 16) ^ v[2];
+        v[0] += v[3];
+        v[3] = random_rotate(v[3], 21) ^ v[0];
+        v[2] += v[1];
+        v[1] = random_rotate(v[1], 17) ^ v[2];
+        v[2] = random_rotate(v[2], 32);
+    }
+}
+
+uint64_t axo__random_hash(const uint64_t key[2], uint64_t word)
+{
+    const uint64_t length = UINT64_C(8) << 56;
+    uint64_t v[4] = {
+        key[0] ^ UINT64_C(0x736f6d6570736575),
+        key[1] ^ UINT64_C(0x646f72616e646f6d),
+        key[0] ^ UINT64_C(0x6c7967656e657261),
+        key[1] ^ UINT64_C(0x7465646279746573),
+    };
+    v[3] ^= word;
+    random_sip(v, 2);
+    v[0] ^= word;
+    v[3] ^= length;
+    random_sip(v, 2);
+    v[0] ^= length;
+    v[2] ^= 0xff;
+    random_sip(v, 4);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
 }

@@ -1,4 +1,5 @@
-/* random.h - the only source of chance: named streams split from one seed (xoshiro256**). */
+/* random.h - the only source of chance: named streams split from one seed (xoshiro256**); a keyed
+ * hash, for what nobody may foretell. */
 #ifndef AXO__BASE_RANDOM_H
 #define AXO__BASE_RANDOM_H
 
@@ -16,6 +17,9 @@ void axo__random_init(axo__random *random, uint64_t seed, uint64_t name);
 
 /* The next 64 bits. */
 uint64_t axo__random_next(axo__random *random);
+
+/* SipHash-2-4 of one word, as eight bytes from the lowest on. */
+uint64_t axo__random_hash(const uint64_t key[2], uint64_t word);
 
 /* A number below `bound` (> 0), near enough uniform for scheduling. */
 static inline uint32_t axo__random_below(axo__random *random, uint32_t bound)

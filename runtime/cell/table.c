@@ -4,19 +4,17 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/random.h"
 
-bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed)
+bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max,
+                     const uint64_t secret[2])
 {
     AXO_DEBUG_ASSERT(actors_max > 0 && actors_max <= AXO__SLOT_MASK);
-    axo__random random;
     memset(table, 0, sizeof *table);
     table->heap = heap;
     table->actors_max = actors_max;
     table->batch = 1;
     table->chunks_max = (actors_max + AXO__TABLE_CHUNK - 1) >> AXO__TABLE_CHUNK_SHIFT;
-    axo__random_init(&random, seed, UINT64_C(0x67656e65726174));
-    table->first_generation = (uint32_t)axo__random_next(&random) | 1;
+    axo__lives_init(&table->lives, secret);
     if (!axo__os_mutex_init(&table->mutex))
         return false;
     size_t size = sizeof(axo__aptr) * table->chunks_max;
@@ -101,25 +99,17 @@ void axo__table_give(axo__table *table, axo__cell *first)
     axo__os_mutex_unlock(&table->mutex);
 }
 
-/* The one that comes after the latest. */
-static uint32_t table_next(const axo__table *table, const axo__cell *cell)
-{
-    uint32_t latest = axo__a32_load_relaxed(&cell->latest);
-    if (latest == 0)
-        return table->first_generation;
-    return latest == UINT32_MAX ? 1 : latest + 1;
-}
-
 bool axo__table_is_spent(const axo__table *table, const axo__cell *cell)
 {
-    return axo__a32_load_relaxed(&cell->latest) != 0 &&
-           table_next(table, cell) == table->first_generation;
+    return axo__a32_load_relaxed(&cell->latest) == table->lives.last;
 }
 
 void axo__table_begin(axo__table *table, axo__cell *cell)
 {
-    AXO_ASSERT(!axo__table_is_spent(table, cell));
-    uint32_t generation = table_next(table, cell);
+    uint32_t latest = axo__a32_load_relaxed(&cell->latest);
+    AXO_ASSERT(latest != table->lives.last);
+    uint32_t generation = latest != 0 ? axo__lives_next(&table->lives, latest)
+                                      : axo__lives_first(&table->lives, cell->slot);
     AXO_DEBUG_ASSERT(generation != 0 && axo__a32_peek_owner(&cell->generation) == 0);
     axo__a32_store_relaxed(&cell->latest, generation);
     axo__a32_store_release(&cell->generation, generation); /* [T3] */
@@ -133,11 +123,8 @@ void axo__table_end(axo__cell *cell)
 
 bool axo__table_knows(const axo__table *table, axo_ref ref)
 {
-    axo__cell *cell = axo__table_at(table, (uint32_t)(ref.bits & AXO__SLOT_MASK));
-    if (cell == NULL || ref.bits >> 56 != 0)
-        return false;
-    uint32_t given = (uint32_t)(ref.bits >> AXO__SLOT_BITS);
-    uint32_t latest = axo__a32_load_relaxed(&cell->latest);
-    return given != 0 && latest != 0 &&
-           given - table->first_generation <= latest - table->first_generation;
+    const axo__cell *cell = axo__table_at(table, (uint32_t)(ref.bits & AXO__SLOT_MASK));
+    return cell != NULL && axo__lives_has_been(&table->lives, cell->slot,
+                                               axo__a32_load_relaxed(&cell->latest),
+                                               ref.bits >> AXO__SLOT_BITS);
 }

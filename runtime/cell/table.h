@@ -1,8 +1,10 @@
 /* table.h - references to cells and back: slots, generations, reuse.
  *
- * A reference is generation << 24 | slot; the upper 8 bits are kept for a node. A slot's
- * generation starts at a number of the system's seed, so a reference of another system is stale
- * here; it is 0 while nobody lives in the slot. A slot whose generations are spent is retired.
+ * A reference is generation << 24 | slot; the upper 8 bits are kept for a node. Generations come
+ * of a secret of the system's own (lives.h), so a reference of another system is stale here, and
+ * nobody makes one from those that he has; it is 0 while nobody lives in the slot. A slot whose
+ * generations are spent is retired. Nothing but looking a reference up may depend on a generation:
+ * where an order or a choice is made, it is made of slots (D18).
  *
  * Roles      find: workers (as grace readers) and doors (under their mutex).
  *            take, give: through a local's list, its owner only.
@@ -18,6 +20,7 @@
 
 #include "base/config.h"
 #include "cell/cell.h"
+#include "cell/lives.h"
 
 #define AXO__SLOT_BITS 24
 #define AXO__SLOT_MASK ((UINT64_C(1) << AXO__SLOT_BITS) - 1)
@@ -43,15 +46,17 @@ typedef struct axo__table {
     axo__aptr *chunks;     /* shelves */
     uint32_t chunks_max;
     uint32_t actors_max;
-    uint32_t first_generation;
     uint32_t batch;        /* cells that a local takes or gives at once, at most */
     struct axo__sched *home; /* the default pool; set before the first cell lives */
+    axo__lives lives;      /* generations */
     axo__a32 slots;        /* made so far */
     axo__os_mutex mutex;   /* guards growing and `free` */
     axo__cell *free;       /* by `free_next`; the first of each list leads to the next list */
 } axo__table;
 
-bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max, uint64_t seed);
+/* `secret`: of the operating system's, never of a seed. */
+bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max,
+                     const uint64_t secret[2]);
 void axo__table_fini(axo__table *table);
 
 /* Takes up to `batch` free cells, linked by `free_next`, made if need be. NULL: *status says

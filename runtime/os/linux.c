@@ -6,10 +6,13 @@
  * cuts it, so that a sleeper neither polls nor oversleeps.
  */
 #include <ck_ec.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -18,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/random.h"
 #include "os/os.h"
 
 #define LINUX_SECOND INT64_C(1000000000)
@@ -156,12 +160,25 @@ uint32_t axo__os_cpu_index(void)
     return cpu < 0 ? 0 : (uint32_t)cpu;
 }
 
+/* A kernel or a sandbox without the call: what the kernel gave the process at its start, so that
+ * nobody knows it, and the time, so that it is another each time. */
+static uint64_t linux_entropy_of_start(void)
+{
+    uint64_t key[2] = {0, 0};
+    unsigned long start = getauxval(AT_RANDOM);
+    if (start != 0)
+        memcpy(key, (const void *)start, sizeof key); /* 16 bytes */
+    return axo__random_hash(key, (uint64_t)axo__os_now());
+}
+
 uint64_t axo__os_entropy(void)
 {
     uint64_t bits = 0;
-    if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
-        bits = (uint64_t)axo__os_now();
-    return bits;
+    ssize_t got;
+    do
+        got = getrandom(&bits, sizeof bits, 0); /* so few bytes come whole */
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof bits ? bits : linux_entropy_of_start();
 }
 
 bool axo__os_event_init(axo__os_event *event)

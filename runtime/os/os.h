@@ -21,7 +21,7 @@
 /* Monotonic nanoseconds. Never goes back. */
 int64_t axo__os_now(void);
 
-/* 64 bits that differ from start to start. */
+/* 64 bits that nobody can foretell. */
 uint64_t axo__os_entropy(void);
 
 /* ---- machine ---- */

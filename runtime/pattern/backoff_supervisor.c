@@ -240,7 +240,7 @@ static axo_status keeper_construct(axo_ctx *ctx, void *state, const void *args)
 {
     keeper *self = state;
     memcpy(&self->settings, args, sizeof self->settings);
-    self->chance = axo_self(ctx).bits;
+    self->chance = axo_seed(ctx);
     return AXO_OK;
 }
 

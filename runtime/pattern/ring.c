@@ -39,12 +39,11 @@ static int ring_compare(const void *one, const void *other)
 {
     const axo__ring_place *a = one;
     const axo__ring_place *b = other;
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return (a->member.bits > b->member.bits) - (a->member.bits < b->member.bits);
+    return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* Merges a newcomer's places in, from the end: the others move up by what is still to come. */
+/* Merges a newcomer's places in, from the end: the others move up by what is still to come. Behind
+ * an older member's at the same hash: bits of references decide nothing. */
 static void ring_merge(axo__ring *ring, axo__ring_place *fresh, size_t count)
 {
     size_t old = ring->count;

@@ -190,7 +190,7 @@ static axo_status router_receive(axo_ctx *ctx, void *state, const axo_message *m
         return AXO_OK;
     case AXO_ROUTER_ADD: {
         axo_ref ref = *AXO_PAYLOAD(message, axo_ref);
-        router_drop(ctx, message, ref, axo__router_join(ctx, self, ref, ref.bits));
+        router_drop(ctx, message, ref, axo__router_join(ctx, self, ref, axo_ref_index(ref)));
         return AXO_OK;
     }
     case AXO_ROUTER_REMOVE:
@@ -213,7 +213,7 @@ static axo_status router_construct(axo_ctx *ctx, void *state, const void *args)
     memcpy(&self->settings, args, sizeof self->settings);
     self->system = axo_system_of(ctx);
     self->self = axo_self(ctx);
-    self->chance = self->self.bits;
+    self->chance = axo_seed(ctx);
     axo__ring_init(&self->ring, self->system,
                    self->settings.virtual_nodes > 0 ? self->settings.virtual_nodes : 128);
     if (self->settings.resizer == NULL)

@@ -171,7 +171,7 @@ static axo_status members_open_pool(axo_ctx *ctx, axo__router *self)
         return status;
     (void)axo_children(ctx, self->leaving.at, count); /* youngest first; room for all */
     for (uint32_t i = count; i > 0; i--)
-        axo__router_insert(self, self->leaving.at[i - 1], self->leaving.at[i - 1].bits);
+        axo__router_insert(self, self->leaving.at[i - 1], axo_ref_index(self->leaving.at[i - 1]));
     return AXO_OK;
 }
 
@@ -188,7 +188,8 @@ static axo_status members_open_group(axo_ctx *ctx, axo__router *self)
     }
     axo_status status = axo__router_reserve(self, settings->routees_count + settings->paths_count);
     for (uint32_t i = 0; i < settings->routees_count && status == AXO_OK; i++)
-        status = axo__router_join(ctx, self, settings->routees[i], settings->routees[i].bits);
+        status = axo__router_join(ctx, self, settings->routees[i],
+                                  axo_ref_index(settings->routees[i]));
     return status == AXO_OK ? axo__router_look_up(ctx, self) : status;
 }
 

@@ -26,7 +26,7 @@ static axo_status size_spawn(axo_ctx *ctx, axo__router *self)
         (void)axo_stop(ctx, ref);
         return status;
     }
-    axo__router_insert(self, ref, ref.bits);
+    axo__router_insert(self, ref, axo_ref_index(ref));
     return AXO_OK;
 }
 

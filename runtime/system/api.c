@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "system/system.h"
 
 static axo__cell *api_cell(axo_ctx *ctx)
@@ -31,6 +32,20 @@ uint32_t axo_instance(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
     return cell != NULL ? cell->instance : 0;
+}
+
+uint32_t axo_ref_index(axo_ref ref)
+{
+    return (uint32_t)(ref.bits & AXO__SLOT_MASK);
+}
+
+uint64_t axo_seed(axo_ctx *ctx)
+{
+    const axo__cell *cell = api_cell(ctx);
+    if (cell == NULL)
+        return 0;
+    const uint64_t key[2] = {axo__self->core->seed, UINT64_C(0x6163746f7273)};
+    return axo__random_hash(key, (uint64_t)cell->slot << 32 | cell->instance);
 }
 
 int64_t axo_now(axo_ctx *ctx)

@@ -149,7 +149,8 @@ static axo_status system_boot_core(axo_system *system)
     core->undispatch = axo__pools_undispatch;
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
-    if (!axo__table_init(&core->table, &core->heap, options->actors_max, options->seed))
+    const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()}; /* D18: not of the seed */
+    if (!axo__table_init(&core->table, &core->heap, options->actors_max, secret))
         goto fail_pool;
     core->table.home = core->sched;
     if (!axo__names_init(&core->names, &core->heap, options->seed))

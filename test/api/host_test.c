@@ -37,7 +37,9 @@ static int64_t host_now(void *user)
 static void host_event(void *user, const axo_event *event)
 {
     host_world *world = user;
-    uint64_t words[] = {(uint64_t)event->time_ns, event->actor.bits, event->arg, event->kind};
+    axo_ref arg = {event->arg}; /* or a number, most of which are small */
+    uint64_t words[] = {(uint64_t)event->time_ns, axo_ref_index(event->actor), axo_ref_index(arg),
+                        event->kind};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         world->hash = (world->hash ^ words[i]) * UINT64_C(0x100000001b3);
 }

@@ -10,7 +10,8 @@
 
 #include <axo/axo.h>
 
-enum { REFS = 8, TIMERS = 4, KEPT = 96, TAGS = 16, CALLS_MAX = 1200, API_REGISTRY = 4 };
+enum { REFS = 8, TIMERS = 4, KEPT = 96, TAGS = 16, CALLS_MAX = 1200, API_REGISTRY = 4,
+       STRANGERS = 40 };
 
 typedef struct api_world {
     axo_system *system;
@@ -43,7 +44,7 @@ typedef struct api_world {
     uint64_t fail_after; /* allocations until some fail */
     uint64_t fail_count; /* and how many do */
     uint64_t refusals;
-    axo_ref stranger;    /* an actor of another system */
+    axo_ref strangers[STRANGERS]; /* actors of another system */
 } api_world;
 
 static api_world g;
@@ -114,7 +115,7 @@ static axo_ref api_ref(void)
     case 10:
         return axo_system_guardian(g.system, (axo_guardian)(which - 8));
     case 11:
-        return g.stranger;
+        return g.strangers[g.calls % STRANGERS];
     case 12:
         ref.bits = fuzz_u64(&g.in);
         return ref;

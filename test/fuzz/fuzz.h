@@ -49,6 +49,10 @@ static inline int64_t fuzz_far(fuzz_in *in)
     return (int64_t)((value & INT64_MAX) + (bits & 7)) - 3;
 }
 
+/* Where the operating system's chance begins for the library that is linked here (chance.c): set at
+ * each input's begin, so two systems of one seed differ and an input repeats. */
+extern uint64_t fuzz_chance;
+
 /* Options of a system without threads that is quick to start. */
 #define FUZZ_SMALL                                                                                 \
     .manual = 1, .seed = 1, .actors_max = 256, .failure_texts = 8, .dead_letters_kept = 4,         \

@@ -11,7 +11,7 @@ FUZZ_ALL := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZ_SIMULATED := fuzz_sched
 FUZZ_HERE := $(if $(filter sim,$v),$(FUZZ_SIMULATED),$(filter-out $(FUZZ_SIMULATED),$(FUZZ_ALL)))
 FUZZ_PROGRAMS := $(FUZZ_HERE:%=$B/test/fuzz/%)
-FUZZ_MAIN := $(if $(FUZZING),,$B/obj/test/fuzz/replay.o)
+FUZZ_MAIN := $(if $(FUZZING),,$B/obj/test/fuzz/replay.o) $B/obj/test/fuzz/chance.o
 FUZZ_SCENES := $(patsubst %.c,$B/obj/%.o,test/fiber/stage.c $(wildcard test/fiber/scenes*.c))
 FUZZ_WANTED := $(or $(TARGET),$(FUZZ_ALL))
 ifneq ($v,sim)
@@ -19,6 +19,8 @@ TESTS += $(FUZZ_PROGRAMS)
 run-tests: $(FUZZ_PROGRAMS)
 endif
 $B/test/fuzz/fuzz_sched: $(FUZZ_SCENES) $B/libsupport.a
+# What references are made of is the same for each input, or none could be repeated (chance.c).
+$(FUZZ_PROGRAMS): LDFLAGS += -Wl,--wrap=getrandom
 $(FUZZ_PROGRAMS): $B/test/fuzz/%: $B/obj/test/fuzz/%.o $(FUZZ_MAIN) $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %support.a,$^) $B/libaxo.a \

@@ -93,20 +93,32 @@ static axo_status stranger_receive(axo_ctx *ctx, void *state, const axo_message 
     return AXO_OK;
 }
 
-/* An actor of another system, which stays for the whole process. */
-static axo_ref api_stranger(void)
+/* The actors of another system, which stays for the whole process: of the same seed, and in the
+ * same slots. */
+static void api_strangers(void)
 {
     static const axo_class cls = AXO_CLASS(.receive = stranger_receive);
+    static axo_ref strangers[STRANGERS];
     static axo_system *other;
-    static axo_ref ref;
     axo_options options = AXO_OPTIONS(FUZZ_SMALL);
     axo_props props = AXO_PROPS(.cls = &cls);
     if (other == NULL) {
         fuzz_require(axo_system_start(&options, &other) == AXO_OK);
-        for (uint32_t i = 0; i < 40; i++) /* a slot that this system does not reach */
-            fuzz_require(axo_system_spawn(other, &props, &ref) == AXO_OK);
+        for (uint32_t i = 0; i < 3; i++)
+            strangers[i] = axo_system_guardian(other, (axo_guardian)i);
+        for (uint32_t i = 3; i < STRANGERS; i++)
+            fuzz_require(axo_system_spawn(other, &props, &strangers[i]) == AXO_OK);
     }
-    return ref;
+    memcpy(g.strangers, strangers, sizeof g.strangers);
+}
+
+/* None of them is anybody here. */
+static void api_stay_strangers(void)
+{
+    axo_actor_info info = AXO_ACTOR_INFO(.doing = AXO_DOING_GONE);
+    for (uint32_t i = 0; i < STRANGERS; i++)
+        SYS(axo_system_inspect(g.system, g.strangers[i], axo_ref_none(), &info),
+            API_BIT(AXO_EGONE));
 }
 
 static void api_open(const uint8_t *data, size_t size)
@@ -114,10 +126,11 @@ static void api_open(const uint8_t *data, size_t size)
     memset(&g, 0, sizeof g);
     g.in = (fuzz_in){.at = data, .left = size};
     g.now = 1000000000;
-    g.stranger = api_stranger();
+    api_strangers();
+    fuzz_chance = 2;
     uint8_t shape = fuzz_u8(&g.in);
     axo_options options = AXO_OPTIONS(
-            .manual = 1, .seed = 1 + shape, .actors_max = 30, .failure_texts = 1 + shape % 4,
+            .manual = 1, .seed = 1, .actors_max = 30, .failure_texts = 1 + shape % 4,
             .timers_max = 6, .registry_max = API_REGISTRY, .dead_letters_kept = 1 + shape % 3,
             .quantum = shape % 5, .clock = api_clock, .clock_user = &g,
             .allocator = {.alloc = api_alloc, .free = api_release, .user = &g},
@@ -171,6 +184,7 @@ static void api_balance(bool over)
 
 static void api_end(void)
 {
+    api_stay_strangers();
     g.calm = true;
     g.fail_count = 0;
     SYS(axo_system_shutdown(g.system), API_OK);

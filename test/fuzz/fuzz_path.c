@@ -480,6 +480,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     axo_options options = AXO_OPTIONS(FUZZ_SMALL, .clock = path_clock);
     fuzz_in in = {.at = data, .left = size};
     memset(&p, 0, offsetof(__typeof__(p), text));
+    fuzz_chance = 1;
     fuzz_require(axo_system_start(&options, &p.system) == AXO_OK);
     path_settle();
     for (p.count = 0; p.count < GUARDIANS; p.count++) {

@@ -28,7 +28,7 @@
  * stamp cell/state.h:axo__state_inject e5bc38c10029
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_push c70030ea1315
- * stamp cell/table.c:axo__table_begin f2a076e9cae8
+ * stamp cell/table.c:axo__table_begin 1a672769a77b
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
  * stamp mem/grace.c:axo__grace_retire 278dfff44932

@@ -39,7 +39,8 @@ static void setup_registry(void)
 {
     memset(&it, 0, sizeof it);
     memset((void *)&shelf, 0, sizeof shelf);
-    it.table = (axo__table){.chunks = it.chunks, .chunks_max = 1, .first_generation = 7};
+    it.table = (axo__table){.chunks = it.chunks, .chunks_max = 1};
+    axo__lives_init(&it.table.lives, (const uint64_t[2]){7, 9});
     shelf.table = &it.table;
     axo__aptr_store_relaxed(&it.chunks[0], &shelf);
     axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
@@ -139,7 +140,8 @@ static void setup_stream(void)
     memset(&it, 0, sizeof it);
     pool_init(AXO__SCHED_FIXED, 1, 0);
     axo__table *table = &weak_pool.core.table;
-    *table = (axo__table){.chunks = it.chunks, .chunks_max = 1, .first_generation = 7};
+    *table = (axo__table){.chunks = it.chunks, .chunks_max = 1};
+    axo__lives_init(&table->lives, (const uint64_t[2]){7, 9});
     axo__aptr_store_relaxed(&it.chunks[0], &weak_pool.shelf);
     axo__a32_store_relaxed(&table->slots, AXO__TABLE_CHUNK);
     weak_expect(axo__stream_init(&it.stream, &weak_pool.core));

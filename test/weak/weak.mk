@@ -9,7 +9,7 @@
 # base/atomic.h hands every operation to the checker, its ck_pr.h those of CK.
 .PHONY: weak weak-full weak-replay
 WEAK := $(BUILD)/weak
-WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/table.c cell/cause.c \
+WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
   cell/more.c system/registry.c system/stream.c base/random.c $(addprefix sched/,park.c newborn.c \
   worker.c spare.c sched.c host.c timer.c wheel.c))
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/weak/*.c) $(WEAK_PRODUCT))

@@ -23,6 +23,14 @@ static void reference(void **state)
         assert_true(axo__random_next(&random) == expected[i]);
 }
 
+/* The authors' value: the key 00 01 .. 0f, the message 00 01 .. 07. */
+static void reference_of_the_hash(void **state)
+{
+    const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+    assert_true(axo__random_hash(key, UINT64_C(0x0706050403020100)) ==
+                UINT64_C(0x93f5f5799a932462));
+}
+
 static void same_seed_same_stream(void **state)
 {
     axo__random one, other;
@@ -87,6 +95,7 @@ static void below_is_even(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reference),
+    cmocka_unit_test(reference_of_the_hash),
     cmocka_unit_test(same_seed_same_stream),
     cmocka_unit_test(another_name_or_seed_is_unrelated),
     cmocka_unit_test(zero_seed_runs),

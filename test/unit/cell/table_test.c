@@ -2,6 +2,7 @@
 #include "unit/unit.h"
 
 #include "cell/table.h"
+#include "unit/cell/lives.h"
 
 enum { ACTORS = 3 * AXO__TABLE_CHUNK / 2 };
 
@@ -15,7 +16,7 @@ static void world_open(table_world *world, uint32_t actors, uint64_t seed)
 {
     memset(world, 0, sizeof *world);
     unit_heap(&world->heap, &world->memory, UINT64_MAX);
-    assert_true(axo__table_init(&world->table, &world->heap, actors, seed));
+    assert_true(axo__table_init(&world->table, &world->heap, actors, (uint64_t[2]){seed, 0}));
 }
 
 static void world_close(table_world *world)
@@ -40,6 +41,14 @@ static axo__cell *take_one(axo__table *table)
 static axo_ref ref_of(uint64_t generation, uint64_t slot)
 {
     return (axo_ref){.bits = generation << AXO__SLOT_BITS | slot};
+}
+
+/* The generation that comes before. */
+static uint32_t before(const axo__lives *lives, uint32_t generation)
+{
+    uint32_t count = unit_lives_count(lives, generation) - 1;
+    uint32_t found = unit_lives_at(lives, count);
+    return found != 0 ? found : unit_lives_at(lives, count - 1);
 }
 
 static void a_reference_leads_to_its_cell(void **state)
@@ -142,7 +151,7 @@ static void every_slot_once_then_the_limit(void **state)
     world_close(&world);
 }
 
-static void another_seed_gives_other_generations(void **state)
+static void another_secret_gives_other_generations(void **state)
 {
     table_world one, other;
     world_open(&one, ACTORS, 5);
@@ -160,39 +169,35 @@ static void another_seed_gives_other_generations(void **state)
     world_close(&other);
 }
 
-/* Generations wrap over zero, which is never given, and end before the first comes again. */
-static void generations_wrap_and_are_spent(void **state)
+/* The last of all counts is the last life; what was before is known, and none of it comes again. */
+static void generations_are_spent_and_none_comes_again(void **state)
 {
+    enum { LEFT = 1000 };
+    static uint32_t given[LEFT];
     table_world world;
     world_open(&world, ACTORS, 7);
-    world.table.first_generation = 5;
-    axo__cell *cell = take_one(&world.table);
-    axo__a32_store_relaxed(&cell->latest, UINT32_MAX - 3);
-    static const uint64_t expected[] = {UINT32_MAX - 2, UINT32_MAX - 1, UINT32_MAX, 1, 2, 3, 4};
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        assert_false(axo__table_is_spent(&world.table, cell));
-        axo__table_begin(&world.table, cell);
-        assert_true(axo__cell_ref(cell).bits == ref_of(expected[i], cell->slot).bits);
-        assert_ptr_equal(axo__table_find(&world.table, axo__cell_ref(cell)), cell);
+    axo__table *table = &world.table;
+    axo__cell *cell = take_one(table);
+    uint32_t latest = table->lives.last;
+    for (int i = 0; i < LEFT; i++) /* back from the last */
+        latest = before(&table->lives, latest);
+    axo__a32_store_relaxed(&cell->latest, latest);
+    for (int i = 0; i < LEFT; i++) {
+        assert_false(axo__table_is_spent(table, cell));
+        axo__table_begin(table, cell);
+        given[i] = (uint32_t)(axo__cell_ref(cell).bits >> AXO__SLOT_BITS);
+        assert_ptr_equal(axo__table_find(table, axo__cell_ref(cell)), cell);
+        for (int k = 0; k < i; k++)
+            assert_true(given[k] != given[i]);
         axo__table_end(cell);
     }
-    assert_true(axo__table_is_spent(&world.table, cell));
-    assert_true(axo__table_knows(&world.table, ref_of(6, cell->slot)));
-    assert_true(axo__table_knows(&world.table, ref_of(1, cell->slot)));
-    world_close(&world);
-}
-
-static void first_generation_one_is_spent_at_the_last(void **state)
-{
-    table_world world;
-    world_open(&world, ACTORS, 8);
-    world.table.first_generation = 1;
-    axo__cell *cell = take_one(&world.table);
-    axo__a32_store_relaxed(&cell->latest, UINT32_MAX - 1);
-    axo__table_begin(&world.table, cell);
-    assert_true(axo__cell_ref(cell).bits == ref_of(UINT32_MAX, cell->slot).bits);
-    assert_true(axo__table_is_spent(&world.table, cell));
-    assert_true(axo__table_knows(&world.table, ref_of(1, cell->slot)));
+    assert_true(axo__table_is_spent(table, cell));
+    assert_true(given[LEFT - 1] == table->lives.last);
+    assert_true(axo__table_knows(table, ref_of(given[0], cell->slot)));
+    assert_true(axo__table_knows(table, ref_of(table->lives.last, cell->slot)));
+    uint32_t first = axo__lives_first(&table->lives, cell->slot);
+    assert_true(axo__table_knows(table, ref_of(first, cell->slot)));
+    assert_false(axo__table_knows(table, ref_of(before(&table->lives, first), cell->slot)));
     world_close(&world);
 }
 
@@ -202,10 +207,11 @@ static void no_memory_changes_nothing(void **state)
     axo_status status;
     memset(&world, 0, sizeof world);
     unit_heap(&world.heap, &world.memory, 0);
-    assert_false(axo__table_init(&world.table, &world.heap, ACTORS, 1));
+    static const uint64_t secret[2] = {1, 0};
+    assert_false(axo__table_init(&world.table, &world.heap, ACTORS, secret));
     unit_heap_empty(&world.heap);
     axo__a64_store_relaxed(&world.memory.budget, 1);
-    assert_true(axo__table_init(&world.table, &world.heap, ACTORS, 1));
+    assert_true(axo__table_init(&world.table, &world.heap, ACTORS, secret));
     assert_null(axo__table_take(&world.table, &status));
     assert_int_equal(status, AXO_ENOMEM);
     axo__a64_store_relaxed(&world.memory.budget, UINT64_MAX);
@@ -219,9 +225,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_stale_reference_reaches_nobody),
     cmocka_unit_test(forged_references_reach_nobody),
     cmocka_unit_test(every_slot_once_then_the_limit),
-    cmocka_unit_test(another_seed_gives_other_generations),
-    cmocka_unit_test(generations_wrap_and_are_spent),
-    cmocka_unit_test(first_generation_one_is_spent_at_the_last),
+    cmocka_unit_test(another_secret_gives_other_generations),
+    cmocka_unit_test(generations_are_spent_and_none_comes_again),
     cmocka_unit_test(no_memory_changes_nothing),
 };
 UNIT_MAIN(tests)

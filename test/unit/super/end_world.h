@@ -122,7 +122,7 @@ static inline void end_open(end_world *it)
     unit_heap(&it->core.heap, &it->memory, UINT64_MAX);
     assert_true(axo__pool_init(&it->core.pool, &it->core.heap));
     assert_true(axo__texts_init(&it->core.texts, &it->core.heap, 4));
-    assert_true(axo__table_init(&it->core.table, &it->core.heap, 64, 1));
+    assert_true(axo__table_init(&it->core.table, &it->core.heap, 64, (uint64_t[2]){1, 0}));
     assert_true(axo__names_init(&it->core.names, &it->core.heap, 1));
     it->core.seed = 1;
     it->core.sched = &it->sched;

@@ -21,7 +21,7 @@ static void world_open(registry_world *world, uint32_t max)
     axo_status status;
     memset((void *)world, 0, sizeof *world);
     unit_heap(&world->heap, &world->memory, UINT64_MAX);
-    assert_true(axo__table_init(&world->table, &world->heap, 1024, 1));
+    assert_true(axo__table_init(&world->table, &world->heap, 1024, (uint64_t[2]){1, 0}));
     assert_true(axo__registry_init(&world->registry, &world->heap, &world->table, max, 1));
     for (uint32_t i = 0; i < ACTORS; i++) {
         world->cells[i] = axo__table_take(&world->table, &status);
