@@ -214,7 +214,7 @@ bench-figures:
 	+$Qr=0; $(MAKE) --no-print-directory bench-peers || r=1; \
 	  $(MAKE) --no-print-directory bench-growth && exit $$r
 bench-accept:
-	$Qpython3 tools/readme_figures.py --accept $(BUILD)/bench --plots $(BUILD)/plots \
+	$Qpython3 tools/figures.py --accept $(BUILD)/bench --plots $(BUILD)/plots \
 	  $(if $(ANYWAY),--anyway)
 bench-plot:
 	$Qpython3 bench/plot.py $(BUILD)/bench $(BUILD)/plots

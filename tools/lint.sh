@@ -27,7 +27,7 @@ check called python3 tools/check_called.py
 check tidy python3 tools/tidy.py
 check contracts python3 tools/doc/headers.py
 check mutants python3 test/mutant/run.py --fit
-check figures python3 tools/readme_figures.py --check
+check figures python3 tools/figures.py --check
 check "self test" python3 tools/lint_test.py
 check "doc tools" python3 tools/doc/doc_test.py
 check "bench tools" python3 test/bench/compare_test.py

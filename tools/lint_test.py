@@ -247,32 +247,38 @@ def figures_of(peer, **changes):
 
 
 def figures_tests(scratch, expect):
-    """readme_figures.py writes what was measured, and refuses other results and other text."""
-    tool = os.path.join(TOOLS, "readme_figures.py")
+    """figures.py writes what was measured, and refuses other results and other text."""
+    tool = os.path.join(TOOLS, "figures.py")
     sys.path.insert(0, TOOLS)
-    marks = __import__("readme_figures")
+    marks = __import__("figures")
     machine = {"cpu": "some CPU", "cpus": 2, "kernel": "6", "load": 0.1, "workers": 2, "rounds": 5,
                "quick": False, "date": "2000-01-01", "versions": {"axo": "0.1", "go": "1.19"}}
     ratio = {"workload": "W1", "row": "W1", "ratio_to": "go", "median": 4.25, "min": 4, "max": 5}
+    os.makedirs(os.path.join(scratch, "bench"), exist_ok=True)
     readme, results = os.path.join(scratch, "README.md"), os.path.join(scratch, "baseline.json")
+    whole = os.path.join(scratch, "bench", "RESULTS.md")
 
     def tried(*todo, where=None, text=None, lines=None, new=False):
         lines = lines or [figures_of("axo"), figures_of("go"), ratio]
         if text is not None:
-            write(scratch, {"README.md": text})
+            write(scratch, {os.path.join("bench", "RESULTS.md"): text})
         all_lines = [json.dumps({"machine": where or machine})] + list(map(json.dumps, lines))
         write(scratch, {"peers.json" if new else "baseline.json": "\n".join(all_lines) + "\n",
                         "growth.json": bench_line("W18", "messages/s", 1e6, disturbed=0) + "\n"})
-        return run(sys.executable, tool, *todo, "--readme", readme, "--from", results)
+        return run(sys.executable, tool, *todo, "--root", scratch, "--from", results)
 
     def expect_tried(what, good, said, *arguments, **named):
         code, output = tried(*arguments, **named)
         expect(f"figures: {what}", (code == 0) == good and said in output, output)
 
     fresh = f"# x\n\n{marks.BEGIN}\n{marks.END}\n\ntext\n"
+    write(scratch, {"README.md": fresh})
     expect_tried("stale", False, "are not those", "--check", text=fresh)
     expect_tried("written", True, "", "--write")
     with open(readme, encoding="utf-8") as file:
+        short = file.read()
+    expect("figures: README", "| ping-pong | 17 M/s | – | – | 4 M/s · 4.25 × |" in short, short)
+    with open(whole, encoding="utf-8") as file:
         text = file.read()
     wanted = ["some CPU", "| W1: ping-pong | 17 M/s (4 M/s to 18 M/s) | – | – | 4 M/s · 4.25 × |"]
     expect("figures: text", all(part in text for part in wanted) and
@@ -282,6 +288,9 @@ def figures_tests(scratch, expect):
     expect_tried("still fresh", True, "", "--check")
     expect_tried("by hand", False, "+| W1: ping-pong", "--check",
                  text=text.replace("17 M", "19 M"))
+    write(scratch, {"README.md": short.replace("17 M", "19 M")})
+    expect_tried("README by hand", False, "+| ping-pong", "--check", text=text)
+    write(scratch, {"README.md": short})
     expect_tried("other machine", False, "other CPU", "--check", text=text,
                  where=dict(machine, cpu="other CPU"))
     expect_tried("disturbed is said", False, "disturbed by other processes: W1 axo",

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-# readme_figures.py - the figures of README.md, written from the accepted results.
+# figures.py - the figures of README.md and bench/RESULTS.md, written from the accepted results.
 #
-#   tools/readme_figures.py --check                     do README's tables say what they hold?
-#   tools/readme_figures.py --write                     makes them say it
-#   tools/readme_figures.py --accept build/bench --plots build/plots [--anyway]
-#                                   accepts new results: writes them, README, and the pictures
-#   [--readme README.md] [--from bench/baseline.json]
+#   tools/figures.py --check        do the tables of both pages say what the results are?
+#   tools/figures.py --write        makes them say it
+#   tools/figures.py --accept build/bench --plots build/plots [--anyway]
+#                                   accepts new results: writes them, the pages, and the pictures
+#   [--root FOLDER] [--from bench/baseline.json]
 #
 # The accepted results are what `make bench-peers` (peers.json) and `make bench-growth`
-# (growth.json) wrote, one after the other. What stands between the two marks of README is made here
-# and nowhere else. Results of a quick run, and results that other processes disturbed, are not
-# accepted, but with --anyway; then the text says so. A ratio says how many times better axo is.
+# (growth.json) wrote, one after the other. What stands between the two marks of a page is made here
+# and nowhere else: ten rows in README.md, everything in bench/RESULTS.md. Results of a quick run,
+# and results that other processes disturbed, are not accepted, but with --anyway; then the text
+# says so. A ratio says how many times better axo is.
 import argparse
 import difflib
 import json
@@ -19,7 +20,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BEGIN = "<!-- figures: made by tools/readme_figures.py, not by hand -->"
+BEGIN = "<!-- figures: made by tools/figures.py, not by hand -->"
 END = "<!-- figures: end -->"
 NAMES = {"axo": "axo", "erlang": "Erlang/OTP", "erlang-bare": "Erlang without a supervisor",
          "erlang-normal": "Erlang at normal priority", "elixir": "Elixir",
@@ -38,13 +39,15 @@ MORE = {"W4": [("peak_bytes", "peak", "bytes")], "W5": [("peak_bytes", "peak", "
         "W12p": [("p99_ns", "p99", "ns")]}
 # Whose notes a reader of the table needs: where a peer has no such thing, what stands for it.
 NOTED = ("W8a", "W8b", "W8c", "W9a", "W9b", "W11", "W12s")
+# README's ten rows, the lost ones among them: a workload, or a value below it.
+SHORT = ("W1", "W3b", "W4", "W5", "W6", "W7", "W8a p99", "W8c p99", "W9a", "W12s")
 # What a whole set of results has.
 WORKLOADS = ("W1 W2 W2k W3a W3b W4 W5 W6 W7 W8a W8b W8c W9a W9b W10 W11 W12s W12r W12p").split()
 GROWN = ("W1", "W2k", "W3b", "W10", "W4c", "W6", "W18", "W19d", "W19w", "W20")
 
 
 class Refused(Exception):
-    """The results or the README are not fit."""
+    """The results or a page are not fit."""
 
 
 # ---- words
@@ -140,14 +143,30 @@ def peers_row(results, work, key, name, unit, columns):
     return row
 
 
-def peers_table(results):
-    rows = []
+def peers_rows(results):
+    """For each row its name, its title below the workload's own, and its cells."""
     for work, title in results.titles.items():
         if (work, "axo") not in results.peers:
             continue
-        rows.append([f"{work}: {title}"] + peers_row(results, work, None, work, None, COLUMNS))
+        yield work, f"{work}: {title}", peers_row(results, work, None, work, None, COLUMNS)
         for key, word, unit in MORE.get(work, []):
-            rows.append([word] + peers_row(results, work, key, f"{work} {word}", unit, COLUMNS))
+            yield f"{work} {word}", word, peers_row(results, work, key, f"{work} {word}", unit,
+                                                    COLUMNS)
+
+
+def peers_table(results):
+    return table([""] + [NAMES[peer] for peer in COLUMNS],
+                 [[title] + cells for _, title, cells in peers_rows(results)])
+
+
+def short_table(results):
+    rows = []
+    for name, title, cells in peers_rows(results):
+        if name not in SHORT:
+            continue
+        work = name.split(" ")[0]
+        whole = title if name == work else f"{work}: {results.titles[work]}, {title}"
+        rows.append([whole.split(": ", 1)[1], cells[0].split(" (")[0]] + cells[1:])
     return table([""] + [NAMES[peer] for peer in COLUMNS], rows)
 
 
@@ -171,6 +190,19 @@ def notes(results):
     return [f"- {', '.join(works)}, {NAMES[peer]}: {note}" for (peer, note), works in said.items()]
 
 
+def unfit(results):
+    faults = list(results.faults())
+    return f" ~ **Not to be quoted: {'; '.join(faults)}.**" if faults else ""
+
+
+def short(results):
+    machine = results.machine
+    text = (f"On {machine['cpu']}, {machine['cpus']} processors, {machine['workers']} workers, "
+            f"{machine['date']}: medians of {machine['rounds']} rounds in turns. `n ×`: axo is so "
+            "many times better.")
+    return ["", text + unfit(results), ""] + short_table(results) + [""]
+
+
 def beside(results):
     machine = results.machine
     versions = ", ".join(f"{NAMES.get(name, name)} {version}"
@@ -179,13 +211,10 @@ def beside(results):
             f"{machine['date']}; {machine['workers']} workers; {versions}. Medians of "
             f"{machine['rounds']} rounds, in turns (`make bench-peers`); of axo also the least and "
             "the most. `n ×`: axo is so many times better, the median of pairs from one round.")
-    faults = list(results.faults())
-    if faults:
-        text += f" ~ **Not to be quoted: {'; '.join(faults)}.**"
-    return [text, ""] + peers_table(results) + ["", "Measured of one workload only:", ""] + \
+    return [text + unfit(results), ""] + peers_table(results) + ["", "Measured of one workload only:", ""] + \
         others(results) + ["", "Where a peer has no such thing, the closest that its user can "
                            "write; and other ways in which the programs differ:", ""] + \
-        notes(results) + ["", "![how many times better axo is](bench/plots/peers.svg)", ""]
+        notes(results) + ["", "![how many times better axo is](plots/peers.svg)", ""]
 
 
 # ---- growth
@@ -249,25 +278,27 @@ def growth(results):
     return ["### How it grows", "",
             "By the number of living actors, all children of one parent (`make bench-growth`):",
             ""] + growth_actors(results) + \
-        ["", "![cost by number of actors](bench/plots/actors.svg)", "",
+        ["", "![cost by number of actors](plots/actors.svg)", "",
          "By the depth and the width of a tree:", ""] + growth_trees(results) + \
-        ["", "![cost by depth and width of a tree](bench/plots/trees.svg)", "",
+        ["", "![cost by depth and width of a tree](plots/trees.svg)", "",
          f"Messages, and actors that come and go, by workers, on {cpus} processors:",
          ""] + growth_workers(results) + \
-        ["", "![throughput by workers](bench/plots/workers.svg)", "",
+        ["", "![throughput by workers](plots/workers.svg)", "",
          "Memory of a message in flight:", ""] + growth_memory(results) + \
-        ["", "![memory of a message](bench/plots/memory.svg)", ""]
+        ["", "![memory of a message](plots/memory.svg)", ""]
 
 
 def figures(results):
-    """The lines between the marks."""
+    """All there is: what stands between the marks of bench/RESULTS.md."""
     return [""] + beside(results) + growth(results)
 
 
-# ---- README
+# ---- pages
+
+PAGES = {"README.md": short, os.path.join("bench", "RESULTS.md"): figures}
 
 def split(path):
-    """The README's lines before, between and after the marks."""
+    """A page's lines before, between and after the marks."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -280,20 +311,29 @@ def split(path):
     return lines[:begin + 1], lines[begin + 1:end], lines[end:]
 
 
+def pages(settings):
+    """For each page its path, its lines in three parts, and what should stand in the middle."""
+    results = Results(settings.results)
+    for name, made in PAGES.items():
+        path = os.path.join(settings.root, name)
+        yield path, split(path), made(results)
+
+
 def check(settings):
-    _, between, _ = split(settings.readme)
-    wanted = figures(Results(settings.results))
-    for line in difflib.unified_diff(between, wanted, "README", "results", lineterm="", n=0):
-        print(line)
-    if between != wanted:
-        raise Refused(f"{settings.readme}: the figures are not those of the results")
+    wrong = []
+    for path, (_, between, _), wanted in pages(settings):
+        for line in difflib.unified_diff(between, wanted, path, "results", lineterm="", n=0):
+            print(line)
+        if between != wanted:
+            wrong.append(path)
+    if wrong:
+        raise Refused(f"{', '.join(wrong)}: the figures are not those of the results")
 
 
 def write(settings):
-    before, _, after = split(settings.readme)
-    wanted = figures(Results(settings.results))
-    with open(settings.readme, "w", encoding="utf-8") as file:
-        file.write("\n".join(before + wanted + after))
+    for path, (before, _, after), wanted in list(pages(settings)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(before + wanted + after))
 
 
 def accept(settings):
@@ -323,21 +363,21 @@ def accept(settings):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="the figures of README.md")
+    parser = argparse.ArgumentParser(description="the figures of README.md and bench/RESULTS.md")
     todo = parser.add_mutually_exclusive_group(required=True)
     todo.add_argument("--check", action="store_true")
     todo.add_argument("--write", action="store_true")
     todo.add_argument("--accept", metavar="FOLDER", help="with peers.json and growth.json")
     parser.add_argument("--plots", metavar="FOLDER", help="draws too, with its files there")
     parser.add_argument("--anyway", action="store_true")
-    parser.add_argument("--readme", default=os.path.join(ROOT, "README.md"))
+    parser.add_argument("--root", default=ROOT, help="where the pages are")
     parser.add_argument("--from", dest="results", metavar="FILE",
                         default=os.path.join(ROOT, "bench", "baseline.json"))
     settings = parser.parse_args()
     try:
         (check if settings.check else write if settings.write else accept)(settings)
     except Refused as reason:
-        print(f"readme_figures: {reason}")
+        print(f"figures: {reason}")
         return 1
     return 0
 
