@@ -10,7 +10,7 @@ read -ra packages < <(pkg-config --cflags liburcu-qsbr liburcu-cds ck | sed 's/-
 export PACKAGES="${packages[*]}"
 warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wundef -Werror"
 export C_FLAGS="-std=c11 $warnings -Wstrict-prototypes"
-export CXX_FLAGS="-std=c++11 $warnings"
+export CXX_FLAGS="-std=c++11 $warnings -Wold-style-cast -Wzero-as-null-pointer-constant"
 
 # compiler, language, header
 check_one() {

@@ -24,6 +24,7 @@ check layers python3 tools/check_layers.py
 check headers tools/check_headers.sh
 check symbols python3 tools/check_symbols.py "$1"
 check called python3 tools/check_called.py
+check structs python3 tools/check_structs.py
 check tidy python3 tools/tidy.py
 check contracts python3 tools/doc/headers.py
 check mutants python3 test/mutant/run.py --fit

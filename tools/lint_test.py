@@ -18,6 +18,12 @@ CLEAN = {
     "runtime/LAYERS": "".join(f"{layer}  what it owns\n" for layer in LAYERS),
     "include/axo/axo.h": "/* axo.h - everything. */\n#ifndef AXO_H\n#define AXO_H\n"
                          "#include <stdint.h>\nint axo_one(void);\n#endif\n",
+    "include/axo/thing.h": "/* thing.h - a struct with a size. */\n#ifndef T\n#define T\n"
+                           "#include <stddef.h>\ntypedef struct axo_thing {\n    size_t size;\n"
+                           "    int (*f)(int a, int b); /* a; b */\n    char c[3];\n} axo_thing;\n"
+                           "#define AXO_THING(...) {sizeof(axo_thing), __VA_ARGS__}\n"
+                           "static inline void axo_thing_init(axo_thing *out)\n{\n"
+                           "    out->size = sizeof *out;\n}\n#endif\n",
     "runtime/base/atomic.h": "/* atomic.h - orders. */\n#ifndef A\n#define A\n"
                              "#include <stdatomic.h>\n#include <stdint.h>\n"
                              "typedef struct axo__a32 {\n    _Atomic uint32_t v;\n} axo__a32;\n"
@@ -81,6 +87,15 @@ PLANTED = [
      "does not begin with axo_"),
     ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint axo__i(void) { return 1; }\n"},
      "does not begin with axo_"),
+    ("structs", {"include/axo/thing.h": CLEAN["include/axo/thing.h"].replace("THING(", "THINGS(")},
+     "axo_thing begins with its size and has no macro AXO_THING"),
+    ("structs", {"include/axo/thing.h": CLEAN["include/axo/thing.h"].replace(
+        "#define AXO_THING(...) {sizeof(axo_thing)", "#define AXO_THING(...) {sizeof(axo_other)")},
+     "axo_thing begins with its size and has no macro AXO_THING"),
+    ("structs", {"include/axo/thing.h": CLEAN["include/axo/thing.h"].replace("_init(", "_make(")},
+     "axo_thing begins with its size and has no axo_thing_init"),
+    ("structs", {"include/axo/thing.h": CLEAN["include/axo/thing.h"].replace("size;", "bytes;")},
+     "no struct begins with its size"),
     ("called", {"test/api/symbols.txt": "axo_one\naxo_two\n"}, "axo_two is exported and no test"),
     ("called", {"test/api/one_test.c": "/* axo_one() */\nconst char *one_test = \"axo_one()\";\n"},
      "axo_one is exported and no test"),
@@ -160,7 +175,7 @@ def check(name, folder):
         return run(sys.executable, os.path.join(TOOLS, "check_called.py"), "--root", folder)
     if name == "headers":
         return run(os.path.join(TOOLS, "check_headers.sh"), folder)
-    script = "check_layers.py" if name == "layers" else "tidy.py"
+    script = {"layers": "check_layers.py", "structs": "check_structs.py"}.get(name, "tidy.py")
     return run(sys.executable, os.path.join(TOOLS, script), "--root", folder)
 
 
@@ -172,7 +187,8 @@ def planted_tests(scratch, expect):
                            "test/api/one_test.c": "/* one_test.c - one. */\nint one_test(void)\n"
                                                   "{\n    return axo_one();\n}\n"})
     for number, (name, files, said) in enumerate(
-            [(name, {}, None) for name in ("layers", "headers", "symbols", "called", "tidy")] + PLANTED):
+            [(name, {}, None) for name in
+             ("layers", "headers", "symbols", "called", "structs", "tidy")] + PLANTED):
         folder = os.path.join(scratch, str(number))
         write(folder, dict(clean, **files))
         code, output = check(name, folder)

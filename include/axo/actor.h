@@ -8,6 +8,7 @@
 
 #include <axo/dispatcher.h>
 #include <axo/export.h>
+#include <axo/init.h>
 #include <axo/mailbox.h>
 #include <axo/message.h>
 #include <axo/ref.h>
@@ -54,7 +55,12 @@ typedef struct axo_class {
                                          result: its number only. Called from any thread: it has
                                          no context and calls nothing of the library */
 } axo_class;
-#define AXO_CLASS(...) {.size = sizeof(axo_class), __VA_ARGS__}
+#define AXO_CLASS(...) AXO_INIT(axo_class, __VA_ARGS__)
+static inline void axo_class_init(axo_class *out)
+{
+    const axo_class fresh = AXO_CLASS();
+    *out = fresh;
+}
 
 /* A recipe for an actor. axo_spawn copies it, the name, and args_size bytes of args. */
 typedef struct axo_props {
@@ -75,13 +81,18 @@ typedef struct axo_props {
     axo_lifetime lifetime;        /* zero: AXO_TRANSIENT */
     const axo_mailbox *mailbox;   /* copied; NULL: first in first out without a bound */
 } axo_props;
-#define AXO_PROPS(...) {.size = sizeof(axo_props), __VA_ARGS__}
+#define AXO_PROPS(...) AXO_INIT(axo_props, __VA_ARGS__)
+static inline void axo_props_init(axo_props *out)
+{
+    const axo_props fresh = AXO_PROPS();
+    *out = fresh;
+}
 
 #define AXO_NAME_MAX 255
 #define AXO_STASH_DEFAULT 65536
 #define AXO_ARGS_MAX 65536
 /* Largest payload that is copied: 64 MiB less one page. */
-#define AXO_PAYLOAD_MAX ((size_t)64 * 1024 * 1024 - 4096)
+#define AXO_PAYLOAD_MAX (AXO_CAST(size_t, 64) * 1024 * 1024 - 4096)
 
 AXO_BEGIN_DECLS
 

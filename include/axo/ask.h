@@ -62,7 +62,9 @@ static inline axo_message axo_answer_of(const axo_message *message)
     answer.tag = head->tag;
     answer.size = head->size;
     answer.sender = head->from;
-    answer.payload = head->handed != NULL ? head->handed : head->size > 0 ? head + 1 : NULL;
+    answer.payload = head->handed;
+    if (!head->handed && head->size > 0)
+        answer.payload = head + 1;
     return answer;
 }
 

@@ -7,7 +7,8 @@
  *     AXO_EINVAL.
  *   - A struct that the program fills begins with its size. Make it with its macro:
  *     axo_options options = AXO_OPTIONS(.workers = 2); what is not named is zero, and zero is the
- *     default, in every field that has one. A size of 0 is AXO_EINVAL. What the library copies may
+ *     default, in every field that has one. Before C++20 make it with its function,
+ *     axo_options_init(&options) (init.h). A size of 0 is AXO_EINVAL. What the library copies may
  *     come from an older header, as if zeros followed, or from a newer one that uses nothing
  *     unknown here; what it keeps a pointer to (classes, strategies, back-offs) must be whole. Else
  *     AXO_EVERSION.
@@ -27,6 +28,7 @@
 #include <axo/export.h>
 #include <axo/find.h>
 #include <axo/graceful.h>
+#include <axo/init.h>
 #include <axo/inspect.h>
 #include <axo/machine.h>
 #include <axo/mailbox.h>

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <axo/export.h>
+#include <axo/init.h>
 #include <axo/status.h>
 
 typedef enum axo_backoff_kind {
@@ -28,7 +29,12 @@ typedef struct axo_backoff {
                                old (PH-10); above 0, or negative: never */
     int64_t noise_ns;       /* LINEAR: how much is added at most, 0..AXO_BACKOFF_MAX (PH-11) */
 } axo_backoff;
-#define AXO_BACKOFF(...) {.size = sizeof(axo_backoff), __VA_ARGS__}
+#define AXO_BACKOFF(...) AXO_INIT(axo_backoff, __VA_ARGS__)
+static inline void axo_backoff_init(axo_backoff *out)
+{
+    const axo_backoff fresh = AXO_BACKOFF();
+    *out = fresh;
+}
 
 /* The longest delay before jitter or noise: 73 years. */
 #define AXO_BACKOFF_MAX (INT64_C(1) << 61)
@@ -50,20 +56,5 @@ AXO_API axo_status axo_backoff_check(const axo_backoff *backoff);
 AXO_API int64_t axo_backoff_delay(const axo_backoff *backoff, uint32_t n, double chance);
 
 AXO_END_DECLS
-
-/* Fills *backoff with zeros and its size: what AXO_BACKOFF does, for older C++. */
-static inline void axo_backoff_init(axo_backoff *backoff)
-{
-    backoff->size = sizeof *backoff;
-    backoff->kind = AXO_BACKOFF_EXPONENTIAL;
-    backoff->reserved = 0;
-    backoff->min_ns = 0;
-    backoff->max_ns = 0;
-    backoff->factor = 0;
-    backoff->jitter = 0;
-    backoff->reset_after_ns = 0;
-    backoff->window_ns = 0;
-    backoff->noise_ns = 0;
-}
 
 #endif

@@ -29,6 +29,7 @@
 
 #include <axo/actor.h>
 #include <axo/backoff.h>
+#include <axo/init.h>
 
 /* To the supervisor; it answers the sender. An answer that the sender's mailbox refuses, or that
  * finds no memory, makes the question a dead letter. */
@@ -81,7 +82,12 @@ typedef struct axo_backoff_supervisor {
                                     child (BO-21) */
     uint32_t has_final;
 } axo_backoff_supervisor;
-#define AXO_BACKOFF_SUPERVISOR(...) {.size = sizeof(axo_backoff_supervisor), __VA_ARGS__}
+#define AXO_BACKOFF_SUPERVISOR(...) AXO_INIT(axo_backoff_supervisor, __VA_ARGS__)
+static inline void axo_backoff_supervisor_init(axo_backoff_supervisor *out)
+{
+    const axo_backoff_supervisor fresh = AXO_BACKOFF_SUPERVISOR();
+    *out = fresh;
+}
 
 AXO_BEGIN_DECLS
 

@@ -67,9 +67,9 @@ static inline const void *axo_event_data(const axo_event_message *event)
 
 /* The data as a pointer to `type`. */
 #ifdef __cplusplus
-#define AXO_EVENT_DATA(event, type) (static_cast<const type *>(axo_event_data(event)))
+#define AXO_EVENT_DATA(event, type) (static_cast<type const *>(axo_event_data(event)))
 #else
-#define AXO_EVENT_DATA(event, type) ((const type *)axo_event_data(event))
+#define AXO_EVENT_DATA(event, type) ((type const *)axo_event_data(event))
 #endif
 
 /* One dead letter. source: the recipient. Its size never changes. */

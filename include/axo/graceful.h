@@ -4,6 +4,7 @@
 #define AXO_GRACEFUL_H
 
 #include <axo/actor.h>
+#include <axo/init.h>
 #include <axo/system.h>
 #include <axo/time.h>
 #include <axo/verdict.h>
@@ -27,7 +28,12 @@ typedef struct axo_farewell {
     const void *payload;  /* and its payload, which is copied */
     size_t payload_size;
 } axo_farewell;
-#define AXO_FAREWELL(...) {.size = sizeof(axo_farewell), __VA_ARGS__}
+#define AXO_FAREWELL(...) AXO_INIT(axo_farewell, __VA_ARGS__)
+static inline void axo_farewell_init(axo_farewell *out)
+{
+    const axo_farewell fresh = AXO_FAREWELL();
+    *out = fresh;
+}
 
 AXO_BEGIN_DECLS
 

@@ -4,6 +4,7 @@
 #define AXO_INSPECT_H
 
 #include <axo/actor.h>
+#include <axo/init.h>
 
 /* What an actor is doing; the first that fits, from the top. */
 typedef enum axo_doing {
@@ -50,7 +51,12 @@ typedef struct axo_actor_info {
     char class_name[AXO_INSPECT_NAME];
     char path[256];
 } axo_actor_info;
-#define AXO_ACTOR_INFO(...) {.size = sizeof(axo_actor_info), __VA_ARGS__}
+#define AXO_ACTOR_INFO(...) AXO_INIT(axo_actor_info, __VA_ARGS__)
+static inline void axo_actor_info_init(axo_actor_info *out)
+{
+    const axo_actor_info fresh = AXO_ACTOR_INFO();
+    *out = fresh;
+}
 
 AXO_BEGIN_DECLS
 

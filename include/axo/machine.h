@@ -23,7 +23,10 @@
  *
  * A state with a timeout gets AXO_STATE_TIMEOUT when it has lasted that long; leaving it takes the
  * timeout back, also one that waits in the mailbox already. The key of its timer (axo_timer_start)
- * is the address of the machine. */
+ * is the address of the machine.
+ *
+ * C++ has no [CLOSED]: there the states are written in the order of their numbers, in C++20 each
+ * as AXO_MACHINE_STATE(.name = "closed", .receive = closed_receive). */
 #ifndef AXO_MACHINE_H
 #define AXO_MACHINE_H
 
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include <axo/actor.h>
+#include <axo/init.h>
 #include <axo/time.h>
 
 /* The state has lasted as long as its timeout_ns. Sender: oneself; no payload. */
@@ -47,6 +51,7 @@ typedef struct axo_machine_state {
     axo_stop_fn on_exit;       /* it is left; it must not say goto */
     int64_t timeout_ns;        /* 0: none */
 } axo_machine_state;
+#define AXO_MACHINE_STATE(...) AXO_VALUE(axo_machine_state, __VA_ARGS__)
 
 /* The states; it must stay valid and unchanged while any machine runs by it. */
 typedef struct axo_machine_table {
@@ -58,7 +63,13 @@ typedef struct axo_machine_table {
 } axo_machine_table;
 #define AXO_MACHINE_TABLE(states, initial)                                                         \
     {sizeof(axo_machine_table), sizeof(axo_machine_state), states,                                 \
-     (uint32_t)(sizeof(states) / sizeof(states)[0]), initial}
+     AXO_CAST(uint32_t, sizeof(states) / sizeof(states)[0]), initial}
+static inline void axo_machine_table_init(axo_machine_table *out)
+{
+    const axo_machine_table fresh = AXO_INIT(axo_machine_table, );
+    *out = fresh;
+    out->stride = sizeof(axo_machine_state);
+}
 
 /* A machine. Zeroed memory is one that has not been started. The fields are the library's. */
 typedef struct axo_machine {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <axo/export.h>
+#include <axo/init.h>
 #include <axo/message.h>
 
 /* In which order messages come. Whatever the kind, failures, directives and ends of children come
@@ -70,6 +71,11 @@ typedef struct axo_mailbox {
     int64_t park_ns;         /* how long messages of one sender may be held, from the first of them
                                 on, AXO_OVERFLOW_PARK only; 0: no limit */
 } axo_mailbox;
-#define AXO_MAILBOX(...) {.size = sizeof(axo_mailbox), __VA_ARGS__}
+#define AXO_MAILBOX(...) AXO_INIT(axo_mailbox, __VA_ARGS__)
+static inline void axo_mailbox_init(axo_mailbox *out)
+{
+    const axo_mailbox fresh = AXO_MAILBOX();
+    *out = fresh;
+}
 
 #endif

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <axo/init.h>
 #include <axo/system.h>
 #include <axo/verdict.h>
 
@@ -39,7 +40,12 @@ typedef struct axo_phase {
     const char *after[AXO_PHASE_AFTER_MAX]; /* phases that are over before; NULL ends the list.
                                                They may be added later */
 } axo_phase;
-#define AXO_PHASE(...) {.size = sizeof(axo_phase), __VA_ARGS__}
+#define AXO_PHASE(...) AXO_INIT(axo_phase, __VA_ARGS__)
+static inline void axo_phase_init(axo_phase *out)
+{
+    const axo_phase fresh = AXO_PHASE();
+    *out = fresh;
+}
 
 typedef enum axo_task_kind {
     AXO_TASK_ASK = 0,  /* the message `tag` to `actor`; done when it answers, with whatever */
@@ -61,7 +67,12 @@ typedef struct axo_task {
     axo_status (*call)(void *user);
     void *user;
 } axo_task;
-#define AXO_TASK(...) {.size = sizeof(axo_task), __VA_ARGS__}
+#define AXO_TASK(...) AXO_INIT(axo_task, __VA_ARGS__)
+static inline void axo_task_init(axo_task *out)
+{
+    const axo_task fresh = AXO_TASK();
+    *out = fresh;
+}
 #define AXO_TASK_PAYLOAD_MAX 4096
 
 /* One task that was late, or failed. */

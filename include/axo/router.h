@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include <axo/actor.h>
+#include <axo/init.h>
 #include <axo/system.h>
 
 /* ---- messages to a router; another payload than said here is unhandled ----------------------- */
@@ -85,7 +86,12 @@ typedef struct axo_resizer {
     uint32_t no_back_off;  /* 1: it never shrinks */
     uint32_t reserved;     /* 0 */
 } axo_resizer;
-#define AXO_RESIZER(...) {.size = sizeof(axo_resizer), __VA_ARGS__}
+#define AXO_RESIZER(...) AXO_INIT(axo_resizer, __VA_ARGS__)
+static inline void axo_resizer_init(axo_resizer *out)
+{
+    const axo_resizer fresh = AXO_RESIZER();
+    *out = fresh;
+}
 
 /* A router: a pool (`child` is not NULL) or a group. What it points at must stay valid and
  * unchanged while the router lives. */
@@ -114,7 +120,12 @@ typedef struct axo_router {
                                     that it handles what others have sent to itself; 0: 100 ms;
                                     negative: none; at most AXO_DELAY_MAX */
 } axo_router;
-#define AXO_ROUTER(...) {.size = sizeof(axo_router), __VA_ARGS__}
+#define AXO_ROUTER(...) AXO_INIT(axo_router, __VA_ARGS__)
+static inline void axo_router_init(axo_router *out)
+{
+    const axo_router fresh = AXO_ROUTER();
+    *out = fresh;
+}
 
 #define AXO_ROUTEES_MAX 16384
 #define AXO_VIRTUAL_NODES_MAX 4096

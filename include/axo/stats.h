@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <axo/export.h>
+#include <axo/init.h>
 
 /* Counters since axo_system_start. At rest, sent = handled + dead + dropped + queued,
  * exactly; while actors run they are read one by one and may be off by what moves meanwhile.
@@ -38,6 +39,11 @@ typedef struct axo_stats {
     uint64_t events_lost;      /* events that a subscriber missed: no memory, or its mailbox
                                   was full */
 } axo_stats;
-#define AXO_STATS(...) {.size = sizeof(axo_stats), __VA_ARGS__}
+#define AXO_STATS(...) AXO_INIT(axo_stats, __VA_ARGS__)
+static inline void axo_stats_init(axo_stats *out)
+{
+    const axo_stats fresh = AXO_STATS();
+    *out = fresh;
+}
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <axo/backoff.h>
 #include <axo/export.h>
+#include <axo/init.h>
 #include <axo/ref.h>
 
 /* What kind of failure it is (DC-01). */
@@ -188,20 +189,11 @@ typedef struct axo_strategy {
     const axo_backoff *backoff; /* NULL: restarts are at once; else see above. As valid and
                                    unchanged as the strategy */
 } axo_strategy;
-#define AXO_STRATEGY(...) {.size = sizeof(axo_strategy), __VA_ARGS__}
-
-/* Fills *strategy with defaults: what AXO_STRATEGY does, for older C++. */
-static inline void axo_strategy_init(axo_strategy *strategy)
+#define AXO_STRATEGY(...) AXO_INIT(axo_strategy, __VA_ARGS__)
+static inline void axo_strategy_init(axo_strategy *out)
 {
-    strategy->size = sizeof *strategy;
-    strategy->scope = AXO_ONE_FOR_ONE;
-    strategy->window = AXO_WINDOW_FIXED;
-    strategy->decider = NULL;
-    strategy->user = NULL;
-    strategy->retries_max = 0;
-    strategy->limited = 0;
-    strategy->within_ns = 0;
-    strategy->backoff = NULL;
+    const axo_strategy fresh = AXO_STRATEGY();
+    *out = fresh;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <axo/actor.h>
+#include <axo/init.h>
 #include <axo/stats.h>
 #include <axo/trace.h>
 
@@ -101,7 +102,12 @@ typedef struct axo_options {
                                          AXO_EVENT_BIT; others cost no reading of the clock. 0:
                                          all; bits of no kind: AXO_EINVAL */
 } axo_options;
-#define AXO_OPTIONS(...) {.size = sizeof(axo_options), __VA_ARGS__}
+#define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
+static inline void axo_options_init(axo_options *out)
+{
+    const axo_options fresh = AXO_OPTIONS();
+    *out = fresh;
+}
 #define AXO_WORKERS_MAX 256
 
 /* The three guardians (GU-01). */

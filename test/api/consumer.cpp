@@ -1,9 +1,8 @@
-/* consumer.cpp - a program of a user, in C++11: the headers and the library serve it too. */
+/* consumer.cpp - a program of a user, in C++11 and C++20: headers and library serve it too. */
 #include <axo/axo.h>
 
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 
 static std::atomic<int> handled(0);
 
@@ -15,23 +14,26 @@ static axo_status counter_receive(axo_ctx *, void *, const axo_message *)
 
 int main()
 {
+#if __cplusplus > 201703L
+    static const axo_class cls = AXO_CLASS(.name = "counter", .receive = counter_receive);
+    const axo_options options = AXO_OPTIONS(.workers = 2);
+    const axo_props props = AXO_PROPS(.cls = &cls);
+#else
+    axo_class cls;
+    axo_class_init(&cls);
+    cls.name = "counter";
+    cls.receive = counter_receive;
     axo_options options;
-    std::memset(&options, 0, sizeof options);
-    options.size = sizeof options;
+    axo_options_init(&options);
     options.workers = 2;
+    axo_props props;
+    axo_props_init(&props);
+    props.cls = &cls;
+#endif
     axo_system *system = nullptr;
     if (axo_system_start(&options, &system) != AXO_OK)
         return 2;
 
-    axo_class cls;
-    std::memset(&cls, 0, sizeof cls);
-    cls.size = sizeof cls;
-    cls.name = "counter";
-    cls.receive = counter_receive;
-    axo_props props;
-    std::memset(&props, 0, sizeof props);
-    props.size = sizeof props;
-    props.cls = &cls;
     axo_ref ref = axo_ref_none();
     if (axo_system_spawn(system, &props, &ref) != AXO_OK)
         return 3;
@@ -50,6 +52,6 @@ int main()
         return 7;
     if (handled.load() < 3 || axo_ref_equal(ref, axo_ref_none()))
         return 8;
-    std::printf("consumer: C++, %s\n", axo_status_name(AXO_OK));
+    std::printf("consumer: C++ %ld, %s\n", __cplusplus / 100L, axo_status_name(AXO_OK));
     return 0;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# install_test.sh - what `make install` puts down serves a C and a C++ program, shared and static,
-# through pkg-config alone; `make uninstall` leaves nothing.
+# install_test.sh - what `make install` puts down serves a C, a C++11 and a C++20 program, shared and
+# static, through pkg-config alone; `make uninstall` leaves nothing.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -37,16 +37,20 @@ for find in sysroot prefix; do
     {
         "${CC:-cc}" -std=c11 $strict $cflags "$root/test/api/consumer.c" -o c_shared $libs
         "${CC:-cc}" -std=c11 $strict $cflags "$root/test/api/consumer.c" -o c_static $static
-        "${CXX:-c++}" -std=c++11 $strict $cflags "$root/test/api/consumer.cpp" -o cpp_shared $libs
-        "${CXX:-c++}" -std=c++11 $strict $cflags "$root/test/api/consumer.cpp" -o cpp_static $static
+        for std in 11 20; do
+            "${CXX:-c++}" -std=c++$std $strict $cflags "$root/test/api/consumer.cpp" \
+                -o cpp${std}_shared $libs
+            "${CXX:-c++}" -std=c++$std $strict $cflags "$root/test/api/consumer.cpp" \
+                -o cpp${std}_static $static
+        done
     }
     cd "$root"
-    for program in c_shared cpp_shared; do
+    for program in c_shared cpp11_shared cpp20_shared; do
         LD_LIBRARY_PATH=$stage/usr/lib "$stage/$program"
         readelf -d "$stage/$program" | grep -q 'NEEDED.*libaxo\.so\.[0-9]' ||
             { echo "$program does not need the soname"; exit 1; }
     done
-    for program in c_static cpp_static; do
+    for program in c_static cpp11_static cpp20_static; do
         "$stage/$program"
         if readelf -d "$stage/$program" | grep -q libaxo; then
             echo "$program needs the shared library"
