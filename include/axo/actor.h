@@ -89,6 +89,10 @@ static inline void axo_props_init(axo_props *out)
 }
 
 #define AXO_NAME_MAX 255
+/* What stands before the end of a path for which there was no room, here and wherever the library
+ * keeps paths in structs and lines: "<...>/c/d", or "<...>" and the end of a name. It is no name
+ * and begins no path, so it leads to nobody. */
+#define AXO_PATH_CUT "<...>"
 #define AXO_STASH_DEFAULT 65536
 #define AXO_ARGS_MAX 65536
 /* Largest payload that is copied: 64 MiB less one page. */
@@ -136,9 +140,10 @@ AXO_API uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max);
 /* The living or dying child with this name; axo_ref_none() if there is none (NM-06). */
 AXO_API axo_ref axo_child(axo_ctx *ctx, const char *name);
 
-/* Writes an actor's path ("/user/a/b") and a closing zero, cut to `size` bytes. Only the caller's
- * own path and those of its ancestors and children can be asked for from a context.
- *   returns   AXO_OK, AXO_EINVAL, AXO_ECONTEXT, AXO_EGONE */
+/* Writes an actor's path ("/user/a/b"), of any depth, and a closing zero. Only the caller's own
+ * path and those of its ancestors and children can be asked for from a context.
+ *   returns   AXO_OK; AXO_ETOOBIG: it is longer than `size`: its end was written, behind
+ *             AXO_PATH_CUT; AXO_EINVAL, AXO_ECONTEXT, AXO_EGONE */
 AXO_API axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size);
 
 /* ---- spawn and stop ------------------------------------------------------------------------ */

@@ -43,7 +43,8 @@
 
 /* Kinds that one subscriber may have asked for or excluded at a time. */
 #define AXO_KINDS_MAX 16
-/* Bytes of a path in an event, with its closing zero; longer ones are cut. */
+/* Bytes of a path in an event, with its closing zero; of longer ones the end, behind
+ * AXO_PATH_CUT. */
 #define AXO_EVENT_PATH_MAX 128
 /* Bytes of a message that its event shows. */
 #define AXO_EVENT_HEAD_MAX 32

@@ -9,7 +9,8 @@
  * "../b", "..". A child without a name of its own is found by the one that axo_path prints.
  *
  * A pattern is a path whose segments may hold '*' (any number of characters) and '?' (one); a
- * segment of '*' matches every child. ".." may stand before the first such segment only.
+ * segment of '*' matches every child. ".." may stand before the first such segment only. Both have
+ * any number of segments.
  *
  * A path leads to whoever lives there now (UID-05): a reference that was found stays with its
  * incarnation, the path does not. An actor is found from the moment that its spawn has returned, by
@@ -19,7 +20,8 @@
  * nobody is there (DL-09).
  *
  * A path costs one look-up in a hash table a segment. A pattern looks at every actor of the system
- * once: it is for people, tools and small systems. */
+ * once, and at its parents for as many segments as match: it is for people, tools and small
+ * systems. */
 
 AXO_BEGIN_DECLS
 

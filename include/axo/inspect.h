@@ -49,7 +49,7 @@ typedef struct axo_actor_info {
     uint32_t stashed;       /* put aside by axo_stash; not in `queued` */
     char tag_name[AXO_INSPECT_NAME];   /* what its class calls `tag`; "" if it does not say */
     char class_name[AXO_INSPECT_NAME];
-    char path[256];
+    char path[256];         /* its end behind AXO_PATH_CUT if longer */
 } axo_actor_info;
 #define AXO_ACTOR_INFO(...) AXO_INIT(axo_actor_info, __VA_ARGS__)
 static inline void axo_actor_info_init(axo_actor_info *out)

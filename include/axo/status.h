@@ -17,7 +17,7 @@
     X(AXO_ESTOPPING, -8, "the actor or the system is stopping")                                    \
     X(AXO_ECONTEXT, -9, "the context is not the one of the running callback")                      \
     X(AXO_ETIMEDOUT, -10, "the deadline passed")                                                   \
-    X(AXO_ETOOBIG, -11, "payload is larger than the limit")                                        \
+    X(AXO_ETOOBIG, -11, "larger than the limit or than its room")                                  \
     X(AXO_ETHREAD, -12, "the operating system refused a thread or another resource")               \
     X(AXO_ENOTCHILD, -13, "the reference is not a child of the caller")                            \
     X(AXO_EFAILED, -14, "the actor fails (see axo_fail)")                                          \

@@ -120,7 +120,7 @@ typedef enum axo_guardian {
 /* One actor that is late at a stop. */
 typedef struct axo_late {
     axo_ref actor;
-    char path[256];       /* cut if longer */
+    char path[256];       /* its end behind AXO_PATH_CUT if longer */
     const char *doing;    /* "running", "waiting for children", "queued", "suspended", "parked" */
     uint32_t tag;         /* running: tag of its message, if has_tag */
     uint32_t has_tag;
@@ -223,7 +223,8 @@ AXO_API axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_
 /* A guardian's reference; axo_ref_none() for a number that is none. */
 AXO_API axo_ref axo_system_guardian(axo_system *system, axo_guardian which);
 
-/* The actor's path; as axo_path, for any actor. */
+/* The actor's path; as axo_path, for any actor.
+ *   returns   as axo_path; AXO_EFORKED */
 AXO_API axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t size);
 
 /* Fills *stats. `stats->size` must be set (AXO_STATS).

@@ -24,7 +24,8 @@ typedef struct axo_verdict {
     axo_ref target;       /* who was waited for; none: a promise */
     int64_t waited_ns;
     int64_t timeout_ns;   /* how long it was to be at most */
-    char path[AXO_VERDICT_PATH]; /* target's, cut if longer; "" if there is none */
+    char path[AXO_VERDICT_PATH]; /* target's, its end behind AXO_PATH_CUT if longer; "" if
+                                    there is none */
     char tag_name[AXO_INSPECT_NAME]; /* what the target's class calls `tag`; "" if nothing */
     /* What the target was doing when the wait ended, as axo_inspect told; AXO_DOING_GONE and
      * zeroes if there was none any more. */

@@ -195,30 +195,57 @@ void axo__local_fini(axo__core *core, axo__local *local)
     axo__cache_flush(&core->pool, &local->cache);
 }
 
+/* What stands from `from` to the end of `out` comes to its beginning. `whole`: false, there was no
+ * room for more: behind the mark, from the first segment that is whole, if one is. */
+static bool core_path_done(char *out, size_t size, const char *from, bool whole)
+{
+    const char *end = out + size - 1;
+    if (!whole) {
+        size_t mark = sizeof AXO_PATH_CUT - 1 < size - 1 ? sizeof AXO_PATH_CUT - 1 : size - 1;
+        from = memchr(out + mark, '/', size - 1 - mark);
+        if (from == NULL)
+            from = out + mark;
+        memcpy(out, AXO_PATH_CUT, mark);
+        out += mark;
+    }
+    memmove(out, from, (size_t)(end - from));
+    out[end - from] = 0;
+    return whole;
+}
+
+/* Puts a segment before what stands there from *at on; false: only the end of it. */
+static bool core_path_put(const char *out, char **at, const char *text, size_t length)
+{
+    size_t room = (size_t)(*at - out);
+    size_t put = length < room ? length : room;
+    *at -= put;
+    memcpy(*at, text + (length - put), put);
+    return put == length;
+}
+
+/* From the leaf upwards, so that a path of any depth needs neither memory nor a second look. */
 bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size)
 {
-    const axo__cell *line[128];
-    size_t depth = 0;
+    char *at = out + size - 1;
+    bool whole = true;
     (void)core;
-    while (cell->parent != 0 && depth < 128) {
-        line[depth++] = cell;
-        cell = axo__cell_parent(cell);
-        AXO_DEBUG_ASSERT(cell != NULL);
+    if (cell->parent == 0)
+        whole = core_path_put(out, &at, "/", 1);
+    for (; whole && cell->parent != 0; cell = axo__cell_parent(cell)) {
+        const axo__name *name = axo__cell_name(cell);
+        char own[24];
+        const char *text = name != NULL ? name->text : own;
+        size_t length = name != NULL ? name->length : 0;
+        if (name == NULL)
+            length = (size_t)snprintf(own, sizeof own, AXO__ANONYMOUS, axo__cell_ref(cell).bits);
+        whole = core_path_put(out, &at, text, length) && core_path_put(out, &at, "/", 1);
     }
-    size_t used = 0;
-    if (depth == 0)
-        return snprintf(out, size, "/") < (int)size;
-    while (depth-- > 0) {
-        const axo__cell *one = line[depth];
-        const axo__name *name = axo__cell_name(one);
-        int length;
-        if (name != NULL)
-            length = snprintf(out + used, size - used, "/%s", name->text);
-        else
-            length = snprintf(out + used, size - used, "/" AXO__ANONYMOUS, axo__cell_ref(one).bits);
-        if (length < 0 || (size_t)length >= size - used)
-            return false;
-        used += (size_t)length;
-    }
-    return true;
+    return core_path_done(out, size, at, whole);
+}
+
+bool axo__core_path_keep(const char *path, char *out, size_t size)
+{
+    char *at = out + size - 1;
+    bool whole = core_path_put(out, &at, path, strlen(path));
+    return core_path_done(out, size, at, whole);
 }

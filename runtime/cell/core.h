@@ -147,7 +147,11 @@ void axo__local_flush(axo__core *core, axo__local *local);
 /* The name of a child that was given none, from its reference's bits. */
 #define AXO__ANONYMOUS "$%" PRIx64
 
-/* Appends the path; false: cut. Safe for cells whose ancestors cannot go meanwhile. */
+/* Writes the path; false: it is longer than `size` (> 0), and its end stands behind AXO_PATH_CUT.
+ * Safe for cells whose ancestors cannot go meanwhile. */
 bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size);
+
+/* The same of a path that somebody has written. */
+bool axo__core_path_keep(const char *path, char *out, size_t size);
 
 #endif

@@ -96,6 +96,6 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
     record.suppressed = (message->flags & AXO__MESSAGE_HARMLESS) != 0 ? 1 : 0;
     record.head_size = event_head(message, record.head);
     if (path != NULL)
-        (void)snprintf(record.path, sizeof record.path, "%s", path);
+        (void)axo__core_path_keep(path, record.path, sizeof record.path);
     return record;
 }

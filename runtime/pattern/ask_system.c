@@ -46,7 +46,8 @@ axo_status axo_system_ask(axo_system *system, axo_ref to, uint32_t tag, const vo
     }
     axo__wait wait = {.kind = AXO__WAIT_ASK, .tag = tag, .target = to, .timeout_ns = timeout_ns,
                       .since_ns = axo_system_now(system)};
-    if (axo_system_path(system, to, wait.path, sizeof wait.path) == AXO_OK)
+    (void)axo_system_path(system, to, wait.path, sizeof wait.path);
+    if (wait.path[0] != 0)
         status = ask_call(system, &wait, payload, size, out);
     else
         status = axo_system_send(system, to, tag, payload, size); /* a dead letter (AS-02) */

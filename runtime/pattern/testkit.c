@@ -371,7 +371,7 @@ static void probe_why(axo_probe *probe, const char *wanted, int64_t within_ns,
         return;
     }
     if (!axo_ref_is_none(got->sender) &&
-        axo_system_path(kit->system, got->sender, path, sizeof path) != AXO_OK)
+        axo_system_path(kit->system, got->sender, path, sizeof path) == AXO_EGONE)
         (void)snprintf(path, sizeof path, "one that is gone");
     (void)snprintf(kit->why + used, sizeof kit->why - used, "tag %" PRIu32 " came, from %s",
                    got->tag, path);

@@ -122,8 +122,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
     }
     if (found == NULL)
         return AXO_EGONE;
-    (void)axo__core_path(axo__self->core, found, out, size);
-    return AXO_OK;
+    return axo__core_path(axo__self->core, found, out, size) ? AXO_OK : AXO_ETOOBIG;
 }
 
 /* ---- spawn and stop ---- */

@@ -83,8 +83,8 @@ const char *axo_doing_name(uint32_t doing)
 
 /* ---- paths ---- */
 
-/* Slots looked at under one door, so that nobody waits long behind it. */
-#define FIND_DOOR_SLOTS 1024
+/* Steps of a scan under one door, so that nobody waits long behind it. */
+#define FIND_DOOR_STEPS 4096
 
 typedef struct find_list {
     axo_ref *out;
@@ -106,7 +106,7 @@ static axo_status find_one(const axo__find_from *from, const char *path, axo_ref
     axo_status status = axo__find_walk(from, path, &pattern);
     if (status != AXO_OK)
         return status;
-    if (pattern.count > 0)
+    if (pattern.rest != NULL)
         return AXO_ENAME;
     *out = pattern.base;
     return axo_ref_is_none(*out) ? AXO_ENOENT : AXO_OK;
@@ -155,8 +155,9 @@ axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out, uint32_
     axo_status status = axo__find_walk(&from, pattern, &rest);
     if (status != AXO_OK)
         return status;
-    if (rest.count > 0)
-        (void)axo__find_scan(from.core, &rest, 0, UINT32_MAX, find_add, &list);
+    uint32_t slot = 0;
+    if (rest.rest != NULL)
+        (void)axo__find_scan(from.core, &rest, &slot, UINT64_MAX, find_add, &list);
     else if (!axo_ref_is_none(rest.base))
         find_add(&list, rest.base);
     *count = list.count;
@@ -176,11 +177,11 @@ axo_status axo_system_find_all(axo_system *system, const char *pattern, axo_ref 
     find_list list = {.out = out, .max = max};
     axo__door *door = axo__door_enter(&system->sched);
     axo_status status = axo__find_walk(&from, pattern, &rest);
-    if (status == AXO_OK && rest.count == 0 && !axo_ref_is_none(rest.base))
+    if (status == AXO_OK && rest.rest == NULL && !axo_ref_is_none(rest.base))
         find_add(&list, rest.base);
-    bool more = status == AXO_OK && rest.count > 0;
-    for (uint32_t slot = 0; more; slot += FIND_DOOR_SLOTS) {
-        more = axo__find_scan(&system->core, &rest, slot, FIND_DOOR_SLOTS, find_add, &list);
+    uint32_t slot = 0;
+    for (bool more = status == AXO_OK && rest.rest != NULL; more;) {
+        more = axo__find_scan(&system->core, &rest, &slot, FIND_DOOR_STEPS, find_add, &list);
         axo__door_leave(door);
         door = axo__door_enter(&system->sched);
     }
@@ -277,9 +278,10 @@ static axo_status find_select(axo__find_from *from, find_mail *mail, const char 
     axo_status status = axo__find_walk(from, path, &rest);
     if (status != AXO_OK)
         return status;
-    bool nobody = rest.count == 0 && axo_ref_is_none(rest.base);
-    if (rest.count > 0)
-        (void)axo__find_scan(from->core, &rest, 0, UINT32_MAX, find_write, mail);
+    bool nobody = rest.rest == NULL && axo_ref_is_none(rest.base);
+    uint32_t slot = 0;
+    if (rest.rest != NULL)
+        (void)axo__find_scan(from->core, &rest, &slot, UINT64_MAX, find_write, mail);
     else
         find_write(mail, rest.base);
     if (nobody && !mail->failed) {

@@ -267,11 +267,12 @@ axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t si
         return known != AXO_OK ? known : AXO_EINVAL;
     out[0] = 0;
     axo__door *door = axo__door_enter(&system->sched);
-    axo__cell *cell = axo__table_find(&system->core.table, ref);
+    axo_status status = AXO_EGONE;
+    const axo__cell *cell = axo__table_find(&system->core.table, ref);
     if (cell != NULL)
-        (void)axo__core_path(&system->core, cell, out, size);
+        status = axo__core_path(&system->core, cell, out, size) ? AXO_OK : AXO_ETOOBIG;
     axo__door_leave(door);
-    return cell != NULL ? AXO_OK : AXO_EGONE;
+    return status;
 }
 
 axo_status axo_system_stats(axo_system *system, axo_stats *stats)

@@ -26,7 +26,7 @@ static int find_kind(axo__segment segment)
     bool wild = false;
     if (segment.length == 0 || segment.length > AXO_NAME_MAX)
         return FIND_BAD;
-    for (uint32_t i = anonymous ? 1 : 0; i < segment.length; i++) {
+    for (size_t i = anonymous ? 1 : 0; i < segment.length; i++) {
         if (segment.text[i] == '*' || segment.text[i] == '?')
             wild = true;
         else if (strchr(allowed, segment.text[i]) == NULL)
@@ -51,7 +51,7 @@ static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segm
     axo_ref ref = axo_ref_none();
     if (segment.length < 2 || segment.length > 17 || segment.text[1] == '0')
         return ref;
-    for (uint32_t i = 1; i < segment.length; i++) {
+    for (size_t i = 1; i < segment.length; i++) {
         static const char digits[] = "0123456789abcdef";
         const char *digit = strchr(digits, segment.text[i]);
         if (digit == NULL)
@@ -86,8 +86,7 @@ axo_status axo__find_walk(const axo__find_from *from, const char *path, axo__pat
 {
     axo__core *core = from->core;
     axo_ref at = core->system->guardians[AXO_GUARDIAN_ROOT];
-    pattern->count = 0;
-    pattern->base = axo_ref_none();
+    *pattern = (axo__pattern){.rest = NULL};
     bool absolute = path[0] == '/';
     if (!absolute && from->cell == NULL)
         return AXO_ENAME;
@@ -96,19 +95,17 @@ axo_status axo__find_walk(const axo__find_from *from, const char *path, axo__pat
     else
         at = axo__cell_ref(from->cell);
     for (bool more = path[0] != 0 || !absolute; more;) {
-        axo__segment segment = {.text = path, .length = (uint32_t)strcspn(path, "/")};
+        axo__segment segment = {.text = path, .length = strcspn(path, "/")};
         int kind = find_kind(segment);
-        if (kind == FIND_BAD || pattern->count == AXO__SEGMENTS_MAX ||
-            (kind == FIND_UP && pattern->count > 0))
+        if (kind == FIND_BAD || (kind == FIND_UP && pattern->rest != NULL))
             return AXO_ENAME;
-        if (pattern->count > 0 || kind == FIND_WILD) {
-            if (kind != FIND_HERE)
-                pattern->segments[pattern->count++] = segment;
-        } else if (!axo_ref_is_none(at)) {
+        if (kind == FIND_WILD && pattern->rest == NULL)
+            pattern->rest = path;
+        else if (pattern->rest == NULL && !axo_ref_is_none(at))
             at = find_step(core, at, segment, kind);
-        }
-        more = path[segment.length] == '/';
-        path += segment.length + 1;
+        path += segment.length;
+        pattern->end = path;
+        more = *path++ == '/';
     }
     pattern->base = at;
     return AXO_OK;
@@ -160,34 +157,53 @@ static bool find_is_bound(axo__core *core, const axo__cell *cell)
     return axo_ref_equal(found, axo__cell_ref(cell));
 }
 
+/* The segment that ends at *end, which becomes the end of the one before it; NULL: it was the
+ * first. */
+static axo__segment find_last(const axo__pattern *pattern, const char **end)
+{
+    const char *from = *end;
+    AXO_DEBUG_ASSERT(from > pattern->rest);
+    while (from > pattern->rest && from[-1] != '/')
+        from--;
+    axo__segment segment = {.text = from, .length = (size_t)(*end - from)};
+    *end = from > pattern->rest ? from - 1 : NULL;
+    return segment;
+}
+
+/* From the last segment and the actor itself upwards. */
 static bool find_is_match(axo__core *core, const axo__pattern *pattern, const axo__cell *base,
-                          const axo__cell *cell)
+                          const axo__cell *cell, uint64_t *steps)
 {
     const axo__cell *at = cell;
-    for (uint32_t i = pattern->count; i-- > 0; at = axo__cell_parent(at)) {
-        AXO_DEBUG_ASSERT(at != NULL);
-        if (at->parent == 0 || !find_cell_matches(at, pattern->segments[i]))
+    for (const char *end = pattern->end; end != NULL;) {
+        axo__segment segment = find_last(pattern, &end);
+        (*steps)++;
+        if (find_is(segment, "."))
+            continue;
+        if (at->parent == 0 || !find_cell_matches(at, segment))
             return false;
+        at = axo__cell_parent(at);
+        AXO_DEBUG_ASSERT(at != NULL);
     }
     return at == base && find_is_bound(core, cell);
 }
 
-bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t from, uint32_t slots,
+bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot, uint64_t steps,
                     axo__find_visit visit, void *user)
 {
     const axo__cell *base = axo__table_find(&core->table, pattern->base);
     uint32_t all = axo__a32_load_acquire(&core->table.slots); /* [T2] */
-    uint32_t end = all - from > slots ? from + slots : all;
-    if (base == NULL || from >= all)
+    uint64_t made = 0;
+    if (base == NULL)
         return false;
-    for (uint32_t slot = from; slot < end; slot++) {
-        const axo__cell *cell = axo__table_at(&core->table, slot);
+    for (; *slot < all && made < steps; (*slot)++, made++) {
+        const axo__cell *cell = axo__table_at(&core->table, *slot);
         if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
             continue;
-        if (find_is_match(core, pattern, base, cell))
+        if (find_is_match(core, pattern, base, cell, &made))
             visit(user, axo__cell_ref(cell));
     }
-    return end < all;
+    return *slot < all;
 }
 
 axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo_ref *out)

@@ -295,7 +295,7 @@ static void call_path(void)
     char out[64];
     uint32_t size = api_below(sizeof out + 1);
     CTX(axo_path(d.ctx, d.a, out, size),
-        API_OK | API_EINVAL | API_BIT(AXO_ECONTEXT) | API_BIT(AXO_EGONE));
+        API_OK | API_EINVAL | API_BIT(AXO_ECONTEXT) | API_BIT(AXO_EGONE) | API_BIT(AXO_ETOOBIG));
     if (size > 0)
         out[size - 1] = 0;
 }

@@ -55,7 +55,7 @@ extern uint64_t fuzz_chance;
 
 /* Options of a system without threads that is quick to start. */
 #define FUZZ_SMALL                                                                                 \
-    .manual = 1, .seed = 1, .actors_max = 256, .failure_texts = 8, .dead_letters_kept = 4,         \
+    .manual = 1, .seed = 1, .actors_max = 512, .failure_texts = 8, .dead_letters_kept = 4,         \
     .registry_max = 8
 
 #define fuzz_fail(...)                                                                             \

@@ -1,9 +1,10 @@
 /* fuzz_path.c - names, paths and patterns against a tree of plain records and a naive matcher.
  *
- * Length 2048. The input makes a tree (each name valid or not), stops some of it, and looks for
- * texts: bytes as they are, but for those of path_text, which stand for a living actor's path or
- * name, or repeat something. Every look is made from outside and from an actor. What is found is
- * what the records say, and the path of what is found leads to it again; nobody leaves the root.
+ * Length 2048. The input makes a tree (names valid or not, hundreds deep), stops some of it, and
+ * looks for texts: bytes as they are, but for those of path_text, which stand for a living actor's
+ * path or name, or repeat something. Every look is made from outside and from an actor. What is
+ * found is what the records say, and the path of what is found leads to it again; nobody leaves
+ * the root.
  */
 #include "fuzz/fuzz.h"
 
@@ -11,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { NODES = 20, GUARDIANS = 3, OPERATIONS_MAX = 60, TEXT_MAX = 12000, SEGMENTS_MAX = 128 };
+enum { NODES = 260, GUARDIANS = 3, OPERATIONS_MAX = 60, TEXT_MAX = 12000 };
 
 typedef struct node {
     axo_ref ref;
@@ -187,7 +188,6 @@ static void path_walk_segment(answer *it, const char *text, size_t length)
 static answer path_answer(uint32_t from, const char *text)
 {
     answer it = {.malformed = text[0] != '/' && from == NODES};
-    uint32_t kept = 0; /* segments from the first wildcard on */
     if (it.malformed)
         return it;
     it.in[text[0] == '/' ? 0 : from] = true;
@@ -198,13 +198,10 @@ static answer path_answer(uint32_t from, const char *text)
     for (bool more = text[0] != 0; more && !it.malformed;) {
         size_t length = strcspn(text, "/");
         bool up = length == 2 && memcmp(text, "..", 2) == 0;
-        bool here = length == 1 && text[0] == '.';
-        it.malformed = path_segment_wrong(text, length) || (up && it.pattern) ||
-                       kept == SEGMENTS_MAX;
+        it.malformed = path_segment_wrong(text, length) || (up && it.pattern);
         if (it.malformed)
             break;
         path_walk_segment(&it, text, length);
-        kept += it.pattern && !here ? 1 : 0;
         more = text[length] == '/';
         text += length + 1;
     }
@@ -318,7 +315,7 @@ static void path_look(uint32_t from, const char *text, uint32_t max)
     fuzz_require(inside.malformed || p.selected == inside.count);
 }
 
-/* A path that is cut keeps its beginning and its closing zero. */
+/* A path that is cut keeps its end, behind the mark, and its closing zero, and leads to nobody. */
 static void path_cut(uint32_t who, size_t size)
 {
     char path[NODES * (AXO_NAME_MAX + 2)];
@@ -326,11 +323,17 @@ static void path_cut(uint32_t who, size_t size)
     fuzz_require(out != NULL);
     path_of(who, path);
     axo_status status = axo_system_path(p.system, p.nodes[who].ref, out, size);
-    fuzz_require(status == (size > 0 ? AXO_OK : AXO_EINVAL));
-    if (size > 0)
-        fuzz_require(strlen(out) < size && strncmp(out, path, strlen(out)) == 0);
-    if (size > strlen(path))
+    fuzz_require(status == (size > strlen(path) ? AXO_OK : size > 0 ? AXO_ETOOBIG : AXO_EINVAL));
+    if (size > strlen(path)) {
         fuzz_require(strcmp(out, path) == 0);
+    } else if (size > 0) {
+        size_t mark = size - 1 < strlen(AXO_PATH_CUT) ? size - 1 : strlen(AXO_PATH_CUT);
+        axo_ref ref;
+        fuzz_require(strlen(out) < size && strncmp(out, AXO_PATH_CUT, mark) == 0);
+        fuzz_require(strcmp(out + mark, path + strlen(path) - strlen(out + mark)) == 0);
+        fuzz_require(size - 1 < mark || out[mark] == '/' || strlen(out) == size - 1);
+        fuzz_require(axo_system_find(p.system, out, &ref) == AXO_ENAME);
+    }
     free(out);
 }
 
@@ -390,6 +393,17 @@ static void path_spawn(uint32_t parent, const char *name, bool get)
         return;
     }
     fuzz_require(axo_ref_is_none(p.now.found));
+}
+
+/* A line of children, each below the one before: deeper than any array of fixed size. */
+static void path_dig(uint32_t who, uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth && p.count < NODES; i++) {
+        path_spawn(who, (i & 7) == 7 ? NULL : "d", false);
+        if (p.count == who + 1 || p.nodes[p.count - 1].parent != who)
+            return; /* the name was taken */
+        who = p.count - 1;
+    }
 }
 
 static void path_stop(uint32_t who)
@@ -460,6 +474,8 @@ static void path_step(fuzz_in *in)
     case 2:
         if (mine && (op & 8) != 0)
             path_stop(who);
+        else if (mine && (op & 0xf0) == 0xf0)
+            path_dig(who, fuzz_u8(in));
         break;
     case 3:
         path_check_name(path_text(in));

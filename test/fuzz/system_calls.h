@@ -78,8 +78,8 @@ static void system_look(void)
     char path[40];
     char name[8];
     axo_status status = SYS(axo_system_path(g.system, d.a, path, d.x % (sizeof path + 1)),
-                            API_OK | API_EINVAL | API_BIT(AXO_EGONE));
-    if (status == AXO_OK)
+                            API_OK | API_EINVAL | API_BIT(AXO_EGONE) | API_BIT(AXO_ETOOBIG));
+    if (status == AXO_OK || status == AXO_ETOOBIG)
         fuzz_require(memchr(path, 0, d.x % (sizeof path + 1)) != NULL);
     SYS(axo_system_tag_name(g.system, d.b, d.y, name, d.x % (sizeof name + 1)),
         API_OK | API_EINVAL | API_BIT(AXO_EGONE));

@@ -344,7 +344,7 @@ static void the_dead_make_room(void **state)
         last = stream_spawn(system);
         assert_int_equal(axo_system_subscribe(system, last, AXO_KIND_USER), AXO_OK);
         assert_int_equal(axo_system_stop_actor(system, last), AXO_OK);
-        while (axo_system_path(system, last, path, sizeof path) == AXO_OK)
+        while (axo_system_path(system, last, path, sizeof path) != AXO_EGONE)
             (void)sched_yield();
     }
     uint32_t left = axo__stream_subscribers(&system->stream);
