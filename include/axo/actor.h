@@ -48,8 +48,8 @@ typedef struct axo_class {
     axo_stop_fn post_stop;            /* at most once an instance, and only for one whose start
                                          finished */
     axo_pre_restart_fn pre_restart;   /* on the old instance; NULL: axo_default_pre_restart.
-                                         `message` is the one under which this instance failed,
-                                         else NULL */
+                                         `message` is the one under which this instance failed
+                                         (AXO_KILL, AXO_INJECTED: it was told to), else NULL */
     axo_post_restart_fn post_restart; /* on the new instance; NULL: axo_default_post_restart */
     const char *(*tag_name)(uint32_t tag); /* what a tag is called, for reports; NULL, or a NULL
                                          result: its number only. Called from any thread: it has

@@ -34,6 +34,13 @@ typedef struct axo_message {
     uint32_t size;       /* bytes of payload; 0: none, or an owned pointer of unknown size */
     axo_ref sender;      /* who sent it; axo_ref_none() from outside */
     const void *payload; /* aligned for any object; NULL when size is 0 and nothing is owned */
+/* A PoisonPill, a Kill (axo_kill, AXO_TIMER_KILL) and a failure from outside (axo_system_fail), as
+ * dead letters show them, and the last two as pre_restart does. They never come to `receive`, have
+ * no payload to read, and are passed on by nobody: axo_forward is AXO_EINVAL. */
+#define AXO_POISON_PILL UINT32_C(0xffff0010)
+#define AXO_KILL UINT32_C(0xffff0011)
+#define AXO_INJECTED UINT32_C(0xffff0012)
+
 } axo_message;
 
 /* Payload of AXO_TERMINATED. */

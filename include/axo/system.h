@@ -214,7 +214,7 @@ AXO_API axo_status axo_system_poison(axo_system *system, axo_ref ref);
 AXO_API axo_status axo_system_kill(axo_system *system, axo_ref ref);
 
 /* Injects a failure: when its turn in the mailbox comes the actor fails as if its receive had, with
- * this code; pre_restart is handed a message with tag 0. For tests of what supervisors do.
+ * this code; pre_restart is handed an AXO_INJECTED. For tests of what supervisors do.
  *   kind      AXO_FAILURE_ORDINARY or AXO_FAILURE_FATAL; else AXO_EINVAL
  *   returns   as axo_system_kill */
 AXO_API axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kind,

@@ -19,8 +19,8 @@
 
 /* Tags for a timer, and for axo_router_broadcast: it carries a PoisonPill (PK-08) or a Kill; its
  * payload must be empty. */
-#define AXO_TIMER_POISON UINT32_C(0xffff0010)
-#define AXO_TIMER_KILL UINT32_C(0xffff0011)
+#define AXO_TIMER_POISON AXO_POISON_PILL
+#define AXO_TIMER_KILL AXO_KILL
 
 /* No message came for the time that axo_receive_timeout was given (RT-01). */
 #define AXO_RECEIVE_TIMEOUT UINT32_C(0xffff0003)

@@ -141,8 +141,11 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
         return;
     }
     axo__injected what = {.kind = AXO_FAILURE_KILLED};
-    if (message->pub.size == sizeof what)
+    if (message->pub.tag == AXO_INJECTED) {
         memcpy(&what, message->pub.payload, sizeof what);
+        message->pub.payload = NULL; /* pre_restart is shown the rest */
+        message->pub.size = 0;
+    }
     worker->site = AXO_SITE_RECEIVE;
     run_blame(worker, cell, AXO_EFAILED);
     worker->pending.kind = (uint8_t)what.kind;

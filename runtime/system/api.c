@@ -183,24 +183,24 @@ static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const 
     return axo__send_from(worker, to, message);
 }
 
-static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t flags)
+static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t tag, uint32_t flags)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return AXO_ECONTEXT;
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
-    return api_send(axo__cell_ref(cell), ref, 0, NULL, 0, flags);
+    return api_send(axo__cell_ref(cell), ref, tag, NULL, 0, flags);
 }
 
 axo_status axo_poison(axo_ctx *ctx, axo_ref ref)
 {
-    return api_special(ctx, ref, AXO__MESSAGE_PILL);
+    return api_special(ctx, ref, AXO_POISON_PILL, AXO__MESSAGE_PILL);
 }
 
 axo_status axo_kill(axo_ctx *ctx, axo_ref ref)
 {
-    return api_special(ctx, ref, AXO__MESSAGE_KILL);
+    return api_special(ctx, ref, AXO_KILL, AXO__MESSAGE_KILL);
 }
 
 /* ---- send ---- */

@@ -210,23 +210,24 @@ axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, v
     return api_send_outside(system, &what);
 }
 
-static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t flags)
+static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t tag,
+                                      uint32_t flags)
 {
     axo_status known = axo__system_check(system);
     if (known != AXO_OK || axo_ref_is_none(ref))
         return known != AXO_OK ? known : AXO_EINVAL;
-    api_outside what = {.to = ref, .flags = flags};
+    api_outside what = {.to = ref, .tag = tag, .flags = flags};
     return api_send_outside(system, &what);
 }
 
 axo_status axo_system_poison(axo_system *system, axo_ref ref)
 {
-    return api_special_outside(system, ref, AXO__MESSAGE_PILL);
+    return api_special_outside(system, ref, AXO_POISON_PILL, AXO__MESSAGE_PILL);
 }
 
 axo_status axo_system_kill(axo_system *system, axo_ref ref)
 {
-    return api_special_outside(system, ref, AXO__MESSAGE_KILL);
+    return api_special_outside(system, ref, AXO_KILL, AXO__MESSAGE_KILL);
 }
 
 axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kind, int32_t code)
@@ -235,8 +236,8 @@ axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kin
     if (system == NULL || axo_ref_is_none(ref) ||
         (kind != AXO_FAILURE_ORDINARY && kind != AXO_FAILURE_FATAL))
         return AXO_EINVAL;
-    api_outside what = {.to = ref, .flags = AXO__MESSAGE_KILL, .payload = &injected,
-                        .size = sizeof injected};
+    api_outside what = {.to = ref, .tag = AXO_INJECTED, .flags = AXO__MESSAGE_KILL,
+                        .payload = &injected, .size = sizeof injected};
     return api_send_outside(system, &what);
 }
 

@@ -41,10 +41,8 @@ static axo_status time_check(time_what *what)
         return AXO_EINVAL;
     if (what->size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    if (special) {
+    if (special)
         what->flags = what->tag == AXO_TIMER_POISON ? AXO__MESSAGE_PILL : AXO__MESSAGE_KILL;
-        what->tag = 0;
-    }
     return AXO_OK;
 }
 
