@@ -53,12 +53,24 @@ typedef struct axo_answer {
     uint64_t reserved;  /* 0; what follows is aligned for any object */
 } axo_answer;
 
+/* The largest answer that is copied; for a larger one AXO_ASK_FAILED says AXO_ETOOBIG. One that was
+ * handed over, and one to axo_system_ask, may be as large as any message. */
+#define AXO_ANSWER_MAX (AXO_PAYLOAD_MAX - sizeof(axo_answer))
+
 /* The answer as its sender sent it: tag, payload, and who sent it, so that axo_reply goes on with
- * the conversation. It lives as long as `message`, which must be an AXO_ASK_ANSWER. */
+ * the conversation. It lives as long as `message`, which must be an AXO_ASK_ANSWER; all zero if it
+ * is shorter than its head says, as no ask's is. */
 static inline axo_message axo_answer_of(const axo_message *message)
 {
     const axo_answer *head = AXO_PAYLOAD(message, axo_answer);
     axo_message answer;
+    answer.tag = 0;
+    answer.size = 0;
+    answer.sender = axo_ref_none();
+    answer.payload = NULL;
+    if (message->size < sizeof *head ||
+        (head->handed == NULL && message->size - sizeof *head < head->size))
+        return answer;
     answer.tag = head->tag;
     answer.size = head->size;
     answer.sender = head->from;
@@ -81,7 +93,8 @@ AXO_BEGIN_DECLS
 /* Asks an actor: sends it a message and promises the caller exactly one AXO_ASK_ANSWER or
  * AXO_ASK_FAILED with this id: the first answer (AS-01); or that `timeout_ns` has passed; or that
  * the asked one has terminated; or, whatever has become of the request, that there was no memory or
- * no timer to wait, or no memory for the answer. `id` is the caller's affair.
+ * no timer to wait, or no memory for the answer, or that it is too large. `id` is the caller's
+ * affair.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter (AS-02); AXO_EINVAL

@@ -10,8 +10,11 @@
  *     default, in every field that has one. Before C++20 make it with its function,
  *     axo_options_init(&options) (init.h). A size of 0 is AXO_EINVAL. What the library copies may
  *     come from an older header, as if zeros followed, or from a newer one that uses nothing
- *     unknown here; what it keeps a pointer to (classes, strategies, back-offs) must be whole. Else
- *     AXO_EVERSION.
+ *     unknown here; what it keeps a pointer to (classes, strategies, back-offs, the tables of
+ *     machines) must be whole. Else AXO_EVERSION. A struct that the library fills is filled as far
+ *     as it is there.
+ *   - A context that is not the running callback's is AXO_ECONTEXT, whatever else is wrong; none,
+ *     0, NULL or false where that is what a function returns.
  *   - A reference (ref.h) may be kept for ever; sending to one that is gone does no harm.
  *   - Times and delays are int64_t, in nanoseconds.
  *   - Letters and a number, such as (RS-07), name a behaviour that is tested; its title is in

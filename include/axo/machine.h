@@ -55,7 +55,7 @@ typedef struct axo_machine_state {
 
 /* The states; it must stay valid and unchanged while any machine runs by it. */
 typedef struct axo_machine_table {
-    size_t size;                     /* sizeof(axo_machine_table) */
+    size_t size;                     /* sizeof(axo_machine_table), set by AXO_MACHINE_TABLE */
     size_t stride;                   /* sizeof(axo_machine_state): from one state to the next */
     const axo_machine_state *states;
     uint32_t count;

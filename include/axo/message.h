@@ -15,7 +15,15 @@
 #define AXO_TAG_RESERVED UINT32_C(0xffff0000)
 
 /* Tags from here up to AXO_TAG_RESERVED are those of the services that come with the library, sent
- * through its public functions; an application's own tags are below. */
+ * through its public functions; an application's own tags are below.
+ *
+ * Whoever sends chooses tag, payload and sender (axo_send_from). A service takes what it sends to
+ * itself only from itself, reads no payload but one of the size that its header says, and leaves
+ * what is malformed or forged unhandled: no message harms it. But its commands (AXO_ROUTER_ADD,
+ * AXO_BACKOFF_RESET) obey anybody, and its answers are believed by who gets them: an AXO_ASK_ANSWER
+ * that a stranger has made may hold any pointer. So a relay that sends tags it was given, from a
+ * network or a file, refuses every tag from AXO_TAG_SERVICES up; and so does a receiver that cannot
+ * trust who has its reference, for the services that it does not use. */
 #define AXO_TAG_SERVICES UINT32_C(0xfffe0000)
 
 /* A watched actor has terminated; the payload is an axo_terminated (DW-01). Returning
@@ -26,6 +34,13 @@
  * with axo_termination_hook_done. */
 #define AXO_TERMINATION_HOOK UINT32_C(0xffff0002)
 
+/* A PoisonPill, a Kill (axo_kill, AXO_TIMER_KILL) and a failure from outside (axo_system_fail), as
+ * dead letters show them, and the last two as pre_restart does. They never come to `receive`, have
+ * no payload to read, and are passed on by nobody: axo_forward is AXO_EINVAL. */
+#define AXO_POISON_PILL UINT32_C(0xffff0010)
+#define AXO_KILL UINT32_C(0xffff0011)
+#define AXO_INJECTED UINT32_C(0xffff0012)
+
 /* One message, as its receiver sees it.
  * It and its payload are the runtime's and live until the callback that got it returns; the
  * message under which an instance failed lives until pre_restart (or the stop) is over. */
@@ -34,13 +49,6 @@ typedef struct axo_message {
     uint32_t size;       /* bytes of payload; 0: none, or an owned pointer of unknown size */
     axo_ref sender;      /* who sent it; axo_ref_none() from outside */
     const void *payload; /* aligned for any object; NULL when size is 0 and nothing is owned */
-/* A PoisonPill, a Kill (axo_kill, AXO_TIMER_KILL) and a failure from outside (axo_system_fail), as
- * dead letters show them, and the last two as pre_restart does. They never come to `receive`, have
- * no payload to read, and are passed on by nobody: axo_forward is AXO_EINVAL. */
-#define AXO_POISON_PILL UINT32_C(0xffff0010)
-#define AXO_KILL UINT32_C(0xffff0011)
-#define AXO_INJECTED UINT32_C(0xffff0012)
-
 } axo_message;
 
 /* Payload of AXO_TERMINATED. */

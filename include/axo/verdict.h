@@ -18,8 +18,9 @@ typedef struct axo_verdict {
     uint64_t id;          /* the caller's, as it was given */
     axo_status status;    /* AXO_ETIMEDOUT; AXO_EGONE: the target has terminated; AXO_ESTOPPING:
                              the wait was stopped; AXO_ENOMEM: no memory to wait or for the answer;
-                             AXO_ELIMIT: no timer to wait (options.timers_max); AXO_OK: it is as
-                             wished */
+                             AXO_ELIMIT: no timer to wait (options.timers_max); AXO_ETOOBIG: the
+                             answer is larger than AXO_ANSWER_MAX (ask.h), and a dead letter;
+                             AXO_OK: it is as wished */
     uint32_t tag;         /* of the request; 0: none */
     axo_ref target;       /* who was waited for; none: a promise */
     int64_t waited_ns;

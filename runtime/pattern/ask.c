@@ -37,6 +37,7 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
         axo__wait_discard(ctx, wait);
         return ask_nobody(ctx, to, draft);
     }
+    axo_ref voided = wait->voided;
     status = axo__wait_spawn(ctx, wait, &ref);
     if (status != AXO_OK)
         goto fail;
@@ -44,7 +45,7 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     status = axo_send_message(ctx, to, draft);
     if (status == AXO_OK || status == AXO_EGONE) /* gone meanwhile: the child hears of it */
         return AXO_OK;
-    return axo__wait_void(ctx, ref, draft, status);
+    return axo__wait_void(ctx, ref, voided, draft, status);
 fail:
     axo_message_discard(ctx, draft);
     return status;
@@ -53,12 +54,11 @@ fail:
 axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *out)
 {
     axo__wait *wait;
-    if (out == NULL)
-        return AXO_EINVAL;
-    *out = axo_ref_none();
+    if (out != NULL)
+        *out = axo_ref_none();
     if (axo_instance(ctx) == 0)
         return AXO_ECONTEXT;
-    if (timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
+    if (out == NULL || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
     axo_status status =
         axo__wait_new(ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id, &wait);

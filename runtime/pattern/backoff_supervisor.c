@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "pattern/given.h"
+#include "pattern/own.h"
+
 /* Keys and tags of timers. */
 #define KEEPER_START (AXO_TAG_SERVICES + 0x25)
 #define KEEPER_RESET (AXO_TAG_SERVICES + 0x26)
@@ -17,6 +20,8 @@ typedef struct keeper {
     bool replaces;      /* the child was stopped to be replaced */
     bool lapsed;        /* since that failure its window has closed: it does not count */
     bool final;         /* its next end is the supervisor's */
+    bool resets;        /* KEEPER_RESET has been set, and has not come yet */
+    bool counts;        /* so has KEEPER_WINDOW */
     uint64_t chance;    /* of the jitter */
 } keeper;
 
@@ -37,12 +42,14 @@ static axo_status keeper_start_child(axo_ctx *ctx, keeper *self)
 
 /* BO-18: the first failure of a count opens the window. A decider cannot fail for want of memory:
  * what was missing then is made up for when the child has ended. */
-static axo_status keeper_open_window(axo_ctx *ctx, const keeper *self)
+static axo_status keeper_open_window(axo_ctx *ctx, keeper *self)
 {
-    if (self->settings.within_ns == 0 || axo_timer_active(ctx, KEEPER_WINDOW))
+    if (self->settings.within_ns == 0 || self->counts)
         return AXO_OK;
-    return axo_timer_start(ctx, KEEPER_WINDOW, AXO_TIMER_ONCE, self->settings.within_ns, 0,
-                           KEEPER_WINDOW, NULL, 0);
+    axo_status status = axo_timer_start(ctx, KEEPER_WINDOW, AXO_TIMER_ONCE,
+                                        self->settings.within_ns, 0, KEEPER_WINDOW, NULL, 0);
+    self->counts = status == AXO_OK;
+    return status;
 }
 
 /* How long a child must live for the count to be reset; 0: that resets nothing (BO-14, BO-15). */
@@ -75,6 +82,7 @@ static axo_status keeper_delay(axo_ctx *ctx, keeper *self)
     int64_t delay = axo_backoff_delay(self->settings.backoff, self->count, keeper_chance(self));
     axo_status status = self->lapsed ? AXO_OK : keeper_open_window(ctx, self);
     (void)axo_timer_stop(ctx, KEEPER_RESET);
+    self->resets = false;
     if (!self->lapsed)
         self->count++;
     self->lapsed = false;
@@ -94,16 +102,41 @@ static axo_status keeper_child_gone(axo_ctx *ctx, keeper *self)
     return replace ? keeper_delay(ctx, self) : axo_stop_self(ctx);
 }
 
-/* BO-23: one that was told to start a child does so only if there is none. */
 static axo_status keeper_due(axo_ctx *ctx, keeper *self)
 {
     int64_t after = keeper_reset_after(self);
-    if (!axo_ref_is_none(self->child))
-        return AXO_OK;
     axo_status status = keeper_start_child(ctx, self);
     if (status != AXO_OK || after == 0)
         return status;
-    return axo_timer_start(ctx, KEEPER_RESET, AXO_TIMER_ONCE, after, 0, KEEPER_RESET, NULL, 0);
+    status = axo_timer_start(ctx, KEEPER_RESET, AXO_TIMER_ONCE, after, 0, KEEPER_RESET, NULL, 0);
+    self->resets = status == AXO_OK;
+    return status;
+}
+
+/* Whether it is a tick of the supervisor's own: else it is as any other message. */
+static bool keeper_is_tick(axo_ctx *ctx, const keeper *self, const axo_message *message)
+{
+    bool set = false;
+    if (message->tag == KEEPER_START)
+        set = axo_ref_is_none(self->child); /* BO-23: there is a delay */
+    else if (message->tag == KEEPER_RESET)
+        set = self->resets;
+    else if (message->tag == KEEPER_WINDOW)
+        set = self->counts;
+    return set && axo__own_tick(ctx, message, message->tag);
+}
+
+static axo_status keeper_tick(axo_ctx *ctx, keeper *self, uint32_t tag)
+{
+    if (tag == KEEPER_START)
+        return keeper_due(ctx, self);
+    if (tag == KEEPER_RESET) /* stopped by the next delay, so nothing has happened since (BO-14) */
+        self->resets = false;
+    else
+        self->counts = false;
+    self->count = 0;
+    self->lapsed = tag == KEEPER_WINDOW && self->replaces;
+    return AXO_OK;
 }
 
 /* ---- deciding ---- */
@@ -185,6 +218,8 @@ static axo_status keeper_pass_up(axo_ctx *ctx, const axo_message *message)
 
 static axo_status keeper_pass_on(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
+    if (message->tag >= AXO_TAG_RESERVED) /* an event, by who has subscribed the supervisor */
+        return AXO_UNHANDLED;
     if (keeper_is_child(self, message->sender))
         return keeper_pass_up(ctx, message);
     bool final = self->settings.has_final && message->tag == self->settings.final_tag &&
@@ -206,7 +241,8 @@ static axo_status keeper_reset(keeper *self, const axo_message *message)
 static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     keeper *self = state;
-    bool own = axo_ref_equal(message->sender, axo_self(ctx));
+    if (keeper_is_tick(ctx, self, message))
+        return keeper_tick(ctx, self, message->tag);
     switch (message->tag) {
     case AXO_TERMINATED:
         return keeper_child_gone(ctx, self);
@@ -216,22 +252,9 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
         return keeper_reply(ctx, message, AXO_BACKOFF_COUNT, &self->count, sizeof self->count);
     case AXO_BACKOFF_RESET:
         return keeper_reset(self, message);
-    case KEEPER_START:
-        if (own)
-            return keeper_due(ctx, self);
-        break;
-    case KEEPER_RESET: /* stopped by the next delay, so nothing has happened since (BO-14) */
-    case KEEPER_WINDOW:
-        if (own) {
-            self->count = 0;
-            self->lapsed = message->tag == KEEPER_WINDOW && self->replaces;
-            return AXO_OK;
-        }
-        break;
     default:
-        break;
+        return keeper_pass_on(ctx, self, message);
     }
-    return keeper_pass_on(ctx, self, message);
 }
 
 /* ---- making ---- */
@@ -239,9 +262,8 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
 static axo_status keeper_construct(axo_ctx *ctx, void *state, const void *args)
 {
     keeper *self = state;
-    memcpy(&self->settings, args, sizeof self->settings);
     self->chance = axo_seed(ctx);
-    return AXO_OK;
+    return axo__given_read(args, &self->settings, sizeof self->settings);
 }
 
 static axo_status keeper_pre_start(axo_ctx *ctx, void *state)
@@ -291,15 +313,16 @@ static axo_status keeper_check(const axo_backoff_supervisor *settings)
 axo_status axo_backoff_supervisor_props(const axo_backoff_supervisor *settings, const char *name,
                                         axo_props *props)
 {
-    if (settings == NULL || props == NULL)
+    axo_backoff_supervisor given;
+    if (props == NULL)
         return AXO_EINVAL;
-    if (settings->size != sizeof *settings)
-        return AXO_EVERSION;
-    axo_status status = keeper_check(settings);
+    axo_status status = axo__given_read(settings, &given, sizeof given);
+    if (status == AXO_OK)
+        status = keeper_check(&given);
     if (status != AXO_OK)
         return status;
     *props = (axo_props)AXO_PROPS(.cls = &keeper_class, .args = settings,
-                                  .args_size = sizeof *settings, .name = name,
+                                  .args_size = settings->size, .name = name,
                                   .strategy = &keeper_strategy);
     return AXO_OK;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "pattern/own.h"
+
 #define CALL_SECOND INT64_C(1000000000)
 
 axo_status axo__call_allowed(axo_system *system)
@@ -119,8 +121,18 @@ static void call_leave(void *arg)
 /* ---- the actor ------------------------------------------------------------------------------ */
 
 typedef struct call_state {
-    axo__call *call; /* NULL until it is brought */
+    axo__call *call;     /* NULL until it is brought */
+    const void *brought; /* what will be: by then it may be freed */
 } call_state;
+
+static void call_brought(void *payload, void *user);
+
+static axo_status call_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    ((call_state *)state)->brought = args;
+    return AXO_OK;
+}
 
 static axo_status call_over(axo_ctx *ctx, call_state *self, axo_status status)
 {
@@ -128,15 +140,27 @@ static axo_status call_over(axo_ctx *ctx, call_state *self, axo_status status)
     return axo_stop_self(ctx);
 }
 
-static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message *message)
+/* The call is ours until the end of what brought it. */
+static axo_status call_begin(axo_ctx *ctx, call_state *self, axo__call *call)
 {
-    axo__call *call = (axo__call *)(uintptr_t)message->payload;
     self->call = call;
     if (axo_defer(ctx, call_leave, call) != AXO_OK)
         return call_over(ctx, self, AXO_ENOMEM);
     call_take(call);
     axo_status status = axo__wait_begin(ctx, &call->wait);
     return status == AXO_OK ? AXO_OK : call_over(ctx, self, status);
+}
+
+/* Until then it hears nothing else. */
+static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message *message)
+{
+    axo__call *call = (axo__call *)(uintptr_t)message->payload;
+    if (message->tag != AXO__TAG_CALL_OPEN ||
+        !axo__own_take(ctx, message, self->brought, call_brought))
+        return AXO_UNHANDLED;
+    axo_status status = call_begin(ctx, self, call);
+    call_brought(call, NULL);
+    return status;
 }
 
 static axo_status call_answer_locked(axo_ctx *ctx, axo__call *call, const axo_message *message)
@@ -173,13 +197,22 @@ static axo_status call_answer(axo_ctx *ctx, call_state *self, const axo_message 
 static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     call_state *self = state;
-    if (self->call == NULL) /* nobody who has the reference is told before */
-        return message->tag == AXO__TAG_CALL_OPEN ? call_opened(ctx, self, message)
-                                                  : AXO_UNHANDLED;
+    if (self->call == NULL)
+        return call_opened(ctx, self, message);
     bool stop = self->call->wait.kind == AXO__WAIT_STOP;
     if (message->tag == AXO_TERMINATED)
         return call_over(ctx, self, stop ? AXO_OK : AXO_EGONE);
-    return stop ? AXO_UNHANDLED : call_answer(ctx, self, message);
+    if (stop || message->tag == AXO__TAG_CALL_OPEN || message->tag >= AXO_TAG_RESERVED)
+        return AXO_UNHANDLED;
+    return call_answer(ctx, self, message);
+}
+
+/* What it waited for has gone with the instance that an injected failure has ended. */
+static axo_status call_again(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    (void)state;
+    (void)failure;
+    return axo_stop_self(ctx);
 }
 
 /* The message's life is over: it was handled, or there is no actor any more. */
@@ -199,9 +232,11 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
                           axo_ref *actor)
 {
     static const axo_class call_class =
-        AXO_CLASS(.name = "call", .state_size = sizeof(call_state), .receive = call_receive);
-    axo_props props = AXO_PROPS(.cls = &call_class, .system_actor = 1);
+        AXO_CLASS(.name = "call", .state_size = sizeof(call_state),
+                  .construct = call_construct, .receive = call_receive,
+                  .post_restart = call_again);
     axo__call *call = axo_system_alloc(system, sizeof *call);
+    axo_props props = AXO_PROPS(.cls = &call_class, .args = call, .system_actor = 1);
     if (call == NULL)
         return AXO_ENOMEM;
     memset(call, 0, sizeof *call);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pattern/call.h"
+#include "pattern/given.h"
 
 /* What the caller's header knew; NULL is a pill. */
 static axo_status graceful_read(const axo_farewell *how, axo_ref ref, int64_t timeout_ns,
@@ -14,11 +15,9 @@ static axo_status graceful_read(const axo_farewell *how, axo_ref ref, int64_t ti
         return AXO_EINVAL;
     if (how == NULL)
         return AXO_OK;
-    if (how->size < sizeof how->size)
-        return AXO_EINVAL;
-    if (how->size > sizeof *how)
-        return AXO_EVERSION;
-    memcpy(out, how, how->size);
+    axo_status status = axo__given_read(how, out, sizeof *out);
+    if (status != AXO_OK)
+        return status;
     if (out->kind > AXO_FAREWELL_MESSAGE)
         return AXO_EINVAL;
     if (out->kind != AXO_FAREWELL_MESSAGE)
@@ -44,6 +43,7 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
     axo_draft *draft = NULL;
     axo__wait *wait;
     axo_ref child;
+    axo_ref voided = axo_ref_none();
     if (axo_instance(ctx) == 0)
         return AXO_ECONTEXT;
     axo_status status = graceful_read(how, ref, timeout_ns, &farewell);
@@ -58,6 +58,7 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
     status = axo__wait_new(ctx, AXO__WAIT_STOP, ref, timeout_ns, id, &wait);
     if (status == AXO_OK) {
         wait->farewell = farewell.kind;
+        voided = wait->voided;
         status = axo__wait_spawn(ctx, wait, &child);
     }
     if (status != AXO_OK || draft == NULL) {
@@ -67,7 +68,7 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
     status = axo_send_message(ctx, ref, draft);
     if (status == AXO_OK || status == AXO_EGONE) /* gone: then it is as wished */
         return AXO_OK;
-    return axo__wait_void(ctx, child, draft, status);
+    return axo__wait_void(ctx, child, voided, draft, status);
 }
 
 /* ---- from a thread -------------------------------------------------------------------------- */

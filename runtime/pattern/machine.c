@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "pattern/given.h"
+#include "pattern/own.h"
+
 /* When goto may be said. */
 enum { MACHINE_IDLE = 0, MACHINE_OPEN = 1, MACHINE_SHUT = 2 };
 
@@ -35,11 +38,13 @@ static bool machine_says_more(const axo_machine_table *table, uint32_t index)
 
 static axo_status machine_table_check(const axo_machine_table *table)
 {
-    if (table == NULL || table->size < sizeof table->size)
-        return AXO_EINVAL;
-    if (table->size > sizeof *table)
-        return AXO_EVERSION;
-    if (table->size < sizeof *table || table->states == NULL || table->initial >= table->count ||
+    axo_machine_table given;
+    axo_status status = axo__given_read(table, &given, sizeof given);
+    if (status != AXO_OK)
+        return status;
+    if (table->size < sizeof given)
+        return AXO_EVERSION; /* the original is used later: it must be whole */
+    if (table->states == NULL || table->initial >= table->count ||
         table->stride < offsetof(axo_machine_state, on_entry))
         return AXO_EINVAL;
     for (uint32_t i = 0; i < table->count; i++) {
@@ -76,6 +81,14 @@ static axo_status machine_arm(axo_ctx *ctx, const axo_machine *machine)
         return AXO_OK;
     return axo_timer_start(ctx, machine_key(machine), AXO_TIMER_ONCE, timeout_ns, 0,
                            AXO_STATE_TIMEOUT, NULL, 0);
+}
+
+/* Whether the current state has lasted as long as it may: its timer is over. */
+static bool machine_is_timeout(axo_ctx *ctx, const axo_machine *machine,
+                               const axo_message *message)
+{
+    return machine_state(machine->table, machine->current).timeout_ns > 0 &&
+           axo__own_tick(ctx, message, machine_key(machine));
 }
 
 static axo_status machine_entry(axo_ctx *ctx, const axo_machine *machine, void *state)
@@ -145,6 +158,8 @@ axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
         return AXO_EINVAL;
     if (machine->table == NULL)
         return AXO_ENOENT;
+    if (message->tag == AXO_STATE_TIMEOUT && !machine_is_timeout(ctx, machine, message))
+        return AXO_UNHANDLED;
     machine->going = 0; /* a throw may have left it */
     machine->phase = MACHINE_OPEN;
     axo_status status =

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pattern/given.h"
+
 #define PHASES_MS INT64_C(1000000)
 
 /* ---- making --------------------------------------------------------------------------------- */
@@ -79,22 +81,6 @@ static axo__stage *phases_find_locked(axo_phases *phases, const char *name)
     return NULL;
 }
 
-/* What the caller's header knew of a struct with `size` first. */
-static axo_status phases_read(const void *from, void *to, size_t size)
-{
-    size_t given;
-    if (from == NULL)
-        return AXO_EINVAL;
-    memcpy(&given, from, sizeof given);
-    if (given < sizeof given)
-        return AXO_EINVAL;
-    if (given > size)
-        return AXO_EVERSION;
-    memset(to, 0, size);
-    memcpy(to, from, given);
-    return AXO_OK;
-}
-
 static axo_status phases_check_phase(const axo_phase *phase)
 {
     if (!phases_name_good(phase->name))
@@ -109,7 +95,7 @@ static axo_status phases_check_phase(const axo_phase *phase)
 axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase)
 {
     axo_phase given;
-    axo_status status = phases != NULL ? phases_read(phase, &given, sizeof given) : AXO_EINVAL;
+    axo_status status = phases != NULL ? axo__given_read(phase, &given, sizeof given) : AXO_EINVAL;
     if (status == AXO_OK)
         status = phases_check_phase(&given);
     if (status != AXO_OK)
@@ -172,7 +158,7 @@ static axo_status phases_task_locked(axo_phases *phases, const char *name, axo__
 axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *id)
 {
     axo_task given;
-    axo_status status = phases != NULL ? phases_read(task, &given, sizeof given) : AXO_EINVAL;
+    axo_status status = phases != NULL ? axo__given_read(task, &given, sizeof given) : AXO_EINVAL;
     if (status == AXO_OK)
         status = phases_check_task(&given);
     if (status != AXO_OK)

@@ -14,6 +14,8 @@ typedef struct axo__task {
     /* The run's. */
     axo__call *call;            /* NULL: it could not begin, see status */
     axo_ref waiter;
+    axo_ref job;                /* of a callback: the actor that calls it */
+    uint64_t number;            /* and what it knows the request by */
     axo_status status;
     axo_verdict verdict;
     int64_t late_ns;

@@ -1,6 +1,7 @@
 /* phases_run.c - the run of a plan: on a thread that may block, one phase after the other. */
 #include <string.h>
 
+#include "pattern/own.h"
 #include "pattern/phases.h"
 
 #define PHASES_TAG_RUN  (AXO_TAG_SERVICES + 0x11)
@@ -11,6 +12,7 @@
 typedef struct phases_job {
     axo_status (*call)(void *user);
     void *user;
+    uint64_t number; /* of the one request that it does */
 } phases_job;
 
 static axo_status phases_job_construct(axo_ctx *ctx, void *state, const void *args)
@@ -24,19 +26,20 @@ static axo_status phases_job_construct(axo_ctx *ctx, void *state, const void *ar
 static axo_status phases_job_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     const phases_job *job = state;
-    if (message->tag != PHASES_TAG_CALL)
+    if (message->tag != PHASES_TAG_CALL || message->size != sizeof job->number ||
+        memcmp(message->payload, &job->number, sizeof job->number) != 0)
         return AXO_UNHANDLED;
     axo_status status = job->call(job->user);
     (void)axo_reply(ctx, message, PHASES_TAG_CALL, &status, sizeof status);
     return axo_stop_self(ctx);
 }
 
-static axo_status phases_job_spawn(axo_system *system, const axo_task *task, axo_ref *out)
+static axo_status phases_job_spawn(axo_system *system, const axo__task *task, axo_ref *out)
 {
     static const axo_class job_class =
         AXO_CLASS(.name = "task", .state_size = sizeof(phases_job),
                   .construct = phases_job_construct, .receive = phases_job_receive);
-    phases_job job = {.call = task->call, .user = task->user};
+    phases_job job = {.call = task->what.call, .user = task->what.user, .number = task->number};
     axo_props props =
         AXO_PROPS(.cls = &job_class, .args = &job, .args_size = sizeof job, .system_actor = 1,
                   .dispatcher = AXO_DISPATCH_BLOCKING);
@@ -66,18 +69,22 @@ static axo_status phases_send(axo_system *system, const axo__task *task, const a
 {
     if (task->what.kind == AXO_TASK_STOP)
         return AXO_OK;
-    bool ask = task->what.kind == AXO_TASK_ASK;
-    return axo_system_send_from(system, task->waiter, wait->target,
-                                ask ? wait->tag : PHASES_TAG_CALL, task->payload,
-                                ask ? task->what.payload_size : 0);
+    if (task->what.kind == AXO_TASK_CALL)
+        return axo_system_send_from(system, task->waiter, wait->target, PHASES_TAG_CALL,
+                                    &task->number, sizeof task->number);
+    return axo_system_send_from(system, task->waiter, wait->target, wait->tag, task->payload,
+                                task->what.payload_size);
 }
 
 static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__task *task)
 {
     axo_ref target = task->what.actor;
     task->status = AXO_OK;
-    if (task->what.kind == AXO_TASK_CALL)
-        task->status = phases_job_spawn(system, &task->what, &target);
+    if (task->what.kind == AXO_TASK_CALL) {
+        task->number = axo__own_number(task, axo_system_now(system));
+        task->status = phases_job_spawn(system, task, &target);
+        task->job = target;
+    }
     axo__wait wait = phases_wait(system, phase, task, target);
     if (task->status == AXO_OK)
         task->status = axo__call_open(system, &wait, &task->call, &task->waiter);
@@ -102,6 +109,17 @@ static void phases_await_task(axo__task *task)
         task->late = !axo__call_await(task->call);
 }
 
+/* What a callback has returned; AXO_EFAILED: another has answered in its place. */
+static axo_status phases_returned(const axo__task *task, const axo_message *answer)
+{
+    axo_status status;
+    if (answer->tag != PHASES_TAG_CALL || answer->size != sizeof status ||
+        !axo_ref_equal(answer->sender, task->job))
+        return AXO_EFAILED;
+    memcpy(&status, answer->payload, sizeof status);
+    return status;
+}
+
 /* The last look at it. */
 static void phases_end_task(axo_system *system, const axo__stage *phase, axo__task *task)
 {
@@ -113,8 +131,8 @@ static void phases_end_task(axo_system *system, const axo__stage *phase, axo__ta
     axo__wait_judge(system, &task->call->wait, task->waiter, status, &task->verdict);
     if (status == AXO_OK && task->what.kind != AXO_TASK_STOP) {
         axo__call_take_answer(task->call, &answer);
-        if (task->what.kind == AXO_TASK_CALL && answer.message.size == sizeof status)
-            memcpy(&status, answer.message.payload, sizeof status);
+        if (task->what.kind == AXO_TASK_CALL)
+            status = phases_returned(task, &answer.message);
         axo_asked_free(system, &answer);
     }
     task->status = task->late ? AXO_ETIMEDOUT : status;
@@ -198,16 +216,6 @@ static void phases_run_all(axo_phases *phases)
 
 /* ---- the actor behind it ------------------------------------------------------------------- */
 
-static axo_status phases_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    axo_owned mine;
-    (void)state;
-    if (message->tag != PHASES_TAG_RUN || axo_message_take(ctx, message, &mine) != AXO_OK)
-        return AXO_UNHANDLED;
-    phases_run_all(mine.payload);
-    return axo_stop_self(ctx);
-}
-
 /* Nobody took it: the actor ended before it ran. */
 static void phases_untaken(void *payload, void *user)
 {
@@ -216,10 +224,29 @@ static void phases_untaken(void *payload, void *user)
     phases_over(payload, &report);
 }
 
+static axo_status phases_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    *(const void **)state = args; /* what will be brought: by then it may be freed */
+    return AXO_OK;
+}
+
+static axo_status phases_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_phases *phases = (axo_phases *)(uintptr_t)message->payload;
+    if (message->tag != PHASES_TAG_RUN ||
+        !axo__own_take(ctx, message, *(const void *const *)state, phases_untaken))
+        return AXO_UNHANDLED;
+    phases_run_all(phases);
+    return axo_stop_self(ctx);
+}
+
 static axo_status phases_spawn(axo_phases *phases)
 {
-    static const axo_class run_class = AXO_CLASS(.name = "phases", .receive = phases_receive);
-    axo_props props = AXO_PROPS(.cls = &run_class, .system_actor = 1,
+    static const axo_class run_class =
+        AXO_CLASS(.name = "phases", .state_size = sizeof(const void *),
+                  .construct = phases_construct, .receive = phases_receive);
+    axo_props props = AXO_PROPS(.cls = &run_class, .args = phases, .system_actor = 1,
                                 .dispatcher = AXO_DISPATCH_BLOCKING);
     axo_ref actor;
     axo_status status = axo_system_spawn(phases->system, &props, &actor);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "pattern/given.h"
+
 /* ---- passing on ---- */
 
 static void router_drop(axo_ctx *ctx, const axo_message *message, axo_ref to, axo_status status)
@@ -71,10 +73,11 @@ static void router_pass_on(axo_ctx *ctx, axo__router *self, const axo_message *m
 
 static void router_broadcast(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
-    const axo_router_wrapped *head = AXO_PAYLOAD(message, axo_router_wrapped);
-    axo_message inner = {.tag = head->tag,
-                         .size = head->size,
-                         .payload = head->size > 0 ? head + 1 : NULL};
+    axo_router_wrapped head;
+    memcpy(&head, message->payload, sizeof head);
+    axo_message inner = {.tag = head.tag, .size = message->size - (uint32_t)sizeof head};
+    if (inner.size > 0)
+        inner.payload = (const char *)message->payload + sizeof head;
     router_tell_all(ctx, self, message, &inner, message->sender);
 }
 
@@ -97,6 +100,14 @@ static axo_status router_route(axo_ctx *ctx, axo__router *self, const axo_messag
 
 /* ---- managing ---- */
 
+/* A payload that was handed over may lie anywhere. */
+static axo_ref router_ref_in(const axo_message *message)
+{
+    axo_ref ref;
+    memcpy(&ref, message->payload, sizeof ref);
+    return ref;
+}
+
 /* RO-01: the last has gone, those that were leaving too. */
 static axo_status router_settle(axo_ctx *ctx, const axo__router *self)
 {
@@ -115,7 +126,7 @@ static axo_status router_terminated(axo_ctx *ctx, axo__router *self, const axo_m
 
 static axo_status router_remove(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
-    axo_ref ref = *AXO_PAYLOAD(message, axo_ref);
+    axo_ref ref = router_ref_in(message);
     if (!axo__router_has(self, ref))
         return AXO_OK;
     if (axo__router_is_pool(self)) {
@@ -129,34 +140,53 @@ static axo_status router_remove(axo_ctx *ctx, axo__router *self, const axo_messa
 
 static axo_status router_adjust(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
-    int32_t change = *AXO_PAYLOAD(message, int32_t);
+    int32_t change;
+    memcpy(&change, message->payload, sizeof change);
     axo_status status = change >= 0 ? axo__router_grow(ctx, self, (uint32_t)change)
                                     : axo__router_shrink(ctx, self, 0 - (uint32_t)change);
     router_drop(ctx, message, self->self, status);
     return AXO_OK;
 }
 
-/* Whether a message to the router itself is as router.h says. */
-static bool router_knows(const axo__router *self, const axo_message *message)
+static bool router_knows_wrapped(const axo_message *message)
 {
-    const axo_router_wrapped *head = AXO_PAYLOAD(message, axo_router_wrapped);
+    axo_router_wrapped head;
+    if (message->size < sizeof head)
+        return false;
+    memcpy(&head, message->payload, sizeof head);
+    if (message->size - sizeof head != head.size)
+        return false;
+    return head.tag < AXO_TAG_RESERVED ||
+           (head.size == 0 && (head.tag == AXO_TIMER_POISON || head.tag == AXO_TIMER_KILL));
+}
+
+/* The resizer's ticks come at their times; who forges one then looks in its place. */
+static bool router_is_due(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
+    bool due = self->settings.resizer != NULL && self->resizer.interval_ns > 0 &&
+               axo_ref_equal(message->sender, self->self) && axo_now(ctx) >= self->look_ns;
+    if (due)
+        self->look_ns += self->resizer.interval_ns;
+    return due;
+}
+
+/* Whether a message to the router itself is as router.h says. */
+static bool router_knows(axo_ctx *ctx, axo__router *self, const axo_message *message)
+{
     switch (message->tag) {
     case AXO_ROUTER_GET_ROUTEES:
         return message->size == 0 && !axo_ref_is_none(message->sender);
     case AXO_ROUTER_ADD:
         return message->size == sizeof(axo_ref) && !axo__router_is_pool(self) &&
-               !axo_ref_is_none(*AXO_PAYLOAD(message, axo_ref));
+               !axo_ref_is_none(router_ref_in(message));
     case AXO_ROUTER_REMOVE:
         return message->size == sizeof(axo_ref);
     case AXO_ROUTER_ADJUST:
         return message->size == sizeof(int32_t) && axo__router_is_pool(self);
     case AXO_ROUTER_BROADCAST:
-        return message->size >= sizeof *head && message->size - sizeof *head == head->size &&
-               (head->tag < AXO_TAG_RESERVED ||
-                (head->size == 0 &&
-                 (head->tag == AXO_TIMER_POISON || head->tag == AXO_TIMER_KILL)));
+        return router_knows_wrapped(message);
     case AXO__TAG_ROUTER_LOOK:
-        return axo_ref_equal(message->sender, self->self) && self->settings.resizer != NULL;
+        return router_is_due(ctx, self, message);
     default:
         return message->tag < AXO_TAG_RESERVED || message->tag == AXO_TERMINATED;
     }
@@ -176,7 +206,7 @@ static bool router_opens(axo_ctx *ctx, axo__router *self, const axo_message *mes
 static axo_status router_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo__router *self = state;
-    if (!router_knows(self, message))
+    if (!router_knows(ctx, self, message))
         return AXO_UNHANDLED;
     if (!self->open && !router_opens(ctx, self, message))
         return AXO_OK;
@@ -189,7 +219,7 @@ static axo_status router_receive(axo_ctx *ctx, void *state, const axo_message *m
                               self->routees.count * sizeof(axo_ref)));
         return AXO_OK;
     case AXO_ROUTER_ADD: {
-        axo_ref ref = *AXO_PAYLOAD(message, axo_ref);
+        axo_ref ref = router_ref_in(message);
         router_drop(ctx, message, ref, axo__router_join(ctx, self, ref, axo_ref_index(ref)));
         return AXO_OK;
     }
@@ -210,22 +240,23 @@ static axo_status router_receive(axo_ctx *ctx, void *state, const axo_message *m
 static axo_status router_construct(axo_ctx *ctx, void *state, const void *args)
 {
     axo__router *self = state;
-    memcpy(&self->settings, args, sizeof self->settings);
+    axo_status status = axo__given_read(args, &self->settings, sizeof self->settings);
     self->system = axo_system_of(ctx);
     self->self = axo_self(ctx);
     self->chance = axo_seed(ctx);
     axo__ring_init(&self->ring, self->system,
                    self->settings.virtual_nodes > 0 ? self->settings.virtual_nodes : 128);
-    if (self->settings.resizer == NULL)
-        return AXO_OK;
+    if (status != AXO_OK || self->settings.resizer == NULL)
+        return status;
     return axo__resizer_read(self->settings.resizer, &self->resizer);
 }
 
-static axo_status router_watch_size(axo_ctx *ctx, const axo__router *self)
+static axo_status router_watch_size(axo_ctx *ctx, axo__router *self)
 {
     int64_t interval = self->resizer.interval_ns;
     if (self->settings.resizer == NULL || interval == 0)
         return AXO_OK;
+    self->look_ns = axo_now(ctx) + interval;
     return axo_timer_start(ctx, AXO__ROUTER_LOOK, AXO_TIMER_FIXED_DELAY, interval, interval,
                            AXO__TAG_ROUTER_LOOK, NULL, 0);
 }
@@ -352,20 +383,20 @@ static bool router_logic_fits(const axo_router *settings)
 axo_status axo_router_props(const axo_router *settings, const char *name, axo_props *props)
 {
     static const axo_strategy escalates = AXO_STRATEGY(.decider = axo_decide_escalate);
-    if (settings == NULL || props == NULL)
+    axo_router given;
+    if (props == NULL)
         return AXO_EINVAL;
-    if (settings->size != sizeof *settings)
-        return settings->size == 0 ? AXO_EINVAL : AXO_EVERSION;
-    if (!router_logic_fits(settings))
-        return AXO_EINVAL;
-    axo_status status = settings->child != NULL ? router_check_pool(settings)
-                                                : router_check_group(settings);
+    axo_status status = axo__given_read(settings, &given, sizeof given);
+    if (status == AXO_OK && !router_logic_fits(&given))
+        status = AXO_EINVAL;
+    if (status == AXO_OK)
+        status = given.child != NULL ? router_check_pool(&given) : router_check_group(&given);
     if (status != AXO_OK)
         return status;
     *props = (axo_props)AXO_PROPS(.cls = &router_class, .args = settings,
-                                  .args_size = sizeof *settings, .name = name,
-                                  .strategy = settings->strategy);
-    if (settings->child != NULL && settings->strategy == NULL)
+                                  .args_size = settings->size, .name = name,
+                                  .strategy = given.strategy);
+    if (given.child != NULL && given.strategy == NULL)
         props->strategy = &escalates; /* RO-02 */
     return AXO_OK;
 }

@@ -35,6 +35,7 @@ typedef struct axo__router {
     axo__ring ring;      /* AXO_ROUTE_HASH */
     uint32_t next;       /* where the next choice begins */
     uint32_t since;      /* messages since the last look at the size */
+    int64_t look_ns;     /* no tick of the resizer's comes before */
     uint64_t chance;
 } axo__router;
 

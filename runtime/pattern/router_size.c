@@ -1,6 +1,8 @@
 /* router_size.c - how many routees a pool has: spawning, dismissing, resizing. */
 #include "pattern/router.h"
 
+#include "pattern/given.h"
+
 #define SIZE_REMOVAL_DELAY_NS INT64_C(100000000)
 
 /* Lengths are looked at: those of a mailbox of its own are exact (axo_actor_info.counted). */
@@ -114,9 +116,9 @@ static bool size_is_share(double share)
 
 axo_status axo__resizer_read(const axo_resizer *given, axo_resizer *out)
 {
-    if (given->size != sizeof *given)
-        return given->size == 0 ? AXO_EINVAL : AXO_EVERSION;
-    *out = *given;
+    axo_status status = axo__given_read(given, out, sizeof *out);
+    if (status != AXO_OK)
+        return status;
     if (out->routees_min == 0)
         out->routees_min = 1;
     if (out->routees_max == 0)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pattern/given.h"
+
 #define TESTKIT_START_NS INT64_C(1000000000)
 #define TESTKIT_WATCH (AXO_TAG_SERVICES + 0x60) /* from the kit to a probe: watch this one */
 #define TESTKIT_WHY_MAX 256
@@ -23,6 +25,7 @@ struct axo_probe {
     testkit_letter *first;
     testkit_letter **last;
     testkit_letter *taken; /* handed out by the latest call */
+    axo_ref watch;         /* whom axo_probe_watch has it watch; none: nobody just now */
     axo_status watched;    /* what axo_watch said */
     uint32_t waiting;
     char name[32];
@@ -97,8 +100,11 @@ static axo_status probe_keep(axo_probe *probe, const axo_message *message)
 static axo_status probe_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_probe *probe = *(axo_probe *const *)state;
-    if (message->tag == TESTKIT_WATCH && axo_ref_is_none(message->sender)) {
-        probe->watched = axo_watch(ctx, *AXO_PAYLOAD(message, axo_ref));
+    if (message->tag == TESTKIT_WATCH && !axo_ref_is_none(probe->watch) &&
+        axo_ref_is_none(message->sender) && message->size == sizeof probe->watch &&
+        memcmp(message->payload, &probe->watch, sizeof probe->watch) == 0) {
+        probe->watched = axo_watch(ctx, probe->watch);
+        probe->watch = axo_ref_none();
         return AXO_OK;
     }
     return probe_keep(probe, message);
@@ -121,17 +127,7 @@ static const axo_class probe_class =
 static axo_status testkit_options(const axo_options *given, axo_options *mine)
 {
     *mine = (axo_options)AXO_OPTIONS(.workers = 0);
-    if (given == NULL)
-        return AXO_OK;
-    if (given->size < sizeof given->size)
-        return AXO_EINVAL;
-    for (size_t i = sizeof *mine; i < given->size; i++) {
-        if (((const char *)given)[i] != 0)
-            return AXO_EVERSION;
-    }
-    memcpy(mine, given, given->size < sizeof *mine ? given->size : sizeof *mine);
-    mine->size = sizeof *mine;
-    return AXO_OK;
+    return given != NULL ? axo__given_read(given, mine, sizeof *mine) : AXO_OK;
 }
 
 axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
@@ -338,13 +334,18 @@ axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
 {
     if (probe == NULL)
         return AXO_EINVAL;
+    if (axo_ref_is_none(ref))
+        return AXO_EINVAL;
     probe->watched = AXO_EGONE;
+    probe->watch = ref;
     axo_status status = axo_system_send(probe->kit->system, probe->ref, TESTKIT_WATCH, &ref,
                                         sizeof ref);
-    if (status != AXO_OK)
-        return status;
-    (void)axo_testkit_run(probe->kit);
-    return probe->watched;
+    if (status == AXO_OK) {
+        (void)axo_testkit_run(probe->kit);
+        status = probe->watched;
+    }
+    probe->watch = axo_ref_none();
+    return status;
 }
 
 /* Until the probe has something, at most until then. */

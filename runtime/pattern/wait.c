@@ -1,8 +1,11 @@
 /* wait.c - a child that waits for one thing and tells its parent how it went, once. */
 #include "pattern/wait.h"
 
+#include <axo/event.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "pattern/own.h"
 
 #define WAIT_KEY 1
 
@@ -11,6 +14,11 @@ typedef struct wait_state {
 } wait_state;
 
 _Static_assert(sizeof(axo__wait) <= sizeof(axo_verdict), "a wait lies in its verdict's letter");
+
+/* A request that was refused takes its child back: it seems to be sent by a reference that nobody
+ * has, so that it can be found among what the child has not come to yet. Its number is no part of
+ * the child's reference, which the asked one is told. */
+#define WAIT_VOID (UINT64_C(1) << 63)
 
 axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int64_t timeout_ns,
                          uint64_t id, axo__wait **out)
@@ -29,6 +37,7 @@ axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int6
     wait->id = id;
     wait->target = target;
     wait->since_ns = axo_now(ctx);
+    wait->voided = (axo_ref){.bits = axo__own_number(wait, wait->since_ns) | WAIT_VOID};
     wait->timeout_ns = timeout_ns;
     if (!axo_ref_is_none(target))
         (void)axo_system_path(axo_system_of(ctx), target, wait->path, sizeof wait->path);
@@ -74,22 +83,12 @@ void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, 
         wait_look(system, waiter, out);
 }
 
-/* Who seems to send a request that was refused and takes its child back: a reference that nobody
- * has, so that it can be found among what the child has not come to yet. */
-#define WAIT_VOID (UINT64_C(1) << 63)
-
-static axo_ref wait_void_sender(axo_ref child)
-{
-    return (axo_ref){.bits = child.bits | WAIT_VOID};
-}
-
 /* Its parent has taken it back, and it has not come to that: a start without memory, a stop come
  * before. */
-static bool wait_is_void(axo_ctx *ctx)
+static bool wait_is_void(axo_ctx *ctx, const axo__wait *wait)
 {
     axo_actor_info info = AXO_ACTOR_INFO(.place = 0);
-    axo_ref self = axo_self(ctx);
-    return axo_inspect(ctx, self, wait_void_sender(self), &info) == AXO_OK && info.place > 0;
+    return axo_inspect(ctx, axo_self(ctx), wait->voided, &info) == AXO_OK && info.place > 0;
 }
 
 /* ---- telling the parent --------------------------------------------------------------------- */
@@ -112,7 +111,7 @@ static axo_status wait_forget(axo_ctx *ctx, wait_state *self)
 static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
 {
     axo__wait wait = *self->wait;
-    if (wait_is_void(ctx))
+    if (wait_is_void(ctx, &wait))
         return wait_forget(ctx, self);
     axo__wait_judge(axo_system_of(ctx), &wait, axo_self(ctx), status, (void *)self->wait);
     (void)axo_draft_from(ctx, wait.letter, axo_self(ctx));
@@ -189,8 +188,10 @@ static axo_status wait_answer(axo_ctx *ctx, wait_state *self, const axo_message 
     axo_answer head = wait_head(ctx, self, message);
     axo_draft *draft;
     axo_status status = wait_answer_draft(ctx, &head, message, &draft);
-    if (status != AXO_OK)
+    if (status != AXO_OK) { /* no memory, or no room for the head: who asked is told which */
+        (void)axo_drop(ctx, message, axo_parent(ctx), axo_status_text(status));
         return wait_over(ctx, self, status);
+    }
     wait_send(ctx, self->wait, draft);
     return wait_forget(ctx, self);
 }
@@ -235,14 +236,16 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
 {
     wait_state *self = state;
     axo__wait_kind kind = self->wait->kind;
-    if ((message->sender.bits & WAIT_VOID) != 0 &&
-        axo_ref_equal(message->sender, wait_void_sender(axo_self(ctx))))
+    if (axo_ref_equal(message->sender, self->wait->voided))
         return wait_forget(ctx, self);
     if (message->tag == AXO_TERMINATED)
         return wait_over(ctx, self, kind == AXO__WAIT_STOP ? AXO_OK : AXO_EGONE);
-    if (message->tag == AXO__TAG_WAIT_OVER && axo_ref_equal(message->sender, axo_self(ctx)))
-        return wait_over(ctx, self, AXO_ETIMEDOUT);
-    return kind == AXO__WAIT_STOP ? AXO_UNHANDLED : wait_answer(ctx, self, message);
+    if (message->tag == AXO__TAG_WAIT_OVER)
+        return axo__own_tick(ctx, message, WAIT_KEY) ? wait_over(ctx, self, AXO_ETIMEDOUT)
+                                                     : AXO_UNHANDLED;
+    if (kind == AXO__WAIT_STOP || message->tag >= AXO_TAG_RESERVED) /* an event, by a stranger */
+        return AXO_UNHANDLED;
+    return wait_answer(ctx, self, message);
 }
 
 static axo_status wait_stop(axo_ctx *ctx, void *state)
@@ -275,8 +278,9 @@ axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out)
     return status;
 }
 
-axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_draft *request, axo_status refused)
+axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_ref voided, axo_draft *request,
+                          axo_status refused)
 {
-    (void)axo_draft_from(ctx, request, wait_void_sender(child));
+    (void)axo_draft_from(ctx, request, voided);
     return axo_send_message(ctx, child, request) == AXO_OK ? refused : AXO_OK;
 }

@@ -29,6 +29,7 @@ typedef struct axo__wait {
     axo_ref target;
     int64_t since_ns;
     int64_t timeout_ns;
+    axo_ref voided;      /* who seems to send a request that takes the wait back */
     char path[AXO_VERDICT_PATH];
 } axo__wait;
 
@@ -43,8 +44,10 @@ void axo__wait_discard(axo_ctx *ctx, axo__wait *wait);
 axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out);
 
 /* Takes a waiting child back whose request was refused; it tells nothing. Consumes the request.
+ *   voided    the wait's; it is the child's by now
  *   returns   `refused`; AXO_OK: it has told already that it has ended */
-axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_draft *request, axo_status refused);
+axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_ref voided, axo_draft *request,
+                          axo_status refused);
 
 /* Watches the target; a farewell that is no message is said, after that. */
 axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait);

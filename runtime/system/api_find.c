@@ -6,21 +6,21 @@
 
 #include "system/system.h"
 
-static axo_status find_info_check(axo_ref ref, const axo_actor_info *info)
+static axo_status find_info_check(axo_ref ref, const axo_actor_info *info, size_t *room)
 {
-    if (axo_ref_is_none(ref) || info == NULL || info->size < sizeof info->size)
+    if (axo_ref_is_none(ref) || info == NULL)
         return AXO_EINVAL;
-    return info->size > sizeof *info ? AXO_EVERSION : AXO_OK;
+    return axo__struct_room(info, sizeof *info, room);
 }
 
 /* The part that the caller's header knew. */
-static axo_status find_info_give(axo_actor_info *full, const axo_class *cls, axo_actor_info *info)
+static axo_status find_info_give(axo_actor_info *full, const axo_class *cls, size_t room,
+                                 axo_actor_info *info)
 {
-    size_t given = info->size;
     if (cls != NULL)
         axo__inspect_name_tag(full, cls);
-    full->size = given;
-    memcpy(info, full, given);
+    full->size = info->size;
+    memcpy(info, full, room);
     return cls != NULL ? AXO_OK : AXO_EGONE;
 }
 
@@ -29,13 +29,14 @@ axo_status axo_inspect(axo_ctx *ctx, axo_ref ref, axo_ref waiting_sender, axo_ac
     axo__cell *cell = axo__caller(ctx);
     axo_actor_info full;
     const axo_class *cls = NULL;
+    size_t room;
     if (cell == NULL)
         return AXO_ECONTEXT;
-    axo_status status = find_info_check(ref, info);
+    axo_status status = find_info_check(ref, info, &room);
     if (status != AXO_OK)
         return status;
     axo__inspect(axo__self->core, cell, ref, waiting_sender, &full, &cls);
-    return find_info_give(&full, cls, info);
+    return find_info_give(&full, cls, room, info);
 }
 
 axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_sender,
@@ -43,16 +44,17 @@ axo_status axo_system_inspect(axo_system *system, axo_ref ref, axo_ref waiting_s
 {
     axo_actor_info full;
     const axo_class *cls = NULL;
+    size_t room;
     axo_status known = axo__system_check(system);
     if (known != AXO_OK)
         return known;
-    axo_status status = find_info_check(ref, info);
+    axo_status status = find_info_check(ref, info, &room);
     if (status != AXO_OK)
         return status;
     axo__door *door = axo__door_enter(&system->sched);
     axo__inspect(&system->core, NULL, ref, waiting_sender, &full, &cls);
     axo__door_leave(door);
-    return find_info_give(&full, cls, info);
+    return find_info_give(&full, cls, room, info);
 }
 
 axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, char *out,

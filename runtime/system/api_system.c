@@ -280,15 +280,16 @@ axo_status axo_system_stats(axo_system *system, axo_stats *stats)
 {
     axo_stats full;
     axo_status known = axo__system_check(system);
-    if (known != AXO_OK || stats == NULL || stats->size < sizeof stats->size)
+    size_t room;
+    if (known != AXO_OK || stats == NULL)
         return known != AXO_OK ? known : AXO_EINVAL;
-    size_t given = stats->size;
-    if (given > sizeof full)
-        return AXO_EVERSION;
+    axo_status status = axo__struct_room(stats, sizeof full, &room);
+    if (status != AXO_OK)
+        return status;
     memset(&full, 0, sizeof full);
     axo__system_stats(system, &full);
-    full.size = given;
-    memcpy(stats, &full, given);
+    full.size = stats->size;
+    memcpy(stats, &full, room);
     return AXO_OK;
 }
 

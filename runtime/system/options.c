@@ -3,18 +3,28 @@
 
 #include "system/system.h"
 
-axo_status axo__struct_read(const void *from, void *to, size_t size)
+axo_status axo__struct_room(const void *to, size_t size, size_t *room)
 {
     size_t given;
-    memcpy(&given, from, sizeof given);
+    memcpy(&given, to, sizeof given);
     if (given < sizeof given)
         return AXO_EINVAL; /* somebody zeroed it by hand */
-    memset(to, 0, size);
-    memcpy(to, from, given < size ? given : size);
     for (size_t i = size; i < given; i++) {
-        if (((const unsigned char *)from)[i] != 0)
+        if (((const unsigned char *)to)[i] != 0)
             return AXO_EVERSION;
     }
+    *room = given < size ? given : size;
+    return AXO_OK;
+}
+
+axo_status axo__struct_read(const void *from, void *to, size_t size)
+{
+    size_t known;
+    axo_status status = axo__struct_room(from, size, &known);
+    if (status != AXO_OK)
+        return status;
+    memset(to, 0, size);
+    memcpy(to, from, known);
     memcpy(to, &size, sizeof size);
     return AXO_OK;
 }

@@ -363,8 +363,8 @@ static void sh_refuses_tasks(axo_phases *phases, kit_script *a)
     task.payload = "";
     task.payload_size = AXO_TASK_PAYLOAD_MAX + 1;
     assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_ETOOBIG);
-    task.size = sizeof task + 1;
-    assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_EVERSION);
+    task.size = 0;
+    assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_EINVAL);
     assert_int_equal(axo_phases_task(phases, NULL, NULL), AXO_EINVAL);
     assert_int_equal(axo_phases_total_ns(phases), 0);
 }

@@ -279,7 +279,7 @@ static axo_status mc_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     KIT_REQUIRE(k, axo_machine_start(ctx, &m, NULL, self) == AXO_EINVAL);
     table.size = 0;
     KIT_REQUIRE(k, axo_machine_start(ctx, &m, &table, self) == AXO_EINVAL);
-    table.size = sizeof table + 1;
+    table.size = sizeof table - 1;
     KIT_REQUIRE(k, axo_machine_start(ctx, &m, &table, self) == AXO_EVERSION);
     table = mc_table;
     table.initial = STATES;

@@ -249,7 +249,6 @@ static void bad_pools(void **state)
     assert_int_equal(axo_router_props(NULL, NULL, &child), AXO_EINVAL);
     assert_int_equal(axo_router_props(&good, NULL, NULL), AXO_EINVAL);
     BAD(size, 0, AXO_EINVAL);
-    BAD(size, sizeof good + 8, AXO_EVERSION);
     BAD(logic, (axo_router_logic)6, AXO_EINVAL);
     BAD(logic, (axo_router_logic)-1, AXO_EINVAL);
     BAD(logic, AXO_ROUTE_HASH, AXO_EINVAL);         /* no key */
@@ -314,7 +313,7 @@ static void bad_resizers(void **state)
     for (uint32_t i = 0; i < 15; i++)
         bad[i] = fine;
     bad[0].size = 0;
-    bad[1].size = sizeof fine + 8;
+    bad[1].size = sizeof(size_t) - 1;
     bad[2].routees_max = 1;
     bad[3].routees_max = AXO_ROUTEES_MAX + 1;
     bad[4].interval_ns = -1;
@@ -329,7 +328,7 @@ static void bad_resizers(void **state)
     bad[13].reserved = 1;
     bad[14].routees_min = 3; /* more than the pool's */
     for (uint32_t i = 0; i < 15; i++)
-        BAD(resizer, &bad[i], i == 1 ? AXO_EVERSION : AXO_EINVAL);
+        BAD(resizer, &bad[i], AXO_EINVAL);
     good.resizer = &fine;
     assert_int_equal(outside(&good), AXO_OK);
     BAD(pool, 0, AXO_OK);
