@@ -3,11 +3,12 @@
 #
 #   test/api/amalgamation.sh build/amalgamation build/release test...
 #
-# They lie in an empty folder, away from include/ and runtime/. axo.c compiles as C11 with every warning
-# of the build as an error, by gcc and by clang; axo.h alone as C and as C++. The object exports what the
-# golden list says and needs what the shared library needs. Every example prints what it should, with
-# "axo.h" in the place of <axo/...>; each test (a program that is linked with libaxo.a) gives the same
-# results when it is linked with the object. WARN, WARN_gcc, WARN_clang and LIBS come from the Makefile.
+# They lie in an empty folder, away from include/ and runtime/. axo.c compiles as C11 with every
+# warning of the build as an error, by gcc and by clang; axo.h alone as C and as C++. The object
+# exports what the golden list says and needs what the shared library needs. Every example prints
+# what it should, with "axo.h" in the place of <axo/...>; each test (a program that is linked with
+# libaxo.a) gives the same results when it is linked with the object. WARN, WARN_gcc, WARN_clang
+# and LIBS come from the Makefile.
 set -eu
 made=$(realpath "$1")
 release=$(realpath "$2")

@@ -3,10 +3,11 @@
 #
 #   tools/doc/amalgamate.py [--root folder] build/amalgamation
 #
-# axo.h is every public header, each after those that it includes; axo.c is every source of the runtime
-# in the order of runtime/LAYERS, with each private header where it is first included. The #includes that
-# are left are those of the C library, POSIX, Linux, liburcu and CK. Nothing else is changed: the headers
-# keep their guards, and the statics of two files have no name in common (each begins with its file's).
+# axo.h is every public header, each after those that it includes; axo.c is every source of the
+# runtime in the order of runtime/LAYERS, with each private header where it is first included. The
+# #includes that are left are those of the C library, POSIX, Linux, liburcu and CK. Nothing else is
+# changed: the headers keep their guards, and the statics of two files have no name in common (each
+# begins with its file's).
 import argparse
 import os
 import re
@@ -23,7 +24,7 @@ OUTSIDE = set("assert errno inttypes link poll pthread sched setjmp signal stdar
               "sys/syscall linux/futex".split())
 FOLDERS = ("urcu/", "ck_", "sanitizer/")
 
-HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; axo.h beside it is its interface.
+HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; axo.h beside it is its face.
  *
  * Made by `make amalgamation` from runtime/ of the source; change it there. It needs liburcu and
  * Concurrency Kit, and the compiler's options of any program with threads:
@@ -31,8 +32,8 @@ HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; ax
  *     cc -c -O2 -pthread $(pkg-config --cflags liburcu-qsbr ck) axo.c
  *     cc app.c axo.o -pthread $(pkg-config --libs liburcu-qsbr liburcu-cds ck)
  *
- * It is a translation unit of its own: not to be included behind other code, since it asks for the GNU
- * names of the C library before the first header, and its static names may be those of that code. */
+ * It is a translation unit of its own: not to be included behind other code, since it asks for the
+ * GNU names of the C library before the first header, and its static names may be that code's. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

@@ -1,11 +1,13 @@
 #!/bin/bash
-# check_man.sh - the manual pages in a folder: nothing that groff or mandoc warns of, and each is found.
+# check_man.sh - the manual pages in a folder: nothing that groff or mandoc warns of, and each is
+# found.
 #
 #   tools/doc/check_man.sh build/man
 #
-# A page must be read by `man --warnings` in silence, by `mandoc -T lint -W warning` where there is one,
-# and by lexgrog, which indexes its name for apropos; one that only leads to another must lead somewhere.
-# Then man(1) itself must find what the header of each function says of it, by the function's name.
+# A page must be read by `man --warnings` in silence, by `mandoc -T lint -W warning` where there is
+# one, and by lexgrog, which indexes its name for apropos; one that only leads to another must lead
+# somewhere. Then man(1) itself must find what the header of each function says of it, by the
+# function's name.
 set -u
 folder=$(realpath "$1")
 list=$folder/list

@@ -27,3 +27,13 @@ amalgamation-test: $(AMALGAMATION) $(API_TESTS) $(SHARED)
 	$QWARN='$(filter-out $(WARN_gcc) $(WARN_clang),$(WARN))' WARN_gcc='$(WARN_gcc)' \
 	  WARN_clang='$(WARN_clang)' LIBS='$(PACKAGES_LIBS)' test/api/amalgamation.sh \
 	  $(BUILD)/amalgamation $B $(API_TESTS)
+
+# ---- HTML
+.PHONY: doc
+DOC_LIST := $(BUILD)/doc/list
+$(DOC_LIST): $(MAN_LIST) $(DOC_SOURCES) tools/doc/guide.py tools/doc/axo.css LICENSE \
+  $(shell find README.md runtime bench test -name '*.md') $(wildcard test/example/* bench/plots/*.svg)
+	$(call say,DOC  )
+	$Qpython3 tools/doc/guide.py --man $(BUILD)/man $(@D)
+doc: $(DOC_LIST)
+	$Qpython3 tools/doc/links.py $(BUILD)/doc && echo "open $(BUILD)/doc/index.html"

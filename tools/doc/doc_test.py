@@ -3,8 +3,8 @@
 #
 #   tools/doc/doc_test.py
 #
-# Each case changes one thing of the project in a copy of what the scripts read; the script named must
-# then fail and say the words given. Without a change all succeed.
+# Each case changes one thing of the project in a copy of what the scripts read; the script named
+# must then fail and say the words given. Without a change all succeed.
 import os
 import shutil
 import subprocess
@@ -75,17 +75,57 @@ def copy(folder):
         (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, target)
 
 
-def run(script, folder):
-    command = [sys.executable, os.path.join(TOOLS, script), "--root", folder]
-    if script != HEADERS:
-        command.append(os.path.join(folder, "out"))
+def run(script, folder, words=None):
+    if words is None:
+        words = ["--root", folder] + ([os.path.join(folder, "out")] if script != HEADERS else [])
+    command = [sys.executable, os.path.join(TOOLS, script)] + words
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            universal_newlines=True, check=False)
     return found.returncode, found.stdout
 
 
-def main():
+# What is put into page.html of two sound pages, and what links.py must say of it; None: nothing.
+LINKS = [
+    ('<a href="index.html#here">x</a> <img src="a.svg"> <a href="https://liburcu.org">x</a>', None),
+    ('<a href="other.html">x</a>', "leads nowhere: other.html"),
+    ('<a href="index.html#there">x</a>', "index.html has no #there"),
+    ('<a href="#there">x</a>', "page.html has no #there"),
+    ('<a href="a.svg#there">x</a>', "a.svg has no #there"),
+    ('<a href="../out.html">x</a>', "leads nowhere: ../out.html"),
+    ('<a href="/index.html">x</a>', "leads nowhere: /index.html"),
+    ('<a href="">x</a>', "leads nowhere"),
+    ('<img src="b.svg">', "leads nowhere: b.svg"),
+    ('<a href="file:///etc/passwd">x</a>', "a strange link"),
+    ('<a href="javascript:x()">x</a>', "a strange link"),
+    ('<p id="one"><p id="one">', "is there twice"),
+    ("<h1>more</h1>", "2 first headings"),
+]
+
+
+def links():
     errors = []
+    for body, words in LINKS:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("index.html", '<p id="here"><a href="page.html">x</a>'),
+                               ("page.html", body), ("a.svg", None)):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(f"<title>t</title><h1>t</h1>{text}" if text else "<svg/>")
+            status, said = run("links.py", folder, [folder])
+            if (status == 0) != (words is None) or (words or "") not in said:
+                errors.append(f"links.py, {body}: {said}")
+    with tempfile.TemporaryDirectory() as folder:
+        if run("links.py", folder, [folder])[0] == 0:
+            errors.append("links.py: an empty folder is in order")
+        for name in ("index.html", "lonely.html"):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write("<title>t</title><h1>t</h1>")
+        if "lonely.html: no link leads to it" not in run("links.py", folder, [folder])[1]:
+            errors.append("links.py: a page that nothing leads to is in order")
+    return errors
+
+
+def main():
+    errors = links()
     with tempfile.TemporaryDirectory() as folder:
         copy(folder)
         for script in (HEADERS, MAN, AMALGAMATE):
@@ -106,7 +146,7 @@ def main():
                 errors.append(f"{script}, {new!r}: does not fail with \"{words}\": {said}")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-    print("\n".join(errors) or f"{len(CASES)} cases, each refused")
+    print("\n".join(errors) or f"{len(CASES) + len(LINKS)} cases, each as it must be")
     return 1 if errors else 0
 
 

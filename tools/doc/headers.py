@@ -10,10 +10,11 @@
 #   contract   the comment straight above a declaration, and those that follow it without a blank line
 #   prose      a comment with a blank line below it
 #
-# and in each: paragraphs; two blanks and "- " a list; two blanks, a word, two blanks or more: a line of
-# the contract (thread, blocks, owns, returns, after, or a parameter, or a word in capitals); four blanks:
-# as it stands. `so` stands what is said of an argument. A word that begins with axo_ or AXO_ is declared
-# somewhere, axo_type.field is a field of it, (XX-01) is in test/conformance/entries.txt.
+# and in each: paragraphs; two blanks and "- " a list; two blanks, a word, two blanks or more: a
+# line of the contract (thread, blocks, owns, returns, after, or a parameter, or a word in
+# capitals); four blanks: as it stands. `so` stands what is said of an argument. A word that begins
+# with axo_ or AXO_ is declared somewhere, axo_type.field is a field of it, (XX-01) is in
+# test/conformance/entries.txt.
 import argparse
 import os
 import re
@@ -450,7 +451,7 @@ class Library:
         try:
             with open(os.path.join(root, "test", "conformance", "entries.txt"),
                       encoding="utf-8") as file:
-                self.entries = set(re.findall(r"\b[A-Z]{2,3}-\d\d\b", file.read()))
+                self.entries = dict(re.findall(r"^([A-Z]{2,3}-\d\d) [A-Z] (.*)$", file.read(), re.M))
         except OSError:
             self.entries = None
         if not self.errors:

@@ -3,11 +3,11 @@
 #
 #   tools/doc/man.py [--root folder] [--list] build/man
 #
-# Writes man1, man3 and man7 below the folder, and `list`, the names of all pages. A page of section 3 is
-# a header; each function and type has a page of one line that leads to its header's. axo(7) has the
-# README's opening and limits, axo-restart-bench(1) its own --help and the first sections of
-# bench/RESTART.md: an option that one has and the other lacks is an error. The date is that of
-# SOURCE_DATE_EPOCH, or of the youngest file that was read.
+# Writes man1, man3 and man7 below the folder, and `list`, the names of all pages. A page of
+# section 3 is a header; each function and type has a page of one line that leads to its header's.
+# axo(7) has the README's opening and limits, axo-restart-bench(1) its own --help and the first
+# sections of bench/RESTART.md: an option that one has and the other lacks is an error. The date is
+# that of SOURCE_DATE_EPOCH, or of the youngest file that was read.
 import argparse
 import datetime
 import os
@@ -120,10 +120,8 @@ class Section3:
                 out.append(escape(piece))
             else:
                 text = escape(piece)
-                for name in parameters:
-                    text = re.sub(rf"(?<![\w>.])\*?{name}(?=->|\b(?!\())", lambda m: italic(m.group(0)),
-                                  text) if name in ("out", "ctx") else text
-                out.append(text)
+                out.append(re.sub(r"(?<!\w)\*(\w+)", lambda m: italic(m.group(0))
+                                  if m.group(1) in parameters else m.group(0), text))
         return "".join(out)
 
     def prose(self, page, blocks, first, parameters=()):
