@@ -19,10 +19,10 @@ from headers import ROOT
 
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|endif)\b")
-OUTSIDE = set("assert errno inttypes link poll pthread sched setjmp signal stdarg stdatomic stdbool stddef "
-              "stdint stdio stdlib string time ucontext unistd sys/eventfd sys/mman sys/random "
-              "sys/syscall linux/futex".split())
-FOLDERS = ("urcu/", "ck_", "sanitizer/")
+OUTSIDE = set("assert ctype errno fcntl inttypes limits link math poll pthread sched setjmp signal "
+              "stdarg stdatomic stdbool stddef stdint stdio stdlib string time ucontext "
+              "unistd".split())
+FOLDERS = ("sys/", "linux/", "urcu/", "ck_", "sanitizer/")
 
 HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; axo.h beside it is its face.
  *
