@@ -21,7 +21,7 @@ import sys
 sys.dont_write_bytecode = True
 import headers
 from headers import CODE, ENTRY, HEADER, NAME, PATH, ROOT, Wrong
-from man import unique, unique_names, version_of
+from man import INIT_FUNCTION, INIT_MACRO, MADE, unique, unique_names, version_of
 
 EMPTY = "<!-- -->"     # nothing, and a definition all the same
 NAME_IN_CODE = re.compile(r"\b(?:axo|AXO)_\w+(?:\.[a-z]\w*)?\b")
@@ -110,14 +110,15 @@ class Reference:
             value = each.members[0].value
             shown = each.text + (f" {value}" if "(" not in each.text and len(value) < 60 else "")
             says = each.members[0].says
-            if not says and each.text.endswith("(...)"):
-                says = "An initializer: the size, and what is named; the rest is zero."
+            if not says and each.text.endswith("(...)") and value.startswith(MADE):
+                says = INIT_MACRO
             out.append(f"[{code(shown)}]{{#{each.name}}}\n:   {self.inline(says) or EMPTY}\n\n")
         return "::: members\n" + "".join(out) + ":::\n\n"
 
-    def prototypes(self, part):
+    @staticmethod
+    def prototypes(declarations):
         lines = []
-        for each in part.declarations:
+        for each in declarations:
             if each.kind == "function" or (each.kind == "typedef" and "(*" in each.text):
                 lines.append(wrapped(each.text))
         return "~~~~~~ {.c .prototype}\n" + "\n".join(lines) + "\n~~~~~~\n\n" if lines else ""
@@ -130,14 +131,17 @@ class Reference:
             return self.macros(macros).replace(f":   {EMPTY}", f":   {said}")
         if not others:
             return self.prose(part.blocks) + self.macros(macros)
-        functions = [each for each in others if each.kind == "function"]
-        named = functions or others
-        spans = "".join(f"[]{{#{each.name}}}" for each in others if each is not named[0])
+        functions = part.functions()
+        named = functions or [each for each in others if each.kind != "function"]
+        spans = "".join(f"[]{{#{each.name}}}" for each in others
+                        if each is not named[0] and each not in part.inits())
         title = ", ".join(each.name for each in named)
         out = [f"{'#' * level} {spans}{code(title)} {{#{named[0].name} .declared}}\n\n",
-               self.prototypes(part), self.prose(part.blocks), self.contract(part)]
+               self.prototypes(functions or others), self.prose(part.blocks), self.contract(part)]
         out += [self.members(each) for each in part.declarations
                 if each.kind in ("struct", "enum", "list")]
+        out += [f"::: members\n[{code(each.name + '()')}]{{#{each.name}}}\n:   {INIT_FUNCTION}\n\n"
+                ":::\n\n" for each in part.inits()]
         return "".join(out) + (self.macros(macros) if macros else "")
 
     def page(self, header):

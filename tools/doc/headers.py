@@ -54,6 +54,17 @@ class Part:
         self.kind, self.title, self.blocks, self.line = kind, title, blocks, line
         self.declarations = []
 
+    def functions(self):
+        """Those that the comment speaks of; a struct's axo_x_init is a part of the struct."""
+        structs = {each.name + "_init" for each in self.declarations if each.kind == "struct"}
+        return [each for each in self.declarations
+                if each.kind == "function" and each.name not in structs]
+
+    def inits(self):
+        functions = self.functions()
+        return [each for each in self.declarations
+                if each.kind == "function" and each not in functions]
+
     def lines(self, key):
         return [block for block in self.blocks if block.key == key]
 
@@ -492,7 +503,7 @@ class Library:
             self.check_words(header, text, line)
 
     def check_contracts(self, header, part):
-        functions = [each for each in part.declarations if each.kind == "function"]
+        functions = part.functions()
         said = " ".join(block.text for block in part.blocks)
         for each in functions:
             if not part.blocks:

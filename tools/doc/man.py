@@ -20,6 +20,9 @@ import headers
 from headers import CODE, ENTRY, HEADER, NAME, PATH, ROOT, Wrong
 
 WIDTH = 72
+MADE = ("{", "AXO_INIT(")
+INIT_MACRO = "The size, and what is named; the rest is zero."
+INIT_FUNCTION = "The size, and zeros."
 
 
 # ---- roff --------------------------------------------------------------------------------------
@@ -29,7 +32,8 @@ def escape(text, code=False):
     text = text.replace("\\", "\\e").replace("^", "\\(ha").replace("~", "\\(ti")
     if code:
         return text.replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
-    return re.sub(r"(?<![\w-])-(?=[\w-])|-(?=-)|(?<=-)-", r"\\-", text)
+    text = re.sub(r"(?<![\w-])-(?=[A-Za-z])", r"\\%\\-", text)       # an option is not hyphenated
+    return re.sub(r"(?<![\w%\\-])-(?=[\w-])|-(?=-)|(?<=-)-", r"\\-", text)
 
 
 def guard(line):
@@ -38,11 +42,12 @@ def guard(line):
 
 
 def bold(text):
-    return f"\\fB{escape(text, True)}\\fP"
+    text = re.sub(r",(?=\S)", r",\\:", escape(text, True))     # where a long one may be broken
+    return f"\\%\\fB{text}\\fP"
 
 
 def italic(text):
-    return f"\\fI{escape(text, True)}\\fP"
+    return f"\\%\\fI{escape(text, True)}\\fP"
 
 
 class Page:
@@ -59,7 +64,7 @@ class Page:
 
     def text(self, text):
         """Escaped text; each sentence begins a line."""
-        for line in re.split(r"(?<=[.:;?!])\s+(?=[\"(]?(?:\\f[BI])?[A-Z])", " ".join(text.split())):
+        for line in re.split(r"(?<=[.:;?!])\s+(?=[\"(]?(?:\\%)?(?:\\f[BI])?[A-Z])", " ".join(text.split())):
             if line:
                 self.lines.append(guard(line))
 
@@ -212,7 +217,7 @@ class Section3:
     def declared(self, page, part):
         """One entry: names, what the comment says, members, the lines of the contract."""
         kinds = {each.kind for each in part.declarations}
-        functions = [each for each in part.declarations if each.kind == "function"]
+        functions = part.functions()
         values = [each for each in part.declarations if each.kind == "macro"]
         if kinds == {"macro"} and (len(values) > 1 or not part.blocks):
             self.prose(page, part.blocks, "PP")
@@ -220,7 +225,7 @@ class Section3:
                 self.macro(page, each)
             return
         names = functions or [each for each in part.declarations
-                              if each.kind not in ("macro",) or kinds == {"macro"}]
+                              if each.kind not in ("macro", "function") or kinds == {"macro"}]
         tag = ", ".join(bold(each.name) + ("()" if each.kind == "function" else "")
                         for each in unique(names))
         if kinds == {"macro"}:
@@ -243,6 +248,9 @@ class Section3:
                 self.members(page, each)
             elif each.kind == "macro" and kinds != {"macro"}:
                 self.macro(page, each)
+            elif each in part.inits():
+                page.tag(bold(each.name) + "()")
+                page.text(INIT_FUNCTION)
             elif each.kind == "typedef" and functions and "(*" in each.text:
                 page.request("PP")
                 page.lines += self.prototype(each)
@@ -262,7 +270,7 @@ class Section3:
     @staticmethod
     def shown(each):
         value = each.members[0].value
-        return "" if value.startswith("{") or "static_cast" in value or len(value) > 60 or \
+        return "" if value.startswith(MADE) or "static_cast" in value or len(value) > 60 or \
             value.startswith("__attribute__") else value
 
     def macro(self, page, each):
@@ -272,8 +280,8 @@ class Section3:
         says = each.members[0].says
         if says:
             page.text(self.inline(says))
-        elif each.text.endswith("(...)") and each.members[0].value.startswith("{"):
-            page.text("An initializer: the size, and what is named; the rest is zero.")
+        elif each.text.endswith("(...)") and each.members[0].value.startswith(MADE):
+            page.text(INIT_MACRO)
         else:
             page.lines.append("\\&")
 
@@ -284,7 +292,7 @@ class Section3:
             return
         page.request("SH", "RETURN VALUE")
         for part in parts:
-            functions = [each for each in part.declarations if each.kind == "function"]
+            functions = part.functions()
             parameters = [name for each in functions for name in each.parameters]
             page.tag(", ".join(bold(each.name) + "()" for each in functions))
             blocks = part.lines("returns") + part.lines("after")
