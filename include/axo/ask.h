@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string.h>
+
 #include <axo/actor.h>
 #include <axo/system.h>
 #include <axo/time.h>
@@ -64,12 +66,9 @@ static inline axo_message axo_answer_of(const axo_message *message)
 {
     const axo_answer *head = AXO_PAYLOAD(message, axo_answer);
     axo_message answer;
-    answer.tag = 0;
-    answer.size = 0;
-    answer.sender = axo_ref_none();
-    answer.payload = NULL;
+    memset(&answer, 0, sizeof answer);
     if (message->size < sizeof *head ||
-        (head->handed == NULL && message->size - sizeof *head < head->size))
+        (!head->handed && message->size - sizeof *head < head->size))
         return answer;
     answer.tag = head->tag;
     answer.size = head->size;
