@@ -250,8 +250,18 @@ static void strategies_of_other_sizes(void **state)
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = AXO_SLIDING_MAX),
         AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .retries_max = -1),
     };
+    static axo_backoff older = AXO_BACKOFF(.min_ns = 1, .max_ns = 2);
+    axo_strategy shorter = AXO_STRATEGY(.limited = 0);
+    const axo_strategy backed_off = AXO_STRATEGY(.backoff = &older);
     kit *k = kit_start(state, NULL);
     m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &zero), AXO_EINVAL);
+    shorter.size = offsetof(axo_strategy, backoff); /* it would be read behind its end, later */
+    m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &shorter), AXO_EVERSION);
+    older.size = offsetof(axo_backoff, noise_ns);
+    m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &backed_off),
+                    AXO_EVERSION);
+    older.size = sizeof older;
+    (void)m_spawn_works(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &backed_off));
     longer.strategy.size = sizeof longer;
     (void)m_spawn_works(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &longer.strategy));
     longer.tail[3] = 1;

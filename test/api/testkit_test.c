@@ -1,6 +1,7 @@
 /* testkit_test.c - the kit for users' tests, used as they would: on public headers only. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +105,11 @@ static void the_clock_is_the_tests(void **state)
     assert_non_null(axo_probe_receive(probe, AXO_TESTKIT_FOREVER));
     assert_null(axo_probe_receive(probe, AXO_TESTKIT_FOREVER)); /* nothing is left to do */
     int64_t before = axo_testkit_now(kit);
+    assert_null(axo_probe_receive(probe, 1)); /* who waits in vain has waited */
+    assert_null(axo_probe_expect(probe, TICK, 2));
+    assert_false(axo_probe_expect_terminated(probe, sum, 4));
+    assert_true(axo_testkit_now(kit) == before + 7);
+    before = axo_testkit_now(kit);
     (void)axo_testkit_advance(kit, 7);
     assert_true(axo_testkit_now(kit) == before + 7);
     (void)axo_testkit_advance(kit, 0);
@@ -175,6 +181,25 @@ static void failures_and_ends(void **state)
     assert_int_equal(axo_system_fail(system, sum, AXO_FAILURE_ORDINARY, 9), AXO_EGONE);
     assert_int_equal(axo_system_fail(system, sum, AXO_FAILURE_KILLED, 9), AXO_EINVAL);
     assert_int_equal(axo_system_fail(NULL, sum, AXO_FAILURE_FATAL, 9), AXO_EINVAL);
+    assert_int_equal(axo_testkit_stop(kit), AXO_OK);
+}
+
+/* It is not the one that is waited for. */
+static void the_end_of_another(void **state)
+{
+    axo_testkit *kit = kit_new(NULL);
+    axo_ref sum = kit_sum(kit);
+    axo_probe *probe = axo_probe_new(kit, "probe");
+    axo_ref other = axo_probe_ref(axo_probe_new(kit, "other"));
+    (void)state;
+    assert_int_equal(axo_probe_watch(probe, sum), AXO_OK);
+    assert_int_equal(axo_probe_watch(probe, other), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(axo_testkit_system(kit), sum), AXO_OK);
+    assert_false(axo_probe_expect_terminated(probe, other, 0));
+    assert_non_null(strstr(axo_testkit_why(kit), "expected a termination within 0 us: tag"));
+    assert_int_equal(axo_probe_waiting(probe), 0); /* it is taken all the same */
+    assert_int_equal(axo_system_stop_actor(axo_testkit_system(kit), other), AXO_OK);
+    assert_true(axo_probe_expect_terminated(probe, other, 0));
     assert_int_equal(axo_testkit_stop(kit), AXO_OK);
 }
 
@@ -363,6 +388,33 @@ static void trace_tells_the_kinds_that_are_asked_for(void **state)
     }
 }
 
+/* As axo_system_start: what is not there is zero, what is not known must be. */
+static void options_of_other_sizes(void **state)
+{
+    struct {
+        axo_options options;
+        unsigned char tail[16];
+    } longer = {.options = AXO_OPTIONS(.name = "longer")};
+    axo_options shorter = AXO_OPTIONS(.name = "shorter", .registry_max = UINT32_MAX);
+    axo_testkit *kit = NULL;
+    (void)state;
+    longer.options.size = sizeof longer;
+    kit = kit_new(&longer.options);
+    assert_string_equal(axo_system_name(axo_testkit_system(kit)), "longer");
+    assert_int_equal(axo_testkit_stop(kit), AXO_OK);
+    for (size_t i = 0; i < sizeof longer.tail; i++) {
+        longer.tail[i] = 200;
+        assert_int_equal(axo_testkit_start(&longer.options, &kit), AXO_EVERSION);
+        assert_null(kit);
+        longer.tail[i] = 0;
+    }
+    assert_int_equal(axo_testkit_start(&shorter, &kit), AXO_EINVAL);
+    shorter.size = offsetof(axo_options, registry_max);
+    kit = kit_new(&shorter);
+    assert_string_equal(axo_system_name(axo_testkit_system(kit)), "shorter");
+    assert_int_equal(axo_testkit_stop(kit), AXO_OK);
+}
+
 static void bad_calls(void **state)
 {
     axo_testkit *kit = NULL;
@@ -395,6 +447,8 @@ int main(void)
         cmocka_unit_test(an_exchange),       cmocka_unit_test(the_clock_is_the_tests),
         cmocka_unit_test(the_end_of_an_advance),
         cmocka_unit_test(steps_by_hand),     cmocka_unit_test(failures_and_ends),
+        cmocka_unit_test(the_end_of_another),
+        cmocka_unit_test(options_of_other_sizes),
         cmocka_unit_test(a_fatal_failure),   cmocka_unit_test(no_memory),
         cmocka_unit_test(hours_of_back_off),
         cmocka_unit_test(a_reset_that_comes_too_late),

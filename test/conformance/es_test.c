@@ -192,6 +192,11 @@ static void ES_03_limit(void **state)
     ear_expect(e, AXO_KIND_ALL, 1);
     assert_int_equal(axo_system_subscribe(system, e->ref, ES_A), AXO_OK); /* one instead of many */
     assert_int_equal(axo_system_subscribe(system, e->ref, 0x90000000), AXO_OK);
+    for (uint32_t i = 0; i < 2 * AXO_KINDS_MAX; i++) { /* what is included again takes no place */
+        const uint32_t kind = ES_A + (i + 1) * 0x10000;
+        assert_int_equal(axo_system_unsubscribe(system, e->ref, kind), AXO_OK);
+        assert_int_equal(axo_system_subscribe(system, e->ref, kind), AXO_OK);
+    }
     kit_finish(k);
 }
 

@@ -141,6 +141,11 @@ static void NM_03(void **state)
         assert_int_equal(axo_system_path(kit_system(k), ref, paths[i], sizeof paths[i]), AXO_OK);
         assert_memory_equal(paths[i], "/user/$", 7);
         assert_true(axo_ref_equal(nm_at(k, paths[i]), ref));
+        char other_path[80]; /* there is one path to it, and it is below its own parent */
+        (void)snprintf(other_path, sizeof other_path, "/user/$0%s", paths[i] + 7);
+        nm_none(nm_at(k, other_path));
+        (void)snprintf(other_path, sizeof other_path, "/system/%s", paths[i] + 6);
+        nm_none(nm_at(k, other_path));
         for (int other = 0; other < i; other++)
             assert_string_not_equal(paths[i], paths[other]);
     }

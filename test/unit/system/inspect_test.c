@@ -229,6 +229,45 @@ static void from_inside(void **state)
     kit_finish(k);
 }
 
+/* `arg` has sent one before this turn, which is in the batch that was taken, and sends another. */
+static axo_status inspect_two_of_one(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    axo_actor_info info = AXO_ACTOR_INFO();
+    kit *k = self->k;
+    axo_ref other = kit_ref(arg);
+    KIT_REQUIRE(k, axo_inspect(ctx, self->ref, other, &info) == AXO_OK);
+    KIT_REQUIRE(k, info.queued == 2 && info.place == 2);
+    KIT_REQUIRE(k, axo_send_from(ctx, other, self->ref, AXO_TAG_QUIET, NULL, 0) == AXO_OK);
+    KIT_REQUIRE(k, axo_inspect(ctx, self->ref, other, &info) == AXO_OK);
+    KIT_REQUIRE(k, info.counted == AXO_COUNTED_ALL && info.queued == 3);
+    KIT_REQUIRE(k, info.place == 2); /* of the first of the two */
+    return AXO_OK;
+}
+
+static axo_status inspect_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)ctx, (void)self;
+    kit_gate_pass(arg);
+    return AXO_OK;
+}
+
+static void the_first_of_two(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = kit_top(k, "a");
+    kit_script *b = kit_top(k, "b");
+    kit_gate *gate = kit_gate_new(k);
+    kit_run(k, a, inspect_wait, gate);
+    kit_gate_arrived(gate, 1);
+    kit_run(k, a, inspect_two_of_one, b);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell_as(k, b, a, KIT_NOTE, 2);
+    kit_tell(k, b, KIT_NOTE, 3);
+    kit_gate_open(gate);
+    kit_await(k, "a.note(2)");
+    kit_finish(k);
+}
+
 static axo_status front_unstash(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_actor_info info = AXO_ACTOR_INFO();
@@ -451,6 +490,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("idle and running", idle_and_running),
     KIT_TEST("since when, after a sleep", since_when_after_a_sleep),
     KIT_TEST("places of senders", places_of_senders),
+        KIT_TEST("the first of two", the_first_of_two),
     KIT_TEST_ONE("a decider after a message", decider_after_a_message, 2, "workers"),
     KIT_TEST("a long mailbox is counted in part", a_long_mailbox_is_counted_in_part),
     KIT_TEST("stopping and gone", stopping_and_gone),

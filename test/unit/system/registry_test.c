@@ -86,6 +86,10 @@ static void a_key_leads_to_the_living(void **state)
     assert_int_equal(drop(&world, "a"), AXO_OK);
     assert_int_equal(find(&world, "a"), 0);
     assert_int_equal(drop(&world, "a"), AXO_ENOENT);
+    assert_int_equal(put(&world, "c", actor(&world, 2)), AXO_OK);
+    axo__table_end(world.cells[2]);
+    assert_int_equal(drop(&world, "c"), AXO_ENOENT); /* it led to nobody */
+    assert_int_equal(drop(&world, "c"), AXO_ENOENT);
     world_close(&world);
 }
 
