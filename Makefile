@@ -25,7 +25,8 @@
 #   make amalgamation    build/amalgamation: the library as axo.c and axo.h; amalgamation-test tries it
 #   make mutants         planted bugs, does a test notice? ONLY=07,12 SAMPLE=6
 #   make underload REPEAT=10  the quick suite on a busy machine
-#   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DESTDIR=; also uninstall
+#   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
+#                        library; install-tools: axo-restart-bench; uninstall: both, no trace is left
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
@@ -36,7 +37,7 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard \
   run-stress proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
-  bench-plot bench-test install uninstall deps clean help
+  bench-plot bench-test install install-tools uninstall deps clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -44,6 +45,9 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share
+DOCDIR ?= $(DATADIR)/doc/axo
+MANDIR ?= $(DATADIR)/man
 export BUILD CC
 VARIANTS := release debug hard asan tsan sim coverage
 ifneq ($(filter-out $(VARIANTS),$(VARIANT)),)
@@ -229,22 +233,21 @@ include $(wildcard test/*/*.mk)
 # ---- manual pages, HTML, the amalgamation
 include tools/doc/doc.mk
 
-# ---- install
-to := $(DESTDIR)$(LIBDIR)
-install: all
-	install -d $(DESTDIR)$(INCDIR)/axo $(to)/pkgconfig $(DESTDIR)$(BINDIR)
-	install -m 755 $(TOOL) $(DESTDIR)$(BINDIR)
-	install -m 644 include/axo/*.h $(DESTDIR)$(INCDIR)/axo
-	install -m 644 $B/libaxo.a $(to)
-	install -m 755 $(SHARED) $(to)
-	ln -sf libaxo.so.$(VERSION) $(to)/libaxo.so.$(ABI) && ln -sf libaxo.so.$(ABI) $(to)/libaxo.so
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
-	  -e 's|@INCDIR@|$(INCDIR:$(PREFIX)/%=$${prefix}/%)|; s|@VERSION@|$(VERSION)|' \
-	  -e 's|@LIBS@|$(PACKAGES_LIBS)|' tools/axo.pc.in >$(to)/pkgconfig/axo.pc
+# ---- install: the library, and apart from it the tool; the manual pages need python3
+MAN := $(if $(shell command -v python3),$(MAN_LIST))
+places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
+put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
+install: $B/libaxo.a $(SHARED) $(MAN)
+	$Q$(put) library $B
+install-tools: $(TOOL) $(MAN) | $(filter install,$(MAKECMDGOALS))
+	$Q$(put) tools $B
 uninstall:
-	rm -rf $(DESTDIR)$(INCDIR)/axo $(to)/pkgconfig/axo.pc
-	rm -f $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
-	rm -f $(to)/libaxo.a $(to)/libaxo.so $(to)/libaxo.so.$(ABI) $(to)/libaxo.so.$(VERSION)
+	$Q$(put) uninstall
+ifneq ($(filter install install-tools,$(MAKECMDGOALS)),)
+ifneq ($(sanitize_$v)$(filter sim,$v),)
+$(error VARIANT=$v is not to be installed)
+endif
+endif
 deps:
 	@echo "nothing is missing for: $(FOR)"
 clean: ; rm -rf $(BUILD)

@@ -117,7 +117,7 @@ for goal in "${goals[@]}"; do
         testing
         need_tool clang clang
         ;;
-    all | install | bench | bench-growth | bench-restart) ;;
+    all | install | install-tools | bench | bench-growth | bench-restart) ;;
     *) testing ;;
     esac
 done

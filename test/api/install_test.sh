@@ -1,36 +1,75 @@
 #!/bin/bash
-# install_test.sh - what `make install` puts down serves a C, a C++11 and a C++20 program, shared and
-# static, through pkg-config alone; `make uninstall` leaves nothing.
+# install_test.sh - what `make install` puts down serves a C and two C++ programs, shared and static,
+# through pkg-config alone; the cache of ld.so is renewed where it has the library; `make uninstall`
+# leaves everything as it was before.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL
-
-make_release() {
-    make --no-print-directory VARIANT=release BUILD="${BUILD:-build}" CC="${CC:-cc}" \
-        DESTDIR="$stage" PREFIX=/usr "$@"
+fail() {
+    echo "$*"
+    exit 1
 }
-make_release install >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
-"$stage/usr/bin/axo-restart-bench" --version | grep -q '^axo-restart-bench [0-9.]*$'
-for file in include/axo/axo.h lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc; do
-    [ -e "$stage/usr/$file" ] || { echo "not installed: $file"; exit 1; }
+make_release() {
+    make --no-print-directory VARIANT=release BUILD="${BUILD:-build}" CC="${CC:-cc}" "$@" \
+        >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
+}
+staged() { make_release DESTDIR="$stage/root" PREFIX=/usr "$@"; }
+tree() { (cd "$stage/$1" && find . -printf '%p %y %m %l\n' | LC_ALL=C sort); }
+
+# ---- what is put down; some of its folders were there before, one with another's file
+mkdir -p "$stage/root/usr/lib/pkgconfig" "$stage/root/usr/share/man"
+: >"$stage/root/usr/lib/pkgconfig/other.pc"
+tree root >"$stage/before"
+staged install
+[ ! -e "$stage/root/usr/bin" ] || fail "the tool comes with the library"
+for file in include/axo/axo.h lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
+    lib/cmake/axo/axoConfig.cmake lib/cmake/axo/axoConfigVersion.cmake share/doc/axo/LICENSE \
+    share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c share/axo/installed.txt; do
+    [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
+done
+! grep -rE '@[A-Z_]+@' "$stage/root/usr/lib/cmake" "$stage/root/usr/lib/pkgconfig" ||
+    fail "a template's word was left"
+(cd "$stage/root" && find . ! -type d ! -name other.pc | sed 's/^\.//' | LC_ALL=C sort) >"$stage/files"
+sed -n 's/^f //p' "$stage/root/usr/share/axo/installed.txt" | LC_ALL=C sort >"$stage/listed"
+diff "$stage/files" "$stage/listed" || fail "the list differs from what is there"
+staged install-tools
+"$stage/root/usr/bin/axo-restart-bench" --version | grep -q '^axo-restart-bench [0-9.]*$'
+tree root >"$stage/once"
+cp "$stage/root/usr/share/axo/installed.txt" "$stage/list"
+staged install
+tree root | diff "$stage/once" - || fail "a second installation changes something"
+cmp "$stage/list" "$stage/root/usr/share/axo/installed.txt"
+if make -n VARIANT=release BUILD="$stage/none" install | grep -q restart_bench; then
+    fail "install builds the tool"
+fi
+for variant in asan sim; do
+    if make -n VARIANT=$variant install >"$stage/log" 2>&1; then fail "$variant can be installed"; fi
 done
 
-export PKG_CONFIG_PATH=$stage/usr/lib/pkgconfig
+# ---- pkg-config
+export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
+grep -q '^Requires.private: liburcu-qsbr liburcu-cds ck$' "$PKG_CONFIG_PATH/axo.pc"
+grep -q '^Libs: -L${libdir} -laxo$' "$PKG_CONFIG_PATH/axo.pc"
+grep -q '^Libs.private: -pthread$' "$PKG_CONFIG_PATH/axo.pc"
 strict="-Wall -Wextra -Wpedantic -Werror"
 # Both ways to find a staged tree say the same.
 for find in sysroot prefix; do
     case $find in
-    sysroot) export PKG_CONFIG_SYSROOT_DIR=$stage; ask="pkg-config" ;;
+    sysroot) export PKG_CONFIG_SYSROOT_DIR=$stage/root; ask="pkg-config" ;;
     prefix) unset PKG_CONFIG_SYSROOT_DIR; ask="pkg-config --define-prefix" ;;
     esac
     cflags=$($ask --cflags axo)
     libs=$($ask --libs axo)
+    case $cflags in *"$stage/root/usr/include"*) ;; *) fail "$find: cflags: $cflags" ;; esac
+    [ "${libs% }" = "-L$stage/root/usr/lib -laxo" ] || fail "$find: libs: $libs"
     # What libaxo.a needs beside itself, with the archive named so that the linker has no choice.
     static=$($ask --libs --static axo | sed 's/-laxo/-l:libaxo.a/')
-    case $cflags in *"$stage/usr/include"*) ;; *) echo "$find: cflags: $cflags"; exit 1 ;; esac
+    for word in -lurcu-qsbr -lurcu-cds -lck -pthread; do
+        case " $static " in *" $word "*) ;; *) fail "$find: static: $static" ;; esac
+    done
 
     cd "$stage"
     # shellcheck disable=SC2086
@@ -46,19 +85,59 @@ for find in sysroot prefix; do
     }
     cd "$root"
     for program in c_shared cpp11_shared cpp20_shared; do
-        LD_LIBRARY_PATH=$stage/usr/lib "$stage/$program"
-        readelf -d "$stage/$program" | grep -q 'NEEDED.*libaxo\.so\.[0-9]' ||
-            { echo "$program does not need the soname"; exit 1; }
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program"
+        soname=$(readelf -dW "$stage/$program" | sed -n 's/.*NEEDED.*\[\(libaxo\.so\.[0-9.]*\)\].*/\1/p')
+        [ -n "$soname" ] || fail "$program does not need the soname"
+        # The names that it uses are wanted in the version of that soname.
+        readelf -VW "$stage/$program" | grep -A1 "File: $soname " |
+            grep -q "Name: AXO_${soname#libaxo.so.} " || fail "$program needs no version"
     done
     for program in c_static cpp11_static cpp20_static; do
         "$stage/$program"
         if readelf -d "$stage/$program" | grep -q libaxo; then
-            echo "$program needs the shared library"
-            exit 1
+            fail "$program needs the shared library"
         fi
     done
 done
+unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 
-make_release uninstall >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
-left=$(find "$stage/usr" ! -type d)
-[ -z "$left" ] || { echo "uninstall left: $left"; exit 1; }
+# ---- nothing is left, also where the tree was moved, and of others' files nothing is missing
+staged uninstall
+tree root | diff "$stage/before" - || fail "uninstall leaves something"
+if make -s DESTDIR="$stage/root" PREFIX=/usr uninstall >"$stage/log" 2>&1; then
+    fail "there is nothing to uninstall, and it says nothing"
+fi
+staged install
+mv "$stage/root" "$stage/moved"
+: >"$stage/moved/usr/include/axo/theirs.h"
+make_release DESTDIR="$stage/moved" PREFIX=/usr uninstall
+[ -e "$stage/moved/usr/include/axo/theirs.h" ] || fail "another's file is gone"
+rm -r "$stage/moved/usr/include"
+tree moved | diff "$stage/before" - || fail "uninstall of a moved tree leaves something"
+
+# ---- the cache of ld.so; prefix without DESTDIR, and an ldconfig of this test
+mkdir "$stage/bin" "$stage/real"
+cat >"$stage/bin/ldconfig" <<END
+#!/bin/bash
+if [ \$# -eq 0 ]; then echo renewed >>"$stage/renewed"; fi
+echo "$stage/\$(cat "$stage/covered"): (from <builtin>:0)"
+END
+# shellcheck disable=SC2016
+printf '#!/bin/sh\necho $USER_ID\n' >"$stage/bin/id"
+chmod +x "$stage"/bin/*
+real() { # user, folder that the cache has; renewals
+    : >"$stage/renewed"
+    echo "$2" >"$stage/covered"
+    PATH=$stage/bin:$PATH USER_ID=$1 make_release PREFIX="$stage/real" "${@:4}"
+    [ "$(wc -l <"$stage/renewed")" -eq "$3" ] || fail "ldconfig: ${*:4}: $(cat "$stage/renewed" "$stage/log")"
+}
+tree real >"$stage/before"
+real 0 real/lib 1 install
+real 0 real/lib 1 uninstall
+real 0 real/lib 0 install DESTDIR="$stage/else"
+real 0 elsewhere 0 install
+grep -q "note: ld.so does not look into $stage/real/lib" "$stage/log"
+real 1000 real/lib 0 install
+grep -q "as root: ldconfig" "$stage/log"
+real 1000 real/lib 0 uninstall
+tree real | diff "$stage/before" - || fail "uninstall leaves something below PREFIX"
