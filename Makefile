@@ -27,17 +27,18 @@
 #   make underload REPEAT=10  the quick suite on a busy machine
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
 #                        library; install-tools: axo-restart-bench; uninstall: both, no trace is left
+#   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
 # VARIANT is release, debug, hard, asan, tsan, sim or coverage; each has its own folder in build/. V=1 shows
 # commands, FILTER=word runs only the tests whose path has it, REPEAT=n runs them n times. CC, CXX,
-# CFLAGS and LDFLAGS are yours; BUILD=folder builds elsewhere.
+# CFLAGS and LDFLAGS are yours; BUILD=folder builds elsewhere; WERROR= lets warnings be warnings.
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard \
   run-stress proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
-  bench-plot bench-test install install-tools uninstall deps clean help
+  bench-plot bench-test install install-tools uninstall deb deps clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
 BUILD ?= build
@@ -74,7 +75,8 @@ PACKAGES_LIBS := $(shell pkg-config --libs liburcu-qsbr liburcu-cds ck)
 WARN_gcc := -Wcast-align=strict -Wimplicit-fallthrough=5 -Wlogical-op -Wduplicated-cond \
   -Wduplicated-branches
 WARN_clang := -Wcast-align -Wimplicit-fallthrough -Wthread-safety -Wcomma -Wunreachable-code
-WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wcast-qual \
+WERROR ?= -Werror
+WARN := -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wsign-conversion -Wcast-qual \
   -Wvla -Wundef -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion \
   -Wswitch-enum -Walloca \
   $(WARN_$(if $(findstring clang,$(shell $(CC) --version)),clang,gcc))
@@ -105,7 +107,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter bench/% tools/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
-flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) $(CFLAGS)))))
+# A folder of the build is not part of what is built.
+flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) \
+  $(filter-out -ffile-prefix-map=% -fdebug-prefix-map=%,$(CFLAGS))))))
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code $(sanitize_$v) $(LDFLAGS)
 
 # ---- files
@@ -243,6 +247,8 @@ install-tools: $(TOOL) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B
 uninstall:
 	$Q$(put) uninstall
+deb:
+	$Qtools/deb.sh $(BUILD)/deb
 ifneq ($(filter install install-tools,$(MAKECMDGOALS)),)
 ifneq ($(sanitize_$v)$(filter sim,$v),)
 $(error VARIANT=$v is not to be installed)

@@ -34,6 +34,12 @@ testing() {
     need_tool c++ build-essential
     need_file cmocka.h libcmocka-dev
 }
+debian() {
+    need_tool python3 python3
+    need_tool dpkg-buildpackage dpkg-dev
+    need_tool dh debhelper
+    need_tool xz xz-utils
+}
 
 may_install=
 if [ "${1:-}" = --install ]; then
@@ -116,6 +122,13 @@ for goal in "${goals[@]}"; do
     amalgamation-test)
         testing
         need_tool clang clang
+        ;;
+    deb) debian ;;
+    package-test)
+        debian
+        need_tool c++ build-essential
+        need_tool cmake cmake
+        need_tool lintian lintian
         ;;
     all | install | install-tools | bench | bench-growth | bench-restart) ;;
     *) testing ;;
