@@ -83,6 +83,7 @@ typedef struct axo_backoff_supervisor {
     uint32_t has_final;
 } axo_backoff_supervisor;
 #define AXO_BACKOFF_SUPERVISOR(...) AXO_INIT(axo_backoff_supervisor, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
 static inline void axo_backoff_supervisor_init(axo_backoff_supervisor *out)
 {
     const axo_backoff_supervisor fresh = AXO_BACKOFF_SUPERVISOR();

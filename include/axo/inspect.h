@@ -52,6 +52,7 @@ typedef struct axo_actor_info {
     char path[256];         /* its end behind AXO_PATH_CUT if longer */
 } axo_actor_info;
 #define AXO_ACTOR_INFO(...) AXO_INIT(axo_actor_info, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
 static inline void axo_actor_info_init(axo_actor_info *out)
 {
     const axo_actor_info fresh = AXO_ACTOR_INFO();

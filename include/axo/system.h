@@ -103,6 +103,7 @@ typedef struct axo_options {
                                          all; bits of no kind: AXO_EINVAL */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
 static inline void axo_options_init(axo_options *out)
 {
     const axo_options fresh = AXO_OPTIONS();
