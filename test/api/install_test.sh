@@ -27,7 +27,8 @@ staged install
 [ ! -e "$stage/root/usr/bin" ] || fail "the tool comes with the library"
 for file in include/axo/axo.h lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
     lib/cmake/axo/axoConfig.cmake lib/cmake/axo/axoConfigVersion.cmake share/doc/axo/LICENSE \
-    share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c share/axo/installed.txt; do
+    share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c share/axo/installed.txt \
+    share/man/man3/axo_send.3 share/man/man7/axo.7; do
     [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
 done
 ! grep -rE '@[A-Z_]+@' "$stage/root/usr/lib/cmake" "$stage/root/usr/lib/pkgconfig" ||
@@ -36,6 +37,7 @@ done
 sed -n 's/^f //p' "$stage/root/usr/share/axo/installed.txt" | LC_ALL=C sort >"$stage/listed"
 diff "$stage/files" "$stage/listed" || fail "the list differs from what is there"
 staged install-tools
+[ -e "$stage/root/usr/share/man/man1/axo-restart-bench.1" ] || fail "no page of the tool"
 "$stage/root/usr/bin/axo-restart-bench" --version | grep -q '^axo-restart-bench [0-9.]*$'
 tree root >"$stage/once"
 cp "$stage/root/usr/share/axo/installed.txt" "$stage/list"

@@ -150,6 +150,11 @@ versions() { # the node, the names in it, and the same in the package's list
         sort | diff - test/api/symbols.txt
 }
 is "every name has its version" versions
+manual() {
+    [ -e "$stage/deb/usr/share/man/man3/axo_send.3.gz" ] && [ -e "$stage/deb/usr/share/man/man7/axo.7.gz" ] &&
+        [ -e "$stage/deb/usr/share/man/man1/axo-restart-bench.1.gz" ]
+}
+is "the manual pages are in them" manual
 no_paths() { ! grep -raF "$root" "$stage/deb"; }
 is "no folder of the build is in them" no_paths
 deb_program() {

@@ -20,6 +20,10 @@ put "$1" install-tools
 cp test/api/consumer.c "$stage/app.c"
 (cd "$stage" && eval "$line" && ./a.out && ldd a.out | grep '/usr/local/lib/libaxo\.so')
 axo-restart-bench --version
+for page in 3/axo_send 7/axo 1/axo-restart-bench; do
+    [ -s "/usr/local/share/man/man$page.${page%/*}" ]
+    if command -v man >/dev/null; then man -w "${page%/*}" "${page#*/}" | grep ^/usr/local/; fi
+done
 cp test/package/outside/CMakeLists.txt test/api/consumer.c "$stage"
 cmake -S "$stage" -B "$stage/cmake" -DUSE=C >/dev/null
 cmake --build "$stage/cmake" >/dev/null

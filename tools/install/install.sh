@@ -23,7 +23,7 @@ done
 list=$DATADIR/axo/installed.txt
 
 # ---- one thing put down
-note() { grep -qxF -- "$1" "$DESTDIR$list" 2>/dev/null || printf '%s\n' "$1" >>"$DESTDIR$list"; }
+note() { printf '%s\n' "$1" >>"$DESTDIR$list"; }
 made=()
 folder() {
     [ -d "$DESTDIR$1" ] && return
@@ -34,16 +34,27 @@ folder() {
 put() { # mode, folder, file...
     local mode=$1 to=$2 file
     shift 2
-    [ $# -eq 0 ] || folder "$to"
-    for file; do
-        install -m "$mode" "$file" "$DESTDIR$to/"
-        note "f $to/${file##*/}"
-    done
+    [ $# -gt 0 ] || return 0
+    folder "$to"
+    for file; do note "f $to/${file##*/}"; done
+    install -m "$mode" "$@" "$DESTDIR$to/"
 }
 link() { # what it says, folder, name
     folder "$2"
-    ln -sfn "$1" "$DESTDIR$2/$3"
     note "f $2/$3"
+    ln -sfn "$1" "$DESTDIR$2/$3"
+}
+pages() { # the manual pages of these sections
+    local section page files
+    if [ ! -e "$manual/list" ]; then
+        say "note: there are no manual pages; make man needs python3"
+        return
+    fi
+    for section; do
+        files=()
+        while read -r page; do files+=("$manual/$page"); done < <(grep "^man$section/" "$manual/list")
+        put 644 "$MANDIR/man$section" "${files[@]}"
+    done
 }
 # The template's @NAMES@ are variables of this script.
 fill() { # folder, template
@@ -82,12 +93,12 @@ library() {
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
     put 644 "$DOCDIR/examples" test/example/*.[ch]
-    put 644 "$MANDIR/man3" "${built%/*}"/man/*.3
+    pages 3 7
     refresh
 }
 tools() {
     put 755 "$BINDIR" "$built/tools/axo-restart-bench"
-    put 644 "$MANDIR/man1" "${built%/*}"/man/*.1
+    pages 1
 }
 uninstall() {
     local kind path
@@ -132,9 +143,18 @@ if [ "$component" = uninstall ]; then
     uninstall
     exit
 fi
-scratch=$(mktemp -d)
+manual=${built%/*}/man
 # Also what failed half-way can be taken away.
-trap 'rm -rf "$scratch"; for line in "${made[@]}"; do note "$line"; done' EXIT
+finish() {
+    local line
+    rm -rf "$scratch"
+    [ -d "$DESTDIR$DATADIR/axo" ] || return 0
+    for line in "${made[@]}"; do note "$line"; done
+    line=$(awk '!seen[$0]++' "$DESTDIR$list")
+    printf '%s\n' "$line" >"$DESTDIR$list"
+}
+scratch=$(mktemp -d)
+trap finish EXIT
 folder "$DATADIR/axo"
 note "f $list"
 chmod 644 "$DESTDIR$list"
