@@ -12,6 +12,9 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOLS = os.path.join(ROOT, "tools")
+sys.path.insert(0, TOOLS)
+import check_enums  # noqa: E402
+
 LAYERS = "base os mem queue mailbox cell sched super system pattern".split()
 
 CLEAN = {
@@ -56,6 +59,17 @@ LONG_FUNCTION = STATE + "\nvoid axo__long(void)\n{\n" + "    ;\n" * 70 + "}\n"
 def line(path, text):
     """A change that appends a line to a file of the clean tree."""
     return {path: CLEAN.get(path, "") + text + "\n"}
+
+
+# A value that is said, one of a list, one that the library is only asked for; zero needs no use.
+SAID = ("/* said.h - values. */\n#ifndef SAID_H\n#define SAID_H\n#define AXO_SAID_LIST(X) "
+        "X(AXO_LISTED)\ntypedef enum axo_said {\n    AXO_NOTHING = 0,\n    AXO_LATE = 2\n} "
+        "axo_said;\n" + "".join(f"typedef enum {name} {{ AXO_ZERO_{name} = 0"
+                                f"{', AXO_ALL = 1' if name == 'axo_scope' else ''} }} {name};\n"
+                                for name in sorted(check_enums.ASKED)) + "#endif\n")
+MAKER = ("/* said.c - values. */\nint axo__said(int late, int axo_scope_is);\n"
+         "int axo__said(int late, int axo_scope_is)\n{\n    if (axo_scope_is == AXO_ALL)\n"
+         "        return 1;\n    return late ? AXO_LATE : AXO_LISTED;\n}\n")
 
 
 # (check, what is planted, a part of what the check must say)
@@ -109,6 +123,23 @@ PLANTED = [
     ("symbols", {"lib.c": "int axo_one(void) { return 1; }\nint loose(void) { return 1; }\n",
                  "lib.map": "AXO_1 { global: axo_one; loose; local: *; };\n"},
      "loose is exported and does not"),
+    ("enums", {"include/axo/said.h": SAID.replace("LATE = 2", "LATE = 2,\n    AXO_NONE = 3")},
+     "said.h: AXO_NONE is a value"),
+    ("enums", {"include/axo/said.h": SAID.replace("X(AXO_LISTED)", "X(AXO_LISTED) X(AXO_OTHER)")},
+     "said.h: AXO_OTHER is a value"),
+    ("enums", {"runtime/system/said.c": MAKER.replace("AXO_LISTED", "0")}, "AXO_LISTED is"),
+    ("enums", {"runtime/system/said.c": MAKER.replace("late ? AXO_LATE : AXO_LISTED", (
+        "late == AXO_LATE || AXO_LATE < late ? AXO_LISTED : 0"))}, "AXO_LATE is"),
+    ("enums", {"runtime/system/said.c": MAKER.replace("return late ? AXO_LATE", (
+        "switch (late) {\n    case AXO_LATE:\n        break;\n    }\n    return late ? 0"))},
+     "AXO_LATE is"),
+    ("enums", {"runtime/system/said.c": MAKER.replace("AXO_LATE", '0 /* AXO_LATE */') +
+               'const char *axo__text = "AXO_LATE";\n'}, "AXO_LATE is"),
+    ("enums", {"runtime/system/said.c": MAKER.replace("axo_scope_is == AXO_ALL", "false")},
+     "AXO_ALL is"),
+    ("enums", {"include/axo/said.h": SAID.replace("enum axo_scope", "enum axo_scopes")},
+     "axo_scope is in ASKED"),
+    ("enums", {"include/axo/said.h": "/* said.h - nothing. */\n"}, "has no enum"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
@@ -173,6 +204,8 @@ def check(name, folder):
                    os.path.join(folder, "symbols.txt"), library)
     if name == "called":
         return run(sys.executable, os.path.join(TOOLS, "check_called.py"), "--root", folder)
+    if name == "enums":
+        return run(sys.executable, os.path.join(TOOLS, "check_enums.py"), "--root", folder)
     if name == "headers":
         return run(os.path.join(TOOLS, "check_headers.sh"), folder)
     script = {"layers": "check_layers.py", "structs": "check_structs.py"}.get(name, "tidy.py")
@@ -181,14 +214,15 @@ def check(name, folder):
 
 def planted_tests(scratch, expect):
     """Each check passes the clean tree and refuses each planted violation."""
-    clean = dict(CLEAN, **{"lib.c": "int axo_one(void) { return 1; }\n",
+    clean = dict(CLEAN, **{"include/axo/said.h": SAID, "runtime/system/said.c": MAKER,
+                           "lib.c": "int axo_one(void) { return 1; }\n",
                            "symbols.txt": "axo_one\n", "test/api/symbols.txt": "axo_one\n",
                            "lib.map": "AXO_1 { global: axo_one; local: *; };\n",
                            "test/api/one_test.c": "/* one_test.c - one. */\nint one_test(void)\n"
                                                   "{\n    return axo_one();\n}\n"})
     for number, (name, files, said) in enumerate(
             [(name, {}, None) for name in
-             ("layers", "headers", "symbols", "called", "structs", "tidy")] + PLANTED):
+             ("layers", "headers", "symbols", "called", "enums", "structs", "tidy")] + PLANTED):
         folder = os.path.join(scratch, str(number))
         write(folder, dict(clean, **files))
         code, output = check(name, folder)

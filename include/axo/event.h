@@ -35,7 +35,6 @@
 #define AXO_KIND_LOG_ERROR UINT32_C(0x06010000)
 #define AXO_KIND_LOG_WARNING UINT32_C(0x06020000)
 #define AXO_KIND_LOG_INFO UINT32_C(0x06030000)
-#define AXO_KIND_LOG_DEBUG UINT32_C(0x06040000)
 #define AXO_KIND_STUCK UINT32_C(0x07000000)       /* a handler holds its worker for long */
 #define AXO_KIND_SERVICES UINT32_C(0x40000000)    /* from here: services of the library */
 #define AXO_KIND_ROUTER UINT32_C(0x41000000)

@@ -19,7 +19,6 @@
     X(AXO_ETIMEDOUT, -10, "the deadline passed")                                                   \
     X(AXO_ETOOBIG, -11, "larger than the limit or than its room")                                  \
     X(AXO_ETHREAD, -12, "the operating system refused a thread or another resource")               \
-    X(AXO_ENOTCHILD, -13, "the reference is not a child of the caller")                            \
     X(AXO_EFAILED, -14, "the actor fails (see axo_fail)")                                          \
     X(AXO_UNHANDLED, -15, "the message was not handled (only receive returns it)")                 \
     X(AXO_EFULL, -16, "the mailbox or another bounded structure is full")                          \

@@ -18,7 +18,6 @@ typedef enum axo_failure_kind {
     AXO_FAILURE_INIT = 2,         /* construct or pre_start failed at creation; default: Stop */
     AXO_FAILURE_POST_RESTART = 3, /* construct or post_restart failed at re-creation: a sub-kind
                                      of INIT; default: Stop */
-    AXO_FAILURE_PRE_RESTART = 4,  /* pre_restart failed: only reported to the log, never decided */
     AXO_FAILURE_KILLED = 5,       /* axo_kill; default: Stop */
     AXO_FAILURE_DEATH_PACT = 6,   /* AXO_TERMINATED was not handled; default: Stop */
     AXO_FAILURE_FATAL = 7,        /* outside the ordinary family; default: Escalate */
@@ -31,8 +30,7 @@ typedef enum axo_site {
     AXO_SITE_NONE = 0,
     AXO_SITE_CONSTRUCT = 1,
     AXO_SITE_PRE_START = 2,
-    AXO_SITE_RECEIVE = 3,
-    AXO_SITE_TIMER = 4, /* kept: a timer's message fails in receive */
+    AXO_SITE_RECEIVE = 3, /* a timer's message too */
     AXO_SITE_DECIDER = 5,
     AXO_SITE_PRE_RESTART = 6,
     AXO_SITE_POST_RESTART = 7,

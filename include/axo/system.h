@@ -46,8 +46,7 @@ typedef void (*axo_dead_letter_fn)(void *user, const axo_dead_letter *letter);
 typedef enum axo_log_level {
     AXO_LOG_ERROR = 1,
     AXO_LOG_WARNING = 2,
-    AXO_LOG_INFO = 3,
-    AXO_LOG_DEBUG = 4
+    AXO_LOG_INFO = 3
 } axo_log_level;
 
 /* Called for what a person should know: failures decided, hooks that failed (DR-09, HF-01), dead

@@ -393,7 +393,6 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
     case AXO_SITE_POST_STOP:
     case AXO_SITE_NONE:
     case AXO_SITE_RECEIVE:
-    case AXO_SITE_TIMER:
     case AXO_SITE_DECIDER:
         break;
     }

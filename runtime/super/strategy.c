@@ -18,7 +18,6 @@ static axo_directive strategy_default(uint32_t kind)
         return AXO_ESCALATE;
     case AXO_FAILURE_NONE:
     case AXO_FAILURE_ORDINARY:
-    case AXO_FAILURE_PRE_RESTART:
     case AXO_FAILURE_ENDED:
         break;
     }

@@ -66,7 +66,6 @@ static axo_directive guardian_system_decides(axo_ctx *ctx, void *state, const ax
         return AXO_ESCALATE;
     case AXO_FAILURE_NONE:
     case AXO_FAILURE_ORDINARY:
-    case AXO_FAILURE_PRE_RESTART:
     case AXO_FAILURE_DEATH_PACT:
     case AXO_FAILURE_ENDED:
         break;

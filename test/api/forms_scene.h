@@ -112,7 +112,7 @@ static void forms_trace(void *user, const axo_event *event)
 static void forms_say(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
     (void)actor;
-    if (level <= AXO_LOG_DEBUG && text[0] != 0)
+    if (level <= AXO_LOG_INFO && text[0] != 0)
         AXO_CAST(forms_log *, user)->logged++;
 }
 
