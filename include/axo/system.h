@@ -43,6 +43,18 @@ typedef struct axo_dead_letter {
  * be quick and must not send (DL-06). */
 typedef void (*axo_dead_letter_fn)(void *user, const axo_dead_letter *letter);
 
+/* A message that its receiver did not know. */
+typedef struct axo_unhandled {
+    const axo_message *message; /* lives during the call */
+    axo_ref recipient;
+} axo_unhandled;
+
+/* Called for each message of users for which receive returned AXO_UNHANDLED (DL-08), after it was
+ * counted, on the thread where it happens, in the receiver's turn, with no lock held. It must be
+ * quick, must not send, and calls nothing with a context: the callback is over. Not called for what
+ * is no user's message (notices, receive timeouts, events), nor for one that was stashed. */
+typedef void (*axo_unhandled_fn)(void *user, const axo_unhandled *unhandled);
+
 typedef enum axo_log_level {
     AXO_LOG_ERROR = 1,
     AXO_LOG_WARNING = 2,
@@ -100,6 +112,8 @@ typedef struct axo_options {
     uint64_t trace_kinds;             /* the events that `trace` is told of, a bit each:
                                          AXO_EVENT_BIT; others cost no reading of the clock. 0:
                                          all; bits of no kind: AXO_EINVAL */
+    axo_unhandled_fn on_unhandled;    /* NULL: only counted */
+    void *unhandled_user;
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

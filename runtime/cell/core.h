@@ -64,6 +64,8 @@ typedef struct axo__core {
     uint64_t trace_kinds; /* a bit for each kind that is told; 0 without `trace` */
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
+    axo_unhandled_fn on_unhandled;
+    void *unhandled_user;
     axo_log_fn log;
     void *log_user;
     uint64_t seed;

@@ -26,6 +26,10 @@ void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *c
 {
     AXO_DEBUG_ASSERT(axo__message_counts(message));
     axo_event_unhandled data;
+    if (axo__unlikely(core->on_unhandled != NULL)) {
+        axo_unhandled shown = {.message = &message->pub, .recipient = axo__cell_ref(cell)};
+        core->on_unhandled(core->unhandled_user, &shown);
+    }
     if (axo__likely(!axo__event_wants(core, AXO_KIND_UNHANDLED)))
         return;
     memset(&data, 0, sizeof data);

@@ -43,7 +43,8 @@ static inline void axo__event_publish(axo__core *core, axo__local *local, const 
         core->publish(core, local, event);
 }
 
-/* A message that its receiver did not know; on its runner. */
+/* A message that its receiver did not know, and that is counted: tells the observer and the stream;
+ * on its runner. */
 void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
                           const axo__message *message);
 

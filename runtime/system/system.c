@@ -136,6 +136,8 @@ static axo_status system_boot_core(axo_system *system)
     core->trace = options->trace;
     core->trace_user = options->trace_user;
     core->trace_kinds = options->trace != NULL ? options->trace_kinds : 0;
+    core->on_unhandled = options->on_unhandled;
+    core->unhandled_user = options->unhandled_user;
     core->on_dead_letter = options->on_dead_letter;
     core->dead_letter_user = options->dead_letter_user;
     core->log = options->log;

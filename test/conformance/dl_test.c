@@ -270,6 +270,133 @@ static void DL_08(void **state)
     kit_finish(k);
 }
 
+/* ---- DL-14: the observer of what is unhandled ------------------------------------------------ */
+
+enum { DL_SEEN_MAX = 8, DL_OWN = KIT_OTHER + 9 };
+
+typedef struct dl_unhandled {
+    kit *k;
+    _Atomic uint32_t count;
+    struct {
+        axo_ref recipient;
+        axo_ref sender;
+        uint32_t tag;
+        uint32_t size;
+        int64_t value;
+    } seen[DL_SEEN_MAX]; /* one receiver at a time */
+} dl_unhandled;
+
+static void dl_see_unhandled(void *user, const axo_unhandled *unhandled)
+{
+    dl_unhandled *all = user;
+    uint32_t at = all->count;
+    const axo_message *message = unhandled->message;
+    if (at < DL_SEEN_MAX) {
+        all->seen[at].recipient = unhandled->recipient;
+        all->seen[at].sender = message->sender;
+        all->seen[at].tag = message->tag;
+        all->seen[at].size = message->size;
+        if (message->size == sizeof(kit_payload))
+            all->seen[at].value = AXO_PAYLOAD(message, kit_payload)->value;
+    }
+    all->count = at + 1;
+}
+
+static axo_status dl_stash_once(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    _Atomic bool *stashed = arg;
+    if (self->message->tag != DL_TAG || *stashed)
+        return AXO_OK;
+    *stashed = true;
+    KIT_REQUIRE(self->k, axo_stash(ctx) == AXO_OK);
+    return AXO_OK;
+}
+
+static axo_status dl_unstash(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)arg;
+    KIT_REQUIRE(self->k, axo_unstash_all(ctx) == AXO_OK);
+    return AXO_OK;
+}
+
+/* A receive timeout, and a notice with words of one's own. */
+static axo_status dl_ask_signals(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    kit_payload words = {.value = 1};
+    KIT_REQUIRE(self->k, axo_watch_with(ctx, kit_ref(arg), DL_OWN, &words, sizeof words) ==
+                             AXO_OK);
+    KIT_REQUIRE(self->k, axo_receive_timeout(ctx, 1000000) == AXO_OK);
+    return AXO_OK;
+}
+
+static axo_status dl_no_timeout(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)arg;
+    KIT_REQUIRE(self->k, axo_receive_timeout(ctx, 0) == AXO_OK);
+    return AXO_OK;
+}
+
+/* Told once for each, counted before, with events subscribed as without; not for what is no user's
+ * message, nor for one that is put aside. */
+static void dl_14(void **state, bool events)
+{
+    dl_unhandled all = {.count = 0};
+    _Atomic bool stashed = true;
+    axo_options options = AXO_OPTIONS(.on_unhandled = dl_see_unhandled, .unhandled_user = &all);
+    kit *k = kit_start(state, &options);
+    kit_script *a = part_start(k, "a");
+    kit_script *b = part_start(k, "b");
+    kit_script *friend = part_start(k, "friend");
+    ear *e = events ? ear_on(k, "e", AXO_KIND_UNHANDLED) : NULL;
+    if (e != NULL)
+        e->answer = AXO_UNHANDLED; /* an event that is unhandled is nobody's loss */
+    a->receive.run = dl_stash_once;
+    a->receive.arg = &stashed;
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell_as(k, b, a, DL_TAG, 5);
+    kit_tell(k, a, KIT_NOTE, 2);
+    kit_await(k, "a.note(2)");
+    assert_int_equal(all.count, 1);
+    assert_true(axo_ref_equal(all.seen[0].recipient, kit_ref(a)));
+    assert_true(axo_ref_equal(all.seen[0].sender, kit_ref(b)));
+    assert_int_equal(all.seen[0].tag, DL_TAG);
+    assert_int_equal(all.seen[0].size, sizeof(kit_payload));
+    assert_int_equal(all.seen[0].value, 5);
+    stashed = false;
+    kit_tell(k, a, DL_TAG, 6);
+    kit_tell(k, a, KIT_NOTE, 3);
+    kit_await(k, "a.note(3)");
+    assert_int_equal(all.count, 1); /* it is put aside */
+    kit_run(k, a, dl_unstash, NULL);
+    kit_await_count(k, "a.stash", 3);
+    kit_tell(k, a, KIT_NOTE, 4);
+    kit_await(k, "a.note(4)");
+    assert_int_equal(all.count, 2);
+    assert_int_equal(all.seen[1].value, 6);
+    assert_true(axo_ref_is_none(all.seen[1].sender));
+    kit_run(k, a, dl_ask_signals, friend);
+    kit_tell(k, friend, KIT_STOP_SELF, 0);
+    kit_await(k, "a.stash(1009)"); /* DL_OWN */
+    kit_await_count(k, "a.stash", 5); /* and a timeout */
+    kit_run(k, a, dl_no_timeout, NULL);
+    kit_settle(k);
+    assert_int_equal(all.count, 2);
+    assert_int_equal(kit_stats(k).unhandled, 2);
+    if (e != NULL)
+        ear_expect(e, AXO_KIND_UNHANDLED, 2);
+    kit_finish(k);
+}
+
+static void DL_14(void **state)
+{
+    dl_14(state, false);
+}
+
+static void DL_14_events(void **state)
+{
+    dl_14(state, true);
+}
+
 /* Requests of the runtime to one that is gone are answered, and are no dead letters. */
 static void DL_09(void **state)
 {
@@ -450,6 +577,8 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DL-06 self", DL_06_self),
     KIT_TEST("DL-07 path", DL_07_path),
     KIT_TEST("DL-08", DL_08),
+    KIT_TEST("DL-14", DL_14),
+    KIT_TEST("DL-14 events", DL_14_events),
     KIT_TEST("DL-09", DL_09),
     KIT_TEST("DL-13", DL_13),
     KIT_TEST("DL-12", DL_12),

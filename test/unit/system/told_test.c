@@ -37,6 +37,17 @@ static void told_trace(void *user, const axo_event *event)
         it->uncounted++;
 }
 
+static void told_unhandled(void *user, const axo_unhandled *unhandled)
+{
+    told *it = user;
+    axo_stats stats = AXO_STATS(0);
+    assert_int_equal(axo_system_stats(it->system, &stats), AXO_OK);
+    assert_int_equal(unhandled->message->tag, TOLD_UNKNOWN);
+    it->letters++;
+    if (stats.unhandled < it->letters)
+        it->uncounted++;
+}
+
 static axo_status told_construct(axo_ctx *ctx, void *state, const void *args)
 {
     (void)ctx;
@@ -90,22 +101,32 @@ static void who_is_told_of_a_dead_letter_finds_it_counted(void **state)
     assert_int_equal(axo_system_destroy(it.system), AXO_OK);
 }
 
-static void who_is_told_of_an_unhandled_message_finds_it_counted(void **state)
+static void told_of_the_unhandled(axo_options options, told *it)
 {
-    told it = {.letters = 0};
-    const told *args = &it;
-    axo_options options = AXO_OPTIONS(.manual = 1, .trace = told_trace, .trace_user = &it);
+    const told *args = it;
     axo_props props = AXO_PROPS(.cls = &cls, .args = &args, .args_size = sizeof args);
     axo_ref ref;
-    assert_int_equal(axo_system_start(&options, &it.system), AXO_OK);
-    assert_int_equal(axo_system_spawn(it.system, &props, &ref), AXO_OK);
+    assert_int_equal(axo_system_start(&options, &it->system), AXO_OK);
+    assert_int_equal(axo_system_spawn(it->system, &props, &ref), AXO_OK);
     for (uint32_t i = 0; i < TOLD_MESSAGES; i++)
-        assert_int_equal(axo_system_send(it.system, ref, TOLD_UNKNOWN, NULL, 0), AXO_OK);
-    told_run(&it);
-    assert_int_equal(it.letters, TOLD_MESSAGES);
-    assert_int_equal(it.uncounted, 0);
-    assert_int_equal(axo_system_stop(it.system, -1, NULL, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_destroy(it.system), AXO_OK);
+        assert_int_equal(axo_system_send(it->system, ref, TOLD_UNKNOWN, NULL, 0), AXO_OK);
+    told_run(it);
+    assert_int_equal(it->letters, TOLD_MESSAGES);
+    assert_int_equal(it->uncounted, 0);
+    assert_int_equal(axo_system_stop(it->system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(it->system), AXO_OK);
+}
+
+static void who_is_told_of_an_unhandled_message_finds_it_counted(void **state)
+{
+    told traced = {.letters = 0};
+    told observed = {.letters = 0};
+    told_of_the_unhandled((axo_options)AXO_OPTIONS(.manual = 1, .trace = told_trace,
+                                                   .trace_user = &traced),
+                          &traced);
+    told_of_the_unhandled((axo_options)AXO_OPTIONS(.manual = 1, .on_unhandled = told_unhandled,
+                                                   .unhandled_user = &observed),
+                          &observed);
 }
 
 static const struct CMUnitTest tests[] = {
