@@ -38,6 +38,8 @@ typedef struct axo_stats {
     uint64_t events;           /* events put into mailboxes; they are no users' messages */
     uint64_t events_lost;      /* events that a subscriber missed: no memory, or its mailbox
                                   was full */
+    uint64_t restarts_merged;  /* restarts as a survivor or sibling that were asked for before the
+                                  actor had begun the last one: one was done for both */
 } axo_stats;
 #define AXO_STATS(...) AXO_INIT(axo_stats, __VA_ARGS__)
 static inline void axo_stats_init(axo_stats *out)

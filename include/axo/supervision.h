@@ -154,6 +154,25 @@ typedef enum axo_window {
 #define AXO_RETRIES_UNLIMITED (-1)
 #define AXO_SLIDING_MAX 16
 
+/* Directives that meet. A parent's directives wait until the child's next turn; one that runs a
+ * long handler takes them when that returns. What waits together is told apart as far as it makes a
+ * difference to an instance that has run (failing takes no memory, so there is no list):
+ *
+ *   a restart, as a survivor or sibling,   they are one restart: one pre_restart, one new instance,
+ *   and another that is asked for before   for the first one's failure. The second would replace an
+ *   the child has begun the first          instance that has handled nothing. Nothing tells the
+ *                                          child; axo_stats counts it (restarts_merged), and the
+ *                                          trace says AXO_EV_MERGE (RR-11)
+ *   a restart for its own failure, and     two restarts, in the order they were asked for (RR-07)
+ *   one as a survivor or sibling
+ *   a restart that the child has begun,    two restarts: the second when the first is over (RS-18)
+ *   and another
+ *   a restart and a stop                   the stop overtakes the restart that waits: no hook of a
+ *                                          restart runs, only post_stop (RR-12, ST-12). It ends a
+ *                                          restart that waits for children, too (RS-19)
+ *
+ * Budgets count each restart that was decided, merged ones too. */
+
 /* With a back-off, Restart is a delayed directive (PH-13). It is decided and paid for (budget) at
  * the failure; then the failed child stays suspended, with its mailbox, its reference and its old
  * instance, until the delay is over; then the hooks run as always. It takes no memory at the

@@ -43,7 +43,8 @@
     X(AXO_EV_UNHANDLED, "unhandled", "tag")                                                        \
     X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, by this actor")   \
     X(AXO_EV_PARK, "park", "receiver's reference bits: there was no room")                         \
-    X(AXO_EV_UNPARK, "unpark", "0: there is, or the parking was undone")
+    X(AXO_EV_UNPARK, "unpark", "0: there is, or the parking was undone")                           \
+    X(AXO_EV_MERGE, "merge", "child's reference bits: this restart and one that waits are one")
 
 typedef enum axo_event_kind {
 #define AXO_EVENT_ENUM(word, name, arg) word,

@@ -31,6 +31,7 @@ typedef struct axo__counters {
     axo__a64 wakes;
     axo__a64 events;
     axo__a64 events_lost;
+    axo__a64 restarts_merged;
 } axo__counters;
 
 /* A worker's or a door's own: touched by its thread, or under its mutex. The counters may be read

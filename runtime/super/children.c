@@ -69,6 +69,14 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child)
     axo__sched_announce_system(worker, child);
 }
 
+/* D17. Apart, so that the compiler keeps what is usual short. */
+static __attribute__((noinline)) void children_merged(axo__worker *worker, const axo__cell *child)
+{
+    axo__a64_bump_owner(&worker->local.count.restarts_merged);
+    axo__trace(worker->core, &worker->local, axo__cell_parent(child), AXO_EV_MERGE,
+               axo__cell_ref(child).bits);
+}
+
 /* The cause is written while RESTART_PARENT is clear. A restart that still waits is merged with
  * this one: the suspension that came with this one is taken back. */
 bool axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
@@ -95,6 +103,8 @@ bool axo__super_restart_parent(axo__worker *worker, axo__cell *child, const axo_
             written = true;
         }
     } while (!axo__directives_restart_parent(&child->directives, &old, resolve, merge));
+    if (axo__unlikely(merge))
+        children_merged(worker, child);
     axo__sched_announce_system(worker, child);
     return written;
 }

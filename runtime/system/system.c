@@ -460,6 +460,7 @@ void axo__system_stats(axo_system *system, axo_stats *stats)
     SYSTEM_SUM(spawned);
     SYSTEM_SUM(failures);
     SYSTEM_SUM(restarts);
+    SYSTEM_SUM(restarts_merged);
     SYSTEM_SUM(notices);
     SYSTEM_SUM(turns);
     SYSTEM_SUM(steals);

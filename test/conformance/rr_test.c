@@ -1,4 +1,4 @@
-/* rr_test.c - survivors of a restart are restarted too: conformance RR-01 to RR-10. */
+/* rr_test.c - survivors of a restart are restarted too: conformance RR-01 to RR-12. */
 #include "conformance/family.h"
 #include "conformance/parts.h"
 
@@ -464,11 +464,144 @@ static void RR_10(void **state)
     kit_finish(k);
 }
 
+/* ---- RR-11, RR-12: directives that meet ------------------------------------------------------ */
+
+/* p keeps c, which is busy at the gate while p is restarted for 7. */
+typedef struct rr_busy {
+    kit_script *g;
+    kit_script *p;
+    kit_script *c;
+    kit_gate *gate;
+} rr_busy;
+
+static rr_busy rr_busy_child(kit *k, axo_lifetime lifetime)
+{
+    rr_busy b = {.g = family_restarter(k, "g"), .p = kit_actor(k, "p"), .c = kit_actor(k, "c"),
+                 .gate = kit_gate_new(k)};
+    b.p->keep_children = true;
+    b.p->no_default_start = true;
+    b.c->lifetime = lifetime;
+    family_born(k, NULL, b.g);
+    family_born(k, b.g, b.p);
+    family_born(k, b.p, b.c);
+    kit_wait_at(k, b.c, b.gate, 0);
+    kit_gate_arrived(b.gate, 1);
+    kit_tell(k, b.p, KIT_FAIL, 7);
+    kit_await(k, "p#2.postRestart(7)");
+    kit_tell(k, b.p, KIT_NOTE, 1); /* then its survivors are told */
+    kit_await(k, "p#2.note(1)");
+    assert_int_equal(kit_stats(k).restarts_merged, 0);
+    return b;
+}
+
+/* Three that c has not begun are one, for the first one's failure. The next one is another. */
+static void RR_11(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    rr_busy b = rr_busy_child(k, AXO_TRANSIENT);
+    kit_tell(k, b.p, KIT_FAIL, 8);
+    kit_await(k, "p.merge(c)@1");
+    kit_tell(k, b.p, KIT_FAIL, 9);
+    kit_await(k, "p.merge(c)@2");
+    kit_tell(k, b.c, KIT_NOTE, 2);
+    kit_never(k, "c.suspend");
+    kit_gate_open(b.gate);
+    kit_await(k, "c#2.note(2)");
+    kit_settle(k);
+    kit_order(k, "p#3.postRestart(8)", "p.merge(c)@1", "p#4.postRestart(9)", "p.merge(c)@2",
+              "c#1.preRestart(7)", "c#1.preRestartNone", "c#2.ctor", "c#2.postRestart(7)",
+              "c#2.preStart", "c#2.note(2)");
+    kit_expect_count(k, "c.ctor", 2);
+    assert_int_equal(kit_stats(k).restarts_merged, 2);
+    assert_int_equal(kit_stats(k).restarts, 4);
+    kit_tell(k, b.p, KIT_FAIL, 10);
+    kit_await(k, "c#3.postRestart(10)");
+    kit_settle(k);
+    kit_expect_count(k, "*.merge", 2);
+    assert_int_equal(kit_stats(k).restarts_merged, 2);
+    kit_finish(k);
+}
+
+static axo_status rr_stop_child(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)self;
+    return axo_stop(ctx, kit_ref(arg));
+}
+
+static void rr_expect_overtaken(kit *k)
+{
+    kit_await(k, "p.child_gone(c)");
+    kit_settle(k);
+    kit_expect_count(k, "c.ctor", 1);
+    kit_never(k, "c.preRestart");
+    kit_never(k, "c.postRestart");
+    kit_never(k, "c.note");
+    kit_expect_count(k, "c.postStop", 1);
+    kit_await_count(k, "c.dl(3)", 1); /* KIT_NOTE */
+    assert_int_equal(kit_stats(k).restarts, 1);
+}
+
+/* The parent's stop, behind one restart that waits; and behind two that are one. */
+static void RR_12(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    rr_busy b = rr_busy_child(k, AXO_TRANSIENT);
+    kit_tell(k, b.c, KIT_NOTE, 2);
+    kit_run(k, b.p, rr_stop_child, b.c);
+    kit_tell(k, b.p, KIT_NOTE, 3);
+    kit_await(k, "p#2.note(3)");
+    kit_gate_open(b.gate);
+    rr_expect_overtaken(k);
+    kit_never(k, "*.merge");
+    kit_finish(k);
+}
+
+/* Another's stop, with two restarts that met. */
+static void RR_12_others(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    rr_busy b = rr_busy_child(k, AXO_TRANSIENT);
+    kit_tell(k, b.c, KIT_NOTE, 2);
+    kit_tell(k, b.p, KIT_FAIL, 8);
+    kit_await(k, "p.merge(c)");
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(b.c)), AXO_OK);
+    kit_gate_open(b.gate);
+    kit_await(k, "p.child_gone(c)");
+    kit_settle(k);
+    kit_expect_count(k, "c.ctor", 1);
+    kit_never(k, "c.preRestart");
+    kit_expect_count(k, "c.postStop", 1);
+    assert_int_equal(kit_stats(k).restarts, 2); /* p's */
+    assert_int_equal(kit_stats(k).restarts_merged, 1);
+    kit_finish(k);
+}
+
+/* For a permanent one another's stop is no directive: the restart takes it in (LT-08). */
+static void RR_12_permanent(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    rr_busy b = rr_busy_child(k, AXO_PERMANENT);
+    kit_tell(k, b.c, KIT_NOTE, 2);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(b.c)), AXO_OK);
+    kit_gate_open(b.gate);
+    kit_await(k, "c#2.note(2)");
+    kit_settle(k);
+    kit_expect_count(k, "c.ctor", 2);
+    kit_expect_count(k, "c.postRestart(7)", 1);
+    kit_never(k, "c.terminated");
+    kit_never(k, "p.decider");
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("RR-01", RR_01), KIT_TEST("RR-02", RR_02),           KIT_TEST("RR-03", RR_03),
     KIT_TEST("RR-04", RR_04), KIT_TEST("RR-05", RR_05),           KIT_TEST("RR-06", RR_06),
     KIT_TEST("RR-07", RR_07), KIT_TEST("RR-07 stop", RR_07_stop), KIT_TEST("RR-08", RR_08),
     KIT_TEST("RR-09", RR_09), KIT_TEST("RR-10", RR_10),
+    PART_TEST_MANY("RR-11", RR_11),
+    PART_TEST_MANY("RR-12", RR_12),
+    PART_TEST_MANY("RR-12 others", RR_12_others),
+    PART_TEST_MANY("RR-12 permanent", RR_12_permanent),
 };
 
 KIT_MAIN(tests)

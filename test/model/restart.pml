@@ -38,7 +38,7 @@
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
  * stamp super/children.c:axo__super_child_gone 2f29ac3ea669
  * stamp super/children.c:axo__super_restart_own c86f94226ed0
- * stamp super/children.c:axo__super_restart_parent 10daee0ed6ec
+ * stamp super/children.c:axo__super_restart_parent 87c16f0e5ba5
  * stamp super/children.c:axo__super_resume_own 54c70a391940
  * stamp super/children.c:axo__super_stop_child 7c9c37cbf0e6
  * stamp super/children.c:axo__super_stop_children e0c1173c248d
@@ -78,7 +78,7 @@
  * stamp super/strategy.c:axo__super_unhold af675749dcad
  * stamp super/strategy.c:strategy_apply 54e19376fd76
  * stamp super/strategy.c:strategy_carry_out 4882ea5e802a
- * stamp super/strategy.c:strategy_decide 8bfd4df5a010
+ * stamp super/strategy.c:strategy_decide 954ecc53165e
  * stamp super/strategy.c:strategy_hold b0e0cc67c414
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_stop 20fc5d497eab

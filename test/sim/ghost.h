@@ -90,6 +90,7 @@ typedef struct ghost {
     ghost_ward ward;
     int32_t told;         /* model: suspensions told and not yet taken */
     uint8_t answer;       /* model: to its own failure, told and not yet taken */
+    uint8_t merges;       /* model: restarts told that met one, and were not said yet to be one */
     uint8_t letters;      /* grammar.h */
     uint8_t made;         /* model: an axo__instance */
     bool restart_told;    /* model: from above */

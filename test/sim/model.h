@@ -66,8 +66,9 @@ static void model_restart(ghost *child, bool resolves)
         model_stop(child); /* LT-03, LT-04 */
         return;
     }
-    if (child->restart_told) {
+    if (child->restart_told) { /* RR-11 */
         child->told--;
+        child->merges++;
         probe_hit(PROBE_RESTARTS_MERGED);
     }
     child->restart_told = true;
@@ -356,9 +357,25 @@ static void model_stopping(ghost *it)
     model_stop_children(it);
 }
 
+/* RR-11: said by the parent as it tells its child. */
+static void model_merged(const ghost *it, const axo_event *e)
+{
+    ghost *child = ghost_find(e->arg);
+    HOLDS(15, it, child != NULL && child->parent == it->bits, "merges restarts of a stranger");
+    while (!child->wild && !child->unsure && child->merges == 0 && model_due(it, NULL, child))
+        continue;
+    HOLDS(17, child, child->wild || child->unsure || child->merges > 0,
+          "restarts are merged that did not meet");
+    if (child->merges > 0)
+        child->merges--;
+}
+
 static void model_event(ghost *it, const axo_event *e)
 {
     switch (e->kind) {
+    case AXO_EV_MERGE:
+        model_merged(it, e);
+        return;
     case AXO_EV_SUSPEND:
         model_suspended(it, e);
         return;
@@ -409,6 +426,7 @@ static void model_told(ghost *it)
     uint64_t word = axo__directives_look(&cell->directives);
     if (it->wild || it->unsure || it->parent == 0)
         return;
+    HOLDS(17, it, it->merges == 0, "restarts have met, and nobody has said so");
     bool same = axo__directives_delta(word) == it->told;
     HOLDS(17, it, same || (word & AXO__RESTART_PARENT) == 0,
           "told to restart from above without the suspension that goes with it");

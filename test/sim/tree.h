@@ -354,10 +354,19 @@ static void tree_settle(axo_system *system)
     ghost_fail("the system does not come to rest");
 }
 
+/* RR-11: each that the model has seen is counted, and no other. */
+static void tree_check_merged(const axo_stats *stats)
+{
+    HOLDS_ALL(17, stats->restarts_merged == g.kinds[AXO_EV_MERGE],
+              "%" PRIu64 " restarts merged, %" PRIu64 " were told", stats->restarts_merged,
+              g.kinds[AXO_EV_MERGE]);
+}
+
 static void tree_account(axo_system *system, uint64_t stashed)
 {
     axo_stats stats = AXO_STATS(0);
     (void)axo_system_stats(system, &stats);
+    tree_check_merged(&stats);
     HOLDS_ALL(37, stats.sent == stats.handled + stats.dead + stats.dropped + stashed,
               "at rest: %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " dead, %" PRIu64
               " stashed", stats.sent, stats.handled, stats.dead, stashed);
@@ -439,6 +448,7 @@ static void tree_check_end(axo_system *system, bool calm)
 {
     axo_stats stats = AXO_STATS(0);
     (void)axo_system_stats(system, &stats);
+    tree_check_merged(&stats);
     if (calm)
         mail_check_all(false);
     uint64_t accounted = stats.handled + stats.dead + stats.dropped;
