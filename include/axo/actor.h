@@ -266,7 +266,8 @@ AXO_API axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, ui
 
 /* Records a failure of the running callback; the failure happens when the callback returns the
  * result, so `return axo_fail(ctx, code, "...")` is the usual form. A later call replaces it; a
- * callback that returns AXO_OK all the same has not failed.
+ * callback that returns AXO_OK all the same has not failed. A decider has no such result: in it the
+ * failure counts, whatever directive is returned (DC-14).
  *   returns   AXO_EFAILED; AXO_ECONTEXT for a bad context */
 AXO_API axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...) AXO_PRINTF(3, 4);
 

@@ -38,15 +38,43 @@ typedef enum axo_site {
 } axo_site;
 
 /* A failure, as deciders and hooks see it; it lives until the callback that got it returns.
- * An escalated failure is handed on unchanged (DR-05): `actor` stays the one that failed first. */
+ * An escalated failure is handed on unchanged but for `reporter` (DR-05): `actor` stays the one
+ * that failed.
+ *
+ * Where one failure has led to another, `kind`, `site`, `code`, `text` and `actor` are of the last
+ * one, which is what is decided; root_kind and root_code say what its callback raised; original_*
+ * are of the first one (HF-11, HF-16):
+ *
+ *   what fails               kind           site            code, text   root_kind    original_*
+ *   receive                  ORDINARY,      RECEIVE         of receive   as kind      none
+ *                            FATAL
+ *   a kill; a death pact     KILLED,        RECEIVE         0;           as kind      none
+ *                            DEATH_PACT                     UNHANDLED
+ *   a permanent one's end    ENDED          NONE            0            as kind      none
+ *   the first creation,      INIT           CONSTRUCT,      of that      what it      none: a retry
+ *   or its retry                            PRE_START       callback     raised       keeps nothing
+ *   a re-creation            POST_RESTART   CONSTRUCT,      of that      what it      the failure
+ *                                           PRE_START,      callback     raised       that led to
+ *                                           POST_RESTART                              the restart
+ *   a re-creation's retry    POST_RESTART   as above        of the       of the       still the
+ *                                                           last try     last try     first failure
+ *   a decider                ORDINARY,      DECIDER         of the       as kind      none: nothing
+ *                            FATAL                          decider                   of the child
+ *
+ *   An escalated failure is the child's, whole, original_* too. If the re-creation of the actor
+ *   that escalated it fails then, that is a POST_RESTART of that actor, and original_* are of the
+ *   first failure of the child. A pre_restart that fails is no failure that is decided, but a line
+ *   in the log: post_restart is handed the failure that led to the restart, unchanged (HF-01).
+ *
+ * A restart as a survivor or a sibling hands both hooks the failure that the restart is for, which
+ * is another actor's; so original_* of its re-creation's failure are too. */
 typedef struct axo_failure {
     uint32_t kind;       /* an axo_failure_kind */
     uint32_t site;       /* an axo_site */
     int32_t code;        /* the user's, from axo_fail or axo_throw; or the returned status */
-    uint32_t root_kind;  /* of the first cause: differs from kind for INIT and POST_RESTART, whose
-                            root is what the callback itself raised (HF-11) */
-    int32_t root_code;   /* of the first cause */
-    uint32_t reserved;   /* 0 */
+    uint32_t root_kind;  /* what the callback raised: differs from kind for INIT and POST_RESTART */
+    int32_t root_code;   /* the code that it raised: `code` */
+    uint32_t has_message; /* 1: it failed in receive, under a message; 0: it did not */
     axo_ref actor;       /* who failed */
     axo_ref about;       /* DEATH_PACT: whose termination was not handled; else none */
     const char *text;    /* what the user said, at most AXO_FAILURE_TEXT_MAX bytes; "" if nothing,
@@ -55,6 +83,13 @@ typedef struct axo_failure {
                                   else "" */
     int32_t original_code;     /* POST_RESTART: its code; else 0 */
     uint32_t original_kind;    /* POST_RESTART: its kind; else AXO_FAILURE_NONE */
+    axo_ref reporter;          /* in a decider: the child that it decides about, another than
+                                  `actor` if that one's failure was escalated (FS-15). In hooks:
+                                  none */
+    axo_ref sender;            /* has_message: who sent the message; a kill's, who killed; of
+                                  AXO_TERMINATED, who has terminated. Else, or from outside: none */
+    uint32_t tag;              /* has_message: the message's tag; else 0 */
+    uint32_t reserved;         /* 0 */
 } axo_failure;
 
 /* Bytes of a failure's text, with its closing zero; longer ones are cut. */
@@ -70,7 +105,10 @@ typedef enum axo_directive {
 
 /* A decider. It runs in the parent's own turn and may use its state (DC-08); while it runs,
  * axo_sender(ctx) is the failed child (DC-07). A number that is no directive is AXO_ESCALATE.
- * It may fail like any callback: the parent fails then, with AXO_SITE_DECIDER (DC-09).
+ * It may fail like any callback, by axo_throw, or by axo_fail, which counts whatever directive is
+ * returned then (DC-14): the parent fails with AXO_SITE_DECIDER (DC-09). The directive is not
+ * looked at, nobody is told anything, no budget counts it; the child stays failed until the
+ * parent's own failure is answered, and is then resumed, restarted or stopped with it.
  *   ctx       the parent's context
  *   state     the parent's state block
  *   failure   why the child failed

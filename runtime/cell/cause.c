@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include <axo/message.h>
+
 #include "base/assert.h"
 #include "base/config.h"
 
@@ -126,18 +128,23 @@ void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->text < texts->count && cause->original_text < texts->count);
+    bool message = axo__site_has_message(cause->site);
+    bool pact = cause->kind == AXO_FAILURE_DEATH_PACT && cause->tag == AXO_TERMINATED;
     axo_failure failure = {
         .kind = cause->kind,
         .site = cause->site,
         .code = cause->code,
         .root_kind = cause->root_kind,
-        .root_code = cause->root_code,
+        .root_code = cause->code,
+        .has_message = message,
         .actor = cause->actor,
-        .about = cause->about,
+        .about = pact ? cause->sender : axo_ref_none(),
         .text = cause->text != 0 ? texts->all[cause->text].text : "",
         .original_text = cause->original_text != 0 ? texts->all[cause->original_text].text : "",
         .original_code = cause->original_code,
         .original_kind = cause->original_kind,
+        .sender = message ? cause->sender : axo_ref_none(),
+        .tag = message ? cause->tag : 0,
     };
     return failure;
 }
@@ -146,9 +153,11 @@ axo__brief axo__cause_brief(const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->kind < 1 << 5 && cause->site < 1 << 6);
     AXO_DEBUG_ASSERT(cause->original_kind < 1 << 5 && cause->root_kind < 1 << 5);
+    bool message = axo__site_has_message(cause->site);
+    AXO_DEBUG_ASSERT(!message || cause->original_kind == AXO_FAILURE_NONE);
     return (axo__brief){
         .code = cause->code,
-        .original_code = cause->original_code,
+        .original_code = message ? (int32_t)cause->tag : cause->original_code,
         .text = cause->text & ((UINT32_C(1) << 21) - 1),
         .kind = cause->kind & 31u,
         .site = cause->site & 63u,
@@ -161,16 +170,17 @@ axo__brief axo__cause_brief(const axo__cause *cause)
 axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor)
 {
     AXO_DEBUG_ASSERT(!brief->whole);
+    bool message = axo__site_has_message(brief->site);
     return (axo__cause){
         .kind = brief->kind,
         .site = brief->site,
         .root_kind = brief->root_kind,
         .original_kind = brief->original_kind,
         .code = brief->code,
-        .root_code = brief->code,
-        .original_code = brief->original_code,
+        .original_code = message ? 0 : brief->original_code,
         .text = brief->text,
         .original_text = brief->original_text,
+        .tag = message ? (uint32_t)brief->original_code : 0,
         .actor = actor,
     };
 }

@@ -17,19 +17,25 @@ typedef struct axo__cause {
     uint8_t root_kind;
     uint8_t original_kind;
     int32_t code;
-    int32_t root_code;
     int32_t original_code;
     uint32_t text;          /* index into the reserve; 0: none */
     uint32_t original_text;
+    uint32_t tag;           /* of the message it failed under, if there was one */
     axo_ref actor;
-    axo_ref about;
+    axo_ref sender;         /* of that message. Of a notice: the actor that it is about */
 } axo__cause;
 
-/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, `root_code` is `code`,
- * and what it is about is kept elsewhere, or it is about nobody. */
+/* What fails in receive, and nothing else, fails under a message. */
+static inline bool axo__site_has_message(uint32_t site)
+{
+    return site == AXO_SITE_RECEIVE;
+}
+
+/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and the sender is kept
+ * elsewhere. */
 typedef struct axo__brief {
     int32_t code;
-    int32_t original_code;
+    int32_t original_code; /* with a message: its tag; no such failure has an original one */
     uint32_t text : 21; /* as in a cause */
     uint32_t kind : 5;
     uint32_t site : 6;
@@ -87,10 +93,10 @@ static inline void axo__cause_drop(axo__texts *texts, axo__cause *cause)
 
 axo__brief axo__cause_brief(const axo__cause *cause);
 
-/* The cause that an actor's own brief stands for, about nobody. */
+/* The cause that an actor's own brief stands for, without a sender. */
 axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor);
 
-/* What users see; it lives as long as the cause. */
+/* What users see, but for the reporter; it lives as long as the cause. */
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause);
 
 #endif

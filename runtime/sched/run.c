@@ -35,7 +35,6 @@ void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, c
     pending->site = (uint8_t)worker->site;
     pending->root_kind = (uint8_t)kind;
     pending->code = code;
-    pending->root_code = code;
     pending->actor = axo__cell_ref(worker->current);
     if (format == NULL || format[0] == 0)
         return;
@@ -56,7 +55,6 @@ static void run_blame(axo__worker *worker, const axo__cell *cell, axo_status sta
     pending->root_kind = AXO_FAILURE_ORDINARY;
     pending->site = (uint8_t)worker->site;
     pending->code = (int32_t)status;
-    pending->root_code = (int32_t)status;
     pending->actor = axo__cell_ref(cell);
 }
 
@@ -75,6 +73,9 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_NONE);
     worker->message = NULL;
     worker->site = AXO_SITE_NONE;
+    AXO_DEBUG_ASSERT(axo__site_has_message(worker->pending.site));
+    worker->pending.tag = message->pub.tag;
+    worker->pending.sender = message->pub.sender;
     if (cell->failed != NULL)
         axo__run_free(worker, cell->failed);
     cell->failed = message;
@@ -122,7 +123,8 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
         run_blame(worker, cell, status); /* DP-01 */
         worker->pending.kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;
-        worker->pending.about = AXO_PAYLOAD(&message->pub, axo_terminated)->actor;
+        AXO_DEBUG_ASSERT(axo_ref_equal(AXO_PAYLOAD(&message->pub, axo_terminated)->actor,
+                                       message->pub.sender));
         run_fail(worker, cell, message);
         return;
     }
@@ -151,7 +153,6 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->pending.kind = (uint8_t)what.kind;
     worker->pending.root_kind = (uint8_t)what.kind;
     worker->pending.code = what.code;
-    worker->pending.root_code = what.code;
     run_fail(worker, cell, message);
 }
 

@@ -272,6 +272,7 @@ static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *chi
     if (directive == 0) {
         axo__cause cause = axo__cell_failure(child);
         axo_failure failure = axo__cause_show(&core->texts, &cause);
+        failure.reporter = axo__cell_ref(child);
         if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
             axo__super_fail(worker, cell, axo__cell_ref(child), false); /* DC-09 */
             return;

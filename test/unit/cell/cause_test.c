@@ -112,10 +112,10 @@ static void users_see_every_field(void **state)
         .root_kind = AXO_FAILURE_ORDINARY,
         .original_kind = AXO_FAILURE_KILLED,
         .code = -7,
-        .root_code = INT32_MIN,
         .original_code = INT32_MAX,
+        .tag = AXO_TERMINATED,
         .actor = {.bits = 11},
-        .about = {.bits = 12},
+        .sender = {.bits = 12},
     };
     axo_failure failure = axo__cause_show(&world.texts, &cause);
     assert_int_equal(failure.kind, AXO_FAILURE_DEATH_PACT);
@@ -123,13 +123,77 @@ static void users_see_every_field(void **state)
     assert_int_equal(failure.root_kind, AXO_FAILURE_ORDINARY);
     assert_int_equal(failure.original_kind, AXO_FAILURE_KILLED);
     assert_int_equal(failure.code, -7);
-    assert_int_equal(failure.root_code, INT32_MIN);
+    assert_int_equal(failure.root_code, -7);
     assert_int_equal(failure.original_code, INT32_MAX);
+    assert_int_equal(failure.has_message, 1);
+    assert_int_equal(failure.tag, AXO_TERMINATED);
     assert_int_equal(failure.reserved, 0);
     assert_true(failure.actor.bits == 11);
     assert_true(failure.about.bits == 12);
+    assert_true(failure.sender.bits == 12);
+    assert_true(axo_ref_is_none(failure.reporter));
     assert_string_equal(failure.text, "");
     assert_string_equal(failure.original_text, "");
+    world_close(&world);
+}
+
+/* Under a message, and not: what another callback left in its fields is not shown. */
+static void a_message_is_shown_where_there_was_one(void **state)
+{
+    static const uint32_t tags[] = {0, 1, INT32_MAX, UINT32_C(0x80000000), AXO_TERMINATED,
+                                    UINT32_MAX};
+    cause_world world;
+    world_open(&world);
+    for (uint32_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        axo__cause cause = {
+            .kind = AXO_FAILURE_KILLED,
+            .site = AXO_SITE_RECEIVE,
+            .code = INT32_MIN,
+            .tag = tags[i],
+            .actor = {.bits = 11},
+            .sender = {.bits = 12},
+        };
+        axo__brief brief = axo__cause_brief(&cause);
+        axo__cause again = axo__cause_of_brief(&brief, cause.actor);
+        assert_true(axo_ref_is_none(again.sender));
+        again.sender = cause.sender;
+        assert_memory_equal(&again, &cause, sizeof cause);
+        axo_failure failure = axo__cause_show(&world.texts, &again);
+        assert_int_equal(failure.has_message, 1);
+        assert_int_equal(failure.tag, tags[i]);
+        assert_true(failure.sender.bits == 12);
+        assert_true(axo_ref_is_none(failure.about)); /* no death pact, whatever its tag */
+        assert_int_equal(failure.original_code, 0);
+        assert_int_equal(failure.original_kind, AXO_FAILURE_NONE);
+        cause.site = AXO_SITE_POST_RESTART;
+        cause.original_kind = AXO_FAILURE_ORDINARY;
+        cause.original_code = (int32_t)(0 - i);
+        brief = axo__cause_brief(&cause);
+        again = axo__cause_of_brief(&brief, cause.actor);
+        assert_int_equal(again.original_code, (int32_t)(0 - i));
+        assert_int_equal(again.original_kind, AXO_FAILURE_ORDINARY);
+        failure = axo__cause_show(&world.texts, &cause);
+        assert_int_equal(failure.has_message, 0);
+        assert_int_equal(failure.tag, 0);
+        assert_true(axo_ref_is_none(failure.sender));
+    }
+    world_close(&world);
+}
+
+/* An injected failure of that kind is about nobody: its message is no notice. */
+static void only_a_notice_makes_a_pact_with_somebody(void **state)
+{
+    cause_world world;
+    world_open(&world);
+    axo__cause cause = {
+        .kind = AXO_FAILURE_DEATH_PACT,
+        .site = AXO_SITE_RECEIVE,
+        .tag = 3,
+        .sender = {.bits = 12},
+    };
+    axo_failure failure = axo__cause_show(&world.texts, &cause);
+    assert_true(axo_ref_is_none(failure.about));
+    assert_true(failure.sender.bits == 12);
     world_close(&world);
 }
 
@@ -162,6 +226,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_spent_reserve_is_counted),
     cmocka_unit_test(a_copy_holds_its_texts),
     cmocka_unit_test(users_see_every_field),
+    cmocka_unit_test(a_message_is_shown_where_there_was_one),
+    cmocka_unit_test(only_a_notice_makes_a_pact_with_somebody),
     cmocka_unit_test(threads_share_the_reserve),
 };
 UNIT_MAIN(tests)
