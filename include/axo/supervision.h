@@ -87,7 +87,8 @@ typedef struct axo_failure {
                                   `actor` if that one's failure was escalated (FS-15). In hooks:
                                   none */
     axo_ref sender;            /* has_message: who sent the message; a kill's, who killed; of
-                                  AXO_TERMINATED, who has terminated. Else, or from outside: none */
+                                  AXO_TERMINATED, who has terminated. Else, from outside, or if
+                                  the reserve of texts is spent: none */
     uint32_t tag;              /* has_message: the message's tag; else 0 */
     uint32_t reserved;         /* 0 */
 } axo_failure;

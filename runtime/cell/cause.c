@@ -70,6 +70,8 @@ uint32_t axo__texts_take(axo__texts *texts)
         next = axo__a32_load_relaxed(&texts->all[index].next); /* good if the number is the same */
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, next))); /* [X2] */
     axo__a32_store_relaxed(&texts->all[index].users, 1);
+    texts->all[index].text[0] = 0;
+    texts->all[index].sender = axo_ref_none();
     return index;
 }
 
@@ -125,11 +127,20 @@ void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)
     cause_release(texts, cause->original_text);
 }
 
+void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_ref sender)
+{
+    if (axo_ref_is_none(sender))
+        return;
+    if (cause->text == 0)
+        cause->text = axo__texts_take(texts);
+    if (cause->text != 0)
+        texts->all[cause->text].sender = sender;
+}
+
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->text < texts->count && cause->original_text < texts->count);
     bool message = axo__site_has_message(cause->site);
-    bool pact = cause->kind == AXO_FAILURE_DEATH_PACT && cause->tag == AXO_TERMINATED;
     axo_failure failure = {
         .kind = cause->kind,
         .site = cause->site,
@@ -138,12 +149,12 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
         .root_code = cause->code,
         .has_message = message,
         .actor = cause->actor,
-        .about = pact ? cause->sender : axo_ref_none(),
+        .about = cause->about,
         .text = cause->text != 0 ? texts->all[cause->text].text : "",
         .original_text = cause->original_text != 0 ? texts->all[cause->original_text].text : "",
         .original_code = cause->original_code,
         .original_kind = cause->original_kind,
-        .sender = message ? cause->sender : axo_ref_none(),
+        .sender = message && cause->text != 0 ? texts->all[cause->text].sender : axo_ref_none(),
         .tag = message ? cause->tag : 0,
     };
     return failure;

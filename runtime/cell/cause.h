@@ -22,7 +22,7 @@ typedef struct axo__cause {
     uint32_t original_text;
     uint32_t tag;           /* of the message it failed under, if there was one */
     axo_ref actor;
-    axo_ref sender;         /* of that message. Of a notice: the actor that it is about */
+    axo_ref about;
 } axo__cause;
 
 /* What fails in receive, and nothing else, fails under a message. */
@@ -31,8 +31,8 @@ static inline bool axo__site_has_message(uint32_t site)
     return site == AXO_SITE_RECEIVE;
 }
 
-/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and the sender is kept
- * elsewhere. */
+/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and what it is about is
+ * kept elsewhere, or it is about nobody. */
 typedef struct axo__brief {
     int32_t code;
     int32_t original_code; /* with a message: its tag; no such failure has an original one */
@@ -45,9 +45,12 @@ typedef struct axo__brief {
     uint32_t whole : 1; /* not an own one: all of it is kept elsewhere, but kind and code */
 } axo__brief;
 
+/* A failure's text, and the sender of the message under which it happened: a failure that has one
+ * and no text takes an empty text for it, so that an actor pays for neither before it fails. */
 typedef struct axo__text {
     axo__a32 users;
     axo__a32 next; /* free: index of the next free one */
+    axo_ref sender;
     char text[AXO_FAILURE_TEXT_MAX];
 } axo__text;
 
@@ -62,7 +65,7 @@ typedef struct axo__texts {
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count);
 void axo__texts_fini(axo__texts *texts);
 
-/* A text with one user; 0: the reserve is spent. */
+/* An empty text with one user and no sender; 0: the reserve is spent. */
 uint32_t axo__texts_take(axo__texts *texts);
 char *axo__texts_at(axo__texts *texts, uint32_t index);
 
@@ -91,9 +94,12 @@ static inline void axo__cause_drop(axo__texts *texts, axo__cause *cause)
     *cause = (axo__cause){.kind = 0};
 }
 
+/* Keeps the sender of the message under which it happened, where the reserve of texts has room. */
+void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_ref sender);
+
 axo__brief axo__cause_brief(const axo__cause *cause);
 
-/* The cause that an actor's own brief stands for, without a sender. */
+/* The cause that an actor's own brief stands for, about nobody. */
 axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor);
 
 /* What users see, but for the reporter; it lives as long as the cause. */

@@ -141,8 +141,7 @@ typedef struct axo__kin {
     const void *args;
 
     /* ---- runner writes before the report, parent reads after ---- */
-    axo__brief failure;    /* cell/more.h has the whole of it, if it is another actor's */
-    axo_ref sender;        /* of the message that it failed under, or none */
+    axo__brief failure;    /* cell/more.h has the rest of it, if there is more to say */
 
     /* ---- parent ---- */
     axo__slot_link next : 25;   /* siblings */
@@ -152,7 +151,7 @@ typedef struct axo__kin {
     uint32_t told_late : 1;     /* the parent's notice waits until it has forgotten this one */
     axo__slot_link before;
 } axo__kin;
-AXO_STATIC_ASSERT(sizeof(axo__kin) == 48, "small");
+AXO_STATIC_ASSERT(sizeof(axo__kin) == 40, "small");
 
 /* Asks the cell to stop, by its runner: who looks again before it is done. */
 static inline void axo__cell_stop_self(axo__cell *cell)

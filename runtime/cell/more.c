@@ -72,28 +72,34 @@ void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell)
 
 axo__cause axo__cell_failure(const axo__cell *cell)
 {
-    const axo__kin *kin = axo__cell_kin(cell);
-    if (kin->failure.whole)
+    const axo__more *more = axo__cell_more(cell);
+    const axo__brief *brief = &axo__cell_kin(cell)->failure;
+    if (brief->whole)
         return axo__cell_own_family(cell)->failure;
-    axo__cause cause = axo__cause_of_brief(&kin->failure, axo__cell_ref(cell));
-    cause.sender = kin->sender;
+    axo__cause cause = axo__cause_of_brief(brief, axo__cell_ref(cell));
+    if (cause.kind != AXO_FAILURE_NONE && more != NULL)
+        cause.about = more->about;
     return cause;
 }
 
-/* Only a child's failure names another actor: so there is a family, and with it the room. */
+/* Only a child's failure names another actor, and only a death pact is about somebody: so there is
+ * a family, or a watch, and with it the room. */
 void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
-    axo__kin *kin = axo__cell_kin(cell);
-    kin->failure = axo__cause_brief(cause);
-    kin->sender = cause->sender;
+    axo__more *more = axo__cell_more(cell);
+    axo__brief *brief = &axo__cell_kin(cell)->failure;
+    *brief = axo__cause_brief(cause);
     if (!axo_ref_equal(cause->actor, axo__cell_ref(cell))) {
-        const axo__more *more = axo__cell_more(cell);
         AXO_ASSERT(more != NULL && more->family != NULL);
-        kin->failure.whole = 1;
+        brief->whole = 1;
         more->family->failure = *cause;
+    } else {
+        AXO_ASSERT(more != NULL || axo_ref_is_none(cause->about));
+        if (more != NULL)
+            more->about = cause->about;
     }
     memset(cause, 0, sizeof *cause);
 }

@@ -76,6 +76,7 @@ typedef struct axo__more {
     axo__chain front;             /* handled before the user lane: what was unstashed */
     axo__chain stash;             /* oldest first */
     uint32_t stash_count;
+    axo_ref about;                /* whom the cell's failure is about, one it watched; none */
 } axo__more;
 
 /* NULL: nothing of it. */

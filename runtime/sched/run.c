@@ -75,7 +75,7 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->site = AXO_SITE_NONE;
     AXO_DEBUG_ASSERT(axo__site_has_message(worker->pending.site));
     worker->pending.tag = message->pub.tag;
-    worker->pending.sender = message->pub.sender;
+    axo__cause_sent_by(&worker->core->texts, &worker->pending, message->pub.sender);
     if (cell->failed != NULL)
         axo__run_free(worker, cell->failed);
     cell->failed = message;
@@ -123,8 +123,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
         run_blame(worker, cell, status); /* DP-01 */
         worker->pending.kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;
-        AXO_DEBUG_ASSERT(axo_ref_equal(AXO_PAYLOAD(&message->pub, axo_terminated)->actor,
-                                       message->pub.sender));
+        worker->pending.about = AXO_PAYLOAD(&message->pub, axo_terminated)->actor;
         run_fail(worker, cell, message);
         return;
     }

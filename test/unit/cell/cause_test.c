@@ -115,8 +115,9 @@ static void users_see_every_field(void **state)
         .original_code = INT32_MAX,
         .tag = AXO_TERMINATED,
         .actor = {.bits = 11},
-        .sender = {.bits = 12},
+        .about = {.bits = 12},
     };
+    axo__cause_sent_by(&world.texts, &cause, (axo_ref){.bits = 13});
     axo_failure failure = axo__cause_show(&world.texts, &cause);
     assert_int_equal(failure.kind, AXO_FAILURE_DEATH_PACT);
     assert_int_equal(failure.site, AXO_SITE_RECEIVE);
@@ -130,10 +131,11 @@ static void users_see_every_field(void **state)
     assert_int_equal(failure.reserved, 0);
     assert_true(failure.actor.bits == 11);
     assert_true(failure.about.bits == 12);
-    assert_true(failure.sender.bits == 12);
+    assert_true(failure.sender.bits == 13);
     assert_true(axo_ref_is_none(failure.reporter));
     assert_string_equal(failure.text, "");
     assert_string_equal(failure.original_text, "");
+    axo__cause_drop(&world.texts, &cause);
     world_close(&world);
 }
 
@@ -151,18 +153,16 @@ static void a_message_is_shown_where_there_was_one(void **state)
             .code = INT32_MIN,
             .tag = tags[i],
             .actor = {.bits = 11},
-            .sender = {.bits = 12},
         };
+        axo__cause_sent_by(&world.texts, &cause, (axo_ref){.bits = 12});
         axo__brief brief = axo__cause_brief(&cause);
         axo__cause again = axo__cause_of_brief(&brief, cause.actor);
-        assert_true(axo_ref_is_none(again.sender));
-        again.sender = cause.sender;
         assert_memory_equal(&again, &cause, sizeof cause);
         axo_failure failure = axo__cause_show(&world.texts, &again);
         assert_int_equal(failure.has_message, 1);
         assert_int_equal(failure.tag, tags[i]);
         assert_true(failure.sender.bits == 12);
-        assert_true(axo_ref_is_none(failure.about)); /* no death pact, whatever its tag */
+        assert_true(axo_ref_is_none(failure.about));
         assert_int_equal(failure.original_code, 0);
         assert_int_equal(failure.original_kind, AXO_FAILURE_NONE);
         cause.site = AXO_SITE_POST_RESTART;
@@ -176,24 +176,40 @@ static void a_message_is_shown_where_there_was_one(void **state)
         assert_int_equal(failure.has_message, 0);
         assert_int_equal(failure.tag, 0);
         assert_true(axo_ref_is_none(failure.sender));
+        axo__cause_drop(&world.texts, &cause);
     }
+    assert_int_equal(count_free(&world), TEXTS);
     world_close(&world);
 }
 
-/* An injected failure of that kind is about nobody: its message is no notice. */
-static void only_a_notice_makes_a_pact_with_somebody(void **state)
+/* The sender lies in the reserve: beside a text, in an empty one, or nowhere when that is spent. */
+static void a_sender_takes_an_empty_text(void **state)
 {
     cause_world world;
     world_open(&world);
-    axo__cause cause = {
-        .kind = AXO_FAILURE_DEATH_PACT,
-        .site = AXO_SITE_RECEIVE,
-        .tag = 3,
-        .sender = {.bits = 12},
-    };
-    axo_failure failure = axo__cause_show(&world.texts, &cause);
-    assert_true(axo_ref_is_none(failure.about));
-    assert_true(failure.sender.bits == 12);
+    axo_ref sender = {.bits = 12};
+    axo__cause cause = {.kind = AXO_FAILURE_KILLED, .site = AXO_SITE_RECEIVE};
+    axo__cause_sent_by(&world.texts, &cause, axo_ref_none());
+    assert_int_equal(cause.text, 0);
+    axo__cause_sent_by(&world.texts, &cause, sender);
+    assert_int_equal(count_free(&world), TEXTS - 1);
+    strcpy(axo__texts_at(&world.texts, cause.text), "left");
+    axo__cause_sent_by(&world.texts, &cause, sender); /* there is a text: no second one */
+    assert_int_equal(count_free(&world), TEXTS - 1);
+    axo__cause_drop(&world.texts, &cause);
+    axo__cause all[TEXTS + 1];
+    uint64_t before = lost(&world); /* count_free spends it, too */
+    for (uint32_t i = 0; i <= TEXTS; i++) {
+        all[i] = (axo__cause){.kind = AXO_FAILURE_KILLED, .site = AXO_SITE_RECEIVE};
+        axo__cause_sent_by(&world.texts, &all[i], sender);
+        axo_failure failure = axo__cause_show(&world.texts, &all[i]);
+        assert_string_equal(failure.text, "");
+        assert_true(failure.sender.bits == (i < TEXTS ? 12 : 0));
+    }
+    assert_int_equal(lost(&world) - before, 1);
+    for (uint32_t i = 0; i <= TEXTS; i++)
+        axo__cause_drop(&world.texts, &all[i]);
+    assert_int_equal(count_free(&world), TEXTS);
     world_close(&world);
 }
 
@@ -227,7 +243,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_copy_holds_its_texts),
     cmocka_unit_test(users_see_every_field),
     cmocka_unit_test(a_message_is_shown_where_there_was_one),
-    cmocka_unit_test(only_a_notice_makes_a_pact_with_somebody),
+    cmocka_unit_test(a_sender_takes_an_empty_text),
     cmocka_unit_test(threads_share_the_reserve),
 };
 UNIT_MAIN(tests)
