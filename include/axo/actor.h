@@ -129,15 +129,23 @@ AXO_API axo_system *axo_system_of(axo_ctx *ctx);
 /* How many children are not yet gone, those that are stopping included. A child has its place
  * until its parent's turn has taken note of its end, and its name only until the end itself: who
  * is told of an end can spawn under the same name at once, and for that moment both the old and
- * the new child are counted. The callback that stops a child finds the name taken until it returns
- * (ST-17). */
+ * the new child are counted.
+ *
+ * While a callback runs, its children end on other workers. What it has once seen of a name stays
+ * so until it returns: when it has spawned the child, stopped it (ST-17), got it from axo_child, or
+ * got AXO_EEXIST for its name, then axo_spawn says AXO_EEXIST, axo_child gives this child and
+ * axo_children lists it, though it may have ended meanwhile; a watch tells. And where axo_child
+ * gives none, axo_spawn does not say AXO_EEXIST, unless axo_stop has come between. So no callback
+ * can wait for a name: the next one, or a notice, finds it free. axo_find is for everybody, and
+ * finds those who live. */
 AXO_API uint32_t axo_child_count(axo_ctx *ctx);
 
 /* Writes the children's references, youngest first, at most `max`.
  *   returns   how many there are, which may be more than `max` */
 AXO_API uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max);
 
-/* The living or dying child with this name; axo_ref_none() if there is none (NM-06). */
+/* The child that has this name, living, dying or as axo_child_count says; axo_ref_none() if the name
+ * is free (NM-06). */
 AXO_API axo_ref axo_child(axo_ctx *ctx, const char *name);
 
 /* Writes an actor's path ("/user/a/b"), of any depth, and a closing zero. Only the caller's own

@@ -59,7 +59,7 @@ AXO_API axo_status axo_select(axo_ctx *ctx, const char *pattern, uint32_t tag, c
 /* Spawns, or gives the child that has the name already (PH-24). props->name must be set.
  *   returns   as axo_spawn; AXO_OK with *created false: *out lives, whatever its class and
  *             arguments; AXO_EEXIST: it has the name and is stopping: *out is its reference, to be
- *             watched, or none if it has just ended (ST-17)
+ *             watched; from outside also none, if it has just ended (ST-17)
  *   after     on any other failure *out is axo_ref_none(); *created (may be NULL) says whether
  *             props were used */
 AXO_API AXO_NODISCARD axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props,

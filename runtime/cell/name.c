@@ -118,12 +118,16 @@ static bool name_room(axo__names *names, axo__name_stripe *stripe)
     return true;
 }
 
-/* Under the mutex: whether `now` may not have the name that `held` holds. */
-static bool name_is_held(const axo__name *held, axo__moment now)
+/* Under the mutex: whether `now` may not have the name that `held` holds; then it will not until it
+ * returns. */
+static bool name_is_held(axo__name *held, axo__moment now)
 {
-    if (!held->ended)
-        return true;
-    return now.who != NULL && held->told.who == now.who && held->told.when == now.when;
+    bool seen = now.who != NULL && held->seen.who == now.who && held->seen.when == now.when;
+    if (held->ended && !seen)
+        return false;
+    if (now.who != NULL)
+        held->seen = now;
+    return true;
 }
 
 /* Under the mutex: in the place of an ended one, or at the end of its bucket. */
@@ -159,7 +163,7 @@ axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, 
     *out = NULL;
     if (name == NULL)
         return AXO_ENOMEM;
-    *name = (axo__name){.hash = hash, .parent = parent, .length = (uint32_t)length};
+    *name = (axo__name){.hash = hash, .parent = parent, .seen = now, .length = (uint32_t)length};
     memcpy(name->text, text, length + 1);
     axo__os_mutex_lock(&stripe->mutex);
     axo_status status = name_put(names, stripe, name, now);
@@ -209,6 +213,22 @@ void axo__names_free(axo__names *names, axo__name *name)
 {
     AXO_DEBUG_ASSERT(!name->linked);
     axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
+}
+
+axo_ref axo__names_own(axo__names *names, axo_ref parent, const char *text, axo__moment now)
+{
+    size_t length = strlen(text);
+    uint64_t hash = name_hash(names, parent, text, length);
+    axo__name_stripe *stripe = name_stripe(names, hash);
+    axo_ref child = axo_ref_none();
+    axo__os_mutex_lock(&stripe->mutex);
+    if (stripe->buckets != NULL) {
+        axo__name *name = *name_link(stripe, hash, parent, text, length);
+        if (name != NULL && name_is_held(name, now))
+            child = name->child;
+    }
+    axo__os_mutex_unlock(&stripe->mutex);
+    return child;
 }
 
 axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text, size_t length)

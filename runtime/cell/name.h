@@ -8,8 +8,9 @@
  *   taken -> bound -> ended -> replaced (by the next taker)
  *                           -> unlinked (by the parent)
  *
- * Only to the callback that told the child to stop an ended name is still taken: there it never is
- * free, however fast the child is (ST-17).
+ * Only to a callback of the parent that has seen the name taken an ended one is taken still, and has
+ * its owner: who has made the child, told it to stop (ST-17), found it, or found the name taken, sees
+ * the same until it returns, however fast the child is.
  */
 #ifndef AXO__CELL_NAME_H
 #define AXO__CELL_NAME_H
@@ -30,7 +31,7 @@ struct axo__name {
     uint64_t hash;    /* fixed */
     axo_ref parent;   /* fixed */
     axo_ref child;    /* none: not yet bound */
-    axo__moment told; /* the parent's runner only: when it told the child to stop */
+    axo__moment seen; /* the parent's runner only: the last callback that has seen it taken */
     bool linked;
     bool ended;
     uint32_t length;  /* fixed */
@@ -73,7 +74,10 @@ void axo__names_unlink(axo__names *names, axo__name *name);
 /* Nobody looks at it any more. */
 void axo__names_free(axo__names *names, axo__name *name);
 
-/* The child whose name are these bytes; none. */
+/* The child that has the name, for its parent's callback `now`; none: the name is free. */
+axo_ref axo__names_own(axo__names *names, axo_ref parent, const char *text, axo__moment now);
+
+/* The living child whose name are these bytes; none. */
 axo_ref axo__names_find(axo__names *names, axo_ref parent, const char *text, size_t length);
 
 #endif

@@ -11,7 +11,7 @@ void axo__super_stop_child(axo__worker *worker, axo__cell *child)
     axo__cell_kin(child)->stopping = 1;
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
-        name->told = axo__worker_moment(worker);
+        name->seen = axo__worker_moment(worker);
     axo__directives_stop_parent(&child->directives);
     axo__sched_announce_system(worker, child);
 }

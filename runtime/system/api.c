@@ -103,8 +103,8 @@ axo_ref axo_child(axo_ctx *ctx, const char *name)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL || name == NULL)
         return axo_ref_none();
-    return axo__names_find(&axo__self->core->names, axo__cell_ref(cell), name,
-                           strlen(name));
+    return axo__names_own(&axo__self->core->names, axo__cell_ref(cell), name,
+                          axo__worker_moment(axo__self));
 }
 
 axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)

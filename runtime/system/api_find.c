@@ -348,17 +348,13 @@ axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props, axo_ref *out, 
         status = AXO_EINVAL;
     if (status != AXO_OK)
         return status;
-    for (uint32_t i = 0; i < 2; i++) { /* nobody else takes names here */
-        status = axo__super_spawn(axo__self, cell, &copy, out);
-        if (status == AXO_OK && created != NULL)
-            *created = true;
-        if (status != AXO_EEXIST)
-            return status;
-        status = axo__find_sibling(axo__self->core, axo__cell_ref(cell), copy.name, out);
-        if (!axo_ref_is_none(*out))
-            return status;
-    }
-    return status;
+    status = axo__super_spawn(axo__self, cell, &copy, out);
+    if (status == AXO_OK && created != NULL)
+        *created = true;
+    if (status != AXO_EEXIST)
+        return status;
+    return axo__find_sibling(axo__self->core, axo__cell_ref(cell), copy.name,
+                             axo__worker_moment(axo__self), out);
 }
 
 axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, axo_ref *out,
@@ -385,7 +381,8 @@ axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, a
         if (status != AXO_EEXIST)
             return status;
         axo__door *door = axo__door_enter(&system->sched);
-        status = axo__find_sibling(&system->core, parent, copy.name, out);
+        status = axo__find_sibling(&system->core, parent, copy.name, (axo__moment){.who = NULL},
+                                   out);
         axo__door_leave(door);
         if (!axo_ref_is_none(*out))
             return status;

@@ -206,12 +206,14 @@ bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot
     return *slot < all;
 }
 
-axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo_ref *out)
+axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo__moment now,
+                             axo_ref *out)
 {
-    *out = axo__names_find(&core->names, parent, name, strlen(name));
+    *out = axo__names_own(&core->names, parent, name, now);
     const axo__cell *cell = axo__table_find(&core->table, *out);
     if (cell == NULL) {
-        *out = axo_ref_none();
+        if (now.who == NULL)
+            *out = axo_ref_none();
         return AXO_EEXIST;
     }
     bool stops = (axo__state_look(&cell->state) & AXO__TERMINATING) != 0 ||

@@ -134,9 +134,10 @@ typedef void (*axo__find_visit)(void *user, axo_ref ref);
 bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot, uint64_t steps,
                     axo__find_visit visit, void *user);
 
-/* The child of that name, for one who could not take it: AXO_OK, AXO_EEXIST (it is stopping), or
- * none: it has ended. */
-axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo_ref *out);
+/* The child of that name, for one who could not take it: AXO_OK, AXO_EEXIST (it is stopping, or, to
+ * the parent's callback `now`, has ended), or none, from outside: it has ended. */
+axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, axo__moment now,
+                             axo_ref *out);
 
 /* ---- inspect.c ---- */
 

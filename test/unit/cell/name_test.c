@@ -138,7 +138,7 @@ static void an_ended_name_is_free(void **state)
     assert_int_equal(axo__names_take(names, p1, "a", now, &one), AXO_OK);
     axo__names_bind(names, one, (axo_ref){.bits = 1});
     assert_int_equal(axo__names_take(names, p1, "a", later, &second), AXO_EEXIST);
-    one->told = now;
+    one->seen = now;
     axo__names_end(names, one);
     assert_true(axo_ref_is_none(find(names, p1, "a")));
     assert_int_equal(axo__names_take(names, p1, "a", now, &second), AXO_EEXIST);
@@ -148,7 +148,7 @@ static void an_ended_name_is_free(void **state)
     give(names, one); /* the parent comes late: the new one stays */
     assert_true(find(names, p1, "a").bits == 2);
     assert_int_equal(axo__names_take(names, p1, "a", now, &third), AXO_EEXIST);
-    second->told = now;
+    second->seen = now;
     axo__names_end(names, second);
     assert_int_equal(axo__names_take(names, p1, "a", elsewhere, &third), AXO_OK);
     give(names, second);
