@@ -105,7 +105,8 @@ AXO_BEGIN_DECLS
 /* The running actor; axo_ref_none() for a bad context. */
 AXO_API axo_ref axo_self(axo_ctx *ctx);
 
-/* The number of the running instance, from 1: each restart adds one. 0 for a bad context. */
+/* The number of the running instance, from 1: each restart adds one, and after 2^32 - 1 comes 1
+ * again. 0 for a bad context. */
 AXO_API uint32_t axo_instance(axo_ctx *ctx);
 
 /* 64 bits to begin a stream of chance with: of the system's seed (axo_options.seed), the actor's
@@ -250,7 +251,7 @@ AXO_API AXO_NODISCARD axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag,
 AXO_API axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from);
 
 /* Makes a draft one for the instance of its receiver with this number (axo_instance): once the
- * receiver has been restarted, it is a dead letter, a suppressed one. So an answer does not reach
+ * receiver has been restarted, however often, it is a dead letter, a suppressed one. So an answer does not reach
  * an instance that never asked. It is what its receiver waits for: no bound of a mailbox refuses
  * or counts it.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (0) */

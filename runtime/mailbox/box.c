@@ -159,7 +159,7 @@ static uint32_t box_ask(const axo__box *box, const axo__message *message)
     return priority < BOX_PRIORITY_MAX ? priority : BOX_PRIORITY_MAX;
 }
 
-/* One that carries its instance has no room for it, and comes first among what waits for room. */
+/* One that is for an instance comes first among what waits for room: its bits have a meaning. */
 static void box_carry(axo__message *message, uint32_t priority)
 {
     AXO_DEBUG_ASSERT(priority <= BOX_PRIORITY_MAX);

@@ -19,10 +19,12 @@ enum {
     AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane: that owns it */
     AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: looked at when it comes
                                  up, whether it is still wanted */
-    AXO__MESSAGE_BOUND = 128,  /* for one instance: its number is in the bits above */
+    AXO__MESSAGE_BOUND = 128,  /* for one instance: its number is `instance` */
     AXO__MESSAGE_FLAGS_END = 256
 };
-#define AXO__MESSAGE_INSTANCE 8
+
+/* With BOUND only: the number is behind `user`, since the place of `instance` is destroy's. */
+#define AXO__MESSAGE_BEHIND AXO__MESSAGE_FLAGS_END
 
 /* Nobody misses these: suppressed dead letters. */
 #define AXO__MESSAGE_HARMLESS                                                                      \
@@ -39,11 +41,20 @@ typedef struct axo__message {
     axo_message pub;     /* what the receiver sees */
     uint32_t flags;
     uint32_t block; /* bytes of the whole block */
-    axo_payload_free destroy;
+    union {
+        axo_payload_free destroy; /* OWNED */
+        uint32_t instance;        /* BOUND, and not BEHIND */
+    };
     /* payload, or `user` of destroy, follows */
 } axo__message;
 AXO_STATIC_ASSERT(offsetof(axo__message, node) == 0, "a node leads to its message");
-AXO_STATIC_ASSERT(1 << AXO__MESSAGE_INSTANCE == AXO__MESSAGE_FLAGS_END, "the instance is above");
+AXO_STATIC_ASSERT(sizeof(axo__message) == 48, "no word for what few have");
+
+/* What follows an owning draft: its receiver may be bound. */
+typedef struct axo__message_behind {
+    void *user; /* first: of destroy */
+    uint32_t instance;
+} axo__message_behind;
 
 /* An envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at the
  * room (NULL for size 0). */
@@ -160,20 +171,29 @@ static inline bool axo__message_counts(const axo__message *message)
     return (message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_SIGNAL)) == 0;
 }
 
-/* Makes it for one instance of its receiver and no later one. */
+/* Makes it for one instance of its receiver and no others. One that owns its payload was made with
+ * an axo__message_behind. The number's place stays when the payload is taken. */
 static inline void axo__message_bind(axo__message *message, uint32_t instance)
 {
-    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_BOUND) == 0);
     uint32_t kept = message->flags & (AXO__MESSAGE_BOUND - 1);
-    message->flags = kept | AXO__MESSAGE_BOUND | instance << AXO__MESSAGE_INSTANCE;
+    message->flags = kept | AXO__MESSAGE_BOUND;
+    if ((kept & AXO__MESSAGE_OWNED) == 0) {
+        message->instance = instance;
+        return;
+    }
+    AXO_DEBUG_ASSERT(message->block >= sizeof *message + sizeof(axo__message_behind));
+    message->flags |= AXO__MESSAGE_BEHIND;
+    ((axo__message_behind *)(void *)(message + 1))->instance = instance;
 }
 
 /* Whether this instance may have it. */
 static inline bool axo__message_is_for(const axo__message *message, uint32_t instance)
 {
-    return (message->flags & AXO__MESSAGE_BOUND) == 0 ||
-           message->flags >> AXO__MESSAGE_INSTANCE ==
-               (instance & UINT32_MAX >> AXO__MESSAGE_INSTANCE);
+    if ((message->flags & AXO__MESSAGE_BOUND) == 0)
+        return true;
+    if ((message->flags & AXO__MESSAGE_BEHIND) == 0)
+        return message->instance == instance;
+    return ((const axo__message_behind *)(const void *)(message + 1))->instance == instance;
 }
 
 #endif

@@ -132,7 +132,7 @@ static axo_status fault_construct(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->failed == NULL);
     axo__super_destroy_instance(worker, cell);
-    cell->instance++;
+    cell->instance = cell->instance < UINT32_MAX ? cell->instance + 1 : 1;
     if (axo__cell_more(cell) != NULL)
         axo__super_age_children(cell);
     const axo_class *cls = axo__cell_class(cell);

@@ -288,7 +288,7 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
     if (payload->size > UINT32_MAX)
         return AXO_ETOOBIG;
     axo__message *message = axo__message_make(&axo__self->core->pool, &axo__self->local.cache, tag,
-                                              axo__cell_ref(cell), sizeof payload->user);
+                                              axo__cell_ref(cell), sizeof(axo__message_behind));
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "conformance/parts.h"
+#include "system/system.h"
 
 typedef struct draft_shop {
     axo_ref to;
@@ -62,6 +63,131 @@ static void a_bound_draft_is_for_one_instance(void **state)
     kit_expect_count(k, "a.ping", 2);
     kit_expect_count(k, "a.dl(1)", 2);
     kit_finish(k);
+}
+
+/* ---- all 32 bits of an instance's number ---- */
+
+typedef struct bound_world {
+    axo_system *system;
+    axo_ref to;
+    uint32_t bound;    /* for the next draft */
+    uint32_t got;
+    uint32_t dead;
+    uint32_t freed;
+    axo_draft *kept;
+    uint32_t instance; /* of the last that got something */
+} bound_world;
+
+enum { BOUND_MAKE = 1, BOUND_SEND = 2, BOUND_GOT = 3, BOUND_FAIL = 4 };
+
+static bound_world bound;
+
+static void bound_free(void *payload, void *user)
+{
+    assert_ptr_equal(payload, user);
+    bound.freed++;
+}
+
+/* The message is the kind of the draft: 0 empty, 1 with a payload, 2 one that owns its payload. */
+static axo_status bound_make(axo_ctx *ctx, uint32_t kind)
+{
+    axo_owned owned = {.payload = &bound, .size = 8, .destroy = bound_free, .user = &bound};
+    axo_status status;
+    void *room;
+    if (kind == 2)
+        status = axo_message_owning(ctx, BOUND_GOT, &owned, &bound.kept);
+    else
+        status = axo_message_new(ctx, BOUND_GOT, kind * 40, &bound.kept, &room);
+    if (status == AXO_OK && kind == 1)
+        memset(room, 0xff, 40);
+    assert_int_equal(axo_draft_bind(ctx, bound.kept, bound.bound / 2 + 1), AXO_OK);
+    assert_int_equal(axo_draft_bind(ctx, bound.kept, bound.bound), AXO_OK); /* the last counts */
+    return status;
+}
+
+static axo_status bound_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_owned owned;
+    (void)state;
+    switch (message->tag) {
+    case BOUND_MAKE:
+        return bound_make(ctx, *AXO_PAYLOAD(message, uint32_t));
+    case BOUND_SEND:
+        return axo_send_message(ctx, bound.to, bound.kept);
+    case BOUND_FAIL:
+        return axo_fail(ctx, 1, "again");
+    default:
+        break;
+    }
+    bound.got++;
+    bound.instance = axo_instance(ctx);
+    if (bound.got % 2 == 1) { /* put aside without its payload: it is bound as before */
+        if (axo_message_take(ctx, message, &owned) == AXO_OK)
+            owned.destroy(owned.payload, owned.user);
+        assert_int_equal(axo_stash(ctx), AXO_OK);
+        assert_int_equal(axo_unstash(ctx, UINT32_MAX), AXO_OK);
+    }
+    return AXO_OK;
+}
+
+static void bound_letter(void *user, const axo_dead_letter *letter)
+{
+    (void)user;
+    assert_int_equal(letter->suppressed, 1);
+    bound.dead++;
+}
+
+static void bound_send(uint32_t tag, uint32_t kind)
+{
+    uint64_t turns = 1;
+    assert_int_equal(axo_system_send(bound.system, bound.to, tag, &kind, sizeof kind), AXO_OK);
+    while (turns > 0)
+        assert_int_equal(axo_step_host(bound.system, 100, &turns), AXO_OK);
+}
+
+/* One that is bound to an instance reaches that one and no other of all the 2^32 - 1. */
+static void a_bound_draft_is_for_one_of_them_all(void **state)
+{
+    static const uint32_t numbers[] = {1, 2, 1 << 23, 1 << 24, (1 << 24) + 1, UINT32_MAX - 1,
+                                       UINT32_MAX, UINT32_C(1) << 31};
+    static const axo_class cls = AXO_CLASS(.receive = bound_receive);
+    axo_options options = AXO_OPTIONS(.manual = 1, .on_dead_letter = bound_letter);
+    axo_props props = AXO_PROPS(.cls = &cls);
+    uint64_t turns = 1;
+    (void)state;
+    memset(&bound, 0, sizeof bound);
+    assert_int_equal(axo_system_start(&options, &bound.system), AXO_OK);
+    assert_int_equal(axo_system_spawn(bound.system, &props, &bound.to), AXO_OK);
+    while (turns > 0)
+        assert_int_equal(axo_step_host(bound.system, 100, &turns), AXO_OK);
+    axo__cell *cell = axo__table_find(&bound.system->core.table, bound.to);
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        for (uint32_t bit = 0; bit <= 32; bit++) {
+            uint32_t other = bit < 32 ? numbers[i] ^ UINT32_C(1) << bit : numbers[i];
+            for (uint32_t kind = 0; kind < 3 && other != 0; kind++) {
+                uint32_t got = bound.got;
+                uint32_t dead = bound.dead;
+                cell->instance = numbers[i];
+                bound.bound = numbers[i];
+                bound_send(BOUND_MAKE, kind);
+                cell->instance = other;
+                bound_send(BOUND_SEND, 0);
+                assert_int_equal(bound.got - got, other == numbers[i] ? 2 : 0);
+                assert_int_equal(bound.dead - dead, other == numbers[i] ? 0 : 1);
+                sent += kind == 2;
+                assert_int_equal(bound.freed, sent);
+            }
+        }
+    }
+    cell->instance = UINT32_MAX; /* after the last comes the first: 0 is nobody's */
+    bound_send(BOUND_FAIL, 0);
+    bound.bound = 1;
+    bound_send(BOUND_MAKE, 0);
+    bound_send(BOUND_SEND, 0);
+    assert_int_equal(bound.instance, 1);
+    assert_int_equal(axo_system_stop(bound.system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(bound.system), AXO_OK);
 }
 
 static axo_status draft_own(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -156,6 +282,7 @@ static void memory_and_time_of_the_system(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_bound_draft_is_for_one_of_them_all),
     KIT_TEST("bound drafts", a_bound_draft_is_for_one_instance),
     KIT_TEST("drafts own and refuse", drafts_own_and_refuse),
     KIT_TEST("memory and time", memory_and_time_of_the_system),
