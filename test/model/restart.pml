@@ -40,7 +40,7 @@
  * stamp super/children.c:axo__super_restart_own c86f94226ed0
  * stamp super/children.c:axo__super_restart_parent 87c16f0e5ba5
  * stamp super/children.c:axo__super_resume_own 54c70a391940
- * stamp super/children.c:axo__super_stop_child 7c9c37cbf0e6
+ * stamp super/children.c:axo__super_stop_child 4bcb35d85b22
  * stamp super/children.c:axo__super_stop_children e0c1173c248d
  * stamp super/children.c:axo__super_suspend_child 648cbe231f01
  * stamp super/children.c:axo__super_wait_for_stopping a447733e75ae
@@ -53,7 +53,7 @@
  * stamp super/fault.c:axo__super_fail 5b18b48d4d79
  * stamp super/fault.c:axo__super_fail_here f817b53a2727
  * stamp super/fault.c:fault_call_pre_restart 24efbc892249
- * stamp super/fault.c:fault_construct 360fc1e0cc0e
+ * stamp super/fault.c:fault_construct 8c46125e591c
  * stamp super/fault.c:fault_create_again 52c92b9de142
  * stamp super/fault.c:fault_fail ef7784e81553
  * stamp super/fault.c:fault_finish_create_again 085808cde4b0
