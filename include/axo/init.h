@@ -9,9 +9,9 @@
  *     axo_options_init(&options);
  *     options.workers = 2;
  *
- * In C++20 fields are named in the order of the header. The macros are values there, in C they are
- * initialisers, and a compound literal is (axo_options)AXO_OPTIONS(...). The functions take memory
- * of any content, which must not be NULL.
+ * In C the macros are initialisers, and a compound literal is (axo_options)AXO_OPTIONS(...). In C++
+ * they are values; from C++20 on fields are named in the order of the header. The functions take
+ * memory of any content, not NULL.
  *
  * All of axo compiles without a warning, in C11 and C17 and in C++11 to C++20, with gcc and clang:
  * the headers, and a program's use of their macros and inline functions, under -Wall -Wextra

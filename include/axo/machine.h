@@ -62,8 +62,8 @@ typedef struct axo_machine_table {
     uint32_t initial;
 } axo_machine_table;
 #define AXO_MACHINE_TABLE(states, initial)                                                         \
-    {sizeof(axo_machine_table), sizeof(axo_machine_state), states,                                 \
-     AXO_CAST(uint32_t, sizeof(states) / sizeof(states)[0]), initial}
+    AXO_VALUE(axo_machine_table, sizeof(axo_machine_table), sizeof(axo_machine_state), states,     \
+              AXO_CAST(uint32_t, sizeof(states) / sizeof(states)[0]), initial)
 static inline void axo_machine_table_init(axo_machine_table *out)
 {
     const axo_machine_table fresh = AXO_INIT(axo_machine_table, );
