@@ -3,6 +3,7 @@
 # through pkg-config alone; the cache of ld.so is renewed where it has the library; `make uninstall`
 # leaves everything as it was before.
 set -eu
+trap 'echo "line $LINENO: failed"' ERR
 cd "$(dirname "$0")/../.."
 root=$PWD
 stage=$(mktemp -d)

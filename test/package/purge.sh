@@ -4,6 +4,7 @@
 #
 #   test/package/sandbox.sh test/package/purge.sh build/deb
 set -eu
+trap 'echo "line $LINENO: failed"' ERR
 cd "$(dirname "$0")/../.."
 debs=$(cd "$1" && pwd)
 stage=$(mktemp -d)

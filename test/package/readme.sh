@@ -4,6 +4,7 @@
 #
 #   test/package/sandbox.sh test/package/readme.sh build
 set -eu
+trap 'echo "line $LINENO: failed"' ERR
 cd "$(dirname "$0")/../.."
 lines() { find /usr/local /etc/ld.so* ! -name ld.so.cache -printf '%p %y %m %l\n' | LC_ALL=C sort; }
 put() { make --no-print-directory BUILD="$1" "${@:2}"; }
