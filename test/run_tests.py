@@ -5,7 +5,8 @@
 #
 # A program is a cmocka program, whose tests are counted one by one, or anything else (a script),
 # which is one test and passes when it exits with 0. The last line is "N passed, N failed".
-# AXO_TEST_SCALE multiplies the time limits.
+# AXO_TEST_SCALE multiplies the time limits. --but FILE: not the programs that it names, a line each,
+# with the reason behind two blanks; one without, and one that there is not, are errors.
 import argparse
 import concurrent.futures
 import os
@@ -25,6 +26,7 @@ ENVIRONMENT = {
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--fair-sched=yes", "--leak-check=full",
             "--show-leak-kinds=definite,indirect,possible",
             "--errors-for-leak-kinds=definite,indirect,possible"]
+SLOWER = 20         # under memcheck: what test/support/slower.h says
 # cmocka writes "[       OK ] name" and "[  FAILED  ] name"; its summary also says FAILED, so a
 # name counts once for each run of it. Tests may write to the same stream without a newline.
 RESULT = re.compile(r"\[ +(RUN|OK|SKIPPED|FAILED|ERROR) +\] ?(.*)$")
@@ -97,6 +99,8 @@ def execute(program, variant, valgrind):
     environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="STDOUT")
     for name, value in ENVIRONMENT.items():
         environment.setdefault(name, value)
+    if valgrind:
+        environment.setdefault("AXO_TEST_SLOWER", str(SLOWER))
     path = program if os.path.isabs(program) else os.path.join(".", program)
     command = (VALGRIND if valgrind and not program.endswith(".sh") else []) + [path]
     start = time.monotonic()
@@ -146,6 +150,24 @@ def short(program):
     return program[at + 5:] if at >= 0 else program
 
 
+def without(programs, path):
+    """The programs but those of a file, each of which has a reason."""
+    named = {}
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            line = line.split("#")[0].rstrip()
+            match = re.match(r"test/(\S+) {2,}(\S.*)$", line)
+            if line and not match:
+                sys.exit(f"{path}:{number}: wants a program, two blanks or more, and the reason")
+            if match:
+                named[match.group(1)] = number
+    there = {short(program) for program in programs}
+    for name, number in named.items():
+        if name not in there:
+            sys.exit(f"{path}:{number}: there is no program test/{name}")
+    return [program for program in programs if short(program) not in named]
+
+
 def telling(output):
     """The output without the tests that passed and said nothing."""
     kept = []
@@ -178,8 +200,10 @@ def main():
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--filter", default="", help="only programs whose path has this")
     parser.add_argument("--valgrind", action="store_true")
+    parser.add_argument("--but", help="a file of programs that are not run, with reasons")
     options = parser.parse_args()
-    programs = [p for p in options.programs if options.filter in p]
+    programs = without(options.programs, options.but) if options.but else options.programs
+    programs = [p for p in programs if options.filter in p]
     # Long programs first would be better still, but the order must not depend on the machine.
     programs = [p for p in programs for _ in range(options.repeat)]
     runs = execute_all(programs, options.variant, options.jobs, options.valgrind, report)
@@ -192,6 +216,8 @@ def main():
                 print(f"  {short(run.program)}: {name}")
     if passed + failed == 0:
         print("error: no test was run")
+    if options.but:
+        print(f"{len(programs)} programs, {len(options.programs) - len(programs)} left out")
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0
 

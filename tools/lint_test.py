@@ -268,6 +268,18 @@ def runner_tests(scratch, expect):
             ([], 1, "0 passed, 0 failed")):
         got = last(*names)
         expect(f"run_tests: {' '.join(names) or 'nothing'}", got[:2] == (code, line_wanted), got[2])
+    names = os.path.join(scratch, "names.txt")
+    for said, code, line_wanted in (
+            ("# all\n", 1, "2 passed, 1 failed"),
+            ("test/bad_test  it is bad\n", 0, "2 passed, 0 failed"),
+            ("test/bad_test\n", 1, "names.txt:1: wants a program, two blanks or more, and the reason"),
+            ("test/bad_test   # why\n", 1, "names.txt:1: wants a program"),
+            ("\ntest/odd_test  why\n", 1, "names.txt:2: there is no program test/odd_test")):
+        write(scratch, {"names.txt": said, "test/good_test": program(OK.format("one") +
+                                                                      OK.format("two"), 2),
+                        "test/bad_test": program(BAD.format("two"), 1, "exit 1")})
+        got = last("--but=" + names, "test/good_test", "test/bad_test")
+        expect(f"run_tests: but {said!r}", got[0] == code and line_wanted in got[1], got[2])
     got = last("slow_test", AXO_TEST_SCALE="0.01")
     expect("run_tests: slow_test", got[:2] == (1, "0 passed, 1 failed"), got[2])
 

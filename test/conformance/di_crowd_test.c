@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conformance/parts.h"
+#include "support/slower.h"
 
 #if defined(AXO_TSAN) || defined(AXO_ASAN)
 #define CROWD_SLOWER 20
@@ -202,7 +203,8 @@ static void DI_06_many_dropped(void **state)
 static void DI_06_flat(void **state, axo_overflow overflow, bool by_bytes)
 {
     crowd it = {.mailbox = AXO_MAILBOX(.overflow = overflow), .senders = CROWD_MAX,
-                .each = 5000 / CROWD_SLOWER, .spin = 300, .bytes_max = UINT64_C(3) << 20};
+                .each = slower_share(5000 / CROWD_SLOWER, 250), .spin = 300,
+                .bytes_max = UINT64_C(3) << 20};
     if (by_bytes)
         it.mailbox.bytes_max = 64 << 10;
     else
@@ -281,14 +283,14 @@ static void pair_run(void **state, const axo_mailbox *mailbox, uint64_t messages
 
 static void DI_07(void **state)
 {
-    pair_run(state, NULL, 2000000 / CROWD_SLOWER);
+    pair_run(state, NULL, slower_share(2000000 / CROWD_SLOWER, 20000));
 }
 
 static void DI_07_bounded(void **state)
 {
     static const axo_mailbox one =
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK, .messages_max = 1);
-    pair_run(state, &one, 400000 / CROWD_SLOWER);
+    pair_run(state, &one, slower_share(400000 / CROWD_SLOWER, 20000));
 }
 
 static const struct CMUnitTest tests[] = {

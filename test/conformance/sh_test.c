@@ -7,6 +7,7 @@
 #include "conformance/ear.h"
 #include "conformance/parts.h"
 #include "support/census.h"
+#include "support/slower.h"
 
 enum { SH_THREADS = 3, SH_ROUNDS = 25 };
 
@@ -169,7 +170,7 @@ static void *sh_register_main(void *arg)
 
 static void sh_race_run(void **state, void *(*fn)(void *), void (*check)(sh_race *r))
 {
-    for (uint32_t round = 0; round < SH_ROUNDS; round++) {
+    for (uint32_t round = 0; round < slower_share(SH_ROUNDS, 3); round++) {
         sh_race r = {.round = round};
         axo_options options = AXO_OPTIONS(.workers = (uint32_t)(uintptr_t)*state, .seed = 1,
                                           .actors_max = 5000);
