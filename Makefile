@@ -102,7 +102,7 @@ sanitize_coverage := --coverage -fprofile-update=atomic
 unsanitized_tsan := runtime/queue/mpsc.c runtime/queue/runq.c runtime/mem/rcu.c runtime/os/linux.c
 # cmocka hands every test a state that few of them use.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(WARN_runtime)) -pthread -fPIC -fvisibility=hidden \
-  -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
+  -fasynchronous-unwind-tables -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/% tools/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \

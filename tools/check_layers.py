@@ -5,8 +5,8 @@
 #
 # The order is runtime/LAYERS, low to high. A file includes its own layer and those below it, always
 # as "layer/file.h"; its own header comes first. liburcu is included in mem/ and queue/ only, CK in
-# base/, os/, mem/ and queue/ only; pattern/ sees <axo/...>, the C library and POSIX threads;
-# public headers see <axo/...> and the C library.
+# base/, os/, mem/ and queue/ only; pattern/ sees <axo/...>, the C library, POSIX threads and
+# "base/border.h", a note for the unwinder; public headers see <axo/...> and the C library.
 import argparse
 import os
 import re
@@ -18,6 +18,7 @@ C_LIBRARY = {f"{name}.h" for name in (
     "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath "
     "threads time uchar wchar wctype").split()}
 PATTERN_POSIX = {"pthread.h"}
+PATTERN_NOTE = "base/border.h"
 URCU_LAYERS = {"mem", "queue"}
 CK_LAYERS = {"base", "os", "mem", "queue"}
 
@@ -36,7 +37,7 @@ def check_quoted(root, layers, layer, path, target):
         return f'write a private include as "layer/file.h", not "{target}"'
     if layers.index(parts[0]) > layers.index(layer):
         return f"{layer}/ includes {target}, which is a higher layer"
-    if layer == "pattern" and parts[0] != "pattern":
+    if layer == "pattern" and parts[0] != "pattern" and target != PATTERN_NOTE:
         return f"pattern/ includes {target}; it may only see <axo/...>"
     if not os.path.exists(os.path.join(root, "runtime", target)):
         return f"{target} does not exist"

@@ -18,7 +18,8 @@
 /* The context of the running callback. Good inside the callback that got it and nowhere else: a
  * function that is given another one returns AXO_ECONTEXT and changes nothing. So every function
  * that takes a context is for the thread that runs that callback, and none waits for another actor.
- * Those that take an axo_system are for any thread, actors too, unless they say otherwise. */
+ * Those that take an axo_system are for any thread (axo.h), actors too, unless they say
+ * otherwise. */
 typedef struct axo_ctx axo_ctx;
 typedef struct axo_system axo_system;
 

@@ -126,7 +126,8 @@ AXO_API AXO_NODISCARD axo_status axo_system_ask(axo_system *system, axo_ref to, 
                                                 const void *payload, size_t size,
                                                 int64_t timeout_ns, axo_asked *out);
 
-/* Gives the payload back. May be called after a failure, and again. */
+/* Gives the payload back. May be called after a failure, and again. A payload that was handed over
+ * is given to its destructor, on this thread. */
 AXO_API void axo_asked_free(axo_system *system, axo_asked *asked);
 
 AXO_END_DECLS

@@ -16,6 +16,22 @@
  *   - A context that is not the running callback's is AXO_ECONTEXT, whatever else is wrong; none,
  *     0, NULL or false where that is what a function returns.
  *   - A reference (ref.h) may be kept for ever; sending to one that is gone does no harm.
+ *   - "Any thread" is any thread of the process, those of the library too, in a callback or not,
+ *     but never a signal handler: every function may take a lock or memory that the interrupted
+ *     code has. A signal handler sets a flag or writes to a descriptor, and a thread calls.
+ *   - No function is a cancellation point. A pthread_cancel of a thread that is in one waits
+ *     until the thread is out of it, for as long as it takes: nothing is held then, nothing is
+ *     half done. A function of the program that the library calls runs with cancellation held
+ *     off, and threads of the library are not cancelled at all. A thread with asynchronous
+ *     cancelability may not call.
+ *   - A function of the program that the library calls comes back by returning; a callback of an
+ *     actor also by axo_throw. If it is left otherwise, by an exception of C++ or the end of its
+ *     thread (pthread_exit), whatever function it is and on whatever thread, the process ends
+ *     there, before anything is unwound: with a line on stderr that names actor, class and
+ *     message, then by std::terminate or abort. What it throws and catches by itself is its own
+ *     affair.
+ *   - After axo_system_destroy no function may be called with that system. One that is, and
+ *     finds the memory as it was left, ends the process with a line that says so.
  *   - Times and delays are int64_t, in nanoseconds.
  *   - Letters and a number, such as (RS-07), name a behaviour that is tested; its title is in
  *     test/conformance/entries.txt. */

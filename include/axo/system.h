@@ -152,10 +152,15 @@ typedef struct axo_outcome {
 } axo_outcome;
 
 /* fork without exec. A child process has a copy of the system's memory and none of its threads: the
- * system stays the parent's. In the child every function that takes an axo_system returns
- * AXO_EFORKED, or none, false, 0, and changes nothing; so do those that a service builds on them.
- * The child may exit; it may not start a system, unless the parent had none when it forked. A child
- * that is forked in a callback must exec or _exit in it. (Needs Linux 4.14.) */
+ * system stays the parent's. In the child every function that takes an axo_system, or what was made
+ * with one (axo_phases, axo_testkit, axo_probe), returns AXO_EFORKED, or NULL, none, false, 0
+ * (axo_host_deadline: INT64_MAX, axo_host_fd: -1), and changes nothing. The child may exit; it may
+ * not start a system, unless the parent had none when it forked.
+ *
+ * A child that is forked in a callback must exec or _exit in it. Until then every function that
+ * takes a context says the same as above; axo_throw, and a callback that returns to the library,
+ * end the child with a line on stderr that names actor, class and message, by abort. (Needs Linux
+ * 4.14; contexts know of fork, not of a clone that is called without it.) */
 
 AXO_BEGIN_DECLS
 
@@ -203,9 +208,10 @@ AXO_API AXO_NODISCARD axo_status axo_system_on_termination(axo_system *system,
  *             worker */
 AXO_API axo_status axo_system_destroy(axo_system *system);
 
-/* ---- from any thread ------------------------------------------------------------------------
+/* ---- from any thread (axo.h) ----------------------------------------------------------------
  * No registration is needed; blocks only for as long as another outside thread is in the same
- * call. Sender of these messages is none. Otherwise as the functions of actor.h. */
+ * call, so a signal handler may not call. Sender of these messages is none. Otherwise as the
+ * functions of actor.h. */
 
 /* Spawns a child of /user (or of /system, axo_props.system_actor).
  *   returns   as axo_spawn; AXO_ESTOPPING: the guardian is terminating */

@@ -10,6 +10,9 @@
 /* A bug of ours: says where and aborts. */
 void axo__panic(const char *what, const char *file, int line) __attribute__((noreturn, cold));
 
+/* A mistake of the program: says which and aborts. */
+void axo__misuse(const char *what) __attribute__((noreturn, cold));
+
 /* In every build: what would corrupt memory, or lose an actor or a message. */
 #define AXO_ASSERT(c) (axo__likely(c) ? (void)0 : axo__panic(#c, __FILE__, __LINE__))
 

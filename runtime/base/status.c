@@ -51,6 +51,12 @@ const char *axo_version(void)
     return STATUS_VERSION(AXO_VERSION_MAJOR, AXO_VERSION_MINOR, AXO_VERSION_PATCH);
 }
 
+void axo__misuse(const char *what)
+{
+    (void)fprintf(stderr, "axo: misuse: %s\n", what);
+    abort();
+}
+
 void axo__panic(const char *what, const char *file, int line)
 {
     (void)fprintf(stderr, "axo: a bug of the library: %s is false at %s:%d\n", what, file, line);

@@ -5,10 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "cell/event.h"
 #include "cell/more.h"
 
 _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
+
+/* Workers are not cancelled anyhow. */
+static void core_tell(const axo__core *core, const axo_event *event)
+{
+    bool outside = event->worker == AXO__NO_WORKER;
+    int before = outside ? axo__os_cancel_hold() : 0;
+    AXO_BORDER();
+    core->trace(core->trace_user, event);
+    axo__border_back(core);
+    if (outside)
+        axo__os_cancel_let(before);
+}
+
+int64_t axo__core_clock(const axo__core *core)
+{
+    int before = axo__os_cancel_hold();
+    AXO_BORDER();
+    int64_t now = core->clock(core->clock_user);
+    axo__border_back(core);
+    axo__os_cancel_let(before);
+    return now;
+}
 
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                      uint32_t kind, uint64_t arg)
@@ -23,7 +46,7 @@ void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *
         .instance = cell->instance,
         .suspends = axo__state_suspends(&cell->state),
     };
-    core->trace(core->trace_user, &event);
+    core_tell(core, &event);
 }
 
 static uint32_t core_log_kind(axo_log_level level)
@@ -48,8 +71,13 @@ void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_
     va_start(list, format);
     (void)vsnprintf(data.text, sizeof data.text, format, list);
     va_end(list);
-    if (core->log != NULL)
+    if (core->log != NULL) {
+        int before = axo__os_cancel_hold();
+        AXO_BORDER();
         core->log(core->log_user, level, actor, data.text);
+        axo__border_back(core);
+        axo__os_cancel_let(before);
+    }
     axo__event event = {.kind = core_log_kind(level), .source = actor, .data = &data,
                         .size = sizeof data};
     axo__event_publish(core, local, &event);
@@ -66,7 +94,7 @@ static void core_trace_dead_letter(const axo__core *core, const axo__local *loca
         .kind = AXO_EV_DEAD_LETTER,
         .worker = local != NULL ? local->index : AXO__NO_WORKER,
     };
-    core->trace(core->trace_user, &event);
+    core_tell(core, &event);
 }
 
 void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
@@ -83,7 +111,11 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
             .suppressed = (message->flags & AXO__MESSAGE_HARMLESS) != 0 ? 1 : 0,
             .path = axo_ref_is_none(recipient) ? path : NULL,
         };
+        int before = axo__os_cancel_hold();
+        AXO_BORDER();
         core->on_dead_letter(core->dead_letter_user, &letter);
+        axo__border_back(core);
+        axo__os_cancel_let(before);
     }
     if (core->record == NULL)
         return;

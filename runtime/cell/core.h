@@ -88,10 +88,17 @@ typedef struct axo__core {
     void (*record)(struct axo__core *core, axo__local *local, const axo_dead_record *record);
 } axo__core;
 
+/* A function of the program has come back in the middle of something: ends the process if that is a
+ * child which it has forked. In system/border.c. */
+void axo__border_back(const axo__core *core);
+
+/* The program's clock, if there is one. */
+int64_t axo__core_clock(const axo__core *core);
+
 /* The system's time: monotonic nanoseconds. */
 static inline int64_t axo__core_now(const axo__core *core)
 {
-    return axo__likely(core->clock == NULL) ? axo__os_now() : core->clock(core->clock_user);
+    return axo__likely(core->clock == NULL) ? axo__os_now() : axo__core_clock(core);
 }
 
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,

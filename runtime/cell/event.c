@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "cell/more.h"
 
 /* Only what was copied: an owned payload may be anything. */
@@ -28,7 +29,9 @@ void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *c
     axo_event_unhandled data;
     if (axo__unlikely(core->on_unhandled != NULL)) {
         axo_unhandled shown = {.message = &message->pub, .recipient = axo__cell_ref(cell)};
+        AXO_BORDER();
         core->on_unhandled(core->unhandled_user, &shown);
+        axo__border_back(core);
     }
     if (axo__likely(!axo__event_wants(core, AXO_KIND_UNHANDLED)))
         return;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/border.h"
 
 #define BOX_ROOM_MIN 32 /* entries */
 /* While it is held a message carries its priority in the upper bits of its flags. */
@@ -155,6 +156,7 @@ static uint32_t box_ask(const axo__box *box, const axo__message *message)
         return 0;
     if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0)
         return BOX_LAST;
+    AXO_BORDER();
     uint32_t priority = box->how.priority(&message->pub, box->how.user);
     return priority < BOX_PRIORITY_MAX ? priority : BOX_PRIORITY_MAX;
 }

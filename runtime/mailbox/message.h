@@ -6,6 +6,7 @@
 
 #include <axo/message.h>
 
+#include "base/border.h"
 #include "mem/slab.h"
 #include "queue/mpsc.h"
 
@@ -104,8 +105,10 @@ static inline void axo__message_own(axo__message *message, void *payload, size_t
 /* Runs the destructor of an owned payload, once. */
 static inline void axo__message_free_payload(axo__message *message)
 {
-    if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL)
+    if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL) {
+        AXO_BORDER();
         message->destroy((void *)(uintptr_t)message->pub.payload, *(void **)(void *)(message + 1));
+    }
     message->flags &= ~(uint32_t)AXO__MESSAGE_OWNED;
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/border.h"
 
 #define REGION_ALIGN 16
 
@@ -71,8 +72,10 @@ void axo__region_end(axo__region **region, axo__pool *pool, axo__cache *cache)
     *region = NULL;
     if (chunk == NULL)
         return;
-    for (region_defer *defer = chunk->defers; defer != NULL; defer = defer->next)
+    for (region_defer *defer = chunk->defers; defer != NULL; defer = defer->next) {
+        AXO_BORDER();
         defer->fn(defer->arg);
+    }
     while (chunk != NULL) {
         axo__region *older = chunk->older;
         axo__pool_free(pool, cache, chunk, chunk->size);

@@ -117,8 +117,7 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
     AXO_TSAN_ACQUIRE(parker);
 }
 
-/* The first two numbers of a file such as cgroup's cpu.max; false if there are none. */
-static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
+static bool linux_read_numbers(const char *path, int64_t *first, int64_t *second)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -136,6 +135,15 @@ static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
     start = end;
     *second = strtoll(start, &end, 10);
     return end != start;
+}
+
+/* The first two numbers of a file such as cgroup's cpu.max; false if there are none. */
+static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
+{
+    int before = axo__os_cancel_hold();
+    bool read = linux_read_numbers(path, first, second);
+    axo__os_cancel_let(before);
+    return read;
 }
 
 uint32_t axo__os_cpus(void)
@@ -175,9 +183,11 @@ uint64_t axo__os_entropy(void)
 {
     uint64_t bits = 0;
     ssize_t got;
+    int before = axo__os_cancel_hold();
     do
         got = getrandom(&bits, sizeof bits, 0); /* so few bytes come whole */
     while (got < 0 && errno == EINTR);
+    axo__os_cancel_let(before);
     return got == (ssize_t)sizeof bits ? bits : linux_entropy_of_start();
 }
 
@@ -189,19 +199,25 @@ bool axo__os_event_init(axo__os_event *event)
 
 void axo__os_event_fini(axo__os_event *event)
 {
+    int before = axo__os_cancel_hold();
     (void)close(event->fd);
+    axo__os_cancel_let(before);
     event->fd = -1;
 }
 
 void axo__os_event_set(const axo__os_event *event)
 {
+    int before = axo__os_cancel_hold();
     (void)eventfd_write(event->fd, 1);
+    axo__os_cancel_let(before);
 }
 
 void axo__os_event_clear(const axo__os_event *event)
 {
     eventfd_t count;
+    int before = axo__os_cancel_hold();
     (void)eventfd_read(event->fd, &count);
+    axo__os_cancel_let(before);
 }
 
 /* A page that a fork wipes; where the kernel does not know how, the child is not known either. */
@@ -213,12 +229,14 @@ bool axo__os_home_init(axo__os_home *home)
     if (word == MAP_FAILED)
         return false;
     (void)madvise(word, page, MADV_WIPEONFORK);
-    *word = 1;
+    *word = AXO__HOME_HERE;
     home->word = word;
     return true;
 }
 
 void axo__os_home_fini(axo__os_home *home)
 {
+    static const uint32_t gone = AXO__HOME_GONE;
     (void)munmap((void *)(uintptr_t)home->word, (size_t)sysconf(_SC_PAGESIZE));
+    home->word = &gone;
 }

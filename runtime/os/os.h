@@ -3,6 +3,9 @@
  *
  * A thread is a step function: it does one bounded thing, never blocks, and says what next. Only
  * the port waits, so a simulator that calls the steps itself sees every choice.
+ *
+ * No function of the port is a cancellation point: a pthread_cancel of a thread of the program that
+ * is in one comes later. A thread that the port has made is never cancelled.
  */
 #ifndef AXO__OS_OS_H
 #define AXO__OS_OS_H
@@ -36,6 +39,23 @@ uint32_t axo__os_cpu_index(void);
 
 void *axo__os_alloc(void *user, size_t size, size_t align);
 void axo__os_free(void *user, void *block, size_t size, size_t align);
+
+/* ---- cancel ---- */
+
+/* A pthread_cancel of this thread waits, until it is let with what hold has returned. Around what
+ * may be a cancellation point where a thread of the program may be: waits, and functions of the
+ * program. */
+static inline int axo__os_cancel_hold(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void axo__os_cancel_let(int before)
+{
+    (void)pthread_setcancelstate(before, &before);
+}
 
 /* ---- mutex: short sections only; never held while user code runs ---- */
 
@@ -90,8 +110,10 @@ void axo__os_event_clear(const axo__os_event *event);
 
 /* ---- home: a word that is set in the process that made it and in no child of that ---- */
 
+enum { AXO__HOME_FORKED = 0, AXO__HOME_HERE = 1, AXO__HOME_GONE = 2 };
+
 typedef struct axo__os_home {
-    const uint32_t *word;
+    const uint32_t *word; /* after fini: one that says so, as long as nobody writes over this */
 } axo__os_home;
 
 bool axo__os_home_init(axo__os_home *home);
@@ -99,8 +121,12 @@ void axo__os_home_fini(axo__os_home *home);
 
 static inline bool axo__os_at_home(const axo__os_home *home)
 {
-    return *home->word != 0;
+    return *home->word == AXO__HOME_HERE;
 }
+
+/* Has `child` called in every child that fork() makes, on its one thread; as long as the library is
+ * loaded. */
+void axo__os_at_fork(void (*child)(void));
 
 /* ---- threads ---- */
 

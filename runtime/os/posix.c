@@ -48,10 +48,18 @@ void axo__os_mutex_fini(axo__os_mutex *mutex)
     (void)pthread_mutex_destroy(&mutex->mutex);
 }
 
+/* Fails on one that was destroyed: no call of ours comes then. */
+static void posix_lock(pthread_mutex_t *mutex)
+{
+    int error = pthread_mutex_lock(mutex);
+    if (axo__unlikely(error != 0))
+        axo__misuse("a call on a system that axo_system_destroy has freed, or whose memory was "
+                    "overwritten");
+}
+
 void axo__os_mutex_lock(axo__os_mutex *mutex)
 {
-    int error = pthread_mutex_lock(&mutex->mutex);
-    AXO_ASSERT(error == 0);
+    posix_lock(&mutex->mutex);
 }
 
 void axo__os_mutex_unlock(axo__os_mutex *mutex)
@@ -88,17 +96,16 @@ void axo__os_latch_fini(axo__os_latch *latch)
 
 void axo__os_latch_set(axo__os_latch *latch)
 {
-    int error = pthread_mutex_lock(&latch->mutex);
-    AXO_ASSERT(error == 0);
+    posix_lock(&latch->mutex);
     latch->set = true;
     (void)pthread_cond_broadcast(&latch->cond);
     (void)pthread_mutex_unlock(&latch->mutex);
 }
 
-bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
+static bool posix_latch_wait(axo__os_latch *latch, int64_t deadline)
 {
-    int error = pthread_mutex_lock(&latch->mutex);
-    AXO_ASSERT(error == 0);
+    int error = 0;
+    posix_lock(&latch->mutex);
     struct timespec until = {.tv_sec = (time_t)(deadline / POSIX_SECOND),
                              .tv_nsec = (long)(deadline % POSIX_SECOND)};
     while (!latch->set && error != ETIMEDOUT) {
@@ -112,12 +119,26 @@ bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
     return set;
 }
 
+bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
+{
+    int before = axo__os_cancel_hold();
+    bool set = posix_latch_wait(latch, deadline);
+    axo__os_cancel_let(before);
+    return set;
+}
+
+void axo__os_at_fork(void (*child)(void))
+{
+    (void)pthread_atfork(NULL, NULL, child); /* no memory: a child may only exec or exit */
+}
+
 const uint32_t axo__os_turns = 64;
 
 static void *posix_thread_main(void *argument)
 {
     axo__os_thread *thread = argument;
     const axo__os_body *body = thread->body;
+    (void)axo__os_cancel_hold(); /* for good */
     body->begin(thread->arg);
     for (;;) {
         axo__step step = body->step(thread->arg);
@@ -159,8 +180,10 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
 
 void axo__os_thread_join(axo__os_thread *thread)
 {
+    int before = axo__os_cancel_hold();
     int error = pthread_join(thread->thread, NULL);
     AXO_ASSERT(error == 0);
+    axo__os_cancel_let(before);
 }
 
 bool axo__os_thread_try_join(axo__os_thread *thread)

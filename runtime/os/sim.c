@@ -266,6 +266,11 @@ bool axo__sim_step(void)
 
 /* ---- threads ---- */
 
+void axo__os_at_fork(void (*child)(void))
+{
+    (void)child; /* nobody forks in a simulation */
+}
+
 const uint32_t axo__os_turns = 1; /* each is chosen */
 
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg)

@@ -19,12 +19,13 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     axo_draft *draft;
     void *room;
     axo_ref ref;
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
     if (axo_ref_is_none(to) || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX ||
         (payload == NULL && size > 0))
         return AXO_EINVAL;
-    axo_status status = axo_message_new(ctx, tag, size, &draft, &room);
+    status = axo_message_new(ctx, tag, size, &draft, &room);
     if (status != AXO_OK)
         return status;
     if (size > 0)
@@ -56,11 +57,11 @@ axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *o
     axo__wait *wait;
     if (out != NULL)
         *out = axo_ref_none();
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
     if (out == NULL || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
-    axo_status status =
-        axo__wait_new(ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id, &wait);
+    status = axo__wait_new(ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id, &wait);
     return status == AXO_OK ? axo__wait_spawn(ctx, wait, out) : status;
 }

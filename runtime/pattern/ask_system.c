@@ -59,7 +59,9 @@ axo_status axo_system_ask(axo_system *system, axo_ref to, uint32_t tag, const vo
 
 void axo_asked_free(axo_system *system, axo_asked *asked)
 {
-    if (system == NULL || asked == NULL)
+    if (system == NULL || asked == NULL || !axo__context_at_home(system))
         return;
+    int before = axo__context_hold(); /* a destructor of the program's */
     axo__call_free_answer(system, &asked->message, &asked->owned);
+    axo__context_let(before);
 }

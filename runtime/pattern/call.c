@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/border.h"
 #include "pattern/own.h"
 
 #define CALL_SECOND INT64_C(1000000000)
@@ -38,10 +39,12 @@ fail_mutex:
 
 void axo__call_free_answer(axo_system *system, axo_message *answer, axo_owned *owned)
 {
-    if (owned->payload == NULL)
+    if (owned->payload == NULL) {
         axo_system_free(system, (void *)(uintptr_t)answer->payload, answer->size);
-    else if (owned->destroy != NULL)
+    } else if (owned->destroy != NULL) {
+        AXO_BORDER();
         owned->destroy(owned->payload, owned->user);
+    }
     answer->payload = NULL;
     memset(owned, 0, sizeof *owned);
 }
@@ -277,11 +280,13 @@ bool axo__call_give_up(axo__call *call, axo_ref actor, axo_status status)
 bool axo__call_await(axo__call *call)
 {
     int error = 0;
+    int before = axo__context_hold();
     (void)pthread_mutex_lock(&call->mutex);
     while (!call->closed && error != ETIMEDOUT)
         error = pthread_cond_timedwait(&call->change, &call->mutex, &call->until);
     bool closed = call->closed;
     (void)pthread_mutex_unlock(&call->mutex);
+    axo__context_let(before);
     return closed;
 }
 

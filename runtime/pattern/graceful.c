@@ -44,9 +44,9 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
     axo__wait *wait;
     axo_ref child;
     axo_ref voided = axo_ref_none();
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
-    axo_status status = graceful_read(how, ref, timeout_ns, &farewell);
+    axo_status status = axo__context_check(ctx);
+    if (status == AXO_OK)
+        status = graceful_read(how, ref, timeout_ns, &farewell);
     if (status != AXO_OK)
         return status;
     if (axo_ref_equal(ref, axo_self(ctx)))

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "pattern/context.h"
 #include "pattern/given.h"
 #include "pattern/own.h"
 
@@ -128,11 +129,12 @@ static axo_status machine_end(axo_machine *machine, axo_status status)
 axo_status axo_machine_start(axo_ctx *ctx, axo_machine *machine, const axo_machine_table *table,
                              void *state)
 {
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
     if (machine == NULL)
         return AXO_EINVAL;
-    axo_status status = machine_table_check(table);
+    status = machine_table_check(table);
     if (status != AXO_OK)
         return status;
     if (machine->table != NULL)
@@ -152,8 +154,9 @@ axo_status axo_machine_start(axo_ctx *ctx, axo_machine *machine, const axo_machi
 axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
                                const axo_message *message)
 {
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
     if (machine == NULL || message == NULL)
         return AXO_EINVAL;
     if (machine->table == NULL)
@@ -162,8 +165,7 @@ axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
         return AXO_UNHANDLED;
     machine->going = 0; /* a throw may have left it */
     machine->phase = MACHINE_OPEN;
-    axo_status status =
-        machine_state(machine->table, machine->current).receive(ctx, state, message);
+    status = machine_state(machine->table, machine->current).receive(ctx, state, message);
     if (status == AXO_OK)
         status = machine_settle(ctx, machine, state);
     return machine_end(machine, status);
@@ -171,8 +173,9 @@ axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
 
 static axo_status machine_may_go(axo_ctx *ctx, const axo_machine *machine)
 {
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
     return machine == NULL || machine->phase != MACHINE_OPEN ? AXO_EINVAL : AXO_OK;
 }
 

@@ -18,6 +18,8 @@ axo_status axo_phases_new(axo_system *system, axo_phases **out)
     *out = NULL;
     if (system == NULL)
         return AXO_EINVAL;
+    if (!axo__context_at_home(system))
+        return AXO_EFORKED;
     axo_phases *phases = axo_system_alloc(system, sizeof *phases);
     if (phases == NULL)
         return AXO_ENOMEM;
@@ -36,6 +38,14 @@ fail:
     return AXO_ETHREAD;
 }
 
+/* What any call may find: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
+static axo_status phases_check(const axo_phases *phases)
+{
+    if (phases == NULL)
+        return AXO_EINVAL;
+    return axo__context_at_home(phases->system) ? AXO_OK : AXO_EFORKED;
+}
+
 static void phases_free_task(axo_system *system, axo__task *task)
 {
     axo_system_free(system, task, sizeof *task + task->what.payload_size);
@@ -45,6 +55,8 @@ axo_status axo_phases_free(axo_phases *phases)
 {
     if (phases == NULL)
         return AXO_OK;
+    if (!axo__context_at_home(phases->system))
+        return AXO_EFORKED;
     (void)pthread_mutex_lock(&phases->mutex);
     bool runs = phases->state == AXO__PHASES_RUNNING;
     (void)pthread_mutex_unlock(&phases->mutex);
@@ -95,7 +107,9 @@ static axo_status phases_check_phase(const axo_phase *phase)
 axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase)
 {
     axo_phase given;
-    axo_status status = phases != NULL ? axo__given_read(phase, &given, sizeof given) : AXO_EINVAL;
+    axo_status status = phases_check(phases);
+    if (status == AXO_OK)
+        status = axo__given_read(phase, &given, sizeof given);
     if (status == AXO_OK)
         status = phases_check_phase(&given);
     if (status != AXO_OK)
@@ -158,7 +172,9 @@ static axo_status phases_task_locked(axo_phases *phases, const char *name, axo__
 axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *id)
 {
     axo_task given;
-    axo_status status = phases != NULL ? axo__given_read(task, &given, sizeof given) : AXO_EINVAL;
+    axo_status status = phases_check(phases);
+    if (status == AXO_OK)
+        status = axo__given_read(task, &given, sizeof given);
     if (status == AXO_OK)
         status = phases_check_task(&given);
     if (status != AXO_OK)
@@ -184,10 +200,11 @@ axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *i
 
 axo_status axo_phases_cancel(axo_phases *phases, uint32_t id)
 {
-    axo_status status = AXO_ENOENT;
+    axo_status status = phases_check(phases);
     axo__task *found = NULL;
-    if (phases == NULL)
-        return AXO_EINVAL;
+    if (status != AXO_OK)
+        return status;
+    status = AXO_ENOENT;
     (void)pthread_mutex_lock(&phases->mutex);
     for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
         axo__task **link = &phase->tasks;
@@ -290,14 +307,15 @@ axo_status axo__phases_order_locked(axo_phases *phases, char *why, size_t size)
 
 axo_status axo_phases_check(axo_phases *phases, char *why, size_t size)
 {
-    if (phases == NULL || (why == NULL && size > 0))
-        return AXO_EINVAL;
+    axo_status status = phases_check(phases);
+    if (status != AXO_OK || (why == NULL && size > 0))
+        return status != AXO_OK ? status : AXO_EINVAL;
     if (size > 0)
         why[0] = 0;
     (void)pthread_mutex_lock(&phases->mutex);
-    axo_status status = phases->state == AXO__PHASES_OPEN
-                            ? axo__phases_order_locked(phases, why, size)
-                            : AXO_OK;
+    status = phases->state == AXO__PHASES_OPEN
+                 ? axo__phases_order_locked(phases, why, size)
+                 : AXO_OK;
     (void)pthread_mutex_unlock(&phases->mutex);
     return status;
 }
@@ -314,7 +332,7 @@ static int64_t phases_total_locked(const axo_phases *phases)
 
 int64_t axo_phases_total_ns(axo_phases *phases)
 {
-    if (phases == NULL)
+    if (phases_check(phases) != AXO_OK)
         return 0;
     (void)pthread_mutex_lock(&phases->mutex);
     int64_t total = phases_total_locked(phases);
@@ -339,7 +357,7 @@ size_t axo_phases_print(axo_phases *phases, char *out, size_t size)
     size_t used = 0;
     if (size > 0 && out != NULL)
         out[0] = 0;
-    if (phases == NULL || (out == NULL && size > 0))
+    if (phases_check(phases) != AXO_OK || (out == NULL && size > 0))
         return 0;
     (void)pthread_mutex_lock(&phases->mutex);
     if (phases->state != AXO__PHASES_OPEN ||

@@ -265,6 +265,8 @@ axo_status axo_phases_start(axo_phases *phases)
     char none[1];
     if (phases == NULL)
         return AXO_EINVAL;
+    if (!axo__context_at_home(phases->system))
+        return AXO_EFORKED;
     (void)pthread_mutex_lock(&phases->mutex);
     bool mine = phases->state == AXO__PHASES_OPEN;
     axo_status status =
@@ -295,6 +297,7 @@ axo_status axo_phases_run(axo_phases *phases, axo_phases_report *report)
         status = axo_phases_start(phases);
     if (status != AXO_OK)
         return status;
+    int before = axo__context_hold();
     (void)pthread_mutex_lock(&phases->mutex);
     while (phases->state == AXO__PHASES_RUNNING)
         (void)pthread_cond_wait(&phases->over, &phases->mutex);
@@ -302,6 +305,7 @@ axo_status axo_phases_run(axo_phases *phases, axo_phases_report *report)
     if (phases->state == AXO__PHASES_OPEN) /* another thread's start has failed */
         told.status = AXO_ENOMEM;
     (void)pthread_mutex_unlock(&phases->mutex);
+    axo__context_let(before);
     if (report != NULL)
         *report = told;
     return told.status;
@@ -310,7 +314,7 @@ axo_status axo_phases_run(axo_phases *phases, axo_phases_report *report)
 uint32_t axo_phases_troubles(axo_phases *phases, axo_phase_trouble *out, uint32_t max)
 {
     uint32_t count = 0;
-    if (phases == NULL || (out == NULL && max > 0))
+    if (phases == NULL || (out == NULL && max > 0) || !axo__context_at_home(phases->system))
         return 0;
     (void)pthread_mutex_lock(&phases->mutex);
     bool over = phases->state == AXO__PHASES_OVER;

@@ -423,14 +423,15 @@ axo_status axo_router_broadcast(axo_ctx *ctx, axo_ref router, uint32_t tag, cons
 {
     axo_draft *draft;
     void *head;
-    if (axo_instance(ctx) == 0)
-        return AXO_ECONTEXT;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
     if (axo_ref_is_none(router) || !router_may_broadcast(tag, payload, size))
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX - sizeof(axo_router_wrapped))
         return AXO_ETOOBIG;
-    axo_status status = axo_message_new(ctx, AXO_ROUTER_BROADCAST,
-                                        sizeof(axo_router_wrapped) + size, &draft, &head);
+    status = axo_message_new(ctx, AXO_ROUTER_BROADCAST, sizeof(axo_router_wrapped) + size, &draft,
+                             &head);
     if (status != AXO_OK)
         return status;
     router_wrap(head, tag, payload, size);
@@ -448,6 +449,8 @@ axo_status axo_system_router_broadcast(axo_system *system, axo_ref router, uint3
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX - sizeof(axo_router_wrapped))
         return AXO_ETOOBIG;
+    if (!axo__context_at_home(system))
+        return AXO_EFORKED;
     axo_router_wrapped *head = axo_system_alloc(system, whole);
     if (head == NULL)
         return AXO_ENOMEM;

@@ -6,6 +6,7 @@
 
 #include <axo/axo.h>
 
+#include "pattern/context.h"
 #include "pattern/ring.h"
 
 /* Ticks of its own, never seen by routees. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pattern/context.h"
 #include "pattern/given.h"
 
 #define TESTKIT_START_NS INT64_C(1000000000)
@@ -187,6 +188,8 @@ axo_status axo_testkit_stop(axo_testkit *kit)
     axo_stats stats = AXO_STATS(.sent = 0);
     if (kit == NULL)
         return AXO_EINVAL;
+    if (!axo__context_at_home(kit->system))
+        return AXO_EFORKED;
     axo_testkit_fail_memory(kit, 0, 0);
     kit->why[0] = 0;
     (void)axo_system_shutdown(kit->system);
@@ -227,8 +230,11 @@ uint64_t axo_testkit_step(axo_testkit *kit, uint64_t turns_max)
     uint64_t turns = 0;
     if (kit == NULL)
         return 0;
-    if (axo_step_host(kit->system, turns_max, &turns) != AXO_OK)
-        abort(); /* in a callback, or from two threads */
+    axo_status status = axo_step_host(kit->system, turns_max, &turns);
+    if (status != AXO_OK && status != AXO_EFORKED) {
+        (void)fprintf(stderr, "axo: misuse: a testkit is run in a callback, or by two threads\n");
+        abort();
+    }
     return turns;
 }
 
@@ -259,7 +265,7 @@ static int64_t testkit_until(const axo_testkit *kit, int64_t ns)
 uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)
 {
     uint64_t turns = 0;
-    if (kit == NULL)
+    if (kit == NULL || !axo__context_at_home(kit->system))
         return 0;
     int64_t until = testkit_until(kit, ns);
     while (testkit_go_on(kit, until, &turns))
@@ -271,7 +277,7 @@ uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)
 
 void axo_testkit_fail_memory(axo_testkit *kit, uint64_t skip, uint64_t count)
 {
-    if (kit == NULL)
+    if (kit == NULL || !axo__context_at_home(kit->system))
         return;
     kit->fail_skip = skip;
     kit->fail_count = count;
@@ -286,7 +292,7 @@ const char *axo_testkit_why(axo_testkit *kit)
 
 axo_probe *axo_probe_new(axo_testkit *kit, const char *name)
 {
-    if (kit == NULL)
+    if (kit == NULL || !axo__context_at_home(kit->system))
         return NULL;
     axo_probe *probe = calloc(1, sizeof *probe);
     axo_status status = AXO_ENOMEM;
@@ -336,6 +342,8 @@ axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
         return AXO_EINVAL;
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
+    if (!axo__context_at_home(probe->kit->system))
+        return AXO_EFORKED;
     probe->watched = AXO_EGONE;
     probe->watch = ref;
     axo_status status = axo_system_send(probe->kit->system, probe->ref, TESTKIT_WATCH, &ref,
@@ -346,6 +354,12 @@ axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
     }
     probe->watch = axo_ref_none();
     return status;
+}
+
+/* There is one, and it is this process's. */
+static bool probe_is_here(const axo_probe *probe)
+{
+    return probe != NULL && axo__context_at_home(probe->kit->system);
 }
 
 /* Until the probe has something, at most until then. */
@@ -400,7 +414,7 @@ static const axo_message *probe_take(axo_probe *probe, int64_t within_ns)
 
 const axo_message *axo_probe_receive(axo_probe *probe, int64_t within_ns)
 {
-    if (probe == NULL)
+    if (!probe_is_here(probe))
         return NULL;
     const axo_message *message = probe_take(probe, within_ns);
     if (message == NULL)
@@ -411,7 +425,7 @@ const axo_message *axo_probe_receive(axo_probe *probe, int64_t within_ns)
 const axo_message *axo_probe_expect(axo_probe *probe, uint32_t tag, int64_t within_ns)
 {
     char wanted[32];
-    if (probe == NULL)
+    if (!probe_is_here(probe))
         return NULL;
     const axo_message *message = probe_take(probe, within_ns);
     if (message != NULL && message->tag == tag)
@@ -423,7 +437,7 @@ const axo_message *axo_probe_expect(axo_probe *probe, uint32_t tag, int64_t with
 
 bool axo_probe_expect_terminated(axo_probe *probe, axo_ref ref, int64_t within_ns)
 {
-    if (probe == NULL)
+    if (!probe_is_here(probe))
         return false;
     const axo_message *message = probe_take(probe, within_ns);
     if (message != NULL && message->tag == AXO_TERMINATED &&
@@ -435,7 +449,7 @@ bool axo_probe_expect_terminated(axo_probe *probe, axo_ref ref, int64_t within_n
 
 bool axo_probe_expect_none(axo_probe *probe, int64_t for_ns)
 {
-    if (probe == NULL)
+    if (!probe_is_here(probe))
         return false;
     axo_testkit *kit = probe->kit;
     int64_t until = testkit_until(kit, for_ns);

@@ -7,6 +7,8 @@
 #include <axo/time.h>
 #include <axo/watch.h>
 
+#include "pattern/context.h"
+
 /* Tags of the services' own, beside the public ones. */
 #define AXO__TAG_WAIT_OVER (AXO_TAG_SERVICES + 0x03)
 #define AXO__TAG_CALL_OPEN (AXO_TAG_SERVICES + 0x04)

@@ -45,8 +45,11 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
                          uint64_t *turns)
 {
     axo__worker *worker = &sched->workers[0];
-    if (!host_enter(sched))
+    int before = axo__os_cancel_hold(); /* of the program's thread, while it is a worker */
+    if (!host_enter(sched)) {
+        axo__os_cancel_let(before);
         return AXO_EBUSY;
+    }
     int64_t start = worker->now;
     uint32_t first = axo__a32_load_relaxed(&worker->turn);
     uint64_t done = 0;
@@ -61,5 +64,6 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
     if (turns != NULL)
         *turns = done;
     host_leave(sched, dry);
+    axo__os_cancel_let(before);
     return AXO_OK;
 }

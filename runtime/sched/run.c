@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "cell/event.h"
 #include "sched/timed.h"
 #include "sched/worker.h"
@@ -101,6 +102,8 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
                         axo_status status)
 {
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
+    if (axo__unlikely(worker->forked))
+        axo__border_forked(worker);
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
@@ -179,6 +182,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_RECEIVE;
     axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
@@ -383,12 +387,16 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
     void *state = cell->state_block;
     switch (site) {
     case AXO_SITE_CONSTRUCT:
+        AXO_BORDER();
         return cls->construct(ctx, state, axo__cell_kin(cell)->args);
     case AXO_SITE_PRE_START:
+        AXO_BORDER();
         return cls->pre_start(ctx, state);
     case AXO_SITE_PRE_RESTART:
+        AXO_BORDER();
         return cls->pre_restart(ctx, state, failure, message != NULL ? &message->pub : NULL);
     case AXO_SITE_POST_RESTART:
+        AXO_BORDER();
         return cls->post_restart(ctx, state, failure);
     case AXO_SITE_POST_STOP:
     case AXO_SITE_NONE:
@@ -397,7 +405,18 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
         break;
     }
     AXO_DEBUG_ASSERT(site == AXO_SITE_POST_STOP); /* the others are no hooks */
+    AXO_BORDER();
     return cls->post_stop(ctx, state);
+}
+
+static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
+{
+    if (axo__unlikely(worker->forked))
+        axo__border_forked(worker);
+    if (status != AXO_OK)
+        run_blame(worker, cell, status);
+    else
+        axo__cause_drop(&worker->core->texts, &worker->pending);
 }
 
 axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site,
@@ -416,10 +435,8 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site
         status = run_call(cell, site, failure, message);
     else
         status = AXO_EFAILED;
-    if (status != AXO_OK)
-        run_blame(worker, cell, status);
-    else
-        axo__cause_drop(&worker->core->texts, &worker->pending);
+    if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
+        run_hook_outcome(worker, cell, status);
     worker->unwind = outer;
     worker->site = outer_site;
     return status;
@@ -428,6 +445,7 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site
 static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
 {
     const axo_strategy *strategy = axo__cell_own_strategy(parent);
+    AXO_BORDER();
     return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
 }
 
@@ -450,6 +468,8 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
     } else {
         decided = false;
     }
+    if (axo__unlikely(worker->forked))
+        axo__border_forked(worker);
     worker->sender = axo_ref_none();
     worker->unwind = outer;
     worker->site = outer_site;

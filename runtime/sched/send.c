@@ -46,8 +46,11 @@ static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *
     axo__parked *parked = NULL;
     if (worker != NULL && worker->current != NULL)
         parked = axo__parked_find(worker->current, to);
+    int before = worker == NULL ? axo__os_cancel_hold() : 0; /* it asks for the priority */
     axo__put put =
         axo__box_put_any(box, message, parked != NULL ? &parked->waiter : NULL, &dropped);
+    if (worker == NULL)
+        axo__os_cancel_let(before);
     if (put == AXO__PUT_HELD)
         axo__parked_held(worker, parked);
     else if (put == AXO__PUT_FULL)

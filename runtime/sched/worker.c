@@ -4,6 +4,28 @@
 #include <string.h>
 
 _Thread_local axo__worker *axo__self;
+_Thread_local axo__worker *axo__away;
+
+/* In the child: contexts are void from here on, and the first that goes on as if nothing had
+ * happened ends the process. `pending` leads a handler that returns off its short way. */
+static void worker_forked(void)
+{
+    axo__worker *worker = axo__self;
+    if (worker == NULL)
+        return;
+    worker->forked = true;
+    worker->forked_in = worker->current;
+    worker->current = NULL;
+    worker->pending.kind = AXO_FAILURE_ORDINARY;
+    worker->left = 0;
+    worker->turns_left = 1;
+}
+
+/* Once for each copy of the library that is loaded. */
+static __attribute__((constructor)) void worker_at_fork(void)
+{
+    axo__os_at_fork(worker_forked);
+}
 
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 {
@@ -357,6 +379,8 @@ static void worker_house(axo__worker *worker, uint32_t turn)
 axo__step axo__worker_step(void *argument)
 {
     axo__worker *worker = argument;
+    if (axo__unlikely(worker->forked))
+        axo__border_forked(worker);
     axo__self = worker;
     axo__grace_quiet();
     axo__cell *cell = axo__worker_find(worker);

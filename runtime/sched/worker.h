@@ -150,6 +150,8 @@ struct axo__worker {
     int64_t idle_at;        /* elastic: since when it has had nothing to do; 0: it has */
     bool was_parked;        /* host: its last run ended for want of work */
     bool has_thread;        /* one to join; guarded by the pool's mutex */
+    bool forked;            /* in a child that one of its callbacks has forked ... */
+    axo__cell *forked_in;   /* ... of this actor; NULL: of none */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next;
@@ -268,6 +270,13 @@ static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
 
 /* The worker this thread is; NULL outside. */
 extern _Thread_local axo__worker *axo__self;
+
+/* The worker that this thread is when axo_block comes back; NULL: it is in none. */
+extern _Thread_local axo__worker *axo__away;
+
+/* A callback of the worker has come back in the child that it has forked: says so, and ends that
+ * process. In system/border.c. */
+void axo__border_forked(axo__worker *worker) __attribute__((noreturn, cold));
 
 /* For checks: this thread is the worker, in the cell's turn or with the cell as its borrowed
  * parent. */

@@ -119,6 +119,8 @@ void axo__super_destroy_instance(axo__worker *worker, axo__cell *cell)
     if (more != NULL) {
         axo__timed_stop_keys(worker, cell); /* TM-04 */
         axo__region_end(&more->region, &worker->core->pool, &worker->local.cache); /* D2 */
+        if (axo__unlikely(worker->forked))
+            axo__border_forked(worker);
         more->behaviours = NULL; /* RS-11 */
     }
     if (cell->constructed)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "base/random.h"
 #include "system/system.h"
 
@@ -111,7 +112,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (out == NULL || size == 0 || axo_ref_is_none(ref))
         return AXO_EINVAL;
     out[0] = 0;
@@ -134,7 +135,7 @@ axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out)
     if (out != NULL)
         *out = axo_ref_none();
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (out == NULL)
         return AXO_EINVAL;
     axo_status status = axo__props_read(props, &copy);
@@ -145,7 +146,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
     axo__cell *target = axo__table_find(&axo__self->core->table, ref);
@@ -162,7 +163,7 @@ axo_status axo_stop_self(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__cell_stop_self(cell);
     return AXO_OK;
 }
@@ -187,7 +188,7 @@ static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t tag, uint32_t 
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
     return api_send(axo__cell_ref(cell), ref, tag, NULL, 0, flags);
@@ -209,7 +210,7 @@ axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload,
 {
     axo__cell *cell = api_cell(ctx);
     if (axo__unlikely(cell == NULL))
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo_status status = api_check_payload(to, tag, payload, size);
     if (axo__unlikely(status != AXO_OK))
         return status;
@@ -220,7 +221,7 @@ axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag, c
                          size_t size)
 {
     if (api_cell(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo_status status = api_check_payload(to, tag, payload, size);
     return status == AXO_OK ? api_send(from, to, tag, payload, size, 0) : status;
 }
@@ -229,7 +230,7 @@ axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag, con
                      size_t size)
 {
     if (message == NULL)
-        return api_cell(ctx) != NULL ? AXO_EINVAL : AXO_ECONTEXT;
+        return api_cell(ctx) != NULL ? AXO_EINVAL : axo__no_caller();
     return axo_send(ctx, message->sender, tag, payload, size);
 }
 
@@ -239,7 +240,7 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
     axo__cell *cell = api_cell(ctx);
     axo__worker *worker = axo__self;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED || payload == NULL)
         return AXO_EINVAL;
     if (size > UINT32_MAX)
@@ -261,7 +262,7 @@ axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **
     if (payload != NULL)
         *payload = NULL;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (draft == NULL || payload == NULL || tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
@@ -282,7 +283,7 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
     if (draft != NULL)
         *draft = NULL;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (draft == NULL || payload == NULL || payload->payload == NULL || tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
     if (payload->size > UINT32_MAX)
@@ -299,7 +300,7 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
 axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
 {
     if (api_cell(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (draft == NULL)
         return AXO_EINVAL;
     ((axo__message *)(void *)draft)->pub.sender = from;
@@ -309,7 +310,7 @@ axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
 axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance)
 {
     if (api_cell(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (draft == NULL || instance == 0)
         return AXO_EINVAL;
     axo__message_bind((axo__message *)(void *)draft, instance);
@@ -320,7 +321,7 @@ axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
 {
     axo__worker *worker = axo__self;
     if (api_cell(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (draft == NULL || axo_ref_is_none(to))
         return AXO_EINVAL;
     return axo__send_keep(worker->sched, worker, &worker->local, to, (axo__message *)(void *)draft,
@@ -344,7 +345,7 @@ static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, co
                            va_list list)
 {
     if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__run_record(axo__self, kind, code, format, list);
     return AXO_EFAILED;
 }
@@ -374,8 +375,10 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
 {
-    /* axo_throw outside the callback that was given `ctx` */
-    AXO_ASSERT(api_cell(ctx) != NULL && axo__self->site != AXO_SITE_NONE);
+    if (axo__unlikely(api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE))
+        axo__misuse(axo__no_caller() == AXO_EFORKED
+                        ? "axo_throw in a child process that the callback has forked"
+                        : "axo_throw outside of the callback that was given the context");
     axo__run_record(axo__self, kind, code, format, list);
 }
 
@@ -403,13 +406,19 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
 {
     axo__worker *worker = axo__self;
     if (api_cell(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
     axo__local_flush(worker->core, &worker->local);
     axo__grace_offline();
+    axo__worker *outer = axo__away;
+    axo__away = worker;
     axo__self = NULL; /* to the library this is an outside thread */
+    AXO_BORDER();
     fn(arg);
+    if (axo__unlikely(!axo__os_at_home(&worker->core->system->home)))
+        axo__border_forked(worker);
+    axo__away = outer;
     axo__self = worker;
     axo__grace_online();
     return AXO_OK;
@@ -432,7 +441,7 @@ axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
     axo__more *more = axo__more_take(axo__self->core, &axo__self->local, cell);
@@ -447,7 +456,7 @@ axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (receive == NULL)
         return AXO_EINVAL;
     axo__behaviour *behaviour = axo_alloc(ctx, sizeof *behaviour);
@@ -464,7 +473,7 @@ axo_status axo_unbecome(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__more *more = axo__cell_more(cell);
     if (more == NULL || more->behaviours == NULL)
         return AXO_OK;
@@ -482,13 +491,14 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     (void)failure;
     (void)message;
     if (cell == NULL || axo__self->site != AXO_SITE_PRE_RESTART)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__super_leave_children(axo__self, cell);
     if (cell->life != AXO__INSTANCE_STARTED)
         return AXO_OK;
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, it may throw */
     axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOP, 0);
     const axo_class *cls = axo__cell_class(cell);
+    AXO_BORDER();
     axo_status status = cls->post_stop != NULL ? cls->post_stop(ctx, state) : AXO_OK;
     axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOPPED,
                (uint64_t)(uint32_t)status);
@@ -500,8 +510,9 @@ axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure
     axo__cell *cell = api_cell(ctx);
     (void)failure;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     const axo_class *cls = axo__cell_class(cell);
+    AXO_BORDER();
     return cls->pre_start != NULL ? cls->pre_start(ctx, state) : AXO_OK;
 }
 
@@ -511,7 +522,7 @@ axo_status axo_watch(axo_ctx *ctx, axo_ref ref)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     return axo_ref_is_none(ref) ? AXO_EINVAL : axo__super_watch(axo__self, cell, ref, NULL);
 }
 
@@ -519,7 +530,7 @@ axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *p
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo_status status = api_check_payload(ref, tag, payload, size);
     if (status != AXO_OK)
         return status;
@@ -531,7 +542,7 @@ axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
     axo__super_unwatch(axo__self, cell, ref);
@@ -542,7 +553,7 @@ axo_status axo_termination_hook(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo_system *system = axo__self->core->system;
     if (axo__cell_parent(cell) != system->cells[AXO_GUARDIAN_SYSTEM])
         return AXO_EINVAL;
@@ -553,6 +564,6 @@ axo_status axo_termination_hook_done(axo_ctx *ctx)
 {
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     return axo__guardian_hook_done(axo__self->core->system, axo__self, cell);
 }

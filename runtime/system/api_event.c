@@ -14,7 +14,7 @@ static bool event_in_callback(axo_ctx *ctx)
 axo_status axo_subscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
 {
     if (!event_in_callback(ctx))
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(who))
         return AXO_EINVAL;
     return axo__stream_subscribe(&axo__self->core->system->stream, who, kind);
@@ -23,7 +23,7 @@ axo_status axo_subscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
 axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
 {
     if (!event_in_callback(ctx))
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(who))
         return AXO_EINVAL;
     return axo__stream_unsubscribe(&axo__self->core->system->stream, who, kind);
@@ -39,7 +39,7 @@ static axo_status event_check(uint32_t kind, const void *data, size_t size)
 axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t size)
 {
     if (!event_in_callback(ctx))
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo_status status = event_check(kind, data, size);
     if (status != AXO_OK)
         return status;
@@ -53,7 +53,7 @@ axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t siz
 axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient, const char *why)
 {
     if (!event_in_callback(ctx))
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__worker *worker = axo__self;
     if (message == NULL || worker->message == NULL || message != &worker->message->pub)
         return AXO_EINVAL;
@@ -121,5 +121,5 @@ axo_status axo_system_on_termination(axo_system *system, axo_termination_fn fn, 
 
 const char *axo_system_name(axo_system *system)
 {
-    return system != NULL ? system->name : NULL;
+    return axo__system_check(system) == AXO_OK ? system->name : NULL;
 }

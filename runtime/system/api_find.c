@@ -31,7 +31,7 @@ axo_status axo_inspect(axo_ctx *ctx, axo_ref ref, axo_ref waiting_sender, axo_ac
     const axo_class *cls = NULL;
     size_t room;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo_status status = find_info_check(ref, info, &room);
     if (status != AXO_OK)
         return status;
@@ -70,7 +70,7 @@ axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, ch
     axo__door_leave(door);
     if (cls == NULL)
         return AXO_EGONE;
-    const char *name = cls->tag_name != NULL ? cls->tag_name(tag) : NULL;
+    const char *name = axo__inspect_ask_name(cls, tag);
     if (name != NULL)
         (void)snprintf(out, size, "%s", name);
     return AXO_OK;
@@ -120,7 +120,7 @@ axo_status axo_find(axo_ctx *ctx, const char *path, axo_ref *out)
     if (out != NULL)
         *out = axo_ref_none();
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (path == NULL || out == NULL)
         return AXO_EINVAL;
     axo__find_from from = {.core = axo__self->core, .cell = cell};
@@ -148,7 +148,7 @@ axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out, uint32_
     if (count != NULL)
         *count = 0;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (pattern == NULL || count == NULL || (out == NULL && max > 0))
         return AXO_EINVAL;
     axo__find_from from = {.core = axo__self->core, .cell = cell};
@@ -302,7 +302,7 @@ axo_status axo_select(axo_ctx *ctx, const char *pattern, uint32_t tag, const voi
     if (count != NULL)
         *count = 0;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (pattern == NULL || tag >= AXO_TAG_RESERVED || (payload == NULL && size > 0))
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
@@ -340,7 +340,7 @@ axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props, axo_ref *out, 
     if (created != NULL)
         *created = false;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (out == NULL)
         return AXO_EINVAL;
     axo_status status = axo__props_read(props, &copy);
@@ -414,14 +414,14 @@ static axo_status find_unregister(axo_system *system, const char *text)
 axo_status axo_register(axo_ctx *ctx, const char *key, axo_ref ref)
 {
     if (axo__caller(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     return find_register(axo__self->core->system, key, ref);
 }
 
 axo_status axo_unregister(axo_ctx *ctx, const char *key)
 {
     if (axo__caller(ctx) == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     return find_unregister(axo__self->core->system, key);
 }
 
@@ -442,8 +442,9 @@ axo_status axo_system_lookup(axo_system *system, const char *key, axo_ref *out)
     axo__key wanted;
     if (out != NULL)
         *out = axo_ref_none();
-    if (system == NULL || key == NULL || out == NULL)
-        return AXO_EINVAL;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK || key == NULL || out == NULL)
+        return known != AXO_OK ? known : AXO_EINVAL;
     axo_status status = axo__registry_key(&system->registry, key, &wanted);
     if (status != AXO_OK)
         return status;

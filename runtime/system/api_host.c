@@ -36,7 +36,8 @@ axo_status axo_step_host(axo_system *system, uint64_t turns_max, uint64_t *turns
 
 int64_t axo_host_deadline(axo_system *system)
 {
-    axo__sched *pool = system != NULL ? axo__pools_host_if_any(system) : NULL;
+    axo__sched *pool =
+        axo__system_check(system) == AXO_OK ? axo__pools_host_if_any(system) : NULL;
     if (pool == NULL)
         return INT64_MAX;
     axo__worker *worker = &pool->workers[0];

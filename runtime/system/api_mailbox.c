@@ -10,14 +10,14 @@
 axo_status axo_stash(axo_ctx *ctx)
 {
     axo__cell *cell = axo__caller(ctx);
-    return cell != NULL ? axo__super_stash(axo__self, cell) : AXO_ECONTEXT;
+    return cell != NULL ? axo__super_stash(axo__self, cell) : axo__no_caller();
 }
 
 axo_status axo_unstash(axo_ctx *ctx, uint32_t count)
 {
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__super_unstash(cell, count);
     return AXO_OK;
 }
@@ -74,7 +74,7 @@ axo_status axo_message_take(axo_ctx *ctx, const axo_message *message, axo_owned 
     if (out != NULL)
         *out = (axo_owned){.payload = NULL};
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__message *given = mailbox_given(cell, message);
     if (given == NULL || out == NULL || !mailbox_can_take(given))
         return AXO_EINVAL;
@@ -88,7 +88,7 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
     axo__cell *cell = axo__caller(ctx);
     axo__worker *worker = axo__self;
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     axo__message *given = mailbox_given(cell, message);
     if (given == NULL || axo_ref_is_none(to) || given->pub.tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;

@@ -23,7 +23,12 @@ axo_status axo_system_start(const axo_options *options, axo_system **out)
         return AXO_EINVAL;
     *out = NULL;
     axo_status status = axo__options_read(options, &complete);
-    return status == AXO_OK ? axo__system_start(&complete, out) : status;
+    if (status != AXO_OK)
+        return status;
+    int before = axo__os_cancel_hold(); /* it is a worker's part that this thread plays */
+    status = axo__system_start(&complete, out);
+    axo__os_cancel_let(before);
+    return status;
 }
 
 axo_status axo_system_shutdown(axo_system *system)
@@ -103,7 +108,9 @@ axo_status axo_system_destroy(axo_system *system)
         return AXO_ECONTEXT;
     if (!axo__os_latch_wait(&system->terminated, 0))
         return AXO_ESTOPPING;
+    int before = axo__os_cancel_hold(); /* as in axo_system_start */
     axo__system_destroy(system);
+    axo__os_cancel_let(before);
     return AXO_OK;
 }
 
@@ -134,7 +141,9 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
         axo__door_leave(door);
         axo__dead_letter_tell(core, NULL, message, to,
                               status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path, NULL);
+        int before = axo__os_cancel_hold();
         axo__message_free_payload(message);
+        axo__os_cancel_let(before);
         door = axo__door_enter(&system->sched);
         axo__message_free(&core->pool, &door->local.cache, message);
         axo__door_leave(door);
@@ -256,7 +265,7 @@ axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
 
 axo_ref axo_system_guardian(axo_system *system, axo_guardian which)
 {
-    if (system == NULL || (unsigned)which > AXO_GUARDIAN_SYSTEM)
+    if (axo__system_check(system) != AXO_OK || (unsigned)which > AXO_GUARDIAN_SYSTEM)
         return axo_ref_none();
     return system->guardians[which];
 }
@@ -295,23 +304,23 @@ axo_status axo_system_stats(axo_system *system, axo_stats *stats)
 
 int64_t axo_system_now(axo_system *system)
 {
-    return system != NULL ? axo__core_now(&system->core) : 0;
+    return axo__system_check(system) == AXO_OK ? axo__core_now(&system->core) : 0;
 }
 
 void *axo_system_alloc(axo_system *system, size_t size)
 {
-    if (system == NULL || size == 0)
+    if (axo__system_check(system) != AXO_OK || size == 0)
         return NULL;
     return axo__heap_alloc(&system->core.heap, size, _Alignof(max_align_t), AXO__SITE_SERVICES);
 }
 
 void axo_system_free(axo_system *system, void *block, size_t size)
 {
-    if (system != NULL && block != NULL)
+    if (axo__system_check(system) == AXO_OK && block != NULL)
         axo__heap_free(&system->core.heap, block, size, _Alignof(max_align_t));
 }
 
 uint32_t axo_system_workers(axo_system *system)
 {
-    return system != NULL ? system->sched.worker_count : 0;
+    return axo__system_check(system) == AXO_OK ? system->sched.worker_count : 0;
 }

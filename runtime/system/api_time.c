@@ -72,7 +72,7 @@ static axo_status time_schedule(axo_ctx *ctx, time_what what, axo_ref to, axo_ti
     if (out != NULL)
         memset(out, 0, sizeof *out);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (axo_ref_is_none(to))
         return AXO_EINVAL;
     axo_status status = time_check(&what);
@@ -185,7 +185,7 @@ bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
 
 bool axo_system_timer_at_close(axo_system *system, axo_timer timer)
 {
-    return system != NULL && axo__alarm_mark(&system->core, timer);
+    return axo__system_check(system) == AXO_OK && axo__alarm_mark(&system->core, timer);
 }
 
 /* ---- what is the actor's ---- */
@@ -195,7 +195,7 @@ axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind kind, int6
 {
     axo__cell *cell = time_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     time_what what = time_periodic(kind, first_ns, period_ns, tag, payload, size);
     axo_status status = time_check(&what);
     if (status != AXO_OK)
@@ -209,7 +209,7 @@ axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind kind, int6
 axo_status axo_timer_stop(axo_ctx *ctx, uint64_t key)
 {
     axo__cell *cell = time_cell(ctx);
-    return cell != NULL ? axo__timed_stop_key(axo__self, cell, key) : AXO_ECONTEXT;
+    return cell != NULL ? axo__timed_stop_key(axo__self, cell, key) : axo__no_caller();
 }
 
 bool axo_timer_active(axo_ctx *ctx, uint64_t key)
@@ -222,7 +222,7 @@ axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
 {
     axo__cell *cell = time_cell(ctx);
     if (cell == NULL)
-        return AXO_ECONTEXT;
+        return axo__no_caller();
     if (after_ns < 0 || after_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
     return axo__timed_receive_timeout(axo__self, cell, after_ns);

@@ -2,6 +2,7 @@
 #include "system/ending.h"
 
 #include "base/assert.h"
+#include "base/border.h"
 
 bool axo__ending_init(axo__ending *ending)
 {
@@ -45,6 +46,7 @@ void axo__ending_run(axo__ending *ending, axo__heap *heap, axo_system *system)
     axo__os_mutex_unlock(&ending->mutex);
     while (call != NULL) {
         axo__last_call *next = call->next;
+        AXO_BORDER();
         call->fn(system, call->user);
         axo__heap_free(heap, call, sizeof *call, _Alignof(axo__last_call));
         call = next;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "system/system.h"
 
 #define INSPECT_TRIES 16
@@ -200,6 +201,17 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
     (void)axo__core_path(core, cell, info->path, sizeof info->path);
 }
 
+const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag)
+{
+    if (cls->tag_name == NULL)
+        return NULL;
+    int before = axo__os_cancel_hold();
+    AXO_BORDER();
+    const char *name = cls->tag_name(tag);
+    axo__os_cancel_let(before);
+    return name;
+}
+
 void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls)
 {
     const char *name = NULL;
@@ -209,8 +221,8 @@ void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls)
         name = "AXO_TERMINATED";
     else if (info->tag == AXO_TERMINATION_HOOK)
         name = "AXO_TERMINATION_HOOK";
-    else if (cls->tag_name != NULL)
-        name = cls->tag_name(info->tag);
+    else
+        name = axo__inspect_ask_name(cls, info->tag);
     if (name != NULL)
         (void)snprintf(info->tag_name, sizeof info->tag_name, "%s", name);
 }

@@ -66,9 +66,12 @@ void axo__system_check_end(axo_system *system)
         return; /* who fires comes here later */
     if (!axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
         return;
-    axo__self->ending = true;
+    axo__worker *worker = axo__self;
+    worker->ending = true;
     axo__ending_run(&system->ending, &system->core.heap, system);
-    axo__self->ending = false;
+    if (axo__unlikely(worker->forked))
+        axo__border_forked(worker);
+    worker->ending = false;
     axo__os_latch_set(&system->terminated);
 }
 

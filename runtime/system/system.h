@@ -65,13 +65,20 @@ struct axo_system {
     char name[AXO_NAME_MAX + 1];
 };
 
+/* AXO_EFORKED; a system that was destroyed ends the process. */
+axo_status axo__system_away(const axo_system *system) __attribute__((cold));
+
 /* What a call from outside may find: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
 static inline axo_status axo__system_check(const axo_system *system)
 {
     if (axo__unlikely(system == NULL))
         return AXO_EINVAL;
-    return axo__unlikely(!axo__os_at_home(&system->home)) ? AXO_EFORKED : AXO_OK;
+    return axo__likely(axo__os_at_home(&system->home)) ? AXO_OK : axo__system_away(system);
 }
+
+/* What a call with a context that is none says: AXO_ECONTEXT, or AXO_EFORKED in the child that the
+ * callback has forked. */
+axo_status axo__no_caller(void) __attribute__((cold));
 
 /* The running cell, if `ctx` is its context on this very thread; else NULL. */
 static inline axo__cell *axo__caller(axo_ctx *ctx)
@@ -146,7 +153,10 @@ axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, 
 void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting_sender,
                   axo_actor_info *info, const axo_class **cls);
 
-/* The tag's name; user code, so with no lock held. */
+/* What the class calls a tag; NULL: nothing. User code, as the next one: with no lock held. */
+const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag);
+
+/* The tag's name. */
 void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls);
 
 /* ---- pools.c ---- */

@@ -21,7 +21,8 @@ $F/memory_loop: $(FAULT_LOOP) $(FAULT_OBJECTS) $B/libsupport.a
 	$(call say,LINK )
 	$Q$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) -lm -lcmocka
 # Real parts: the tests of this folder, and programs that are no tests of a minute.
-FAULT_TESTS := $(patsubst %,$B/test/fault/%_test,thread futex signal process slow callback fork)
+FAULT_TESTS := $(patsubst %,$B/test/fault/%_test,thread futex signal process slow callback fork \
+  forked cancel late)
 FAULT_PROGRAMS := $B/test/fault/program/oversubscribed
 FAULT_UNLOAD := $(if $(sanitize_$v),,$F/unload)
 $(FAULT_PROGRAMS): $B/%: $B/obj/%.o $B/libaxo.a

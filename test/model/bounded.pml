@@ -53,7 +53,7 @@
  * stamp sched/parked.c:parked_fire 139d270f0420
  * stamp sched/parked.c:parked_go_on 2214b157624d
  * stamp sched/run.c:run_take_aside b83fcf21230f
- * stamp sched/send.c:send_boxed b042e23eca74
+ * stamp sched/send.c:send_boxed bf3ea02f7461
  * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7

@@ -60,7 +60,7 @@
  * stamp sched/run.c:run_turn 371902fa3ccf
  * stamp sched/worker.c:axo__worker_find cfdf605d17d4
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
- * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
+ * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_find_ready 050e90ff1a1a
  * stamp sched/worker.c:worker_from_inject 51041007472e
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897

@@ -41,7 +41,7 @@
  * stamp sched/sched.c:axo__sched_quit 0f61c041ad22
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
- * stamp sched/worker.c:axo__worker_step 1acf7e7367d6
+ * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp super/children.c:axo__super_adopt 6f189a984c2e
  * stamp super/children.c:axo__super_make b9f6b6759824
@@ -50,10 +50,10 @@
  * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
  * stamp super/stop.c:stop_abandon d6f887f3e7b1
  * stamp super/stop.c:stop_system e076a9fe4cc4
- * stamp system/ending.c:axo__ending_run 484d23a205c2
+ * stamp system/ending.c:axo__ending_run dbd5b1765970
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/system.c:axo__super_root_gone 1acfbd9a12b3
- * stamp system/system.c:axo__system_check_end eeca66daf3ab
+ * stamp system/system.c:axo__system_check_end 3f759ac611d0
  * stamp system/system.c:axo__system_destroy 723efcb6b37f
  * stamp system/system.c:axo__system_spawn 3086a798f9dd
  * stamp system/system.c:axo__system_stop_user 0d8d511bd76f

@@ -34,7 +34,7 @@
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp sched/timer.c:timer_finish 0eb03e9351b7
- * stamp system/system.c:axo__system_check_end eeca66daf3ab
+ * stamp system/system.c:axo__system_check_end 3f759ac611d0
  */
 #ifndef ALARMS
 #define ALARMS 2

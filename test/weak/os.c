@@ -4,10 +4,13 @@
  * A mutex acquires and releases. A parker's ticket is an acquire, a wake a read-modify-write; who
  * waits looks at the word as the kernel does: the newest. Time passes only when nobody can run.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "os/os.h"
 #include "queue/mpsc.h"
+#include "sched/worker.h"
 #include "weak/scenes.h"
 
 #define BOTH (WEAK_ACQUIRE | WEAK_RELEASE)
@@ -164,4 +167,38 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
     }
     queue_link(&queue->head.next, next);
     return queue_give(node, out);
+}
+
+/* ---- nobody forks here, nor throws ---- */
+
+void axo__os_at_fork(void (*child)(void))
+{
+    (void)child;
+}
+
+void axo__border_forked(axo__worker *worker)
+{
+    (void)worker;
+    abort();
+}
+
+void axo__border_back(const axo__core *core)
+{
+    (void)core;
+}
+
+int64_t axo__core_clock(const axo__core *core)
+{
+    return core->clock(core->clock_user);
+}
+
+_Unwind_Reason_Code axo__border(int version, _Unwind_Action actions, _Unwind_Exception_Class what,
+                                struct _Unwind_Exception *one, struct _Unwind_Context *context)
+{
+    (void)version;
+    (void)actions;
+    (void)what;
+    (void)one;
+    (void)context;
+    abort();
 }

@@ -1,0 +1,121 @@
+/* border.c - the end of a process whose functions do not come back to the library, or come back to
+ * it in a child of fork: says where that was.
+ */
+#include "base/border.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "system/system.h"
+
+#define BORDER_PATH 1024
+
+axo_status axo__system_away(const axo_system *system)
+{
+    if (*system->home.word != AXO__HOME_FORKED)
+        axo__misuse("a call on a system that axo_system_destroy has freed");
+    return AXO_EFORKED;
+}
+
+axo_status axo__no_caller(void)
+{
+    const axo__worker *worker = axo__self != NULL ? axo__self : axo__away;
+    const axo_system *system = worker != NULL ? worker->core->system : NULL;
+    return system != NULL && !axo__os_at_home(&system->home) ? AXO_EFORKED : AXO_ECONTEXT;
+}
+
+static const char border_other[] = "a clean-up, destructor, observer, allocator or clock";
+
+static const char *border_site(const axo__worker *worker)
+{
+    if (worker->site == AXO_SITE_RECEIVE && worker->message == NULL)
+        return border_other; /* it is over, and its message freed */
+    switch ((axo_site)worker->site) {
+    case AXO_SITE_CONSTRUCT:
+        return "construct";
+    case AXO_SITE_PRE_START:
+        return "pre_start";
+    case AXO_SITE_RECEIVE:
+        return "receive";
+    case AXO_SITE_DECIDER:
+        return "the decider";
+    case AXO_SITE_PRE_RESTART:
+        return "pre_restart";
+    case AXO_SITE_POST_RESTART:
+        return "post_restart";
+    case AXO_SITE_POST_STOP:
+        return "post_stop";
+    case AXO_SITE_NONE:
+        break;
+    }
+    return border_other;
+}
+
+static void border_message(const axo__worker *worker, const axo__cell *cell, char *out, size_t size)
+{
+    const axo__message *message = worker->message;
+    if (message == NULL && worker->site == AXO_SITE_PRE_RESTART)
+        message = cell->failed;
+    if (message != NULL)
+        (void)snprintf(out, size, "message %" PRIu32, message->pub.tag);
+    else
+        (void)snprintf(out, size, "no message");
+}
+
+static void border_say(const axo__worker *worker, const char *before, const char *after)
+{
+    char path[BORDER_PATH] = "";
+    char message[32];
+    const axo__cell *cell = worker != NULL ? worker->current : NULL;
+    if (worker != NULL && worker->forked)
+        cell = worker->forked_in;
+    if (cell == NULL) {
+        const char *what = worker != NULL && worker->ending
+                               ? "a function of axo_system_on_termination"
+                               : "a function that the library called";
+        (void)fprintf(stderr, "axo: %s %s, outside of any actor: %s\n", before, what, after);
+        return;
+    }
+    const char *name = axo__cell_class(cell)->name;
+    border_message(worker, cell, message, sizeof message);
+    (void)axo__core_path(worker->core, cell, path, sizeof path);
+    (void)fprintf(stderr, "axo: %s %s of %s (class %s, %s): %s\n", before, border_site(worker),
+                  path, name != NULL ? name : "without a name", message, after);
+}
+
+void axo__border_back(const axo__core *core)
+{
+    if (axo__unlikely(core->system != NULL && !axo__os_at_home(&core->system->home)))
+        axo__border_forked(axo__self);
+}
+
+void axo__border_forked(axo__worker *worker)
+{
+    border_say(worker, "a child process was forked in", "it must exec or _exit there, and ends");
+    abort();
+}
+
+#if defined(__GCC_HAVE_DWARF2_CFI_ASM)
+/* The language's part of a class of exceptions, "C++" and a version. */
+static bool border_is_cpp(_Unwind_Exception_Class what)
+{
+    return (what & 0xffffff00) == 0x432b2b00;
+}
+
+/* Nothing has been unwound: a core dump shows where it was thrown. For C++ an error is enough, it
+ * terminates then, and says type and text. */
+_Unwind_Reason_Code axo__border(int version, _Unwind_Action actions, _Unwind_Exception_Class what,
+                                struct _Unwind_Exception *one, struct _Unwind_Context *context)
+{
+    const axo__worker *worker = axo__self != NULL ? axo__self : axo__away;
+    bool ended = (actions & _UA_FORCE_UNWIND) != 0;
+    (void)version;
+    (void)one;
+    (void)context;
+    border_say(worker, ended ? "a thread was ended in" : "an exception has left",
+               "the process ends");
+    if (ended || !border_is_cpp(what) || (actions & _UA_SEARCH_PHASE) == 0)
+        abort();
+    return _URC_FATAL_PHASE1_ERROR;
+}
+#endif
