@@ -25,6 +25,7 @@ check headers tools/check_headers.sh
 check symbols python3 tools/check_symbols.py "$1"
 check called python3 tools/check_called.py
 check structs python3 tools/check_structs.py
+check border python3 tools/check_border.py
 check enums python3 tools/check_enums.py
 check tidy python3 tools/tidy.py
 check contracts python3 tools/doc/headers.py

@@ -39,6 +39,8 @@ CLEAN = {
     "runtime/cell/state.c": "/* state.c - the word. */\n#include \"cell/state.h\"\n\n"
                             "uint32_t axo__state_read(axo__a32 *a)\n{\n"
                             "    return axo__a32_load_acquire(a); /* [S1] */\n}\n",
+    "runtime/cell/tell.c": "/* tell.c - the program is told. */\n\nvoid axo__tell(hook *h)\n{\n"
+                           "    AXO_BORDER();\n    h->told(h->user);\n}\n",
     "runtime/cell/next.c": "/* next.c - shares the table of state.h. */\n"
                            "#include \"cell/state.h\"\n\nint axo__next(axo__a32 *a);\n"
                            "int axo__next(axo__a32 *a)\n{\n"
@@ -75,6 +77,8 @@ MAKER = ("/* said.c - values. */\nint axo__said(int late, int axo_scope_is);\n"
 # (check, what is planted, a part of what the check must say)
 PLANTED = [
     ("layers", line("runtime/base/atomic.h", '#include "cell/state.h"'), "higher layer"),
+    ("border", line("runtime/cell/tell.c", "int f(hook *h) { return h->asked(7); }"), "asked"),
+    ("border", {"runtime/cell/tell.c": "/* tell.c - nothing. */\n"}, "no call"),
     ("layers", line("runtime/cell/state.h", '#include "atomic.h"'), "layer/file.h"),
     ("layers", line("runtime/cell/state.h", '#include "../base/atomic.h"'), "layer/file.h"),
     ("layers", line("runtime/cell/state.h", '#include "base/none.h"'), "does not exist"),
@@ -208,7 +212,8 @@ def check(name, folder):
         return run(sys.executable, os.path.join(TOOLS, "check_enums.py"), "--root", folder)
     if name == "headers":
         return run(os.path.join(TOOLS, "check_headers.sh"), folder)
-    script = {"layers": "check_layers.py", "structs": "check_structs.py"}.get(name, "tidy.py")
+    script = {"layers": "check_layers.py", "structs": "check_structs.py",
+              "border": "check_border.py"}.get(name, "tidy.py")
     return run(sys.executable, os.path.join(TOOLS, script), "--root", folder)
 
 
@@ -222,7 +227,8 @@ def planted_tests(scratch, expect):
                                                   "{\n    return axo_one();\n}\n"})
     for number, (name, files, said) in enumerate(
             [(name, {}, None) for name in
-             ("layers", "headers", "symbols", "called", "enums", "structs", "tidy")] + PLANTED):
+             ("layers", "headers", "symbols", "called", "enums", "structs", "border", "tidy")] +
+            PLANTED):
         folder = os.path.join(scratch, str(number))
         write(folder, dict(clean, **files))
         code, output = check(name, folder)
