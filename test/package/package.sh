@@ -126,6 +126,13 @@ is "CMake, a library that is gone" refused "lacks: $moved/lib/libaxo.so.$version
     cmake -S "$stage/outside" -B "$stage/none" -DCMAKE_PREFIX_PATH="$moved"
 is "make uninstall" put PREFIX="$first" uninstall
 is "nothing is left" [ ! -e "$first" ]
+# Headers that are not below the prefix: then the files say where they are.
+first=$stage/apart
+is "make install, headers apart" put PREFIX="$first" INCDIR="$stage/headers" install
+is "pkg-config, headers apart" pc_program "$first" "" ""
+is "CMake, headers apart" cmake_project "$first" -DUSE=C
+is "make uninstall, headers apart" put PREFIX="$first" INCDIR="$stage/headers" uninstall
+is "nothing is left of both" [ ! -e "$first" -a ! -e "$stage/headers" ]
 
 # ---- Debian's packages
 debs=$build/deb

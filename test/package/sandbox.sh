@@ -5,14 +5,20 @@
 #   test/package/sandbox.sh command...
 set -eu
 if [ "${1:-}" != --inside ]; then
-    exec unshare --mount --propagation private "$0" --inside "$@"
+    layers=$(mktemp -d)
+    trap 'rmdir "$layers"' EXIT
+    unshare --mount --propagation private "$0" --inside "$layers" "$@"
+    exit
 fi
-shift
+layers=$2
+shift 2
 # The upper layers may not lie on another overlay, which / is in a container.
-mount -t tmpfs axo-sandbox /mnt
+mount -t tmpfs axo-sandbox "$layers"
 for folder in usr etc var; do
-    mkdir -p "/mnt/$folder/upper" "/mnt/$folder/work"
-    mount -t overlay -o "lowerdir=/$folder,upperdir=/mnt/$folder/upper,workdir=/mnt/$folder/work" \
-        "axo-$folder" "/$folder"
+    mkdir -p "$layers/$folder/upper" "$layers/$folder/work"
+    mount -t overlay "axo-$folder" "/$folder" -o \
+        "lowerdir=/$folder,upperdir=$layers/$folder/upper,workdir=$layers/$folder/work"
 done
+# A file system that is mounted below one of these is not seen any more.
+[ -e "$PWD/test/package/sandbox.sh" ] || { echo "$PWD is a mount below /usr, /etc or /var"; exit 1; } >&2
 exec "$@"
