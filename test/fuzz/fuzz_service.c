@@ -310,13 +310,14 @@ static uint32_t stranger_tag(void)
 }
 
 /* Bytes of the input, references, small numbers, heads of broadcasts. */
-static size_t stranger_payload(uint8_t *bytes, size_t room)
+static size_t stranger_payload(uint32_t tag, uint8_t *bytes, size_t room)
 {
     static const uint8_t sizes[] = {0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 40, 64, 96, 128};
     size_t size = sizes[in_u8() % sizeof sizes];
     fuzz_require(size <= room);
     memset(bytes, 0xee, room);
-    axo_ref ref = some_ref();
+    /* No router is a routee: two of them would send to one another for ever. */
+    axo_ref ref = tag == AXO_ROUTER_REMOVE ? some_ref() : axo_probe_ref(g.probe);
     int32_t change = (int32_t)(in_u8() % 9) - 4;
     axo_router_wrapped head = {.tag = stranger_tag(), .size = in_u8()};
     switch (in_u8() % 4) {
@@ -356,7 +357,7 @@ static void op_forge(void)
     uint8_t bytes[128];
     axo_ref to = some_ref();
     uint32_t tag = stranger_tag();
-    size_t size = stranger_payload(bytes, sizeof bytes);
+    size_t size = stranger_payload(tag, bytes, sizeof bytes);
     uint8_t how = in_u8();
     bool to_host = axo_ref_equal(to, g.host); /* it believes what is said to come from its asks */
     if (axo_ref_is_none(to) || (to_host && tag >= AXO_TAG_SERVICES))
@@ -383,7 +384,7 @@ static void op_strike(void)
     else if (how % 4 == 2)
         (void)axo_system_stop_actor(g.system, to);
     else if (axo_system_subscribe(g.system, to, AXO_KIND_USER) == AXO_OK)
-        (void)axo_system_publish(g.system, AXO_KIND_USER, &how, how);
+        (void)axo_system_publish(g.system, AXO_KIND_USER, &how, 1);
 }
 
 static void op_probe(void)
