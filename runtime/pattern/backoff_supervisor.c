@@ -188,8 +188,13 @@ static axo_status keeper_reply(axo_ctx *ctx, const axo_message *message, uint32_
 
 static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
+    /* Who answers such an answer, be it in its own name, would do so without end. */
+    bool answer = message->tag == self->settings.absent_tag ||
+                  axo_ref_equal(message->sender, axo_self(ctx));
     switch (self->settings.absent) {
     case AXO_ABSENT_REPLY:
+        if (answer)
+            break;
         return keeper_reply(ctx, message, self->settings.absent_tag, NULL, 0);
     case AXO_ABSENT_STAND_IN:
         return keeper_forward(ctx, message, self->settings.stand_in);

@@ -205,7 +205,7 @@ static void a_verdict_finds_a_full_mailbox(void **state)
 /* Who asks a back-off supervisor has no room for its answer: a dead letter says so. */
 static void a_keepers_answer_is_refused(void **state)
 {
-    static const uint32_t tags[] = {AXO_BACKOFF_GET_CHILD, AXO_BACKOFF_GET_COUNT, SV_NOTE};
+    static const uint32_t tags[] = {AXO_BACKOFF_GET_CHILD, AXO_BACKOFF_GET_COUNT, SV_ASKED};
     static sv_host unused;
     static sv_host *arg = &unused;
     axo_props child = AXO_PROPS(.cls = &sv_class, .args = &arg, .args_size = sizeof arg);

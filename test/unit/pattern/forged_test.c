@@ -359,6 +359,32 @@ static void an_event_is_not_passed_on(void **state)
     f_end();
 }
 
+/* What is sent in its own name, or by another one that has no child either, is not answered and
+ * answered without end. */
+static void absent_ones_do_not_talk(void **state)
+{
+    axo_backoff_supervisor settings = AXO_BACKOFF_SUPERVISOR(
+        .child = &f_target_props, .backoff = &f_delays, .when = AXO_ON_STOP,
+        .absent = AXO_ABSENT_REPLY, .absent_tag = SV_NOTE);
+    axo_props props;
+    axo_ref keepers[2];
+    (void)state;
+    f_start();
+    assert_int_equal(axo_backoff_supervisor_props(&settings, NULL, &props), AXO_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(axo_system_spawn(f.host.system, &props, &keepers[i]), AXO_OK);
+        assert_int_equal(axo_system_send(f.host.system, keepers[i], SV_QUIT, NULL, 0), AXO_OK);
+    }
+    (void)axo_testkit_run(f.host.kit);
+    for (uint32_t from = 0; from < 2; from++) {
+        assert_int_equal(axo_system_send_from(f.host.system, keepers[from], keepers[0], SV_ASKED,
+                                              NULL, 0),
+                         AXO_OK);
+        assert_in_range(axo_testkit_step(f.host.kit, 1000), 1, 20);
+    }
+    f_end();
+}
+
 /* ---- routers ---- */
 
 static uint32_t f_pool_size(axo_ref router)
@@ -554,6 +580,7 @@ int main(void)
         cmocka_unit_test(a_delay_lasts),
         cmocka_unit_test(a_window_lasts),
         cmocka_unit_test(an_event_is_not_passed_on),
+        cmocka_unit_test(absent_ones_do_not_talk),
         cmocka_unit_test(a_pool_keeps_its_size),
         cmocka_unit_test(a_gatherer_waits),
         cmocka_unit_test(a_gatherer_is_made_to_fail),
