@@ -115,16 +115,27 @@ static axo_status door_props_or_get_inside(const void *given)
     return status == AXO_EEXIST ? AXO_OK : status;
 }
 
+/* What is kept as a pointer stays, with all that may lie behind it. */
+static const void *door_keep_valid(const void *given)
+{
+    static door_struct kept[32];
+    static uint32_t count;
+    door_struct *copy = &kept[count++ % 32];
+    *copy = *(const door_struct *)given;
+    return copy;
+}
+
 static axo_status door_class(const void *given)
 {
-    axo_props props = AXO_PROPS(.cls = given);
+    axo_props props = AXO_PROPS(.cls = door_keep_valid(given));
     return door_props(&props);
 }
 
 static axo_status door_strategy(const void *given)
 {
     axo_props props = AXO_PROPS(.cls = &sv_class, .args = &(sv_host *){&door.host},
-                                .args_size = sizeof(sv_host *), .strategy = given);
+                                .args_size = sizeof(sv_host *),
+                                .strategy = door_keep_valid(given));
     return door_props(&props);
 }
 
