@@ -146,8 +146,8 @@ AXO_API uint32_t axo_child_count(axo_ctx *ctx);
  *   returns   how many there are, which may be more than `max` */
 AXO_API uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max);
 
-/* The child that has this name, living, dying or as axo_child_count says; axo_ref_none() if the name
- * is free (NM-06). */
+/* The child that has this name, living, dying or as axo_child_count says; axo_ref_none() if the
+ * name is free (NM-06). */
 AXO_API axo_ref axo_child(axo_ctx *ctx, const char *name);
 
 /* Writes an actor's path ("/user/a/b"), of any depth, and a closing zero. Only the caller's own
@@ -252,9 +252,9 @@ AXO_API AXO_NODISCARD axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag,
 AXO_API axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from);
 
 /* Makes a draft one for the instance of its receiver with this number (axo_instance): once the
- * receiver has been restarted, however often, it is a dead letter, a suppressed one. So an answer does not reach
- * an instance that never asked. It is what its receiver waits for: no bound of a mailbox refuses
- * or counts it.
+ * receiver has been restarted, however often, it is a dead letter, a suppressed one. So an answer
+ * does not reach an instance that never asked. It is what its receiver waits for: no bound of a
+ * mailbox refuses or counts it. May be called again.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (0) */
 AXO_API axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance);
 

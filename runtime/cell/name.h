@@ -8,9 +8,9 @@
  *   taken -> bound -> ended -> replaced (by the next taker)
  *                           -> unlinked (by the parent)
  *
- * Only to a callback of the parent that has seen the name taken an ended one is taken still, and has
- * its owner: who has made the child, told it to stop (ST-17), found it, or found the name taken, sees
- * the same until it returns, however fast the child is.
+ * Only to a callback of the parent that has seen the name taken an ended one is taken still, and
+ * has its owner: who has made the child, told it to stop (ST-17), found it, or found the name
+ * taken, sees the same until it returns, however fast the child is.
  */
 #ifndef AXO__CELL_NAME_H
 #define AXO__CELL_NAME_H
