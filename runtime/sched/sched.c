@@ -37,6 +37,7 @@ static void sched_free_memory(axo__sched *sched)
         axo__timers_free(worker->timers);
     }
     sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
+    sched_free_array(sched, sched->slots, sizeof(axo__worker_slots), all);
     sched_free_array(sched, sched->marks, sizeof(axo__spare_mark), sched->spare_count * all);
 }
 
@@ -46,6 +47,11 @@ static bool sched_take_memory(axo__sched *sched)
     sched->workers = sched_array(sched, sizeof(axo__worker), all);
     if (sched->workers == NULL)
         return false;
+    if (sched->kind != AXO__SCHED_ELASTIC) {
+        sched->slots = sched_array(sched, sizeof(axo__worker_slots), all);
+        if (sched->slots == NULL)
+            return false;
+    }
     sched->marks = sched_array(sched, sizeof(axo__spare_mark), sched->spare_count * all);
     if (sched->marks == NULL && sched->spare_count > 0)
         return false;

@@ -39,9 +39,10 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
-    axo__runq_init(&worker->urgent, worker->urgent_slots, AXO__URGENT_SIZE);
-    axo__runq_init(&worker->ready, worker->ready_slots, AXO__RUNQ_SIZE);
-    axo__runq_init(&worker->slow, worker->slow_slots, AXO__RUNQ_SIZE);
+    axo__worker_slots *slots = sched->slots != NULL ? &sched->slots[index] : NULL;
+    axo__runq_init(&worker->urgent, slots != NULL ? slots->urgent : NULL, AXO__URGENT_SIZE);
+    axo__runq_init(&worker->ready, slots != NULL ? slots->ready : NULL, AXO__RUNQ_SIZE);
+    axo__runq_init(&worker->slow, slots != NULL ? slots->slow : NULL, AXO__RUNQ_SIZE);
 }
 
 /* Messages of the turn that runs. */

@@ -170,10 +170,15 @@ struct axo__worker {
     axo__a32 newborn_taken;
     axo__aptr newborns[AXO__NEWBORNS];
     axo__runq slow;         /* spent cells */
-    struct ck_ring_buffer urgent_slots[AXO__URGENT_SIZE];
-    struct ck_ring_buffer ready_slots[AXO__RUNQ_SIZE];
-    struct ck_ring_buffer slow_slots[AXO__RUNQ_SIZE];
 };
+
+/* What a worker's queues lie in. Those of an elastic pool have none: they push to their pool's
+ * injector only, so nothing is ever in their own (park_share_back). */
+typedef struct axo__worker_slots {
+    struct ck_ring_buffer urgent[AXO__URGENT_SIZE];
+    struct ck_ring_buffer ready[AXO__RUNQ_SIZE];
+    struct ck_ring_buffer slow[AXO__RUNQ_SIZE];
+} axo__worker_slots;
 
 /* A door: outside threads pass one at a time. */
 typedef struct axo__door {
@@ -189,6 +194,7 @@ struct axo__sched {
     uint32_t kind;                 /* an axo__sched_kind */
     uint32_t number;               /* of the pool, 16 bits; 0: the default one */
     axo__worker *workers;          /* the spare ones follow the others */
+    axo__worker_slots *slots;      /* of each; NULL: elastic */
     uint32_t worker_count;
     uint32_t spare_count;
     uint32_t quantum;

@@ -29,7 +29,8 @@ void pool_init(axo__sched_kind kind, uint32_t workers, uint32_t spares)
     weak_pool.shelf.table = &table;
     weak_pool.core.sched = sched;
     *sched = (axo__sched){.core = &weak_pool.core, .idle = pool_idle, .kind = kind,
-                          .workers = weak_pool.workers, .worker_count = workers,
+                          .workers = weak_pool.workers, .slots = weak_pool.slots,
+                          .worker_count = workers,
                           .spare_count = spares, .quantum = 1, .turns = 1, .quantum_ns = 1000000,
                           .marks = weak_pool.marks, .idle_ns = 1};
     axo__inject_init(&sched->inject);

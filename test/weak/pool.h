@@ -12,6 +12,7 @@ typedef struct pool {
     axo__core core;
     axo__sched sched;
     axo__worker workers[POOL_WORKERS];
+    axo__worker_slots slots[POOL_WORKERS];
     axo__shelf shelf;
     axo__timers timers;
     axo__timer timer;
