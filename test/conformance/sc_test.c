@@ -412,6 +412,47 @@ static void SC_09(void **state)
     kit_finish(k);
 }
 
+/* p is busy when both come: the report, and that it is to be suspended. It looks at the report first
+ * and holds it, for the suspension counts although it has not been taken (OR-07). */
+static void SC_09_waiting(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *top = kit_actor(k, "top");
+    kit_script *g = kit_actor(k, "g");
+    kit_script *p = kit_actor(k, "p");
+    kit_script *c = kit_actor(k, "c");
+    kit_gate *busy = kit_gate_new(k);
+    top->directive = AXO_RESUME;
+    top->decider.gate = kit_gate_new(k);
+    p->directive = AXO_RESUME;
+    kit_spawn(k, top);
+    kit_await(k, "top.preStart");
+    kit_spawn_child(k, top, g, 0);
+    kit_await(k, "g.preStart");
+    kit_spawn_child(k, g, p, 0);
+    kit_await(k, "p.preStart");
+    kit_spawn_child(k, p, c, 0);
+    kit_await(k, "c.preStart");
+    kit_wait_at(k, p, busy, 0);
+    kit_gate_arrived(busy, 1);
+    kit_tell(k, c, KIT_FAIL, 8);
+    kit_await(k, "c.suspend(0)");
+    kit_tell(k, g, KIT_FAIL, 7);
+    kit_gate_arrived(top->decider.gate, 1);
+    kit_tell(k, c, KIT_NOTE, 1);
+    kit_gate_open(busy);
+    kit_await(k, "p.hold(c)");
+    kit_await(k, "p.suspend(1)");
+    kit_never(k, "p.decider");
+    kit_gate_open(top->decider.gate);
+    kit_await(k, "c.note(1)");
+    kit_settle(k);
+    kit_order(k, "p.hold(c)", "p.suspend(1)", "top.decided(1)", "p.resume(1)", "p.decider(c)",
+              "c.note(1)");
+    kit_expect_count(k, "p.decider", 1);
+    kit_finish(k);
+}
+
 static void SC_09_in_flight(void **state)
 {
     kit *k = kit_start(state, NULL);
@@ -637,6 +678,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SC-07", SC_07),
     KIT_TEST("SC-08", SC_08),
     KIT_TEST("SC-09", SC_09),
+    PART_TEST_MANY("SC-09 waiting", SC_09_waiting),
     KIT_TEST_ONE("SC-09 in flight", SC_09_in_flight, 2, "workers"),
     KIT_TEST_ONE("SC-09 in flight", SC_09_in_flight, 4, "workers"),
     KIT_TEST("SC-10", SC_10),

@@ -266,6 +266,42 @@ static void tm_restart(void **state, bool key_again)
     kit_finish(k);
 }
 
+/* Those that are left are found, whatever the order in which keys that share places are stopped. */
+static axo_status tm_holes(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    static const uint32_t counts[] = {2, 3, 5, 6, 11, 12};
+    uint64_t chance = 1;
+    (void)arg;
+    for (uint32_t round = 0; round < 600; round++) {
+        uint32_t count = counts[round % 6];
+        uint64_t keys[12];
+        for (uint32_t i = 0; i < count; i++) {
+            chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            keys[i] = (chance >> 40) * 16 + i;
+            KIT_REQUIRE(self->k, axo_timer_start(ctx, keys[i], AXO_TIMER_ONCE, AXO_DELAY_MAX / 2, 0,
+                                                 KIT_NOTE, NULL, 0) == AXO_OK);
+        }
+        for (uint32_t left = count; left > 0; left--) {
+            uint32_t which = (uint32_t)(chance >> 33) % left;
+            KIT_REQUIRE(self->k, axo_timer_stop(ctx, keys[which]) == AXO_OK);
+            KIT_REQUIRE(self->k, !axo_timer_active(ctx, keys[which]));
+            keys[which] = keys[left - 1];
+            for (uint32_t i = 0; i + 1 < left; i++)
+                KIT_REQUIRE(self->k, axo_timer_active(ctx, keys[i]));
+        }
+    }
+    return AXO_OK;
+}
+
+static void TM_02_holes(void **state)
+{
+    kit *k = kit_start(state, NULL);
+    kit_script *a = kit_top(k, "a");
+    (void)kit_run(k, a, tm_holes, NULL);
+    kit_settle(k);
+    kit_finish(k);
+}
+
 static void TM_03(void **state)
 {
     tm_restart(state, false);
@@ -634,6 +670,7 @@ int main(int argc, char **argv)
         KIT_TEST("TM-01 queued periodic", TM_01_queued_periodic),
         KIT_TEST("TM-02", TM_02),
         KIT_TEST("TM-02 many", TM_02_many),
+    KIT_TEST("TM-02 holes", TM_02_holes),
         KIT_TEST("TM-03", TM_03),
         KIT_TEST("TM-03 same key", TM_03_same_key),
         KIT_TEST("TM-04", TM_04),
