@@ -127,16 +127,6 @@ void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)
     cause_release(texts, cause->original_text);
 }
 
-void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_ref sender)
-{
-    if (axo_ref_is_none(sender))
-        return;
-    if (cause->text == 0)
-        cause->text = axo__texts_take(texts);
-    if (cause->text != 0)
-        texts->all[cause->text].sender = sender;
-}
-
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->text < texts->count && cause->original_text < texts->count);

@@ -31,8 +31,8 @@ static inline bool axo__site_has_message(uint32_t site)
     return site == AXO_SITE_RECEIVE;
 }
 
-/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and what it is about is
- * kept elsewhere, or it is about nobody. */
+/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and what it is about
+ * is kept elsewhere, or it is about nobody. */
 typedef struct axo__brief {
     int32_t code;
     int32_t original_code; /* with a message: its tag; no such failure has an original one */
@@ -95,7 +95,15 @@ static inline void axo__cause_drop(axo__texts *texts, axo__cause *cause)
 }
 
 /* Keeps the sender of the message under which it happened, where the reserve of texts has room. */
-void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_ref sender);
+static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_ref sender)
+{
+    if (axo_ref_is_none(sender))
+        return;
+    if (cause->text == 0)
+        cause->text = axo__texts_take(texts);
+    if (cause->text != 0)
+        texts->all[cause->text].sender = sender;
+}
 
 axo__brief axo__cause_brief(const axo__cause *cause);
 

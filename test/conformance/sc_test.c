@@ -412,8 +412,8 @@ static void SC_09(void **state)
     kit_finish(k);
 }
 
-/* p is busy when both come: the report, and that it is to be suspended. It looks at the report first
- * and holds it, for the suspension counts although it has not been taken (OR-07). */
+/* p is busy when both come: the report, and that it is to be suspended. It looks at the report
+ * first and holds it, for the suspension counts although it has not been taken (OR-07). */
 static void SC_09_waiting(void **state)
 {
     kit *k = kit_start(state, NULL);
