@@ -137,6 +137,7 @@ typedef struct world {
     uint64_t deferred;
     uint64_t undone;
     uint64_t dead_letters;
+    uint64_t put_aside; /* of these: shown by who handled them */
     uint64_t mine;      /* blocks of the counting allocator */
     uint64_t bytes;
 } world;
@@ -437,7 +438,7 @@ static void world_draw_knobs(void)
 static void world_reset(uint64_t seed, uint32_t life)
 {
     memset(&w, 0, offsetof(world, known));
-    w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.mine = w.bytes = 0;
+    w.owned = w.freed = w.deferred = w.undone = w.dead_letters = w.put_aside = w.mine = w.bytes = 0;
     w.life = life;
     axo__random_init(&w.chance, seed, UINT64_C(0x776f726c64));
     world_begin(world_mix(seed, UINT64_C(0x6b6e6f62)));
