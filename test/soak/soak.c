@@ -4,6 +4,7 @@
  *   soak waves SECONDS    waves of every kind in one system: bars 21 and 22
  *   soak parks COUNT      an idle system woken COUNT times from outside: bar 23
  *   soak starts COUNT     systems made and ended, some in the middle of a wave: bars 24 and 26
+ *   soak restarts COUNT    one actor restarted COUNT times; 16777216: as many as 24 bits have
  *
  * No progress for STALL_SECONDS ends it with a failure. */
 #include "soak.h"
@@ -271,11 +272,22 @@ static void starts(uint64_t count)
     bar(26, "0: threads and descriptors left after each of %" PRIu64 " ends", count);
 }
 
+/* ---- restarts ------------------------------------------------------------------------------- */
+
+static void restarted(uint64_t count)
+{
+    axo_system *system = start(2);
+    double begin = seconds();
+    soak_restarts(system, count);
+    printf("%" PRIu64 " restarts of one actor in %.0f s\n", count, seconds() - begin);
+    end(system);
+}
+
 int main(int count, char **words)
 {
     uint64_t amount = count == 3 ? strtoull(words[2], NULL, 0) : 0;
     if (amount == 0) {
-        fprintf(stderr, "usage: soak waves SECONDS | parks COUNT | starts COUNT\n");
+        fprintf(stderr, "usage: soak waves SECONDS | parks, starts, restarts COUNT\n");
         return 2;
     }
     if (strcmp(words[1], "waves") == 0)
@@ -284,7 +296,9 @@ int main(int count, char **words)
         parks(amount);
     else if (strcmp(words[1], "starts") == 0)
         starts(amount);
+    else if (strcmp(words[1], "restarts") == 0)
+        restarted(amount);
     else
-        soak_fail("%s is none of waves, parks, starts", words[1]);
+        soak_fail("%s is none of waves, parks, starts, restarts", words[1]);
     return 0;
 }

@@ -37,6 +37,9 @@ extern const size_t soak_kinds_count;
 /* Ends the wave: marks it, and stops its root. */
 axo_status soak_over(axo_ctx *ctx, soak_wave *wave);
 
+/* restarts.c: one actor, restarted so often. */
+void soak_restarts(axo_system *system, uint64_t wanted);
+
 /* Ends the program with the text, and status 1. */
 void soak_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

@@ -1,7 +1,8 @@
-# soak.mk - load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts.
-.PHONY: soak-waves soak-parks soak-starts
+# soak.mk - load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts,
+# soak-restarts.
+.PHONY: soak-waves soak-parks soak-starts soak-restarts
 SOAK := $B/test/soak/soak
-$(SOAK): $(patsubst %,$B/obj/test/soak/%.o,soak waves) $B/libaxo.a
+$(SOAK): $(patsubst %,$B/obj/test/soak/%.o,soak waves restarts) $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS)
 soak-waves: $(SOAK)
@@ -10,6 +11,9 @@ soak-parks: $(SOAK)
 	$Q$< parks $(or $(COUNT),1000000)
 soak-starts: $(SOAK)
 	$Q$< starts $(or $(COUNT),200)
+
+soak-restarts: $(SOAK)
+	$Q$< restarts $(or $(COUNT),16777216)
 
 # What the trace points cost a message.
 .PHONY: seams
