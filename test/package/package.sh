@@ -45,7 +45,6 @@ moved=$stage/moved/axo
 is "make install" put PREFIX="$first" install install-tools
 mkdir -p "${moved%/*}" "$stage/outside"
 cp test/api/consumer.c test/api/consumer.cpp test/package/outside/CMakeLists.txt "$stage/outside"
-cp -R "$first" "$moved"
 
 # The environment, static words, then the compiler's own.
 pc_program() {
@@ -60,13 +59,14 @@ pc_program() {
     )
 }
 is "pkg-config, shared" pc_program "$first" "" ""
-is "pkg-config, shared, moved" pc_program "$moved" --define-prefix ""
 is "pkg-config, all static" pc_program "$first" "" -static --static
+no_build_folders() { ! grep -rnF -e "$root" -e /x86_64 "$first"/lib/{pkgconfig,cmake}; }
+is "nothing of the build's folders" no_build_folders
+mv "$first" "$moved"
+is "pkg-config, shared, moved" pc_program "$moved" --define-prefix ""
 is "pkg-config, all static, moved" pc_program "$moved" --define-prefix -static --static
 all_static() { ! readelf -d "$stage/outside/program" | grep NEEDED; }
 is "that program needs no library" all_static
-no_build_folders() { ! grep -rnF -e "$root" -e /x86_64 "$first"/lib/{pkgconfig,cmake}; }
-is "nothing of the build's folders" no_build_folders
 
 cmake_project() { # prefix, words of cmake; configures, builds, runs all there is
     local prefix=$1
@@ -80,15 +80,18 @@ programs() { # what was built and run
         paste -sd' ')" = "$1" ]
 }
 needs() { readelf -d "$stage/cmake/$1" | grep -q 'NEEDED.*\[libaxo\.so\.[0-9.]*\]'; }
-configure() { cmake -S "$stage/outside" -B "$stage/cmake" -DCMAKE_PREFIX_PATH="$first" "$@"; }
+configure() { cmake -S "$stage/outside" -B "$stage/cmake" -DCMAKE_PREFIX_PATH="$moved" "$@"; }
 is "CMake, C and C++" cmake_project "$moved" "-DWANT=0.1;REQUIRED;CONFIG"
 is "CMake, all four programs" programs "axo_c axo_cpp axo_static_c axo_static_cpp"
 is "CMake, axo::axo is shared" needs axo_c
 is "CMake, axo::axo is shared in C++" needs axo_cpp
 is "CMake, axo::axo_static is not" eval '! needs axo_static_c && ! needs axo_static_cpp'
-is "CMake, C alone" cmake_project "$first" "-DUSE=C" "-DWANT=REQUIRED;COMPONENTS;static"
-is "CMake, C++ alone" cmake_project "$first" -DUSE=CXX
-is "CMake, without what static needs" cmake_project "$first" -DUSE=C -DMISSING=ON
+is "CMake, C alone" cmake_project "$moved" "-DUSE=C" "-DWANT=REQUIRED;COMPONENTS;static"
+# As /lib leads to /usr/lib, beside which there is no /include.
+mkdir "$stage/linked"
+ln -s "$moved/lib" "$stage/linked/lib"
+is "CMake, C++ alone, by a link" cmake_project "$stage/linked" -DUSE=CXX
+is "CMake, without what static needs" cmake_project "$moved" -DUSE=C -DMISSING=ON
 is "CMake, then without axo::axo_static" programs "axo_c"
 rm -rf "$stage/cmake"
 is "CMake, static asked for" refused "libck (component static)" \
@@ -113,7 +116,7 @@ set(PACKAGE_FIND_VERSION_MAJOR $major)
 set(PACKAGE_FIND_VERSION_MINOR $minor)
 set(PACKAGE_FIND_VERSION_COUNT 3)
 set(CMAKE_SIZEOF_VOID_P \${BYTES})
-include($first/lib/cmake/axo/axoConfigVersion.cmake)
+include($moved/lib/cmake/axo/axoConfigVersion.cmake)
 if(PACKAGE_VERSION_UNSUITABLE OR NOT PACKAGE_VERSION_COMPATIBLE)
   message(FATAL_ERROR "unsuitable: \${PACKAGE_VERSION}")
 endif()
@@ -121,9 +124,11 @@ END
 bytes=$(($(getconf LONG_BIT) / 8))
 is "CMake, pointers of this size" cmake -DBYTES=$bytes -P "$stage/pointers.cmake"
 is "CMake, pointers of another" refused unsuitable cmake -DBYTES=$((12 - bytes)) -P "$stage/pointers.cmake"
-rm "$moved/lib/libaxo.so.$version"
+mv "$moved/lib/libaxo.so.$version" "$stage/gone"
 is "CMake, a library that is gone" refused "lacks: $moved/lib/libaxo.so.$version" \
     cmake -S "$stage/outside" -B "$stage/none" -DCMAKE_PREFIX_PATH="$moved"
+mv "$stage/gone" "$moved/lib/libaxo.so.$version"
+mv "$moved" "$first"
 is "make uninstall" put PREFIX="$first" uninstall
 is "nothing is left" [ ! -e "$first" ]
 # Headers that are not below the prefix: then the files say where they are.
