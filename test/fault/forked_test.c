@@ -69,6 +69,8 @@ static int forked_status(pid_t child)
     return status;
 }
 
+static void *volatile forked_kept; /* so that memcheck finds it in the child */
+
 static void each_says_so_from_outside(void **state)
 {
     parts_heap heap = {0};
@@ -76,17 +78,19 @@ static void each_says_so_from_outside(void **state)
     (void)state;
     every_open(&w, parts_start(&heap, 2), AXO_DISPATCH_DEFAULT);
     assert_int_equal(axo_system_register(w.system, "key", w.mute), AXO_OK);
-    w.block = axo_system_alloc(w.system, 8);
+    void *block = axo_system_alloc(w.system, 8);
+    forked_kept = block;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         (void)alarm(20);
-        axo_system_free(w.system, w.block, 8);
+        axo_system_free(w.system, block, 8);
         forked_try(&w, every_system, EVERY_SYSTEM, "from outside");
         _exit(0);
     }
     assert_int_equal(forked_status(child), 0);
-    axo_system_free(w.system, w.block, 8);
+    forked_kept = NULL;
+    axo_system_free(w.system, block, 8); /* it was not, there */
     assert_int_equal(axo_phases_free(w.phases), AXO_OK);
     assert_int_equal(axo_testkit_stop(w.kit), AXO_OK);
     parts_finish(w.system, &heap);
