@@ -72,7 +72,8 @@ typedef struct axo_options {
                                          at most AXO_WORKERS_MAX */
     uint32_t quantum;                 /* 0: 64 messages before an actor yields its worker, up to
                                          2048 for one that is behind; else as many; at most 65536 */
-    uint32_t quantum_us;              /* 0: 100 us before it yields; at most 1000000 */
+    uint32_t quantum_us;              /* 0: 100 us before it yields; at most 1000000. Effort: the
+                                         operating system's clock. no_quantum_us: none */
     uint32_t actors_max;              /* 0: 2^22; at most 2^24 - 1 */
     uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */
     uint32_t timers_max;              /* 0: 2^20 timers that wait for their time, on each worker */
@@ -91,24 +92,28 @@ typedef struct axo_options {
     uint32_t dead_letter_log;         /* 0: 5 dead letters of a reason that are logged one by one in
                                          a window; the rest are counted in one line (DL-04) */
     uint32_t no_dead_letter_log;      /* 1: none is logged */
-    int64_t dead_letter_window_ns;    /* 0: 5 minutes */
+    int64_t dead_letter_window_ns;    /* 0: 5 minutes; time: `clock` */
     uint32_t dead_letter_log_at_stop; /* 1: also while the system shuts down (DL-12) */
     uint32_t dead_letters_kept;       /* 0: 64 for axo_system_dead_letters; at most 65536 */
     uint32_t no_dead_letters_kept;    /* 1: none is kept */
     uint32_t blocking_max;            /* threads of the blocking dispatcher; 0: 64; at most 1024 */
-    uint32_t blocking_idle_ms;        /* how long one waits for work before it ends; 0: 10000 */
+    uint32_t blocking_idle_ms;        /* how long one waits for work before it ends; 0: 10000;
+                                         effort: the operating system's clock */
     int64_t stuck_ns;                 /* a handler on the default dispatcher that runs longer is
                                          logged with path, message and duration, once each time
-                                         that long has passed; 0: 1 s; negative: never */
+                                         that long has passed; 0: 1 s; negative: never. Effort: the
+                                         operating system's clock */
     uint32_t manual;                  /* 1: no threads are started; all dispatchers are the host's,
                                          and actors run only in axo_run_host, axo_step_host and
                                          axo_system_stop */
     uint32_t reserved;                /* 0 */
-    axo_clock_fn clock;               /* the program's clock; only with `manual`. NULL: the
+    axo_clock_fn clock;               /* the program's clock: time, see axo_clock_fn. NULL: the
                                          operating system's */
     void *clock_user;
     uint32_t registry_max;            /* keys of living actors at a time; 0: 4096; at most 2^20 */
-    uint32_t reserved_2;              /* 0 */
+    uint32_t no_quantum_us;           /* 1: a turn ends by its messages alone (`quantum`), however
+                                         long they take: which actor runs when does not depend on
+                                         the machine. Then quantum_us is 0 */
     uint64_t trace_kinds;             /* the events that `trace` is told of, a bit each:
                                          AXO_EVENT_BIT; others cost no reading of the clock. 0:
                                          all; bits of no kind: AXO_EINVAL */
@@ -254,7 +259,8 @@ AXO_API axo_status axo_system_stats(axo_system *system, axo_stats *stats);
 /* The name from the options; it lives as long as the system. NULL for a NULL system. */
 AXO_API const char *axo_system_name(axo_system *system);
 
-/* The time of the system's clock, in ns from no particular moment; 0 for NULL. */
+/* The time of the system's clock (axo_options.clock), in ns from no particular moment; 0 for
+ * NULL. */
 AXO_API int64_t axo_system_now(axo_system *system);
 
 /* Memory from the system's allocator, aligned for any object, not initialised. It must be given

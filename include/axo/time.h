@@ -1,7 +1,8 @@
 /* time.h - messages that come later: raw timers, timers of an instance, the receive timeout.
  *
  * A timer never fires early, and on an idle machine at most one tick of AXO_TICK_NS late. Timers
- * of one worker that are due in the same tick fire in the order in which they were set.
+ * of one worker that are due in the same tick fire in the order in which they were set. Times are
+ * those of axo_options.clock.
  *
  * A timer's message counts as sent when it fires (stats.h). A cancelled one was never sent.
  *
@@ -137,6 +138,17 @@ AXO_API bool axo_timer_active(axo_ctx *ctx, uint64_t key);
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (below 0 or above AXO_DELAY_MAX), AXO_ENOMEM
  *   after     on failure it is as it was */
 AXO_API axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns);
+
+/* ---- the program's own clock ----------------------------------------------------------------- */
+
+/* axo_options.clock says another time now: who has timers due is woken to look at them, and a
+ * system without threads makes axo_host_fd readable. Nobody else tells sleeping workers how a
+ * program's clock goes: call it after each step of one that steps, now and then for one that runs
+ * by itself. Without a clock of the program's it does nothing.
+ *   thread    any; after the clock has been moved
+ *   blocks    no
+ *   returns   AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED */
+AXO_API axo_status axo_clock_changed(axo_system *system);
 
 AXO_END_DECLS
 

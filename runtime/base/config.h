@@ -70,6 +70,8 @@
 #define AXO__WATCH_MAX_NS 2000000
 /* Timers that are due for so long are fired by any worker that has nothing to do. */
 #define AXO__TIMER_LATE_NS 500000
+/* Longer than any turn, and a few of them together still have a number: 36 years. */
+#define AXO__QUANTUM_NEVER (INT64_MAX / 8)
 /* How long every worker must be stuck before a spare one takes over what they left. */
 #define AXO__SPARE_NS INT64_C(3000000)
 /* How often the first spare looks while some worker is busy and others are parked. */

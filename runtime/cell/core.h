@@ -8,6 +8,7 @@
 #include <axo/event.h>
 #include <axo/system.h>
 
+#include "base/clock.h"
 #include "cell/name.h"
 #include "cell/table.h"
 

@@ -45,13 +45,13 @@ axo_status axo_system_ask(axo_system *system, axo_ref to, uint32_t tag, const vo
         return status;
     }
     axo__wait wait = {.kind = AXO__WAIT_ASK, .tag = tag, .target = to, .timeout_ns = timeout_ns,
-                      .since_ns = axo_system_now(system)};
+                      .since_ns = axo__wait_thread_now()};
     (void)axo_system_path(system, to, wait.path, sizeof wait.path);
     if (wait.path[0] != 0)
         status = ask_call(system, &wait, payload, size, out);
     else
         status = axo_system_send(system, to, tag, payload, size); /* a dead letter (AS-02) */
-    out->waited_ns = axo_system_now(system) - wait.since_ns;
+    out->waited_ns = axo__wait_passed(axo__wait_thread_now(), wait.since_ns);
     if (status != AXO_OK && out->verdict.status == AXO_OK)
         axo__wait_judge(system, &wait, axo_ref_none(), status, &out->verdict);
     return status;

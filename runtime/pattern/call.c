@@ -98,7 +98,7 @@ static void call_close_locked(axo__call *call, axo_status status)
 {
     call->closed = true;
     call->status = status;
-    call->closed_ns = axo_system_now(call->system);
+    call->closed_ns = axo__wait_thread_now();
     (void)pthread_cond_signal(&call->change);
 }
 

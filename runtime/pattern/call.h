@@ -21,7 +21,7 @@ typedef struct axo__call {
     uint32_t users;      /* guarded by the mutex, as all below */
     bool taken;          /* an instance has it */
     bool closed;
-    int64_t closed_ns;   /* once closed: when, by the system's clock */
+    int64_t closed_ns;   /* once closed: when, by axo__wait_thread_now */
     axo_status status;   /* once closed */
     axo_message answer;  /* once closed with AXO_OK: payload from axo_system_alloc, */
     axo_owned owned;     /* or this one */

@@ -106,7 +106,7 @@ axo_status axo_system_graceful_stop(axo_system *system, axo_ref ref, const axo_f
     verdict.status = status;
     if (status == AXO_OK) {
         axo__wait wait = {.kind = AXO__WAIT_STOP, .target = ref, .timeout_ns = timeout_ns,
-                          .farewell = farewell.kind, .since_ns = axo_system_now(system)};
+                          .farewell = farewell.kind, .since_ns = axo__wait_thread_now()};
         (void)axo_system_path(system, ref, wait.path, sizeof wait.path);
         if (wait.path[0] != 0)
             status = graceful_call(system, &wait, &farewell, &verdict);

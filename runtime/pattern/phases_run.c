@@ -58,7 +58,7 @@ static axo__wait phases_wait(axo_system *system, const axo__stage *phase, const 
         .tag = task->what.kind == AXO_TASK_ASK ? task->what.tag : 0,
         .id = task->id,
         .target = target,
-        .since_ns = axo_system_now(system),
+        .since_ns = axo__wait_thread_now(),
         .timeout_ns = phase->timeout_ns,
     };
     (void)axo_system_path(system, target, wait.path, sizeof wait.path);
@@ -159,7 +159,7 @@ static bool phases_run_one(axo_phases *phases, axo__stage *phase)
     (void)pthread_mutex_lock(&phases->mutex);
     phase->begun = true; /* from here on its tasks are ours */
     (void)pthread_mutex_unlock(&phases->mutex);
-    phase->deadline_ns = axo_system_now(phases->system) + phase->timeout_ns;
+    phase->deadline_ns = axo__wait_thread_now() + phase->timeout_ns;
     for (axo__task *task = phase->tasks; task != NULL; task = task->next)
         phases_begin_task(phases->system, phase, task);
     for (axo__task *task = phase->tasks; task != NULL; task = task->next)
@@ -201,7 +201,7 @@ static void phases_over(axo_phases *phases, const axo_phases_report *report)
 static void phases_run_all(axo_phases *phases)
 {
     axo_phases_report report = {.status = AXO_OK};
-    int64_t since = axo_system_now(phases->system);
+    int64_t since = axo__wait_thread_now();
     for (axo__stage *phase = phases->order; phase != NULL; phase = phase->then) {
         report.ran++;
         if (!phases_run_one(phases, phase) && phase->abort) {
@@ -210,7 +210,7 @@ static void phases_run_all(axo_phases *phases)
         }
     }
     phases_sum(phases, &report);
-    report.took_ns = axo_system_now(phases->system) - since;
+    report.took_ns = axo__wait_passed(axo__wait_thread_now(), since);
     phases_over(phases, &report);
 }
 

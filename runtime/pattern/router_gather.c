@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pattern/router.h"
+#include "pattern/wait.h"
 
 #define GATHER_AGAIN_NS INT64_C(10000000) /* the asker's mailbox was full */
 
@@ -27,7 +28,7 @@ static axo_status gather_construct(axo_ctx *ctx, void *state, const void *args)
 /* false: there is no room for it. */
 static bool gather_tell(axo_ctx *ctx, gather *self)
 {
-    self->verdict->waited_ns = axo_now(ctx) - self->since_ns;
+    self->verdict->waited_ns = axo__wait_passed(axo_now(ctx), self->since_ns);
     axo_status status = axo_send_message(ctx, self->asker, self->letter);
     if (status != AXO_OK && status != AXO_EGONE)
         return false;
@@ -47,9 +48,9 @@ static axo_status gather_tell_last(axo_ctx *ctx, gather *self)
 static axo_status gather_pre_start(axo_ctx *ctx, void *state)
 {
     gather *self = state;
-    int64_t left = self->since_ns + self->within_ns - axo_now(ctx);
+    int64_t left = axo__wait_left(axo_now(ctx), self->since_ns, self->within_ns);
     (void)axo_draft_from(ctx, self->letter, self->router);
-    axo_status status = axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, left > 0 ? left : 0,
+    axo_status status = axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, left,
                                         GATHER_AGAIN_NS, AXO__TAG_GATHER_OVER, NULL, 0);
     return status == AXO_OK ? AXO_OK : gather_tell_last(ctx, self);
 }

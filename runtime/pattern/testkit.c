@@ -146,6 +146,8 @@ axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
     kit->now = TESTKIT_START_NS;
     kit->allocator = mine.allocator;
     mine.manual = 1;
+    mine.no_quantum_us = 1; /* turns take no time here: the same calls, the same run */
+    mine.quantum_us = 0;
     mine.clock = testkit_clock;
     mine.clock_user = kit;
     mine.allocator = (axo_allocator){.alloc = testkit_alloc, .free = testkit_free, .user = kit};
@@ -259,7 +261,7 @@ static int64_t testkit_until(const axo_testkit *kit, int64_t ns)
 {
     if (ns <= 0)
         return kit->now;
-    return ns < INT64_MAX - kit->now ? kit->now + ns : INT64_MAX;
+    return kit->now < INT64_MAX - ns ? kit->now + ns : INT64_MAX;
 }
 
 uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)

@@ -4,6 +4,7 @@
 #include <axo/event.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "pattern/own.h"
 
@@ -67,15 +68,37 @@ static void wait_look(axo_system *system, axo_ref waiter, axo_verdict *out)
                                   sizeof out->tag_name);
 }
 
+int64_t axo__wait_thread_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with these arguments */
+    return (int64_t)now.tv_sec * INT64_C(1000000000) + (int64_t)now.tv_nsec;
+}
+
+int64_t axo__wait_passed(int64_t now, int64_t since)
+{
+    int64_t span;
+    if (now <= since)
+        return 0;
+    return __builtin_sub_overflow(now, since, &span) ? INT64_MAX : span;
+}
+
+int64_t axo__wait_left(int64_t now, int64_t since, int64_t timeout)
+{
+    int64_t passed = axo__wait_passed(now, since);
+    return passed < timeout ? timeout - passed : 0;
+}
+
 void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, axo_status status,
                      axo_verdict *out)
 {
+    int64_t now = wait->letter != NULL ? axo_system_now(system) : axo__wait_thread_now();
     *out = (axo_verdict){
         .id = wait->id,
         .status = status,
         .tag = wait->tag,
         .target = wait->target,
-        .waited_ns = axo_system_now(system) - wait->since_ns,
+        .waited_ns = axo__wait_passed(now, wait->since_ns),
         .timeout_ns = wait->timeout_ns,
     };
     memcpy(out->path, wait->path, strlen(wait->path) + 1);
@@ -125,7 +148,7 @@ static axo_answer wait_head(axo_ctx *ctx, const wait_state *self, const axo_mess
     return (axo_answer){
         .id = self->wait->id,
         .from = message->sender,
-        .waited_ns = axo_now(ctx) - self->wait->since_ns,
+        .waited_ns = axo__wait_passed(axo_now(ctx), self->wait->since_ns),
         .tag = message->tag,
         .size = message->size,
     };
@@ -225,10 +248,10 @@ static axo_status wait_start(axo_ctx *ctx, void *state)
     wait_state *self = state;
     const axo__wait *wait = self->wait;
     axo_status status = axo__wait_begin(ctx, wait);
-    int64_t left = wait->timeout_ns - (axo_now(ctx) - wait->since_ns);
+    int64_t left = axo__wait_left(axo_now(ctx), wait->since_ns, wait->timeout_ns);
     if (status == AXO_OK)
-        status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_ONCE, left > 0 ? left : 0, 0,
-                                 AXO__TAG_WAIT_OVER, NULL, 0);
+        status = axo_timer_start(ctx, WAIT_KEY, AXO_TIMER_ONCE, left, 0, AXO__TAG_WAIT_OVER, NULL,
+                                 0);
     return status == AXO_OK ? AXO_OK : wait_over(ctx, self, status);
 }
 

@@ -29,11 +29,20 @@ typedef struct axo__wait {
     uint32_t farewell;   /* AXO__WAIT_STOP: an axo_farewell_kind */
     uint64_t id;
     axo_ref target;
-    int64_t since_ns;
+    int64_t since_ns;    /* a call's by axo__wait_thread_now, a child's by axo_now */
     int64_t timeout_ns;
     axo_ref voided;      /* who seems to send a request that takes the wait back */
     char path[AXO_VERDICT_PATH];
 } axo__wait;
+
+/* The clock of threads that wait outside: the operating system's, whatever the program's says. */
+int64_t axo__wait_thread_now(void);
+
+/* How long ago that was; 0 if the clock has gone back. */
+int64_t axo__wait_passed(int64_t now, int64_t since);
+
+/* What is left of a time that began then. */
+int64_t axo__wait_left(int64_t now, int64_t since, int64_t timeout);
 
 /* Makes a wait and its letter; axo__wait_discard, or a child, ends it. A target that is gone leaves
  * no path.

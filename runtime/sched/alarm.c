@@ -161,11 +161,12 @@ axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
     if (alarm != NULL) {
         alarm->to = order->to;
         alarm->message = order->message;
-        alarm->due = axo__timer_due(now, order->first);
+        alarm->due = axo__clock_add(now, order->first);
         alarm->period = order->period;
         alarm->kind = (uint8_t)order->kind;
         alarm->timer.number = ++timers->number;
-        nearer = axo__timers_put(timers, &alarm->timer, alarm->due, now);
+        nearer =
+            axo__timers_put(timers, &alarm->timer, axo__timer_due(now, order->first), now);
         if (out != NULL) {
             out->bits = alarm->timer.number;
             out->bits2 = (uint64_t)(timers->owner->local.index + 1) << 32 | alarm->index;
@@ -273,18 +274,19 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
     else
         alarm_drop(&worker->local);
     int64_t from = alarm->kind == AXO_TIMER_FIXED_RATE ? alarm->due : axo__core_now(core);
-    if (from >= AXO__NEVER - alarm->period)
-        return 0;
+    if (from > INT64_MAX - alarm->period)
+        return 0; /* its next time has no number */
     alarm->due = from + alarm->period;
     return 1;
 }
 
-void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again)
+void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again,
+                       int64_t now)
 {
     AXO_DEBUG_ASSERT(!alarm_waits(alarm));
     bool over = alarm->cancelled || timers->closed || (timers->closing && alarm->at_close);
     if (again > 0 && !over) {
-        (void)axo__timers_put(timers, &alarm->timer, alarm->due, worker->now);
+        (void)axo__timers_put(timers, &alarm->timer, axo__tick_at(alarm->due), now);
         return;
     }
     if (alarm->message != NULL)

@@ -19,6 +19,16 @@ static bool host_enter(axo__sched *sched)
     return true;
 }
 
+/* With a budget the clock is read after each message: one of 20 us may come after many of 20 ns. */
+static void host_limit(axo__worker *worker, int64_t budget_ns)
+{
+    bool limited = budget_ns >= 0;
+    worker->until = limited ? axo__clock_add(worker->now, budget_ns) : AXO__NEVER;
+    worker->clock_stride_max = limited ? 1 : AXO__CLOCK_STRIDE_MAX;
+    worker->clock_stride = 1;
+    worker->until_clock = 1;
+}
+
 static void host_leave(axo__sched *sched, bool dry)
 {
     axo__worker *worker = &sched->workers[0];
@@ -50,7 +60,7 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
         axo__os_cancel_let(before);
         return AXO_EBUSY;
     }
-    int64_t start = worker->now;
+    host_limit(worker, budget_ns);
     uint32_t first = axo__a32_load_relaxed(&worker->turn);
     uint64_t done = 0;
     bool dry = false;
@@ -58,9 +68,10 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
         if (axo__worker_step(worker) != AXO__STEP_AGAIN)
             dry = !host_reclaim(worker);
         done = axo__a32_load_relaxed(&worker->turn) - first;
-        if (!dry && budget_ns >= 0 && axo__core_now(worker->core) - start >= budget_ns)
+        if (!dry && budget_ns >= 0 && axo__os_now() >= worker->until)
             break;
     }
+    host_limit(worker, -1);
     if (turns != NULL)
         *turns = done;
     host_leave(sched, dry);

@@ -51,10 +51,10 @@ void axo__sched_wake_all(axo__sched *sched)
         (void)park_wake(&sched->workers[i]);
 }
 
-void axo__sched_wake_worker(axo__worker *worker)
+bool axo__sched_wake_worker(axo__worker *worker)
 {
     (void)axo__a32_add_seq_cst(&worker->sched->parked, 0); /* [W1] (6) of sched/timer.h */
-    (void)park_wake(worker);
+    return park_wake(worker);
 }
 
 /* There is something in a queue that thieves can reach. A searcher will find it; a watcher looks in
@@ -462,6 +462,14 @@ void axo__worker_unpark_owner(axo__worker *worker)
     }
 }
 
+/* A program's clock is not waited for: whoever moves it wakes those that have timers due. (3) of
+ * sched/timer.h, once more. */
+static bool park_sees_time(const axo__worker *worker)
+{
+    return axo__unlikely(worker->core->clock != NULL) && worker->timers != NULL &&
+           axo__timers_due(worker->timers, axo__worker_time(worker));
+}
+
 /* (3): work that this worker could take now; *busy: others are awake. */
 static bool park_look(axo__worker *worker, bool *busy)
 {
@@ -473,6 +481,8 @@ static bool park_look(axo__worker *worker, bool *busy)
         return true;
     if (axo__inject_has_any(&sched->urgent) || axo__inject_has_any(&sched->inject) ||
         axo__inject_has_any(&sched->slow))
+        return true;
+    if (park_sees_time(worker))
         return true;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = &sched->workers[i];
@@ -513,7 +523,8 @@ axo__step axo__worker_park(axo__worker *worker)
     worker->searched = false;
     worker->watched = worker->watched && busy; /* else nobody is left to look after */
     worker->seen_at = worker->now;
-    worker->thread.deadline = axo__timers_next(worker->timers);
+    worker->thread.deadline =
+        axo__likely(worker->core->clock == NULL) ? axo__timers_next(worker->timers) : AXO__NEVER;
     uint32_t none = 0;
     if (sched->kind == AXO__SCHED_ELASTIC)
         worker->thread.deadline = axo__sched_idle_deadline(worker); /* it has no timers */

@@ -176,7 +176,7 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
 void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns)
 {
     AXO_DEBUG_ASSERT(park_ns > 0 && axo__a32_peek_owner(&parked->users) == 1);
-    int64_t due = axo__timer_due(axo__core_now(worker->core), park_ns);
+    uint64_t due = axo__timer_due(axo__core_now(worker->core), park_ns);
     axo__a32_store_relaxed(&parked->users, 2);
     parked->timer.fn = parked_fire;
     if (!axo__timer_arm(worker, &parked->timer, due))

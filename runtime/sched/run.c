@@ -276,8 +276,11 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         if (message == NULL && axo__inbox_is_empty(&cell->inbox))
             return false;
         worker->left--;
-        if (axo__unlikely(message == NULL))
-            continue; /* a step of putting them in order counts as a message */
+        if (axo__unlikely(message == NULL)) { /* a step of putting them in order counts as one */
+            if (--worker->until_clock == 0)
+                told = axo__worker_clock(worker) || told;
+            continue;
+        }
         if (axo__unlikely(told)) {
             told = false;
             axo__worker_offer_urgent(worker);

@@ -20,7 +20,7 @@ struct axo__timed {
     axo_ref self;
     int64_t after;    /* 0: off */
     int64_t last;     /* when the time began */
-    int64_t due;      /* of `timer`, if `out` */
+    uint64_t due;     /* of `timer`, a tick, if `out` */
     bool out;         /* the timer is armed, or its tick under way */
     uint64_t number;  /* of the latest start of a key */
     timed_key *keys;  /* linear probing; `room` is a power of two, or 0 */
@@ -245,6 +245,14 @@ static int64_t timed_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     return 0;
 }
 
+/* If it is out for later than it has to be now: it is not. */
+static void timed_bring_forward(axo__timed *timed)
+{
+    if (timed->out && timed->due > axo__timer_due(timed->last, timed->after) &&
+        axo__timer_disarm(&timed->timer))
+        timed->out = false;
+}
+
 /* Unless it is out: armed for the rest of the time. */
 static void timed_arm(axo__worker *worker, axo__timed *timed)
 {
@@ -267,9 +275,7 @@ axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int6
         return AXO_ENOMEM;
     timed->after = after;
     timed->last = axo__core_now(worker->core);
-    if (timed->out && timed->due > axo__timer_due(timed->last, after) &&
-        axo__timer_disarm(&timed->timer))
-        timed->out = false;
+    timed_bring_forward(timed);
     timed_arm(worker, timed);
     return AXO_OK;
 }
@@ -291,7 +297,7 @@ static bool timed_timeout(axo__worker *worker, axo__timed *timed)
     timed->out = false;
     if (timed->after == 0)
         return false;
-    if (axo__core_now(worker->core) - timed->last >= timed->after)
+    if (axo__clock_since(axo__core_now(worker->core), timed->last) >= timed->after)
         return true; /* armed again when it has been handled */
     timed_arm(worker, timed);
     return false;
@@ -329,7 +335,12 @@ void axo__timed_handled(axo__worker *worker, axo__cell *cell, uint32_t tag)
     if (timed->after == 0)
         return;
     bool quiet = (tag & AXO_TAG_QUIET) != 0 && tag < AXO_TAG_SERVICES;
-    if (!quiet)
-        timed->last = axo__core_now(worker->core);
+    if (!quiet) {
+        int64_t now = axo__core_now(worker->core);
+        bool back = now < timed->last;
+        timed->last = now;
+        if (axo__unlikely(back))
+            timed_bring_forward(timed);
+    }
     timed_arm(worker, timed);
 }

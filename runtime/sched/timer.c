@@ -53,19 +53,19 @@ axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker)
 
 static void timer_refresh(axo__timers *timers)
 {
-    uint64_t next = (uint64_t)axo__wheel_next(&timers->wheel);
+    uint64_t next = (uint64_t)axo__tick_time(axo__wheel_next(&timers->wheel));
     if (next != axo__a64_load_relaxed(&timers->next))
         axo__a64_store_relaxed(&timers->next, next); /* (5) */
 }
 
-bool axo__timers_put(axo__timers *timers, axo__timer *timer, int64_t due, int64_t now)
+bool axo__timers_put(axo__timers *timers, axo__timer *timer, uint64_t due, int64_t now)
 {
     AXO_DEBUG_ASSERT(timer->fn != NULL && timer->home == timers);
     AXO_DEBUG_ASSERT(timer->number != 0);
-    uint64_t before = axo__a64_load_relaxed(&timers->next);
+    int64_t before = axo__timers_next(timers);
     axo__wheel_add(&timers->wheel, &timer->node, due, now);
     timer_refresh(timers);
-    return axo__a64_load_relaxed(&timers->next) < before;
+    return axo__timers_next(timers) < before;
 }
 
 void axo__timers_take(axo__timers *timers, axo__timer *timer)
@@ -81,7 +81,7 @@ void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool neare
         axo__sched_wake_worker(timers->owner);
 }
 
-bool axo__timer_arm(axo__worker *worker, axo__timer *timer, int64_t due)
+bool axo__timer_arm(axo__worker *worker, axo__timer *timer, uint64_t due)
 {
     axo__timers *timers = axo__timers_here(worker->core, worker);
     int64_t now = axo__core_now(timers->core);
@@ -137,21 +137,23 @@ static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *bat
 }
 
 /* Under the mutex. An embedded timer that is done may be gone already. */
-static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_fired *fired)
+static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_fired *fired,
+                         int64_t now)
 {
     AXO_DEBUG_ASSERT(timers->firing && fired->again >= 0);
     if (fired->fn == axo__alarm_fire)
-        axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again);
+        axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again, now);
     else if (fired->again > 0 && !timers->closed)
         (void)axo__timers_put(timers, fired->timer,
-                              axo__timer_due(axo__core_now(timers->core), fired->again),
-                              worker->now);
+                              axo__timer_due(axo__core_now(timers->core), fired->again), now);
 }
 
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
 {
     timer_fired batch[TIMER_BATCH];
     bool more = true;
+    bool any = false;
+    int64_t now = axo__worker_time(worker);
     axo__os_mutex_lock(&timers->mutex);
     if (timers->firing || timers->closed) {
         axo__os_mutex_unlock(&timers->mutex);
@@ -159,13 +161,14 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     }
     timers->firing = true;
     for (uint32_t round = 0; more && round < TIMER_ROUNDS; round++) {
-        uint32_t count = timer_collect(timers, worker->now, batch, &more);
+        uint32_t count = timer_collect(timers, now, batch, &more);
+        any = any || count > 0 || more;
         axo__os_mutex_unlock(&timers->mutex);
         for (uint32_t i = 0; i < count; i++)
             batch[i].again = batch[i].fn(worker, batch[i].timer, batch[i].number);
         axo__os_mutex_lock(&timers->mutex);
         for (uint32_t i = 0; i < count; i++)
-            timer_finish(timers, worker, &batch[i]);
+            timer_finish(timers, worker, &batch[i], now);
     }
     AXO_DEBUG_ASSERT(timers->firing);
     timers->firing = false;
@@ -173,5 +176,31 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     axo__os_mutex_unlock(&timers->mutex);
     axo__timers_told(timers, worker, true);
     worker->sched->idle(worker->core); /* the end may have waited for this */
-    return true;
+    return any;
+}
+
+bool axo__timers_due(axo__timers *timers, int64_t time)
+{
+    int64_t next = axo__timers_next(timers);
+    if (axo__likely(next != AXO__NEVER || next > time))
+        return next <= time;
+    axo__os_mutex_lock(&timers->mutex);
+    bool due = axo__wheel_next(&timers->wheel) <= AXO__TICK_END;
+    axo__os_mutex_unlock(&timers->mutex);
+    return due;
+}
+
+/* A worker that is not parked comes to its timers, unless its handler takes long: another may. */
+void axo__timers_look(axo__sched *sched)
+{
+    int64_t time = axo__core_now(sched->core);
+    bool busy = false;
+    (void)axo__a32_add_seq_cst(&sched->parked, 0); /* [W1] (6) */
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *owner = &sched->workers[i];
+        if (axo__timers_due(owner->timers, time) && !axo__sched_wake_worker(owner)) /* (7) */
+            busy = true;
+    }
+    if (busy)
+        axo__sched_wake_one(sched);
 }

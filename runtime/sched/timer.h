@@ -24,8 +24,9 @@
  * of theirs. One worker at a time fires a wheel (`firing`): mostly its owner; when that is stuck in
  * a turn, one that has nothing to do.
  *
- * Arm against park. The owner sleeps until the `next` that it reads; an armer from elsewhere may
- * lower it at the same time:
+ * Arm against park. The owner sleeps until the `next` that it reads (with a clock of the program's,
+ * for which nobody can wait, until it is woken); an armer from elsewhere may lower it at the same
+ * time, or the program may move its clock:
  *   sleeper  (1) take a ticket  (2) state = PARKED, then parked += 1 (read-modify-write)
  *            (3) read next: the deadline  (4) wait with the ticket
  *   armer    (5) store next  (6) parked += 0 (read-modify-write)  (7) PARKED -> AWAKE and wake
@@ -65,7 +66,7 @@ typedef struct axo__alarm {
     axo__timer timer; /* first; its node links the free ones; number 0: free */
     axo_ref to;
     axo__message *message;
-    int64_t due;
+    int64_t due;       /* saturated */
     int64_t period;
     uint32_t index;
     uint8_t kind;      /* an axo_timer_kind */
@@ -113,35 +114,43 @@ struct axo__timers {
 axo__timers *axo__timers_make(axo__core *core, axo__worker *owner);
 void axo__timers_free(axo__timers *timers);
 
-/* When there may be something to fire; AXO__NEVER. NULL: a worker that has no wheel. */
+/* When there may be something to fire; AXO__NEVER: not before the last moment of all. NULL: of a
+ * worker that has no wheel. */
 static inline int64_t axo__timers_next(const axo__timers *timers)
 {
     return timers != NULL ? (int64_t)axo__a64_load_relaxed(&timers->next) : AXO__NEVER;
 }
 
-/* When a delay of at least 0 is over: a program's own clock may be anywhere, so the sum may have no
- * number; then it is the last moment that is not AXO__NEVER. */
-static inline int64_t axo__timer_due(int64_t now, int64_t delay)
+/* The tick by which a delay of at least 0 is over. A program's own clock may be anywhere: a sum
+ * that has no number does not come. */
+static inline uint64_t axo__timer_due(int64_t now, int64_t delay)
 {
-    return delay < AXO__NEVER - now ? now + delay : AXO__NEVER - 1;
+    return now > INT64_MAX - delay ? AXO__TICK_NEVER : axo__tick_at(now + delay);
 }
 
 /* The wheel to use on this worker, or (NULL) from outside. */
 axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker);
 
 /* Arms a timer that is not armed; fn is set. false: the system has ended, it will not fire. */
-bool axo__timer_arm(axo__worker *worker, axo__timer *timer, int64_t due);
+bool axo__timer_arm(axo__worker *worker, axo__timer *timer, uint64_t due);
 
 /* true: it was armed and will not fire. Any thread. */
 bool axo__timer_disarm(axo__timer *timer);
 
-/* Fires what is due at worker->now, a bounded number; false: another worker is at it, or the system
- * has ended. The end waits for who fires, so that is told `idle` when it has. */
+/* Fires what is due by now, a bounded number; false: nothing was, another worker is at it, or the
+ * system has ended. The end waits for who fires, so that is told `idle` when it has. */
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers);
+
+/* Whether there is something to fire, also at the last moment of all. */
+bool axo__timers_due(axo__timers *timers, int64_t time);
+
+/* The program's clock has been moved: sees to it that who has timers due looks at them. Any thread.
+ * Steps (5) to (7): the clock is in the place of `next`. */
+void axo__timers_look(axo__sched *sched);
 
 /* Under the mutex: puts a timer into the wheel; then, without it, axo__timers_told with what this
  * has returned: whether `next` has come nearer. */
-bool axo__timers_put(axo__timers *timers, axo__timer *timer, int64_t due, int64_t now);
+bool axo__timers_put(axo__timers *timers, axo__timer *timer, uint64_t due, int64_t now);
 void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool nearer);
 
 /* Under the mutex: takes it out. */
@@ -176,8 +185,9 @@ bool axo__alarms_end(axo__worker *worker);
 
 int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number);
 
-/* Under the mutex, after it has fired: `again` as axo__alarm_fire returned it. */
-void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again);
+/* Under the mutex, after it has fired at `now`: `again` as axo__alarm_fire returned it. */
+void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again,
+                       int64_t now);
 
 /* Gives the memory back; no alarm is set any more. */
 void axo__alarms_fini(axo__timers *timers);

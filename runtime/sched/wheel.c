@@ -4,29 +4,19 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "os/os.h"
 
 #define WHEEL_BITS 6
 #define WHEEL_MASK (AXO__WHEEL_SLOTS - 1)
 
 AXO_STATIC_ASSERT(AXO__WHEEL_SLOTS == 1 << WHEEL_BITS, "a digit a level");
-AXO_STATIC_ASSERT(AXO__WHEEL_LEVELS * WHEEL_BITS + AXO__TICK_SHIFT >= 63, "every time has a tick");
+AXO_STATIC_ASSERT(AXO__WHEEL_LEVELS * WHEEL_BITS + AXO__TICK_SHIFT == 64, "every time has a tick");
+AXO_STATIC_ASSERT(AXO__TICK_NEVER >> WHEEL_BITS * AXO__WHEEL_LEVELS == 1, "a ninth level's slots");
 AXO_STATIC_ASSERT(AXO_TICK_NS == INT64_C(1) << AXO__TICK_SHIFT, "the tick is public");
 
 void axo__wheel_init(axo__wheel *wheel)
 {
     memset(wheel, 0, sizeof *wheel);
     wheel->spreading = AXO__WHEEL_NONE;
-}
-
-static uint64_t wheel_floor(int64_t time)
-{
-    return time > 0 ? (uint64_t)time >> AXO__TICK_SHIFT : 0;
-}
-
-static uint64_t wheel_ceil(int64_t time)
-{
-    return time > 0 ? ((uint64_t)time + (uint64_t)AXO_TICK_NS - 1) >> AXO__TICK_SHIFT : 0;
 }
 
 static uint32_t wheel_level(uint32_t place)
@@ -53,8 +43,7 @@ static uint64_t wheel_start(const axo__wheel *wheel, uint32_t place)
 
 static void wheel_append(axo__wheel *wheel, axo__wheel_node *node, uint32_t place)
 {
-    AXO_DEBUG_ASSERT(place < AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS);
-    AXO_DEBUG_ASSERT(node->tick >= wheel->cursor);
+    AXO_DEBUG_ASSERT(place < AXO__WHEEL_PLACES);
     axo__wheel_list *list = &wheel->lists[place];
     uint32_t level = wheel_level(place);
     node->place = place;
@@ -73,37 +62,46 @@ static void wheel_append(axo__wheel *wheel, axo__wheel_node *node, uint32_t plac
     list->last = node;
 }
 
+/* The level of the highest digit in which a tick differs from the cursor. */
+static uint32_t wheel_differs_at(const axo__wheel *wheel, uint64_t tick)
+{
+    uint64_t differ = tick ^ wheel->cursor;
+    return differ == 0 ? 0 : (63 - (uint32_t)__builtin_clzll(differ)) / WHEEL_BITS;
+}
+
 /* I1 */
 static uint32_t wheel_place(const axo__wheel *wheel, uint64_t tick)
 {
-    uint64_t differ = tick ^ wheel->cursor;
-    uint32_t level = differ == 0 ? 0 : (63 - (uint32_t)__builtin_clzll(differ)) / WHEEL_BITS;
-    return level * AXO__WHEEL_SLOTS + (uint32_t)((tick >> (level * WHEEL_BITS)) & WHEEL_MASK);
+    uint64_t counts = tick > wheel->cursor ? tick : wheel->cursor;
+    uint32_t level = wheel_differs_at(wheel, counts);
+    return level * AXO__WHEEL_SLOTS + (uint32_t)((counts >> (level * WHEEL_BITS)) & WHEEL_MASK);
 }
 
-void axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, int64_t due, int64_t now)
+void axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, uint64_t tick, int64_t now)
 {
-    uint64_t tick = wheel_ceil(due);
-    uint64_t reached = wheel_floor(now);
-    if (reached > wheel->cursor && wheel->spreading == AXO__WHEEL_NONE &&
-        (wheel->levels == 0 || wheel_start(wheel, wheel_first(wheel)) > reached))
+    uint64_t reached = axo__tick_in(now);
+    AXO_DEBUG_ASSERT(tick <= AXO__TICK_NEVER);
+    if (wheel->levels == 0 ||
+        (reached > wheel->cursor && wheel->spreading == AXO__WHEEL_NONE &&
+         wheel_start(wheel, wheel_first(wheel)) > reached))
         wheel->cursor = reached;
-    node->tick = tick > wheel->cursor ? tick : wheel->cursor;
+    node->tick = tick;
     if (wheel->spreading != AXO__WHEEL_NONE) {
         uint32_t shift = wheel_level(wheel->spreading) * WHEEL_BITS;
-        if (node->tick >> shift == wheel->cursor >> shift) { /* I3 */
+        uint64_t counts = tick > wheel->cursor ? tick : wheel->cursor;
+        if (counts >> shift == wheel->cursor >> shift) { /* I3 */
             wheel_append(wheel, node, wheel->spreading);
             return;
         }
     }
-    wheel_append(wheel, node, wheel_place(wheel, node->tick));
+    wheel_append(wheel, node, wheel_place(wheel, tick));
 }
 
 void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node)
 {
     uint32_t place = node->place;
     uint32_t level = wheel_level(place);
-    AXO_DEBUG_ASSERT(place < AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS);
+    AXO_DEBUG_ASSERT(place < AXO__WHEEL_PLACES);
     AXO_DEBUG_ASSERT(node->before != NULL || wheel->lists[place].first == node);
     axo__wheel_list *list = &wheel->lists[place];
     if (node->before != NULL)
@@ -136,9 +134,57 @@ static void wheel_spread(axo__wheel *wheel, uint32_t place, uint32_t *budget)
     }
 }
 
+/* Takes all nodes of a slot out, behind those in *all. */
+static void wheel_take_all(axo__wheel *wheel, uint32_t place, axo__wheel_list *all)
+{
+    axo__wheel_list *list = &wheel->lists[place];
+    uint32_t level = wheel_level(place);
+    if (list->first == NULL)
+        return;
+    if (all->last != NULL)
+        all->last->next = list->first;
+    else
+        all->first = list->first;
+    all->last = list->last;
+    *list = (axo__wheel_list){NULL, NULL};
+    wheel->slots[level] &= ~(UINT64_C(1) << (place & WHEEL_MASK));
+    if (wheel->slots[level] == 0)
+        wheel->levels &= ~(UINT32_C(1) << level);
+}
+
+/* The cursor goes back. What it differs in from where it was says which nodes get other places: all
+ * of the levels below, and those of the slot in which it was, the last ones if it is being spread.
+ * They keep their order. As long as there are such nodes: it is the price of a clock that goes
+ * back, once each time. */
+static void wheel_rewind(axo__wheel *wheel, uint64_t to)
+{
+    uint64_t from = wheel->cursor;
+    uint32_t level = wheel_differs_at(wheel, to);
+    uint32_t slot = (uint32_t)(from >> (level * WHEEL_BITS)) & WHEEL_MASK;
+    axo__wheel_list all = {NULL, NULL};
+    AXO_DEBUG_ASSERT(to < from);
+    for (uint32_t place = 0; place < level * AXO__WHEEL_SLOTS; place++)
+        wheel_take_all(wheel, place, &all);
+    wheel_take_all(wheel, level * AXO__WHEEL_SLOTS + slot, &all);
+    AXO_DEBUG_ASSERT(wheel->spreading == AXO__WHEEL_NONE ||
+                     wheel->lists[wheel->spreading].first == NULL);
+    wheel->spreading = AXO__WHEEL_NONE;
+    wheel->cursor = to;
+    while (all.first != NULL) {
+        axo__wheel_node *node = all.first;
+        all.first = node != all.last ? node->next : NULL;
+        wheel_append(wheel, node, wheel_place(wheel, node->tick));
+    }
+}
+
 axo__wheel_node *axo__wheel_pop(axo__wheel *wheel, int64_t now, uint32_t *budget)
 {
-    uint64_t reached = wheel_floor(now);
+    uint64_t reached = axo__tick_in(now);
+    if (axo__unlikely(reached < wheel->cursor)) {
+        if (axo__wheel_next(wheel) > reached)
+            return NULL;
+        wheel_rewind(wheel, reached);
+    }
     while (*budget > 0) {
         uint32_t place = wheel->spreading;
         if (place == AXO__WHEEL_NONE) {
@@ -162,15 +208,12 @@ axo__wheel_node *axo__wheel_pop(axo__wheel *wheel, int64_t now, uint32_t *budget
     return NULL;
 }
 
-int64_t axo__wheel_next(const axo__wheel *wheel)
+uint64_t axo__wheel_next(const axo__wheel *wheel)
 {
-    uint64_t tick;
-    if (wheel->spreading != AXO__WHEEL_NONE)
-        tick = wheel->cursor;
-    else if (wheel->levels == 0)
-        return AXO__NEVER;
-    else
-        tick = wheel->least[wheel_first(wheel)];
-    return tick > (uint64_t)INT64_MAX >> AXO__TICK_SHIFT ? AXO__NEVER - 1
-                                                         : (int64_t)(tick << AXO__TICK_SHIFT);
+    if (wheel->levels == 0)
+        return AXO__TICK_NEVER;
+    uint64_t tick = wheel->least[wheel_first(wheel)];
+    if (wheel->spreading != AXO__WHEEL_NONE && wheel->least[wheel->spreading] < tick)
+        tick = wheel->least[wheel->spreading]; /* what is left there may be earlier: I3 */
+    return tick;
 }

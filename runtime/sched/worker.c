@@ -35,7 +35,9 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->own = sched->kind == AXO__SCHED_ELASTIC || index >= sched->worker_count ? NULL : sched;
     worker->local.index = sched->number << 16 | index;
     worker->clock_stride = 1;
+    worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;
+    worker->until = AXO__NEVER;
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
@@ -62,7 +64,7 @@ static void worker_clock_shares(axo__worker *worker, uint32_t stride)
     bool over = worker->now - worker->turn_clock >= quantum;
     if (over && worker_turn_messages(worker) >= stride)
         worker->spent_turn = axo__a32_load_relaxed(&worker->turn);
-    if (over || worker->yields)
+    if (over || worker->yields || worker->now >= worker->until)
         worker->left = 0;
     if (worker->next_runs == 0)
         worker->next_clock = AXO__NEVER;
@@ -87,13 +89,13 @@ bool axo__worker_clock(axo__worker *worker)
         worker->clock_stride = 1;
     if (worker->now - before > quantum / 8)
         worker->inject_from = 0;
-    else if (stride < AXO__CLOCK_STRIDE_MAX)
+    else if (stride < worker->clock_stride_max)
         worker->clock_stride = stride * 2;
     worker->until_clock = worker->clock_stride;
     worker_clock_shares(worker, stride);
-    if (axo__likely(axo__timers_next(worker->timers) > worker->now))
+    if (axo__likely(axo__timers_next(worker->timers) > axo__worker_time(worker)))
         return false;
-    return axo__timers_fire(worker, worker->timers);
+    return worker->timers != NULL && axo__timers_fire(worker, worker->timers);
 }
 
 static axo__cell *worker_from_queue(axo__worker *worker, axo__runq *queue)
@@ -332,14 +334,18 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
     axo__run_cells(worker, cell, worker->sched->quantum, worker->sched->turns);
 }
 
-/* Timers of one that has been in a turn for too long to see to them itself. */
+/* Timers of one that has been in a turn for too long to see to them itself. A program's own clock
+ * does not say for how long they have been due. */
 bool axo__worker_fire_late(axo__worker *worker)
 {
     const axo__sched *sched = worker->sched;
+    int64_t late = axo__worker_time(worker);
     bool any = false;
+    if (worker->core->clock == NULL)
+        late -= AXO__TIMER_LATE_NS;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = &sched->workers[i];
-        if (other != worker && axo__timers_next(other->timers) <= worker->now - AXO__TIMER_LATE_NS)
+        if (other != worker && other->timers != NULL && axo__timers_next(other->timers) <= late)
             any = axo__timers_fire(worker, other->timers) || any;
     }
     return any;

@@ -118,13 +118,15 @@ struct axo__worker {
     uint32_t turns_left;    /* turns left in this step */
     uint32_t until_clock;   /* messages until the clock is read */
     uint32_t clock_stride;
+    uint32_t clock_stride_max;
+    int64_t until;          /* a reading with which turns end at once; AXO__NEVER: none does */
     uint32_t next_runs;     /* turns from the next slot in a row */
     uint32_t newborn_runs;  /* newborns run since something else was */
     uint32_t newborn_turns;
     uint32_t urgent_runs;
     uint32_t inject_turn;   /* when the injector was last looked at for fairness */
     uint64_t inject_from;   /* count of messages from which a turn is cut short for it */
-    int64_t now;            /* last reading */
+    int64_t now;            /* last reading of the operating system's clock: effort, never time */
     int64_t turn_clock;     /* reading known at the turn's start */
     int64_t next_clock;     /* the first reading while it is used; AXO__NEVER: none yet */
     int64_t slow_clock;     /* reading when a spent cell had its turn last, or none waited */
@@ -161,7 +163,7 @@ struct axo__worker {
     axo__a32 in_turn;       /* 1: inside a turn */
     axo__aptr running;      /* the cell of the turn */
     axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
-    axo__a64 since;         /* last reading of the clock */
+    axo__a64 since;         /* last reading of the operating system's clock */
     axo__os_thread thread;
     axo__runq urgent;
     axo__runq ready;
@@ -200,7 +202,7 @@ struct axo__sched {
     uint32_t quantum;
     uint32_t behind_max;           /* how often it may be doubled */
     uint32_t turns;                /* in a step, at most */
-    int64_t quantum_ns;
+    int64_t quantum_ns;            /* AXO__QUANTUM_NEVER: time ends no turn */
     axo__door *doors;              /* the default pool's only */
     uint32_t door_count;
     uint32_t timers_max;
@@ -316,11 +318,19 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
 /* Fires what others have been too busy to fire; true: there was something. */
 bool axo__worker_fire_late(axo__worker *worker);
 
-/* Reads the clock, and says so: `since` is what others are told about a running handler. */
+/* Reads the operating system's clock, and says so: `since` is what others are told about a running
+ * handler. */
 static inline void axo__worker_read_clock(axo__worker *worker)
 {
-    worker->now = axo__core_now(worker->core);
+    worker->now = axo__os_now();
     axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
+}
+
+/* The time, for timers: as of the last reading, or what the program's clock says. */
+static inline int64_t axo__worker_time(const axo__worker *worker)
+{
+    const axo__core *core = worker->core;
+    return axo__likely(core->clock == NULL) ? worker->now : core->clock(core->clock_user);
 }
 
 /* Whether a worker of its pool says that it is in the cell; with which message (0: none), since
@@ -339,7 +349,7 @@ static inline void axo__worker_outside(axo__worker *worker)
     worker->inject_turn = axo__a32_load_relaxed(&worker->turn) - AXO__INJECT_TURNS;
 }
 
-/* Reads the clock: the turn's time, timers; true: it has fired some. */
+/* Reads the clocks: the turn's share, timers; true: it has fired some. */
 bool axo__worker_clock(axo__worker *worker);
 /* A claimed cell from the worker's own queues and the injectors; NULL: none. */
 axo__cell *axo__worker_find(axo__worker *worker);
@@ -393,8 +403,9 @@ void axo__spare_notice(axo__sched *sched);
 
 /* ---- host.c ---- */
 
-/* Runs a host pool on the calling thread until nothing is left to do, `budget_ns` have passed
- * (negative: no limit) or `turns_max` turns were run. AXO_OK, AXO_EBUSY. */
+/* Runs a host pool on the calling thread until nothing is left to do, `budget_ns` of the operating
+ * system's clock have passed (negative: no limit) or `turns_max` turns were run. AXO_OK,
+ * AXO_EBUSY. */
 axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
                          uint64_t *turns);
 
@@ -472,8 +483,8 @@ void axo__sched_wake_one(axo__sched *sched);
 void axo__sched_wake_all(axo__sched *sched);
 
 /* Wakes this very one if it is parked: a timer of its has come nearer. Steps (6) and (7) of
- * sched/timer.h. */
-void axo__sched_wake_worker(axo__worker *worker);
+ * sched/timer.h. false: it was not. */
+bool axo__sched_wake_worker(axo__worker *worker);
 
 /* A claimed cell from another worker; NULL: none that may be taken. */
 axo__cell *axo__worker_steal(axo__worker *worker);

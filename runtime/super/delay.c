@@ -32,7 +32,7 @@ int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t n
     int64_t quiet = linear ? backoff->window_ns : backoff->reset_after_ns;
     if (!linear && quiet == 0)
         quiet = backoff->min_ns; /* BO-14 */
-    if (quiet >= 0 && now - delay->since >= quiet)
+    if (quiet >= 0 && axo__clock_since(now, delay->since) >= quiet)
         delay->count = 0; /* PH-10, PH-12 */
     AXO_DEBUG_ASSERT(!delay->waits);
     uint32_t n = delay->count;
@@ -57,7 +57,7 @@ bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
     int64_t now = axo__core_now(core);
     double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
     int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
-    int64_t due = axo__timer_due(now, wait);
+    uint64_t due = axo__timer_due(now, wait);
     AXO_DEBUG_ASSERT(wait >= 0 && !delay->waits && !delay->gone);
     axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;

@@ -87,7 +87,8 @@ static bool strategy_sliding(const axo_strategy *strategy, axo__ward *ward, int6
     if (strategy->retries_max <= 0)
         return strategy->retries_max < 0;
     for (uint32_t i = 0; i < ward->restarts; i++) {
-        if (strategy->within_ns <= 0 || now - ward->failures[i] < strategy->within_ns)
+        if (strategy->within_ns <= 0 ||
+            axo__clock_since(now, ward->failures[i]) < strategy->within_ns)
             ward->failures[kept++] = ward->failures[i];
     }
     if (kept < AXO_SLIDING_MAX)
@@ -113,7 +114,7 @@ bool axo__super_permit(const axo_strategy *strategy, axo__ward *ward, int64_t no
         return !counted || ward->restarts++ < (uint32_t)strategy->retries_max;
     uint32_t most = counted ? (uint32_t)strategy->retries_max : 1; /* RW-03 */
     bool inside = ward->limited && strategy->within_ns > 0 && /* RW-09 */
-                  now - ward->window_start <= strategy->within_ns; /* RW-06 */
+                  axo__clock_since(now, ward->window_start) <= strategy->within_ns; /* RW-06 */
     if (!inside) { /* RW-05: the first failure after the window opens a new one */
         ward->limited = 1;
         ward->window_start = now;

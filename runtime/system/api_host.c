@@ -41,8 +41,10 @@ int64_t axo_host_deadline(axo_system *system)
     if (pool == NULL)
         return INT64_MAX;
     axo__worker *worker = &pool->workers[0];
-    bool parked = axo__a32_load_relaxed(&worker->state) == AXO__WORKER_PARKED;
-    return parked ? axo__timers_next(worker->timers) : 0;
+    if (axo__a32_load_relaxed(&worker->state) == AXO__WORKER_PARKED)
+        return axo__timers_next(worker->timers);
+    int64_t now = axo__core_now(&system->core);
+    return now < 0 ? now : 0;
 }
 
 int axo_host_fd(axo_system *system)

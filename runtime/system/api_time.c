@@ -227,3 +227,13 @@ axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
         return AXO_EINVAL;
     return axo__timed_receive_timeout(axo__self, cell, after_ns);
 }
+
+/* ---- the program's clock ---- */
+
+axo_status axo_clock_changed(axo_system *system)
+{
+    axo_status status = axo__system_check(system);
+    if (status == AXO_OK && system->core.clock != NULL)
+        axo__timers_look(&system->sched);
+    return status;
+}

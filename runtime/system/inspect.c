@@ -112,13 +112,13 @@ static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_act
 
 /* A worker says that it runs the cell. The turn may end between its words: then the tag is none, or
  * the next turn's. It is a report of about now, and nothing is decided by it. */
-static bool inspect_running(const axo__core *core, const axo__cell *cell, axo_actor_info *info)
+static bool inspect_running(const axo__cell *cell, axo_actor_info *info)
 {
     uint64_t tag = 0;
     int64_t since = 0;
     if (!axo__sched_running(cell, &tag, &since))
         return false;
-    int64_t now = axo__core_now(core);
+    int64_t now = axo__os_now();
     info->doing = AXO_DOING_RUNNING;
     info->has_tag = tag != 0;
     info->tag = (uint32_t)tag;
@@ -146,15 +146,14 @@ static void inspect_self(const axo__cell *cell, axo_ref waiting_sender, axo_acto
         info->has_tag = 1;
         info->tag = worker->message->pub.tag;
     }
-    int64_t now = axo__core_now(worker->core);
+    int64_t now = axo__os_now();
     int64_t since = (int64_t)axo__a64_load_relaxed(&worker->since);
     info->since_ns = now > since ? now - since : 0;
     inspect_count(cell, waiting_sender, info);
 }
 
 /* false: it has terminated meanwhile. */
-static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_sender,
-                          axo_actor_info *info)
+static bool inspect_other(axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
     for (uint32_t i = 0; i < INSPECT_TRIES; i++) {
         if (axo__state_borrow(&cell->state)) {
@@ -166,7 +165,7 @@ static bool inspect_other(axo__core *core, axo__cell *cell, axo_ref waiting_send
         if ((word & AXO__CLOSED) != 0)
             return false;
         info->suspends = axo__state_suspends(&cell->state);
-        if (inspect_running(core, cell, info)) {
+        if (inspect_running(cell, info)) {
             if (cell->boxed)
                 inspect_box(axo__cell_box(cell), waiting_sender, info);
             return true;
@@ -190,7 +189,7 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
         return;
     if (cell == self) {
         inspect_self(cell, waiting_sender, info);
-    } else if (!inspect_other(core, cell, waiting_sender, info)) {
+    } else if (!inspect_other(cell, waiting_sender, info)) {
         info->suspends = 0;
         info->doing = AXO_DOING_GONE;
         return;

@@ -189,8 +189,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max >= UINT32_C(1) << AXO__SLOT_BITS ||
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
-        to->blocking_max > 1024 || to->manual > 1 || to->reserved != 0 || to->reserved_2 != 0 ||
-        (to->clock != NULL && !to->manual) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
+        to->blocking_max > 1024 || to->manual > 1 || to->reserved != 0 || to->no_quantum_us > 1 ||
+        (to->no_quantum_us && to->quantum_us != 0) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;
     if (to->actors_max > 0 && to->actors_max < 3)
         return AXO_EINVAL; /* the guardians alone are three */

@@ -30,7 +30,8 @@ void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind k
     pool->kind = (uint32_t)kind;
     pool->quantum = options->quantum != 0 ? options->quantum : AXO__QUANTUM;
     pool->behind_max = options->quantum != 0 ? 0 : AXO__BEHIND_MAX;
-    pool->quantum_ns = (int64_t)options->quantum_us * 1000;
+    pool->quantum_ns =
+        options->no_quantum_us ? AXO__QUANTUM_NEVER : (int64_t)options->quantum_us * 1000;
     pool->timers_max = options->timers_max;
     pool->idle_ns = (int64_t)options->blocking_idle_ms * 1000000;
     pool->stuck_ns = options->stuck_ns > 0 ? options->stuck_ns : 0;

@@ -445,7 +445,7 @@ uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max)
             continue;
         one->has_tag = tag != 0;
         one->tag = (uint32_t)tag;
-        one->since_ns = axo__core_now(core) - since;
+        one->since_ns = axo__os_now() - since;
     }
     axo__door_leave(door);
     return count;

@@ -2,13 +2,14 @@
  *
  * A window opens with the first event after the last one. In it the events 1..max-1 are OPEN, the
  * max-th is CLOSING, the rest CLOSED; the first event after the window learns how many those were.
- * One thread at a time. */
+ * A clock that has gone back behind the window's beginning ends it. One thread at a time. */
 #ifndef AXO__SYSTEM_THROTTLE_H
 #define AXO__SYSTEM_THROTTLE_H
 
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 
 typedef enum axo__throttle_answer {
     AXO__THROTTLE_OPEN = 0,
@@ -31,7 +32,8 @@ static inline axo__throttle_answer axo__throttle_take(axo__throttle *throttle, i
 {
     AXO_DEBUG_ASSERT(throttle->max > 0 && throttle->passed <= throttle->max);
     *skipped = 0;
-    if (throttle->passed > 0 && now - throttle->opened >= throttle->window_ns) {
+    int64_t since = axo__clock_since(now, throttle->opened);
+    if (throttle->passed > 0 && (since < 0 || since >= throttle->window_ns)) {
         *skipped = throttle->skipped;
         throttle->passed = 0;
         throttle->skipped = 0;

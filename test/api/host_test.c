@@ -272,9 +272,11 @@ static void bad_calls(void **state)
     assert_int_equal(axo_step_host(NULL, 0, NULL), AXO_EINVAL);
     assert_int_equal(axo_host_fd(NULL), -1);
     assert_true(axo_host_deadline(NULL) == INT64_MAX);
-    axo_options options = AXO_OPTIONS(.clock = host_now, .clock_user = &world);
+    axo_options options = AXO_OPTIONS(.quantum_us = 1, .no_quantum_us = 1);
     assert_int_equal(axo_system_start(&options, &system), AXO_EINVAL);
-    options.manual = 2;
+    options = (axo_options)AXO_OPTIONS(.no_quantum_us = 2);
+    assert_int_equal(axo_system_start(&options, &system), AXO_EINVAL);
+    options = (axo_options)AXO_OPTIONS(.manual = 2);
     assert_int_equal(axo_system_start(&options, &system), AXO_EINVAL);
     axo_ref ref;
     axo_props props = AXO_PROPS(.cls = &host_class, .dispatcher = 4);
@@ -289,7 +291,8 @@ static uint64_t host_manual(bool others)
     host_world world;
     axo_options options = AXO_OPTIONS(.manual = 1, .seed = 5, .clock = host_now,
                                       .clock_user = &world, .trace = host_event,
-                                      .trace_user = &world, .stuck_ns = -1);
+                                      .trace_user = &world, .stuck_ns = -1,
+                                      .no_quantum_us = 1);
     host_start(&world, &options);
     axo_ref refs[3];
     for (uint32_t i = 0; i < 3; i++)

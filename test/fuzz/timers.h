@@ -16,11 +16,34 @@ enum { TIMERS = 24, TIMERS_OPERATIONS_MAX = 300 };
 typedef struct embedded {
     axo__timer timer; /* first */
     int64_t due;
+    bool never;       /* `due` has no number */
     bool armed;       /* it is to fire */
     bool doomed;      /* a disarm came too late */
     bool again;       /* it has fired in this batch, and will be armed when that is over */
     uint8_t script;   /* what it does when it fires */
 } embedded;
+
+/* The clock goes on, or back, or says anything. */
+static int64_t fuzz_clock(fuzz_in *in, uint8_t how, int64_t now)
+{
+    int64_t far = fuzz_far(in);
+    switch (how & 7) {
+    case 0:
+        return (int64_t)fuzz_u64(in);
+    case 1:
+        return (how & 8) != 0 ? INT64_MAX : INT64_MIN;
+    case 2:
+        return far > 0 && now >= INT64_MIN + far ? now - far : now;
+    default:
+        return far > 0 && now <= INT64_MAX - far ? now + far : now;
+    }
+}
+
+/* Whether a moment is a tick or more over. */
+static bool fuzz_is_late(int64_t due, int64_t now)
+{
+    return now >= INT64_MIN + AXO_TICK_NS && due <= now - AXO_TICK_NS;
+}
 
 static struct {
     axo__core core;
@@ -60,12 +83,14 @@ static int64_t timers_fired(axo__worker *worker, axo__timer *timer, uint64_t num
     embedded *it = (void *)timer;
     fuzz_require(worker == &t.worker && t.firing);
     fuzz_require(it->armed && it->timer.number == number);
-    fuzz_require(it->due <= t.now);
+    fuzz_require(it->due <= t.now && !it->never);
     it->armed = it->doomed = false;
     if ((it->script & 3) == 1) {
+        int64_t again = 1 + ((int64_t)it->script << 9);
         it->armed = it->again = true;
-        it->due = t.now + 1 + ((int64_t)it->script << 9);
-        return it->due - t.now;
+        it->never = t.now > INT64_MAX - again;
+        it->due = it->never ? INT64_MAX : t.now + again;
+        return again;
     }
     if ((it->script & 3) == 2)
         timers_disarm(&t.items[(it->script >> 2) % TIMERS]);
@@ -75,23 +100,23 @@ static int64_t timers_fired(axo__worker *worker, axo__timer *timer, uint64_t num
 static void timers_arm(fuzz_in *in, embedded *it)
 {
     int64_t delay = fuzz_far(in);
-    if (it->armed || delay > AXO_DELAY_MAX)
+    if (it->armed || delay < 0 || delay > AXO_DELAY_MAX)
         return;
     it->script = fuzz_u8(in);
-    it->due = axo__timer_due(t.now, delay);
+    it->never = t.now > INT64_MAX - delay;
+    it->due = it->never ? INT64_MAX : t.now + delay;
     it->timer.fn = timers_fired;
-    fuzz_require(axo__timer_arm(&t.worker, &it->timer, it->due));
+    fuzz_require(axo__timer_arm(&t.worker, &it->timer, axo__timer_due(t.now, delay)));
     it->armed = true;
 }
 
 /* Fires until nothing is due; then nothing that is armed may be a tick over its time. */
 static void timers_fire(void)
 {
-    t.worker.now = t.now;
-    for (uint32_t i = 0; axo__timers_next(t.worker.timers) <= t.now; i++) {
+    for (uint32_t i = 0; axo__timers_due(t.worker.timers, t.now); i++) {
         fuzz_require(i < 1000);
         t.firing = true;
-        fuzz_require(axo__timers_fire(&t.worker, t.worker.timers));
+        (void)axo__timers_fire(&t.worker, t.worker.timers);
         t.firing = false;
         for (uint32_t j = 0; j < TIMERS; j++)
             t.items[j].again = false;
@@ -99,9 +124,12 @@ static void timers_fire(void)
     for (uint32_t i = 0; i < TIMERS; i++) {
         const embedded *it = &t.items[i];
         fuzz_require(!it->doomed);
-        if (it->armed)
-            fuzz_require(it->due > t.now - AXO_TICK_NS);
+        if (it->armed && !it->never)
+            fuzz_require(!fuzz_is_late(it->due, t.now));
     }
+    t.firing = true;
+    fuzz_require(!axo__timers_fire(&t.worker, t.worker.timers));
+    t.firing = false;
 }
 
 static void timers_open(void)
@@ -126,7 +154,6 @@ static void timers_run(fuzz_in *in)
     for (uint32_t i = 0; i < TIMERS_OPERATIONS_MAX && in->left > 0; i++) {
         uint8_t op = fuzz_u8(in);
         embedded *it = &t.items[(op >> 2) % TIMERS];
-        int64_t ahead;
         switch (op & 3) {
         case 0:
         case 1:
@@ -136,9 +163,7 @@ static void timers_run(fuzz_in *in)
             timers_disarm(it);
             break;
         default:
-            ahead = fuzz_far(in);
-            if (ahead > 0 && ahead <= AXO_DELAY_MAX - t.now)
-                t.now += ahead;
+            t.now = fuzz_clock(in, op >> 2, t.now);
             timers_fire();
             break;
         }
@@ -160,6 +185,7 @@ typedef struct alarm_item {
     int64_t due;         /* next */
     int64_t period;
     uint32_t life;       /* of this record: a message of an earlier one is wrong */
+    bool never;          /* `due` has no number */
     bool waits;
 } alarm_item;
 
@@ -190,13 +216,15 @@ static axo_status alarms_receive(axo_ctx *ctx, void *state, const axo_message *m
     (void)state;
     fuzz_require(message->tag == ALARMS_TAG && message->size == sizeof *word);
     alarm_item *it = &a.items[word->index];
-    fuzz_require(it->life == word->life && it->waits && it->due <= a.now);
+    fuzz_require(it->life == word->life && it->waits && it->due <= a.now && !it->never);
     a.fired++;
     if (it->kind == AXO_TIMER_ONCE) {
         it->waits = false;
         a.stale = it->timer;
     } else {
-        it->due = (it->kind == AXO_TIMER_FIXED_RATE ? it->due : a.now) + it->period;
+        int64_t from = it->kind == AXO_TIMER_FIXED_RATE ? it->due : a.now;
+        it->waits = from <= INT64_MAX - it->period;
+        it->due = it->waits ? from + it->period : 0;
     }
     return AXO_OK;
 }
@@ -238,8 +266,9 @@ static void alarms_set(fuzz_in *in, uint32_t index)
         return;
     }
     fuzz_require(status == AXO_OK);
-    *it = (alarm_item){.timer = timer, .kind = kind, .due = a.now + first, .period = period,
-                       .life = word.life, .waits = true};
+    bool never = a.now > INT64_MAX - first;
+    *it = (alarm_item){.timer = timer, .kind = kind, .due = never ? INT64_MAX : a.now + first,
+                       .period = period, .life = word.life, .never = never, .waits = true};
 }
 
 static void alarms_cancel(alarm_item *it)
@@ -267,21 +296,21 @@ static void alarms_wrong(fuzz_in *in)
     fuzz_require(!axo_system_timer_cancel(a.system, timer));
 }
 
-static void alarms_advance(int64_t ahead)
+static void alarms_advance(int64_t to)
 {
     uint64_t turns = 1;
     for (uint32_t i = 0; i < ALARMS; i++) { /* what is late is caught up on, one by one */
         const alarm_item *it = &a.items[i];
-        if (it->waits && it->kind == AXO_TIMER_FIXED_RATE && ahead / 64 > it->period)
-            ahead = it->period * 64;
+        if (it->waits && it->kind == AXO_TIMER_FIXED_RATE && !it->never &&
+            axo__clock_since(to, it->due) / 64 > it->period)
+            to = it->due + 64 * it->period;
     }
-    if (ahead > 0 && ahead <= AXO_DELAY_MAX - a.now)
-        a.now += ahead;
+    a.now = to;
     while (turns > 0)
         fuzz_require(axo_step_host(a.system, 1000, &turns) == AXO_OK);
     for (uint32_t i = 0; i < ALARMS; i++) {
-        if (a.items[i].waits)
-            fuzz_require(a.items[i].due > a.now - AXO_TICK_NS);
+        if (a.items[i].waits && !a.items[i].never)
+            fuzz_require(!fuzz_is_late(a.items[i].due, a.now));
     }
 }
 
@@ -333,7 +362,7 @@ static void alarms_run(fuzz_in *in)
             alarms_wrong(in);
             break;
         default:
-            alarms_advance(fuzz_far(in));
+            alarms_advance(fuzz_clock(in, op >> 2, a.now));
             break;
         }
     }

@@ -25,7 +25,7 @@ typedef struct queue_mirror {
 typedef struct queue_timer {
     const axo__wheel_node *node;
     const axo__wheel *wheel;
-    int64_t due;
+    uint64_t tick;
 } queue_timer;
 
 typedef struct queues {
@@ -235,15 +235,15 @@ static queue_timer *queues_timer(const axo__wheel_node *node)
     return NULL;
 }
 
-void __real_axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, int64_t due, int64_t now);
-void __wrap_axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, int64_t due, int64_t now);
-void __wrap_axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, int64_t due, int64_t now)
+void __real_axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, uint64_t tick, int64_t now);
+void __wrap_axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, uint64_t tick, int64_t now);
+void __wrap_axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, uint64_t tick, int64_t now)
 {
     HOLDS_ALL(51, queues_timer(node) == NULL, "a timer is armed twice");
     if (q.timer_count == QUEUE_TIMERS)
         ghost_fail("more timers than the checker has room for");
-    q.timers[q.timer_count++] = (queue_timer){.node = node, .wheel = wheel, .due = due};
-    __real_axo__wheel_add(wheel, node, due, now);
+    q.timers[q.timer_count++] = (queue_timer){.node = node, .wheel = wheel, .tick = tick};
+    __real_axo__wheel_add(wheel, node, tick, now);
 }
 
 void __real_axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node);
@@ -263,14 +263,15 @@ static void queues_due(const axo__wheel *wheel, const axo__wheel_node *node, int
     if (node != NULL) {
         queue_timer *timer = queues_timer(node);
         HOLDS_ALL(51, timer != NULL && timer->wheel == wheel, "a timer fires that is not armed");
-        HOLDS_ALL(51, timer->due <= now, "a timer is %" PRId64 " ns early", timer->due - now);
+        HOLDS_ALL(51, axo__tick_time(timer->tick) <= now, "a timer is %" PRId64 " ns early",
+                  axo__tick_time(timer->tick) - now);
         *timer = q.timers[--q.timer_count];
         return;
     }
     for (uint32_t i = 0; i < q.timer_count && budget > 0; i++) {
         if (q.timers[i].wheel == wheel)
-            HOLDS_ALL(51, q.timers[i].due > now - QUEUE_TICK, "a timer is %" PRId64 " ns late",
-                      now - q.timers[i].due);
+            HOLDS_ALL(51, axo__tick_time(q.timers[i].tick) > now, "a timer is %" PRId64 " ns late",
+                      now - axo__tick_time(q.timers[i].tick));
     }
 }
 

@@ -30,17 +30,10 @@ static axo_status turn_receive(axo_ctx *ctx, void *state, const axo_message *mes
     return AXO_OK;
 }
 
-/* It stands still, so that time ends no turn. */
-static int64_t turn_clock(void *user)
-{
-    (void)user;
-    return 1;
-}
-
 static axo_system *turn_start(uint32_t quantum)
 {
     axo_options options =
-        AXO_OPTIONS(.manual = 1, .quantum = quantum, .clock = turn_clock);
+        AXO_OPTIONS(.manual = 1, .quantum = quantum, .no_quantum_us = 1);
     axo_system *system = NULL;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     return system;

@@ -1,0 +1,3 @@
+# unit.mk - tests that own the operating system's clock: what the linker puts in its place.
+OWN_CLOCK := sched/share sched/idle_step sched/effort
+$(OWN_CLOCK:%=$B/test/unit/%_test): LDFLAGS += -Wl,--wrap=axo__os_now
