@@ -14,6 +14,7 @@
 #define AXO__NEWBORNS 4
 #define AXO__TABLE_CHUNK_SHIFT 2
 #define AXO__TURN_STEP 2
+#define AXO__PORTION 2
 #else
 /* A worker's local queue; more ready actors overflow to the injector. */
 #define AXO__RUNQ_SIZE 1024
@@ -28,6 +29,9 @@
 #define AXO__TABLE_CHUNK_SHIFT 8
 /* Messages that a runner puts in order before it looks at its system lane again. */
 #define AXO__TURN_STEP 256
+/* Of what a step has to see to beside messages to handle (dead letters of an end, watchers, notes
+ * of the system lane, expired cells), so many are seen to before others have a turn: 10 us. */
+#define AXO__PORTION 64
 #endif
 
 /* The urgent lane of a worker; more overflow to the urgent injector. */

@@ -53,7 +53,8 @@ typedef enum axo__phase {
     AXO__PHASE_RECREATING = 2, /* waits for children before the new instance (RS-05) */
     AXO__PHASE_CREATING = 3,   /* waits for a failed attempt's children (IN-06) */
     AXO__PHASE_TERMINATING = 4,
-    AXO__PHASE_GONE = 5
+    AXO__PHASE_GONE = 5,
+    AXO__PHASE_BURYING = 6 /* as GONE; what is left in its mailbox has not been seen to */
 } axo__phase;
 
 /* What there is of an instance. */
@@ -70,11 +71,12 @@ enum {
     AXO__ASIDE_TIMED = 2,  /* it has used timers of its own */
     AXO__ASIDE_SYSTEM = 4, /* there is system work that the word does not show any more */
     AXO__ASIDE_STOP = 8,   /* it has asked itself to stop: with SYSTEM, and until that is taken */
-    AXO__ASIDE_BOX = 16    /* it has a box */
+    AXO__ASIDE_BOX = 16,   /* it has a box */
+    AXO__ASIDE_REST = 32   /* a portion of its system work is done; the rest needs another turn */
 };
 
-AXO_STATIC_ASSERT(AXO__PHASE_GONE < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
-AXO_STATIC_ASSERT(AXO__ASIDE_BOX <= UINT8_MAX, "a cell's `aside`");
+AXO_STATIC_ASSERT(AXO__PHASE_BURYING < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
+AXO_STATIC_ASSERT(AXO__ASIDE_REST <= UINT8_MAX, "a cell's `aside`");
 AXO_STATIC_ASSERT(AXO__SYS_ROOM <= AXO__STACK_TAGS, "kinds are tags");
 AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
 

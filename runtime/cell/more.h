@@ -76,6 +76,8 @@ typedef struct axo__more {
     axo__chain front;             /* handled before the user lane: what was unstashed */
     axo__chain stash;             /* oldest first */
     uint32_t stash_count;
+    axo__stack_link lane;         /* taken out of the system lane and not seen to, oldest first */
+    axo__watch *above;            /* its parent's records, of one that is gone */
     axo_ref about;                /* whom the cell's failure is about, one it watched; none */
 } axo__more;
 

@@ -294,6 +294,15 @@ void axo__sched_unclaim(axo__cell *cell)
     park_push_any(cell, axo__state_unclaim(&cell->state, urgent));
 }
 
+void axo__sched_go_on(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
+    axo__unclaim urgent = axo__state_unclaim(&cell->state, true);
+    AXO_DEBUG_ASSERT(urgent == AXO__UNCLAIM_URGENT);
+    (void)urgent;
+    park_push_urgent(worker, cell);
+}
+
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 {
     switch (axo__state_give_back(&cell->state)) {

@@ -199,6 +199,11 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
 }
 
+static inline bool run_has_system(const axo__cell *cell)
+{
+    return (cell->aside & (AXO__ASIDE_SYSTEM | AXO__ASIDE_REST)) != 0;
+}
+
 static inline bool run_has_aside(const axo__cell *cell)
 {
     return axo__unlikely((cell->aside & (AXO__ASIDE_FRONT | AXO__ASIDE_BOX)) != 0);
@@ -248,24 +253,25 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint6
     return run_fill(cell, word);
 }
 
-/* Until the turn is over; true: user messages may be left. */
+/* Until the turn is over; true: user messages, or system work, may be left. */
 static bool run_messages(axo__worker *worker, axo__cell *cell)
 {
     bool told = false; /* others were (by timers too): they may wait behind the next message */
     for (;;) {
         uint64_t word = axo__state_look(&cell->state);
-        if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0 ||
-                          (cell->aside & AXO__ASIDE_SYSTEM) != 0)) {
+        if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0 || run_has_system(cell))) {
             if ((word & AXO__CLOSED) != 0)
                 return false;
             if ((word & AXO__WAITING) != 0)
                 axo__parked_seal(cell);
             if ((word & AXO__URGENT) != 0)
                 axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
-            cell->aside &= (uint8_t)~AXO__ASIDE_SYSTEM;
+            cell->aside &= (uint8_t)~(AXO__ASIDE_SYSTEM | AXO__ASIDE_REST);
             axo__a64_store_relaxed(&worker->running_tag, 0);
             worker->sched->ops->system(worker, cell);
             told = true;
+            if (axo__unlikely((cell->aside & AXO__ASIDE_REST) != 0))
+                return true;
             continue;
         }
         if (axo__unlikely(!axo__state_free(word)))
@@ -290,10 +296,18 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             told = axo__worker_clock(worker);
         if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
             axo__worker_outside(worker);
-        if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell) &&
-            (cell->aside & AXO__ASIDE_SYSTEM) == 0)
+        if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell) && !run_has_system(cell))
             return false; /* finish looks at the word */
     }
+}
+
+/* Its system work takes longer than a step may: the rest has a turn of its own, an urgent one as
+ * this was. Such turns handle no messages, so the clock is read for each. */
+static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *cell)
+{
+    worker->current = NULL; /* the turn is over: see park_offer */
+    axo__sched_go_on(worker, cell);
+    (void)axo__worker_clock(worker);
 }
 
 static void run_turn(axo__worker *worker, axo__cell *cell)
@@ -302,10 +316,14 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     uint32_t behind = cell->behind;
     for (;;) {
         bool more = run_messages(worker, cell);
-        if (!more)
+        if (!more) {
             cell->behind = 0;
-        else if (behind < worker->sched->behind_max)
+        } else if (axo__unlikely((cell->aside & AXO__ASIDE_REST) != 0)) {
+            run_rest(worker, cell);
+            return;
+        } else if (behind < worker->sched->behind_max) {
             cell->behind = (behind + 1) & 7;
+        }
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
             cell->behind = behind & 7; /* the same turn: `left` counts from it */

@@ -190,17 +190,30 @@ static axo__cell *worker_from_slow(axo__worker *worker)
     return cell;
 }
 
+/* Up to so many of those whose grace period is over. */
+static axo__grace_item *worker_take_expired(axo__core *core, uint32_t max)
+{
+    axo__os_mutex_lock(&core->expired_mutex);
+    axo__grace_item *items = core->expired;
+    axo__grace_item **last = &core->expired;
+    for (; max > 0 && *last != NULL; max--)
+        last = &(*last)->next;
+    core->expired = *last;
+    if (last != &core->expired)
+        *last = NULL;
+    if (core->expired == NULL)
+        axo__a32_store_relaxed(&core->expired_any, 0);
+    axo__os_mutex_unlock(&core->expired_mutex);
+    return items;
+}
+
 /* Cells whose grace period is over: anybody may finish them. */
-static bool worker_expire(axo__worker *worker)
+static bool worker_expire(axo__worker *worker, uint32_t max)
 {
     axo__core *core = worker->core;
     if (axo__a32_load_relaxed(&core->expired_any) == 0)
         return false;
-    axo__os_mutex_lock(&core->expired_mutex);
-    axo__grace_item *items = core->expired;
-    core->expired = NULL;
-    axo__a32_store_relaxed(&core->expired_any, 0);
-    axo__os_mutex_unlock(&core->expired_mutex);
+    axo__grace_item *items = worker_take_expired(core, max);
     bool any = items != NULL;
     while (items != NULL) {
         axo__cell *cell = axo__cell_of_retired(items);
@@ -354,7 +367,7 @@ bool axo__worker_fire_late(axo__worker *worker)
 axo__step axo__worker_idle(axo__worker *worker)
 {
     axo__local_flush(worker->core, &worker->local);
-    if (worker_expire(worker))
+    if (worker_expire(worker, AXO__PORTION))
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->core);
     if (axo__worker_clock(worker) || axo__worker_fire_late(worker))
@@ -380,7 +393,10 @@ static void worker_house(axo__worker *worker, uint32_t turn)
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % (AXO__HOUSE_TURNS * AXO__HOUSE_ROUNDS) == 0)
         axo__local_hand_over(worker->core, &worker->local);
-    (void)worker_expire(worker);
+    uint32_t left = AXO__HOUSE_TURNS * 4; /* as many as can have ended since, and some */
+    while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
+           axo__os_now() < worker->until)
+        left -= AXO__PORTION;
 }
 
 axo__step axo__worker_step(void *argument)

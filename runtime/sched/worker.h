@@ -63,7 +63,8 @@ typedef struct axo__spare_mark axo__spare_mark;
 
 /* What the layer above does for a runner. */
 typedef struct axo__super_ops {
-    /* Takes the system lane and the directives. */
+    /* Takes the system lane and the directives, or a portion: then ASIDE_REST says that there is
+     * more. */
     void (*system)(axo__worker *worker, axo__cell *cell);
     /* The running callback failed: worker->pending says why. */
     void (*fail)(axo__worker *worker, axo__cell *cell);
@@ -443,6 +444,9 @@ void axo__sched_stop(axo__worker *worker, axo__cell *cell);
 
 /* A claimed cell goes back to its own pool unrun, whatever it has work for. */
 void axo__sched_unclaim(axo__cell *cell);
+
+/* The running cell goes back with an entry for the rest of its system work. */
+void axo__sched_go_on(axo__worker *worker, axo__cell *cell);
 
 /* A borrowed cell goes back to its own pool, with an entry if it has work: from the worker that has
  * borrowed it in its turn, or (NULL) from outside. */

@@ -399,7 +399,7 @@ axo_status axo__super_spawn(axo__worker *worker, axo__cell *parent, const axo_pr
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
     axo__core *core = worker->core;
     axo__cell *child = NULL;
-    if (parent->phase == AXO__PHASE_TERMINATING || parent->phase == AXO__PHASE_GONE ||
+    if (parent->phase >= AXO__PHASE_TERMINATING ||
         worker->site == AXO_SITE_POST_STOP) {
         /* post_stop within a restart's default pre_restart has that site too: ST-10 */
         return AXO_ESTOPPING;

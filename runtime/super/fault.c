@@ -444,7 +444,7 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
     for (;;) {
         uint64_t word = axo__cell_directives(cell);
         int32_t delta = axo__directives_delta(word);
-        if (cell->phase == AXO__PHASE_GONE || word == 0)
+        if (cell->phase >= AXO__PHASE_GONE || word == 0)
             return;
         if (axo__super_ends(cell, word)) { /* ST-12: stop wins */
             axo__cell_take_stops(cell, AXO__STOPS);
@@ -521,6 +521,7 @@ void axo__super_continue(axo__worker *worker, axo__cell *cell)
     case AXO__PHASE_NEW:
     case AXO__PHASE_NORMAL:
     case AXO__PHASE_GONE:
+    case AXO__PHASE_BURYING:
         return;
     }
 }

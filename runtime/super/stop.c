@@ -6,7 +6,7 @@
 void axo__super_terminate(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    AXO_DEBUG_ASSERT(cell->phase != AXO__PHASE_GONE);
+    AXO_DEBUG_ASSERT(cell->phase < AXO__PHASE_GONE);
     if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
         axo__super_guardian_stops(worker, cell);
     axo__super_stop_children(worker, cell);
@@ -45,34 +45,63 @@ static bool stop_is_drained(const axo__cell *cell)
            axo__cell_more(cell) == NULL;
 }
 
-/* What is stashed comes first (SS-06). */
-static void stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path)
+static bool stop_drain_chain(axo__core *core, axo__local *local, axo__cell *cell, axo__chain *chain,
+                             char *path, uint32_t *budget)
 {
-    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     axo__message *message;
-    axo__mpsc_node *lane;
+    while (*budget > 0 && (message = axo__chain_pop(chain)) != NULL) {
+        stop_bury(core, local, cell, message, path);
+        (*budget)--;
+    }
+    return chain->first == NULL;
+}
+
+/* true: the lane is empty. A step of putting it in order costs what is left of the budget. */
+static bool stop_drain_lane(axo__core *core, axo__local *local, axo__cell *cell, char *path,
+                            uint32_t *budget)
+{
+    axo__message *message;
+    for (;;) {
+        if (axo__inbox_is_empty(&cell->inbox))
+            axo__inbox_put(&cell->inbox, axo__state_take(&cell->state));
+        if (axo__inbox_is_empty(&cell->inbox))
+            return true;
+        if (*budget == 0)
+            return false;
+        if (!axo__inbox_turn(&cell->inbox)) {
+            *budget = *budget == UINT32_MAX ? UINT32_MAX : 0;
+            continue;
+        }
+        while (*budget > 0 && (message = axo__inbox_take(&cell->inbox)) != NULL) {
+            stop_bury(core, local, cell, message, path);
+            (*budget)--;
+        }
+    }
+}
+
+/* The box is closed at one blow: what was in it waits in front. */
+static bool stop_drain_box(axo__core *core, axo__local *local, axo__cell *cell, char *path,
+                           uint32_t *budget)
+{
+    axo__waiter *done = NULL;
+    axo__more *more = axo__cell_more(cell);
+    axo__box_close_owner(more->box, &more->front, &done);
+    axo__parked_return(core, local, done);
+    return stop_drain_chain(core, local, cell, &more->front, path, budget);
+}
+
+/* What is stashed comes first (SS-06). Up to *budget messages; true: nothing is left. */
+static bool stop_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path,
+                             uint32_t *budget)
+{
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     if (axo__likely(stop_is_drained(cell)))
-        return;
+        return true;
     axo__super_unstash(cell, UINT32_MAX);
     axo__more *more = axo__cell_more(cell);
-    while (more != NULL && (message = axo__chain_pop(&more->front)) != NULL)
-        stop_bury(core, local, cell, message, path);
-    do {
-        while (!axo__inbox_turn(&cell->inbox))
-            continue;
-        while ((message = axo__inbox_take(&cell->inbox)) != NULL)
-            stop_bury(core, local, cell, message, path);
-        lane = axo__state_take(&cell->state);
-        axo__inbox_put(&cell->inbox, lane);
-    } while (lane != NULL);
-    if (!cell->boxed)
-        return;
-    axo__chain left = {NULL, NULL};
-    axo__waiter *done = NULL;
-    axo__box_close_owner(axo__cell_box(cell), &left, &done);
-    while ((message = axo__chain_pop(&left)) != NULL)
-        stop_bury(core, local, cell, message, path);
-    axo__parked_return(core, local, done);
+    return (more == NULL || stop_drain_chain(core, local, cell, &more->front, path, budget)) &&
+           stop_drain_lane(core, local, cell, path, budget) &&
+           (!cell->boxed || stop_drain_box(core, local, cell, path, budget));
 }
 
 void axo__super_drain_closed(axo__core *core, axo__local *local, axo__cell *cell)
@@ -127,14 +156,75 @@ static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *
     axo__sched_announce_system(worker, parent);
 }
 
+/* The lane of one that is gone, a portion: everybody is answered. true: it is empty. */
+static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *budget)
+{
+    axo__more *more = axo__cell_more(cell);
+    if (more == NULL)
+        return true;
+    if (more->lane == 0 && axo__stack_has_any(&cell->system))
+        more->lane = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    for (; more->lane != 0 && *budget > 0; (*budget)--) {
+        axo__stack_node *node = axo__stack_node_of(more->lane);
+        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
+        more->lane = node->next;
+        axo__super_closed(worker->core, &worker->local, cell, node, kind);
+    }
+    return more->lane == 0;
+}
+
+/* Its last step. From here on who pushes something finds it closed, and sees to that. */
+static void stop_close(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    axo__local *local = &worker->local;
+    const axo__more *more = axo__cell_more(cell);
+    axo__watch *above = more != NULL ? more->above : NULL;
+    axo__cell *parent = axo__cell_parent(cell);
+    axo__state_close(&cell->state);
+    if (parent != NULL)
+        stop_tell_parent(worker, parent, cell);
+    axo__super_drain_closed(core, local, cell); /* the cell is ours until this turn is over */
+    axo__super_tell_parent(worker, above); /* DW-13: it has forgotten the child by then */
+    if (parent != NULL)
+        return;
+    axo__cell_drop_failure(&core->texts, cell);
+    axo__local_retire(core, local, cell);
+    axo__super_root_gone(core, worker);
+}
+
+/* A portion of the end of one that nobody finds any more: leftovers to dead letters, then other
+ * watchers told, then the parent. Until then the cell is not closed, so that it can have a turn. */
+static void stop_go_on(axo__worker *worker, axo__cell *cell)
+{
+    axo__core *core = worker->core;
+    axo__local *local = &worker->local;
+    uint32_t budget = AXO__PORTION;
+    char path[AXO_EVENT_PATH_MAX];
+    path[0] = 0;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell->phase >= AXO__PHASE_GONE);
+    if (cell->phase == AXO__PHASE_BURYING) {
+        if (!stop_drain_users(core, local, cell, path, &budget)) {
+            cell->aside |= AXO__ASIDE_REST;
+            return;
+        }
+        cell->phase = AXO__PHASE_GONE;
+        axo__a64_bump_owner(&local->count.terminated);
+        axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
+        axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
+    }
+    if (axo__super_tell_watchers(worker, cell, &budget) && stop_answer_lane(worker, cell, &budget))
+        stop_close(worker, cell);
+    else
+        cell->aside |= AXO__ASIDE_REST;
+}
+
 /* ST-03: post_stop, own watches dropped, mailbox closed, leftovers to dead letters, other watchers
  * told, parent told. */
 void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->core;
     axo__local *local = &worker->local;
-    char path[AXO_EVENT_PATH_MAX];
-    path[0] = 0;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_children(cell) == NULL);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_TERMINATING);
     if (axo__cell_more(cell) != NULL)
@@ -155,24 +245,9 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
     stop_release(worker, cell);
     if (axo__cell_more(cell) != NULL)
         stop_leave(worker, cell);
-    axo__state_close(&cell->state);
     axo__table_end(cell);
-    cell->phase = AXO__PHASE_GONE;
-    stop_drain_users(core, local, cell, path);
-    axo__a64_bump_owner(&local->count.terminated);
-    axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
-    axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
-    axo__cell *parent = axo__cell_parent(cell);
-    axo__watch *above = axo__super_tell_watchers(worker, cell);
-    if (parent != NULL)
-        stop_tell_parent(worker, parent, cell);
-    axo__super_drain_closed(core, local, cell); /* the cell is ours until this turn is over */
-    axo__super_tell_parent(worker, above); /* DW-13: it has forgotten the child by then */
-    if (parent != NULL)
-        return;
-    axo__cell_drop_failure(&core->texts, cell);
-    axo__local_retire(core, local, cell);
-    axo__super_root_gone(core, worker);
+    cell->phase = AXO__PHASE_BURYING;
+    stop_go_on(worker, cell);
 }
 
 /* ---- the system lane ---- */
@@ -180,10 +255,7 @@ void axo__super_finish_terminate(axo__worker *worker, axo__cell *cell)
 static void stop_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
                       axo__sys_kind kind)
 {
-    if (cell->phase == AXO__PHASE_GONE) {
-        axo__super_closed(worker->core, &worker->local, cell, node, kind);
-        return;
-    }
+    AXO_DEBUG_ASSERT(cell->phase < AXO__PHASE_GONE);
     switch (kind) {
     case AXO__SYS_ADOPT:
         axo__super_adopt(worker, cell, axo__cell_of_passage(node));
@@ -208,26 +280,50 @@ static void stop_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
     }
 }
 
-/* The lane whole, oldest first (OR-07), then the directives, then what was held back. */
+/* A portion of the lane, oldest first (OR-07): what a turn before has left, and all that has come
+ * until now. The rest stays for the next turn, or is answered at the end, if that has come. Who is
+ * told something has a `more`. */
+static void stop_take_lane(axo__worker *worker, axo__cell *cell)
+{
+    axo__more *more = axo__cell_more(cell);
+    bool taken = false;
+    if (more == NULL)
+        return;
+    for (uint32_t left = AXO__PORTION; left > 0 && cell->phase < AXO__PHASE_GONE; left--) {
+        if (more->lane == 0) {
+            if (taken || !axo__stack_has_any(&cell->system)) /* URGENT was taken: it is seen */
+                return;
+            more->lane = axo__stack_reverse(axo__stack_take_any(&cell->system));
+            taken = true;
+        }
+        axo__stack_node *node = axo__stack_node_of(more->lane);
+        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
+        more->lane = node->next; /* the node may be used anew from here on */
+        stop_take(worker, cell, node, kind);
+    }
+    bool rest = more->lane != 0 || (!taken && axo__stack_has_any(&cell->system));
+    if (axo__unlikely(rest && cell->phase < AXO__PHASE_GONE))
+        cell->aside |= AXO__ASIDE_REST;
+}
+
+/* The lane, then the directives, then what was held back. */
 static void stop_system(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell == worker->current);
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_NONE && worker->message == NULL);
+    if (axo__unlikely(cell->phase >= AXO__PHASE_GONE)) {
+        stop_go_on(worker, cell);
+        return;
+    }
     if (cell->phase == AXO__PHASE_NEW) { /* OR-09 */
         cell->phase = AXO__PHASE_NORMAL;
         axo__super_create(worker, cell);
     }
-    axo__stack_link link = 0;
-    if (axo__stack_has_any(&cell->system)) /* URGENT was taken: what it announced is seen */
-        link = axo__stack_reverse(axo__stack_take_any(&cell->system));
-    while (link != 0) {
-        axo__stack_node *node = axo__stack_node_of(link);
-        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
-        link = node->next; /* the node may be used anew from here on */
-        stop_take(worker, cell, node, kind);
+    stop_take_lane(worker, cell);
+    if (axo__likely((cell->aside & AXO__ASIDE_REST) == 0)) {
+        axo__super_directives(worker, cell);
+        axo__super_unhold(worker, cell);
     }
-    axo__super_directives(worker, cell);
-    axo__super_unhold(worker, cell);
     axo__state_settle(&cell->state);
 }
 
@@ -293,7 +389,8 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
-    stop_drain_users(core, local, cell, NULL);
+    uint32_t all = UINT32_MAX; /* of what met its end: few */
+    (void)stop_drain_users(core, local, cell, NULL, &all);
     axo__super_drain_closed(core, local, cell);
     if (axo__cell_more(cell) != NULL)
         axo__timed_free(core, local, cell);

@@ -329,7 +329,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
-    if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
+    if (cell->phase >= AXO__PHASE_TERMINATING)
         return; /* DC-11: the child is stopping anyway */
     if (strategy_may_decide(cell) && axo__cell_own_family(cell)->held == 0)
         strategy_decide(worker, cell, child);

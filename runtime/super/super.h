@@ -4,8 +4,9 @@
  *
  *   NEW -> NORMAL <-> RECREATING (waits for children that pre_restart stopped, RS-05)
  *             |  <-> CREATING    (waits for a failed attempt's children, IN-06)
- *             +---> TERMINATING (waits for all children) -> GONE
+ *             +---> TERMINATING (waits for all children)
  *   RECREATING, CREATING -> TERMINATING: stop wins (RS-19).
+ *   TERMINATING -> BURYING -> GONE: its end goes on in portions, a turn each, until it is closed.
  *
  * Invariants
  *   I1  suspend count = (reported or restarting unresolved ? 1 : 0) + suspensions taken from the
@@ -190,9 +191,9 @@ void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell
 bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message);
 void axo__super_notice_keep(axo__cell *cell, axo__message *message);
 void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message);
-/* Before the termination: every watcher but the parent is told, every own watch dropped. The
- * parent's records are given: it is to be told when it knows that the child is gone (DW-13). */
-axo__watch *axo__super_tell_watchers(axo__worker *worker, axo__cell *cell);
+/* Up to *budget watchers of one that is gone are told; true: all but the parent are. The parent's
+ * records are put aside: it is to be told when it knows that the child is gone (DW-13). */
+bool axo__super_tell_watchers(axo__worker *worker, axo__cell *cell, uint32_t *budget);
 void axo__super_tell_parent(axo__worker *worker, axo__watch *above);
 void axo__super_drop_watches(axo__worker *worker, axo__cell *cell);
 /* The parent has forgotten the child: now it may be told (DW-13). */

@@ -170,7 +170,7 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
         return AXO_OK; /* DW-09 */
     if (known != NULL)
         return watch_says(known, own) ? AXO_OK : AXO_EINVAL; /* DW-07, DW-08 */
-    if (cell->phase == AXO__PHASE_TERMINATING || cell->phase == AXO__PHASE_GONE)
+    if (cell->phase >= AXO__PHASE_TERMINATING)
         return AXO_OK; /* DW-14: it would hear nothing */
     axo__cell *target = axo__table_find(&core->table, ref);
     if (axo__more_take(core, &worker->local, cell) == NULL ||
@@ -280,23 +280,22 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
     axo__sched_announce_system(worker, watcher);
 }
 
-axo__watch *axo__super_tell_watchers(axo__worker *worker, axo__cell *cell)
+bool axo__super_tell_watchers(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
-    const axo__more *more = axo__cell_more(cell);
+    axo__more *more = axo__cell_more(cell);
     const axo__cell *parent = axo__cell_parent(cell);
-    axo__watch *above = NULL;
-    while (more != NULL && more->watchers != NULL) {
+    for (; more != NULL && more->watchers != NULL && *budget > 0; (*budget)--) {
         axo__watch *watch = more->watchers;
         watch_unlink(cell, watch);
         if (parent != NULL && axo_ref_equal(watch->watcher, axo__cell_ref(parent))) {
-            watch->next_watcher = above;
-            above = watch;
+            watch->next_watcher = more->above;
+            more->above = watch;
             continue;
         }
         watch_return(worker->core, worker, &worker->local, watch); /* DW-01 */
     }
-    return above;
+    return more == NULL || more->watchers == NULL;
 }
 
 void axo__super_tell_parent(axo__worker *worker, axo__watch *above)
@@ -334,7 +333,7 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node
 void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
                              axo__stack_node *node, axo__sys_kind kind)
 {
-    AXO_DEBUG_ASSERT((axo__state_look(&cell->state) & AXO__CLOSED) != 0);
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__watch *watch = watch_of_node(node, kind);
     axo__worker *worker = axo__self;
     if (kind == AXO__SYS_WATCH) {

@@ -17,16 +17,16 @@
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__sched_wake_worker af55c3b3c9d4
- * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
+ * stamp sched/park.c:axo__sched_wake_worker 95fcefbbf0f2
+ * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_look 9c41ff345708
+ * stamp sched/park.c:park_look 69d3b9ae708f
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/timer.c:axo__timer_arm 6222b80f334e
- * stamp sched/timer.c:axo__timers_fire 52e6015ec89f
- * stamp sched/timer.c:axo__timers_put 1ff862b3ef46
+ * stamp sched/timer.c:axo__timer_arm e0891fe2d343
+ * stamp sched/timer.c:axo__timers_fire 0ff1ebbac377
+ * stamp sched/timer.c:axo__timers_put fa6cc8a65d6f
  * stamp sched/timer.c:axo__timers_told a1b628962176
- * stamp sched/timer.c:timer_refresh 28b34f4d63eb
+ * stamp sched/timer.c:timer_refresh 322766d1c6b8
  * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27
  */
 #ifndef PUSHERS

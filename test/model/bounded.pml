@@ -45,7 +45,7 @@
  * stamp sched/parked.c:axo__parked_free 9f1d6e8a0e8f
  * stamp sched/parked.c:axo__parked_held d75a742ac090
  * stamp sched/parked.c:axo__parked_home 43be3cfa16b6
- * stamp sched/parked.c:axo__parked_limit b055bd7f273c
+ * stamp sched/parked.c:axo__parked_limit 259731764184
  * stamp sched/parked.c:axo__parked_make f6cfbf624927
  * stamp sched/parked.c:axo__parked_return 7cf96ac14b8c
  * stamp sched/parked.c:axo__parked_undo a2eed43ee7b2
@@ -57,8 +57,8 @@
  * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp super/stop.c:axo__super_expire 605bc0ad2a90
- * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
+ * stamp super/stop.c:axo__super_expire 896f82c3ca28
+ * stamp super/stop.c:stop_drain_users bbc9422dd05f
  */
 #ifndef SENDERS
 #define SENDERS 2

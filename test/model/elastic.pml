@@ -25,10 +25,10 @@
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_all 760b2b6a6841
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
+ * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_inject b768ef770811
- * stamp sched/park.c:park_look 9c41ff345708
+ * stamp sched/park.c:park_look 69d3b9ae708f
  * stamp sched/park.c:park_none 9e8878506e91
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/sched.c:axo__sched_enter_actor 90ca774823fa

@@ -4,7 +4,8 @@
  * A compare-and-swap that is repeated until it succeeds is one step; so is each load. Queues of
  * entries are counters (an entry is a hint); the injectors have one node of the cell each. Left
  * out: boxes and WAITING (bounded.pml), what a failure does (restart.pml), who wakes whom
- * (parking.pml), memory order weaker than sequential (test/weak).
+ * (parking.pml), memory order weaker than sequential (test/weak), and portions of an end and of the
+ * system lane: an unfinished turn ends with URGENT set and an entry, as if told once more.
  *
  * SENDERS send MSGS each, the first from outside. A parent suspends twice and resumes twice, STOP
  * asks to stop at the end. WATCH: another tells it something in the system lane. LOOK: an inspector
@@ -71,21 +72,21 @@
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_push_urgent 21595f1be931
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages cb7fdb71a8be
+ * stamp sched/run.c:run_messages d2033bee68dd
  * stamp sched/run.c:run_take 8b93758b4dde
- * stamp sched/run.c:run_turn 371902fa3ccf
+ * stamp sched/run.c:run_turn 7641128eaecb
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.h:axo__worker_claim ef9007996cba
  * stamp super/children.c:axo__super_suspend_child 648cbe231f01
  * stamp super/children.c:children_suspend_here f16617893dc3
- * stamp super/fault.c:axo__super_directives dd556a6e5bfb
+ * stamp super/fault.c:axo__super_directives 83684804d5d4
  * stamp super/fault.c:fault_shift ed5b7adab0e7
- * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
- * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
- * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
+ * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
+ * stamp super/stop.c:axo__super_terminate 4924884f89e0
+ * stamp super/stop.c:stop_drain_users bbc9422dd05f
  * stamp super/stop.c:stop_is_drained 12941c21a306
- * stamp super/stop.c:stop_system e076a9fe4cc4
+ * stamp super/stop.c:stop_system 6b8c31339bad
  */
 #ifndef SENDERS
 #define SENDERS 2

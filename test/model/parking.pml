@@ -43,13 +43,13 @@
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
  * stamp sched/park.c:axo__worker_offer_quiet 8eae6f2c1257
- * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
+ * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
  * stamp sched/park.c:axo__worker_push_ready df66acba9d61
  * stamp sched/park.c:axo__worker_steal 01465aae7434
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_is_late 89e5224cd963
- * stamp sched/park.c:park_look 9c41ff345708
+ * stamp sched/park.c:park_look 69d3b9ae708f
  * stamp sched/park.c:park_offer 02fe32e6fb1f
  * stamp sched/park.c:park_steal_from 1fc4f85b4bcc
  * stamp sched/park.c:park_take_half 769dcce8082a
@@ -57,7 +57,7 @@
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
  * stamp sched/run.c:run_enter 0b74d236eaf0
- * stamp sched/run.c:run_turn 371902fa3ccf
+ * stamp sched/run.c:run_turn 7641128eaecb
  * stamp sched/worker.c:axo__worker_find cfdf605d17d4
  * stamp sched/worker.c:axo__worker_idle 99373e856ab0
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d

@@ -2,8 +2,8 @@
  * CHAIN 0 -> 1 -> 2 -> 3.
  *
  * What a parent wants of a child is folded into the child's directive word; reports and ends are
- * nodes of its system lane. A runner takes the lane whole, then directives, then held reports; each
- * of these is one step. Cells 1 to 3 fail up to NF times in all, under a message or in a
+ * nodes of its system lane. A runner takes the lane whole (in portions, and directives when all of it
+ * is taken), then directives, then held reports; each of these is one step. Cells 1 to 3 fail up to NF times in all, under a message or in a
  * constructor; supervisors decide anything. Left out: budgets, delays (timer.pml), lifetimes,
  * watches, children that an instance makes later, and the turn of an idle parent within that of its
  * child, which is a step of the child here.
@@ -47,9 +47,9 @@
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 9caec02e1298
- * stamp super/fault.c:axo__super_continue 034f9783de12
+ * stamp super/fault.c:axo__super_continue 2b0518d81464
  * stamp super/fault.c:axo__super_create cd7dda0b1292
- * stamp super/fault.c:axo__super_directives dd556a6e5bfb
+ * stamp super/fault.c:axo__super_directives 83684804d5d4
  * stamp super/fault.c:axo__super_fail 5b18b48d4d79
  * stamp super/fault.c:axo__super_fail_here f817b53a2727
  * stamp super/fault.c:fault_call_pre_restart 24efbc892249
@@ -68,13 +68,13 @@
  * stamp super/fault.c:fault_resume_self c41d9c5816e9
  * stamp super/fault.c:fault_shift ed5b7adab0e7
  * stamp super/fault.c:fault_take_restart f5b9a76d684e
- * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
- * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
- * stamp super/stop.c:stop_system e076a9fe4cc4
- * stamp super/stop.c:stop_take d65f06b34e9a
+ * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
+ * stamp super/stop.c:axo__super_terminate 4924884f89e0
+ * stamp super/stop.c:stop_system 6b8c31339bad
+ * stamp super/stop.c:stop_take 295573aebf70
  * stamp super/stop.c:stop_tell_parent 0245716a7d03
  * stamp super/strategy.c:axo__super_decide_here 4f11d5b95ec6
- * stamp super/strategy.c:axo__super_report fb3e1f38c76e
+ * stamp super/strategy.c:axo__super_report 4450d6d36b4d
  * stamp super/strategy.c:axo__super_unhold af675749dcad
  * stamp super/strategy.c:strategy_apply 54e19376fd76
  * stamp super/strategy.c:strategy_carry_out 4882ea5e802a

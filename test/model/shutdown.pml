@@ -33,9 +33,9 @@
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
  * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
- * stamp sched/park.c:axo__worker_park ea3f92eb4f5f
+ * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_look 9c41ff345708
+ * stamp sched/park.c:park_look 69d3b9ae708f
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/sched.c:axo__sched_join d54336b08846
  * stamp sched/sched.c:axo__sched_quit 0f61c041ad22
@@ -45,9 +45,9 @@
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp super/children.c:axo__super_adopt 6f189a984c2e
  * stamp super/children.c:axo__super_make b9f6b6759824
- * stamp super/stop.c:axo__super_expire 605bc0ad2a90
- * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
- * stamp super/stop.c:axo__super_terminate 49ecfc2d9a76
+ * stamp super/stop.c:axo__super_expire 896f82c3ca28
+ * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
+ * stamp super/stop.c:axo__super_terminate 4924884f89e0
  * stamp super/stop.c:stop_abandon d6f887f3e7b1
  * stamp super/stop.c:stop_system e076a9fe4cc4
  * stamp system/ending.c:axo__ending_run dbd5b1765970

@@ -3,7 +3,8 @@
  *
  * The cell lives LIVES times. Workers are readers of urcu-qsbr, asleep they are none; an outside
  * thread works under a door's mutex. Whoever found the cell may still push to its lane or inject an
- * entry; the expiry buries what has come. A message is one bit for each sender and life.
+ * entry; the expiry buries what has come. An end in portions is one step; that it is closed only
+ * when it is over makes no push more: it is held until then. A message is one bit for each sender and life.
  *
  * form small worker  -DWORKERS=2 -DLIVES=2
  * form small outside -DWORKERS=1 -DLIVES=2 -DOUTSIDE
@@ -46,9 +47,9 @@
  * stamp sched/worker.c:worker_expire 013f83c5e302
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp super/children.c:axo__super_make b9f6b6759824
- * stamp super/stop.c:axo__super_expire 605bc0ad2a90
- * stamp super/stop.c:axo__super_finish_terminate 980d10d891f3
- * stamp super/stop.c:stop_drain_users a5e6dc5e01aa
+ * stamp super/stop.c:axo__super_expire 896f82c3ca28
+ * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
+ * stamp super/stop.c:stop_drain_users bbc9422dd05f
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
  */

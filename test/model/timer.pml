@@ -26,11 +26,11 @@
  * stamp sched/alarm.c:alarm_take 3d967c410511
  * stamp sched/alarm.c:alarm_waits dd2c0599ac1f
  * stamp sched/alarm.c:axo__alarm_cancel 3117a796d368
- * stamp sched/alarm.c:axo__alarm_finish 3e0b61bf8e61
- * stamp sched/alarm.c:axo__alarm_fire 6ac13e8097a5
- * stamp sched/alarm.c:axo__alarm_set 27e5af5b27bf
+ * stamp sched/alarm.c:axo__alarm_finish c8bb64c36186
+ * stamp sched/alarm.c:axo__alarm_fire 098994072be0
+ * stamp sched/alarm.c:axo__alarm_set a21f87b8a81a
  * stamp sched/alarm.c:axo__alarms_end 10d522380189
- * stamp sched/timer.c:axo__timers_fire 52e6015ec89f
+ * stamp sched/timer.c:axo__timers_fire 0ff1ebbac377
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp sched/timer.c:timer_finish 0eb03e9351b7

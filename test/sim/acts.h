@@ -40,7 +40,7 @@ static void act_name(ghost *it, const char *name)
         return;
     for (const ghost *other = ghost_at(it->next_child); other != NULL;
          other = ghost_at(other->next_child))
-        HOLDS(27, it, other->terminated || strcmp(other->name, name) != 0,
+        HOLDS(27, it, look_is_over(other) || strcmp(other->name, name) != 0,
               "two living siblings of one name");
     (void)snprintf(it->name, sizeof it->name, "%s", name);
 }
@@ -236,7 +236,7 @@ static void act_unwatch(axo_ctx *ctx)
 static void act_stop(axo_ctx *ctx, axo_ref whom)
 {
     ghost *it = ghost_find(whom.bits);
-    bool lives = it != NULL && !it->terminated;
+    bool lives = it != NULL && !look_is_over(it);
     axo_status status = axo_stop(ctx, whom);
     HOLDS_ALL(41, status == AXO_OK || (status == AXO_EGONE && !lives), "axo_stop: %s",
               axo_status_name(status));

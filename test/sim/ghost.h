@@ -308,6 +308,9 @@ static void ghost_unwatch(ghost *it, ghost_watch *watch)
     *watch = it->watches[--it->watch_count];
 }
 
+/* It has terminated, or is about to: nobody finds it any more, and its mailbox is seen to. */
+static bool look_is_over(const ghost *it); /* look.h */
+
 static void ghost_watch_event(ghost *it, const axo_event *e)
 {
     ghost_watch *watch = ghost_watching(it, e->arg);
@@ -318,7 +321,7 @@ static void ghost_watch_event(ghost *it, const axo_event *e)
         if (it->watch_count == GHOST_WATCHES)
             ghost_fail("more watches than the checker has room for");
         it->watches[it->watch_count++] =
-            (ghost_watch){.target = e->arg, .late = target == NULL || target->terminated};
+            (ghost_watch){.target = e->arg, .late = target == NULL || look_is_over(target)};
         return;
     case AXO_EV_UNWATCH:
         HOLDS(30, it, watch != NULL, "unwatched what it did not watch");
@@ -329,7 +332,7 @@ static void ghost_watch_event(ghost *it, const axo_event *e)
     default:
         HOLDS(31, it, watch != NULL, "a notice for no watch");
         HOLDS(30, it, !watch->queued, "a second notice for one watch");
-        HOLDS(33, it, target == NULL || target->terminated, "a notice of a living one");
+        HOLDS(33, it, target == NULL || look_is_over(target), "a notice of a living one");
         if (target != NULL && target->parent == it->bits)
             HOLDS(34, it, target->gone, "a notice on its way before the child was removed");
         watch->queued = true;

@@ -42,6 +42,12 @@ static axo__cell *look_at(const ghost *it)
     return axo__table_in(&l.system->core.table, (uint32_t)(it->bits & AXO__SLOT_MASK));
 }
 
+static bool look_is_over(const ghost *it)
+{
+    return it->terminated || axo__table_find(&l.system->core.table,
+                                             (axo_ref){.bits = it->bits}) == NULL;
+}
+
 static void look_life(const ghost *it, uint32_t kind)
 {
     if (kind == AXO_EV_SPAWN) {

@@ -218,7 +218,7 @@ static void tree_resolve(axo_system *system, axo_ref whom, uint32_t number)
     axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
     const ghost *it = ghost_find(whom.bits);
     axo_status status = axo_system_inspect(system, whom, axo_ref_none(), &info);
-    HOLDS_ALL(number, (status == AXO_OK) == (it != NULL && !it->terminated),
+    HOLDS_ALL(number, (status == AXO_OK) == (it != NULL && !look_is_over(it)),
               "looking at %014" PRIx64 ": %s", whom.bits, axo_status_name(status));
 }
 
