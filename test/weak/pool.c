@@ -158,8 +158,10 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
     weak_fail("there are no alarms here");
 }
 
-void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again)
+void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again,
+                       int64_t now)
 {
+    (void)now;
     (void)timers;
     (void)worker;
     (void)alarm;
