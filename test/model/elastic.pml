@@ -39,7 +39,7 @@
  * stamp sched/sched.c:sched_absent f67a18efb783
  * stamp sched/sched.c:sched_grow_locked e1e41ebd8dc2
  * stamp sched/sched.c:sched_start_one 326f4c59cf5f
- * stamp sched/worker.c:axo__worker_idle 99373e856ab0
+ * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_begin f97ded2b4911
  * stamp sched/worker.c:worker_end 8f499f1649d1

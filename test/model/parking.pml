@@ -59,7 +59,7 @@
  * stamp sched/run.c:run_enter 0b74d236eaf0
  * stamp sched/run.c:run_turn 7641128eaecb
  * stamp sched/worker.c:axo__worker_find cfdf605d17d4
- * stamp sched/worker.c:axo__worker_idle 99373e856ab0
+ * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_find_ready 050e90ff1a1a
  * stamp sched/worker.c:worker_from_inject 51041007472e

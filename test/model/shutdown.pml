@@ -40,16 +40,16 @@
  * stamp sched/sched.c:axo__sched_join d54336b08846
  * stamp sched/sched.c:axo__sched_quit 0f61c041ad22
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
- * stamp sched/worker.c:axo__worker_idle 99373e856ab0
+ * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
- * stamp sched/worker.c:worker_expire 013f83c5e302
+ * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp super/children.c:axo__super_adopt 6f189a984c2e
  * stamp super/children.c:axo__super_make b9f6b6759824
  * stamp super/stop.c:axo__super_expire 896f82c3ca28
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
  * stamp super/stop.c:axo__super_terminate 4924884f89e0
  * stamp super/stop.c:stop_abandon d6f887f3e7b1
- * stamp super/stop.c:stop_system e076a9fe4cc4
+ * stamp super/stop.c:stop_system 6b8c31339bad
  * stamp system/ending.c:axo__ending_run dbd5b1765970
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/system.c:axo__super_root_gone 1acfbd9a12b3

@@ -44,7 +44,7 @@
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
- * stamp sched/worker.c:worker_expire 013f83c5e302
+ * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp super/children.c:axo__super_make b9f6b6759824
  * stamp super/stop.c:axo__super_expire 896f82c3ca28

@@ -33,7 +33,7 @@
  * stamp sched/timer.c:axo__timers_fire 0ff1ebbac377
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp sched/timer.c:timer_finish 0eb03e9351b7
+ * stamp sched/timer.c:timer_finish 9a90f39a21d3
  * stamp system/system.c:axo__system_check_end 3f759ac611d0
  */
 #ifndef ALARMS
