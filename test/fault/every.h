@@ -123,6 +123,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
       axo_system_router_broadcast(w->system, w->mute, 9, NULL, 0))                                 \
     X(axo_run_host, STATUS, axo_run_host(w->system, -1, &w->turns))                                \
     X(axo_step_host, STATUS, axo_step_host(w->system, 1, &w->turns))                               \
+    X(axo_clock_changed, STATUS, axo_clock_changed(w->system))                                     \
     X(axo_host_deadline, NEVER, axo_host_deadline(w->system))                                      \
     X(axo_host_fd, NEGATIVE, axo_host_fd(w->system))                                               \
     X(axo_phases_new, STATUS, axo_phases_new(w->system, &w->made))                                 \

@@ -158,6 +158,7 @@ axo_options world_options(world *w, const axo_options *wanted)
         options.manual = 1;
         options.clock = world_clock;
         options.clock_user = w;
+        options.no_quantum_us = options.quantum_us == 0;
     }
     return options;
 }

@@ -302,9 +302,9 @@ static void story_play(story *it, uint64_t seed)
     story *said = it;
     memset(it, 0, sizeof *it);
     it->now = 1000;
-    axo_options options = AXO_OPTIONS(.manual = 1, .seed = seed, .clock = refs_clock,
-                                      .clock_user = &it->now, .trace = story_event,
-                                      .trace_user = it);
+    axo_options options = AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .seed = seed,
+                                      .clock = refs_clock, .clock_user = &it->now,
+                                      .trace = story_event, .trace_user = it);
     assert_int_equal(axo_system_start(&options, &it->system), AXO_OK);
     assert_int_equal(axo_system_spawn(it->system, &props, &ref), AXO_OK);
     assert_int_equal(axo_system_send(it->system, ref, BEGIN, &said, sizeof said), AXO_OK);
