@@ -331,7 +331,7 @@ static inline void axo__worker_read_clock(axo__worker *worker)
 static inline int64_t axo__worker_time(const axo__worker *worker)
 {
     const axo__core *core = worker->core;
-    return axo__likely(core->clock == NULL) ? worker->now : core->clock(core->clock_user);
+    return axo__likely(core->clock == NULL) ? worker->now : axo__core_clock(core);
 }
 
 /* Whether a worker of its pool says that it is in the cell; with which message (0: none), since
