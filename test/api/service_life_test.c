@@ -208,25 +208,29 @@ static void states_of_other_sizes(void **state)
         axo_machine_state state;
         uint64_t more;
     } longer[2] = {{.state = {.receive = lf_handle}}, {.state = {.receive = lf_handle}}};
-    axo_machine_table table = {.size = sizeof table, .stride = sizeof longer[0],
-                               .states = &longer[0].state, .count = 2, .initial = 1};
+    struct {
+        axo_machine_table table;
+        uint64_t more;
+    } newer = {.table = {.size = sizeof newer.table, .stride = sizeof longer[0],
+                         .states = &longer[0].state, .count = 2, .initial = 1},
+               .more = 1};
     lf_door door;
     axo_ref ref = lf_open(&door, NULL);
     (void)state;
-    door.table = &table;
+    door.table = &newer.table;
     longer[1].more = 1;
     lf_start(&door, ref);
     assert_int_equal(door.started, AXO_EVERSION);
     assert_int_equal(axo_machine_current(&door.machine), UINT32_MAX);
     longer[1].more = 0;
-    table.size = sizeof table + 1;
+    newer.table.size = sizeof newer;
     lf_start(&door, ref);
     assert_int_equal(door.started, AXO_EVERSION);
-    table.size = sizeof table;
-    table.stride = offsetof(axo_machine_state, on_entry) - 1;
+    newer.table.size = sizeof newer.table;
+    newer.table.stride = offsetof(axo_machine_state, on_entry) - 1;
     lf_start(&door, ref);
     assert_int_equal(door.started, AXO_EINVAL);
-    table.stride = sizeof longer[0];
+    newer.table.stride = sizeof longer[0];
     lf_start(&door, ref);
     assert_int_equal(door.started, AXO_OK);
     assert_int_equal(axo_testkit_stop(door.kit), AXO_OK);

@@ -22,6 +22,9 @@ namespace {
 const char *where;
 const char *how;
 bool armed;
+// The place is the main thread's: a worker that comes to one of the same name goes on.
+bool outside_only;
+pthread_t outsider;
 axo_ref nobody;
 
 struct witness {
@@ -38,6 +41,8 @@ void away()
 // Not reached by the border's routine: found in the search, below it.
 void here(const char *name)
 {
+    if (outside_only && pthread_equal(pthread_self(), outsider) == 0)
+        return;
     if (!armed || std::strcmp(where, name) != 0)
         return;
     armed = false;
@@ -292,6 +297,8 @@ int main(int argc, char **argv)
     uint32_t dispatcher = AXO_DISPATCH_DEFAULT;
     where = argv[1];
     how = argv[2];
+    outside_only = std::strncmp(where, "outside", 7) == 0;
+    outsider = pthread_self();
     for (uint32_t i = 0; i < 4 && argc > 3; i++)
         dispatcher = std::strcmp(argv[3], names[i]) == 0 ? i : dispatcher;
     alarm(30);
