@@ -123,8 +123,9 @@ void axo__table_end(axo__cell *cell)
 
 bool axo__table_knows(const axo__table *table, axo_ref ref)
 {
-    const axo__cell *cell = axo__table_at(table, (uint32_t)(ref.bits & AXO__SLOT_MASK));
-    return cell != NULL && axo__lives_has_been(&table->lives, cell->slot,
-                                               axo__a32_load_relaxed(&cell->latest),
-                                               ref.bits >> AXO__SLOT_BITS);
+    uint32_t slot = (uint32_t)(ref.bits & AXO__SLOT_MASK);
+    const axo__cell *cell = axo__table_at(table, slot); /* a birth may write its other fields */
+    return cell != NULL &&
+           axo__lives_has_been(&table->lives, slot, axo__a32_load_relaxed(&cell->latest),
+                               ref.bits >> AXO__SLOT_BITS);
 }
