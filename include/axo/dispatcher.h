@@ -42,8 +42,8 @@ AXO_BEGIN_DECLS
 struct axo_ctx;
 
 /* Calls fn(arg), which may block for as long as it likes. While a callback runs the system counts
- * on its end: what has terminated meanwhile keeps its memory, a slot of axo_options.actors_max
- * among it, until then. Not so while fn runs. To the library its thread is an outside one
+ * on its end: what has terminated meanwhile keeps its memory until then, of so many actors as
+ * axo_options.actors_max says. Not so while fn runs. To the library its thread is an outside one
  * meanwhile: fn may use what takes an axo_system, axo_system_ask too, and not `ctx`, nor axo_throw.
  * It must not wait for the end of this actor or of the system. Which other actors wait meanwhile
  * is the dispatcher's matter: on AXO_DISPATCH_BLOCKING and AXO_DISPATCH_PINNED none.

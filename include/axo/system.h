@@ -74,7 +74,13 @@ typedef struct axo_options {
                                          2048 for one that is behind; else as many; at most 65536 */
     uint32_t quantum_us;              /* 0: 100 us before it yields; at most 1000000. Effort: the
                                          operating system's clock. no_quantum_us: none */
-    uint32_t actors_max;              /* 0: 2^22; at most 2^24 - 1 */
+    uint32_t actors_max;              /* actors alive at a time, beside the three guardians: the
+                                         next spawn says AXO_ELIMIT, until axo_terminated or
+                                         axo_stats says that one has gone. All count, the program's
+                                         and those of services, of all dispatchers. Those that are
+                                         gone while a callback runs on keep their memory until it
+                                         has ended (axo_block): an eighth more, at least 16384; then
+                                         AXO_ELIMIT too. 0: 2^22; at most 2^24 - 2^17 */
     uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */
     uint32_t timers_max;              /* 0: 2^20 timers that wait for their time, on each worker */
     uint64_t seed;                    /* of all chance but what references are made of; 0: from the

@@ -82,6 +82,11 @@
 #define AXO__SPARE_DOZE_NS INT64_C(20000000)
 /* Spare workers of the default pool: the last one is for failures only. */
 #define AXO__SPARES 2
+/* Actors that may be allowed to live: of 2^24 slots some are for what workers keep. */
+#define AXO__ACTORS_MAX ((UINT32_C(1) << 24) - (UINT32_C(1) << 17))
+/* Slots, at least, for those that have ended and wait for their grace period, beside what workers
+ * gather before they ask for one. */
+#define AXO__GRAVES_MIN (UINT32_C(1) << 14)
 /* Outside threads are spread over at most this many doors. */
 #define AXO__DOORS_MAX 16
 /* Blocks up to this size are pooled. */

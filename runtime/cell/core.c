@@ -145,22 +145,59 @@ void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *messa
     axo__message_free(&core->pool, &local->cache, message);
 }
 
+/* It has none. A pool of its own keeps none: there may be thousands of these. */
+static __attribute__((noinline)) axo__cell *local_take_more(axo__core *core, axo__local *local,
+                                                            axo_status *status)
+{
+    axo__cell *first = local->freed;
+    local->freed = NULL;
+    local->freed_count = 0;
+    if (first == NULL)
+        first = axo__table_take(&core->table, status);
+    if (first == NULL)
+        return NULL;
+    if (first->free_next != NULL && local->batch <= 1) {
+        axo__table_give(&core->table, first->free_next);
+        first->free_next = NULL;
+    }
+    local->free = first;
+    axo__limit_look(&core->limit, axo__a32_load_relaxed(&core->table.slots));
+    return axo__local_take_cell(core, local, status);
+}
+
+/* Of a birth that is counted, near the limit. */
+static __attribute__((noinline)) axo__cell *local_admit(axo__core *core, axo__local *local,
+                                                        axo__cell *cell, axo_status *status)
+{
+    if (axo__limit_admits(&core->limit, &local->count.spawned))
+        return cell;
+    cell->free_next = local->free;
+    local->free = cell;
+    *status = AXO_ELIMIT;
+    return NULL;
+}
+
 axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status)
 {
-    *status = AXO_OK;
-    if (local->free == NULL && local->freed != NULL) {
-        local->free = local->freed;
-        local->freed = NULL;
-        local->freed_count = 0;
-    }
-    if (local->free == NULL)
-        local->free = axo__table_take(&core->table, status);
     axo__cell *cell = local->free;
-    if (cell != NULL) {
-        AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
-        local->free = cell->free_next;
-    }
+    *status = AXO_OK;
+    if (axo__unlikely(cell == NULL))
+        return local_take_more(core, local, status);
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    local->free = cell->free_next;
+    axo__a64_bump_owner(&local->count.spawned); /* before the look: cell/limit.h */
+    if (axo__unlikely(axo__limit_is_tight(&core->limit)))
+        return local_admit(core, local, cell, status);
     return cell;
+}
+
+void axo__local_untake_cell(axo__local *local, axo__cell *cell)
+{
+    axo__a64 *spawned = &local->count.spawned;
+    AXO_DEBUG_ASSERT(axo__a64_peek_owner(spawned) > 0);
+    axo__a64_store_relaxed(spawned, axo__a64_load_relaxed(spawned) - 1);
+    cell->free_next = local->free;
+    local->free = cell;
 }
 
 static void local_give_freed(axo__core *core, axo__local *local)
@@ -180,7 +217,7 @@ void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
         return; /* spent: retired for good */
     cell->free_next = local->freed;
     local->freed = cell;
-    if (++local->freed_count >= core->table.batch)
+    if (++local->freed_count >= local->batch)
         local_give_freed(core, local);
 }
 

@@ -9,6 +9,7 @@
 #include <axo/system.h>
 
 #include "base/clock.h"
+#include "cell/limit.h"
 #include "cell/name.h"
 #include "cell/table.h"
 
@@ -42,6 +43,7 @@ typedef struct axo__local {
     axo__cell *free;          /* cells to spawn into, by `free_next` */
     axo__cell *freed;         /* cells to give back, by `free_next` */
     uint32_t freed_count;
+    uint32_t batch;           /* keeps fewer of each; 0, 1: none */
     axo__grace_item *retired; /* to hand over */
     axo__grace_item *retired_last;
     uint32_t retired_count;
@@ -55,6 +57,7 @@ typedef struct axo__core {
     axo__heap heap;
     axo__pool pool;
     axo__table table;
+    axo__limit limit;
     axo__names names;
     axo__texts texts;
     axo__grace grace;
@@ -137,8 +140,11 @@ static inline void axo__dead_letter(axo__core *core, axo__local *local, axo__mes
     axo__dead_letter_at(core, local, message, recipient, reason, NULL);
 }
 
-/* A free cell; NULL: *status says why. */
+/* A free cell for a birth, which is counted; NULL: *status says why. */
 axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status);
+
+/* The cell was not taken after all, nor was anybody born. */
+void axo__local_untake_cell(axo__local *local, axo__cell *cell);
 
 /* A cell that nobody can reach goes back. */
 void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell);

@@ -5,15 +5,15 @@
 
 #include "base/assert.h"
 
-bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max,
+bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t slots_max,
                      const uint64_t secret[2])
 {
-    AXO_DEBUG_ASSERT(actors_max > 0 && actors_max <= AXO__SLOT_MASK);
+    AXO_DEBUG_ASSERT(slots_max > 0 && slots_max <= AXO__SLOT_MASK);
     memset(table, 0, sizeof *table);
     table->heap = heap;
-    table->actors_max = actors_max;
+    table->slots_max = slots_max;
     table->batch = 1;
-    table->chunks_max = (actors_max + AXO__TABLE_CHUNK - 1) >> AXO__TABLE_CHUNK_SHIFT;
+    table->chunks_max = (slots_max + AXO__TABLE_CHUNK - 1) >> AXO__TABLE_CHUNK_SHIFT;
     axo__lives_init(&table->lives, secret);
     if (!axo__os_mutex_init(&table->mutex))
         return false;
@@ -51,7 +51,7 @@ static axo_status table_grow(axo__table *table)
 {
     uint32_t slots = axo__a32_load_relaxed(&table->slots);
     AXO_DEBUG_ASSERT(slots % AXO__TABLE_CHUNK == 0 && table->batch > 0);
-    if (slots >= table->actors_max)
+    if (slots >= table->slots_max)
         return AXO_ELIMIT;
     axo__shelf *shelf =
         axo__heap_alloc(table->heap, sizeof *shelf, _Alignof(axo__shelf), AXO__SITE_CELLS);
@@ -65,8 +65,8 @@ static axo_status table_grow(axo__table *table)
         axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
     }
     uint32_t made = AXO__TABLE_CHUNK;
-    if (made > table->actors_max - slots)
-        made = table->actors_max - slots;
+    if (made > table->slots_max - slots)
+        made = table->slots_max - slots;
     while (made > 0) { /* the lowest slots on top */
         uint32_t count = (made - 1) % table->batch + 1;
         made -= count;

@@ -45,7 +45,7 @@ typedef struct axo__table {
     axo__heap *heap;
     axo__aptr *chunks;     /* shelves */
     uint32_t chunks_max;
-    uint32_t actors_max;
+    uint32_t slots_max;    /* more than actors may live at a time (cell/limit.h) */
     uint32_t batch;        /* cells that a local takes or gives at once, at most */
     struct axo__sched *home; /* the default pool; set before the first cell lives */
     axo__lives lives;      /* generations */
@@ -55,7 +55,7 @@ typedef struct axo__table {
 } axo__table;
 
 /* `secret`: of the operating system's, never of a seed. */
-bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t actors_max,
+bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t slots_max,
                      const uint64_t secret[2]);
 void axo__table_fini(axo__table *table);
 

@@ -34,6 +34,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->sched = sched;
     worker->own = sched->kind == AXO__SCHED_ELASTIC || index >= sched->worker_count ? NULL : sched;
     worker->local.index = sched->number << 16 | index;
+    worker->local.batch = sched == axo__core_sched(sched->core) ? sched->core->table.batch : 1;
     worker->clock_stride = 1;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;

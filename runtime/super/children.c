@@ -337,8 +337,7 @@ static void children_undo(axo__core *core, axo__local *local, axo__cell *cell)
     axo__super_free_ward(core, local, cell);
     axo__box_free(&core->pool, &local->cache, axo__cell_box(cell));
     axo__more_free(core, local, cell);
-    cell->free_next = local->free;
-    local->free = cell;
+    axo__local_untake_cell(local, cell);
 }
 
 axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth *birth,
@@ -372,7 +371,6 @@ axo_status axo__super_make(axo__core *core, axo__local *local, const axo__birth 
     axo__table_begin(&core->table, cell);
     if (props->name != NULL)
         axo__names_bind(&core->names, axo__cell_name(cell), axo__cell_ref(cell));
-    axo__a64_bump_owner(&local->count.spawned);
     axo__trace(core, local, cell, AXO_EV_SPAWN, birth->parent.bits);
     *out = cell;
     return AXO_OK;

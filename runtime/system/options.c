@@ -187,13 +187,11 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     }
     bool half = (to->allocator.alloc == NULL) != (to->allocator.free == NULL);
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
-        to->quantum_us > 1000000 || to->actors_max >= UINT32_C(1) << AXO__SLOT_BITS ||
+        to->quantum_us > 1000000 || to->actors_max > AXO__ACTORS_MAX ||
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
         to->blocking_max > 1024 || to->manual > 1 || to->reserved != 0 || to->no_quantum_us > 1 ||
         (to->no_quantum_us && to->quantum_us != 0) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;
-    if (to->actors_max > 0 && to->actors_max < 3)
-        return AXO_EINVAL; /* the guardians alone are three */
     axo_status status = options_check_strategy(to->user_strategy);
     if (status == AXO_OK)
         status = options_read_dead(to);

@@ -130,6 +130,46 @@ static void system_unboot_events(axo_system *system)
     axo__ending_fini(&system->ending);
 }
 
+static uint32_t system_doors(void)
+{
+    uint32_t cpus = axo__os_cpus();
+    return cpus < AXO__DOORS_MAX ? cpus : AXO__DOORS_MAX;
+}
+
+/* Ends first: an actor whose end is counted has its birth counted too. */
+static uint64_t system_living(void *user)
+{
+    axo_system *system = user;
+    uint64_t ends = axo__pools_sum(system, offsetof(axo__counters, terminated));
+    return axo__pools_sum(system, offsetof(axo__counters, spawned)) - ends;
+}
+
+/* Slots for the guardians, for what locals keep (each a batch of free cells and one of freed), and
+ * for those that have ended and wait for their grace period. */
+static bool system_boot_table(axo_system *system, const uint64_t secret[2])
+{
+    axo__core *core = &system->core;
+    const axo_options *options = &system->options;
+    uint32_t actors = options->actors_max;
+    uint32_t locals = options->workers + AXO__SPARES + system_doors();
+    uint32_t batch = actors / (4 * locals); /* a small table is not hoarded */
+    batch = batch < 1 ? 1 : batch > 64 ? 64 : batch;
+    uint32_t hoards = 2 * batch * locals;
+    uint32_t graves = actors / 8 > AXO__GRAVES_MIN ? actors / 8 : AXO__GRAVES_MIN;
+    uint64_t slots = (uint64_t)actors + 3 + hoards + graves + AXO__RETIRE_MIN * locals;
+    if (slots > AXO__SLOT_MASK)
+        slots = AXO__SLOT_MASK;
+    AXO_DEBUG_ASSERT(slots >= (uint64_t)actors + 3 + hoards + AXO__GRAVES_MIN);
+    if (!axo__table_init(&core->table, &core->heap, (uint32_t)slots, secret))
+        return false;
+    core->table.batch = batch;
+    core->table.home = core->sched;
+    if (axo__limit_init(&core->limit, actors + 3, hoards, system_living, system))
+        return true;
+    axo__table_fini(&core->table);
+    return false;
+}
+
 static axo_status system_boot_core(axo_system *system)
 {
     axo__core *core = &system->core;
@@ -155,9 +195,8 @@ static axo_status system_boot_core(axo_system *system)
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
     const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()}; /* D18: not of the seed */
-    if (!axo__table_init(&core->table, &core->heap, options->actors_max, secret))
+    if (!system_boot_table(system, secret))
         goto fail_pool;
-    core->table.home = core->sched;
     if (!axo__names_init(&core->names, &core->heap, options->seed))
         goto fail_table;
     if (!axo__texts_init(&core->texts, &core->heap, options->failure_texts))
@@ -173,6 +212,7 @@ fail_texts:
 fail_names:
     axo__names_fini(&core->names);
 fail_table:
+    axo__limit_fini(&core->limit);
     axo__table_fini(&core->table);
 fail_pool:
     axo__pool_fini(&core->pool);
@@ -186,6 +226,7 @@ static void system_unboot_core(axo_system *system)
     axo__registry_fini(&system->registry);
     axo__texts_fini(&core->texts);
     axo__names_fini(&core->names);
+    axo__limit_fini(&core->limit);
     axo__table_fini(&core->table);
     axo__pool_fini(&core->pool);
 }
@@ -209,23 +250,16 @@ static void system_unboot_sched(axo_system *system)
     axo__sched_fini(sched);
 }
 
-/* So many cells at once that locals cannot hoard a small table. */
-static uint32_t system_batch(const axo_options *options, uint32_t doors)
-{
-    uint32_t share = options->actors_max / (4 * (options->workers + doors));
-    return share < 1 ? 1 : share > 64 ? 64 : share;
-}
-
 static bool system_boot_doors(axo_system *system)
 {
     axo__sched *sched = &system->sched;
-    uint32_t doors = axo__os_cpus() < AXO__DOORS_MAX ? axo__os_cpus() : AXO__DOORS_MAX;
-    system->core.table.batch = system_batch(&system->options, doors);
+    uint32_t doors = system_doors();
     sched->doors = system_array(system, sizeof(axo__door), doors);
     if (sched->doors == NULL)
         return false;
     for (uint32_t i = 0; i < doors; i++) {
         sched->doors[i].local.index = AXO__NO_WORKER;
+        sched->doors[i].local.batch = system->core.table.batch;
         if (axo__os_mutex_init(&sched->doors[i].mutex))
             continue;
         while (i-- > 0)

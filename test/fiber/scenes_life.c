@@ -1,6 +1,8 @@
 /* scenes_life.c - lives and ends in a whole system: stops, failures, watches, slots, shutdown. */
 #include "scenes.h"
 
+#include "system/system.h"
+
 static axo_ref target;
 static axo_ref other;
 
@@ -30,12 +32,20 @@ static axo_status heir_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static const axo_class heir = AXO_CLASS(.name = "heir", .receive = heir_receive);
 
+/* From here on there is no slot but those of the living. */
+static void slot_no_other(void)
+{
+    axo__table *table = &at.system->core.table;
+    table->free = NULL;
+    table->slots_max = axo__a32_load_relaxed(&table->slots);
+}
+
 static void slot_replace(void *arg)
 {
     (void)arg;
     axo_props props = AXO_PROPS(.cls = &heir);
     (void)axo_system_stop_actor(at.system, target);
-    for (uint32_t i = 0; i < 2; i++) { /* of four slots three are the guardians' */
+    for (uint32_t i = 0; i < 2; i++) { /* its slot is the only one */
         axo_status status = axo_system_spawn(at.system, &props, &other);
         if (status == AXO_OK) {
             CHECK(other.bits != target.bits);
@@ -49,9 +59,10 @@ static void slot_replace(void *arg)
 
 static void play_slot(void)
 {
-    axo_options options = AXO_OPTIONS(.manual = 1, .actors_max = 4);
+    axo_options options = AXO_OPTIONS(.manual = 1, .actors_max = 1);
     stage_boot_with(options);
     target = stage_spawn(&stage_counter, NULL);
+    slot_no_other();
     stage_thread("sender", life_send, NULL);
     stage_thread("replacer", slot_replace, NULL);
     stage_go();
@@ -80,9 +91,10 @@ static void slot_replace_patiently(void *arg)
 
 static void play_slots(void)
 {
-    axo_options options = AXO_OPTIONS(.workers = 1, .actors_max = 4);
+    axo_options options = AXO_OPTIONS(.workers = 1, .actors_max = 1);
     stage_boot_with(options);
     target = stage_spawn(&stage_counter, NULL);
+    slot_no_other();
     stage_thread("sender", life_send, NULL);
     stage_thread("replacer", slot_replace_patiently, NULL);
     stage_go();

@@ -63,7 +63,7 @@ static void setup_table(void)
 {
     memset(&it, 0, sizeof it);
     it.table = (axo__table){.heap = &it.heap, .chunks = it.chunks, .chunks_max = 2,
-                            .actors_max = 2 * AXO__TABLE_CHUNK, .batch = 1};
+                            .slots_max = 2 * AXO__TABLE_CHUNK, .batch = 1};
     axo__lives_init(&it.table.lives, (const uint64_t[2]){7, 9});
     weak_name(&it.table.slots, "slots");
     weak_name(&it.chunks[0], "chunk");

@@ -65,16 +65,16 @@ static void limits(void **state)
 {
     static const axo_options good[] = {
         AXO_OPTIONS(.workers = AXO_WORKERS_MAX), AXO_OPTIONS(.quantum = 65536),
-        AXO_OPTIONS(.quantum_us = 1000000),      AXO_OPTIONS(.actors_max = (1 << 24) - 1),
-        AXO_OPTIONS(.actors_max = 3),            AXO_OPTIONS(.failure_texts = 1 << 20),
+        AXO_OPTIONS(.quantum_us = 1000000),      AXO_OPTIONS(.actors_max = 16646144),
+        AXO_OPTIONS(.actors_max = 1),            AXO_OPTIONS(.failure_texts = 1 << 20),
         AXO_OPTIONS(.blocking_max = 1024),       AXO_OPTIONS(.manual = 1, .clock = options_clock),
         AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS - 1)),
         AXO_OPTIONS(.clock = options_clock),     AXO_OPTIONS(.no_quantum_us = 1),
     };
     static const axo_options bad[] = {
         AXO_OPTIONS(.workers = AXO_WORKERS_MAX + 1), AXO_OPTIONS(.quantum = 65537),
-        AXO_OPTIONS(.quantum_us = 1000001),          AXO_OPTIONS(.actors_max = 1 << 24),
-        AXO_OPTIONS(.actors_max = 2),                AXO_OPTIONS(.failure_texts = (1 << 20) + 1),
+        AXO_OPTIONS(.quantum_us = 1000001),          AXO_OPTIONS(.actors_max = 16646145),
+        AXO_OPTIONS(.actors_max = 1 << 24),          AXO_OPTIONS(.failure_texts = (1 << 20) + 1),
         AXO_OPTIONS(.blocking_max = 1025),           AXO_OPTIONS(.manual = 2),
         AXO_OPTIONS(.no_quantum_us = 1, .quantum_us = 1),
         AXO_OPTIONS(.allocator = {.alloc = unit_alloc}),

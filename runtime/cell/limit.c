@@ -1,0 +1,46 @@
+/* limit.c - how many actors may live at a time. */
+#include "cell/limit.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+
+bool axo__limit_init(axo__limit *limit, uint32_t most, uint32_t hoards,
+                     uint64_t (*living)(void *user), void *user)
+{
+    AXO_DEBUG_ASSERT(most > 0 && living != NULL);
+    memset(limit, 0, sizeof *limit);
+    limit->most = most;
+    limit->margin = hoards + AXO__LIMIT_MARGIN;
+    limit->living = living;
+    limit->user = user;
+    return axo__os_mutex_init(&limit->mutex);
+}
+
+void axo__limit_fini(axo__limit *limit)
+{
+    axo__os_mutex_fini(&limit->mutex);
+}
+
+void axo__limit_look(axo__limit *limit, uint32_t slots)
+{
+    if (limit->living == NULL || (uint64_t)slots + limit->margin <= limit->most)
+        return; /* no more can live than there are slots */
+    axo__os_mutex_lock(&limit->mutex);
+    uint64_t living = limit->living(limit->user);
+    if (living + limit->margin > limit->most)
+        axo__a32_store_relaxed(&limit->tight, 1);
+    else if (living + UINT64_C(2) * limit->margin <= limit->most)
+        axo__a32_store_relaxed(&limit->tight, 0);
+    axo__os_mutex_unlock(&limit->mutex);
+}
+
+bool axo__limit_admits(axo__limit *limit, axo__a64 *births)
+{
+    axo__os_mutex_lock(&limit->mutex);
+    bool admits = limit->living(limit->user) <= limit->most;
+    if (!admits)
+        axo__a64_store_relaxed(births, axo__a64_load_relaxed(births) - 1);
+    axo__os_mutex_unlock(&limit->mutex);
+    return admits;
+}
