@@ -23,7 +23,7 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__local_flush 7654843297bb
- * stamp cell/core.c:axo__local_give_cell e3a0294065ae
+ * stamp cell/core.c:axo__local_give_cell d963405d816d
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject e5bc38c10029
@@ -44,7 +44,7 @@
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp super/children.c:axo__super_adopt 6f189a984c2e
- * stamp super/children.c:axo__super_make b9f6b6759824
+ * stamp super/children.c:axo__super_make 9d9112766231
  * stamp super/stop.c:axo__super_expire 896f82c3ca28
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
  * stamp super/stop.c:axo__super_terminate 4924884f89e0

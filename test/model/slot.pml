@@ -20,9 +20,9 @@
  * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/core.c:axo__local_give_cell e3a0294065ae
+ * stamp cell/core.c:axo__local_give_cell d963405d816d
  * stamp cell/core.c:axo__local_retire 4969bd5164d7
- * stamp cell/core.c:axo__local_take_cell 779cf480e4e2
+ * stamp cell/core.c:axo__local_take_cell 8de7553a0e56
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init 313a3cdeabc0
@@ -46,7 +46,7 @@
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
- * stamp super/children.c:axo__super_make b9f6b6759824
+ * stamp super/children.c:axo__super_make 9d9112766231
  * stamp super/stop.c:axo__super_expire 896f82c3ca28
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
  * stamp super/stop.c:stop_drain_users bbc9422dd05f
