@@ -5,6 +5,7 @@
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
 #   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x or FILE=bundle repeats one
+#   make sim-hard SEEDS=3000    the same with tiny limits
 #   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make fuzz SECONDS=60 the fuzz targets, each so long; TARGET=fuzz_path: one; also fuzz-merge

@@ -26,6 +26,8 @@
  *       URGENT, takes messages, or closes.
  *   I3  An entry in a queue is a hint. claim decides; a stale entry changes nothing.
  *   I4  Messages that a runner has taken and not handled: RUNNING or READY is set.
+ *   I5  CLOSED: no injector's node comes into use, by whatever entry. So a slot that was given back
+ *       has none until its next life begins; an entry of its last one is a hint to that from then.
  *
  * HELD may be behind the count while RUNNING is set; the runner settles it before it looks for
  * messages or finishes.
@@ -50,7 +52,7 @@
  *   [S4] cas acq_rel, finish        releases the cell to the next runner; pairs with [S2]; so does
  *                                   the and of give_back, the add of give_back_held
  *   [S5] or/and acq_rel, settle     HELD, WAITING; by the runner only
- *   [S6] or/and acq_rel, inject     the node's use; pairs with itself
+ *   [S6] cas/and acq_rel, inject    the node's use; pairs with itself
  *   [S7] load acquire, look         sees an announced bit and what it announced
  */
 #ifndef AXO__CELL_STATE_H
@@ -388,11 +390,19 @@ static inline void axo__state_close(axo__state *state)
     AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
 }
 
-/* Takes an injector's node into use; false: it is in the queue already, which will do. */
+/* Takes an injector's node into use; false: it is in the queue already, which will do, or the cell
+ * is closed and needs no entry. Who moves a stale entry may be at a slot that is free by now (I5).
+ * The load is no older than what the entry was pushed for: the pusher has announced it in this
+ * word, or a queue has handed it on. */
 static inline bool axo__state_inject(axo__state *state, uint64_t bit)
 {
     AXO_DEBUG_ASSERT(bit == AXO__INJECTED || bit == AXO__URGENT_INJECTED);
-    return (axo__a64_or_acq_rel(&state->word, bit) & bit) == 0; /* [S6] */
+    uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess, but for a bit that is set */
+    do {
+        if ((old & (bit | AXO__CLOSED)) != 0)
+            return false;
+    } while (!axo__a64_cas_acq_rel(&state->word, &old, old | bit)); /* [S6] */
+    return true;
 }
 
 /* The node has been popped: before the claim is tried. */

@@ -45,7 +45,7 @@
  * stamp cell/state.h:axo__state_finish f35a91e4e545
  * stamp cell/state.h:axo__state_give_back 3e6bdebd5a27
  * stamp cell/state.h:axo__state_give_back_held 85fb62522533
- * stamp cell/state.h:axo__state_inject e5bc38c10029
+ * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_look ad107a2581eb
  * stamp cell/state.h:axo__state_push c70030ea1315
@@ -128,7 +128,7 @@ inline push_ready(outside)
 {
     if
     :: outside ->
-        atomic { was = injected; injected = true };
+        atomic { was = injected || closed; injected = injected || !was };
         if :: !was -> in_injector = true :: else fi
     :: else -> entries++
     fi
@@ -138,7 +138,7 @@ inline push_urgent(outside)
 {
     if
     :: outside ->
-        atomic { was = urgent_injected; urgent_injected = true };
+        atomic { was = urgent_injected || closed; urgent_injected = urgent_injected || !was };
         if :: !was -> in_urgent_injector = true :: else fi
     :: else -> urgent_entries++
     fi

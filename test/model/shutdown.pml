@@ -26,7 +26,7 @@
  * stamp cell/core.c:axo__local_give_cell d963405d816d
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
- * stamp cell/state.h:axo__state_inject e5bc38c10029
+ * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp mem/grace.c:grace_step dbf41da36881
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
@@ -137,7 +137,7 @@ proctype Spawner(byte i)
         atomic { push = !urgent && !busy && !ended_user; urgent = true };
         if
         :: push ->
-            atomic { push = !injected; injected = true };
+            atomic { push = !injected && !ended_user; injected = injected || push };
             if :: push -> in_injector = true; wake_one() :: else fi
         :: else
         fi
@@ -155,7 +155,7 @@ active proctype Shutdown()
     atomic { push = !urgent && !busy && !ended_user; urgent = true };
     if
     :: push ->
-        atomic { push = !injected; injected = true };
+        atomic { push = !injected && !ended_user; injected = injected || push };
         if :: push -> in_injector = true; wake_one() :: else fi
     :: else
     fi;

@@ -4,7 +4,9 @@
  * The cell lives LIVES times. Workers are readers of urcu-qsbr, asleep they are none; an outside
  * thread works under a door's mutex. Whoever found the cell may still push to its lane or inject an
  * entry; the expiry buries what has come. An end in portions is one step; that it is closed only
- * when it is over makes no push more: it is held until then. A message is one bit for each sender and life.
+ * when it is over makes no push more: it is held until then. Of the rounds for which it is retired
+ * again, while an injector has its node, those that begin before the node is popped are left out. A
+ * message is one bit for each sender and life.
  *
  * form small worker  -DWORKERS=2 -DLIVES=2
  * form small outside -DWORKERS=1 -DLIVES=2 -DOUTSIDE
@@ -17,6 +19,7 @@
  * mutant worker M_END_LATE      it can be found until after it was retired
  * mutant worker M_NO_DRAIN      what has come to the lane since the end is not looked for
  * mutant outside M_NODE         a slot is given back while an injector has its node
+ * mutant worker M_STALE         a stale entry that is moved to an injector uses the node of a closed cell
  * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
  */
 /* stamps: run.py --stamp writes them
@@ -26,7 +29,7 @@
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init 313a3cdeabc0
- * stamp cell/state.h:axo__state_inject e5bc38c10029
+ * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_push c70030ea1315
  * stamp cell/table.c:axo__table_begin 1a672769a77b
@@ -39,13 +42,16 @@
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
+ * stamp sched/park.c:axo__worker_push_ready df66acba9d61
  * stamp sched/park.c:park_inject b768ef770811
+ * stamp sched/park.c:park_keep 238b66a120d8
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
+ * stamp sched/worker.c:worker_from_next d2c3c56bcb48
  * stamp super/children.c:axo__super_make 9d9112766231
  * stamp super/stop.c:axo__super_expire 896f82c3ca28
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
@@ -69,7 +75,7 @@ byte entries;
 /* ---- grace ---- */
 byte period = 1, seen[SENDERS];         /* 0: offline */
 byte door;                              /* 0: nobody is in it */
-bool retired, expired;
+bool retired, expired, again;            /* again: an injector had its node */
 /* ---- ghosts ---- */
 byte life = 1, sent, fates, done;
 
@@ -92,8 +98,18 @@ inline take_all(dead)
 #endif
 }
 
-/* axo__send_keep sched/send.c; axo__table_find cell/table.h; axo__state_push cell/state.h;
- * park_inject sched/park.c; axo__state_inject cell/state.h */
+/* park_inject sched/park.c; axo__state_inject cell/state.h */
+inline inject()
+{
+#ifdef M_STALE
+    atomic { push = !injected; injected = true };
+#else
+    atomic { push = !injected && !closed; injected = injected || push };
+#endif
+    if :: push -> atomic { assert(!in_injector); in_injector = true } :: else fi
+}
+
+/* axo__send_keep sched/send.c; axo__table_find cell/table.h; axo__state_push cell/state.h */
 inline send(outside)
 {
     to = life;                               /* a reference that was given at some time */
@@ -113,9 +129,7 @@ inline send(outside)
 #endif
         atomic { push = (!closed); lane[me] = to; sent++ };
         if
-        :: push && outside ->
-            atomic { push = !injected; injected = true };
-            if :: push -> atomic { assert(!in_injector); in_injector = true } :: else fi
+        :: push && outside -> inject()
         :: push && !outside -> entries++
         :: else
         fi
@@ -153,7 +167,7 @@ inline expire()
 #endif
         if
 #ifndef M_NODE
-        :: injected -> retired = true
+        :: injected -> again = true; retired = true
         :: !injected ->
 #else
         :: true ->
@@ -178,7 +192,8 @@ inline expire()
 
 /* axo__worker_step sched/worker.c; axo__grace_quiet mem/rcu.c; axo__grace_offline mem/rcu.c;
  * axo__grace_online mem/rcu.c; worker_from_inject_slow sched/worker.c; axo__state_injected
- * cell/state.h */
+ * cell/state.h; who moves an entry without a look at the cell: axo__worker_push_ready sched/park.c,
+ * park_keep sched/park.c, worker_from_next sched/worker.c */
 proctype Worker(byte me)
 {
     byte to, sends = 1;
@@ -187,6 +202,7 @@ end_idle:
     do
     :: atomic { entries > 0 -> entries-- }; seen[me] = period;
        atomic { if :: !closed -> take_all(false) :: else fi }
+    :: atomic { entries > 0 -> entries-- }; seen[me] = period; inject(); push = false
     :: atomic { in_injector -> in_injector = false }; seen[me] = period; injected = false;
        atomic { if :: !closed -> take_all(false) :: else fi }
     :: atomic { sends > 0 -> sends-- }; seen[me] = period; send(false)
@@ -218,7 +234,7 @@ active proctype Reclaimer()
 {
 end_idle:
     do
-    :: atomic { retired -> retired = false };
+    :: atomic { retired && !(again && injected) -> retired = false; again = false };
 #ifndef M_NO_GRACE
        period++;
        (seen[0] == 0 || seen[0] == period);

@@ -1,4 +1,10 @@
 # sim.mk - the simulator's trees: what the linker puts between the parts of the runtime.
+#
+#   make sim-hard SEEDS=3000      with tiny limits, so that full queues and ends in portions are common
+.PHONY: sim-hard
+sim-hard:
+	+$Q$(MAKE) --no-print-directory BUILD=$(BUILD)/sim-hard SEEDS=$(or $(SEEDS),1500) \
+	  CFLAGS='$(CFLAGS) -DAXO_HARD=1' sim
 SIM_WRAPPED := axo__os_mutex_lock axo__os_mutex_unlock axo__runq_init axo__runq_push_owner \
   axo__runq_take_any axo__inject_init axo__inject_push_any axo__inject_pop_any axo__wheel_add \
   axo__wheel_remove axo__wheel_pop axo__timers_fire axo__alarms_close axo__texts_take \
