@@ -31,7 +31,11 @@
 #define AXO__TURN_STEP 256
 /* Of what a step has to see to beside messages to handle (dead letters of an end, watchers, notes
  * of the system lane, expired cells), so many are seen to before others have a turn: 10 us. */
+#ifdef AXO_SIM /* the simulator's mailboxes are short */
+#define AXO__PORTION 4
+#else
 #define AXO__PORTION 64
+#endif
 #endif
 
 /* The urgent lane of a worker; more overflow to the urgent injector. */

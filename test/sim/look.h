@@ -118,11 +118,21 @@ static void look_nodes(const ghost *it, const axo__cell *cell, uint64_t word)
           "its node is in the urgent injector, and its word does not say so, or the other way");
 }
 
+/* Between two turns: the rest waits for the next one. */
+static void look_portion(const axo__cell *cell)
+{
+    if (cell->phase == AXO__PHASE_BURYING)
+        probe_hit(PROBE_END_IN_PORTIONS);
+    else if ((cell->aside & AXO__ASIDE_REST) != 0)
+        probe_hit(PROBE_LANE_IN_PORTIONS);
+}
+
 static void look_cell(const ghost *it)
 {
     const axo__cell *cell = look_at(it);
     uint64_t word = axo__state_look(&cell->state);
     look_nodes(it, cell, word);
+    look_portion(cell);
     HOLDS(9, it, axo__state_suspends(&cell->state) == it->suspends,
           "the cell's suspend count is not the ghost's");
     bool newborn = it->unsure && (word & AXO__RUNNING) != 0;

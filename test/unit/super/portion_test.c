@@ -7,7 +7,7 @@
 
 #include "base/config.h"
 
-enum { GO = 1, STOP, WATCH, MANY = 40 * AXO__PORTION };
+enum { GO = 1, STOP, WATCH, CHURN, FAIL, MANY = 40 * AXO__PORTION };
 
 static struct {
     axo_system *system;
@@ -30,7 +30,19 @@ static void portion_dead(void *user, const axo_dead_letter *letter)
 static axo_status one_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     (void)state;
+    if (message->tag == FAIL)
+        return axo_fail(ctx, 1, "as it was told");
     return message->tag == STOP ? axo_stop_self(ctx) : AXO_OK;
+}
+
+/* As many notes to one lane, in one turn. */
+static axo_status watcher_churn(axo_ctx *ctx)
+{
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(axo_watch(ctx, w.one), AXO_OK);
+        assert_int_equal(axo_unwatch(ctx, w.one), AXO_OK);
+    }
+    return axo_watch(ctx, w.one);
 }
 
 static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -38,6 +50,8 @@ static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *
     (void)state;
     if (message->tag == WATCH)
         return axo_watch(ctx, w.one);
+    if (message->tag == CHURN)
+        return watcher_churn(ctx);
     assert_int_equal(message->tag, AXO_TERMINATED);
     w.notices++;
     w.dead_at_notice = w.dead;
@@ -71,8 +85,11 @@ static void portion_send(axo_ref to, uint32_t tag, uint32_t count)
 
 static void portion_open(const axo_mailbox *mailbox)
 {
-    axo_options options =
-        AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .on_dead_letter = portion_dead);
+    static const axo_backoff hour = AXO_BACKOFF(.min_ns = INT64_C(3600000000000),
+                                                .max_ns = INT64_C(3600000000000));
+    static const axo_strategy late = AXO_STRATEGY(.backoff = &hour);
+    axo_options options = AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .user_strategy = &late,
+                                      .on_dead_letter = portion_dead);
     memset(&w, 0, sizeof w);
     assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
     w.one = portion_spawn(&one_class, mailbox);
@@ -131,25 +148,97 @@ static void an_end_with_a_long_box(void **state)
     portion_end_with(&fifo);
 }
 
-/* Each of them is told once. */
-static void an_end_that_many_watch(void **state)
+enum { CROWD = 10 * AXO__PORTION };
+
+static void portion_open_watched(void)
 {
-    enum { CROWD = 10 * AXO__PORTION };
-    (void)state;
     portion_open(NULL);
     for (uint32_t i = 0; i < CROWD; i++)
         portion_send(portion_spawn(&watcher_class, NULL), WATCH, 1);
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
-    portion_send(w.one, STOP, 1);
+}
+
+/* Each of them is told once. */
+static void portion_tell_watchers(void)
+{
     portion_step(CROWD);
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
     assert_int_equal(w.notices, CROWD);
     portion_close();
 }
 
+static void an_end_that_many_watch(void **state)
+{
+    (void)state;
+    portion_open_watched();
+    portion_send(w.one, STOP, 1);
+    portion_tell_watchers();
+}
+
+/* Its parent decides in this very turn, so the end begins in the midst of a message, and no other
+ * message leads back to the rest of it. */
+static void an_end_by_a_failure_that_many_watch(void **state)
+{
+    (void)state;
+    portion_open_watched();
+    assert_int_equal(axo_system_kill(w.system, w.one), AXO_OK);
+    portion_tell_watchers();
+}
+
+/* The same with messages behind it: first they are dead letters. The turn in which it fails has a
+ * portion under the message, and one as any other. */
+static void an_end_by_a_failure_with_a_long_mailbox(void **state)
+{
+    (void)state;
+    portion_open_watched();
+    assert_int_equal(axo_system_kill(w.system, w.one), AXO_OK);
+    portion_send(w.one, GO, MANY);
+    portion_step(1);
+    assert_int_equal(w.dead_at_notice, MANY);
+    assert_true(w.most <= 2 * AXO__PORTION);
+    portion_tell_watchers();
+}
+
+/* Its stop comes behind them. */
+static void portion_long_lane(void)
+{
+    axo_ref watcher = portion_spawn(&watcher_class, NULL);
+    axo_ref beat = portion_spawn(&beat_class, NULL);
+    assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
+    portion_send(watcher, CHURN, 1);
+    assert_int_equal(axo_step_host(w.system, 1, NULL), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(w.system, w.one), AXO_OK);
+    portion_send(beat, GO, 1);
+    portion_step(1);
+    assert_int_equal(w.notices, 1);
+    assert_true(w.beats > 0);
+    portion_close();
+}
+
+static void a_long_system_lane(void **state)
+{
+    (void)state;
+    portion_open(NULL);
+    portion_long_lane();
+}
+
+/* It has failed, and is restarted in an hour: it takes no messages, and its lane as ever. */
+static void a_long_system_lane_of_one_that_is_suspended(void **state)
+{
+    (void)state;
+    portion_open(NULL);
+    portion_send(w.one, FAIL, 1);
+    assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
+    portion_long_lane();
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_end_with_a_long_mailbox),
     cmocka_unit_test(an_end_with_a_long_box),
     cmocka_unit_test(an_end_that_many_watch),
+    cmocka_unit_test(an_end_by_a_failure_that_many_watch),
+    cmocka_unit_test(an_end_by_a_failure_with_a_long_mailbox),
+    cmocka_unit_test(a_long_system_lane),
+    cmocka_unit_test(a_long_system_lane_of_one_that_is_suspended),
 };
 UNIT_MAIN(tests)
