@@ -1,6 +1,7 @@
 /* scenes_life.c - lives and ends in a whole system: stops, failures, watches, slots, shutdown. */
 #include "scenes.h"
 
+#include "base/config.h"
 #include "system/system.h"
 
 static axo_ref target;
@@ -236,6 +237,113 @@ static void play_unwatch(void)
 
 const stage_scene scene_unwatch = {.name = "unwatch", .what = "an unwatch against the notice",
                                    .play = play_unwatch, .delay = 1};
+
+/* ---- an end in portions: who watches, unwatches and sends meanwhile ---- */
+
+enum { CROWD = AXO__PORTION + 1 };
+static axo_ref crowd[CROWD];
+static uint64_t answers[CROWD + 1]; /* of each; the last is `other` */
+static bool gone;                   /* `other` has unwatched */
+
+static axo_status crowd_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    uint32_t which = *(const uint32_t *)state;
+    CHECK(which <= CROWD);
+    if (message->tag == AXO_TERMINATED) {
+        CHECK(which < CROWD || !gone);
+        answers[which]++;
+        return AXO_OK;
+    }
+    at.handled++;
+    if (message->tag == UNWATCH) {
+        gone = true;
+        return axo_unwatch(ctx, target);
+    }
+    return axo_watch(ctx, target);
+}
+
+static axo_status crowd_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    *(uint32_t *)state = *(const uint32_t *)args;
+    return AXO_OK;
+}
+
+static const axo_class crowd_class = AXO_CLASS(.name = "crowd", .receive = crowd_receive,
+                                               .construct = crowd_construct,
+                                               .state_size = sizeof(uint32_t));
+
+static axo_ref crowd_spawn(uint32_t which)
+{
+    axo_ref ref;
+    axo_props props = AXO_PROPS(.cls = &crowd_class, .args = &which, .args_size = sizeof which);
+    answers[which] = 0;
+    CHECK(axo_system_spawn(at.system, &props, &ref) == AXO_OK);
+    return ref;
+}
+
+/* It has more messages than a portion, and its stop overtakes them: both of its parts are long. */
+static void portions_stop(void)
+{
+    for (uint32_t i = 0; i < CROWD; i++)
+        CHECK(stage_send(target, 1) == AXO_OK);
+    CHECK(axo_system_stop_actor(at.system, target) == AXO_OK);
+}
+
+static void portions_begin(uint32_t workers)
+{
+    gone = false;
+    stage_boot(workers);
+    target = stage_spawn(&stage_counter, NULL);
+    for (uint32_t i = 0; i < CROWD; i++) {
+        crowd[i] = crowd_spawn(i);
+        CHECK(stage_send(crowd[i], WATCH) == AXO_OK);
+    }
+    other = crowd_spawn(CROWD);
+    axo__sim_settle(-1);
+}
+
+static void portions_end(void)
+{
+    for (uint32_t i = 0; i < CROWD; i++)
+        CHECK_SAME(answers[i], 1);
+    CHECK_SAME(at.handled + at.dead, at.sent);
+    life_check_ended(CROWD + 1);
+    stage_end();
+}
+
+static void play_portions(void)
+{
+    static const uint32_t watch = WATCH;
+    portions_begin(2);
+    portions_stop();
+    stage_thread("sender", life_send, NULL);
+    stage_thread("watcher", watch_send, (void *)(uintptr_t)&watch);
+    stage_go();
+    CHECK_SAME(answers[CROWD], 1);
+    portions_end();
+}
+
+const stage_scene scene_portions = {.name = "portions", .what = "an end in portions, a late watch",
+                                    .play = play_portions, .heavy = 4};
+
+static void play_portions_unwatch(void)
+{
+    static const uint32_t unwatch = UNWATCH;
+    portions_begin(2);
+    CHECK(stage_send(other, WATCH) == AXO_OK);
+    axo__sim_settle(-1);
+    portions_stop();
+    stage_thread("sender", life_send, NULL);
+    stage_thread("unwatcher", watch_send, (void *)(uintptr_t)&unwatch);
+    stage_go();
+    CHECK(answers[CROWD] <= 1);
+    portions_end();
+}
+
+const stage_scene scene_portions_unwatch = {.name = "portions_unwatch",
+                                            .what = "an end in portions, an unwatch",
+                                            .play = play_portions_unwatch, .heavy = 4};
 
 /* ---- shutdown against spawn and send from outside ---- */
 

@@ -189,6 +189,86 @@ static void play_timer(void)
 const stage_scene scene_timer = {.name = "timer", .what = "a timer cancelled against its firing",
                                  .play = play_timer, .bound = 2, .early_one_in = 8};
 
+/* ---- the program's clock is moved while the worker goes to park ---- */
+
+static int64_t program_now;
+
+static int64_t program_clock(void *user)
+{
+    (void)user;
+    return program_now;
+}
+
+/* The worker is up for the message, and goes to park as the clock is moved. */
+static void changed_move(void *arg)
+{
+    (void)arg;
+    program_now += 2 * AXO_TICK_NS;
+    CHECK(axo_clock_changed(at.system) == AXO_OK);
+}
+
+static void changed_arm(void *arg)
+{
+    (void)arg;
+    CHECK(axo_system_schedule_once(at.system, AXO_TICK_NS, target, 1, NULL, 0, &timer) == AXO_OK);
+}
+
+static void changed_send(void *arg)
+{
+    (void)arg;
+    CHECK(stage_send(target, 1) == AXO_OK);
+}
+
+static void changed_begin(uint32_t workers)
+{
+    program_now = 5;
+    axo_options options = AXO_OPTIONS(.workers = workers, .clock = program_clock);
+    stage_boot_with(options);
+    target = stage_spawn(&stage_counter, NULL);
+}
+
+/* No time of the machine's passes: no spare that looks now and then sees to it. */
+static void changed_end(void)
+{
+    stage_go_within(0);
+    CHECK_SAME(axo__sim_started(), 0);
+    CHECK_SAME(at.handled, 2);
+    stage_end();
+}
+
+static void play_changed(void)
+{
+    changed_begin(1);
+    changed_arm(NULL);
+    axo__sim_settle(-1);
+    CHECK_SAME(at.handled, 0);
+    stage_thread("sender", changed_send, NULL);
+    stage_thread("mover", changed_move, NULL);
+    changed_end();
+}
+
+const stage_scene scene_changed = {.name = "changed", .what = "a clock that is moved, a sleeper",
+                                   .play = play_changed, .bound = 2, .delay = 1};
+
+/* Two workers, and the timer is armed beside: who arms and then moves the clock is heard. */
+static void changed_both(void *arg)
+{
+    changed_arm(arg);
+    changed_move(arg);
+}
+
+static void play_changed_busy(void)
+{
+    changed_begin(2);
+    stage_thread("sender", changed_send, NULL);
+    stage_thread("mover", changed_both, NULL);
+    changed_end();
+}
+
+const stage_scene scene_changed_busy = {.name = "changed_busy",
+                                        .what = "the same with two workers, and armed amid",
+                                        .play = play_changed_busy, .delay = 1};
+
 /* ---- an ask from outside against the end of the asked ---- */
 
 static axo_status bank_receive(axo_ctx *ctx, void *state, const axo_message *message)
