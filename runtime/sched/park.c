@@ -36,7 +36,10 @@ void axo__sched_wake_one(axo__sched *sched)
         return;
     }
     for (uint32_t i = 0; i < sched->worker_count; i++) {
-        if (park_wake(&sched->workers[i]))
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
+        if (park_wake(worker))
             return;
     }
     park_none(sched); /* they got up meanwhile */
@@ -47,8 +50,12 @@ void axo__sched_wake_one(axo__sched *sched)
 void axo__sched_wake_all(axo__sched *sched)
 {
     (void)axo__a32_add_seq_cst(&sched->parked, 0); /* [W1] (6) */
-    for (uint32_t i = 0; i < sched->worker_count; i++)
-        (void)park_wake(&sched->workers[i]);
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
+        (void)park_wake(worker);
+    }
 }
 
 bool axo__sched_wake_worker(axo__worker *worker)
@@ -494,7 +501,9 @@ static bool park_look(axo__worker *worker, bool *busy)
     if (park_sees_time(worker))
         return true;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
-        axo__worker *other = &sched->workers[i];
+        axo__worker *other = axo__sched_worker(sched, i);
+        if (other == NULL)
+            break;
         if (axo__runq_count_any(&other->urgent) > 0 || axo__runq_count_any(&other->slow) > 0)
             return true;
         uint32_t ready = axo__runq_count_any(&other->ready);

@@ -36,6 +36,9 @@ static void sched_free_memory(axo__sched *sched)
         sched_free_array(sched, worker->seen, sizeof(axo__seen), sched->worker_count);
         axo__timers_free(worker->timers);
     }
+    for (uint32_t i = 0; i < all && sched->grown != NULL; i++)
+        sched_free_array(sched, axo__sched_worker(sched, i), sizeof(axo__worker), 1);
+    sched_free_array(sched, sched->grown, sizeof(axo__aptr), all);
     sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
     sched_free_array(sched, sched->slots, sizeof(axo__worker_slots), all);
     sched_free_array(sched, sched->marks, sizeof(axo__spare_mark), sched->spare_count * all);
@@ -44,14 +47,16 @@ static void sched_free_memory(axo__sched *sched)
 static bool sched_take_memory(axo__sched *sched)
 {
     uint32_t all = sched_all(sched);
+    if (sched->kind == AXO__SCHED_ELASTIC) { /* records come with their threads */
+        sched->grown = sched_array(sched, sizeof(axo__aptr), all);
+        return sched->grown != NULL;
+    }
     sched->workers = sched_array(sched, sizeof(axo__worker), all);
     if (sched->workers == NULL)
         return false;
-    if (sched->kind != AXO__SCHED_ELASTIC) {
-        sched->slots = sched_array(sched, sizeof(axo__worker_slots), all);
-        if (sched->slots == NULL)
-            return false;
-    }
+    sched->slots = sched_array(sched, sizeof(axo__worker_slots), all);
+    if (sched->slots == NULL)
+        return false;
     sched->marks = sched_array(sched, sizeof(axo__spare_mark), sched->spare_count * all);
     if (sched->marks == NULL && sched->spare_count > 0)
         return false;
@@ -95,8 +100,6 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
         axo__os_mutex_fini(&sched->mutex);
         return AXO_ETHREAD;
     }
-    for (uint32_t i = 0; i < workers && sched->kind == AXO__SCHED_ELASTIC; i++)
-        axo__a32_store_relaxed(&sched->workers[i].state, AXO__WORKER_ABSENT);
     return AXO_OK;
 }
 
@@ -112,7 +115,7 @@ void axo__sched_fini(axo__sched *sched)
 
 static bool sched_start_one(axo__sched *sched, axo__worker *worker)
 {
-    bool spare = worker >= sched->workers + sched->worker_count;
+    bool spare = sched->spare_count > 0 && worker >= sched->workers + sched->worker_count;
     const axo__os_body *body = spare ? &axo__spare_body : &axo__worker_body;
     worker->has_thread = axo__os_thread_start(&worker->thread, body, worker);
     return worker->has_thread;
@@ -137,8 +140,11 @@ void axo__sched_quit(axo__sched *sched)
     axo__os_mutex_lock(&sched->mutex);
     axo__a32_store_release(&sched->quit, 1); /* [W5] */
     for (uint32_t i = 0; i < sched_all(sched); i++) {
-        if (sched->workers[i].has_thread)
-            axo__os_parker_wake(&sched->workers[i].thread.parker);
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
+        if (worker->has_thread)
+            axo__os_parker_wake(&worker->thread.parker);
     }
     axo__os_mutex_unlock(&sched->mutex);
 }
@@ -146,7 +152,9 @@ void axo__sched_quit(axo__sched *sched)
 void axo__sched_join(axo__sched *sched)
 {
     for (uint32_t i = 0; i < sched_all(sched); i++) {
-        axo__worker *worker = &sched->workers[i];
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
         if (worker->has_thread)
             axo__os_thread_join(&worker->thread);
         worker->has_thread = false;
@@ -156,7 +164,9 @@ void axo__sched_join(axo__sched *sched)
 bool axo__sched_try_join(axo__sched *sched)
 {
     for (uint32_t i = 0; i < sched_all(sched); i++) {
-        axo__worker *worker = &sched->workers[i];
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
         if (worker->has_thread && !axo__os_thread_try_join(&worker->thread))
             return false;
         worker->has_thread = false;
@@ -166,6 +176,42 @@ bool axo__sched_try_join(axo__sched *sched)
 
 /* ---- elastic ---- */
 
+/* Under the mutex: a record for one more thread; NULL: no memory, and nothing is left of it. It
+ * stays with the pool, for the next thread when this one has ended. */
+static axo__worker *sched_add(axo__sched *sched, uint32_t index)
+{
+    axo__worker *worker = sched_array(sched, sizeof(axo__worker), 1);
+    if (worker == NULL)
+        return NULL;
+    axo__worker_init(worker, sched, index);
+    axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
+    axo__aptr_store_release(&sched->grown[index], worker); /* [W9] */
+    return worker;
+}
+
+/* Under the mutex: a record for the next thread is there, or none is to come; false: no memory. Who
+ * calls for a thread may be failing or ending, and takes none (D10): each thread sees to the next
+ * one's when it begins, and when it stays. */
+static bool sched_prepare_locked(axo__sched *sched)
+{
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            return sched_add(sched, i) != NULL;
+        if (axo__a32_load_relaxed(&worker->state) == AXO__WORKER_ABSENT)
+            return true;
+    }
+    return true;
+}
+
+void axo__sched_prepare(axo__sched *sched)
+{
+    AXO_DEBUG_ASSERT(sched->kind == AXO__SCHED_ELASTIC);
+    axo__os_mutex_lock(&sched->mutex);
+    (void)sched_prepare_locked(sched);
+    axo__os_mutex_unlock(&sched->mutex);
+}
+
 /* Under the mutex: one that has no thread; NULL: all have. If the threads of all that are absent
  * are still about to end, one is waited for: it has left the mutex and takes no more work, and who
  * calls for a thread now calls only once. */
@@ -173,7 +219,9 @@ static axo__worker *sched_absent(axo__sched *sched)
 {
     axo__worker *ending = NULL;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
-        axo__worker *worker = &sched->workers[i];
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
         if (axo__a32_load_relaxed(&worker->state) != AXO__WORKER_ABSENT)
             continue;
         if (!worker->has_thread || axo__os_thread_try_join(&worker->thread))
@@ -223,9 +271,13 @@ axo_status axo__sched_enter_actor(axo__sched *sched)
     AXO_DEBUG_ASSERT(sched->kind == AXO__SCHED_ELASTIC);
     axo_status status = AXO_OK;
     axo__os_mutex_lock(&sched->mutex);
-    if (axo__a32_load_relaxed(&sched->live) == 0 && !sched_grow_locked(sched))
-        status = AXO_ETHREAD;
-    else
+    if (axo__a32_load_relaxed(&sched->live) == 0) {
+        if (!sched_prepare_locked(sched))
+            status = AXO_ENOMEM;
+        else if (!sched_grow_locked(sched))
+            status = AXO_ETHREAD;
+    }
+    if (status == AXO_OK)
         (void)axo__a32_add_seq_cst(&sched->actors, 1); /* [W7] */
     axo__os_mutex_unlock(&sched->mutex);
     return status;
@@ -269,6 +321,8 @@ bool axo__sched_shrink(axo__worker *worker)
         else
             (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
     }
+    if (!end)
+        (void)sched_prepare_locked(sched);
     worker->idle_at = worker->now;
     axo__os_mutex_unlock(&sched->mutex);
     return end;
@@ -280,7 +334,9 @@ bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
 {
     const axo__sched *sched = axo__cell_sched(cell);
     for (uint32_t i = 0; i < sched_all(sched); i++) {
-        const axo__worker *worker = &sched->workers[i];
+        const axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
         if (axo__aptr_load_relaxed(&worker->running) != cell)
             continue;
         *tag = axo__a64_load_relaxed(&worker->running_tag);

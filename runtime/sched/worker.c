@@ -358,7 +358,9 @@ bool axo__worker_fire_late(axo__worker *worker)
     if (worker->core->clock == NULL)
         late -= AXO__TIMER_LATE_NS;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
-        axo__worker *other = &sched->workers[i];
+        axo__worker *other = axo__sched_worker(sched, i);
+        if (other == NULL)
+            break;
         if (other != worker && other->timers != NULL && axo__timers_next(other->timers) <= late)
             any = axo__timers_fire(worker, other->timers) || any;
     }
@@ -427,8 +429,10 @@ static void worker_begin(void *argument)
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->unwind == NULL);
     axo__self = worker;
     axo__grace_enter();
-    if (worker->sched->kind == AXO__SCHED_ELASTIC)
+    if (worker->sched->kind == AXO__SCHED_ELASTIC) {
+        axo__sched_prepare(worker->sched);
         (void)axo__a32_add_seq_cst(&worker->sched->starting, UINT32_MAX); /* [W7] */
+    }
 }
 
 static void worker_end(void *argument)

@@ -41,6 +41,8 @@
  *        seq_cst, actors             the last actor goes, then looks who is parked; the last thread
  *                                    parks, then looks whether it stays for an actor
  *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker
+ *   [W9] store release / load acquire, grown   publishes an elastic worker's record, before it has
+ *                                    its first thread; it goes with the pool
  */
 #ifndef AXO__SCHED_WORKER_H
 #define AXO__SCHED_WORKER_H
@@ -196,7 +198,9 @@ struct axo__sched {
     axo__sched *next;              /* of the system's pools */
     uint32_t kind;                 /* an axo__sched_kind */
     uint32_t number;               /* of the pool, 16 bits; 0: the default one */
-    axo__worker *workers;          /* the spare ones follow the others */
+    axo__worker *workers;          /* the spare ones follow the others; NULL: elastic */
+    axo__aptr *grown;              /* elastic: a record for each thread that there ever was, from
+                                      the first on; NULL: another kind */
     axo__worker_slots *slots;      /* of each; NULL: elastic */
     uint32_t worker_count;
     uint32_t spare_count;
@@ -250,6 +254,16 @@ struct axo__spare_mark {
     int64_t since;    /* no progress since then; 0: it was not in a turn */
     int64_t reported; /* when it was last said to be stuck; 0: not in this handler */
 };
+
+/* The worker of a number, spare ones included; NULL: elastic, and neither this one nor any after it
+ * has had a thread. Whoever has heard of a thread finds its record. */
+static inline axo__worker *axo__sched_worker(const axo__sched *sched, uint32_t index)
+{
+    AXO_DEBUG_ASSERT(index < sched->worker_count + sched->spare_count);
+    if (axo__likely(sched->grown == NULL))
+        return &sched->workers[index];
+    return axo__aptr_load_acquire(&sched->grown[index]); /* [W9] */
+}
 
 /* The default pool of a core. */
 static inline axo__sched *axo__core_sched(axo__core *core)
@@ -383,6 +397,9 @@ bool axo__sched_try_join(axo__sched *sched);
 
 /* Elastic: one more thread, if there may be. */
 void axo__sched_grow(axo__sched *sched);
+
+/* Elastic: takes the next thread's record, if memory is to be had. */
+void axo__sched_prepare(axo__sched *sched);
 
 /* Elastic: an actor comes (AXO_OK, AXO_ETHREAD: no thread could be had for it) and goes. */
 axo_status axo__sched_enter_actor(axo__sched *sched);

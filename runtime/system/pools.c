@@ -146,12 +146,15 @@ void axo__pools_undispatch(axo__core *core, axo__sched *pool)
 static void pools_fold(axo_system *system, axo__sched *pool)
 {
     for (uint32_t i = 0; i < pool->worker_count; i++) {
-        const axo__a64 *from = (const axo__a64 *)(const void *)&pool->workers[i].local.count;
+        axo__worker *worker = axo__sched_worker(pool, i);
+        if (worker == NULL)
+            break;
+        const axo__a64 *from = (const axo__a64 *)(const void *)&worker->local.count;
         axo__a64 *to = (axo__a64 *)(void *)&system->pools_gone;
         for (size_t k = 0; k < sizeof(axo__counters) / sizeof(axo__a64); k++)
             axo__a64_store_relaxed(&to[k], axo__a64_load_relaxed(&to[k]) +
                                                axo__a64_load_relaxed(&from[k]));
-        axo__local_fini(&system->core, &pool->workers[i].local);
+        axo__local_fini(&system->core, &worker->local);
     }
 }
 
@@ -205,7 +208,10 @@ static uint64_t pools_sum_one(const axo__sched *pool, size_t offset)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < pool->worker_count + pool->spare_count; i++) {
-        const char *count = (const char *)&pool->workers[i].local.count;
+        const axo__worker *worker = axo__sched_worker(pool, i);
+        if (worker == NULL)
+            break;
+        const char *count = (const char *)&worker->local.count;
         sum += axo__a64_load_relaxed((const axo__a64 *)(const void *)(count + offset));
     }
     for (uint32_t i = 0; i < pool->door_count; i++) {

@@ -23,22 +23,22 @@
 /* stamps: run.py --stamp writes them
  * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_all 760b2b6a6841
- * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__sched_wake_all f968cb947b4f
+ * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
  * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_inject b768ef770811
- * stamp sched/park.c:park_look 69d3b9ae708f
+ * stamp sched/park.c:park_look 0631d698ff67
  * stamp sched/park.c:park_none 9e8878506e91
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/sched.c:axo__sched_enter_actor 90ca774823fa
+ * stamp sched/sched.c:axo__sched_enter_actor e7816b572a40
  * stamp sched/sched.c:axo__sched_grow 03c60050a84a
  * stamp sched/sched.c:axo__sched_idle_deadline b44743babe92
  * stamp sched/sched.c:axo__sched_leave_actor 15326df28b00
  * stamp sched/sched.c:axo__sched_shrink 36be4af1c3cc
- * stamp sched/sched.c:sched_absent f67a18efb783
- * stamp sched/sched.c:sched_grow_locked e1e41ebd8dc2
- * stamp sched/sched.c:sched_start_one 326f4c59cf5f
+ * stamp sched/sched.c:sched_absent d7a6d7ee6d25
+ * stamp sched/sched.c:sched_grow_locked 32eb8c8ff59a
+ * stamp sched/sched.c:sched_start_one ed60b0c4e24d
  * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_begin f97ded2b4911

@@ -41,7 +41,7 @@
  * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
  * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
  * stamp sched/park.c:axo__worker_offer_quiet 8eae6f2c1257
  * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
@@ -49,7 +49,7 @@
  * stamp sched/park.c:axo__worker_steal 01465aae7434
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_is_late 89e5224cd963
- * stamp sched/park.c:park_look 69d3b9ae708f
+ * stamp sched/park.c:park_look 0631d698ff67
  * stamp sched/park.c:park_offer 02fe32e6fb1f
  * stamp sched/park.c:park_steal_from 1fc4f85b4bcc
  * stamp sched/park.c:park_take_half 769dcce8082a

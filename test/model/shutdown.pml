@@ -32,13 +32,13 @@
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
- * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
  * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_look 69d3b9ae708f
+ * stamp sched/park.c:park_look 0631d698ff67
  * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/sched.c:axo__sched_join d54336b08846
- * stamp sched/sched.c:axo__sched_quit 0f61c041ad22
+ * stamp sched/sched.c:axo__sched_join dd6cc69c81d4
+ * stamp sched/sched.c:axo__sched_quit e8572e8262cd
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d

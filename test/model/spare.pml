@@ -21,7 +21,7 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one 742cd75b9bf2
+ * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
  * stamp sched/park.c:axo__worker_park c23933a35d1d
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_none 9e8878506e91

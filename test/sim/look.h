@@ -97,7 +97,9 @@ static bool look_private(const axo__cell *cell)
 {
     const axo__sched *sched = axo__cell_sched(cell);
     for (uint32_t i = 0; i < sched->worker_count + sched->spare_count; i++) {
-        const axo__worker *worker = &sched->workers[i];
+        const axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
         if (axo__aptr_load_relaxed(&worker->next) == cell)
             return true;
         uint32_t top = axo__a32_load_relaxed(&worker->newborn_top);
@@ -160,8 +162,12 @@ static void look_cell(const ghost *it)
 static void look_parked(const axo__sched *sched)
 {
     uint32_t parked = 0;
-    for (uint32_t i = 0; i < sched->worker_count; i++)
-        parked += axo__a32_load_relaxed(&sched->workers[i].state) == AXO__WORKER_PARKED;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        const axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
+        parked += axo__a32_load_relaxed(&worker->state) == AXO__WORKER_PARKED;
+    }
     HOLDS_ALL(47, parked == axo__a32_load_relaxed(&sched->parked),
               "%" PRIu32 " workers are parked, the pool counts %" PRIu32, parked,
               axo__a32_load_relaxed(&sched->parked));
