@@ -1,5 +1,5 @@
-/* pool_memory_test.c - what the blocking dispatcher takes: a record with each thread, for the pool's
- * life. */
+/* pool_memory_test.c - what the blocking dispatcher takes: a record with each thread, for the life
+ * of the pool. */
 #include "unit/unit.h"
 
 #include <axo/axo.h>
