@@ -440,6 +440,12 @@ static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_sta
         axo__cause_drop(&worker->core->texts, &worker->pending);
 }
 
+axo_status axo__run_within(axo__cell *cell, axo_site site, bool there)
+{
+    AXO_DEBUG_ASSERT(axo__self->current == cell && axo__self->site != AXO_SITE_NONE);
+    return there ? run_call(cell, site, NULL, NULL) : AXO_OK;
+}
+
 axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site,
                              const axo_failure *failure, const axo__message *message)
 {

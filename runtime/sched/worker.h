@@ -138,8 +138,6 @@ struct axo__worker {
     bool slow_due;          /* a spent cell has waited for long: it goes before the ready ones */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
-    axo__cell *asker;       /* has failed, and its parent decides within its turn; NULL: none */
-    bool asker_restarts;    /* that was the answer */
     uint64_t asked_at;      /* the callback under which the last one failed */
     axo__random random;
     axo__timers *timers;    /* NULL: its pool has no wheels */
@@ -559,6 +557,10 @@ static inline axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo
 {
     return there ? axo__run_own_hook(worker, cell, site, NULL, NULL) : AXO_OK;
 }
+
+/* Calls a hook within the callback that is running, for what a default hook does: no unwind point,
+ * what the hook throws is the running callback's. */
+axo_status axo__run_within(axo__cell *cell, axo_site site, bool there);
 
 /* Calls the decider of the parent's strategy in its name; false: it failed, see worker->pending. */
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,

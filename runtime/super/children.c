@@ -61,10 +61,6 @@ void axo__super_restart_own(axo__worker *worker, axo__cell *child)
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
     if (axo__cell_kin(child)->stopping)
         return;
-    if (worker->asker == child) {
-        worker->asker_restarts = true;
-        return;
-    }
     axo__directives_restart_own(&child->directives);
     axo__sched_announce_system(worker, child);
 }

@@ -261,6 +261,31 @@ static void fault_finish_recreate(axo__worker *worker, axo__cell *cell, axo__cau
     axo__super_fail(worker, cell, axo_ref_none(), true);
 }
 
+/* `within`: a pre_restart that is running calls it. */
+static inline axo_status fault_leave(axo__worker *worker, axo__cell *cell, bool within)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    axo__core *core = worker->core;
+    bool has_hook = axo__cell_class(cell)->post_stop != NULL;
+    axo_status status;
+    axo__super_leave_children(worker, cell); /* RS-13 */
+    if (cell->life != AXO__INSTANCE_STARTED)
+        return AXO_OK; /* it was called before */
+    cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
+    axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
+    if (within)
+        status = axo__run_within(cell, AXO_SITE_POST_STOP, has_hook);
+    else
+        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, has_hook);
+    axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+    return status;
+}
+
+axo_status axo__super_default_pre_restart(axo__worker *worker, axo__cell *cell)
+{
+    return fault_leave(worker, cell, true);
+}
+
 static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
@@ -273,12 +298,8 @@ static void fault_call_pre_restart(axo__worker *worker, axo__cell *cell, const a
     if (cls->pre_restart != NULL) {
         axo_failure failure = axo__cause_show(&core->texts, cause);
         status = axo__run_own_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
-    } else { /* RS-04: unwatch and stop every child, then post_stop */
-        axo__super_leave_children(worker, cell); /* RS-13 */
-        axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
-        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cls->post_stop != NULL);
-        axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
-        cell->life = AXO__INSTANCE_STOPPED; /* D3 */
+    } else {
+        status = fault_leave(worker, cell, false);
     }
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
     if (status == AXO_OK)
@@ -470,24 +491,23 @@ void axo__super_directives(axo__worker *worker, axo__cell *cell)
 void axo__super_fail_here(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    AXO_DEBUG_ASSERT(worker->asker == NULL && !worker->asker_restarts);
     axo__a64_store_relaxed(&worker->running_tag, 0);
     if ((axo__state_look(&cell->state) & AXO__WAITING) != 0)
         axo__parked_seal(cell);
-    bool reports = fault_fail(worker, cell, axo_ref_none(), false);
-    if (!reports || !axo__super_decide_here(worker, cell)) {
+    if (!fault_fail(worker, cell, axo_ref_none(), false)) {
         axo__state_settle(&cell->state);
-        if (reports)
-            fault_report(worker, cell);
         return;
     }
-    if (worker->asker_restarts) {
-        worker->asker_restarts = false;
-        if (axo__cell_directives(cell) == 0)
-            fault_restart_own(worker, cell);
-        else
-            axo__directives_restart_own(&cell->directives);
+    axo__answer answer = axo__super_decide_here(worker, cell);
+    if (answer == AXO__ANSWER_LATER) {
+        axo__state_settle(&cell->state);
+        fault_report(worker, cell);
+        return;
     }
+    if (answer == AXO__ANSWER_RESTART && axo__cell_directives(cell) == 0)
+        fault_restart_own(worker, cell);
+    else if (answer == AXO__ANSWER_RESTART) /* behind what else waits for it */
+        axo__directives_restart_own(&cell->directives);
     if (axo__directives_look(&cell->directives) != 0)
         axo__super_directives(worker, cell);
     axo__super_unhold(worker, cell);

@@ -6,7 +6,9 @@
 
 /* ---- deciders ---- */
 
-static axo_directive strategy_default(uint32_t kind)
+/* The library's deciders look at the kind alone. */
+
+static axo_directive strategy_by_default(uint32_t kind)
 {
     switch ((axo_failure_kind)kind) { /* DC-01 */
     case AXO_FAILURE_INIT:
@@ -24,13 +26,18 @@ static axo_directive strategy_default(uint32_t kind)
     return AXO_RESTART;
 }
 
+static axo_directive strategy_by_stopping(uint32_t kind)
+{
+    return kind == AXO_FAILURE_FATAL ? AXO_ESCALATE : AXO_STOP; /* DC-04 */
+}
+
 axo_directive axo_decide_default(struct axo_ctx *ctx, void *state, const axo_failure *failure,
                                  void *user)
 {
     (void)ctx;
     (void)state;
     (void)user;
-    return strategy_default(failure->kind);
+    return strategy_by_default(failure->kind);
 }
 
 axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const axo_failure *failure,
@@ -39,7 +46,7 @@ axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const axo_failur
     (void)ctx;
     (void)state;
     (void)user;
-    return failure->kind == AXO_FAILURE_FATAL ? AXO_ESCALATE : AXO_STOP; /* DC-04 */
+    return strategy_by_stopping(failure->kind);
 }
 
 axo_directive axo_decide_escalate(struct axo_ctx *ctx, void *state, const axo_failure *failure,
@@ -62,18 +69,18 @@ axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_fai
     return AXO_RESTART;
 }
 
-/* What the parent's decider says of such a failure, if it is one of ours, which look at the kind
- * alone; 0: it is the user's own. */
+/* What the parent's decider says of such a failure, if it is one of the library's; 0: the decider
+ * is the user's own. */
 static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 {
     const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_decider decider = strategy != NULL ? strategy->decider : NULL;
     if (decider == NULL || decider == axo_decide_default)
-        return strategy_default(kind);
+        return strategy_by_default(kind);
     if (decider == axo_decide_restart)
         return AXO_RESTART;
     if (decider == axo_decide_stop)
-        return kind == AXO_FAILURE_FATAL ? AXO_ESCALATE : AXO_STOP;
+        return strategy_by_stopping(kind);
     return decider == axo_decide_escalate ? AXO_ESCALATE : (axo_directive)0;
 }
 
@@ -145,35 +152,55 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
                   failure.kind, failure.code, failure.text);
 }
 
-/* The failed child and those it takes with it, from *first up to (not with) *end: the list is
- * youngest first, so the rest that was started after it stands in front of it (RFO-01). */
-static void strategy_reach(const axo__cell *cell, axo__cell *child, axo__cell **first,
-                           axo__cell **end)
+/* Whom a decision reaches: the children from `first` up to `end`, which is not among them. */
+typedef struct strategy_reach {
+    axo__cell *first;
+    axo__cell *end;
+} strategy_reach;
+
+/* A decision, before anything of it is done. */
+typedef struct strategy_decision {
+    axo_directive directive; /* as the decider said; 0: the decider has failed */
+    bool refused;            /* a Restart that the child's lifetime or a budget turns into Stop */
+    strategy_reach reach;    /* of Restart and Stop */
+} strategy_decision;
+
+static strategy_reach strategy_only(axo__cell *child)
+{
+    return (strategy_reach){.first = child, .end = axo__cell_next(child)};
+}
+
+/* The failed child and those that the scope takes with it. The list is youngest first, so the rest
+ * that was started after the child stands in front of it (RFO-01). */
+static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(child->parent == axo__cell_link(cell));
     const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_scope scope = strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
-    *first = scope == AXO_ONE_FOR_ONE ? child : axo__cell_children(cell);
-    *end = scope == AXO_ALL_FOR_ONE ? NULL : axo__cell_next(child);
+    strategy_reach reach = strategy_only(child);
+    if (scope != AXO_ONE_FOR_ONE)
+        reach.first = axo__cell_children(cell);
+    if (scope == AXO_ALL_FOR_ONE)
+        reach.end = NULL;
+    return reach;
 }
 
-static void strategy_stop(axo__worker *worker, axo__cell *first, const axo__cell *end)
+static void strategy_stop(axo__worker *worker, strategy_reach reach)
 {
-    for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
+    for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
         if (!axo__cell_kin(one)->stopping)
             axo__super_stop_child(worker, one);
     }
 }
 
 /* AF-06: every counter that the restart touches moves, whoever refuses. */
-static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__cell *first,
-                             const axo__cell *end)
+static bool strategy_permits(axo__worker *worker, const axo__cell *cell, strategy_reach reach)
 {
     const axo_strategy *strategy = axo__cell_strategy(cell);
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
     int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
     bool permitted = true;
-    for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
+    for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
         bool counts = !axo__cell_kin(one)->stopping && one->lifetime != AXO_TEMPORARY;
         if (counts && !axo__super_permit(strategy, axo__cell_ward(one), now))
             permitted = false;
@@ -181,25 +208,28 @@ static bool strategy_permits(axo__worker *worker, const axo__cell *cell, axo__ce
     return permitted;
 }
 
-/* Restarts the failed child and those it takes with it, whoever that is by now. */
-static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* The failed child restarts: true, this is its own turn, which is to do it; else it is told. */
+static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child)
 {
-    axo__cell *first;
-    axo__cell *end;
+    if (worker->current == child && !axo__cell_kin(child)->stopping)
+        return true;
+    axo__super_restart_own(worker, child);
+    return false;
+}
+
+/* Restarts all that are reached, with the failed child's cause. true: as above. */
+static bool strategy_restart_all(axo__worker *worker, axo__cell *child, strategy_reach reach)
+{
     axo__texts *texts = &worker->core->texts;
-    strategy_reach(cell, child, &first, &end);
-    if (first == child && end == axo__cell_next(child)) {
-        axo__super_restart_own(worker, child);
-        return;
-    }
+    bool here = false;
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
     cause = axo__cause_copy(texts, &cause);
-    for (axo__cell *one = first; one != end; one = axo__cell_next(one)) {
+    for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
         if (axo__cell_kin(one)->stopping)
             continue; /* AF-09 */
         if (one == child) {
-            axo__super_restart_own(worker, child);
+            here = strategy_restart_failed(worker, child);
             continue;
         }
         axo__super_suspend_child(worker, one, 1); /* AF-02 */
@@ -208,84 +238,88 @@ static void strategy_carry_out(axo__worker *worker, axo__cell *cell, axo__cell *
             axo__cause_unhold_texts(texts, &cause, 1);
     }
     axo__cause_drop(texts, &cause);
+    return here;
 }
 
-static bool strategy_may_restart(axo__worker *worker, const axo__cell *cell, axo__cell *child)
+static bool strategy_restart(axo__worker *worker, axo__cell *child, strategy_reach reach)
 {
-    axo__cell *first;
-    axo__cell *end;
-    if (child->lifetime == AXO_TEMPORARY)
-        return false; /* LT-02: and it costs nothing */
-    strategy_reach(cell, child, &first, &end);
-    return strategy_permits(worker, cell, first, end);
+    if (reach.first == child && reach.end == axo__cell_next(child))
+        return strategy_restart_failed(worker, child);
+    return strategy_restart_all(worker, child, reach);
 }
 
-static void strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                             bool permitted)
+/* What the parent's decider says: a directive; 0: the decider has failed, and why is pending. */
+static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    axo__cell *first;
-    axo__cell *end;
-    if (child->lifetime == AXO_TEMPORARY) { /* LT-02: it goes alone */
-        strategy_stop(worker, child, axo__cell_next(child));
-        return;
-    }
-    strategy_reach(cell, child, &first, &end);
-    if (!permitted) {
-        strategy_stop(worker, first, end); /* RW-17 */
-        return;
-    }
-    const axo__ward *ward = axo__cell_ward(child);
-    if (ward == NULL || ward->delay == NULL || !axo__super_delay(worker, cell, child))
-        strategy_carry_out(worker, cell, child);
-}
-
-static void strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                           axo_directive directive, bool restarts)
-{
-    axo__cell *first;
-    axo__cell *end;
-    switch (directive) {
-    case AXO_RESUME:
-        axo__super_resume_own(worker, child); /* AF-04: the failed one only */
-        return;
-    case AXO_RESTART:
-        strategy_restart(worker, cell, child, restarts);
-        return;
-    case AXO_STOP:
-        strategy_reach(cell, child, &first, &end);
-        strategy_stop(worker, first, end); /* AF-03 */
-        return;
-    case AXO_ESCALATE:
-        break;
-    }
-    axo__cause cause = axo__cell_failure(child);
-    worker->pending = axo__cause_copy(&worker->core->texts, &cause); /* DR-05 */
-    axo__super_fail(worker, cell, axo__cell_ref(child), false);
-}
-
-static void strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
-{
-    axo__core *core = worker->core;
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
-    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
-    axo__trace(core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
     if (directive == 0) {
         axo__cause cause = axo__cell_failure(child);
-        axo_failure failure = axo__cause_show(&core->texts, &cause);
+        axo_failure failure = axo__cause_show(&worker->core->texts, &cause);
         failure.reporter = axo__cell_ref(child);
-        if (!axo__run_decider(worker, cell, child, &failure, &directive)) {
-            axo__super_fail(worker, cell, axo__cell_ref(child), false); /* DC-09 */
-            return;
-        }
+        if (!axo__run_decider(worker, cell, child, &failure, &directive))
+            return (axo_directive)0; /* DC-09 */
         if (directive < AXO_RESUME || directive > AXO_ESCALATE)
             directive = AXO_ESCALATE;
     }
-    axo__trace(core, &worker->local, cell, AXO_EV_DECIDE,
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_DECIDE,
                (uint64_t)directive << 32 | (axo__cell_ref(child).bits & AXO__SLOT_MASK));
-    bool restarts = directive != AXO_RESTART || strategy_may_restart(worker, cell, child);
-    strategy_tell(worker, child, directive, restarts ? directive : AXO_STOP);
-    strategy_apply(worker, cell, child, directive, restarts);
+    return directive;
+}
+
+/* Decides, counts and tells observers; nobody is restarted, resumed or stopped by it. */
+static strategy_decision strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
+    strategy_decision decision = {.directive = strategy_ask(worker, cell, child)};
+    if (decision.directive == 0)
+        return decision;
+    decision.reach = strategy_scope(cell, child);
+    if (decision.directive == AXO_RESTART && child->lifetime == AXO_TEMPORARY) {
+        decision.refused = true; /* LT-02: it costs nothing, and goes alone */
+        decision.reach = strategy_only(child);
+    } else if (decision.directive == AXO_RESTART) {
+        decision.refused = !strategy_permits(worker, cell, decision.reach); /* RW-17 */
+    }
+    strategy_tell(worker, child, decision.directive,
+                  decision.refused ? AXO_STOP : decision.directive);
+    return decision;
+}
+
+/* Does what was decided. true: this is the failed child's own turn, which is to restart it. */
+static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                           const strategy_decision *decision)
+{
+    const axo__ward *ward = axo__cell_ward(child);
+    switch (decision->refused ? AXO_STOP : decision->directive) {
+    case AXO_RESUME:
+        axo__super_resume_own(worker, child); /* AF-04: the failed one only */
+        return false;
+    case AXO_RESTART:
+        if (ward != NULL && ward->delay != NULL && axo__super_delay(worker, cell, child))
+            return false;
+        return strategy_restart(worker, child, decision->reach);
+    case AXO_STOP:
+        strategy_stop(worker, decision->reach); /* AF-03 */
+        return false;
+    case AXO_ESCALATE:
+        break;
+    }
+    if (decision->directive == AXO_ESCALATE) {
+        axo__cause cause = axo__cell_failure(child);
+        worker->pending = axo__cause_copy(&worker->core->texts, &cause); /* DR-05 */
+    }
+    axo__super_fail(worker, cell, axo__cell_ref(child), false);
+    return false;
+}
+
+/* The parent's answer to a failure, in its own turn or in the failed child's. true: as
+ * strategy_apply. */
+static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    strategy_decision decision = strategy_decide(worker, cell, child);
+    return strategy_apply(worker, cell, child, &decision);
 }
 
 /* Directives that wait count as taken: they may be older than the report (OR-07). */
@@ -321,8 +355,8 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
                     axo__core_now(worker->core));
-    if (!axo__cell_kin(child)->stopping) /* PH-13 */
-        strategy_carry_out(worker, cell, child);
+    if (!axo__cell_kin(child)->stopping) /* PH-13: whoever is in the scope by now */
+        (void)strategy_restart(worker, child, strategy_scope(cell, child));
 }
 
 void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
@@ -332,7 +366,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
     if (cell->phase >= AXO__PHASE_TERMINATING)
         return; /* DC-11: the child is stopping anyway */
     if (strategy_may_decide(cell) && axo__cell_own_family(cell)->held == 0)
-        strategy_decide(worker, cell, child);
+        (void)strategy_answer(worker, cell, child);
     else
         strategy_hold(worker, cell, child, AXO__SYS_FAILED);
 }
@@ -340,7 +374,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 /* The parent's turn within its child's. While it has the parent, whoever tells it something leaves
  * that to be found when it is handed back. A decider of the user's may take long, and the failed
  * child sees to its system lane meanwhile (FS-04): that one gets a turn of its own. */
-bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
+axo__answer axo__super_decide_here(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(worker->current == child && child->reported);
     axo__cell *parent = axo__cell_parent(child);
@@ -348,19 +382,17 @@ bool axo__super_decide_here(axo__worker *worker, axo__cell *child)
     if (!axo__cell_is_in(worker->core, parent, worker->sched) ||
         strategy_known(parent, axo__cell_failure_kind(child)) == 0 ||
         !axo__state_borrow_idle(&parent->state))
-        return false;
+        return AXO__ANSWER_LATER;
     bool holds = axo__cell_own_family(parent)->held != 0;
     if (parent->parent == 0 || holds || !strategy_may_decide(parent)) {
         axo__sched_hand_back(worker, parent);
-        return false;
+        return AXO__ANSWER_LATER;
     }
-    worker->asker = child;
     worker->asked_at = axo__worker_count(worker);
-    strategy_decide(worker, parent, child);
-    worker->asker = NULL;
+    bool restart = strategy_answer(worker, parent, child);
     axo__state_settle(&parent->state);
     axo__sched_hand_back(worker, parent);
-    return true;
+    return restart ? AXO__ANSWER_RESTART : AXO__ANSWER_TOLD;
 }
 
 void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
@@ -395,6 +427,6 @@ void axo__super_unhold(axo__worker *worker, axo__cell *cell)
         if (axo__stack_tag_of(link) == AXO__SYS_DUE)
             strategy_due(worker, cell, child);
         else
-            strategy_decide(worker, cell, child);
+            (void)strategy_answer(worker, cell, child);
     }
 }

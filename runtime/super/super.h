@@ -63,6 +63,10 @@ static inline bool axo__super_ends(const axo__cell *cell, uint64_t word)
     return (word & (any ? AXO__STOPS : AXO__STOP_PARENT)) != 0;
 }
 
+/* The default pre_restart (RS-04), for a pre_restart that is running: leaves the children, then
+ * post_stop. */
+axo_status axo__super_default_pre_restart(axo__worker *worker, axo__cell *cell);
+
 /* ---- stop.c ---- */
 
 void axo__super_terminate(axo__worker *worker, axo__cell *cell);
@@ -84,9 +88,15 @@ void axo__super_expire(axo__core *core, axo__local *local, axo__cell *cell);
 /* A child's report: held back, or decided. */
 void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
-/* The parent decides about the running cell's failure; false: not now, it needs a report. A restart
- * is told by worker->asker_restarts, all else by directives. */
-bool axo__super_decide_here(axo__worker *worker, axo__cell *child);
+/* How the running cell has its answer to its failure. */
+typedef enum axo__answer {
+    AXO__ANSWER_LATER = 0,  /* not yet: the parent needs a report */
+    AXO__ANSWER_TOLD = 1,   /* by directives, or a delay has begun, or the parent has failed too */
+    AXO__ANSWER_RESTART = 2 /* it restarts at once, which the caller does; no directive says so */
+} axo__answer;
+
+/* The parent decides about the running cell's failure in that cell's turn, if it can. */
+axo__answer axo__super_decide_here(axo__worker *worker, axo__cell *child);
 
 /* Decides what was held back, in order, as long as the cell may (SC-10). */
 void axo__super_unhold(axo__worker *worker, axo__cell *cell);
@@ -140,7 +150,7 @@ void axo__super_stop_young(axo__worker *worker, axo__cell *parent);
 /* Another instance of the parent begins. */
 void axo__super_age_children(axo__cell *parent);
 
-/* Unwatches and stops every child: what the default pre_restart does. */
+/* Unwatches and stops every child. */
 void axo__super_leave_children(axo__worker *worker, axo__cell *parent);
 
 /* Counts the children that are stopping and not yet waited for: how many are waited for now. */

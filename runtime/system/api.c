@@ -488,32 +488,22 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
                                    const axo_message *message)
 {
     axo__cell *cell = api_cell(ctx);
+    (void)state;
     (void)failure;
     (void)message;
     if (cell == NULL || axo__self->site != AXO_SITE_PRE_RESTART)
         return axo__no_caller();
-    axo__super_leave_children(axo__self, cell);
-    if (cell->life != AXO__INSTANCE_STARTED)
-        return AXO_OK;
-    cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, it may throw */
-    axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOP, 0);
-    const axo_class *cls = axo__cell_class(cell);
-    AXO_BORDER();
-    axo_status status = cls->post_stop != NULL ? cls->post_stop(ctx, state) : AXO_OK;
-    axo__trace(axo__self->core, &axo__self->local, cell, AXO_EV_POST_STOPPED,
-               (uint64_t)(uint32_t)status);
-    return status;
+    return axo__super_default_pre_restart(axo__self, cell);
 }
 
 axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
     axo__cell *cell = api_cell(ctx);
+    (void)state;
     (void)failure;
     if (cell == NULL)
         return axo__no_caller();
-    const axo_class *cls = axo__cell_class(cell);
-    AXO_BORDER();
-    return cls->pre_start != NULL ? cls->pre_start(ctx, state) : AXO_OK;
+    return axo__run_within(cell, AXO_SITE_PRE_START, axo__cell_class(cell)->pre_start != NULL);
 }
 
 /* ---- watch, shutdown ---- */

@@ -37,7 +37,7 @@
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
  * stamp super/children.c:axo__super_child_gone 2f29ac3ea669
- * stamp super/children.c:axo__super_restart_own c86f94226ed0
+ * stamp super/children.c:axo__super_restart_own 2f006bc57f8f
  * stamp super/children.c:axo__super_restart_parent 87c16f0e5ba5
  * stamp super/children.c:axo__super_resume_own 54c70a391940
  * stamp super/children.c:axo__super_stop_child 4bcb35d85b22
@@ -49,10 +49,11 @@
  * stamp super/children.c:children_unlink 9caec02e1298
  * stamp super/fault.c:axo__super_continue 2b0518d81464
  * stamp super/fault.c:axo__super_create cd7dda0b1292
+ * stamp super/fault.c:axo__super_default_pre_restart d318cbc60bc0
  * stamp super/fault.c:axo__super_directives 83684804d5d4
  * stamp super/fault.c:axo__super_fail 5b18b48d4d79
- * stamp super/fault.c:axo__super_fail_here f817b53a2727
- * stamp super/fault.c:fault_call_pre_restart 24efbc892249
+ * stamp super/fault.c:axo__super_fail_here 89b85fdecb29
+ * stamp super/fault.c:fault_call_pre_restart d396e92566f3
  * stamp super/fault.c:fault_construct 8c46125e591c
  * stamp super/fault.c:fault_create_again 52c92b9de142
  * stamp super/fault.c:fault_fail ef7784e81553
@@ -73,15 +74,17 @@
  * stamp super/stop.c:stop_system 6b8c31339bad
  * stamp super/stop.c:stop_take 295573aebf70
  * stamp super/stop.c:stop_tell_parent 0245716a7d03
- * stamp super/strategy.c:axo__super_decide_here 4f11d5b95ec6
- * stamp super/strategy.c:axo__super_report 4450d6d36b4d
- * stamp super/strategy.c:axo__super_unhold af675749dcad
- * stamp super/strategy.c:strategy_apply 54e19376fd76
- * stamp super/strategy.c:strategy_carry_out 4882ea5e802a
- * stamp super/strategy.c:strategy_decide 954ecc53165e
+ * stamp super/strategy.c:axo__super_decide_here 1dbd5c8216b6
+ * stamp super/strategy.c:axo__super_report 10013a568136
+ * stamp super/strategy.c:axo__super_unhold e5a2ea998c73
+ * stamp super/strategy.c:strategy_answer 9c14aafa5c46
+ * stamp super/strategy.c:strategy_apply 379e41d2e5d1
+ * stamp super/strategy.c:strategy_decide b8951cd18986
  * stamp super/strategy.c:strategy_hold b0e0cc67c414
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
- * stamp super/strategy.c:strategy_stop 20fc5d497eab
+ * stamp super/strategy.c:strategy_restart 10f34c809799
+ * stamp super/strategy.c:strategy_restart_all 53e120b36ba5
+ * stamp super/strategy.c:strategy_stop 5f8548c0f1c6
  * stamp super/super.h:axo__super_ends 000ead678bf2
  */
 #ifndef NF
@@ -199,8 +202,9 @@ inline fail(fi1, who, survivors)
     fi
 }
 
-/* strategy_decide super/strategy.c; strategy_apply super/strategy.c; strategy_carry_out
- * super/strategy.c; strategy_stop super/strategy.c */
+/* strategy_decide super/strategy.c; strategy_apply super/strategy.c; strategy_answer
+ * super/strategy.c; strategy_restart super/strategy.c; strategy_restart_all super/strategy.c;
+ * strategy_stop super/strategy.c */
 inline all1(ai, aj, who)
 {
     if
@@ -292,7 +296,8 @@ inline wait1(wi, wj)
     if :: KID(wi, wj) && stopping[wj] -> waited[wj] = true :: else fi
 }
 /* fault_recreate super/fault.c; fault_create_again super/fault.c; fault_call_pre_restart
- * super/fault.c: the default one stops the children, others keep them */
+ * super/fault.c; axo__super_default_pre_restart super/fault.c: it stops the children, others keep
+ * them */
 inline recreate(ri, answered)
 {
     if
