@@ -1,4 +1,4 @@
-/* assert.h - three prices of check, branch hints, sanitizer annotations. */
+/* assert.h - two prices of check, branch hints, sanitizer annotations. */
 #ifndef AXO__BASE_ASSERT_H
 #define AXO__BASE_ASSERT_H
 

@@ -13,12 +13,13 @@
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
  *       that adds -1.
- *   I2  parent_cause is written only while RESTART_PARENT is clear, taken out only while it is set.
+ *   I2  The cause of RESTART_PARENT (axo__ward.cause) is written by the parent only while the bit
+ *       is clear, and taken out by the child only while it is set.
  *
  * Orders
- *   [D1] cas acq_rel, add    releases parent_cause; pairs with [D2]
- *   [D2] load acquire, look  acquires parent_cause
- *   [D3] cas acq_rel, take   releases that parent_cause was taken; pairs with [D1]'s load
+ *   [D1] cas acq_rel, add    releases the cause; pairs with [D2]
+ *   [D2] load acquire, look  acquires the cause
+ *   [D3] cas acq_rel, take   releases that the cause was taken; pairs with [D1]'s load
  */
 #ifndef AXO__CELL_DIRECTIVE_H
 #define AXO__CELL_DIRECTIVE_H
