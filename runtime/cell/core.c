@@ -145,7 +145,8 @@ void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *messa
     axo__message_free(&core->pool, &local->cache, message);
 }
 
-/* It has none. A pool of its own keeps none: there may be thousands of these. */
+/* Cells for a local that has none; the first of them, which `free` begins with. A local of a pool
+ * of its own keeps no others: there may be thousands of such locals. */
 static __attribute__((noinline)) axo__cell *local_take_more(axo__core *core, axo__local *local,
                                                             axo_status *status)
 {
@@ -162,7 +163,7 @@ static __attribute__((noinline)) axo__cell *local_take_more(axo__core *core, axo
     }
     local->free = first;
     axo__limit_look(&core->limit, axo__a32_load_relaxed(&core->table.slots));
-    return axo__local_take_cell(core, local, status);
+    return first;
 }
 
 /* Of a birth that is counted, near the limit. */
@@ -182,7 +183,9 @@ axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *
     axo__cell *cell = local->free;
     *status = AXO_OK;
     if (axo__unlikely(cell == NULL))
-        return local_take_more(core, local, status);
+        cell = local_take_more(core, local, status);
+    if (axo__unlikely(cell == NULL))
+        return NULL;
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     local->free = cell->free_next;
     axo__a64_bump_owner(&local->count.spawned); /* before the look: cell/limit.h */
@@ -289,7 +292,7 @@ static bool core_path_put(const char *out, char **at, const char *text, size_t l
     size_t put = length < room ? length : room;
     *at -= put;
     memcpy(*at, text + (length - put), put);
-    return put == length;
+    return length <= room;
 }
 
 /* From the leaf upwards, so that a path of any depth needs neither memory nor a second look. */
@@ -300,7 +303,7 @@ bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t si
     (void)core;
     if (cell->parent == 0)
         whole = core_path_put(out, &at, "/", 1);
-    for (; whole && cell->parent != 0; cell = axo__cell_parent(cell)) {
+    while (whole && cell->parent != 0) {
         const axo__name *name = axo__cell_name(cell);
         char own[24];
         const char *text = name != NULL ? name->text : own;
@@ -308,6 +311,8 @@ bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t si
         if (name == NULL)
             length = (size_t)snprintf(own, sizeof own, AXO__ANONYMOUS, axo__cell_ref(cell).bits);
         whole = core_path_put(out, &at, text, length) && core_path_put(out, &at, "/", 1);
+        cell = axo__cell_parent(cell);
+        AXO_DEBUG_ASSERT(cell != NULL);
     }
     return core_path_done(out, size, at, whole);
 }

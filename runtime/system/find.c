@@ -180,10 +180,10 @@ static bool find_is_match(axo__core *core, const axo__pattern *pattern, const ax
         (*steps)++;
         if (find_is(segment, "."))
             continue;
+        AXO_DEBUG_ASSERT(at != NULL);
         if (at->parent == 0 || !find_cell_matches(at, segment))
             return false;
         at = axo__cell_parent(at);
-        AXO_DEBUG_ASSERT(at != NULL);
     }
     return at == base && find_is_bound(core, cell);
 }

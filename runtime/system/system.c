@@ -156,7 +156,8 @@ static bool system_boot_table(axo_system *system, const uint64_t secret[2])
     batch = batch < 1 ? 1 : batch > 64 ? 64 : batch;
     uint32_t hoards = 2 * batch * locals;
     uint32_t graves = actors / 8 > AXO__GRAVES_MIN ? actors / 8 : AXO__GRAVES_MIN;
-    uint64_t slots = (uint64_t)actors + 3 + hoards + graves + AXO__RETIRE_MIN * locals;
+    uint64_t slots = (uint64_t)actors + 3 + hoards + graves +
+                     (uint64_t)AXO__RETIRE_MIN * locals;
     if (slots > AXO__SLOT_MASK)
         slots = AXO__SLOT_MASK;
     AXO_DEBUG_ASSERT(slots >= (uint64_t)actors + 3 + hoards + AXO__GRAVES_MIN);

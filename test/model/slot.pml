@@ -25,7 +25,7 @@
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__local_give_cell d963405d816d
  * stamp cell/core.c:axo__local_retire 4969bd5164d7
- * stamp cell/core.c:axo__local_take_cell 8de7553a0e56
+ * stamp cell/core.c:axo__local_take_cell 181064334a5b
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init 313a3cdeabc0

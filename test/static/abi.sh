@@ -19,8 +19,8 @@ if [ -n "$accept" ]; then
     exit 0
 fi
 soname() { sed -n "s/.*soname='\([^']*\)'.*/\1/p" "$1" | head -n 1; }
-# What only runtime/ defines is behind a pointer: its layout is nobody's business.
-opaque=$(grep -rhoE '^(typedef )?struct axo_[a-z_]+ \{' runtime | grep -oE 'axo_[a-z_]+' | sort -u |
+# What only runtime/ defines is behind a pointer, or nowhere: its layout is nobody's business.
+opaque=$(grep -rhoE '^(typedef )?struct [a-z_0-9]+ \{' runtime | sed 's/.*struct //; s/ {//' | sort -u |
     paste -sd'|')
 printf '[suppress_type]\n  name_regexp = ^(axo__.*|_Unwind_.*|__anonymous.*|%s)$\n' "$opaque" >"$1/abi.opaque"
 abidiff --non-reachable-types --suppr "$1/abi.opaque" "$dump" "$now" >"$1/abi.diff"
