@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <axo/actor.h>
 #include <axo/system.h>
@@ -33,6 +34,12 @@ static inline axo_status axo__context_check(axo_ctx *ctx)
 static inline bool axo__context_at_home(axo_system *system)
 {
     return axo_system_workers(system) > 0;
+}
+
+/* A time, and a delay of at least 0 after it; the last number if that has none. */
+static inline int64_t axo__context_later(int64_t time, int64_t delay)
+{
+    return time > INT64_MAX - delay ? INT64_MAX : time + delay;
 }
 
 #endif

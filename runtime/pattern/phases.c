@@ -38,8 +38,7 @@ fail:
     return AXO_ETHREAD;
 }
 
-/* What any call may find: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
-static axo_status phases_check(const axo_phases *phases)
+axo_status axo__phases_usable(const axo_phases *phases)
 {
     if (phases == NULL)
         return AXO_EINVAL;
@@ -107,7 +106,7 @@ static axo_status phases_check_phase(const axo_phase *phase)
 axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase)
 {
     axo_phase given;
-    axo_status status = phases_check(phases);
+    axo_status status = axo__phases_usable(phases);
     if (status == AXO_OK)
         status = axo__given_read(phase, &given, sizeof given);
     if (status == AXO_OK)
@@ -172,7 +171,7 @@ static axo_status phases_task_locked(axo_phases *phases, const char *name, axo__
 axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *id)
 {
     axo_task given;
-    axo_status status = phases_check(phases);
+    axo_status status = axo__phases_usable(phases);
     if (status == AXO_OK)
         status = axo__given_read(task, &given, sizeof given);
     if (status == AXO_OK)
@@ -200,7 +199,7 @@ axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *i
 
 axo_status axo_phases_cancel(axo_phases *phases, uint32_t id)
 {
-    axo_status status = phases_check(phases);
+    axo_status status = axo__phases_usable(phases);
     axo__task *found = NULL;
     if (status != AXO_OK)
         return status;
@@ -307,7 +306,7 @@ axo_status axo__phases_order_locked(axo_phases *phases, char *why, size_t size)
 
 axo_status axo_phases_check(axo_phases *phases, char *why, size_t size)
 {
-    axo_status status = phases_check(phases);
+    axo_status status = axo__phases_usable(phases);
     if (status != AXO_OK || (why == NULL && size > 0))
         return status != AXO_OK ? status : AXO_EINVAL;
     if (size > 0)
@@ -332,7 +331,7 @@ static int64_t phases_total_locked(const axo_phases *phases)
 
 int64_t axo_phases_total_ns(axo_phases *phases)
 {
-    if (phases_check(phases) != AXO_OK)
+    if (axo__phases_usable(phases) != AXO_OK)
         return 0;
     (void)pthread_mutex_lock(&phases->mutex);
     int64_t total = phases_total_locked(phases);
@@ -357,7 +356,7 @@ size_t axo_phases_print(axo_phases *phases, char *out, size_t size)
     size_t used = 0;
     if (size > 0 && out != NULL)
         out[0] = 0;
-    if (phases_check(phases) != AXO_OK || (out == NULL && size > 0))
+    if (axo__phases_usable(phases) != AXO_OK || (out == NULL && size > 0))
         return 0;
     (void)pthread_mutex_lock(&phases->mutex);
     if (phases->state != AXO__PHASES_OPEN ||

@@ -56,6 +56,9 @@ struct axo_phases {
     axo_phases_report report;
 };
 
+/* What any call may find: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
+axo_status axo__phases_usable(const axo_phases *phases);
+
 /* Finds the order of the run; `why` is set on failure. */
 axo_status axo__phases_order_locked(axo_phases *phases, char *why, size_t size);
 

@@ -263,14 +263,12 @@ static axo_status phases_spawn(axo_phases *phases)
 axo_status axo_phases_start(axo_phases *phases)
 {
     char none[1];
-    if (phases == NULL)
-        return AXO_EINVAL;
-    if (!axo__context_at_home(phases->system))
-        return AXO_EFORKED;
+    axo_status status = axo__phases_usable(phases);
+    if (status != AXO_OK)
+        return status;
     (void)pthread_mutex_lock(&phases->mutex);
     bool mine = phases->state == AXO__PHASES_OPEN;
-    axo_status status =
-        mine ? axo__phases_order_locked(phases, none, sizeof none) : AXO_OK;
+    status = mine ? axo__phases_order_locked(phases, none, sizeof none) : AXO_OK;
     if (mine && status == AXO_OK)
         phases->state = AXO__PHASES_RUNNING;
     (void)pthread_mutex_unlock(&phases->mutex);
@@ -314,7 +312,7 @@ axo_status axo_phases_run(axo_phases *phases, axo_phases_report *report)
 uint32_t axo_phases_troubles(axo_phases *phases, axo_phase_trouble *out, uint32_t max)
 {
     uint32_t count = 0;
-    if (phases == NULL || (out == NULL && max > 0) || !axo__context_at_home(phases->system))
+    if (axo__phases_usable(phases) != AXO_OK || (out == NULL && max > 0))
         return 0;
     (void)pthread_mutex_lock(&phases->mutex);
     bool over = phases->state == AXO__PHASES_OVER;

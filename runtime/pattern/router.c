@@ -166,7 +166,7 @@ static bool router_is_due(axo_ctx *ctx, axo__router *self, const axo_message *me
     bool due = self->settings.resizer != NULL && self->resizer.interval_ns > 0 &&
                axo_ref_equal(message->sender, self->self) && axo_now(ctx) >= self->look_ns;
     if (due)
-        self->look_ns += self->resizer.interval_ns;
+        self->look_ns = axo__context_later(self->look_ns, self->resizer.interval_ns);
     return due;
 }
 
@@ -256,7 +256,7 @@ static axo_status router_watch_size(axo_ctx *ctx, axo__router *self)
     int64_t interval = self->resizer.interval_ns;
     if (self->settings.resizer == NULL || interval == 0)
         return AXO_OK;
-    self->look_ns = axo_now(ctx) + interval;
+    self->look_ns = axo__context_later(axo_now(ctx), interval);
     return axo_timer_start(ctx, AXO__ROUTER_LOOK, AXO_TIMER_FIXED_DELAY, interval, interval,
                            AXO__TAG_ROUTER_LOOK, NULL, 0);
 }

@@ -55,17 +55,6 @@ static axo_status gather_pre_start(axo_ctx *ctx, void *state)
     return status == AXO_OK ? AXO_OK : gather_tell_last(ctx, self);
 }
 
-/* A failure that somebody injects is no end: the letter is the next instance's. */
-static axo_status gather_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
-                                     const axo_message *message)
-{
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)message;
-    return AXO_OK;
-}
-
 static axo_status gather_post_stop(axo_ctx *ctx, void *state)
 {
     gather *self = state;
@@ -76,7 +65,7 @@ static axo_status gather_post_stop(axo_ctx *ctx, void *state)
 static bool gather_is_over(axo_ctx *ctx, const gather *self, const axo_message *message)
 {
     return axo_ref_equal(message->sender, axo_self(ctx)) &&
-           axo_now(ctx) - self->since_ns >= self->within_ns;
+           axo__wait_left(axo_now(ctx), self->since_ns, self->within_ns) == 0;
 }
 
 static axo_status gather_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -100,7 +89,7 @@ static axo_status gather_receive(axo_ctx *ctx, void *state, const axo_message *m
 static const axo_class gather_class =
     AXO_CLASS(.name = "gatherer", .state_size = sizeof(gather), .construct = gather_construct,
               .pre_start = gather_pre_start, .receive = gather_receive,
-              .post_stop = gather_post_stop, .pre_restart = gather_pre_restart);
+              .post_stop = gather_post_stop, .pre_restart = axo__wait_pre_restart);
 
 axo_status axo__router_gather(axo_ctx *ctx, const axo__router *self, const axo_message *message,
                               axo_ref *out)

@@ -257,17 +257,23 @@ static bool testkit_go_on(axo_testkit *kit, int64_t until, uint64_t *turns)
     return true;
 }
 
+/* There is one, and it is this process's. */
+static bool testkit_is_here(const axo_testkit *kit)
+{
+    return kit != NULL && axo__context_at_home(kit->system);
+}
+
 static int64_t testkit_until(const axo_testkit *kit, int64_t ns)
 {
     if (ns <= 0)
         return kit->now;
-    return kit->now < INT64_MAX - ns ? kit->now + ns : INT64_MAX;
+    return axo__context_later(kit->now, ns);
 }
 
 uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)
 {
     uint64_t turns = 0;
-    if (kit == NULL || !axo__context_at_home(kit->system))
+    if (!testkit_is_here(kit))
         return 0;
     int64_t until = testkit_until(kit, ns);
     while (testkit_go_on(kit, until, &turns))
@@ -279,7 +285,7 @@ uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)
 
 void axo_testkit_fail_memory(axo_testkit *kit, uint64_t skip, uint64_t count)
 {
-    if (kit == NULL || !axo__context_at_home(kit->system))
+    if (!testkit_is_here(kit))
         return;
     kit->fail_skip = skip;
     kit->fail_count = count;
@@ -294,7 +300,7 @@ const char *axo_testkit_why(axo_testkit *kit)
 
 axo_probe *axo_probe_new(axo_testkit *kit, const char *name)
 {
-    if (kit == NULL || !axo__context_at_home(kit->system))
+    if (!testkit_is_here(kit))
         return NULL;
     axo_probe *probe = calloc(1, sizeof *probe);
     axo_status status = AXO_ENOMEM;
@@ -340,9 +346,7 @@ axo_status axo_probe_reply(axo_probe *probe, uint32_t tag, const void *payload, 
 
 axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
 {
-    if (probe == NULL)
-        return AXO_EINVAL;
-    if (axo_ref_is_none(ref))
+    if (probe == NULL || axo_ref_is_none(ref))
         return AXO_EINVAL;
     if (!axo__context_at_home(probe->kit->system))
         return AXO_EFORKED;
@@ -361,7 +365,7 @@ axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
 /* There is one, and it is this process's. */
 static bool probe_is_here(const axo_probe *probe)
 {
-    return probe != NULL && axo__context_at_home(probe->kit->system);
+    return probe != NULL && testkit_is_here(probe->kit);
 }
 
 /* Until the probe has something, at most until then. */

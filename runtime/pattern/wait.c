@@ -277,9 +277,8 @@ static axo_status wait_stop(axo_ctx *ctx, void *state)
     return self->wait == NULL ? AXO_OK : wait_over(ctx, self, AXO_ESTOPPING);
 }
 
-/* A restart of it alone is no end: it goes on waiting. */
-static axo_status wait_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
-                                   const axo_message *message)
+axo_status axo__wait_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                 const axo_message *message)
 {
     (void)ctx;
     (void)state;
@@ -293,7 +292,7 @@ axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out)
     static const axo_class wait_class =
         AXO_CLASS(.name = "ask", .state_size = sizeof(wait_state), .construct = wait_construct,
                   .pre_start = wait_start, .receive = wait_receive, .post_stop = wait_stop,
-                  .pre_restart = wait_pre_restart);
+                  .pre_restart = axo__wait_pre_restart);
     axo_props props = AXO_PROPS(.cls = &wait_class, .args = wait);
     axo_status status = axo_spawn(ctx, &props, out);
     if (status != AXO_OK)

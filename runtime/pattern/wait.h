@@ -60,6 +60,11 @@ axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out);
 axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_ref voided, axo_draft *request,
                           axo_status refused);
 
+/* The pre_restart of one that waits: a failure that somebody injects is no end, and the next
+ * instance goes on waiting with what this one has. */
+axo_status axo__wait_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                 const axo_message *message);
+
 /* Watches the target; a farewell that is no message is said, after that. */
 axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait);
 
