@@ -156,6 +156,22 @@ static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *
     axo__sched_announce_system(worker, parent);
 }
 
+/* All that has come until now, oldest first (OR-07). */
+static void stop_turn_lane(axo__cell *cell, axo__more *more)
+{
+    AXO_DEBUG_ASSERT(more->lane == 0);
+    more->lane = axo__stack_reverse(axo__stack_take_any(&cell->system));
+}
+
+/* The oldest of the lane: its node may be used anew from here on. */
+static inline axo__stack_node *stop_next(axo__more *more, axo__sys_kind *kind)
+{
+    axo__stack_node *node = axo__stack_node_of(more->lane);
+    *kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
+    more->lane = node->next;
+    return node;
+}
+
 /* The lane of one that is gone, a portion: everybody is answered. true: it is empty. */
 static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
@@ -163,11 +179,10 @@ static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *bud
     if (more == NULL)
         return true;
     if (more->lane == 0 && axo__stack_has_any(&cell->system))
-        more->lane = axo__stack_reverse(axo__stack_take_any(&cell->system));
+        stop_turn_lane(cell, more);
     for (; more->lane != 0 && *budget > 0; (*budget)--) {
-        axo__stack_node *node = axo__stack_node_of(more->lane);
-        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
-        more->lane = node->next;
+        axo__sys_kind kind;
+        axo__stack_node *node = stop_next(more, &kind);
         axo__super_closed(worker->core, &worker->local, cell, node, kind);
     }
     return more->lane == 0;
@@ -293,12 +308,11 @@ static void stop_take_lane(axo__worker *worker, axo__cell *cell)
         if (more->lane == 0) {
             if (taken || !axo__stack_has_any(&cell->system)) /* URGENT was taken: it is seen */
                 return;
-            more->lane = axo__stack_reverse(axo__stack_take_any(&cell->system));
+            stop_turn_lane(cell, more);
             taken = true;
         }
-        axo__stack_node *node = axo__stack_node_of(more->lane);
-        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
-        more->lane = node->next; /* the node may be used anew from here on */
+        axo__sys_kind kind;
+        axo__stack_node *node = stop_next(more, &kind);
         stop_take(worker, cell, node, kind);
     }
     bool rest = more->lane != 0 || (!taken && axo__stack_has_any(&cell->system));

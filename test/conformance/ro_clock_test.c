@@ -83,6 +83,14 @@ static void RO_06_waiting(void **state)
     world_stop(&w);
 }
 
+static void world_resizing(world *w, axo_props *child, world **where, const axo_resizer *resizer,
+                           uint32_t count)
+{
+    world_start(w, NULL);
+    w->settings.resizer = resizer;
+    world_pool(w, child, where, count);
+}
+
 static void RO_06_resizer(void **state)
 {
     static const axo_resizer resizer =
@@ -92,9 +100,7 @@ static void RO_06_resizer(void **state)
     axo_props child;
     (void)state;
     skip_with_tiny_limits();
-    world_start(&w, NULL);
-    w.settings.resizer = &resizer;
-    world_pool(&w, &child, &(world *){&w}, 0);
+    world_resizing(&w, &child, &(world *){&w}, &resizer, 0);
     assert_int_equal(w.count, 2);
     for (uint32_t i = 0; i < 12; i++) /* in one turn: nobody runs meanwhile */
         assert_int_equal(axo_probe_send(w.probe, w.router, TELL, NULL, 0), AXO_OK);
@@ -122,9 +128,7 @@ static void RO_06_share(void **state)
     axo_props child;
     (void)state;
     skip_with_tiny_limits();
-    world_start(&w, NULL);
-    w.settings.resizer = &resizer;
-    world_pool(&w, &child, &(world *){&w}, 0);
+    world_resizing(&w, &child, &(world *){&w}, &resizer, 0);
     for (uint32_t i = 0; i < 8; i++) /* in one turn: nobody runs meanwhile */
         assert_int_equal(axo_probe_send(w.probe, w.router, TELL, NULL, 0), AXO_OK);
     assert_int_equal(world_list(&w), 5); /* 2, 3, and the half of 3 is 2 */
@@ -139,9 +143,7 @@ static void RO_06_steady(void **state)
     world w;
     axo_props child;
     (void)state;
-    world_start(&w, NULL);
-    w.settings.resizer = &resizer;
-    world_pool(&w, &child, &(world *){&w}, 4);
+    world_resizing(&w, &child, &(world *){&w}, &resizer, 4);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(axo_probe_send(w.probe, w.router, TELL, NULL, 0), AXO_OK);
     assert_int_equal(world_list(&w), 4); /* two of four wait */
@@ -159,9 +161,7 @@ static void RO_06_no_back_off(void **state)
     world w;
     axo_props child;
     (void)state;
-    world_start(&w, NULL);
-    w.settings.resizer = &resizer;
-    world_pool(&w, &child, &(world *){&w}, 3);
+    world_resizing(&w, &child, &(world *){&w}, &resizer, 3);
     (void)axo_testkit_advance(w.kit, 100 * MS);
     assert_int_equal(world_list(&w), 3);
     world_stop(&w);
