@@ -324,6 +324,7 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
         } else if (behind < worker->sched->behind_max) {
             cell->behind = (behind + 1) & 7;
         }
+        axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
             cell->behind = behind & 7; /* the same turn: `left` counts from it */
@@ -358,9 +359,9 @@ static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t mess
 static inline void run_leave(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
+    AXO_DEBUG_ASSERT(axo__a64_load_relaxed(&worker->running_tag) == 0);
     worker->current = NULL;
     axo__aptr_store_relaxed(&worker->running, NULL);
-    axo__a64_store_relaxed(&worker->running_tag, 0);
 }
 
 /* The current turn, and then others. Apart, so that the compiler keeps things in registers: it does

@@ -330,18 +330,23 @@ bool axo__sched_shrink(axo__worker *worker)
 
 /* ---- looking ---- */
 
+/* A worker that has released the cell names it until it leaves the turn, but without a tag: the
+ * one with a tag is in `receive`. */
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
 {
     const axo__sched *sched = axo__cell_sched(cell);
+    bool found = false;
     for (uint32_t i = 0; i < sched_all(sched); i++) {
         const axo__worker *worker = axo__sched_worker(sched, i);
         if (worker == NULL)
             break;
         if (axo__aptr_load_relaxed(&worker->running) != cell)
             continue;
+        found = true;
         *tag = axo__a64_load_relaxed(&worker->running_tag);
         *since = (int64_t)axo__a64_load_relaxed(&worker->since);
-        return true;
+        if (*tag != 0)
+            break;
     }
-    return false;
+    return found;
 }

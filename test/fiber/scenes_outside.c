@@ -144,6 +144,61 @@ static void play_inspect(void)
 const stage_scene scene_inspect = {.name = "inspect", .what = "a look from outside, and the end",
                                    .play = play_inspect, .bound = 1};
 
+/* ---- an inspection while a message is handled, just after another worker's turn ---- */
+
+static bool tag_entered;
+static bool tag_looked;
+
+static axo_status tag_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    at.handled++;
+    for (tag_entered = message->tag == 2; tag_entered && !tag_looked;)
+        axo__sim_relax();
+    return AXO_OK;
+}
+
+static const axo_class tag_class = AXO_CLASS(.name = "tag", .receive = tag_receive);
+
+static void tag_send(void *arg)
+{
+    (void)arg;
+    CHECK(stage_send(target, 1) == AXO_OK);
+    while (at.handled == 0)
+        axo__sim_relax();
+    CHECK(stage_send(target, 2) == AXO_OK);
+}
+
+/* A handler that cannot return before the look is over is what the look tells. */
+static void tag_look(void *arg)
+{
+    axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
+    (void)arg;
+    while (!tag_entered)
+        axo__sim_relax();
+    CHECK(axo_system_inspect(at.system, target, axo_ref_none(), &info) == AXO_OK);
+    CHECK_SAME(info.doing, AXO_DOING_RUNNING);
+    CHECK_SAME(info.has_tag, 1);
+    CHECK_SAME(info.tag, 2);
+    tag_looked = true;
+}
+
+static void play_tag(void)
+{
+    tag_entered = tag_looked = false;
+    stage_boot(2);
+    target = stage_spawn(&tag_class, NULL);
+    stage_thread("looker", tag_look, NULL);
+    stage_thread("sender", tag_send, NULL);
+    stage_go();
+    outside_account();
+    stage_end();
+}
+
+const stage_scene scene_tag = {.name = "tag", .what = "the tag that a look tells is the handler's",
+                               .play = play_tag, .bound = 1};
+
 /* ---- what is to be called at the end, registered as it comes ---- */
 
 static uint32_t hooks_promised;

@@ -74,7 +74,7 @@
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages d2033bee68dd
  * stamp sched/run.c:run_take 8b93758b4dde
- * stamp sched/run.c:run_turn 7641128eaecb
+ * stamp sched/run.c:run_turn 22e729c63ee8
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.h:axo__worker_claim ef9007996cba

@@ -57,7 +57,7 @@
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
  * stamp sched/run.c:run_enter 0b74d236eaf0
- * stamp sched/run.c:run_turn 7641128eaecb
+ * stamp sched/run.c:run_turn 22e729c63ee8
  * stamp sched/worker.c:axo__worker_find cfdf605d17d4
  * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
