@@ -167,8 +167,8 @@ static void DC_14_busy(void **state)
     (void)kit_tell(k, f.a, KIT_NOTE, 1);
     (void)kit_tell(k, f.b, KIT_NOTE, 2);
     if (kit_workers(k) > 1) {
-        kit_await(k, "a.suspend(0)");
-        kit_await(k, "b.suspend(0)");
+        kit_await_reported(k, f.a);
+        kit_await_reported(k, f.b);
     }
     kit_gate_open(gate);
     kit_await(k, "a#1.note(1)");

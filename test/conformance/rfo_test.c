@@ -240,8 +240,8 @@ static void RFO_09(void **state)
     (void)kit_tell(k, f.c, KIT_FAIL, 2);
     (void)kit_tell(k, f.c, KIT_NOTE, 1);
     if (kit_workers(k) > 1) {
-        kit_await(k, "b.suspend(0)");
-        kit_await(k, "c.suspend(0)");
+        kit_await_reported(k, f.b);
+        kit_await_reported(k, f.c);
         kit_gate_open(gate);
     }
     kit_await(k, "p.decided(2)@2");

@@ -76,7 +76,7 @@ static void RS_01_busy(void **state)
     kit_run(k, p, part_hold, gate);
     kit_gate_arrived(gate, 1);
     kit_run(k, a, here_fail_with_next, NULL);
-    kit_await(k, "a.suspend(0)");
+    kit_await_reported(k, a);
     kit_never(k, "p.report");
     kit_gate_open(gate);
     kit_await(k, "a#2.note(1)");

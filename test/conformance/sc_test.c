@@ -436,7 +436,7 @@ static void SC_09_waiting(void **state)
     kit_wait_at(k, p, busy, 0);
     kit_gate_arrived(busy, 1);
     kit_tell(k, c, KIT_FAIL, 8);
-    kit_await(k, "c.suspend(0)");
+    kit_await_reported(k, c);
     kit_tell(k, g, KIT_FAIL, 7);
     kit_gate_arrived(top->decider.gate, 1);
     kit_tell(k, c, KIT_NOTE, 1);

@@ -253,6 +253,9 @@ uint32_t kit_count(kit *k, const char *pattern);
 void kit_expect_count(kit *k, const char *pattern, uint32_t n); /* awaits n; exactly n */
 void kit_never(kit *k, const char *pattern);
 
+/* The actor has failed, and the turn in which its report goes out is over. */
+void kit_await_reported(kit *k, kit_script *a);
+
 /* Each before the next. Awaits them. */
 #define kit_order(k, ...) kit_order_list((k), (const char *const[]){__VA_ARGS__, NULL})
 void kit_order_list(kit *k, const char *const *patterns);

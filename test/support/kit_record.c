@@ -2,6 +2,7 @@
 #include "kit_inside.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -275,6 +276,26 @@ void kit_await(kit *k, const char *pattern)
 {
     kit_pattern p = kit_parse(pattern);
     kit_await_count(k, pattern, p.nth == 0 ? 1 : p.nth);
+}
+
+void kit_await_reported(kit *k, kit_script *a)
+{
+    struct timespec deadline = kit_deadline(KIT_DEADLINE_S);
+    axo_actor_info info = AXO_ACTOR_INFO();
+    char pattern[64];
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", a->label);
+    kit_await(k, pattern);
+    for (;;) {
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        if (axo_system_inspect(k->system, kit_ref(a), axo_ref_none(), &info) != AXO_OK)
+            kit_fail(k, "%s cannot be looked at", a->label);
+        if (info.doing == AXO_DOING_SUSPENDED)
+            return;
+        if (now.tv_sec > deadline.tv_sec)
+            kit_fail(k, "%s failed, and its turn does not end: doing %u", a->label, info.doing);
+        (void)sched_yield();
+    }
 }
 
 void kit_expect_count(kit *k, const char *pattern, uint32_t n)
