@@ -90,6 +90,7 @@ typedef struct axo__core {
     /* The event stream and the book of dead letters, above; see cell/event.h. */
     void (*publish)(struct axo__core *core, axo__local *local, const struct axo__event *event);
     void (*record)(struct axo__core *core, axo__local *local, const axo_dead_record *record);
+    const struct axo__root_ops *root; /* what becomes of the root, above; see super/super.h */
 } axo__core;
 
 /* A function of the program has come back in the middle of something: ends the process if that is a

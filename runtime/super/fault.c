@@ -68,7 +68,7 @@ static bool fault_fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator
     axo__a64_bump_owner(&worker->local.count.failures);
     if (cell->parent == 0) { /* GU-08: nobody above the root */
         axo__cause cause = axo__cell_failure(cell);
-        axo__super_root_failed(core, &cause);
+        core->root->root_failed(core, &cause);
         axo__cell_stop_self(cell);
         return false;
     }

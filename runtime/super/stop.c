@@ -8,7 +8,7 @@ void axo__super_terminate(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(cell->phase < AXO__PHASE_GONE);
     if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
-        axo__super_guardian_stops(worker, cell);
+        worker->core->root->guardian_stops(worker, cell);
     axo__super_stop_children(worker, cell);
     axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->phase != AXO__PHASE_TERMINATING) {
@@ -205,7 +205,7 @@ static void stop_close(axo__worker *worker, axo__cell *cell)
         return;
     axo__cell_drop_failure(&core->texts, cell);
     axo__local_retire(core, local, cell);
-    axo__super_root_gone(core, worker);
+    core->root->root_gone(core);
 }
 
 /* A portion of the end of one that nobody finds any more: leftovers to dead letters, then other

@@ -23,6 +23,16 @@
 
 extern const axo__super_ops axo__super_ops_table;
 
+/* What the layer above (system/) is told of the tree's top; core->root, set at boot. */
+typedef struct axo__root_ops {
+    /* A failure has reached the root, which stops for it. */
+    void (*root_failed)(axo__core *core, const axo__cause *cause);
+    /* The root has terminated, the last of all. */
+    void (*root_gone)(axo__core *core);
+    /* /user or /system begins to stop; its children have not been told yet. */
+    void (*guardian_stops)(axo__worker *worker, const axo__cell *guardian);
+} axo__root_ops;
+
 /* For checks: the worker is in the child's parent, in its turn or as one that it has borrowed. */
 static inline bool axo__super_is_parent(const axo__worker *worker, const axo__cell *child)
 {
@@ -211,11 +221,5 @@ void axo__super_told_late(axo__worker *worker, axo__cell *cell, axo_ref child);
 /* A notice left in a closed mailbox. */
 void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
                             axo__message *message);
-
-/* ---- told to the layer above (system/) ---- */
-void axo__super_root_failed(axo__core *core, const axo__cause *cause);
-void axo__super_root_gone(axo__core *core, axo__worker *worker);
-/* /user or /system begins to stop; its children have not been told yet. */
-void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian);
 
 #endif

@@ -16,8 +16,7 @@ static axo__cell *guardian_cell(axo_ctx *ctx)
 
 /* ---- deciders ---- */
 
-/* The first cause that reaches the top is the system's. */
-void axo__super_root_failed(axo__core *core, const axo__cause *cause)
+void axo__guardian_root_failed(axo__core *core, const axo__cause *cause)
 {
     axo_system *system = core->system;
     axo_failure failure = axo__cause_show(&core->texts, cause);
@@ -46,7 +45,7 @@ static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_
                                      (uint32_t)(axo__self->sender.bits & AXO__SLOT_MASK));
     AXO_DEBUG_ASSERT(child != NULL && child->guardian);
     axo__cause cause = axo__cell_failure(child);
-    axo__super_root_failed(axo__self->core, &cause);
+    axo__guardian_root_failed(axo__self->core, &cause);
     return AXO_STOP;
 }
 

@@ -36,7 +36,7 @@ static const axo__grace_ops system_grace_ops = {
 
 /* ---- the end ---- */
 
-void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian)
+static void system_guardian_stops(axo__worker *worker, const axo__cell *guardian)
 {
     AXO_DEBUG_ASSERT(guardian->guardian);
     axo__a32_store_relaxed(&worker->core->closing, 1); /* DL-12 */
@@ -44,12 +44,17 @@ void axo__super_guardian_stops(axo__worker *worker, const axo__cell *guardian)
         axo__alarms_close(worker); /* SH-08 */
 }
 
-void axo__super_root_gone(axo__core *core, axo__worker *worker)
+static void system_root_gone(axo__core *core)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&core->system->root_gone) == 0);
-    (void)worker;
     axo__a32_store_release(&core->system->root_gone, 1); /* [Y1] (6) */
 }
+
+static const axo__root_ops system_root_ops = {
+    .root_failed = axo__guardian_root_failed,
+    .root_gone = system_root_gone,
+    .guardian_stops = system_guardian_stops,
+};
 
 /* (7): called by workers that have nothing to do. */
 void axo__system_check_end(axo_system *system)
@@ -191,6 +196,7 @@ static axo_status system_boot_core(axo_system *system)
     core->clock = options->clock;
     core->clock_user = options->clock_user;
     core->stuck = axo__pools_stuck;
+    core->root = &system_root_ops;
     core->dispatch = axo__pools_dispatch;
     core->undispatch = axo__pools_undispatch;
     if (!axo__pool_init(&core->pool, &core->heap))

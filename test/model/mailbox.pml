@@ -83,7 +83,7 @@
  * stamp super/fault.c:axo__super_directives 83684804d5d4
  * stamp super/fault.c:fault_shift ed5b7adab0e7
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:axo__super_terminate 4924884f89e0
+ * stamp super/stop.c:axo__super_terminate 8aa3555ecdcc
  * stamp super/stop.c:stop_drain_users bbc9422dd05f
  * stamp super/stop.c:stop_is_drained 12941c21a306
  * stamp super/stop.c:stop_system 6b8c31339bad

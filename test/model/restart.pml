@@ -56,7 +56,7 @@
  * stamp super/fault.c:fault_call_pre_restart d396e92566f3
  * stamp super/fault.c:fault_construct 8c46125e591c
  * stamp super/fault.c:fault_create_again 52c92b9de142
- * stamp super/fault.c:fault_fail ef7784e81553
+ * stamp super/fault.c:fault_fail 625ba9365b81
  * stamp super/fault.c:fault_finish_create_again 085808cde4b0
  * stamp super/fault.c:fault_finish_recreate e7e0cabc3a9a
  * stamp super/fault.c:fault_perpetrator_take 6ff489143f3c
@@ -70,7 +70,7 @@
  * stamp super/fault.c:fault_shift ed5b7adab0e7
  * stamp super/fault.c:fault_take_restart f5b9a76d684e
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:axo__super_terminate 4924884f89e0
+ * stamp super/stop.c:axo__super_terminate 8aa3555ecdcc
  * stamp super/stop.c:stop_system 6b8c31339bad
  * stamp super/stop.c:stop_take 295573aebf70
  * stamp super/stop.c:stop_tell_parent 0245716a7d03

@@ -47,18 +47,18 @@
  * stamp super/children.c:axo__super_make 9d9112766231
  * stamp super/stop.c:axo__super_expire 896f82c3ca28
  * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:axo__super_terminate 4924884f89e0
+ * stamp super/stop.c:axo__super_terminate 8aa3555ecdcc
  * stamp super/stop.c:stop_abandon d6f887f3e7b1
  * stamp super/stop.c:stop_system 6b8c31339bad
  * stamp system/ending.c:axo__ending_run dbd5b1765970
  * stamp system/pools.c:axo__pools_sum 3385c0136817
- * stamp system/system.c:axo__super_root_gone 1acfbd9a12b3
  * stamp system/system.c:axo__system_check_end 3f759ac611d0
  * stamp system/system.c:axo__system_destroy 723efcb6b37f
  * stamp system/system.c:axo__system_spawn 3086a798f9dd
  * stamp system/system.c:axo__system_stop_user 0d8d511bd76f
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
+ * stamp system/system.c:system_root_gone 8f0a8718b6fe
  */
 #ifndef W
 #define W 2
@@ -166,7 +166,7 @@ active proctype Shutdown()
 
 /* stop_system super/stop.c; axo__super_terminate super/stop.c; axo__super_finish_terminate
  * super/stop.c; axo__super_adopt super/children.c; stop_abandon super/stop.c;
- * axo__super_root_gone system/system.c */
+ * system_root_gone system/system.c */
 inline turn()
 {
     do
