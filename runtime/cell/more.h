@@ -209,4 +209,15 @@ static inline void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
     axo__cause_drop(texts, &cause);
 }
 
+static inline axo__cell *axo__cell_find_child(axo__cell *cell, axo_ref ref)
+{
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = axo__cell_next(child)) {
+        if (axo_ref_equal(axo__cell_ref(child), ref))
+            return child;
+    }
+    return NULL;
+}
+
 #endif

@@ -76,6 +76,8 @@ typedef struct axo__super_ops {
     void (*notice_keep)(axo__cell *cell, axo__message *message);
     /* A notice was handled: its record goes. */
     void (*notice_free)(axo__core *core, axo__local *local, axo__message *message);
+    /* Answers what has reached a closed cell since its last look; any local. */
+    void (*drain)(axo__core *core, axo__local *local, axo__cell *cell);
     /* A cell whose grace period is over: leftovers, then the slot. */
     void (*expire)(axo__core *core, axo__local *local, axo__cell *cell);
 } axo__super_ops;

@@ -14,7 +14,7 @@
  *       DUE is there, which is within one step of the worker that fires. So nobody pushes the node
  *       of a cell that has been given back, and no parent ends before the push.
  */
-#include "super/super.h"
+#include "super/delay.h"
 
 static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
@@ -49,7 +49,7 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
         delay->since = now; /* the time that it waited is not one without a failure */
 }
 
-bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
+bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     axo__core *core = worker->core;
@@ -69,7 +69,7 @@ bool axo__super_delay(axo__worker *worker, axo__cell *cell, axo__cell *child)
     return false;
 }
 
-bool axo__super_undelay(axo__cell *child)
+bool axo__delay_end(axo__cell *child)
 {
     const axo__ward *ward = axo__cell_ward(child);
     axo__delay *delay = ward != NULL ? ward->delay : NULL;

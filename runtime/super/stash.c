@@ -1,7 +1,9 @@
 /* stash.c - messages that an actor has put aside: they stay queued, in front or in the stash. */
-#include "super/super.h"
+#include "super/stash.h"
 
-axo_status axo__super_stash(axo__worker *worker, axo__cell *cell)
+#include "super/watch.h"
+
+axo_status axo__stash_keep(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__message *message = worker->message;
@@ -18,11 +20,11 @@ axo_status axo__super_stash(axo__worker *worker, axo__cell *cell)
     axo__chain_push(&more->stash, message);
     more->stash_count++;
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
-        axo__super_notice_keep(cell, message);
+        axo__watch_notice_keep(cell, message);
     return AXO_OK;
 }
 
-void axo__super_unstash(axo__cell *cell, uint32_t count)
+void axo__stash_return(axo__cell *cell, uint32_t count)
 {
     axo__more *more = axo__cell_more(cell);
     axo__chain moved = {NULL, NULL};

@@ -1,8 +1,11 @@
 /* strategy.c - what a parent decides: deciders, one-for-one, all-for-one, budgets, held reports. */
+#include "super/strategy.h"
+
 #include <inttypes.h>
 
-#include "cell/event.h"
-#include "super/super.h"
+#include "super/children.h"
+#include "super/delay.h"
+#include "super/fail.h"
 
 /* ---- deciders ---- */
 
@@ -107,7 +110,7 @@ static bool strategy_sliding(const axo_strategy *strategy, axo__ward *ward, int6
     return false;
 }
 
-bool axo__super_permit(const axo_strategy *strategy, axo__ward *ward, int64_t now)
+bool axo__strategy_permit(const axo_strategy *strategy, axo__ward *ward, int64_t now)
 {
     if (strategy == NULL || strategy->limited == 0)
         return true;
@@ -165,6 +168,7 @@ typedef struct strategy_decision {
     strategy_reach reach;    /* of Restart and Stop */
 } strategy_decision;
 
+
 static strategy_reach strategy_only(axo__cell *child)
 {
     return (strategy_reach){.first = child, .end = axo__cell_next(child)};
@@ -189,7 +193,7 @@ static void strategy_stop(axo__worker *worker, strategy_reach reach)
 {
     for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
         if (!axo__cell_kin(one)->stopping)
-            axo__super_stop_child(worker, one);
+            axo__child_stop(worker, one);
     }
 }
 
@@ -202,7 +206,7 @@ static bool strategy_permits(axo__worker *worker, const axo__cell *cell, strateg
     bool permitted = true;
     for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
         bool counts = !axo__cell_kin(one)->stopping && one->lifetime != AXO_TEMPORARY;
-        if (counts && !axo__super_permit(strategy, axo__cell_ward(one), now))
+        if (counts && !axo__strategy_permit(strategy, axo__cell_ward(one), now))
             permitted = false;
     }
     return permitted;
@@ -213,7 +217,7 @@ static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child
 {
     if (worker->current == child && !axo__cell_kin(child)->stopping)
         return true;
-    axo__super_restart_own(worker, child);
+    axo__child_restart_own(worker, child);
     return false;
 }
 
@@ -232,9 +236,9 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *child, strategy
             here = strategy_restart_failed(worker, child);
             continue;
         }
-        axo__super_suspend_child(worker, one, 1); /* AF-02 */
+        axo__child_suspend(worker, one, 1); /* AF-02 */
         axo__cause_hold_texts(texts, &cause, 1);
-        if (!axo__super_restart_parent(worker, one, &cause, false))
+        if (!axo__child_restart_parent(worker, one, &cause, false))
             axo__cause_unhold_texts(texts, &cause, 1);
     }
     axo__cause_drop(texts, &cause);
@@ -294,10 +298,10 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     const axo__ward *ward = axo__cell_ward(child);
     switch (decision->refused ? AXO_STOP : decision->directive) {
     case AXO_RESUME:
-        axo__super_resume_own(worker, child); /* AF-04: the failed one only */
+        axo__child_resume_own(worker, child); /* AF-04: the failed one only */
         return false;
     case AXO_RESTART:
-        if (ward != NULL && ward->delay != NULL && axo__super_delay(worker, cell, child))
+        if (ward != NULL && ward->delay != NULL && axo__delay_begin(worker, cell, child))
             return false;
         return strategy_restart(worker, child, decision->reach);
     case AXO_STOP:
@@ -310,7 +314,7 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
         axo__cause cause = axo__cell_failure(child);
         worker->pending = axo__cause_copy(&worker->core->texts, &cause); /* DR-05 */
     }
-    axo__super_fail(worker, cell, axo__cell_ref(child), false);
+    axo__fail(worker, cell, axo__cell_ref(child), false);
     return false;
 }
 
@@ -359,7 +363,7 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
         (void)strategy_restart(worker, child, strategy_scope(cell, child));
 }
 
-void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
+void axo__strategy_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
@@ -374,7 +378,7 @@ void axo__super_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 /* The parent's turn within its child's. While it has the parent, whoever tells it something leaves
  * that to be found when it is handed back. A decider of the user's may take long, and the failed
  * child sees to its system lane meanwhile (FS-04): that one gets a turn of its own. */
-axo__answer axo__super_decide_here(axo__worker *worker, axo__cell *child)
+axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(worker->current == child && child->reported);
     axo__cell *parent = axo__cell_parent(child);
@@ -395,7 +399,7 @@ axo__answer axo__super_decide_here(axo__worker *worker, axo__cell *child)
     return restart ? AXO__ANSWER_RESTART : AXO__ANSWER_TOLD;
 }
 
-void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
+bool axo__strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__delay *delay = axo__cell_own_ward(child)->delay;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && delay->waits);
@@ -403,18 +407,18 @@ void axo__super_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     if (delay->gone) {
         AXO_DEBUG_ASSERT(axo__cell_own_family(cell)->kept > 0);
         axo__cell_own_family(cell)->kept--;
-        axo__super_child_gone(worker, cell, child);
-        return;
+        return true;
     }
     if (cell->phase == AXO__PHASE_TERMINATING)
-        return;
+        return false;
     if (strategy_may_decide(cell) && axo__cell_own_family(cell)->held == 0)
         strategy_due(worker, cell, child);
     else
         strategy_hold(worker, cell, child, AXO__SYS_DUE);
+    return false;
 }
 
-void axo__super_unhold(axo__worker *worker, axo__cell *cell)
+void axo__strategy_unhold(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__family *family = axo__cell_family(cell);

@@ -11,10 +11,10 @@
  * Orders
  *   [H1] add acq_rel, users   the last trip sees what the others did
  */
+#include "super/watch.h"
+
 #include <stddef.h>
 #include <string.h>
-
-#include "super/super.h"
 
 struct axo__watch {
     axo__message notice;     /* first: a notice leads to its record */
@@ -112,7 +112,7 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 /* DW-13: a parent is told of a child when it has forgotten it. */
 static void watch_home(axo__worker *worker, axo__cell *cell, axo__watch *watch, bool may_wait)
 {
-    axo__cell *child = may_wait ? axo__super_find_child(cell, watch->target) : NULL;
+    axo__cell *child = may_wait ? axo__cell_find_child(cell, watch->target) : NULL;
     if (child == NULL) {
         watch_queue(worker, cell, watch);
         return;
@@ -121,7 +121,7 @@ static void watch_home(axo__worker *worker, axo__cell *cell, axo__watch *watch, 
     watch->waits = 1;
 }
 
-void axo__super_told_late(axo__worker *worker, axo__cell *cell, axo_ref child)
+void axo__watch_told_late(axo__worker *worker, axo__cell *cell, axo_ref child)
 {
     axo__watch *watch = watch_find(cell, child);
     if (watch == NULL)
@@ -159,8 +159,8 @@ static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
     }
 }
 
-axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
-                            const axo_message *own)
+axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
+                          const axo_message *own)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__core *core = worker->core;
@@ -195,7 +195,7 @@ axo_status axo__super_watch(axo__worker *worker, axo__cell *cell, axo_ref ref,
     axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
     axo__sched_announce_system(worker, target);
     if (axo__unlikely((axo__state_look(&target->state) & AXO__CLOSED) != 0))
-        axo__super_drain_closed(core, &worker->local, target); /* it has looked for the last time */
+        worker->sched->ops->drain(core, &worker->local, target); /* its last look is over */
     return AXO_OK;
 }
 
@@ -217,7 +217,7 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
     axo__sched_announce_system(worker, target);
 }
 
-void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
+void axo__watch_remove(axo__worker *worker, axo__cell *cell, axo_ref ref)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch = watch_find(cell, ref);
@@ -231,7 +231,7 @@ void axo__super_unwatch(axo__worker *worker, axo__cell *cell, axo_ref ref)
 }
 
 /* While the cell can still be found: a target that does not find it frees the record. */
-void axo__super_drop_watches(axo__worker *worker, axo__cell *cell)
+void axo__watch_drop_all(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch;
@@ -280,7 +280,7 @@ static void watch_return(axo__core *core, axo__worker *worker, axo__local *local
     axo__sched_announce_system(worker, watcher);
 }
 
-bool axo__super_tell_watchers(axo__worker *worker, axo__cell *cell, uint32_t *budget)
+bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     axo__more *more = axo__cell_more(cell);
@@ -298,7 +298,7 @@ bool axo__super_tell_watchers(axo__worker *worker, axo__cell *cell, uint32_t *bu
     return more == NULL || more->watchers == NULL;
 }
 
-void axo__super_tell_parent(axo__worker *worker, axo__watch *above)
+void axo__watch_tell_parent(axo__worker *worker, axo__watch *above)
 {
     while (above != NULL) {
         axo__watch *watch = above;
@@ -307,8 +307,8 @@ void axo__super_tell_parent(axo__worker *worker, axo__watch *above)
     }
 }
 
-void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
-                           axo__sys_kind kind)
+void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
+                     axo__sys_kind kind)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch = watch_of_node(node, kind);
@@ -330,8 +330,8 @@ void axo__super_take_watch(axo__worker *worker, axo__cell *cell, axo__stack_node
 }
 
 /* The lane of one that is gone: every WATCH is answered (DW-18). */
-void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell,
-                             axo__stack_node *node, axo__sys_kind kind)
+void axo__watch_answer(axo__core *core, axo__local *local, axo__cell *cell,
+                       axo__stack_node *node, axo__sys_kind kind)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__watch *watch = watch_of_node(node, kind);
@@ -349,7 +349,7 @@ void axo__super_watch_closed(axo__core *core, axo__local *local, axo__cell *cell
 /* ---- notices ---- */
 
 /* From here on the handler may watch anew (DW-08). */
-bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *message)
+bool axo__watch_notice(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) != 0);
@@ -363,18 +363,18 @@ bool axo__super_notice(axo__worker *worker, axo__cell *cell, axo__message *messa
 }
 
 /* It is still `queued`. */
-void axo__super_notice_keep(axo__cell *cell, axo__message *message)
+void axo__watch_notice_keep(axo__cell *cell, axo__message *message)
 {
     watch_keep(cell, watch_of_notice(message));
 }
 
-void axo__super_notice_free(axo__core *core, axo__local *local, axo__message *message)
+void axo__watch_notice_free(axo__core *core, axo__local *local, axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) != 0);
     watch_drop(core, local, watch_of_notice(message));
 }
 
-void axo__super_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
+void axo__watch_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
                             axo__message *message)
 {
     axo__watch *watch = watch_of_notice(message);

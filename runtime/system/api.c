@@ -6,6 +6,10 @@
 
 #include "base/border.h"
 #include "base/random.h"
+#include "super/children.h"
+#include "super/restart.h"
+#include "super/spawn.h"
+#include "super/watch.h"
 #include "system/system.h"
 
 static axo__cell *api_cell(axo_ctx *ctx)
@@ -116,7 +120,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
     if (out == NULL || size == 0 || axo_ref_is_none(ref))
         return AXO_EINVAL;
     out[0] = 0;
-    axo__cell *found = axo__super_find_child(cell, ref);
+    axo__cell *found = axo__cell_find_child(cell, ref);
     for (axo__cell *up = cell; found == NULL && up != NULL; up = axo__cell_parent(up)) {
         if (axo_ref_equal(axo__cell_ref(up), ref))
             found = up;
@@ -139,7 +143,7 @@ axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out)
     if (out == NULL)
         return AXO_EINVAL;
     axo_status status = axo__props_read(props, &copy);
-    return status == AXO_OK ? axo__super_spawn(axo__self, cell, &copy, out) : status;
+    return status == AXO_OK ? axo__spawn(axo__self, cell, &copy, out) : status;
 }
 
 axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
@@ -153,7 +157,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
     if (target == NULL)
         return AXO_EGONE;
     if (axo__cell_parent(target) == cell)
-        axo__super_stop_child(axo__self, target); /* ST-21 */
+        axo__child_stop(axo__self, target); /* ST-21 */
     else
         axo__sched_stop(axo__self, target);
     return AXO_OK;
@@ -493,7 +497,7 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     (void)message;
     if (cell == NULL || axo__self->site != AXO_SITE_PRE_RESTART)
         return axo__no_caller();
-    return axo__super_default_pre_restart(axo__self, cell);
+    return axo__restart_default_pre_restart(axo__self, cell);
 }
 
 axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
@@ -513,7 +517,7 @@ axo_status axo_watch(axo_ctx *ctx, axo_ref ref)
     axo__cell *cell = api_cell(ctx);
     if (cell == NULL)
         return axo__no_caller();
-    return axo_ref_is_none(ref) ? AXO_EINVAL : axo__super_watch(axo__self, cell, ref, NULL);
+    return axo_ref_is_none(ref) ? AXO_EINVAL : axo__watch_add(axo__self, cell, ref, NULL);
 }
 
 axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *payload, size_t size)
@@ -525,7 +529,7 @@ axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *p
     if (status != AXO_OK)
         return status;
     axo_message own = {.tag = tag, .size = (uint32_t)size, .payload = payload};
-    return axo__super_watch(axo__self, cell, ref, &own);
+    return axo__watch_add(axo__self, cell, ref, &own);
 }
 
 axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)
@@ -535,7 +539,7 @@ axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)
         return axo__no_caller();
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
-    axo__super_unwatch(axo__self, cell, ref);
+    axo__watch_remove(axo__self, cell, ref);
     return AXO_OK;
 }
 

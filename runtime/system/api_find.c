@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "super/spawn.h"
 #include "system/system.h"
 
 static axo_status find_info_check(axo_ref ref, const axo_actor_info *info, size_t *room)
@@ -348,7 +349,7 @@ axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props, axo_ref *out, 
         status = AXO_EINVAL;
     if (status != AXO_OK)
         return status;
-    status = axo__super_spawn(axo__self, cell, &copy, out);
+    status = axo__spawn(axo__self, cell, &copy, out);
     if (status == AXO_OK && created != NULL)
         *created = true;
     if (status != AXO_EEXIST)

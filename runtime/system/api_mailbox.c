@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "super/stash.h"
 #include "system/system.h"
 
 /* ---- stash ---- */
@@ -10,7 +11,7 @@
 axo_status axo_stash(axo_ctx *ctx)
 {
     axo__cell *cell = axo__caller(ctx);
-    return cell != NULL ? axo__super_stash(axo__self, cell) : axo__no_caller();
+    return cell != NULL ? axo__stash_keep(axo__self, cell) : axo__no_caller();
 }
 
 axo_status axo_unstash(axo_ctx *ctx, uint32_t count)
@@ -18,7 +19,7 @@ axo_status axo_unstash(axo_ctx *ctx, uint32_t count)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
-    axo__super_unstash(cell, count);
+    axo__stash_return(cell, count);
     return AXO_OK;
 }
 

@@ -2,6 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "super/children.h"
+#include "super/spawn.h"
+#include "super/watch.h"
 #include "system/system.h"
 
 static axo_system *guardian_system(void)
@@ -102,7 +105,7 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
                                                   AXO_TERMINATION_HOOK, axo__cell_ref(cell), 0);
         axo__cell *actor = axo__table_find(&worker->core->table, hook->actor);
         if (message == NULL && actor != NULL) { /* without memory it is not asked */
-            axo__super_unwatch(worker, cell, hook->actor);
+            axo__watch_remove(worker, cell, hook->actor);
             *link = hook->next;
             axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
             system->hooks_waiting--;
@@ -163,7 +166,7 @@ static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cel
     }
     axo__hook *hook = axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *hook);
     if (hook == NULL || system->hooks_told ||
-        axo__super_watch(worker, cell, actor, NULL) != AXO_OK) {
+        axo__watch_add(worker, cell, actor, NULL) != AXO_OK) {
         axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
         return;
     }
@@ -178,15 +181,15 @@ static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cel
 static axo_status guardian_root_start(axo_ctx *ctx, void *state)
 {
     (void)state;
-    return axo__super_watch(axo__self, guardian_cell(ctx),
-                            guardian_system()->guardians[AXO_GUARDIAN_SYSTEM], NULL);
+    return axo__watch_add(axo__self, guardian_cell(ctx),
+                          guardian_system()->guardians[AXO_GUARDIAN_SYSTEM], NULL);
 }
 
 static axo_status guardian_system_start(axo_ctx *ctx, void *state)
 {
     (void)state;
-    return axo__super_watch(axo__self, guardian_cell(ctx),
-                            guardian_system()->guardians[AXO_GUARDIAN_USER], NULL);
+    return axo__watch_add(axo__self, guardian_cell(ctx),
+                          guardian_system()->guardians[AXO_GUARDIAN_USER], NULL);
 }
 
 static axo_status guardian_root_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -224,7 +227,7 @@ static axo_status guardian_system_receive(axo_ctx *ctx, void *state, const axo_m
         guardian_add(system, axo__self, cell, message->sender);
         return AXO_OK;
     case AXO_TAG_RESERVED + 0x100 + GUARDIAN_DONE:
-        axo__super_unwatch(axo__self, cell, message->sender);
+        axo__watch_remove(axo__self, cell, message->sender);
         guardian_hook_gone(system, axo__self, cell, message->sender);
         return AXO_OK;
     default:
@@ -285,14 +288,14 @@ axo_status axo__guardians_make(axo_system *system)
         axo__birth birth = {.props = &props, .parent_cell = root};
         if (root != NULL)
             birth.parent = axo__cell_ref(root);
-        status = axo__super_make(&system->core, local, &birth, &system->cells[i]);
+        status = axo__spawn_make(&system->core, local, &birth, &system->cells[i]);
         if (status != AXO_OK)
             break;
         system->guardians[i] = axo__cell_ref(system->cells[i]);
         if (axo__family_take(&system->core, local, system->cells[i]) == NULL)
             return AXO_ENOMEM; /* before anybody is adopted */
         if (root != NULL)
-            axo__super_link_child(root, system->cells[i]);
+            axo__children_link(root, system->cells[i]);
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cell/event.h"
+#include "super/lane.h"
 #include "system/system.h"
 
 /* ---- making ---- */
@@ -25,7 +26,7 @@ void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind k
 {
     const axo_options *options = &system->options;
     pool->core = &system->core;
-    pool->ops = &axo__super_ops_table;
+    pool->ops = &axo__lane_ops;
     pool->idle = axo__system_idle;
     pool->kind = (uint32_t)kind;
     pool->quantum = options->quantum != 0 ? options->quantum : AXO__QUANTUM;

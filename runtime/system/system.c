@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "super/spawn.h"
+
 /* ---- grace periods ---- */
 
 static void system_pass_doors(void *user)
@@ -426,7 +428,7 @@ axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
                             .parent_cell = parent};
-        status = axo__super_make(core, &door->local, &birth, &child);
+        status = axo__spawn_make(core, &door->local, &birth, &child);
     }
     if (status == AXO_OK) {
         *out = axo__cell_ref(child);

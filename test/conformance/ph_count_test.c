@@ -1,6 +1,7 @@
 /* ph_count_test.c - the Proto.Actor family's counting: budgets, and the failures of a back-off. */
 #include "parts.h"
-#include "super/super.h"
+#include "super/delay.h"
+#include "super/strategy.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -140,7 +141,7 @@ static void PH_08_table(void **state)
         child.failures = failures;
         for (child.restarts = 0; child.restarts < rows[i].before; child.restarts++)
             failures[child.restarts] = HOUR - rows[i].age;
-        assert_int_equal(axo__super_permit(&strategy, &child, HOUR), !rows[i].stops);
+        assert_int_equal(axo__strategy_permit(&strategy, &child, HOUR), !rows[i].stops);
         assert_int_equal(child.restarts, rows[i].left);
     }
 }

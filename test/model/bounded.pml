@@ -57,8 +57,8 @@
  * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp super/stop.c:axo__super_expire 896f82c3ca28
- * stamp super/stop.c:stop_drain_users bbc9422dd05f
+ * stamp super/gone.c:axo__gone_drain_users ab7185525cec
+ * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -269,7 +269,8 @@ end_idle:
 /* ---- the receiver ---- */
 
 /* axo__box_take_owner mailbox/box.c; box_unqueue mailbox/box.c; run_take_aside sched/run.c;
- * axo__box_close_owner mailbox/box.c; box_unhold mailbox/box.c; stop_drain_users super/stop.c */
+ * axo__box_close_owner mailbox/box.c; box_unhold mailbox/box.c; axo__gone_drain_users
+ * super/gone.c */
 active proctype Receiver()
 {
     byte r, done, who, what;
@@ -365,7 +366,7 @@ active proctype Stopper() { stop[0] = true }
 active proctype Closer() { close = true }
 #endif
 
-/* Grace is over for those who have ended: axo__super_expire super/stop.c; axo__parked_closed
+/* Grace is over for those who have ended: axo__gone_expire super/gone.c; axo__parked_closed
  * sched/parked.c */
 init {
     byte i, r;

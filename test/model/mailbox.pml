@@ -78,15 +78,15 @@
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.h:axo__worker_claim ef9007996cba
- * stamp super/children.c:axo__super_suspend_child 648cbe231f01
+ * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here f16617893dc3
- * stamp super/fault.c:axo__super_directives 83684804d5d4
- * stamp super/fault.c:fault_shift ed5b7adab0e7
- * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:axo__super_terminate 8aa3555ecdcc
- * stamp super/stop.c:stop_drain_users bbc9422dd05f
- * stamp super/stop.c:stop_is_drained 12941c21a306
- * stamp super/stop.c:stop_system 6b8c31339bad
+ * stamp super/gone.c:axo__gone_drain_users ab7185525cec
+ * stamp super/gone.c:gone_is_drained e3accf8a71c0
+ * stamp super/lane.c:lane_directives a7709f129dfc
+ * stamp super/lane.c:lane_system c0a265295f73
+ * stamp super/restart.c:axo__restart_shift b243a6eea4d0
+ * stamp super/stop.c:axo__stop_begin 85f8c24679b3
+ * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -171,7 +171,7 @@ proctype Sender(byte me; bool outside)
     done++
 }
 
-/* axo__super_suspend_child super/children.c; axo__directives_delta_add cell/directive.h */
+/* axo__child_suspend super/children.c; axo__directives_delta_add cell/directive.h */
 inline directive(by)
 {
 #ifdef M_ANNOUNCE_FIRST
@@ -302,9 +302,9 @@ inline settle()
     held = (suspends > 0)
 }
 
-/* axo__super_terminate super/stop.c; axo__state_terminate cell/state.h;
- * axo__super_finish_terminate super/stop.c; axo__state_close cell/state.h;
- * axo__table_end cell/table.c; stop_drain_users super/stop.c; stop_is_drained super/stop.c */
+/* axo__stop_begin super/stop.c; axo__state_terminate cell/state.h;
+ * axo__stop_finish super/stop.c; axo__state_close cell/state.h;
+ * axo__table_end cell/table.c; axo__gone_drain_users super/gone.c; gone_is_drained super/gone.c */
 inline terminate()
 {
     atomic { suspends++; depth++ };
@@ -325,7 +325,7 @@ inline terminate()
     n = 0
 }
 
-/* stop_system super/stop.c; axo__super_directives super/fault.c; fault_shift super/fault.c;
+/* lane_system super/lane.c; lane_directives super/lane.c; axo__restart_shift super/restart.c;
  * axo__directives_take cell/directive.h; axo__state_take_urgent cell/state.h;
  * axo__state_suspend cell/state.h; axo__state_resume cell/state.h */
 inline system()

@@ -36,56 +36,58 @@
  * stamp cell/state.h:axo__state_resume 3f00cdd8d482
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
- * stamp super/children.c:axo__super_child_gone 2f29ac3ea669
- * stamp super/children.c:axo__super_restart_own 2f006bc57f8f
- * stamp super/children.c:axo__super_restart_parent 87c16f0e5ba5
- * stamp super/children.c:axo__super_resume_own 54c70a391940
- * stamp super/children.c:axo__super_stop_child 4bcb35d85b22
- * stamp super/children.c:axo__super_stop_children e0c1173c248d
- * stamp super/children.c:axo__super_suspend_child 648cbe231f01
- * stamp super/children.c:axo__super_wait_for_stopping a447733e75ae
+ * stamp super/children.c:axo__child_restart_own 35125ee55df3
+ * stamp super/children.c:axo__child_restart_parent db542e1dc5a7
+ * stamp super/children.c:axo__child_resume_own 4b74aea27d27
+ * stamp super/children.c:axo__child_stop 75eb10849acb
+ * stamp super/children.c:axo__child_suspend b5d71b59557e
+ * stamp super/children.c:axo__children_forget d55ccbaa8625
+ * stamp super/children.c:axo__children_stop 5076a4a41e70
+ * stamp super/children.c:axo__children_wait_for_stopping efae440eb77d
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 9caec02e1298
- * stamp super/fault.c:axo__super_continue 2b0518d81464
- * stamp super/fault.c:axo__super_create cd7dda0b1292
- * stamp super/fault.c:axo__super_default_pre_restart d318cbc60bc0
- * stamp super/fault.c:axo__super_directives 83684804d5d4
- * stamp super/fault.c:axo__super_fail 5b18b48d4d79
- * stamp super/fault.c:axo__super_fail_here 89b85fdecb29
- * stamp super/fault.c:fault_call_pre_restart d396e92566f3
- * stamp super/fault.c:fault_construct 8c46125e591c
- * stamp super/fault.c:fault_create_again 52c92b9de142
- * stamp super/fault.c:fault_fail 625ba9365b81
- * stamp super/fault.c:fault_finish_create_again 085808cde4b0
- * stamp super/fault.c:fault_finish_recreate e7e0cabc3a9a
- * stamp super/fault.c:fault_perpetrator_take 6ff489143f3c
- * stamp super/fault.c:fault_recreate 9a1ec2dedc85
- * stamp super/fault.c:fault_report fa01a6f74822
- * stamp super/fault.c:fault_resolve 688cd4bd06ed
- * stamp super/fault.c:fault_restart_own 02f5192d3ed3
- * stamp super/fault.c:fault_restart_survivors cb9db74f2952
- * stamp super/fault.c:fault_resume_own 49f3fbc6d6d0
- * stamp super/fault.c:fault_resume_self c41d9c5816e9
- * stamp super/fault.c:fault_shift ed5b7adab0e7
- * stamp super/fault.c:fault_take_restart f5b9a76d684e
- * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:axo__super_terminate 8aa3555ecdcc
- * stamp super/stop.c:stop_system 6b8c31339bad
- * stamp super/stop.c:stop_take 295573aebf70
- * stamp super/stop.c:stop_tell_parent 0245716a7d03
- * stamp super/strategy.c:axo__super_decide_here 1dbd5c8216b6
- * stamp super/strategy.c:axo__super_report 10013a568136
- * stamp super/strategy.c:axo__super_unhold e5a2ea998c73
+ * stamp super/fail.c:axo__fail 89fdc8c2421e
+ * stamp super/fail.c:axo__fail_begin 5b473ce1a49f
+ * stamp super/fail.c:axo__fail_report d6a417313de4
+ * stamp super/fail.c:axo__fail_resolve 6b62b6a6acff
+ * stamp super/instance.c:axo__instance_construct 08d8cce8b41c
+ * stamp super/instance.c:axo__instance_create 60586d4d174b
+ * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
+ * stamp super/lane.c:lane_directives a7709f129dfc
+ * stamp super/lane.c:lane_fail ec29b41ec451
+ * stamp super/lane.c:lane_go_on da53eeca74fc
+ * stamp super/lane.c:lane_system c0a265295f73
+ * stamp super/lane.c:lane_take c9c52235dbe1
+ * stamp super/restart.c:axo__restart_default_pre_restart fcd8aeb737b4
+ * stamp super/restart.c:axo__restart_go_on 75c1a2458b1e
+ * stamp super/restart.c:axo__restart_own 2db079a7d995
+ * stamp super/restart.c:axo__restart_resume_own 20a54ac07b0c
+ * stamp super/restart.c:axo__restart_shift b243a6eea4d0
+ * stamp super/restart.c:axo__restart_take 4bfae5899bca
+ * stamp super/restart.c:restart_begin 2173cd968a8e
+ * stamp super/restart.c:restart_call_pre_restart 4743906abfdc
+ * stamp super/restart.c:restart_create_again 2741506f26c0
+ * stamp super/restart.c:restart_finish 4e639d34b3b8
+ * stamp super/restart.c:restart_finish_create b09a01ba65ed
+ * stamp super/restart.c:restart_survivors 6f5ce7b5d564
+ * stamp super/restart.c:restart_take_perpetrator 68ba9b5ebc40
+ * stamp super/stop.c:axo__stop_begin 85f8c24679b3
+ * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
+ * stamp super/stop.c:stop_tell_parent c3ab23f998f8
+ * stamp super/strategy.c:axo__strategy_decide_here 6abe2d398697
+ * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
+ * stamp super/strategy.c:axo__strategy_unhold 0b52ee7ce0fb
  * stamp super/strategy.c:strategy_answer 9c14aafa5c46
- * stamp super/strategy.c:strategy_apply 379e41d2e5d1
+ * stamp super/strategy.c:strategy_apply 66bab8023942
  * stamp super/strategy.c:strategy_decide b8951cd18986
  * stamp super/strategy.c:strategy_hold b0e0cc67c414
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_restart 10f34c809799
- * stamp super/strategy.c:strategy_restart_all 53e120b36ba5
- * stamp super/strategy.c:strategy_stop 5f8548c0f1c6
+ * stamp super/strategy.c:strategy_restart_all 55bc2b56d10a
+ * stamp super/strategy.c:strategy_stop 2840eac4676b
  * stamp super/super.h:axo__super_ends 000ead678bf2
+ * stamp super/super.h:axo__super_resume_self 5f1a52957fe3
  */
 #ifndef NF
 #define NF 2
@@ -121,7 +123,7 @@ byte failures, ends[N];
 
 /* ---- telling a child ---- */
 
-/* axo__super_suspend_child super/children.c; children_suspend_here super/children.c;
+/* axo__child_suspend super/children.c; children_suspend_here super/children.c;
  * axo__directives_delta_add cell/directive.h; axo__sched_announce_system sched/park.c */
 inline shift1(si, sj, by)
 {
@@ -132,7 +134,7 @@ inline shift1(si, sj, by)
     :: else
     fi
 }
-/* axo__super_stop_child super/children.c; axo__super_stop_children super/children.c;
+/* axo__child_stop super/children.c; axo__children_stop super/children.c;
  * axo__directives_stop_parent cell/directive.h */
 inline stop1(si, sj)
 {
@@ -146,12 +148,12 @@ inline stop_children(si)
 {
     stop1(si, 1); stop1(si, 2); stop1(si, 3)
 }
-/* axo__super_resume_own super/children.c; axo__directives_resume_own cell/directive.h */
+/* axo__child_resume_own super/children.c; axo__directives_resume_own cell/directive.h */
 inline resume_child(sj)
 {
     if :: !stopping[sj] -> resume[sj] = true; urgent[sj] = true :: else fi
 }
-/* axo__super_restart_own super/children.c; axo__directives_restart_own cell/directive.h */
+/* axo__child_restart_own super/children.c; axo__directives_restart_own cell/directive.h */
 inline restart_child(sj)
 {
     if
@@ -160,7 +162,7 @@ inline restart_child(sj)
     :: else
     fi
 }
-/* axo__super_restart_parent super/children.c; axo__directives_restart_parent cell/directive.h */
+/* axo__child_restart_parent super/children.c; axo__directives_restart_parent cell/directive.h */
 inline restart_by_parent(sj, answers)
 {
     if
@@ -180,7 +182,7 @@ inline restart_by_parent(sj, answers)
 #else
 #define SPARED(j, who) (who == j)
 #endif
-/* fault_fail super/fault.c; axo__super_fail super/fault.c; fault_report super/fault.c.
+/* axo__fail_begin super/fail.c; axo__fail super/fail.c; axo__fail_report super/fail.c.
  * All children here are older than any instance but the first. */
 inline fail(fi1, who, survivors)
 {
@@ -233,7 +235,7 @@ inline decide(di, dc)
 
 /* ---- instances ---- */
 
-/* axo__super_create super/fault.c; fault_construct super/fault.c */
+/* axo__instance_create super/instance.c; axo__instance_construct super/instance.c */
 inline create(ci)
 {
     life[ci] = NONE;
@@ -242,12 +244,12 @@ inline create(ci)
     :: life[ci] = STARTED
     fi
 }
-/* fault_resume_self super/fault.c; axo__state_resume cell/state.h */
+/* axo__super_resume_self super/super.h; axo__state_resume cell/state.h */
 inline resume_self(ri)
 {
     if :: susp[ri] > 0 -> susp[ri]-- :: else fi
 }
-/* fault_restart_survivors super/fault.c; fault_perpetrator_take super/fault.c */
+/* restart_survivors super/restart.c; restart_take_perpetrator super/restart.c */
 inline survivor1(vi, vj)
 {
     if
@@ -259,7 +261,7 @@ inline survivor1(vi, vj)
     :: else
     fi
 }
-/* fault_finish_recreate super/fault.c; fault_resolve super/fault.c */
+/* restart_finish super/restart.c; axo__fail_resolve super/fail.c */
 inline finish_recreate(ri, answered)
 {
     phase[ri] = NORMAL;
@@ -282,7 +284,7 @@ inline finish_recreate(ri, answered)
         perpetrator[ri] = 0
     fi
 }
-/* fault_finish_create_again super/fault.c */
+/* restart_finish_create super/restart.c */
 inline finish_create(ri, answered)
 {
     phase[ri] = NORMAL;
@@ -290,13 +292,13 @@ inline finish_create(ri, answered)
     resume_self(ri);
     create(ri)
 }
-/* axo__super_wait_for_stopping super/children.c */
+/* axo__children_wait_for_stopping super/children.c */
 inline wait1(wi, wj)
 {
     if :: KID(wi, wj) && stopping[wj] -> waited[wj] = true :: else fi
 }
-/* fault_recreate super/fault.c; fault_create_again super/fault.c; fault_call_pre_restart
- * super/fault.c; axo__super_default_pre_restart super/fault.c: it stops the children, others keep
+/* restart_begin super/restart.c; restart_create_again super/restart.c; restart_call_pre_restart
+ * super/restart.c; axo__restart_default_pre_restart super/restart.c: it stops the children; others keep
  * them */
 inline recreate(ri, answered)
 {
@@ -336,7 +338,7 @@ inline unlink(pi, pj)
 #endif
     if :: perpetrator[pi] == pj -> perpetrator[pi] = 0 :: else fi
 }
-/* axo__super_finish_terminate super/stop.c; stop_tell_parent super/stop.c */
+/* axo__stop_finish super/stop.c; stop_tell_parent super/stop.c */
 inline finish_terminate(ti)
 {
     assert(!KIDS(ti));
@@ -350,15 +352,16 @@ inline finish_terminate(ti)
     :: else
     fi
 }
-/* axo__super_terminate super/stop.c */
+/* axo__stop_begin super/stop.c */
 inline terminate(ti)
 {
     stop_children(ti);
     if :: phase[ti] != TERMINATING -> phase[ti] = TERMINATING; susp[ti]++ :: else fi;
     if :: !KIDS(ti) -> finish_terminate(ti) :: else fi
 }
-/* axo__super_child_gone super/children.c; children_unlink super/children.c; children_unhold
- * super/children.c; axo__super_continue super/fault.c; axo__super_ends super/super.h */
+/* axo__children_forget super/children.c; children_unlink super/children.c; children_unhold
+ * super/children.c; lane_child_gone super/lane.c; lane_go_on super/lane.c; axo__restart_go_on
+ * super/restart.c; axo__super_ends super/super.h */
 inline child_gone(gi, gj)
 {
     unlink(gi, gj);
@@ -372,7 +375,7 @@ inline child_gone(gi, gj)
 
 /* ---- a turn ---- */
 
-/* stop_take super/stop.c; axo__super_report super/strategy.c; strategy_may_decide
+/* lane_take super/lane.c; axo__strategy_report super/strategy.c; strategy_may_decide
  * super/strategy.c; strategy_hold super/strategy.c */
 inline take_node(hi)
 {
@@ -391,7 +394,7 @@ inline take_node(hi)
     fi;
     a = 0
 }
-/* fault_resume_own super/fault.c */
+/* axo__restart_resume_own super/restart.c */
 inline resume1(wi, wj)
 {
     if
@@ -417,7 +420,7 @@ inline take_resume(wi)
         who = 0
     fi
 }
-/* fault_shift super/fault.c; axo__directives_take cell/directive.h */
+/* axo__restart_shift super/restart.c; axo__directives_take cell/directive.h */
 inline take_shift(wi)
 {
     by = delta[wi]; delta[wi] = 0;
@@ -432,7 +435,7 @@ inline take_shift(wi)
     shift1(wi, 1, by); shift1(wi, 2, by); shift1(wi, 3, by);
     by = 0
 }
-/* fault_take_restart super/fault.c; fault_restart_own super/fault.c */
+/* axo__restart_take super/restart.c; axo__restart_own super/restart.c */
 inline take_restart(wi)
 {
     if
@@ -450,8 +453,8 @@ inline take_restart(wi)
 #else
 #define OPEN(i) (phase[i] == NORMAL || phase[i] == TERMINATING)
 #endif
-/* stop_system super/stop.c; axo__super_directives super/fault.c; axo__super_unhold
- * super/strategy.c; axo__super_fail_here super/fault.c; axo__super_decide_here super/strategy.c;
+/* lane_system super/lane.c; lane_directives super/lane.c; axo__strategy_unhold
+ * super/strategy.c; lane_fail super/lane.c; axo__strategy_decide_here super/strategy.c;
  * axo__state_settle cell/state.h */
 proctype Cell(byte i)
 {

@@ -43,18 +43,18 @@
  * stamp sched/worker.c:axo__worker_idle d0b51abb9642
  * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
- * stamp super/children.c:axo__super_adopt 6f189a984c2e
- * stamp super/children.c:axo__super_make 9d9112766231
- * stamp super/stop.c:axo__super_expire 896f82c3ca28
- * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:axo__super_terminate 8aa3555ecdcc
- * stamp super/stop.c:stop_abandon d6f887f3e7b1
- * stamp super/stop.c:stop_system 6b8c31339bad
+ * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
+ * stamp super/gone.c:gone_abandon b281a3f42668
+ * stamp super/lane.c:lane_system c0a265295f73
+ * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
+ * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
+ * stamp super/stop.c:axo__stop_begin 85f8c24679b3
+ * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
  * stamp system/ending.c:axo__ending_run dbd5b1765970
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/system.c:axo__system_check_end 3f759ac611d0
  * stamp system/system.c:axo__system_destroy 723efcb6b37f
- * stamp system/system.c:axo__system_spawn 3086a798f9dd
+ * stamp system/system.c:axo__system_spawn eaf3ddec0e81
  * stamp system/system.c:axo__system_stop_user 0d8d511bd76f
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
@@ -116,8 +116,8 @@ inline wake_one()
 
 /* ---- from outside ---- */
 
-/* axo__system_spawn system/system.c; axo__door_enter sched/send.c; axo__super_make
- * super/children.c; axo__sched_push_urgent_any sched/park.c; axo__state_announce_system
+/* axo__system_spawn system/system.c; axo__door_enter sched/send.c; axo__spawn_make
+ * super/spawn.c; axo__sched_push_urgent_any sched/park.c; axo__state_announce_system
  * cell/state.h; axo__state_inject cell/state.h */
 proctype Spawner(byte i)
 {
@@ -164,8 +164,8 @@ active proctype Shutdown()
 
 /* ---- workers ---- */
 
-/* stop_system super/stop.c; axo__super_terminate super/stop.c; axo__super_finish_terminate
- * super/stop.c; axo__super_adopt super/children.c; stop_abandon super/stop.c;
+/* lane_system super/lane.c; axo__stop_begin super/stop.c; axo__stop_finish
+ * super/stop.c; axo__spawn_adopt super/spawn.c; gone_abandon super/gone.c;
  * system_root_gone system/system.c */
 inline turn()
 {
@@ -187,7 +187,7 @@ inline turn()
     :: atomic { !urgent -> busy = false; break }
     od
 }
-/* axo__super_expire super/stop.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c */
+/* axo__gone_expire super/gone.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c */
 inline expire()
 {
     atomic { items = expired; expired = 0; flush() };

@@ -52,10 +52,10 @@
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.c:worker_from_next d2c3c56bcb48
- * stamp super/children.c:axo__super_make 9d9112766231
- * stamp super/stop.c:axo__super_expire 896f82c3ca28
- * stamp super/stop.c:axo__super_finish_terminate e3ffcf417a58
- * stamp super/stop.c:stop_drain_users bbc9422dd05f
+ * stamp super/gone.c:axo__gone_drain_users ab7185525cec
+ * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
+ * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
+ * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
  * stamp system/system.c:system_expire 66b3b2f69bac
  * stamp system/system.c:system_pass_doors 7e318c7c1935
  */
@@ -79,7 +79,7 @@ bool retired, expired, again;            /* again: an injector had its node */
 /* ---- ghosts ---- */
 byte life = 1, sent, fates, done;
 
-/* axo__state_claim cell/state.h: the runner; stop_drain_users super/stop.c */
+/* axo__state_claim cell/state.h: the runner; axo__gone_drain_users super/gone.c */
 inline take(i, dead)
 {
     if
@@ -138,7 +138,7 @@ inline send(outside)
     found = false; push = false; to = 0
 }
 
-/* axo__super_finish_terminate super/stop.c; axo__state_close cell/state.h; axo__table_end
+/* axo__stop_finish super/stop.c; axo__state_close cell/state.h; axo__table_end
  * cell/table.c; axo__local_retire cell/core.c; axo__grace_retire mem/grace.c */
 inline end()
 {
@@ -154,8 +154,8 @@ inline end()
 #endif
 }
 
-/* axo__super_expire super/stop.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c;
- * axo__local_take_cell cell/core.c; axo__super_make super/children.c; axo__state_init cell/state.h;
+/* axo__gone_expire super/gone.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c;
+ * axo__local_take_cell cell/core.c; axo__spawn_make super/spawn.c; axo__state_init cell/state.h;
  * axo__table_begin cell/table.c */
 inline expire()
 {

@@ -257,7 +257,7 @@ static bool child_may_go(void *user)
     return it.over || it.directives.v != 0;
 }
 
-/* As super/fault.c has it. */
+/* As super/restart.c has it. */
 static void child_takes(uint64_t word)
 {
     int32_t delta = axo__directives_delta(word);

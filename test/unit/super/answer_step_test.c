@@ -3,7 +3,8 @@
 static void step(void);
 #define AXO__YIELD_POINT() step()
 
-#include "super/fault.c"
+#include "super/lane.c"
+#include "super/restart.c"
 
 #include "unit/unit.h"
 
@@ -76,7 +77,7 @@ static void world_open(void)
     world.shelf.table = &world.core.table;
     world.sched.core = &world.core;
     world.sched.idle = world_idle;
-    world.sched.ops = &axo__super_ops_table;
+    world.sched.ops = &axo__lane_ops;
     world.sched.quantum = 64;
     world.sched.timers_max = 16;
     assert_int_equal(axo__sched_init(&world.sched, 1), AXO_OK);
@@ -114,10 +115,10 @@ static uint32_t answered_at(uint32_t at)
     world_open();
     world.at = at;
     world.on = true;
-    axo__super_directives(world_worker(), world.cell);
+    lane_directives(world_worker(), world.cell);
     world.on = false;
     uint32_t steps = world.now;
-    axo__super_directives(world_worker(), world.cell);
+    lane_directives(world_worker(), world.cell);
     assert_int_equal(axo__cell_directives(world.cell), 0);
     assert_int_equal(world.cell->reported, world.merged ? 0 : 1);
     assert_int_equal(axo__state_suspends(&world.cell->state), world.merged ? 0 : 1);

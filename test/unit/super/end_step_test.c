@@ -5,6 +5,7 @@
 static void step(void);
 #define AXO__YIELD_POINT() step()
 
+#include "super/gone.c"
 #include "super/stop.c"
 
 #include "unit/super/end_world.h"
@@ -111,7 +112,7 @@ static void a_path_is_good_until_the_grace_period_is_over(void **state)
     assert_int_equal(axo__cell_child_count(parent), 0);
     assert_true(axo__core_path(&world.it.core, cell, path, sizeof path));
     assert_non_null(strstr(path, "/reader-may-look"));
-    axo__super_expire(&world.it.core, &end_worker(&world.it, 0)->local, cell);
+    axo__gone_expire(&world.it.core, &end_worker(&world.it, 0)->local, cell);
     end_close(&world.it);
 }
 

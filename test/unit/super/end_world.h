@@ -3,7 +3,9 @@
 #ifndef UNIT_SUPER_END_WORLD_H
 #define UNIT_SUPER_END_WORLD_H
 
-#include "super/super.h"
+#include "super/lane.h"
+#include "super/spawn.h"
+#include "super/watch.h"
 #include "unit/unit.h"
 
 typedef struct end_world {
@@ -50,7 +52,7 @@ static inline void end_watch(axo__worker *worker, axo__cell *cell, axo_ref targe
 {
     axo__worker *before = axo__self;
     end_enter(worker, cell);
-    assert_int_equal(axo__super_watch(worker, cell, target, own), AXO_OK);
+    assert_int_equal(axo__watch_add(worker, cell, target, own), AXO_OK);
     end_leave(worker);
     axo__self = before;
 }
@@ -58,7 +60,7 @@ static inline void end_watch(axo__worker *worker, axo__cell *cell, axo_ref targe
 static inline void end_unwatch(axo__worker *worker, axo__cell *cell, axo_ref target)
 {
     end_enter(worker, cell);
-    axo__super_unwatch(worker, cell, target);
+    axo__watch_remove(worker, cell, target);
     end_leave(worker);
 }
 
@@ -96,7 +98,7 @@ static inline axo__cell *end_spawn(end_world *it, axo__cell *parent, const char 
     axo_props props = AXO_PROPS(.cls = &end_class, .name = name);
     axo_ref ref;
     end_enter(end_worker(it, 0), parent);
-    assert_int_equal(axo__super_spawn(end_worker(it, 0), parent, &props, &ref), AXO_OK);
+    assert_int_equal(axo__spawn(end_worker(it, 0), parent, &props, &ref), AXO_OK);
     end_leave(end_worker(it, 0));
     axo__cell *cell = axo__table_find(&it->core.table, ref);
     assert_non_null(cell);
@@ -110,7 +112,7 @@ static inline void end_make_root(end_world *it)
 {
     axo_props props = AXO_PROPS(.cls = &end_class);
     axo__birth birth = {.props = &props};
-    assert_int_equal(axo__super_make(&it->core, &end_worker(it, 0)->local, &birth, &it->root),
+    assert_int_equal(axo__spawn_make(&it->core, &end_worker(it, 0)->local, &birth, &it->root),
                      AXO_OK);
     axo__state_birth(&it->root->state);
     end_turn(end_worker(it, 0), it->root);
@@ -131,7 +133,7 @@ static inline void end_open(end_world *it)
     it->core.table.home = &it->sched;
     it->sched.core = &it->core;
     it->sched.idle = end_idle;
-    it->sched.ops = &axo__super_ops_table;
+    it->sched.ops = &axo__lane_ops;
     it->sched.quantum = 64;
     it->sched.timers_max = 16;
     assert_int_equal(axo__sched_init(&it->sched, 2), AXO_OK);

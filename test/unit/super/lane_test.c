@@ -1,6 +1,9 @@
 /* lane_test.c - what meets an actor in its system lane out of season: a newborn of a parent that is
  * gone, a delay that is over when its child is gone, an entry in another pool's queue. */
-#include "super/super.h"
+#include "super/delay.h"
+#include "super/gone.h"
+#include "super/lane.h"
+#include "super/spawn.h"
 #include "unit/unit.h"
 
 #include "unit/super/end_world.h"
@@ -22,17 +25,17 @@ static void adopted_too_late(void **state)
     axo_props props = AXO_PROPS(.cls = &end_class, .name = "late");
     axo__birth birth = {.props = &props, .parent = axo__cell_ref(it.root), .parent_cell = it.root};
     axo__cell *child = NULL;
-    assert_int_equal(axo__super_make(&it.core, local, &birth, &child), AXO_OK);
+    assert_int_equal(axo__spawn_make(&it.core, local, &birth, &child), AXO_OK);
     axo_ref ref = axo__cell_ref(child);
     assert_ptr_equal(axo__table_find(&it.core.table, ref), child);
     uint64_t terminated = axo__a64_load_relaxed(&local->count.terminated);
-    axo__super_closed(&it.core, local, it.root, &child->passage, AXO__SYS_ADOPT);
+    axo__gone_answer(&it.core, local, it.root, &child->passage, AXO__SYS_ADOPT);
     assert_null(axo__table_find(&it.core.table, ref));
     assert_int_equal(child->phase, AXO__PHASE_GONE);
     assert_int_equal(axo__a64_load_relaxed(&local->count.terminated), terminated + 1);
     assert_true(axo_ref_is_none(
         axo__names_find(&it.core.names, axo__cell_ref(it.root), props.name, strlen(props.name))));
-    axo__super_expire(&it.core, local, child);
+    axo__gone_expire(&it.core, local, child);
     end_close(&it);
 }
 
@@ -55,7 +58,7 @@ static axo__cell *lane_put_off(end_world *it, axo__cell **parent)
     axo_ref ref;
     axo__cell *above = end_spawn(it, it->root, NULL); /* the root's children are guardians */
     end_enter(worker, above);
-    assert_int_equal(axo__super_spawn(worker, above, &props, &ref), AXO_OK);
+    assert_int_equal(axo__spawn(worker, above, &props, &ref), AXO_OK);
     end_leave(worker);
     *parent = axo__table_find(&it->core.table, ref);
     end_turn(worker, *parent);

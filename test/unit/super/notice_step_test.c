@@ -5,6 +5,7 @@ static void step(void);
 #define AXO__YIELD_POINT() step()
 
 #include "cell/table.c" /* it may be closed and be found still */
+#include "super/gone.c"
 #include "super/stop.c"
 
 #include "unit/super/end_world.h"
@@ -95,7 +96,7 @@ static uint32_t ends_at(uint32_t watch_at, uint32_t at)
     world.on = false;
     world.it.core.trace_kinds = 0;
     end_turn(end_worker(&world.it, 1), world.parent);
-    axo__super_expire(&world.it.core, &end_worker(&world.it, 1)->local, world.child);
+    axo__gone_expire(&world.it.core, &end_worker(&world.it, 1)->local, world.child);
     end_turn(end_worker(&world.it, 1), world.parent);
     assert_int_equal(world.notices, world.watched ? 1 : 0);
     assert_int_equal(world.known, 0);

@@ -1,7 +1,7 @@
 /* strategy_test.c - the restart budget (RW) and the ready-made deciders, without actors. */
 #include "unit/unit.h"
 
-#include "super/super.h"
+#include "super/strategy.h"
 
 #define SECOND INT64_C(1000000000)
 #define MS     INT64_C(1000000)
@@ -31,7 +31,7 @@ static void timeline(axo_strategy strategy, const int64_t *times, const char *ex
     budget_child child;
     child_init(&child, strategy.window == AXO_WINDOW_SLIDING);
     for (size_t i = 0; expected[i] != 0; i++) {
-        bool permitted = axo__super_permit(&strategy, &child.ward, times[i]);
+        bool permitted = axo__strategy_permit(&strategy, &child.ward, times[i]);
         if (permitted != (expected[i] == '+'))
             fail_msg("failure %zu: permitted %d, expected '%c'", i + 1, permitted, expected[i]);
     }
@@ -52,12 +52,12 @@ static void unlimited(void **state)
     budget_child child;
     child_init(&child, false);
     for (int i = 0; i < 1000; i++) {
-        assert_true(axo__super_permit(NULL, &child.ward, 0));
-        assert_true(axo__super_permit(&strategy, &child.ward, 0));
+        assert_true(axo__strategy_permit(NULL, &child.ward, 0));
+        assert_true(axo__strategy_permit(&strategy, &child.ward, 0));
     }
     strategy = budget(AXO_WINDOW_FIXED, AXO_RETRIES_UNLIMITED, -1); /* RW-02 */
     for (int i = 0; i < 1000; i++)
-        assert_true(axo__super_permit(&strategy, &child.ward, i));
+        assert_true(axo__strategy_permit(&strategy, &child.ward, i));
 }
 
 static void RW_01_without_a_window(void **state)
@@ -146,7 +146,7 @@ static void RW_13_each_child_has_its_own(void **state)
         child_init(&children[i], false);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 3; i++)
-            assert_int_equal(axo__super_permit(&strategy, &children[i].ward, round), round < 2);
+            assert_int_equal(axo__strategy_permit(&strategy, &children[i].ward, round), round < 2);
     }
 }
 
@@ -177,7 +177,7 @@ static void PH_08(void **state)
         child_init(&child, true);
         for (; child.ward.restarts < rows[i].before; child.ward.restarts++)
             child.failures[child.ward.restarts] = now - rows[i].age;
-        assert_int_equal(axo__super_permit(&strategy, &child.ward, now), rows[i].permitted);
+        assert_int_equal(axo__strategy_permit(&strategy, &child.ward, now), rows[i].permitted);
         assert_int_equal(child.ward.restarts, rows[i].left);
     }
 }

@@ -4,6 +4,7 @@ static void step(void);
 #define AXO__YIELD_POINT() step()
 
 #include "super/watch.c"
+#include "super/gone.h"
 
 #include "unit/super/end_world.h"
 
@@ -69,7 +70,7 @@ static uint32_t watched_at(uint32_t at, bool by_parent, bool busy)
     assert_int_equal(world.notices, 1);
     assert_int_equal(world.known, 0);
     end_turn(end_worker(&world.it, 0), world.parent);
-    axo__super_expire(&world.it.core, &end_worker(&world.it, 0)->local, world.child);
+    axo__gone_expire(&world.it.core, &end_worker(&world.it, 0)->local, world.child);
     end_turn(end_worker(&world.it, 0), watcher);
     assert_int_equal(world.notices, 1);
     end_close(&world.it);

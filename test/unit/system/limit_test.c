@@ -411,10 +411,10 @@ static void storm(uint32_t limit, uint32_t workers)
     uint32_t fixed = limit > 2 * INSIDE ? INSIDE : 0;
     open_workers(limit, workers);
     axo__a32_store_relaxed(&at.rounds, rounds);
-    for (uint32_t i = 0; i < fixed; i++) {
+    for (uint32_t i = 0; i < fixed; i++)
         assert_int_equal(axo_system_spawn(at.system, &props, &inside[i]), AXO_OK);
+    for (uint32_t i = 0; i < fixed; i++)
         assert_int_equal(axo_system_send(at.system, inside[i], TAG_STORM, NULL, 0), AXO_OK);
-    }
     unit_run_threads(THREADS, storm_thread, &rounds);
     if (fixed > 0)
         await(&at.rounds, 0);

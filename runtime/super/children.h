@@ -1,0 +1,41 @@
+/* children.h - the parent's side: telling, counting and forgetting children. */
+#ifndef AXO__SUPER_CHILDREN_H
+#define AXO__SUPER_CHILDREN_H
+
+#include "super/super.h"
+
+/* Tells a child, in the parent's turn. Directives to a child that is stopping do nothing. */
+void axo__child_stop(axo__worker *worker, axo__cell *child);
+void axo__child_suspend(axo__worker *worker, axo__cell *child, int32_t delta);
+void axo__child_resume_own(axo__worker *worker, axo__cell *child);
+void axo__child_restart_own(axo__worker *worker, axo__cell *child);
+/* true: it holds the cause's texts once more, which the caller has seen to before. */
+bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
+                               bool resolve);
+
+/* Stops every child; every one that the parent's latest instance made. */
+void axo__children_stop(axo__worker *worker, axo__cell *parent);
+void axo__children_stop_young(axo__worker *worker, axo__cell *parent);
+
+/* Another instance of the parent begins. */
+void axo__children_age(axo__cell *parent);
+
+/* Unwatches and stops every child. */
+void axo__children_leave(axo__worker *worker, axo__cell *parent);
+
+/* Counts the children that are stopping and not yet waited for: how many are waited for now. */
+uint32_t axo__children_wait_for_stopping(axo__cell *cell);
+
+/* The parent has a family. */
+void axo__children_link(axo__cell *parent, axo__cell *child);
+
+/* The child has terminated; the caller sees to it if the parent's phase has waited for that. false:
+ * the parent cannot forget it yet, and its DUE brings it here again. */
+bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
+/* What the parent keeps of a child: taken with its birth, given back when it forgets it. */
+bool axo__children_take_ward(axo__core *core, axo__local *local, const axo__cell *parent,
+                             axo__cell *cell);
+void axo__children_free_ward(axo__core *core, axo__local *local, axo__cell *cell);
+
+#endif

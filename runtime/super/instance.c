@@ -1,0 +1,72 @@
+/* instance.c - the begin and the end of an instance. */
+#include "super/instance.h"
+
+#include <string.h>
+
+#include "sched/timed.h"
+#include "super/children.h"
+#include "super/fail.h"
+
+void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
+{
+    axo__message *failed = cell->failed;
+    cell->failed = NULL;
+    if (failed != NULL)
+        axo__run_free(worker, failed);
+}
+
+void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    axo__more *more = axo__cell_more(cell);
+    if (more != NULL) {
+        axo__timed_stop_keys(worker, cell); /* TM-04 */
+        axo__region_end(&more->region, &worker->core->pool, &worker->local.cache); /* D2 */
+        if (axo__unlikely(worker->forked))
+            axo__border_forked(worker);
+        more->behaviours = NULL; /* RS-11 */
+    }
+    if (cell->constructed)
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_DESTROY, 0);
+    cell->constructed = 0;
+    cell->receive = axo__cell_class(cell)->receive;
+    cell->life = AXO__INSTANCE_NONE;
+}
+
+axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->failed == NULL);
+    axo__instance_destroy(worker, cell);
+    cell->instance = cell->instance < UINT32_MAX ? cell->instance + 1 : 1;
+    if (axo__cell_more(cell) != NULL)
+        axo__children_age(cell);
+    const axo_class *cls = axo__cell_class(cell);
+    if (cls->state_size > 0)
+        memset(cell->state_block, 0, cls->state_size);
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCT, 0);
+    axo_status status = axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, cls->construct != NULL);
+    cell->constructed = status == AXO_OK;
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
+    return status;
+}
+
+void axo__instance_create(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_NONE);
+    const axo_class *cls = axo__cell_class(cell);
+    axo_status status = axo__instance_construct(worker, cell);
+    if (status == AXO_OK) {
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_PRE_START, 0);
+        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
+        axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED,
+                   (uint64_t)(uint32_t)status);
+    }
+    if (status == AXO_OK) {
+        cell->life = AXO__INSTANCE_STARTED;
+        axo__event_life(worker->core, &worker->local, cell, AXO_KIND_STARTED);
+        return;
+    }
+    axo__fail_wrap(worker, AXO_FAILURE_INIT, NULL); /* IN-02 */
+    axo__fail(worker, cell, axo_ref_none(), false);
+}

@@ -1,0 +1,300 @@
+/* restart.c - the sequence itself: suspend, pre_restart, construct, post_restart, resume. Each step
+ * names the conformance entry it keeps. */
+#include "super/restart.h"
+
+#include <string.h>
+
+#include "sched/timed.h"
+#include "super/children.h"
+#include "super/fail.h"
+#include "super/instance.h"
+#include "super/stash.h"
+
+/* ---- hooks ---- */
+
+static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell,
+                                            const axo__cause *cause)
+{
+    const axo_class *cls = axo__cell_class(cell);
+    axo_status status;
+    axo__trace(worker->core, &worker->local, cell,
+               cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
+    if (cls->post_restart != NULL) {
+        axo_failure failure = axo__cause_show(&worker->core->texts, cause);
+        status = axo__run_own_hook(worker, cell, AXO_SITE_POST_RESTART, &failure, NULL);
+    } else {
+        status = /* RS-01 */
+            axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
+    }
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
+    return status;
+}
+
+/* `within`: a pre_restart that is running calls it. */
+static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, bool within)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    axo__core *core = worker->core;
+    bool has_hook = axo__cell_class(cell)->post_stop != NULL;
+    axo_status status;
+    axo__children_leave(worker, cell); /* RS-13 */
+    if (cell->life != AXO__INSTANCE_STARTED)
+        return AXO_OK; /* it was called before */
+    cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
+    axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
+    if (within)
+        status = axo__run_within(cell, AXO_SITE_POST_STOP, has_hook);
+    else
+        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, has_hook);
+    axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+    return status;
+}
+
+axo_status axo__restart_default_pre_restart(axo__worker *worker, axo__cell *cell)
+{
+    return restart_leave(worker, cell, true);
+}
+
+static void restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
+{
+    AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
+    axo__core *core = worker->core;
+    const axo_class *cls = axo__cell_class(cell);
+    axo__message *message = cell->failed; /* RS-09, D5 */
+    axo_status status = AXO_OK;
+    axo__timed_stop_keys(worker, cell); /* TM-03 */
+    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
+    if (cls->pre_restart != NULL) {
+        axo_failure failure = axo__cause_show(&core->texts, cause);
+        status = axo__run_own_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
+    } else {
+        status = restart_leave(worker, cell, false);
+    }
+    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
+    if (status == AXO_OK)
+        return;
+    axo__core_log(core, &worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
+                  "pre_restart failed, code %d: %s",
+                  (int)worker->pending.code,
+                  worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
+                                            : ""); /* HF-01, HF-03 */
+    axo__cause_drop(&core->texts, &worker->pending);
+}
+
+/* ---- the second half ---- */
+
+/* The child whose failure it escalated; none from now on. */
+static axo_ref restart_take_perpetrator(axo__cell *cell)
+{
+    axo__family *family = axo__cell_family(cell);
+    axo_ref perpetrator = axo_ref_none();
+    if (family != NULL) {
+        perpetrator = family->perpetrator;
+        family->perpetrator = axo_ref_none();
+    }
+    return perpetrator;
+}
+
+/* RR-01..RR-04: after the parent, with its cause, the perpetrator's own report answered too. */
+static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor,
+                              const axo__cause *cause)
+{
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
+    axo__texts *texts = &worker->core->texts;
+    axo_ref perpetrator = restart_take_perpetrator(cell);
+    uint32_t left = axo__cell_child_count(cell);
+    if (left > 0)
+        axo__cause_hold_texts(texts, cause, left);
+    for (; survivor != NULL; survivor = axo__cell_next(survivor)) {
+        bool resolve = axo_ref_equal(axo__cell_ref(survivor), perpetrator);
+        if (axo__child_restart_parent(worker, survivor, cause, resolve))
+            left--;
+    }
+    if (left > 0)
+        axo__cause_unhold_texts(texts, cause, left);
+}
+
+/* The restart is what a stop by another than the parent leads to: it is taken in (LT-08). */
+static void restart_take_end(axo__cell *cell)
+{
+    if (cell->lifetime == AXO_PERMANENT)
+        axo__cell_take_stops(cell, AXO__STOP);
+}
+
+/* The second half: from here on nothing is waited for. `cause` is consumed. */
+static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
+{
+    axo__core *core = worker->core;
+    axo__cell *survivor = axo__cell_children(cell); /* RR-04; new children come in front of it */
+    axo_status status;
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE && cell->life != AXO__INSTANCE_NONE);
+    cell->phase = AXO__PHASE_NORMAL;
+    restart_take_end(cell);
+    axo__instance_drop_failed(worker, cell);
+    axo__stash_return(cell, UINT32_MAX); /* SS-03 */
+    if (own)
+        axo__fail_resolve(worker, cell);
+    axo__super_resume_self(worker, cell, own ? 0 : 1);
+    status = axo__instance_construct(worker, cell); /* RS-06 */
+    if (status == AXO_OK)
+        status = restart_call_post_restart(worker, cell, cause);
+    if (status == AXO_OK) {
+        cell->life = AXO__INSTANCE_STARTED;
+        axo__a64_bump_owner(&worker->local.count.restarts);
+        axo__event_life(core, &worker->local, cell, AXO_KIND_RESTARTED);
+        restart_survivors(worker, cell, survivor, cause);
+        axo__cause_drop(&core->texts, cause);
+        return;
+    }
+    cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
+    axo__fail_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
+    axo__cause_drop(&core->texts, cause);
+    if (cell->reported) { /* its answer will restart them once: this restart's share goes back */
+        for (; survivor != NULL; survivor = axo__cell_next(survivor))
+            axo__child_suspend(worker, survivor, -1);
+    }
+    axo__fail(worker, cell, axo_ref_none(), true);
+}
+
+/* IN-04: pre_start, not post_restart. */
+static void restart_finish_create(axo__worker *worker, axo__cell *cell, bool own)
+{
+    AXO_DEBUG_ASSERT(axo__cell_child_count(cell) == 0);
+    cell->phase = AXO__PHASE_NORMAL;
+    restart_take_end(cell);
+    axo__instance_drop_failed(worker, cell);
+    if (own)
+        axo__fail_resolve(worker, cell);
+    axo__super_resume_self(worker, cell, own ? 0 : 1);
+    axo__instance_create(worker, cell);
+}
+
+void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    if (cell->phase == AXO__PHASE_RECREATING) {
+        axo__family *family = axo__cell_own_family(cell);
+        if (family->waiting > 0)
+            return;
+        axo__cause cause = family->restart_cause;
+        memset(&family->restart_cause, 0, sizeof cause);
+        restart_finish(worker, cell, &cause, family->restart_own != 0);
+    } else if (cell->phase == AXO__PHASE_CREATING && axo__cell_child_count(cell) == 0) {
+        restart_finish_create(worker, cell, axo__cell_own_family(cell)->restart_own != 0);
+    }
+}
+
+/* ---- the first half ---- */
+
+/* IN-04, IN-05: there is no instance to resume or restart. */
+static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
+{
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL);
+    axo__timed_receive_timeout_off(cell); /* IN-09 */
+    axo__children_stop(worker, cell); /* IN-06 */
+    if (axo__cell_child_count(cell) == 0) {
+        restart_finish_create(worker, cell, own);
+        return;
+    }
+    cell->phase = AXO__PHASE_CREATING;
+    axo__cell_own_family(cell)->restart_own = own;
+}
+
+/* `cause` is consumed. */
+static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
+{
+    axo__texts *texts = &worker->core->texts;
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESTART);
+    if (cell->phase == AXO__PHASE_TERMINATING) { /* SC-05 */
+        axo__cause_drop(texts, cause);
+        axo__super_resume_self(worker, cell, 1);
+        return;
+    }
+    AXO_DEBUG_ASSERT(axo__state_suspends(&cell->state) > 0);
+    if (cell->life == AXO__INSTANCE_NONE) {
+        axo__cause_drop(texts, cause);
+        restart_create_again(worker, cell, own);
+        return;
+    }
+    if (cell->life == AXO__INSTANCE_BROKEN)
+        axo__children_stop_young(worker, cell); /* D4; HF-05: no pre_restart */
+    else
+        restart_call_pre_restart(worker, cell, cause);
+    axo__family *family = axo__cell_family(cell); /* the hook may have made it */
+    if (axo__children_wait_for_stopping(cell) == 0) {
+        restart_finish(worker, cell, cause, own);
+        return;
+    }
+    AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
+    family->restart_cause = *cause;
+    family->restart_own = own;
+    cell->phase = AXO__PHASE_RECREATING; /* RS-05 */
+}
+
+void axo__restart_own(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(cell->reported);
+    axo__cause cause = axo__cell_take_failure(cell);
+    restart_begin(worker, cell, &cause, true);
+}
+
+void axo__restart_take(axo__worker *worker, axo__cell *cell, uint64_t word)
+{
+    bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
+                     ((word & AXO__RESTART_OWN) == 0 || (word & AXO__PARENT_FIRST) != 0);
+    if (by_parent) {
+        axo__ward *ward = axo__cell_own_ward(cell);
+        axo__cause cause = ward->cause;
+        AXO_DEBUG_ASSERT(cause.kind != AXO_FAILURE_NONE); /* directive.h's I2 */
+        ward->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
+        word = axo__directives_take(&cell->directives,
+                                    AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
+        bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */
+        restart_begin(worker, cell, &cause, resolve && cell->reported);
+        return;
+    }
+    (void)axo__directives_take(&cell->directives, AXO__RESTART_OWN, 0);
+    axo__restart_own(worker, cell);
+}
+
+/* ---- resume ---- */
+
+void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
+{
+    axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESUME);
+    if (!cell->reported)
+        return;
+    if (cell->phase != AXO__PHASE_TERMINATING &&
+        (cell->life == AXO__INSTANCE_NONE || cell->life == AXO__INSTANCE_BROKEN)) {
+        if (cell->life == AXO__INSTANCE_BROKEN)
+            axo__core_log(worker->core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
+                          "resume of an instance that failed to restart: restart"); /* HF-07 */
+        axo__cause cause = axo__cell_failure(cell);
+        cause = axo__cause_copy(&worker->core->texts, &cause);
+        restart_begin(worker, cell, &cause, true);
+        return;
+    }
+    axo__instance_drop_failed(worker, cell);
+    axo__fail_resolve(worker, cell);
+    axo_ref perpetrator = restart_take_perpetrator(cell);
+    axo__super_resume_self(worker, cell, 0);
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = axo__cell_next(child)) { /* DR-02 */
+        if (axo_ref_equal(axo__cell_ref(child), perpetrator))
+            axo__child_resume_own(worker, child);
+        else
+            axo__child_suspend(worker, child, -1);
+    }
+}
+
+void axo__restart_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
+{
+    AXO_DEBUG_ASSERT(delta != 0);
+    for (int32_t i = 0; i < delta; i++)
+        axo__super_suspend_self(worker, cell, 1);
+    for (int32_t i = delta; i < 0; i++)
+        axo__super_resume_self(worker, cell, 1);
+    for (axo__cell *child = axo__cell_children(cell); child != NULL;
+         child = axo__cell_next(child))
+        axo__child_suspend(worker, child, delta);
+}

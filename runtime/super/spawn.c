@@ -1,0 +1,195 @@
+/* spawn.c - the birth of an actor: what its cell takes. */
+#include "super/spawn.h"
+
+#include <string.h>
+
+#include "super/children.h"
+
+/* What the props say that most do not. */
+static bool spawn_take_more(axo__core *core, axo__local *local, const axo_props *props,
+                            axo__sched *sched, axo__cell *cell)
+{
+    if (props->name == NULL && props->strategy == NULL && props->stash_max == 0 &&
+        props->mailbox == NULL && sched == core->sched)
+        return true;
+    axo__more *more = axo__more_take(core, local, cell);
+    if (more == NULL)
+        return false;
+    more->strategy = props->strategy;
+    more->stash_max = props->stash_max;
+    if (sched != core->sched) {
+        more->sched = sched;
+        cell->elsewhere = 1;
+    }
+    if (props->mailbox == NULL)
+        return true;
+    more->box = axo__box_make(&core->pool, &local->cache, props->mailbox);
+    cell->boxed = more->box != NULL ? 1 : 0;
+    cell->aside = more->box != NULL ? AXO__ASIDE_BOX : 0;
+    return more->box != NULL;
+}
+
+/* Bytes of the state in the block that it shares with the copy of the args. */
+static size_t spawn_state_room(const axo__cell *cell)
+{
+    size_t size = axo__cell_class(cell)->state_size;
+    return cell->args_units == 0 ? size : (size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
+}
+
+static size_t spawn_block_size(const axo__cell *cell)
+{
+    return spawn_state_room(cell) + cell->args_units * AXO__ARGS_UNIT;
+}
+
+static bool spawn_take_block(axo__core *core, axo__local *local, const axo_props *props,
+                             axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
+    axo__cell_kin(cell)->args = props->args;
+    cell->args_units = ((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT) & 0x1fff;
+    size_t size = spawn_block_size(cell);
+    if (size == 0)
+        return true;
+    char *block = axo__pool_alloc(&core->pool, &local->cache, size);
+    if (block == NULL) {
+        cell->args_units = 0;
+        return false;
+    }
+    if (props->cls->state_size > 0)
+        cell->state_block = block;
+    if (props->args_size > 0)
+        axo__cell_kin(cell)->args =
+            memcpy(block + spawn_state_room(cell), props->args, props->args_size);
+    return true;
+}
+
+/* What needs memory, all of it or none. */
+static axo_status spawn_take(axo__core *core, axo__local *local, const axo__birth *birth,
+                             axo__sched *sched, axo__cell *cell)
+{
+    const axo_props *props = birth->props;
+    axo_status status = AXO_OK;
+    if (!spawn_take_more(core, local, props, sched, cell))
+        return AXO_ENOMEM;
+    if (!spawn_take_block(core, local, props, cell))
+        return AXO_ENOMEM;
+    if (!axo__children_take_ward(core, local, birth->parent_cell, cell))
+        return AXO_ENOMEM;
+    if (props->name != NULL)
+        status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
+                                 &axo__cell_more(cell)->name);
+    return status;
+}
+
+void axo__spawn_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    const axo__kin *kin = axo__cell_kin(cell);
+    void *block = cell->state_block;
+    if (block == NULL && cell->args_units > 0)
+        block = (void *)(uintptr_t)kin->args;
+    if (block != NULL)
+        axo__pool_free(&core->pool, &local->cache, block, spawn_block_size(cell));
+    cell->state_block = NULL;
+    cell->args_units = 0;
+}
+
+/* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
+static void spawn_reset(axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
+    size_t from = offsetof(axo__cell, receive);
+    memset((char *)cell + from, 0, sizeof *cell - from);
+    memset((void *)axo__cell_kin(cell), 0, sizeof(axo__kin));
+    cell->boxed = 0;
+    cell->elsewhere = 0;
+    cell->guardian = 0;
+    axo__a64_store_relaxed(&cell->directives, 0);
+}
+
+/* A birth that found no memory: all of it goes back. */
+static void spawn_undo(axo__core *core, axo__local *local, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    axo__spawn_free_blocks(core, local, cell);
+    axo__children_free_ward(core, local, cell);
+    axo__box_free(&core->pool, &local->cache, axo__cell_box(cell));
+    axo__more_free(core, local, cell);
+    axo__local_untake_cell(local, cell);
+}
+
+axo_status axo__spawn_make(axo__core *core, axo__local *local, const axo__birth *birth,
+                           axo__cell **out)
+{
+    const axo_props *props = birth->props;
+    axo_status status = AXO_OK;
+    *out = NULL;
+    axo__cell *cell = axo__local_take_cell(core, local, &status);
+    if (cell == NULL)
+        return status;
+    spawn_reset(cell);
+    axo__cell_kin(cell)->cls = props->cls;
+    cell->lifetime = props->lifetime & 3;
+    axo__sched *sched = NULL;
+    status = core->dispatch(core, props, &sched);
+    if (status == AXO_OK) {
+        status = spawn_take(core, local, birth, sched, cell);
+        if (status != AXO_OK)
+            core->undispatch(core, sched);
+    }
+    if (status != AXO_OK) {
+        spawn_undo(core, local, cell);
+        return status;
+    }
+    cell->receive = props->cls->receive;
+    cell->parent = axo__cell_link(birth->parent_cell);
+    cell->guardian = birth->parent_cell != NULL && birth->parent_cell->parent == 0;
+    axo__stack_init(&cell->system);
+    axo__state_init(&cell->state, birth->suspends);
+    axo__table_begin(&core->table, cell);
+    if (props->name != NULL)
+        axo__names_bind(&core->names, axo__cell_name(cell), axo__cell_ref(cell));
+    axo__trace(core, local, cell, AXO_EV_SPAWN, birth->parent.bits);
+    *out = cell;
+    return AXO_OK;
+}
+
+axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
+                      axo_ref *out)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
+    axo__core *core = worker->core;
+    axo__cell *child = NULL;
+    if (parent->phase >= AXO__PHASE_TERMINATING ||
+        worker->site == AXO_SITE_POST_STOP) {
+        /* post_stop within a restart's default pre_restart has that site too: ST-10 */
+        return AXO_ESTOPPING;
+    }
+    axo__birth birth = {
+        .props = props,
+        .parent = axo__cell_ref(parent),
+        .parent_cell = parent,
+        .suspends = axo__state_suspends(&parent->state),
+        .now = axo__worker_moment(worker),
+    };
+    if (axo__family_take(core, &worker->local, parent) == NULL)
+        return AXO_ENOMEM;
+    axo_status status = axo__spawn_make(core, &worker->local, &birth, &child);
+    if (status != AXO_OK)
+        return status;
+    *out = axo__cell_ref(child);
+    axo__children_link(parent, child);
+    axo__state_birth(&child->state);
+    axo__sched_push_newborn(worker, child);
+    return AXO_OK;
+}
+
+void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
+    axo__children_link(cell, child);
+    if (cell->phase == AXO__PHASE_TERMINATING)
+        axo__child_stop(worker, child);
+    axo__state_birth(&child->state);
+    axo__sched_push_ready(worker, child);
+}
