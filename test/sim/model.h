@@ -10,6 +10,8 @@
 #ifndef TEST_SIM_MODEL_H
 #define TEST_SIM_MODEL_H
 
+#include "super/delay.h"
+
 #include "decide.h"
 #include "world.h"
 
