@@ -55,8 +55,8 @@ typedef enum axo_backoff_when {
 /* What becomes of messages while there is no child (BO-19). */
 typedef enum axo_backoff_absent {
     AXO_ABSENT_DEAD_LETTER = 0, /* dead letters, to the last child */
-    AXO_ABSENT_REPLY = 1,       /* their sender is sent `absent_tag` without payload; such an answer
-                                   itself, as from another supervisor, is a dead letter */
+    AXO_ABSENT_REPLY = 1,       /* their sender is sent `absent_tag` without payload, by nobody, so
+                                   that it is not answered; one that comes here is a dead letter */
     AXO_ABSENT_STAND_IN = 2     /* they go to `stand_in` */
 } axo_backoff_absent;
 

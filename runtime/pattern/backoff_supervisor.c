@@ -177,25 +177,31 @@ static axo_status keeper_forward(axo_ctx *ctx, const axo_message *message, axo_r
 }
 
 /* Who sent nothing but a message has no answer to wait for. */
+static axo_status keeper_reply_as(axo_ctx *ctx, axo_ref from, const axo_message *message,
+                                  uint32_t tag, const void *payload, size_t size)
+{
+    axo_ref to = message->sender;
+    if (axo_ref_is_none(to))
+        return AXO_OK;
+    return keeper_refused(ctx, message, to, axo_send_from(ctx, from, to, tag, payload, size));
+}
+
 static axo_status keeper_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag,
                                const void *payload, size_t size)
 {
-    if (axo_ref_is_none(message->sender))
-        return AXO_OK;
-    return keeper_refused(ctx, message, message->sender,
-                          axo_reply(ctx, message, tag, payload, size));
+    return keeper_reply_as(ctx, axo_self(ctx), message, tag, payload, size);
 }
 
+/* Nobody's: two without a child that answer each other would do so without end. */
 static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
-    /* Who answers such an answer, be it in its own name, would do so without end. */
     bool answer = message->tag == self->settings.absent_tag ||
                   axo_ref_equal(message->sender, axo_self(ctx));
     switch (self->settings.absent) {
     case AXO_ABSENT_REPLY:
         if (answer)
             break;
-        return keeper_reply(ctx, message, self->settings.absent_tag, NULL, 0);
+        return keeper_reply_as(ctx, axo_ref_none(), message, self->settings.absent_tag, NULL, 0);
     case AXO_ABSENT_STAND_IN:
         return keeper_forward(ctx, message, self->settings.stand_in);
     case AXO_ABSENT_DEAD_LETTER:

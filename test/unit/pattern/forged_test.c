@@ -359,29 +359,60 @@ static void an_event_is_not_passed_on(void **state)
     f_end();
 }
 
-/* What is sent in its own name, or by another one that has no child either, is not answered and
- * answered without end. */
-static void absent_ones_do_not_talk(void **state)
+/* Two without a child, each with a tag of its own for what it says then. */
+static void f_absent_pair(uint32_t second_tag, axo_ref keepers[2])
 {
     axo_backoff_supervisor settings = AXO_BACKOFF_SUPERVISOR(
         .child = &f_target_props, .backoff = &f_delays, .when = AXO_ON_STOP,
         .absent = AXO_ABSENT_REPLY, .absent_tag = SV_NOTE);
-    axo_props props;
-    axo_ref keepers[2];
-    (void)state;
     f_start();
-    assert_int_equal(axo_backoff_supervisor_props(&settings, NULL, &props), AXO_OK);
     for (uint32_t i = 0; i < 2; i++) {
+        axo_props props;
+        assert_int_equal(axo_backoff_supervisor_props(&settings, NULL, &props), AXO_OK);
         assert_int_equal(axo_system_spawn(f.host.system, &props, &keepers[i]), AXO_OK);
         assert_int_equal(axo_system_send(f.host.system, keepers[i], SV_QUIT, NULL, 0), AXO_OK);
+        (void)axo_testkit_run(f.host.kit);
+        settings.absent_tag = second_tag;
     }
-    (void)axo_testkit_run(f.host.kit);
-    for (uint32_t from = 0; from < 2; from++) {
-        assert_int_equal(axo_system_send_from(f.host.system, keepers[from], keepers[0], SV_ASKED,
-                                              NULL, 0),
-                         AXO_OK);
-        assert_in_range(axo_testkit_step(f.host.kit, 1000), 1, 20);
+}
+
+/* What is sent in its own name, or by another one that has no child either, is not answered and
+ * answered without end, whatever their answers are called. */
+static void absent_ones_do_not_talk(void **state)
+{
+    static const uint32_t second_tags[] = {SV_NOTE, SV_ASKED + 1};
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        axo_ref keepers[2];
+        f_absent_pair(second_tags[i], keepers);
+        for (uint32_t from = 0; from < 2; from++) {
+            for (uint32_t to = 0; to < 2; to++) {
+                assert_int_equal(axo_system_send_from(f.host.system, keepers[from], keepers[to],
+                                                      SV_ASKED, NULL, 0),
+                                 AXO_OK);
+                assert_in_range(axo_testkit_step(f.host.kit, 1000), 1, 20);
+            }
+        }
+        f_end();
     }
+}
+
+/* An answer that nobody has thought of has nobody as its sender; one to a question has. */
+static void an_absent_one_answers_as_nobody(void **state)
+{
+    axo_ref keepers[2];
+    (void)state;
+    f_absent_pair(SV_NOTE, keepers);
+    axo_probe *probe = axo_probe_new(f.host.kit, "asks");
+    assert_int_equal(axo_probe_send(probe, keepers[0], SV_ASKED, NULL, 0), AXO_OK);
+    const axo_message *answer = axo_probe_expect(probe, SV_NOTE, 0);
+    assert_non_null(answer);
+    assert_int_equal(answer->size, 0);
+    assert_true(axo_ref_is_none(answer->sender));
+    assert_int_equal(axo_probe_send(probe, keepers[0], AXO_BACKOFF_GET_COUNT, NULL, 0), AXO_OK);
+    answer = axo_probe_expect(probe, AXO_BACKOFF_COUNT, 0);
+    assert_non_null(answer);
+    assert_true(axo_ref_equal(answer->sender, keepers[0]));
     f_end();
 }
 
@@ -581,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_window_lasts),
         cmocka_unit_test(an_event_is_not_passed_on),
         cmocka_unit_test(absent_ones_do_not_talk),
+        cmocka_unit_test(an_absent_one_answers_as_nobody),
         cmocka_unit_test(a_pool_keeps_its_size),
         cmocka_unit_test(a_gatherer_waits),
         cmocka_unit_test(a_gatherer_is_made_to_fail),
