@@ -1,4 +1,6 @@
 /* ph_test.c - what the family of Phluxor and Proto.Actor does, where axo has a form of it (PH). */
+#include <stdio.h>
+
 #include "conformance/budget.h"
 #include "conformance/family.h"
 #include "conformance/parts.h"
@@ -27,6 +29,45 @@ static void PH_05(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term", 2);
     kit_expect_count(k, "w.term(t)", 1);
+    kit_finish(k);
+}
+
+/* Its "stopped" is existence_known 1, for each way to end and for a watch that meets the stop; its
+ * "not found" is 0. With one process no address can be lost. */
+static void PH_04(void **state)
+{
+    static const char *const labels[] = {"stopped", "itself", "pill", "killed", "failed", "child"};
+    static const axo_strategy stops = AXO_STRATEGY(.decider = axo_decide_stop);
+    enum { ENDS = 6, CHILD = ENDS - 1 };
+    axo_options options = AXO_OPTIONS(.user_strategy = &stops);
+    kit *k = kit_start(state, &options);
+    kit_script *w = kit_top(k, "w");
+    kit_script *p = kit_top(k, "p");
+    kit_script *t[ENDS];
+    for (uint32_t i = 0; i < ENDS; i++) {
+        t[i] = i == CHILD ? kit_child(k, p, labels[i]) : kit_top(k, labels[i]);
+        part_watched_by(k, t[i], w);
+    }
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(t[0])), AXO_OK);
+    kit_tell(k, t[1], KIT_STOP_SELF, 0);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(t[2])), AXO_OK);
+    assert_int_equal(axo_system_kill(kit_system(k), kit_ref(t[3])), AXO_OK);
+    kit_tell(k, t[4], KIT_FAIL, 7);
+    kit_tell(k, p, KIT_STOP_SELF, 0); /* the child with it */
+    kit_await_count(k, "w.known(1)", ENDS);
+    kit_settle(k);
+    for (uint32_t i = 0; i < ENDS; i++) {
+        char term[32];
+        (void)snprintf(term, sizeof term, "w.term(%s)", labels[i]);
+        kit_expect_count(k, term, 1);
+    }
+    kit_tell_ref(k, w, KIT_WATCH, kit_ref(t[0])); /* long gone, and yet it has lived */
+    kit_await_count(k, "w.known(1)", ENDS + 1);
+    kit_never(k, "w.known(0)");
+    axo_ref never = {.bits = kit_ref(w).bits ^ (UINT64_C(1) << 54)};
+    kit_tell_ref(k, w, KIT_WATCH, never);
+    kit_await(k, "w.known(0)");
+    kit_expect_count(k, "w.known", ENDS + 2);
     kit_finish(k);
 }
 
@@ -111,8 +152,8 @@ static void PH_28(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    KIT_TEST("PH-05", PH_05), KIT_TEST("PH-17", PH_17), KIT_TEST("PH-18", PH_18),
-    KIT_TEST("PH-19", PH_19), KIT_TEST("PH-28", PH_28),
+    KIT_TEST("PH-04", PH_04), KIT_TEST("PH-05", PH_05), KIT_TEST("PH-17", PH_17),
+    KIT_TEST("PH-18", PH_18), KIT_TEST("PH-19", PH_19), KIT_TEST("PH-28", PH_28),
 };
 
 KIT_MAIN(tests)

@@ -1,5 +1,5 @@
-/* census_test.c - what the tests count threads by: those that have been joined are not among them, and
- * those that run are, also in the moment in which the kernel still lists one that ends. */
+/* census_test.c - what the tests count threads by: those that have been joined are not among them,
+ * though the kernel may list them a moment longer; those that run are. */
 #include "fault/parts.h"
 #include "support/slower.h"
 

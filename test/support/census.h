@@ -1,9 +1,10 @@
 /* census.h - threads and descriptors of this process, for tests that want none to be left.
  *
  * A joined thread is listed in /proc/self/task for a moment after pthread_join has returned: the
- * kernel wakes the joiner before it takes the thread out of the list, and on a busy machine the moment
- * is as long as that thread waits for a CPU. Before it wakes anybody it marks the thread as one that
- * ends, in the flags of its stat (proc(5)): such a one does not count here. Nothing here needs cmocka.
+ * kernel wakes the joiner before it takes the thread out of the list, and on a busy machine the
+ * moment is as long as that thread waits for a CPU. Before it wakes anybody it marks the thread as
+ * one that ends, in the flags of its stat (proc(5)): such a one does not count here. Nothing here
+ * needs cmocka.
  */
 #ifndef TEST_SUPPORT_CENSUS_H
 #define TEST_SUPPORT_CENSUS_H
