@@ -32,6 +32,7 @@ fuzz() {
         -artifact_prefix="$folder/failed/$target." "$folder/found/$target" \
         "test/fuzz/corpus/$target" >"$log" 2>&1
     local result=$?
+    echo "bar 12 is $((result != 0)): reports of address and undefined, clang, $2 s of $target"
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
     if [ "$result" -ne 0 ]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # proof_test.py - tools/proof.py runs what a plan says, counts it, and does not hide what is short.
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -114,6 +115,33 @@ class Proof(unittest.TestCase):
         for line in ("a | ci | 9\n", "a | nightly | 9 | true\n", "a | ci | soon | true\n",
                      "a | ci | 9 | true\na | ci | 9 | true\n"):
             self.assertEqual(self.proof(line)[0], 2, line)
+
+    def test_what_soaks_is_in_the_plan(self):
+        """Each command of the table that is a part of make soak has a step."""
+        with open(os.path.join(ROOT, "test", "proof.plan"), encoding="utf-8") as file:
+            steps = [line.split("|")[0] for line in file if line.split("|")[1:2] == [" soak "]]
+        with open(os.path.join(ROOT, "test", "bars.txt"), encoding="utf-8") as file:
+            words = re.findall(r"make soak ONLY=(\S+)", file.read())
+        self.assertGreater(len(words), 4)
+        for word in words:
+            self.assertTrue([step for step in steps if word in step], word)
+
+    def test_the_fuzzers_fill_both_of_their_bars(self):
+        """A fuzzer in the place of libFuzzer's: what it has found is crashes and reports."""
+        for code, found in ((0, 0), (77, 1)):
+            with tempfile.TemporaryDirectory() as build:
+                program = os.path.join(build, "fuzz", "asan", "test", "fuzz", "fuzz_ring")
+                os.makedirs(os.path.dirname(program))
+                with open(program, "w", encoding="utf-8") as file:
+                    file.write("#!/bin/sh\necho stat::number_of_executed_units: 12\n"
+                               f"echo stat::average_exec_per_sec: 6\nexit {code}\n")
+                os.chmod(program, 0o755)
+                done = subprocess.run(["test/fuzz/run.sh", "fuzz", "fuzz_ring", "2", "1"],
+                                      cwd=ROOT, capture_output=True, text=True, check=False,
+                                      env={**os.environ, "BUILD": build})
+            self.assertEqual(done.returncode, int(code != 0), done.stdout + done.stderr)
+            self.assertIn(f"bar 20 is 2 / 12 / {found}: ", done.stdout)
+            self.assertIn(f"bar 12 is {found}: ", done.stdout)
 
 
 if __name__ == "__main__":
