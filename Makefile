@@ -59,10 +59,11 @@ v := $(or $(VARIANT),release)
 B := $(BUILD)/$v
 in = $(MAKE) --no-print-directory VARIANT=$(1)
 in_tests = $(call in,$(or $(VARIANT),debug))
-# Only these goals install packages, and not with -n; any other says the line that does.
+# Only these goals install packages, and not with -n, -q, -t; any other says the line that does.
 FOR ?= run test
 wanted := $(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all))
-may_install := $(if $(filter-out run test deps,$(wanted))$(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,--install)
+idle := $(foreach l,n q t,$(findstring $l,$(filter-out -%,$(firstword $(MAKEFLAGS)))))
+may_install := $(if $(filter-out run test deps,$(wanted))$(strip $(idle)),,--install)
 ifneq ($(if $(AXO_DEPS_DONE),,$(wanted)),)
 ifneq ($(shell tools/deps.sh $(may_install) $(patsubst deps,$(FOR),$(wanted)) >&2; echo $$?),0)
 $(error something that the build needs is missing, see above)

@@ -94,7 +94,7 @@ try '' '' env CC=no-such-compiler tools/deps.sh --install all
 is "an installation that brings nothing ends" [ "$code" -eq 1 ]
 
 refused=$'E: Unable to locate package\n'
-for goal in lint models all install "test lint" "-n test" "-n deps" proof; do
+for goal in lint models all install "test lint" "-n test" "-n deps" "-q test" "-t test" "-kq deps" proof; do
     # shellcheck disable=SC2086 # words
     try '' "$refused" make $goal
     is "make $goal installs nothing" calls ''
