@@ -66,7 +66,7 @@ typedef enum axo_router_logic {
                                   as its sender, later ones are dead letters. None within
                                   `within_ns`, or no memory to wait so long: the sender gets
                                   AXO_ROUTER_NO_ANSWER, when its mailbox has room. Without a
-                                  sender: as BROADCAST */
+                                  sender, and such a NO_ANSWER itself: as BROADCAST */
 } axo_router_logic;
 
 /* When a pool changes its size by itself. Every `messages` messages, and every `interval_ns`, it

@@ -44,11 +44,12 @@ static bool router_refuses(axo_ctx *ctx, const axo__router *self, const axo_mess
     return true;
 }
 
+/* Who is told that no answer has come, and gathers too, would tell so in turn, without end. */
 static void router_gather(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     axo_ref gatherer = message->sender;
     axo_status status = AXO_OK;
-    if (!axo_ref_is_none(message->sender))
+    if (!axo_ref_is_none(message->sender) && message->tag != AXO_ROUTER_NO_ANSWER)
         status = axo__router_gather(ctx, self, message, &gatherer);
     if (status == AXO_OK)
         router_tell_all(ctx, self, message, message, gatherer);

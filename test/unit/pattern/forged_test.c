@@ -458,16 +458,21 @@ static void a_pool_keeps_its_size(void **state)
     f_end();
 }
 
-static axo_ref f_gather(int64_t within_ns)
+static axo_ref f_gather_named(const char *name, int64_t within_ns)
 {
     axo_router settings = AXO_ROUTER(.logic = AXO_ROUTE_GATHER_FIRST, .pool = 2,
                                      .child = &f_target_props, .within_ns = within_ns);
     axo_props props;
     axo_ref router;
-    assert_int_equal(axo_router_props(&settings, "gather", &props), AXO_OK);
+    assert_int_equal(axo_router_props(&settings, name, &props), AXO_OK);
     assert_int_equal(axo_system_spawn(f.host.system, &props, &router), AXO_OK);
     (void)axo_testkit_run(f.host.kit);
     return router;
+}
+
+static axo_ref f_gather(int64_t within_ns)
+{
+    return f_gather_named("gather", within_ns);
 }
 
 /* Nobody says before the time that no answer has come. */
@@ -489,6 +494,24 @@ static void a_gatherer_waits(void **state)
     assert_int_equal(sv_only(&f.host, 0)->tag, AXO_ROUTER_NO_ANSWER);
     assert_in_range(f.host.rows[0].at - since, SV_S, SV_S + AXO_TICK_NS);
     f_end();
+}
+
+/* That no answer has come is no question: two who gather, each the sender of what the other got,
+ * pass it on and do not wait for an answer to it; nor does one who asks itself. */
+static void gatherers_do_not_talk(void **state)
+{
+    (void)state;
+    for (uint32_t other = 0; other < 2; other++) {
+        f_start();
+        axo_ref router = f_gather(SV_MS);
+        axo_ref asker = other == 1 ? f_gather_named("other", SV_MS) : router;
+        assert_int_equal(axo_system_send_from(f.host.system, asker, router, SV_ASKED, NULL, 0),
+                         AXO_OK);
+        (void)axo_testkit_advance(f.host.kit, SV_S);
+        assert_int_equal(f.seen, 4); /* the request, and that nobody has answered it */
+        assert_true(axo_ref_equal(f.asked_by, router));
+        f_end();
+    }
 }
 
 /* A routee knows who gathers, and may have it fail: the asker is told once all the same. */
@@ -615,6 +638,7 @@ int main(void)
         cmocka_unit_test(an_absent_one_answers_as_nobody),
         cmocka_unit_test(a_pool_keeps_its_size),
         cmocka_unit_test(a_gatherer_waits),
+        cmocka_unit_test(gatherers_do_not_talk),
         cmocka_unit_test(a_gatherer_is_made_to_fail),
         cmocka_unit_test(a_state_lasts),
         cmocka_unit_test(a_probe_keeps_everything),
