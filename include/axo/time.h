@@ -38,7 +38,8 @@ typedef enum axo_timer_kind {
 } axo_timer_kind;
 
 /* A raw timer: a value to copy and keep. When its timer has fired for the last time, or was
- * cancelled, it names nothing, for ever. Zeroed memory names nothing. */
+ * cancelled, it names nothing, for ever; in another system it never does, whatever the seeds.
+ * Zeroed memory names nothing. */
 typedef struct axo_timer {
     uint64_t bits;
     uint64_t bits2;

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/config.h"
 #include "base/random.h"
+#include "cell/table.h"
 
 #define NAME_BUCKETS_MIN 16
 
@@ -59,9 +60,11 @@ axo_status axo__name_check(const char *text, size_t *at)
     return AXO_ENAME;
 }
 
+/* Of the parent's slot: which stripe grows next is the same in each run (D18). */
 static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *text, size_t length)
 {
-    uint64_t hash = names->salt ^ (parent.bits * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t slot = parent.bits & AXO__SLOT_MASK;
+    uint64_t hash = names->salt ^ ((slot + 1) * UINT64_C(0x9e3779b97f4a7c15));
     for (size_t i = 0; i < length; i++) {
         hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
         hash ^= hash >> 29;

@@ -11,6 +11,8 @@
 #define TIMER_ROUNDS 4
 /* Nodes moved down the wheel in one holding of the mutex. */
 #define TIMER_BUDGET 256
+/* Other inputs of the hash than those of cell/lives.c. */
+#define TIMER_KEYS (UINT64_C(1) << 33)
 
 axo__timers *axo__timers_make(axo__core *core, axo__worker *owner)
 {
@@ -23,9 +25,8 @@ axo__timers *axo__timers_make(axo__core *core, axo__worker *owner)
         axo__heap_free(&core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
         return NULL;
     }
-    axo__random random;
-    axo__random_init(&random, core->seed, UINT64_C(0x74696d6572) + owner->local.index);
-    timers->number = axo__random_next(&random) >> 2; /* another system's handles are stale here */
+    uint64_t first = axo__random_hash(core->table.lives.secret, TIMER_KEYS + owner->local.index);
+    timers->number = first >> 2; /* another system's handles are stale here, whatever its seed */
     timers->core = core;
     timers->owner = owner;
     axo__wheel_init(&timers->wheel);

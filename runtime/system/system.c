@@ -137,9 +137,10 @@ static void system_unboot_events(axo_system *system)
     axo__ending_fini(&system->ending);
 }
 
-static uint32_t system_doors(void)
+/* One in a manual system: which cells and blocks a call takes does not depend on its processor. */
+static uint32_t system_doors(const axo_options *options)
 {
-    uint32_t cpus = axo__os_cpus();
+    uint32_t cpus = options->manual != 0 ? 1 : axo__os_cpus();
     return cpus < AXO__DOORS_MAX ? cpus : AXO__DOORS_MAX;
 }
 
@@ -158,7 +159,7 @@ static bool system_boot_table(axo_system *system, const uint64_t secret[2])
     axo__core *core = &system->core;
     const axo_options *options = &system->options;
     uint32_t actors = options->actors_max;
-    uint32_t locals = options->workers + AXO__SPARES + system_doors();
+    uint32_t locals = options->workers + AXO__SPARES + system_doors(options);
     uint32_t batch = actors / (4 * locals); /* a small table is not hoarded */
     batch = batch < 1 ? 1 : batch > 64 ? 64 : batch;
     uint32_t hoards = 2 * batch * locals;
@@ -262,7 +263,7 @@ static void system_unboot_sched(axo_system *system)
 static bool system_boot_doors(axo_system *system)
 {
     axo__sched *sched = &system->sched;
-    uint32_t doors = system_doors();
+    uint32_t doors = system_doors(&system->options);
     sched->doors = system_array(system, sizeof(axo__door), doors);
     if (sched->doors == NULL)
         return false;

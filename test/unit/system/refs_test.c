@@ -4,7 +4,26 @@
 
 #include <axo/axo.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+
 enum { ACTORS = 40, MS = 1000000 };
+
+/* A thread of the program may be on another of four processors whenever it is asked for. */
+static uint32_t refs_processor;
+
+uint32_t __wrap_axo__os_cpus(void);
+uint32_t __wrap_axo__os_cpus(void)
+{
+    return 4;
+}
+
+uint32_t __wrap_axo__os_cpu_index(void);
+uint32_t __wrap_axo__os_cpu_index(void)
+{
+    refs_processor = refs_processor * 1103515245 + 12345;
+    return refs_processor >> 16;
+}
 
 static int64_t refs_clock(void *user)
 {
@@ -160,6 +179,34 @@ static void the_next_life_is_not_guessed(void **state)
         }
     }
     finish(it.system);
+}
+
+/* A handle says nothing to another system, whatever both were made of. */
+static void two_systems_of_one_seed_share_no_timer(void **state)
+{
+    (void)state;
+    for (uint32_t workers = 0; workers < 3; workers++) {
+        crowd it[2];
+        axo_timer timers[2][8];
+        for (int i = 0; i < 2; i++) {
+            crowd_open(&it[i], workers);
+            for (int k = 0; k < 8; k++)
+                assert_int_equal(axo_system_schedule_once(it[i].system, INT64_C(3600) * 1000 * MS,
+                                                          it[i].refs[3], 1, NULL, 0,
+                                                          &timers[i][k]), AXO_OK);
+        }
+        for (int i = 0; i < 2; i++) {
+            for (int k = 0; k < 8; k++) {
+                assert_false(axo_system_timer_at_close(it[i].system, timers[!i][k]));
+                assert_false(axo_system_timer_cancel(it[i].system, timers[!i][k]));
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            for (int k = 0; k < 8; k++)
+                assert_true(axo_system_timer_cancel(it[i].system, timers[i][k]));
+            finish(it[i].system);
+        }
+    }
 }
 
 /* ---- order ---- */
@@ -346,6 +393,116 @@ static void no_order_depends_on_references(void **state)
     assert_true(story_differs(&one, &other) < one.count);
 }
 
+/* ---- memory ---- */
+
+enum { BLOCKS = 4096, NAMES = 60 };
+
+/* The sizes of all that a system has taken, in their order. */
+typedef struct taken {
+    size_t sizes[BLOCKS];
+    uint32_t count;
+} taken;
+
+static void *taken_alloc(void *user, size_t size, size_t align)
+{
+    taken *it = user;
+    void *block = NULL;
+    assert_true(it->count < BLOCKS);
+    it->sizes[it->count++] = size;
+    size_t least = align < sizeof(void *) ? sizeof(void *) : align;
+    return posix_memalign(&block, least, size) == 0 ? block : NULL;
+}
+
+static void taken_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)user;
+    (void)size;
+    (void)align;
+    free(block);
+}
+
+static axo_status namer_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_props props = AXO_PROPS(.cls = &worker_class);
+    axo_ref child;
+    (void)state;
+    for (uint32_t i = 0; message->tag == SEND && i < NAMES; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "n%u", i);
+        props.name = name;
+        assert_int_equal(axo_spawn(ctx, &props, &child), AXO_OK);
+        if (i % 3 == 0)
+            assert_int_equal(axo_register(ctx, name, child), AXO_OK);
+        assert_int_equal(axo_subscribe(ctx, child, AXO_KIND_USER), AXO_OK);
+        assert_int_equal(axo_watch(ctx, child), AXO_OK);
+    }
+    return message->tag == SEND ? AXO_OK : AXO_UNHANDLED;
+}
+
+static void taken_by(taken *it)
+{
+    static const axo_class cls = AXO_CLASS(.name = "namer", .receive = namer_receive);
+    axo_props props = AXO_PROPS(.cls = &cls, .name = "namer");
+    axo_options options = AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .seed = 9,
+                                      .allocator = {taken_alloc, taken_free, it});
+    static const char text[900];
+    axo_system *system;
+    axo_ref ref;
+    memset(it, 0, sizeof *it);
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
+    assert_int_equal(axo_system_send(system, ref, SEND, NULL, 0), AXO_OK);
+    settle(system);
+    for (uint32_t i = 0; i < 300; i++) /* of all sizes, from all processors */
+        assert_int_equal(axo_system_send(system, ref, AXO_TAG_SERVICES - 1, text, i * 7 % 900),
+                         AXO_OK);
+    settle(system);
+    finish(system);
+}
+
+/* Births from outside, by a thread that goes from one processor to another. */
+static void indices_of(uint32_t indices[ACTORS], uint32_t processor)
+{
+    axo_options options = AXO_OPTIONS(.manual = 1, .seed = 1);
+    axo_props props = AXO_PROPS(.cls = &crowd_class);
+    axo_system *system;
+    refs_processor = processor;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    for (int i = 0; i < ACTORS; i++) {
+        axo_ref ref;
+        assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
+        indices[i] = axo_ref_index(ref);
+    }
+    finish(system);
+}
+
+static void no_index_depends_on_the_processor(void **state)
+{
+    uint32_t one[ACTORS];
+    uint32_t other[ACTORS];
+    (void)state;
+    indices_of(one, 0);
+    for (uint32_t i = 1; i < 4; i++) {
+        indices_of(other, i);
+        assert_memory_equal(one, other, sizeof one);
+    }
+}
+
+/* So the n-th allocation, which a test has refused, is the same one in each run. */
+static void no_allocation_depends_on_references(void **state)
+{
+    static taken one, other;
+    (void)state;
+    taken_by(&one);
+    assert_true(one.count > NAMES);
+    for (int i = 0; i < 5; i++) {
+        refs_processor = (uint32_t)i;
+        taken_by(&other);
+        assert_int_equal(one.count, other.count);
+        assert_memory_equal(one.sizes, other.sizes, one.count * sizeof one.sizes[0]);
+    }
+}
+
 /* ---- chance of one's own ---- */
 
 typedef struct chances {
@@ -411,7 +568,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_systems_of_one_seed_share_no_reference),
     cmocka_unit_test(references_are_not_guessed_from_others),
     cmocka_unit_test(the_next_life_is_not_guessed),
+    cmocka_unit_test(two_systems_of_one_seed_share_no_timer),
     cmocka_unit_test(no_order_depends_on_references),
+    cmocka_unit_test(no_index_depends_on_the_processor),
+    cmocka_unit_test(no_allocation_depends_on_references),
     cmocka_unit_test(chance_is_of_the_seed),
 };
 UNIT_MAIN(tests)
