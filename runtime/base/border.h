@@ -24,4 +24,9 @@ _Unwind_Reason_Code axo__border(int version, _Unwind_Action actions, _Unwind_Exc
 #define AXO_BORDER() ((void)0) /* no tables: nobody can unwind */
 #endif
 
+/* Ends the process, too: for a thread that is ended behind a frame without tables (compiled without
+ * them, or made at run time). No frame is asked then, but what stands at the root of the callbacks
+ * is called: axo__os_root. */
+void axo__border_ended(void *unused) __attribute__((noreturn, visibility("hidden")));
+
 #endif

@@ -57,6 +57,10 @@ static inline void axo__os_cancel_let(int before)
     (void)pthread_setcancelstate(before, &before);
 }
 
+/* Calls fn(arg), on a thread of the program, which may end in it (pthread_exit): then the process
+ * does (base/border.h). A thread that the port has made stands under the same root. */
+void axo__os_root(void (*fn)(void *arg), void *arg);
+
 /* ---- mutex: short sections only; never held while user code runs ---- */
 
 typedef struct axo__os_mutex {

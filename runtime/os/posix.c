@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/border.h"
 #include "os/os.h"
 
 #define POSIX_SECOND INT64_C(1000000000)
@@ -134,11 +135,17 @@ void axo__os_at_fork(void (*child)(void))
 
 const uint32_t axo__os_turns = 64;
 
-static void *posix_thread_main(void *argument)
+void axo__os_root(void (*fn)(void *arg), void *arg)
+{
+    pthread_cleanup_push(axo__border_ended, NULL);
+    fn(arg);
+    pthread_cleanup_pop(0);
+}
+
+static void posix_thread_run(void *argument)
 {
     axo__os_thread *thread = argument;
     const axo__os_body *body = thread->body;
-    (void)axo__os_cancel_hold(); /* for good */
     body->begin(thread->arg);
     for (;;) {
         axo__step step = body->step(thread->arg);
@@ -152,6 +159,12 @@ static void *posix_thread_main(void *argument)
     }
     body->end(thread->arg);
     axo__a32_store_release(&thread->ended, 1); /* [P1] */
+}
+
+static void *posix_thread_main(void *thread)
+{
+    (void)axo__os_cancel_hold(); /* for good */
+    axo__os_root(posix_thread_run, thread);
     return NULL;
 }
 

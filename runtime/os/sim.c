@@ -307,6 +307,11 @@ void axo__os_thread_join(axo__os_thread *thread)
     }
 }
 
+void axo__os_root(void (*fn)(void *arg), void *arg)
+{
+    fn(arg); /* threads are fibers here */
+}
+
 bool axo__os_thread_try_join(axo__os_thread *thread)
 {
     if (axo__sim_now.fibers)

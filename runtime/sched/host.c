@@ -51,30 +51,43 @@ static bool host_reclaim(axo__worker *worker)
     return true;
 }
 
+typedef struct host_call {
+    axo__sched *sched;
+    int64_t budget_ns;
+    uint64_t turns_max;
+    uint64_t turns; /* that were run */
+    bool dry;
+} host_call;
+
+static void host_turns(void *arg)
+{
+    host_call *call = arg;
+    axo__worker *worker = &call->sched->workers[0];
+    uint32_t first = axo__a32_load_relaxed(&worker->turn);
+    while (!call->dry && call->turns < call->turns_max) {
+        if (axo__worker_step(worker) != AXO__STEP_AGAIN)
+            call->dry = !host_reclaim(worker);
+        call->turns = axo__a32_load_relaxed(&worker->turn) - first;
+        if (!call->dry && call->budget_ns >= 0 && axo__os_now() >= worker->until)
+            break;
+    }
+}
+
 axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
                          uint64_t *turns)
 {
-    axo__worker *worker = &sched->workers[0];
+    host_call call = {.sched = sched, .budget_ns = budget_ns, .turns_max = turns_max};
     int before = axo__os_cancel_hold(); /* of the program's thread, while it is a worker */
     if (!host_enter(sched)) {
         axo__os_cancel_let(before);
         return AXO_EBUSY;
     }
-    host_limit(worker, budget_ns);
-    uint32_t first = axo__a32_load_relaxed(&worker->turn);
-    uint64_t done = 0;
-    bool dry = false;
-    while (!dry && done < turns_max) {
-        if (axo__worker_step(worker) != AXO__STEP_AGAIN)
-            dry = !host_reclaim(worker);
-        done = axo__a32_load_relaxed(&worker->turn) - first;
-        if (!dry && budget_ns >= 0 && axo__os_now() >= worker->until)
-            break;
-    }
-    host_limit(worker, -1);
+    host_limit(&sched->workers[0], budget_ns);
+    axo__os_root(host_turns, &call);
+    host_limit(&sched->workers[0], -1);
     if (turns != NULL)
-        *turns = done;
-    host_leave(sched, dry);
+        *turns = call.turns;
+    host_leave(sched, call.dry);
     axo__os_cancel_let(before);
     return AXO_OK;
 }

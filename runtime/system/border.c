@@ -95,6 +95,15 @@ void axo__border_forked(axo__worker *worker)
     abort();
 }
 
+/* All above the root has been left: a core dump shows nothing of it, so the line must. */
+void axo__border_ended(void *unused)
+{
+    (void)unused;
+    border_say(axo__self != NULL ? axo__self : axo__away, "a thread was ended in",
+               "the process ends");
+    abort();
+}
+
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM)
 /* The language's part of a class of exceptions, "C++" and a version. */
 static bool border_is_cpp(_Unwind_Exception_Class what)

@@ -93,6 +93,17 @@ for cxx in g++ clang++; do
     "$cxx" "${flags[@]}" -o "$out/debug-$cxx" test/fault/program/border.cpp "$build/debug/libaxo.a" \
         "${libs[@]}" || exit 1
 done
+for cc in gcc clang; do
+    flags=(-std=gnu11 -Wall -Wextra -Werror -O1 -Iinclude -pthread -fno-asynchronous-unwind-tables -fno-unwind-tables)
+    "$cc" "${flags[@]}" -o "$out/tableless-$cc" test/fault/program/tableless.c "$release/libaxo.a" "${libs[@]}" || exit 1
+    for dispatcher in 0 1 2 3; do
+        for block in "" block; do
+            output=$({ "$out/tableless-$cc" $dispatcher $block; } 2>&1)
+            verdict "$out/tableless-$cc $dispatcher $block" "$output" $? 134 \
+                "axo: a thread was ended in receive of /user/it (class ender, message 7): the process ends"
+        done
+    done
+done
 whole "$out/static-g++"
 whole "$out/shared-clang++"
 sample "$out/shared-g++"

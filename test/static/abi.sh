@@ -22,7 +22,7 @@ soname() { sed -n "s/.*soname='\([^']*\)'.*/\1/p" "$1" | head -n 1; }
 # What only runtime/ defines is behind a pointer, or nowhere: its layout is nobody's business.
 opaque=$(grep -rhoE '^(typedef )?struct [a-z_0-9]+ \{' runtime | sed 's/.*struct //; s/ {//' | sort -u |
     paste -sd'|')
-printf '[suppress_type]\n  name_regexp = ^(axo__.*|_Unwind_.*|__anonymous.*|%s)$\n' "$opaque" >"$1/abi.opaque"
+printf '[suppress_type]\n  name_regexp = ^(axo__.*|_Unwind_.*|__pthread_unwind_.*|__anonymous.*|%s)$\n' "$opaque" >"$1/abi.opaque"
 abidiff --non-reachable-types --suppr "$1/abi.opaque" "$dump" "$now" >"$1/abi.diff"
 code=$?
 if [ $((code & 3)) -ne 0 ]; then cat "$1/abi.diff"; exit 1; fi

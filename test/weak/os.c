@@ -176,6 +176,11 @@ void axo__os_at_fork(void (*child)(void))
     (void)child;
 }
 
+void axo__os_root(void (*fn)(void *arg), void *arg)
+{
+    fn(arg);
+}
+
 void axo__border_forked(axo__worker *worker)
 {
     (void)worker;
