@@ -217,14 +217,20 @@ axo_status axo_testkit_stop(axo_testkit *kit)
     return AXO_OK;
 }
 
+/* There is one, and it is no other process's; its system may have ended. */
+static bool testkit_is_known(const axo_testkit *kit)
+{
+    return kit != NULL && (kit->system == NULL || axo__context_at_home(kit->system));
+}
+
 axo_system *axo_testkit_system(axo_testkit *kit)
 {
-    return kit != NULL ? kit->system : NULL;
+    return testkit_is_known(kit) ? kit->system : NULL;
 }
 
 int64_t axo_testkit_now(axo_testkit *kit)
 {
-    return kit != NULL ? kit->now : 0;
+    return testkit_is_known(kit) ? kit->now : 0;
 }
 
 uint64_t axo_testkit_step(axo_testkit *kit, uint64_t turns_max)
@@ -293,7 +299,9 @@ void axo_testkit_fail_memory(axo_testkit *kit, uint64_t skip, uint64_t count)
 
 const char *axo_testkit_why(axo_testkit *kit)
 {
-    return kit != NULL ? kit->why : "no kit";
+    if (kit == NULL)
+        return "no kit";
+    return testkit_is_known(kit) ? kit->why : NULL;
 }
 
 /* ---- probes: the test's side ---- */
@@ -326,7 +334,7 @@ axo_probe *axo_probe_new(axo_testkit *kit, const char *name)
 
 axo_ref axo_probe_ref(const axo_probe *probe)
 {
-    return probe != NULL ? probe->ref : axo_ref_none();
+    return probe != NULL && testkit_is_known(probe->kit) ? probe->ref : axo_ref_none();
 }
 
 axo_status axo_probe_send(axo_probe *probe, axo_ref to, uint32_t tag, const void *payload,
@@ -471,5 +479,5 @@ bool axo_probe_expect_none(axo_probe *probe, int64_t for_ns)
 
 uint32_t axo_probe_waiting(const axo_probe *probe)
 {
-    return probe != NULL ? probe->waiting : 0;
+    return probe != NULL && testkit_is_known(probe->kit) ? probe->waiting : 0;
 }

@@ -18,6 +18,7 @@ typedef struct every {
     axo_phases *made;           /* by a row */
     axo_testkit *kit;
     axo_probe *probe;
+    axo_ref probed;             /* the probe's */
     void *block;                /* by a row */
     axo_asked asked;
     axo_machine machine;
@@ -148,14 +149,19 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_testkit_fail_memory, VOID, axo_testkit_fail_memory(w->kit, 0, 0))                        \
     X(axo_probe_new, NIL, axo_probe_new(w->kit, NULL))                                             \
     X(axo_probe_send, STATUS,                                                                      \
-      axo_probe_send(w->probe, axo_probe_ref(w->probe), 9, NULL, 0))                               \
+      axo_probe_send(w->probe, w->probed, 9, NULL, 0))                                             \
     X(axo_probe_receive, NIL, axo_probe_receive(w->probe, 1))                                      \
     X(axo_probe_reply, EITHER, axo_probe_reply(w->probe, 9, NULL, 0))                              \
-    X(axo_probe_watch, STATUS, axo_probe_watch(w->probe, axo_probe_ref(w->probe)))                 \
+    X(axo_probe_watch, STATUS, axo_probe_watch(w->probe, w->probed))                               \
     X(axo_probe_expect, NIL, axo_probe_expect(w->probe, 9, 1))                                     \
     X(axo_probe_expect_terminated, NIL,                                                            \
-      axo_probe_expect_terminated(w->probe, axo_probe_ref(w->probe), 1))                           \
+      axo_probe_expect_terminated(w->probe, w->probed, 1))                                         \
     X(axo_probe_expect_none, NIL, axo_probe_expect_none(w->probe, 1))                              \
+    X(axo_probe_ref, NONE, axo_probe_ref(w->probe))                                                \
+    X(axo_probe_waiting, NIL, axo_probe_waiting(w->probe))                                         \
+    X(axo_testkit_system, NIL, axo_testkit_system(w->kit))                                         \
+    X(axo_testkit_now, NIL, axo_testkit_now(w->kit))                                               \
+    X(axo_testkit_why, NIL, axo_testkit_why(w->kit))                                               \
     X(axo_testkit_stop, STATUS, axo_testkit_stop(w->kit))                                          \
     X(axo_system_shutdown, STATUS, axo_system_shutdown(w->system))                                 \
     X(axo_system_stop, STATUS, axo_system_stop(w->system, -1, NULL, 0, NULL))                      \
@@ -250,10 +256,9 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
     X(axo_decide_default) X(axo_decide_escalate) X(axo_decide_restart) X(axo_decide_stop)          \
     X(axo_doing_name) X(axo_event_name) X(axo_machine_current) X(axo_machine_name)                 \
-    X(axo_name_check) X(axo_probe_ref) X(axo_probe_waiting) X(axo_ref_index) X(axo_router_props)   \
-    X(axo_status_name) X(axo_status_text) X(axo_system_start) X(axo_testkit_now)                   \
-    X(axo_testkit_start) X(axo_testkit_system) X(axo_testkit_why) X(axo_verdict_text)              \
-    X(axo_version) X(axo_throw) X(axo_throw_fatal)
+    X(axo_name_check) X(axo_ref_index) X(axo_router_props) X(axo_status_name) X(axo_status_text)   \
+    X(axo_system_start) X(axo_testkit_start) X(axo_verdict_text) X(axo_version) X(axo_throw)       \
+    X(axo_throw_fatal)
 
 /* ---- as functions -------------------------------------------------------------------------- */
 
@@ -300,6 +305,7 @@ static inline void every_open(every *w, axo_system *system, uint32_t dispatcher)
     assert_int_equal(axo_testkit_start(NULL, &w->kit), AXO_OK);
     w->probe = axo_probe_new(w->kit, "probe");
     assert_non_null(w->probe);
+    w->probed = axo_probe_ref(w->probe);
 }
 
 #endif

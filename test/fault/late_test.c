@@ -91,7 +91,10 @@ static void a_call_after_destroy(void **state)
         late_call call = {.row = &every_system[i], .w = &w};
         bool its = strncmp(call.row->name, "axo_system_", 11) == 0 ||
                    strncmp(call.row->name, "axo_host_", 9) == 0 ||
-                   strstr(call.row->name, "_host") != NULL;
+                   strstr(call.row->name, "_host") != NULL ||
+                   strcmp(call.row->name, "axo_clock_changed") == 0 ||
+                   strcmp(call.row->name, "axo_asked_free") == 0 ||
+                   strcmp(call.row->name, "axo_phases_new") == 0;
         if (!its)
             continue;
         int status = late_run(late_do, &call, said, sizeof said);
