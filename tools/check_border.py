@@ -14,7 +14,7 @@ import sys
 CALL = re.compile(r"(?:->|\.)(\w+)\(")
 # Tables of functions between layers, threads' bodies, and timers.
 OWN = set("begin step sleep wake end idle stuck dispatch undispatch publish record system fail notice "
-          "notice_keep notice_free expire drain pass reap living root_failed root_gone guardian_stops".split())
+          "notice_keep notice_free expire drain pass reap living root_failed root_gone guardian_stops forked".split())
 OWN_LINES = ("batch[i].fn(",)
 CALLED = {"runtime/pattern/call.c": "owned->destroy("}
 

@@ -18,7 +18,7 @@ static void core_tell(const axo__core *core, const axo_event *event)
     int before = outside ? axo__os_cancel_hold() : 0;
     AXO_BORDER();
     core->trace(core->trace_user, event);
-    axo__border_back(core);
+    axo__core_back(core);
     if (outside)
         axo__os_cancel_let(before);
 }
@@ -28,7 +28,7 @@ int64_t axo__core_clock(const axo__core *core)
     int before = axo__os_cancel_hold();
     AXO_BORDER();
     int64_t now = core->clock(core->clock_user);
-    axo__border_back(core);
+    axo__core_back(core);
     axo__os_cancel_let(before);
     return now;
 }
@@ -75,7 +75,7 @@ void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_
         int before = axo__os_cancel_hold();
         AXO_BORDER();
         core->log(core->log_user, level, actor, data.text);
-        axo__border_back(core);
+        axo__core_back(core);
         axo__os_cancel_let(before);
     }
     axo__event event = {.kind = core_log_kind(level), .source = actor, .data = &data,
@@ -114,7 +114,7 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
         int before = axo__os_cancel_hold();
         AXO_BORDER();
         core->on_dead_letter(core->dead_letter_user, &letter);
-        axo__border_back(core);
+        axo__core_back(core);
         axo__os_cancel_let(before);
     }
     if (core->record == NULL)

@@ -91,11 +91,18 @@ typedef struct axo__core {
     void (*publish)(struct axo__core *core, axo__local *local, const struct axo__event *event);
     void (*record)(struct axo__core *core, axo__local *local, const axo_dead_record *record);
     const struct axo__root_ops *root; /* what becomes of the root, above; see super/super.h */
+    /* A function of the program has come back in a child that it has forked: says so, and ends that
+     * process. */
+    __attribute__((noreturn)) void (*forked)(void);
+    const axo__os_home *home; /* the process of the system; NULL: of none yet */
 } axo__core;
 
-/* A function of the program has come back in the middle of something: ends the process if that is a
- * child which it has forked. In system/border.c. */
-void axo__border_back(const axo__core *core);
+/* A function of the program has come back in the middle of something. */
+static inline void axo__core_back(const axo__core *core)
+{
+    if (axo__unlikely(core->home != NULL && !axo__os_at_home(core->home)))
+        core->forked();
+}
 
 /* The program's clock, if there is one. */
 int64_t axo__core_clock(const axo__core *core);

@@ -31,7 +31,7 @@ void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *c
         axo_unhandled shown = {.message = &message->pub, .recipient = axo__cell_ref(cell)};
         AXO_BORDER();
         core->on_unhandled(core->unhandled_user, &shown);
-        axo__border_back(core);
+        axo__core_back(core);
     }
     if (axo__likely(!axo__event_wants(core, AXO_KIND_UNHANDLED)))
         return;

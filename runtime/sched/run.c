@@ -103,7 +103,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
 {
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     if (axo__unlikely(worker->forked))
-        axo__border_forked(worker);
+        worker->core->forked();
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
@@ -434,7 +434,7 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
 static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
 {
     if (axo__unlikely(worker->forked))
-        axo__border_forked(worker);
+        worker->core->forked();
     if (status != AXO_OK)
         run_blame(worker, cell, status);
     else
@@ -497,7 +497,7 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
         decided = false;
     }
     if (axo__unlikely(worker->forked))
-        axo__border_forked(worker);
+        worker->core->forked();
     worker->sender = axo_ref_none();
     worker->unwind = outer;
     worker->site = outer_site;

@@ -406,7 +406,7 @@ axo__step axo__worker_step(void *argument)
 {
     axo__worker *worker = argument;
     if (axo__unlikely(worker->forked))
-        axo__border_forked(worker);
+        worker->core->forked();
     axo__self = worker;
     axo__grace_quiet();
     axo__cell *cell = axo__worker_find(worker);

@@ -297,10 +297,6 @@ extern _Thread_local axo__worker *axo__self;
 /* The worker that this thread is when axo_block comes back; NULL: it is in none. */
 extern _Thread_local axo__worker *axo__away;
 
-/* A callback of the worker has come back in the child that it has forked: says so, and ends that
- * process. In system/border.c. */
-void axo__border_forked(axo__worker *worker) __attribute__((noreturn, cold));
-
 /* For checks: this thread is the worker, in the cell's turn or with the cell as its borrowed
  * parent. */
 static inline bool axo__worker_is_in(const axo__worker *worker, const axo__cell *cell)

@@ -23,7 +23,7 @@ void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
         axo__timed_stop_keys(worker, cell); /* TM-04 */
         axo__region_end(&more->region, &worker->core->pool, &worker->local.cache); /* D2 */
         if (axo__unlikely(worker->forked))
-            axo__border_forked(worker);
+            worker->core->forked();
         more->behaviours = NULL; /* RS-11 */
     }
     if (cell->constructed)

@@ -10,6 +10,8 @@
 #include "super/restart.h"
 #include "super/spawn.h"
 #include "super/watch.h"
+#include "system/guardian.h"
+#include "system/options.h"
 #include "system/system.h"
 
 static axo__cell *api_cell(axo_ctx *ctx)
@@ -421,7 +423,7 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
     AXO_BORDER();
     fn(arg);
     if (axo__unlikely(!axo__os_at_home(&worker->core->system->home)))
-        axo__border_forked(worker);
+        worker->core->forked();
     axo__away = outer;
     axo__self = worker;
     axo__grace_online();

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "super/spawn.h"
+#include "system/find.h"
+#include "system/inspect.h"
+#include "system/options.h"
 #include "system/system.h"
 
 static axo_status find_info_check(axo_ref ref, const axo_actor_info *info, size_t *room)

@@ -1,6 +1,7 @@
 /* api_host.c - the door for the program that runs actors on its own thread. */
 #include <axo/axo.h>
 
+#include "system/pools.h"
 #include "system/system.h"
 
 static axo_status host_check(const axo_system *system)

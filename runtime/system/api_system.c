@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "system/options.h"
+#include "system/pools.h"
 #include "system/system.h"
 
 /* While it waits for the end a host looks so often whether there is something to run. */

@@ -6,23 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "system/system.h"
+#include "sched/worker.h"
+#include "system/border.h"
 
 #define BORDER_PATH 1024
-
-axo_status axo__system_away(const axo_system *system)
-{
-    if (*system->home.word != AXO__HOME_FORKED)
-        axo__misuse("a call on a system that axo_system_destroy has freed");
-    return AXO_EFORKED;
-}
-
-axo_status axo__no_caller(void)
-{
-    const axo__worker *worker = axo__self != NULL ? axo__self : axo__away;
-    const axo_system *system = worker != NULL ? worker->core->system : NULL;
-    return system != NULL && !axo__os_at_home(&system->home) ? AXO_EFORKED : AXO_ECONTEXT;
-}
 
 static const char border_other[] = "a clean-up, destructor, observer, allocator or clock";
 
@@ -83,15 +70,10 @@ static void border_say(const axo__worker *worker, const char *before, const char
                   path, name != NULL ? name : "without a name", message, after);
 }
 
-void axo__border_back(const axo__core *core)
+void axo__border_forked(void)
 {
-    if (axo__unlikely(core->system != NULL && !axo__os_at_home(&core->system->home)))
-        axo__border_forked(axo__self);
-}
-
-void axo__border_forked(axo__worker *worker)
-{
-    border_say(worker, "a child process was forked in", "it must exec or _exit there, and ends");
+    border_say(axo__self != NULL ? axo__self : axo__away, "a child process was forked in",
+               "it must exec or _exit there, and ends");
     abort();
 }
 

@@ -6,10 +6,11 @@
  * living cell for its ancestors, which are fixed: for grace readers a living cell and all above it
  * stay what they are.
  */
+#include "system/find.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "system/system.h"
 
 enum { FIND_NAME, FIND_ANONYMOUS, FIND_HERE, FIND_UP, FIND_WILD, FIND_BAD };
 

@@ -1,11 +1,12 @@
 /* guardian.c - root, /user, /system: what they decide, and the order of the end (GU). */
+#include "system/guardian.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "super/children.h"
 #include "super/spawn.h"
 #include "super/watch.h"
-#include "system/system.h"
 
 static axo_system *guardian_system(void)
 {

@@ -7,13 +7,14 @@
  * worker says it runs is being entered, left or borrowed by another, or waits to be known to its
  * parent; then the word alone says what it is doing.
  */
+#include "system/inspect.h"
+
 #include <axo/inspect.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/border.h"
-#include "system/system.h"
 
 #define INSPECT_TRIES 16
 

@@ -1,7 +1,8 @@
 /* options.c - structs from older and newer callers. */
+#include "system/options.h"
+
 #include <string.h>
 
-#include "system/system.h"
 
 axo_status axo__struct_room(const void *to, size_t size, size_t *room)
 {

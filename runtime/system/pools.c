@@ -4,13 +4,14 @@
  * The list and its counters are guarded by `pools_mutex`; it is taken after a door's mutex and
  * before a pool's own.
  */
+#include "system/pools.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cell/event.h"
 #include "super/lane.h"
-#include "system/system.h"
 
 /* ---- making ---- */
 

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "super/spawn.h"
+#include "system/border.h"
+#include "system/guardian.h"
+#include "system/pools.h"
 
 /* ---- grace periods ---- */
 
@@ -35,6 +38,22 @@ static const axo__grace_ops system_grace_ops = {
     .expire = system_expire,
     .reap = axo__pools_reap,
 };
+
+/* ---- whose process it is ---- */
+
+axo_status axo__system_away(const axo_system *system)
+{
+    if (*system->home.word != AXO__HOME_FORKED)
+        axo__misuse("a call on a system that axo_system_destroy has freed");
+    return AXO_EFORKED;
+}
+
+axo_status axo__no_caller(void)
+{
+    const axo__worker *worker = axo__self != NULL ? axo__self : axo__away;
+    const axo_system *system = worker != NULL ? worker->core->system : NULL;
+    return system != NULL && !axo__os_at_home(&system->home) ? AXO_EFORKED : AXO_ECONTEXT;
+}
 
 /* ---- the end ---- */
 
@@ -77,7 +96,7 @@ void axo__system_check_end(axo_system *system)
     worker->ending = true;
     axo__ending_run(&system->ending, &system->core.heap, system);
     if (axo__unlikely(worker->forked))
-        axo__border_forked(worker);
+        worker->core->forked();
     worker->ending = false;
     axo__os_latch_set(&system->terminated);
 }
@@ -200,6 +219,7 @@ static axo_status system_boot_core(axo_system *system)
     core->clock_user = options->clock_user;
     core->stuck = axo__pools_stuck;
     core->root = &system_root_ops;
+    core->forked = axo__border_forked;
     core->dispatch = axo__pools_dispatch;
     core->undispatch = axo__pools_undispatch;
     if (!axo__pool_init(&core->pool, &core->heap))
@@ -343,6 +363,7 @@ axo_status axo__system_start(const axo_options *options, axo_system **out)
     axo_status status = AXO_ETHREAD;
     if (!axo__os_home_init(&system->home))
         goto fail_system;
+    system->core.home = &system->home;
     if (!axo__os_latch_init(&system->terminated))
         goto fail_home;
     if (!axo__os_mutex_init(&system->outcome_mutex))

@@ -1,5 +1,6 @@
 /* inspect_between_test.c - a look at an actor that somebody has claimed, and of which no worker
  * says yet that it runs: it is not idle. */
+#include "system/inspect.h"
 #include "system/system.h"
 
 #include "unit/super/end_world.h"

@@ -1,6 +1,7 @@
 /* options_test.c - options, props and strategies from older, newer and careless callers. */
 #include "unit/unit.h"
 
+#include "system/options.h"
 #include "system/system.h"
 
 static axo_status receive(axo_ctx *ctx, void *state, const axo_message *message)
