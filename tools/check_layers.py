@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# check_layers.py - refuses an include that the order of the layers does not allow.
+# check_layers.py - refuses an include, a call or a declaration that the order of the layers does not
+# allow.
 #
 #   tools/check_layers.py [--root folder]
 #
@@ -7,6 +8,10 @@
 # as "layer/file.h"; its own header comes first. liburcu is included in mem/ and queue/ only, CK in
 # base/, os/, mem/ and queue/ only; pattern/ sees <axo/...>, the C library, POSIX threads and
 # "base/border.h", a note for the unwinder; public headers see <axo/...> and the C library.
+#
+# A function is defined in no higher layer than it is declared in, and in the file whose header
+# declares it; what a floor needs of one above goes through a table of functions. Files that include or
+# call one another in a circle are two at most. ELSEWHERE and UNWINDER name what is otherwise.
 import argparse
 import os
 import re
@@ -19,6 +24,18 @@ C_LIBRARY = {f"{name}.h" for name in (
     "threads time uchar wchar wctype").split()}
 PATTERN_POSIX = {"pthread.h"}
 PATTERN_NOTE = "base/border.h"
+# Declared in one header, defined in files of other names: the port's contract, os.h's, with its
+# simulator; CK's and liburcu's faces, with theirs; and the router, which is one thing in five files.
+ELSEWHERE = re.compile(r"os/|mem/(grace|rcu)|queue/|pattern/router")
+# Floors that are not laid yet.
+OPEN = re.compile(r"sched/")
+# Called by the unwinder, from frames of every layer, by their names in the tables.
+UNWINDER = {"axo__border", "axo__border_ended"}
+NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+DEFINED = re.compile(r"^(?!static|typedef)[A-Za-z_][\w *()]*?\b(axo__\w+)\([^;{]*\)\s*\n\{", re.M)
+DECLARED = re.compile(r"^(?!static|typedef)[A-Za-z_][\w *]*?\b(axo__\w+)\([^;{]*\)[^;{]*;", re.M)
+NAME = re.compile(r"\baxo__\w+\b")
+CIRCLE_MAX = 2
 URCU_LAYERS = {"mem", "queue"}
 CK_LAYERS = {"base", "os", "mem", "queue"}
 
@@ -83,6 +100,68 @@ def check_public(root, name, errors):
                           "only see <axo/...> and the C library")
 
 
+def read_code(root, layers):
+    """The files' texts without comments and strings, by "layer/name.c"; the simulator's apart."""
+    code = {}
+    for layer in layers:
+        folder = os.path.join(root, "runtime", layer)
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            if name.endswith((".c", ".h")) and not re.search(r"^sim|_sim\.", name):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    code[f"{layer}/{name}"] = NOT_CODE.sub(
+                        lambda m: re.sub(r"[^\n]", " ", m.group()), file.read())
+    return code
+
+
+def check_places(layers, code, defined, errors):
+    for path, text in code.items():
+        for match in DECLARED.finditer(text) if path.endswith(".h") else ():
+            name = match.group(1)
+            there = defined.get(name)
+            if there is None or name in UNWINDER:
+                continue
+            where = f"runtime/{path}:{text.count(chr(10), 0, match.start()) + 1}: {name} is"
+            if layers.index(there.split("/")[0]) > layers.index(path.split("/")[0]):
+                errors.append(f"{where} defined above its declaration, in {there}")
+            elif there[:-2] != path[:-2] and not ELSEWHERE.match(path) and not OPEN.match(path):
+                errors.append(f"{where} defined in {there}, which has another name")
+
+
+def arrows(root, code, defined):
+    """Who includes or calls whom, by "layer/name"; os/ is one, behind its header."""
+    def unit(path):
+        return "os/os" if path.startswith("os/") else path[:-2]
+    to = {unit(path): set() for path in code}
+    for path, text in code.items():
+        for name in set(NAME.findall(text)) - UNWINDER:
+            if name in defined:
+                to[unit(path)].add(unit(defined[name]))
+        for _, target in includes(os.path.join(root, "runtime", path)):
+            if target.strip('"') in code:
+                to[unit(path)].add(unit(target.strip('"')))
+    return to
+
+
+def reach(to, start):
+    seen, rest = set(), [start]
+    while rest:
+        for target in to[rest.pop()] - seen:
+            seen.add(target)
+            rest.append(target)
+    return seen
+
+
+def check_circles(to, errors):
+    reached = {unit: reach(to, unit) for unit in to}
+    told = set()
+    for unit in sorted(to):
+        circle = {other for other in reached[unit] if unit in reached[other]} | {unit}
+        if len(circle) > CIRCLE_MAX and unit not in told and \
+                not any(ELSEWHERE.match(one) or OPEN.match(one) for one in circle):
+            errors.append(f"runtime/: a circle of {len(circle)} files: {' '.join(sorted(circle))}")
+        told |= circle
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks includes against runtime/LAYERS.")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(
@@ -106,6 +185,11 @@ def main():
             check_private(root, layers, folder, name, errors)
     for name in sorted(os.listdir(os.path.join(root, "include", "axo"))):
         check_public(root, name, errors)
+    code = read_code(root, layers)
+    defined = {name: path for path, text in code.items() if path.endswith(".c")
+               for name in DEFINED.findall(text)}
+    check_places(layers, code, defined, errors)
+    check_circles(arrows(root, code, defined), errors)
     print("\n".join(errors), end="\n" if errors else "")
     return 1 if errors else 0
 

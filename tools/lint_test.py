@@ -91,6 +91,15 @@ PLANTED = [
     ("layers", line("runtime/extra/new.c", ""), "not in runtime/LAYERS"),
     ("layers", line("runtime/loose.c", ""), "outside the layers"),
     ("layers", line("include/axo/axo.h", "#include <urcu.h>"), "public header"),
+    ("layers", line("runtime/cell/state.h", "void axo__pool_fill(void);") |
+     line("runtime/super/fill.c", "void axo__pool_fill(void)\n{\n}"), "above its declaration"),
+    ("layers", line("runtime/cell/state.h", "void axo__pool_fill(void);") |
+     line("runtime/cell/fill.c", "void axo__pool_fill(void)\n{\n}"), "another name"),
+    ("layers", {f"runtime/cell/round{i}.{end}": text for i in range(3) for end, text in (
+        ("h", f"void axo__round{i}_go(void);\n"),
+        ("c", f'#include "cell/round{i}.h"\n#include "cell/round{(i + 1) % 3}.h"\n\n'
+              f"void axo__round{i}_go(void)\n{{\n    axo__round{(i + 1) % 3}_go();\n}}\n"))},
+     "a circle of 3 files"),
     ("layers", {"runtime/cell/state.c": STATE.replace(
         '#include "cell', '#include "base/atomic.h"\n#include "cell')}, "own header"),
     ("headers", line("include/axo/axo.h", "size_t axo_two(void);"), "axo.h: does not compile"),

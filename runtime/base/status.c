@@ -1,12 +1,7 @@
-/* status.c - texts: statuses, event names, the version, the panic. */
+/* status.c - texts: statuses, event names, the version. */
 #include <axo/status.h>
 #include <axo/trace.h>
 #include <axo/version.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/assert.h"
 
 const char *axo_status_name(axo_status status)
 {
@@ -49,16 +44,4 @@ const char *axo_event_name(uint32_t kind)
 const char *axo_version(void)
 {
     return STATUS_VERSION(AXO_VERSION_MAJOR, AXO_VERSION_MINOR, AXO_VERSION_PATCH);
-}
-
-void axo__misuse(const char *what)
-{
-    (void)fprintf(stderr, "axo: misuse: %s\n", what);
-    abort();
-}
-
-void axo__panic(const char *what, const char *file, int line)
-{
-    (void)fprintf(stderr, "axo: a bug of the library: %s is false at %s:%d\n", what, file, line);
-    abort();
 }

@@ -1,18 +1,16 @@
 /* core.c - what all layers above share of one system. */
 #include "cell/core.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/border.h"
-#include "cell/event.h"
 #include "cell/more.h"
 
 _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 
 /* Workers are not cancelled anyhow. */
-static void core_tell(const axo__core *core, const axo_event *event)
+void axo__core_tell(const axo__core *core, const axo_event *event)
 {
     bool outside = event->worker == AXO__NO_WORKER;
     int before = outside ? axo__os_cancel_hold() : 0;
@@ -46,103 +44,7 @@ void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *
         .instance = cell->instance,
         .suspends = axo__state_suspends(&cell->state),
     };
-    core_tell(core, &event);
-}
-
-static uint32_t core_log_kind(axo_log_level level)
-{
-    return AXO_KIND_LOG | (uint32_t)level << 16;
-}
-
-bool axo__core_logs(const axo__core *core, axo_log_level level)
-{
-    return core->log != NULL || axo__event_wants(core, core_log_kind(level));
-}
-
-void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
-                   const char *format, ...)
-{
-    axo_event_log data;
-    va_list list;
-    if (!axo__core_logs(core, level))
-        return;
-    memset(&data, 0, sizeof data);
-    data.level = level;
-    va_start(list, format);
-    (void)vsnprintf(data.text, sizeof data.text, format, list);
-    va_end(list);
-    if (core->log != NULL) {
-        int before = axo__os_cancel_hold();
-        AXO_BORDER();
-        core->log(core->log_user, level, actor, data.text);
-        axo__core_back(core);
-        axo__os_cancel_let(before);
-    }
-    axo__event event = {.kind = core_log_kind(level), .source = actor, .data = &data,
-                        .size = sizeof data};
-    axo__event_publish(core, local, &event);
-}
-
-/* Its recipient may be gone, or another worker's: there is no instance to name. */
-static void core_trace_dead_letter(const axo__core *core, const axo__local *local,
-                                   const axo__message *message, axo_ref recipient)
-{
-    axo_event event = {
-        .time_ns = axo__core_now(core),
-        .actor = recipient,
-        .arg = message->pub.tag,
-        .kind = AXO_EV_DEAD_LETTER,
-        .worker = local != NULL ? local->index : AXO__NO_WORKER,
-    };
-    core_tell(core, &event);
-}
-
-void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
-                           axo_ref recipient, axo_dead_reason reason, const char *path,
-                           const char *why)
-{
-    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
-        core_trace_dead_letter(core, local, message, recipient);
-    if (core->on_dead_letter != NULL) {
-        axo_dead_letter letter = {
-            .message = &message->pub,
-            .recipient = recipient,
-            .reason = reason,
-            .suppressed = (message->flags & AXO__MESSAGE_HARMLESS) != 0 ? 1 : 0,
-            .path = axo_ref_is_none(recipient) ? path : NULL,
-        };
-        int before = axo__os_cancel_hold();
-        AXO_BORDER();
-        core->on_dead_letter(core->dead_letter_user, &letter);
-        axo__core_back(core);
-        axo__os_cancel_let(before);
-    }
-    if (core->record == NULL)
-        return;
-    axo_dead_record record = axo__event_dead_record(core, message, recipient, reason, path);
-    const axo__cell *cell = NULL;
-    if (path == NULL && local != NULL)
-        cell = axo__table_find(&core->table, recipient);
-    if (cell != NULL)
-        (void)axo__core_path(core, cell, record.path, sizeof record.path);
-    if (why != NULL)
-        (void)snprintf(record.text, sizeof record.text, "%s", why);
-    core->record(core, local, &record);
-    axo__event event = {.kind = record.suppressed ? AXO_KIND_DEAD_LETTER_SUPPRESSED
-                                                  : AXO_KIND_DEAD_LETTER_ORDINARY,
-                        .source = recipient, .data = &record, .size = sizeof record};
-    axo__event_publish(core, local, &event);
-}
-
-void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
-                         axo_ref recipient, axo_dead_reason reason, const char *path)
-{
-    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
-    if (axo__message_counts(message)) {
-        axo__a64_bump_owner(&local->count.dead); /* who is told finds it counted */
-        axo__dead_letter_tell(core, local, message, recipient, reason, path, NULL);
-    }
-    axo__message_free(&core->pool, &local->cache, message);
+    axo__core_tell(core, &event);
 }
 
 /* Cells for a local that has none; the first of them, which `free` begins with. A local of a pool

@@ -113,6 +113,9 @@ static inline int64_t axo__core_now(const axo__core *core)
     return axo__likely(core->clock == NULL) ? axo__os_now() : axo__core_clock(core);
 }
 
+/* Tells the observer of traces. */
+void axo__core_tell(const axo__core *core, const axo_event *event);
+
 void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
                      uint32_t kind, uint64_t arg);
 
@@ -122,30 +125,6 @@ static inline void axo__trace(axo__core *core, const axo__local *local, const ax
 {
     if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))
         axo__core_trace(core, local, cell, kind, arg);
-}
-
-/* Whether a line of this level has a reader. */
-bool axo__core_logs(const axo__core *core, axo_log_level level);
-
-/* A line for people; `local` as in cell/event.h. */
-void axo__core_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-/* Tells the observer, the book and the stream of a counted message. `path`: the recipient's; NULL:
- * it is looked up, if the caller may. `why`: more about the reason, or NULL. With no lock held;
- * `local` as in cell/event.h. */
-void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
-                           axo_ref recipient, axo_dead_reason reason, const char *path,
-                           const char *why);
-
-/* Tells of a message that counts, and frees any. With no lock held. */
-void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
-                         axo_ref recipient, axo_dead_reason reason, const char *path);
-
-static inline void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message,
-                                    axo_ref recipient, axo_dead_reason reason)
-{
-    axo__dead_letter_at(core, local, message, recipient, reason, NULL);
 }
 
 /* A free cell for a birth, which is counted; NULL: *status says why. */

@@ -79,4 +79,28 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
                                        axo_ref recipient, axo_dead_reason reason,
                                        const char *path);
 
+/* Whether a line of this level has a reader. */
+bool axo__event_logs(const axo__core *core, axo_log_level level);
+
+/* A line for people; `local` as above. */
+void axo__event_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Tells the observer, the book and the stream of a counted message. `path`: the recipient's; NULL:
+ * it is looked up, if the caller may. `why`: more about the reason, or NULL. With no lock held;
+ * `local` as above. */
+void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
+                           axo_ref recipient, axo_dead_reason reason, const char *path,
+                           const char *why);
+
+/* Tells of a message that counts, and frees any. With no lock held. */
+void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
+                         axo_ref recipient, axo_dead_reason reason, const char *path);
+
+static inline void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message,
+                                    axo_ref recipient, axo_dead_reason reason)
+{
+    axo__dead_letter_at(core, local, message, recipient, reason, NULL);
+}
+
 #endif

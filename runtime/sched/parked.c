@@ -15,6 +15,7 @@
  */
 #include <string.h>
 
+#include "cell/event.h"
 #include "sched/worker.h"
 
 static axo__parked *parked_first(const axo__cell *cell)

@@ -1,4 +1,5 @@
 /* send.c - the way of a message to a mailbox; the doors for outside threads. */
+#include "cell/event.h"
 #include "sched/worker.h"
 
 /* Dead letters of a call: seen to here, or by the caller when he has left the door. */

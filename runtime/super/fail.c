@@ -12,9 +12,9 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     axo__trace(core, &worker->local, cell, AXO_EV_FAIL,
                (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
     if (cell->phase == AXO__PHASE_TERMINATING || cell->reported) { /* FS-10, FS-07 */
-        axo__core_log(core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
-                      "a further failure of an actor that has failed, code %d",
-                      (int)pending->code);
+        axo__event_log(core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
+                       "a further failure of an actor that has failed, code %d",
+                       (int)pending->code);
         axo__cause_drop(&core->texts, pending);
         return false;
     }

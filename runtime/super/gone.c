@@ -1,6 +1,7 @@
 /* gone.c - what reaches a cell that has terminated: dead letters, answers to its watchers. */
 #include "super/gone.h"
 
+#include "cell/event.h"
 #include "sched/timed.h"
 #include "super/children.h"
 #include "super/spawn.h"

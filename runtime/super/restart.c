@@ -73,10 +73,10 @@ static void restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
     if (status == AXO_OK)
         return;
-    axo__core_log(core, &worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
-                  "pre_restart failed, code %d: %s",
-                  (int)worker->pending.code,
-                  worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
+    axo__event_log(core, &worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
+                   "pre_restart failed, code %d: %s",
+                   (int)worker->pending.code,
+                   worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
                                             : ""); /* HF-01, HF-03 */
     axo__cause_drop(&core->texts, &worker->pending);
 }
@@ -267,8 +267,8 @@ void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
     if (cell->phase != AXO__PHASE_TERMINATING &&
         (cell->life == AXO__INSTANCE_NONE || cell->life == AXO__INSTANCE_BROKEN)) {
         if (cell->life == AXO__INSTANCE_BROKEN)
-            axo__core_log(worker->core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
-                          "resume of an instance that failed to restart: restart"); /* HF-07 */
+            axo__event_log(worker->core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
+                           "resume of an instance that failed to restart: restart"); /* HF-07 */
         axo__cause cause = axo__cell_failure(cell);
         cause = axo__cause_copy(&worker->core->texts, &cause);
         restart_begin(worker, cell, &cause, true);

@@ -121,8 +121,8 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
             axo__run_hook(worker, cell, AXO_SITE_POST_STOP, cls->post_stop != NULL);
         axo__trace(core, local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK) { /* HF-12 */
-            axo__core_log(core, local, AXO_LOG_ERROR, axo__cell_ref(cell),
-                          "post_stop failed, code %d", (int)worker->pending.code);
+            axo__event_log(core, local, AXO_LOG_ERROR, axo__cell_ref(cell),
+                           "post_stop failed, code %d", (int)worker->pending.code);
             axo__cause_drop(&core->texts, &worker->pending);
         }
         cell->life = AXO__INSTANCE_STOPPED;

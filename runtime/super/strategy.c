@@ -146,13 +146,13 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
     axo__core *core = worker->core;
     axo_log_level level = directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR;
     axo__event_supervision(core, &worker->local, child, decided, directive);
-    if (directive == AXO_ESCALATE || !axo__core_logs(core, level))
+    if (directive == AXO_ESCALATE || !axo__event_logs(core, level))
         return;
     axo__cause cause = axo__cell_failure(child);
     axo_failure failure = axo__cause_show(&core->texts, &cause);
-    axo__core_log(core, &worker->local, level, axo__cell_ref(child),
-                  "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
-                  failure.kind, failure.code, failure.text);
+    axo__event_log(core, &worker->local, level, axo__cell_ref(child),
+                   "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
+                   failure.kind, failure.code, failure.text);
 }
 
 /* Whom a decision reaches: the children from `first` up to `end`, which is not among them. */

@@ -1,6 +1,7 @@
 /* api_event.c - the door to the event stream, the book of dead letters, and the end. */
 #include <axo/axo.h>
 
+#include "cell/event.h"
 #include "system/system.h"
 
 static bool event_in_callback(axo_ctx *ctx)

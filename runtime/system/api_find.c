@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cell/event.h"
 #include "super/spawn.h"
 #include "system/find.h"
+#include "system/guardian.h"
 #include "system/inspect.h"
 #include "system/options.h"
 #include "system/system.h"
@@ -379,7 +381,7 @@ axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, a
         return status;
     axo_ref parent = system->guardians[copy.system_actor ? AXO_GUARDIAN_SYSTEM : AXO_GUARDIAN_USER];
     for (uint32_t i = 0; i < FIND_SPAWN_TRIES; i++) {
-        status = axo__system_spawn(system, &copy, out);
+        status = axo__guardian_spawn(system, &copy, out);
         if (status == AXO_OK && created != NULL)
             *created = true;
         if (status != AXO_EEXIST)

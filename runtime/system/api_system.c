@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "cell/event.h"
+#include "system/boot.h"
+#include "system/guardian.h"
 #include "system/options.h"
 #include "system/pools.h"
+#include "system/shutdown.h"
 #include "system/system.h"
 
 /* While it waits for the end a host looks so often whether there is something to run. */
@@ -28,7 +32,7 @@ axo_status axo_system_start(const axo_options *options, axo_system **out)
     if (status != AXO_OK)
         return status;
     int before = axo__os_cancel_hold(); /* it is a worker's part that this thread plays */
-    status = axo__system_start(&complete, out);
+    status = axo__boot_start(&complete, out);
     axo__os_cancel_let(before);
     return status;
 }
@@ -38,7 +42,7 @@ axo_status axo_system_shutdown(axo_system *system)
     axo_status known = axo__system_check(system);
     if (known != AXO_OK)
         return known;
-    axo__system_stop_user(system);
+    axo__shutdown_begin(system);
     return AXO_OK;
 }
 
@@ -75,10 +79,10 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
         return known != AXO_OK ? known : AXO_EINVAL;
     if (api_on_worker())
         return AXO_ECONTEXT;
-    axo__system_stop_user(system);
+    axo__shutdown_begin(system);
     if (api_wait_for_end(system, api_deadline(timeout_ns)))
         return AXO_OK;
-    uint32_t count = axo__system_late(system, late, late_max);
+    uint32_t count = axo__shutdown_late(system, late, late_max);
     if (late_count != NULL)
         *late_count = count;
     return AXO_ETIMEDOUT;
@@ -111,7 +115,7 @@ axo_status axo_system_destroy(axo_system *system)
     if (!axo__os_latch_wait(&system->terminated, 0))
         return AXO_ESTOPPING;
     int before = axo__os_cancel_hold(); /* as in axo_system_start */
-    axo__system_destroy(system);
+    axo__boot_destroy(system);
     axo__os_cancel_let(before);
     return AXO_OK;
 }
@@ -126,7 +130,7 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
     if (known != AXO_OK)
         return known;
     axo_status status = axo__props_read(props, &copy);
-    return status == AXO_OK ? axo__system_spawn(system, &copy, out) : status;
+    return status == AXO_OK ? axo__guardian_spawn(system, &copy, out) : status;
 }
 
 /* Dead letters are seen to outside the door: their observer is user code. */
@@ -298,7 +302,7 @@ axo_status axo_system_stats(axo_system *system, axo_stats *stats)
     if (status != AXO_OK)
         return status;
     memset(&full, 0, sizeof full);
-    axo__system_stats(system, &full);
+    axo__pools_stats(system, &full);
     full.size = stats->size;
     memcpy(stats, &full, room);
     return AXO_OK;

@@ -1,13 +1,13 @@
 /* border.c - the end of a process whose functions do not come back to the library, or come back to
  * it in a child of fork: says where that was.
  */
-#include "base/border.h"
+#include "system/border.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/border.h"
 #include "sched/worker.h"
-#include "system/border.h"
 
 #define BORDER_PATH 1024
 

@@ -1,4 +1,4 @@
-/* border.h - a function of the program that does not come back, or comes back in another process. */
+/* border.h - a function of the program that comes back in another process. */
 #ifndef AXO__SYSTEM_BORDER_H
 #define AXO__SYSTEM_BORDER_H
 

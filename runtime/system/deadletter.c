@@ -59,10 +59,10 @@ static void book_say(axo__core *core, axo__local *local, const axo_dead_record *
     char from[32] = ""; /* DL-05 */
     if (!axo_ref_is_none(record->sender))
         (void)snprintf(from, sizeof from, " from #%" PRIx64, record->sender.bits);
-    axo__core_log(core, local, AXO_LOG_INFO, record->recipient,
-                  "dead letter: tag %" PRIu32 ", %" PRIu32 " bytes%s to %s: %s%s", record->tag,
-                  record->size, from, book_name(record, name, sizeof name), book_reason(record),
-                  more);
+    axo__event_log(core, local, AXO_LOG_INFO, record->recipient,
+                   "dead letter: tag %" PRIu32 ", %" PRIu32 " bytes%s to %s: %s%s", record->tag,
+                   record->size, from, book_name(record, name, sizeof name), book_reason(record),
+                   more);
 }
 
 void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
@@ -71,7 +71,7 @@ void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
     axo__throttle_answer answer = AXO__THROTTLE_CLOSED;
     uint64_t skipped = 0;
     bool logging = book->logging && record->suppressed == 0 && /* DL-03 */
-                   axo__core_logs(core, AXO_LOG_INFO) &&
+                   axo__event_logs(core, AXO_LOG_INFO) &&
                    (book->at_stop || axo__a32_load_relaxed(&core->closing) == 0); /* DL-12 */
     uint32_t reason = record->reason < AXO__DEAD_REASONS ? record->reason : AXO__DEAD_REASONS - 1;
     axo__os_mutex_lock(&book->mutex);
@@ -82,9 +82,9 @@ void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
         answer = axo__throttle_take(&book->throttles[reason], record->time_ns, &skipped);
     axo__os_mutex_unlock(&book->mutex);
     if (skipped > 0)
-        axo__core_log(core, local, AXO_LOG_INFO, axo_ref_none(),
-                      "%" PRIu64 " more dead letters were not logged: %s", skipped,
-                      book_reason(record));
+        axo__event_log(core, local, AXO_LOG_INFO, axo_ref_none(),
+                       "%" PRIu64 " more dead letters were not logged: %s", skipped,
+                       book_reason(record));
     if (answer == AXO__THROTTLE_OPEN)
         book_say(core, local, record, "");
     else if (answer == AXO__THROTTLE_CLOSING)

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "system/system.h"
+
 
 enum { FIND_NAME, FIND_ANONYMOUS, FIND_HERE, FIND_UP, FIND_WILD, FIND_BAD };
 

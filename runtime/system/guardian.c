@@ -7,6 +7,7 @@
 #include "super/children.h"
 #include "super/spawn.h"
 #include "super/watch.h"
+#include "system/system.h"
 
 static axo_system *guardian_system(void)
 {
@@ -298,5 +299,34 @@ axo_status axo__guardians_make(axo_system *system)
         if (root != NULL)
             axo__children_link(root, system->cells[i]);
     }
+    return status;
+}
+
+axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_ref *out)
+{
+    axo_guardian which = props->system_actor ? AXO_GUARDIAN_SYSTEM : AXO_GUARDIAN_USER;
+    axo__core *core = &system->core;
+    axo__cell *child = NULL;
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__cell *parent = axo__table_find(&core->table, system->guardians[which]);
+    axo_status status = AXO_ESTOPPING;
+    if (parent != NULL &&
+        (axo__a32_load_relaxed(&system->refused[which]) != 0 ||
+         (axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
+         (axo__directives_look(&parent->directives) & AXO__STOPS) != 0))
+        parent = NULL; /* ST-10 */
+    if (parent == NULL)
+        axo__a32_store_relaxed(&system->refused[which], 1); /* SH-04: for good, whatever it says */
+    if (parent != NULL) {
+        axo__birth birth = {.props = props, .parent = system->guardians[which],
+                            .parent_cell = parent};
+        status = axo__spawn_make(core, &door->local, &birth, &child);
+    }
+    if (status == AXO_OK) {
+        *out = axo__cell_ref(child);
+        axo__stack_push_any(&parent->system, &child->passage, AXO__SYS_ADOPT);
+        axo__sched_announce_system(NULL, parent);
+    }
+    axo__door_leave(door);
     return status;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "system/system.h"
+
 
 axo_status axo__struct_room(const void *to, size_t size, size_t *room)
 {

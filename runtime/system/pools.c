@@ -12,6 +12,7 @@
 
 #include "cell/event.h"
 #include "super/lane.h"
+#include "system/system.h"
 
 /* ---- making ---- */
 
@@ -28,7 +29,7 @@ void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind k
     const axo_options *options = &system->options;
     pool->core = &system->core;
     pool->ops = &axo__lane_ops;
-    pool->idle = axo__system_idle;
+    pool->idle = system->sched.idle;
     pool->kind = (uint32_t)kind;
     pool->quantum = options->quantum != 0 ? options->quantum : AXO__QUANTUM;
     pool->behind_max = options->quantum != 0 ? 0 : AXO__BEHIND_MAX;
@@ -248,10 +249,37 @@ void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint6
     (void)axo__core_path(core, cell, data.path, sizeof data.path);
     if (data.has_tag)
         (void)snprintf(name, sizeof name, "%" PRIu32, data.tag);
-    axo__core_log(core, local, AXO_LOG_WARNING, data.actor,
-                  "stuck: %s has held its worker for %" PRId64 " ms, message tag %s", data.path,
-                  for_ns / 1000000, name);
+    axo__event_log(core, local, AXO_LOG_WARNING, data.actor,
+                   "stuck: %s has held its worker for %" PRId64 " ms, message tag %s", data.path,
+                   for_ns / 1000000, name);
     axo__event event = {.kind = AXO_KIND_STUCK, .source = data.actor, .data = &data,
                         .size = sizeof data};
     axo__event_publish(core, local, &event);
+}
+
+void axo__pools_stats(axo_system *system, axo_stats *stats)
+{
+#define POOLS_SUM(field) stats->field = axo__pools_sum(system, offsetof(axo__counters, field))
+    POOLS_SUM(handled);
+    POOLS_SUM(dead);
+    POOLS_SUM(dropped);
+    POOLS_SUM(sent);
+    POOLS_SUM(unhandled);
+    POOLS_SUM(terminated);
+    POOLS_SUM(spawned);
+    POOLS_SUM(failures);
+    POOLS_SUM(restarts);
+    POOLS_SUM(restarts_merged);
+    POOLS_SUM(notices);
+    POOLS_SUM(turns);
+    POOLS_SUM(steals);
+    POOLS_SUM(parks);
+    POOLS_SUM(wakes);
+    POOLS_SUM(events);
+    POOLS_SUM(events_lost);
+#undef POOLS_SUM
+    stats->texts_lost = axo__a64_load_relaxed(&system->core.texts.lost);
+    stats->actors = stats->spawned - stats->terminated;
+    stats->memory_bytes = axo__a64_load_relaxed(&system->core.heap.bytes);
+    stats->memory_blocks = axo__a64_load_relaxed(&system->core.heap.blocks);
 }

@@ -89,14 +89,4 @@ static inline axo__cell *axo__caller(axo_ctx *ctx)
     return worker->current;
 }
 
-void axo__system_idle(axo__core *core);
-
-axo_status axo__system_start(const axo_options *options, axo_system **out);
-void axo__system_destroy(axo_system *system);
-void axo__system_check_end(axo_system *system);
-axo_status axo__system_spawn(axo_system *system, const axo_props *props, axo_ref *out);
-void axo__system_stop_user(axo_system *system);
-uint32_t axo__system_late(axo_system *system, axo_late *late, uint32_t late_max);
-void axo__system_stats(axo_system *system, axo_stats *stats);
-
 #endif

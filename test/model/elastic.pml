@@ -40,7 +40,7 @@
  * stamp sched/sched.c:sched_grow_locked e1e41ebd8dc2
  * stamp sched/sched.c:sched_start_one ed60b0c4e24d
  * stamp sched/worker.c:axo__worker_idle d0b51abb9642
- * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
+ * stamp sched/worker.c:axo__worker_step 580043948044
  * stamp sched/worker.c:worker_begin 08905a2912eb
  * stamp sched/worker.c:worker_end 8f499f1649d1
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897

@@ -48,7 +48,7 @@
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 9caec02e1298
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin 5b473ce1a49f
+ * stamp super/fail.c:axo__fail_begin 519160b26249
  * stamp super/fail.c:axo__fail_report d6a417313de4
  * stamp super/fail.c:axo__fail_resolve 6b62b6a6acff
  * stamp super/instance.c:axo__instance_construct 08d8cce8b41c
@@ -62,18 +62,18 @@
  * stamp super/restart.c:axo__restart_default_pre_restart fcd8aeb737b4
  * stamp super/restart.c:axo__restart_go_on 75c1a2458b1e
  * stamp super/restart.c:axo__restart_own 2db079a7d995
- * stamp super/restart.c:axo__restart_resume_own 20a54ac07b0c
+ * stamp super/restart.c:axo__restart_resume_own d7c9c0738eaa
  * stamp super/restart.c:axo__restart_shift b243a6eea4d0
  * stamp super/restart.c:axo__restart_take 4bfae5899bca
  * stamp super/restart.c:restart_begin 2173cd968a8e
- * stamp super/restart.c:restart_call_pre_restart 4743906abfdc
+ * stamp super/restart.c:restart_call_pre_restart 04cb30e2434b
  * stamp super/restart.c:restart_create_again 2741506f26c0
  * stamp super/restart.c:restart_finish 4e639d34b3b8
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors 6f5ce7b5d564
  * stamp super/restart.c:restart_take_perpetrator 68ba9b5ebc40
  * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
+ * stamp super/stop.c:axo__stop_finish 37bdfdfb8e30
  * stamp super/stop.c:stop_tell_parent c3ab23f998f8
  * stamp super/strategy.c:axo__strategy_decide_here 6abe2d398697
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1

@@ -41,7 +41,7 @@
  * stamp sched/sched.c:axo__sched_quit e8572e8262cd
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/worker.c:axo__worker_idle d0b51abb9642
- * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
+ * stamp sched/worker.c:axo__worker_step 580043948044
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  * stamp super/gone.c:gone_abandon b281a3f42668
@@ -49,16 +49,16 @@
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
  * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
+ * stamp super/stop.c:axo__stop_finish 37bdfdfb8e30
+ * stamp system/boot.c:axo__boot_destroy 42c843b9c760
+ * stamp system/boot.c:boot_expire f9713aa7d54a
+ * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  * stamp system/ending.c:axo__ending_run dbd5b1765970
+ * stamp system/guardian.c:axo__guardian_spawn 7aa1f0597092
  * stamp system/pools.c:axo__pools_sum 3385c0136817
- * stamp system/system.c:axo__system_check_end 3f759ac611d0
- * stamp system/system.c:axo__system_destroy 723efcb6b37f
- * stamp system/system.c:axo__system_spawn eaf3ddec0e81
- * stamp system/system.c:axo__system_stop_user 0d8d511bd76f
- * stamp system/system.c:system_expire 66b3b2f69bac
- * stamp system/system.c:system_pass_doors 7e318c7c1935
- * stamp system/system.c:system_root_gone 8f0a8718b6fe
+ * stamp system/shutdown.c:axo__shutdown_begin 5449c9ccbdd3
+ * stamp system/shutdown.c:shutdown_check_end e6afbf96eb28
+ * stamp system/shutdown.c:shutdown_root_gone c23427cdd086
  */
 #ifndef W
 #define W 2
@@ -116,7 +116,7 @@ inline wake_one()
 
 /* ---- from outside ---- */
 
-/* axo__system_spawn system/system.c; axo__door_enter sched/send.c; axo__spawn_make
+/* axo__guardian_spawn system/guardian.c; axo__door_enter sched/send.c; axo__spawn_make
  * super/spawn.c; axo__sched_push_urgent_any sched/park.c; axo__state_announce_system
  * cell/state.h; axo__state_inject cell/state.h */
 proctype Spawner(byte i)
@@ -145,7 +145,7 @@ proctype Spawner(byte i)
     fi;
     door[i] = false
 }
-/* axo__system_stop_user system/system.c; axo__sched_stop sched/park.c */
+/* axo__shutdown_begin system/shutdown.c; axo__sched_stop sched/park.c */
 active proctype Shutdown()
 {
     bool push;
@@ -166,7 +166,7 @@ active proctype Shutdown()
 
 /* lane_system super/lane.c; axo__stop_begin super/stop.c; axo__stop_finish
  * super/stop.c; axo__spawn_adopt super/spawn.c; gone_abandon super/gone.c;
- * system_root_gone system/system.c */
+ * shutdown_root_gone system/shutdown.c */
 inline turn()
 {
     do
@@ -210,7 +210,7 @@ inline expire()
         items = 0
     }
 }
-/* axo__system_check_end system/system.c; axo__pools_sum system/pools.c; axo__ending_run
+/* shutdown_check_end system/shutdown.c; axo__pools_sum system/pools.c; axo__ending_run
  * system/ending.c */
 inline check_end()
 {
@@ -334,7 +334,7 @@ proctype Worker(byte me)
     exited++
 }
 
-/* grace_step mem/grace.c; system_pass_doors system/system.c; system_expire system/system.c */
+/* grace_step mem/grace.c; boot_pass_doors system/boot.c; boot_expire system/boot.c */
 active proctype Reclaimer()
 {
     byte items, me = W;
@@ -358,7 +358,7 @@ end_idle:
     od
 }
 
-/* axo__system_destroy system/system.c; axo__sched_quit sched/sched.c; axo__sched_join
+/* axo__boot_destroy system/boot.c; axo__sched_quit sched/sched.c; axo__sched_join
  * sched/sched.c */
 active proctype Destroyer()
 {

@@ -48,16 +48,16 @@
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep b31d405bf340
- * stamp sched/worker.c:axo__worker_step 8468c0b95c8d
+ * stamp sched/worker.c:axo__worker_step 580043948044
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  * stamp sched/worker.c:worker_from_next d2c3c56bcb48
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
- * stamp super/stop.c:axo__stop_finish e2b0d7d8e29c
- * stamp system/system.c:system_expire 66b3b2f69bac
- * stamp system/system.c:system_pass_doors 7e318c7c1935
+ * stamp super/stop.c:axo__stop_finish 37bdfdfb8e30
+ * stamp system/boot.c:boot_expire f9713aa7d54a
+ * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -228,8 +228,8 @@ active proctype Outside()
 }
 #endif
 
-/* grace_step mem/grace.c; axo__grace_wait mem/rcu.c; grace_take mem/grace.c; system_pass_doors
- * system/system.c; system_expire system/system.c */
+/* grace_step mem/grace.c; axo__grace_wait mem/rcu.c; grace_take mem/grace.c; boot_pass_doors
+ * system/boot.c; boot_expire system/boot.c */
 active proctype Reclaimer()
 {
 end_idle:

@@ -34,7 +34,7 @@
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp sched/timer.c:timer_finish 9a90f39a21d3
- * stamp system/system.c:axo__system_check_end 3f759ac611d0
+ * stamp system/shutdown.c:shutdown_check_end e6afbf96eb28
  */
 #ifndef ALARMS
 #define ALARMS 2
@@ -126,7 +126,7 @@ active [CANCELLERS] proctype Canceller()
     od
 }
 
-/* axo__alarms_end sched/alarm.c; alarm_end sched/alarm.c; axo__system_check_end system/system.c:
+/* axo__alarms_end sched/alarm.c; alarm_end sched/alarm.c; shutdown_check_end system/shutdown.c:
  * every actor has gone, so nothing is set any more but by who is late */
 inline check_end()
 {

@@ -181,17 +181,6 @@ void axo__os_root(void (*fn)(void *arg), void *arg)
     fn(arg);
 }
 
-void axo__border_forked(axo__worker *worker)
-{
-    (void)worker;
-    abort();
-}
-
-void axo__border_back(const axo__core *core)
-{
-    (void)core;
-}
-
 int64_t axo__core_clock(const axo__core *core)
 {
     return core->clock(core->clock_user);

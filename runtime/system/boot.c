@@ -1,0 +1,361 @@
+/* boot.c - a system begins, in layer order; and is taken apart. */
+#include "system/boot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "system/border.h"
+#include "system/guardian.h"
+#include "system/options.h"
+#include "system/pools.h"
+#include "system/shutdown.h"
+#include "system/system.h"
+
+static void boot_pass_doors(void *user)
+{
+    axo_system *system = user;
+    for (uint32_t i = 0; i < system->sched.door_count; i++) {
+        axo__os_mutex_lock(&system->sched.doors[i].mutex);
+        axo__os_mutex_unlock(&system->sched.doors[i].mutex);
+    }
+}
+
+static void boot_expire(void *user, axo__grace_item *items, axo__grace_item *last)
+{
+    axo_system *system = user;
+    axo__core *core = &system->core;
+    axo__os_mutex_lock(&core->expired_mutex);
+    last->next = core->expired;
+    core->expired = items;
+    axo__a32_store_relaxed(&core->expired_any, 1);
+    axo__os_mutex_unlock(&core->expired_mutex);
+    (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
+    axo__sched_wake_one(&system->sched);
+}
+
+static const axo__grace_ops boot_grace_ops = {
+    .pass = boot_pass_doors,
+    .expire = boot_expire,
+    .reap = axo__pools_reap,
+};
+
+static void boot_publish(axo__core *core, axo__local *local, const axo__event *event)
+{
+    axo_system *system = core->system;
+    if (local != NULL) {
+        axo__stream_publish(&system->stream, local, event);
+        return;
+    }
+    axo__door *door = axo__door_enter(&system->sched);
+    axo__stream_publish(&system->stream, &door->local, event);
+    axo__door_leave(door);
+}
+
+static void boot_record(axo__core *core, axo__local *local, const axo_dead_record *record)
+{
+    axo__book_record(&core->system->book, core, local, record);
+}
+
+/* Stream, book and list of the end: after the core they stand on. */
+static axo_status boot_events(axo_system *system)
+{
+    axo__core *core = &system->core;
+    if (!axo__ending_init(&system->ending))
+        return AXO_ETHREAD;
+    axo_status status = AXO_ETHREAD;
+    if (!axo__stream_init(&system->stream, core))
+        goto fail_ending;
+    status = axo__book_init(&system->book, &core->heap, &system->options);
+    if (status != AXO_OK)
+        goto fail_stream;
+    core->publish = boot_publish;
+    core->record = boot_record;
+    return AXO_OK;
+fail_stream:
+    axo__stream_fini(&system->stream);
+fail_ending:
+    axo__ending_fini(&system->ending);
+    return status;
+}
+
+static void boot_undo_events(axo_system *system)
+{
+    axo__book_fini(&system->book, &system->core.heap);
+    axo__stream_fini(&system->stream);
+    axo__ending_fini(&system->ending);
+}
+
+/* One in a manual system: which cells and blocks a call takes does not depend on its processor. */
+static uint32_t boot_door_count(const axo_options *options)
+{
+    uint32_t cpus = options->manual != 0 ? 1 : axo__os_cpus();
+    return cpus < AXO__DOORS_MAX ? cpus : AXO__DOORS_MAX;
+}
+
+/* Ends first: an actor whose end is counted has its birth counted too. */
+static uint64_t boot_living(void *user)
+{
+    axo_system *system = user;
+    uint64_t ends = axo__pools_sum(system, offsetof(axo__counters, terminated));
+    return axo__pools_sum(system, offsetof(axo__counters, spawned)) - ends;
+}
+
+/* Slots for the guardians, for what locals keep (each a batch of free cells and one of freed), and
+ * for those that have ended and wait for their grace period. */
+static bool boot_table(axo_system *system, const uint64_t secret[2])
+{
+    axo__core *core = &system->core;
+    const axo_options *options = &system->options;
+    uint32_t actors = options->actors_max;
+    uint32_t locals = options->workers + AXO__SPARES + boot_door_count(options);
+    uint32_t batch = actors / (4 * locals); /* a small table is not hoarded */
+    batch = batch < 1 ? 1 : batch > 64 ? 64 : batch;
+    uint32_t hoards = 2 * batch * locals;
+    uint32_t graves = actors / 8 > AXO__GRAVES_MIN ? actors / 8 : AXO__GRAVES_MIN;
+    uint64_t slots = (uint64_t)actors + 3 + hoards + graves +
+                     (uint64_t)AXO__RETIRE_MIN * locals;
+    if (slots > AXO__SLOT_MASK)
+        slots = AXO__SLOT_MASK;
+    AXO_DEBUG_ASSERT(slots >= (uint64_t)actors + 3 + hoards + AXO__GRAVES_MIN);
+    if (!axo__table_init(&core->table, &core->heap, (uint32_t)slots, secret))
+        return false;
+    core->table.batch = batch;
+    core->table.home = core->sched;
+    if (axo__limit_init(&core->limit, actors + 3, hoards, boot_living, system))
+        return true;
+    axo__table_fini(&core->table);
+    return false;
+}
+
+static axo_status boot_core(axo_system *system)
+{
+    axo__core *core = &system->core;
+    const axo_options *options = &system->options;
+    core->system = system;
+    core->sched = &system->sched;
+    core->trace = options->trace;
+    core->trace_user = options->trace_user;
+    core->trace_kinds = options->trace != NULL ? options->trace_kinds : 0;
+    core->on_unhandled = options->on_unhandled;
+    core->unhandled_user = options->unhandled_user;
+    core->on_dead_letter = options->on_dead_letter;
+    core->dead_letter_user = options->dead_letter_user;
+    core->log = options->log;
+    core->log_user = options->log_user;
+    core->seed = options->seed;
+    core->manual = options->manual != 0;
+    core->clock = options->clock;
+    core->clock_user = options->clock_user;
+    core->stuck = axo__pools_stuck;
+    core->root = &axo__shutdown_root_ops;
+    core->forked = axo__border_forked;
+    core->dispatch = axo__pools_dispatch;
+    core->undispatch = axo__pools_undispatch;
+    if (!axo__pool_init(&core->pool, &core->heap))
+        return AXO_ETHREAD;
+    const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()}; /* D18: not of the seed */
+    if (!boot_table(system, secret))
+        goto fail_pool;
+    if (!axo__names_init(&core->names, &core->heap, options->seed))
+        goto fail_table;
+    if (!axo__texts_init(&core->texts, &core->heap, options->failure_texts))
+        goto fail_names;
+    if (!axo__registry_init(&system->registry, &core->heap, &core->table, options->registry_max,
+                            options->seed))
+        goto fail_texts;
+    if (axo__os_mutex_init(&core->expired_mutex))
+        return AXO_OK;
+    axo__registry_fini(&system->registry);
+fail_texts:
+    axo__texts_fini(&core->texts);
+fail_names:
+    axo__names_fini(&core->names);
+fail_table:
+    axo__limit_fini(&core->limit);
+    axo__table_fini(&core->table);
+fail_pool:
+    axo__pool_fini(&core->pool);
+    return AXO_ENOMEM;
+}
+
+static void boot_undo_core(axo_system *system)
+{
+    axo__core *core = &system->core;
+    axo__os_mutex_fini(&core->expired_mutex);
+    axo__registry_fini(&system->registry);
+    axo__texts_fini(&core->texts);
+    axo__names_fini(&core->names);
+    axo__limit_fini(&core->limit);
+    axo__table_fini(&core->table);
+    axo__pool_fini(&core->pool);
+}
+
+static void *boot_array(axo_system *system, size_t size, uint32_t count)
+{
+    void *array = axo__heap_alloc(&system->core.heap, size * count, AXO__CACHE_LINE,
+                                  AXO__SITE_WORKERS);
+    if (array != NULL)
+        memset(array, 0, size * count);
+    return array;
+}
+
+static void boot_undo_sched(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    axo__heap *heap = &system->core.heap;
+    for (uint32_t i = 0; i < sched->door_count; i++)
+        axo__os_mutex_fini(&sched->doors[i].mutex);
+    axo__heap_free(heap, sched->doors, sizeof(axo__door) * sched->door_count, AXO__CACHE_LINE);
+    axo__sched_fini(sched);
+}
+
+static bool boot_doors(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    uint32_t doors = boot_door_count(&system->options);
+    sched->doors = boot_array(system, sizeof(axo__door), doors);
+    if (sched->doors == NULL)
+        return false;
+    for (uint32_t i = 0; i < doors; i++) {
+        sched->doors[i].local.index = AXO__NO_WORKER;
+        sched->doors[i].local.batch = system->core.table.batch;
+        if (axo__os_mutex_init(&sched->doors[i].mutex))
+            continue;
+        while (i-- > 0)
+            axo__os_mutex_fini(&sched->doors[i].mutex);
+        axo__heap_free(&system->core.heap, sched->doors, sizeof(axo__door) * doors,
+                       AXO__CACHE_LINE);
+        return false;
+    }
+    sched->door_count = doors;
+    return true;
+}
+
+static axo_status boot_sched(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    const axo_options *options = &system->options;
+    sched->idle = axo__shutdown_idle;
+    axo__pools_settings(system, sched, options->manual ? AXO__SCHED_HOST : AXO__SCHED_FIXED);
+    sched->spare_count = options->manual ? 0 : AXO__SPARES;
+    axo_status status = axo__sched_init(sched, options->workers);
+    if (status != AXO_OK)
+        return status;
+    if (boot_doors(system))
+        return AXO_OK;
+    axo__sched_fini(sched);
+    return AXO_ENOMEM;
+}
+
+static axo_status boot_threads(axo_system *system)
+{
+    axo__sched *sched = &system->sched;
+    axo_status status = axo__sched_start(sched);
+    for (uint32_t i = 0; i < 3 && status == AXO_OK; i++) {
+        axo__state_birth(&system->cells[i]->state);
+        axo__sched_push_ready_any(sched, system->cells[i]);
+    }
+    return status;
+}
+
+static void boot_free(axo_system *system)
+{
+    axo__heap heap = system->core.heap;
+    axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE);
+}
+
+/* Guardians that have never run. */
+static void boot_free_guardians(axo_system *system)
+{
+    axo__core *core = &system->core;
+    for (uint32_t i = 0; i < 3 && system->cells[i] != NULL; i++) {
+        axo__name *name = axo__cell_name(system->cells[i]);
+        if (name != NULL) {
+            axo__names_unlink(&core->names, name);
+            axo__names_free(&core->names, name);
+        }
+        axo__more_free(core, &system->sched.workers[0].local, system->cells[i]);
+    }
+}
+
+axo_status axo__boot_start(const axo_options *options, axo_system **out)
+{
+    axo__heap heap;
+    axo__heap_init(&heap, &options->allocator);
+    axo_system *system = axo__heap_alloc(&heap, sizeof *system, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
+    if (system == NULL)
+        return AXO_ENOMEM;
+    memset((void *)system, 0, sizeof *system);
+    system->core.heap = heap;
+    system->options = *options;
+    (void)snprintf(system->name, sizeof system->name, "%s", options->name);
+    system->options.name = system->name;
+    axo_status status = AXO_ETHREAD;
+    if (!axo__os_home_init(&system->home))
+        goto fail_system;
+    system->core.home = &system->home;
+    if (!axo__os_latch_init(&system->terminated))
+        goto fail_home;
+    if (!axo__os_mutex_init(&system->outcome_mutex))
+        goto fail_latch;
+    if (!axo__os_mutex_init(&system->pools_mutex))
+        goto fail_mutex;
+    status = boot_core(system);
+    if (status != AXO_OK)
+        goto fail_pools;
+    status = boot_events(system);
+    if (status != AXO_OK)
+        goto fail_core;
+    status = boot_sched(system);
+    if (status != AXO_OK)
+        goto fail_events;
+    status = axo__guardians_make(system);
+    if (status != AXO_OK)
+        goto fail_sched;
+    if (!axo__grace_start(&system->core.grace, &boot_grace_ops, system->core.manual, system)) {
+        status = AXO_ETHREAD;
+        goto fail_sched;
+    }
+    status = boot_threads(system);
+    if (status == AXO_OK) {
+        *out = system;
+        return AXO_OK;
+    }
+    axo__grace_stop(&system->core.grace);
+fail_sched:
+    boot_free_guardians(system);
+    boot_undo_sched(system);
+fail_events:
+    boot_undo_events(system);
+fail_core:
+    boot_undo_core(system);
+fail_pools:
+    axo__os_mutex_fini(&system->pools_mutex);
+fail_mutex:
+    axo__os_mutex_fini(&system->outcome_mutex);
+fail_latch:
+    axo__os_latch_fini(&system->terminated);
+fail_home:
+    axo__os_home_fini(&system->home);
+fail_system:
+    boot_free(system);
+    return status;
+}
+
+/* (8) */
+void axo__boot_destroy(axo_system *system)
+{
+    axo__sched_quit(&system->sched);
+    axo__sched_join(&system->sched);
+    axo__grace_stop(&system->core.grace); /* every slot is back: nobody retires any more */
+    axo__pools_end(system);
+    axo__pools_fini(system);
+    boot_undo_sched(system);
+    boot_undo_events(system);
+    boot_undo_core(system);
+    axo__os_mutex_fini(&system->pools_mutex);
+    axo__os_mutex_fini(&system->outcome_mutex);
+    axo__os_latch_fini(&system->terminated);
+    axo__os_home_fini(&system->home);
+    boot_free(system);
+}
