@@ -137,7 +137,8 @@ static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *bat
     return count;
 }
 
-/* Under the mutex. An embedded timer that is done may be gone already. */
+/* Under the mutex, so the program's clock is not asked: `now` is of before. An embedded timer that
+ * is done may be gone already. */
 static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_fired *fired,
                          int64_t now)
 {
@@ -145,8 +146,7 @@ static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_f
     if (fired->fn == axo__alarm_fire)
         axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again, now);
     else if (fired->again > 0 && !timers->closed)
-        (void)axo__timers_put(timers, fired->timer,
-                              axo__timer_due(axo__core_now(timers->core), fired->again), now);
+        (void)axo__timers_put(timers, fired->timer, axo__timer_due(now, fired->again), now);
 }
 
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers)

@@ -33,7 +33,7 @@
  * stamp sched/timer.c:axo__timers_fire 0ff1ebbac377
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp sched/timer.c:timer_finish 9a90f39a21d3
+ * stamp sched/timer.c:timer_finish 2c4b0a8c87a0
  * stamp system/shutdown.c:shutdown_check_end e6afbf96eb28
  */
 #ifndef ALARMS

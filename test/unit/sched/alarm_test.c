@@ -6,7 +6,9 @@
 
 #include "unit/unit.h"
 
-enum { TIMEOUT = 2 };
+#include "system/system.h"
+
+enum { TIMEOUT = 2, DRAIN = 3, DRAFTS = 4096 };
 #define BIG 10000 /* such a message takes a block of its own, so firing it asks the allocator */
 
 typedef struct alarm_world {
@@ -18,11 +20,24 @@ typedef struct alarm_world {
     uint32_t asked;                                    /* how often it was called */
     uint32_t got;
     char payload[BIG];
+    bool refuses;              /* the allocator has nothing */
+    uint32_t refused;
+    bool looks;                /* the clock looks whether it is called under the wheel's mutex */
+    uint32_t looked;
+    axo_draft *drafts[DRAFTS]; /* all the memory that there was for messages */
+    uint32_t drafts_count;
 } alarm_world;
 
 static int64_t alarm_now(void *user)
 {
-    return ((alarm_world *)user)->now;
+    alarm_world *world = user;
+    if (world->looks) {
+        axo__os_mutex *mutex = &world->system->sched.workers[0].timers->mutex;
+        assert_int_equal(pthread_mutex_trylock(&mutex->mutex), 0);
+        assert_int_equal(pthread_mutex_unlock(&mutex->mutex), 0);
+        world->looked++;
+    }
+    return world->now;
 }
 
 static void *alarm_alloc(void *user, size_t size, size_t align)
@@ -35,6 +50,10 @@ static void *alarm_alloc(void *user, size_t size, size_t align)
         world->done += then(world->system, world->timer);
     }
     void *block = NULL;
+    if (world->refuses) {
+        world->refused++;
+        return NULL;
+    }
     if (posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, size) != 0)
         return NULL;
     return block;
@@ -46,6 +65,28 @@ static void alarm_free(void *user, void *block, size_t size, size_t align)
     free(block);
 }
 
+/* Its tick will find no memory. */
+static axo_status alarm_drain(axo_ctx *ctx, alarm_world *world)
+{
+    void *payload;
+    axo_status status = axo_receive_timeout(ctx, 10000000);
+    world->refuses = true;
+    while (status == AXO_OK) {
+        assert_true(world->drafts_count < DRAFTS);
+        status = axo_message_new(ctx, 1, 0, &world->drafts[world->drafts_count], &payload);
+        world->drafts_count += status == AXO_OK;
+    }
+    return status == AXO_ENOMEM ? AXO_OK : status;
+}
+
+static axo_status alarm_ticked(axo_ctx *ctx, alarm_world *world)
+{
+    while (world->drafts_count > 0)
+        axo_message_discard(ctx, world->drafts[--world->drafts_count]);
+    world->got++;
+    return axo_receive_timeout(ctx, 0);
+}
+
 static axo_status alarm_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     alarm_world *world = *(alarm_world **)state;
@@ -53,6 +94,10 @@ static axo_status alarm_receive(axo_ctx *ctx, void *state, const axo_message *me
         return axo_receive_timeout(ctx, AXO_DELAY_MAX - 1) == AXO_OK
                    ? axo_receive_timeout(ctx, AXO_DELAY_MAX)
                    : AXO_EFAILED;
+    if (message->tag == DRAIN)
+        return alarm_drain(ctx, world);
+    if (message->tag == AXO_RECEIVE_TIMEOUT)
+        return alarm_ticked(ctx, world);
     assert_int_equal(message->tag, 1);
     world->got++;
     return AXO_OK;
@@ -213,6 +258,33 @@ static void forged(void **state)
     alarm_close(&world);
 }
 
+/* The program's clock may take a lock of the program's, under which another thread sets a timer: it
+ * is asked without the wheel's mutex, also where a tick without memory is tried again. */
+static void the_clock_is_asked_without_a_lock(void **state)
+{
+    (void)state;
+    alarm_world world;
+    axo_ref to = alarm_open(&world);
+    axo_timer timer;
+    world.looks = true;
+    assert_int_equal(axo_system_schedule_fixed_delay(world.system, 1000000, 1000000, to, 1, NULL, 0,
+                                                     &timer), AXO_OK);
+    alarm_advance(&world, 3000000);
+    assert_true(axo_system_timer_cancel(world.system, timer));
+    assert_true(world.got > 0 && world.looked > 0);
+    world.got = 0;
+    assert_int_equal(axo_system_send(world.system, to, DRAIN, world.payload, BIG), AXO_OK);
+    alarm_advance(&world, 1000000);
+    uint32_t refused = world.refused;
+    alarm_advance(&world, 12000000);
+    assert_true(world.refused > refused && world.got == 0); /* it came, and had none */
+    world.refuses = false;
+    alarm_advance(&world, 2000000);
+    assert_int_equal(world.got, 1);
+    world.looks = false;
+    alarm_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +294,7 @@ int main(void)
         cmocka_unit_test(at_the_end_of_time),
         cmocka_unit_test(far_away),
         cmocka_unit_test(forged),
+        cmocka_unit_test(the_clock_is_asked_without_a_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
