@@ -1,5 +1,7 @@
 /* opening_test.c - the actors behind calls, plans and their callbacks, between their birth and the
  * message that brings them what they work on: others may have found them by then, and send. */
+#include <time.h>
+
 #include <axo/axo.h>
 
 /* Whoever brings something is preceded by strangers. */
@@ -30,6 +32,7 @@ static struct {
     axo_ref opened;
     bool answer_first;   /* a stranger answers in a callback's place */
     bool kill_first;     /* it is made to fail before it is brought anything */
+    bool refuses;        /* what a callback is brought finds no memory */
 } op;
 
 static void op_free(void *payload, void *user)
@@ -110,6 +113,8 @@ static axo_status opening_send_from(axo_system *system, axo_ref from, axo_ref to
                                     const void *payload, size_t size)
 {
     axo_status wrong = AXO_OK;
+    if (tag == PHASES_TAG_CALL && op.refuses)
+        return AXO_ENOMEM;
     if (tag == PHASES_TAG_CALL) {
         op_strangers(system, to, tag, NULL);
         op_copy(system, from, to, tag, 8);
@@ -266,6 +271,16 @@ static axo_status op_call(void *user)
     return *(const axo_status *)user;
 }
 
+/* The guardians stay, and nobody who stood behind the plan. */
+static void op_await_guardians(axo_system *system)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (uint32_t i = 0; op_stats(system).actors > 3; i++) {
+        assert_true(i < 8000);
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static axo_status op_run_callback(axo_status returned, axo_phase_trouble *trouble)
 {
     axo_options options = AXO_OPTIONS(.workers = 1);
@@ -283,6 +298,7 @@ static axo_status op_run_callback(axo_status returned, axo_phase_trouble *troubl
     axo_status status = axo_phases_run(phases, &report);
     assert_int_equal(axo_phases_troubles(phases, trouble, 1), report.troubles);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    op_await_guardians(system);
     assert_int_equal(axo_system_stop(system, 20 * SV_S, NULL, 0, NULL), AXO_OK);
     assert_int_equal(axo_system_destroy(system), AXO_OK);
     assert_int_equal(op.freed, op.handed);
@@ -314,6 +330,18 @@ static void a_callback_is_not_spoken_for(void **state)
     assert_int_equal(trouble.status, AXO_EFAILED);
 }
 
+/* What cannot be asked does not wait to be asked. */
+static void a_callback_that_is_refused_goes(void **state)
+{
+    axo_phase_trouble trouble = {.status = AXO_OK};
+    (void)state;
+    memset((void *)&op, 0, sizeof op);
+    op.refuses = true;
+    assert_int_equal(op_run_callback(AXO_OK, &trouble), AXO_EFAILED);
+    assert_int_equal(trouble.status, AXO_ENOMEM);
+    assert_int_equal(op.called, 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -323,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_plan_hears_strangers),
         cmocka_unit_test(a_callback_hears_strangers),
         cmocka_unit_test(a_callback_is_not_spoken_for),
+        cmocka_unit_test(a_callback_that_is_refused_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
