@@ -25,16 +25,15 @@ typedef enum axo_failure_kind {
                                      a stop by another than its parent; default: Restart */
 } axo_failure_kind;
 
-/* Where it happened. */
+/* Where it happened. A pre_restart or a post_stop that fails is no failure that is decided (HF-01,
+ * HF-12). */
 typedef enum axo_site {
     AXO_SITE_NONE = 0,
     AXO_SITE_CONSTRUCT = 1,
     AXO_SITE_PRE_START = 2,
     AXO_SITE_RECEIVE = 3, /* a timer's message too */
     AXO_SITE_DECIDER = 5,
-    AXO_SITE_PRE_RESTART = 6,
-    AXO_SITE_POST_RESTART = 7,
-    AXO_SITE_POST_STOP = 8
+    AXO_SITE_POST_RESTART = 7
 } axo_site;
 
 /* A failure, as deciders and hooks see it; it lives until the callback that got it returns.

@@ -19,7 +19,7 @@
 
 AXO_STATIC_ASSERT(sizeof(axo__brief) == 16, "small");
 AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a brief's `kind`");
-AXO_STATIC_ASSERT(AXO_SITE_POST_STOP < 1 << 6, "a brief's `site`");
+AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a brief's `site`");
 
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
 {

@@ -25,6 +25,9 @@ typedef struct axo__cause {
     axo_ref about;
 } axo__cause;
 
+/* Callbacks beside those of axo_site: what fails in them is told in a line of the log alone. */
+enum { AXO__SITE_PRE_RESTART = 6, AXO__SITE_POST_STOP = 8 };
+
 /* What fails in receive, and nothing else, fails under a message. */
 static inline bool axo__site_has_message(uint32_t site)
 {

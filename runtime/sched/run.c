@@ -401,7 +401,7 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
 
 /* ---- hooks ---- */
 
-static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *failure,
+static axo_status run_call(axo__cell *cell, uint32_t site, const axo_failure *failure,
                            const axo__message *message)
 {
     axo_ctx *ctx = (axo_ctx *)cell;
@@ -414,19 +414,16 @@ static axo_status run_call(axo__cell *cell, axo_site site, const axo_failure *fa
     case AXO_SITE_PRE_START:
         AXO_BORDER();
         return cls->pre_start(ctx, state);
-    case AXO_SITE_PRE_RESTART:
+    case AXO__SITE_PRE_RESTART:
         AXO_BORDER();
         return cls->pre_restart(ctx, state, failure, message != NULL ? &message->pub : NULL);
     case AXO_SITE_POST_RESTART:
         AXO_BORDER();
         return cls->post_restart(ctx, state, failure);
-    case AXO_SITE_POST_STOP:
-    case AXO_SITE_NONE:
-    case AXO_SITE_RECEIVE:
-    case AXO_SITE_DECIDER:
+    default:
         break;
     }
-    AXO_DEBUG_ASSERT(site == AXO_SITE_POST_STOP); /* the others are no hooks */
+    AXO_DEBUG_ASSERT(site == AXO__SITE_POST_STOP); /* the others are no hooks */
     AXO_BORDER();
     return cls->post_stop(ctx, state);
 }
@@ -441,13 +438,13 @@ static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_sta
         axo__cause_drop(&worker->core->texts, &worker->pending);
 }
 
-axo_status axo__run_within(axo__cell *cell, axo_site site, bool there)
+axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there)
 {
     AXO_DEBUG_ASSERT(axo__self->current == cell && axo__self->site != AXO_SITE_NONE);
     return there ? run_call(cell, site, NULL, NULL) : AXO_OK;
 }
 
-axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, uint32_t site,
                              const axo_failure *failure, const axo__message *message)
 {
     axo__unwind unwind;
@@ -458,7 +455,7 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site
     AXO_DEBUG_ASSERT(site != AXO_SITE_NONE);
     axo__worker_offer_urgent(worker); /* told before the hook, which may take long */
     worker->unwind = &unwind;
-    worker->site = (uint32_t)site;
+    worker->site = site;
     if (AXO__UNWIND_SET(&unwind) == 0)
         status = run_call(cell, site, failure, message);
     else

@@ -117,7 +117,7 @@ struct axo__worker {
     axo__cell *current;     /* whose callbacks may use their context; NULL between turns */
     axo__message *message;  /* in receive */
     axo__unwind *unwind;    /* where a throw lands */
-    uint32_t site;          /* axo_site of the running callback; NONE outside */
+    uint32_t site;          /* axo_site of the running callback, or AXO__SITE_*; NONE outside */
     uint32_t left;          /* messages left in this turn */
     bool yields;            /* the turn ends with this message */
     uint32_t turns_left;    /* turns left in this step */
@@ -546,11 +546,11 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
 
 /* Calls a hook under an unwind point of its own. On another status than AXO_OK,
  * worker->pending says why. */
-axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, uint32_t site,
                              const axo_failure *failure, const axo__message *message);
 
 /* `there`: the class has it. */
-static inline axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo_site site,
+static inline axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, uint32_t site,
                                        bool there)
 {
     return there ? axo__run_own_hook(worker, cell, site, NULL, NULL) : AXO_OK;
@@ -558,7 +558,7 @@ static inline axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, axo
 
 /* Calls a hook within the callback that is running, for what a default hook does: no unwind point,
  * what the hook throws is the running callback's. */
-axo_status axo__run_within(axo__cell *cell, axo_site site, bool there);
+axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there);
 
 /* Calls the decider of the parent's strategy in its name; false: it failed, see worker->pending. */
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,

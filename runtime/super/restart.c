@@ -43,9 +43,9 @@ static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, boo
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
     axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
     if (within)
-        status = axo__run_within(cell, AXO_SITE_POST_STOP, has_hook);
+        status = axo__run_within(cell, AXO__SITE_POST_STOP, has_hook);
     else
-        status = axo__run_hook(worker, cell, AXO_SITE_POST_STOP, has_hook);
+        status = axo__run_hook(worker, cell, AXO__SITE_POST_STOP, has_hook);
     axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
     return status;
 }
@@ -66,7 +66,7 @@ static void restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (cls->pre_restart != NULL) {
         axo_failure failure = axo__cause_show(&core->texts, cause);
-        status = axo__run_own_hook(worker, cell, AXO_SITE_PRE_RESTART, &failure, message);
+        status = axo__run_own_hook(worker, cell, AXO__SITE_PRE_RESTART, &failure, message);
     } else {
         status = restart_leave(worker, cell, false);
     }

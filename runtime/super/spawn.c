@@ -160,7 +160,7 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
     axo__core *core = worker->core;
     axo__cell *child = NULL;
     if (parent->phase >= AXO__PHASE_TERMINATING ||
-        worker->site == AXO_SITE_POST_STOP) {
+        worker->site == AXO__SITE_POST_STOP) {
         /* post_stop within a restart's default pre_restart has that site too: ST-10 */
         return AXO_ESTOPPING;
     }

@@ -497,7 +497,7 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     (void)state;
     (void)failure;
     (void)message;
-    if (cell == NULL || axo__self->site != AXO_SITE_PRE_RESTART)
+    if (cell == NULL || axo__self->site != AXO__SITE_PRE_RESTART)
         return axo__no_caller();
     return axo__restart_default_pre_restart(axo__self, cell);
 }

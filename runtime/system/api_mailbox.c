@@ -42,7 +42,7 @@ static axo__message *mailbox_given(const axo__cell *cell, const axo_message *sho
 {
     axo__worker *worker = axo__self;
     axo__message *given = worker->message;
-    if (given == NULL && worker->site == AXO_SITE_PRE_RESTART)
+    if (given == NULL && worker->site == AXO__SITE_PRE_RESTART)
         given = cell->failed;
     return given != NULL && shown == &given->pub ? given : NULL;
 }

@@ -17,7 +17,7 @@ static const char *border_site(const axo__worker *worker)
 {
     if (worker->site == AXO_SITE_RECEIVE && worker->message == NULL)
         return border_other; /* it is over, and its message freed */
-    switch ((axo_site)worker->site) {
+    switch (worker->site) {
     case AXO_SITE_CONSTRUCT:
         return "construct";
     case AXO_SITE_PRE_START:
@@ -26,22 +26,21 @@ static const char *border_site(const axo__worker *worker)
         return "receive";
     case AXO_SITE_DECIDER:
         return "the decider";
-    case AXO_SITE_PRE_RESTART:
+    case AXO__SITE_PRE_RESTART:
         return "pre_restart";
     case AXO_SITE_POST_RESTART:
         return "post_restart";
-    case AXO_SITE_POST_STOP:
+    case AXO__SITE_POST_STOP:
         return "post_stop";
-    case AXO_SITE_NONE:
-        break;
+    default:
+        return border_other;
     }
-    return border_other;
 }
 
 static void border_message(const axo__worker *worker, const axo__cell *cell, char *out, size_t size)
 {
     const axo__message *message = worker->message;
-    if (message == NULL && worker->site == AXO_SITE_PRE_RESTART)
+    if (message == NULL && worker->site == AXO__SITE_PRE_RESTART)
         message = cell->failed;
     if (message != NULL)
         (void)snprintf(out, size, "message %" PRIu32, message->pub.tag);

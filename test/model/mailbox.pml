@@ -86,7 +86,7 @@
  * stamp super/lane.c:lane_system c0a265295f73
  * stamp super/restart.c:axo__restart_shift b243a6eea4d0
  * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 37bdfdfb8e30
+ * stamp super/stop.c:axo__stop_finish 5db3e36663fb
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -66,14 +66,14 @@
  * stamp super/restart.c:axo__restart_shift b243a6eea4d0
  * stamp super/restart.c:axo__restart_take 4bfae5899bca
  * stamp super/restart.c:restart_begin 2173cd968a8e
- * stamp super/restart.c:restart_call_pre_restart 04cb30e2434b
+ * stamp super/restart.c:restart_call_pre_restart 2e4c1ac03363
  * stamp super/restart.c:restart_create_again 2741506f26c0
  * stamp super/restart.c:restart_finish 4e639d34b3b8
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors 6f5ce7b5d564
  * stamp super/restart.c:restart_take_perpetrator 68ba9b5ebc40
  * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 37bdfdfb8e30
+ * stamp super/stop.c:axo__stop_finish 5db3e36663fb
  * stamp super/stop.c:stop_tell_parent c3ab23f998f8
  * stamp super/strategy.c:axo__strategy_decide_here 6abe2d398697
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1

@@ -49,7 +49,7 @@
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
  * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 37bdfdfb8e30
+ * stamp super/stop.c:axo__stop_finish 5db3e36663fb
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8

@@ -626,7 +626,7 @@ static void what_is_told_before_a_hook(void **state)
     axo__cell *cell = offer_open();
     worker_at(0)->current = cell;
     axo__sched_announce_system(worker_at(0), cell_new());
-    assert_int_equal(axo__run_hook(worker_at(0), cell, AXO_SITE_POST_STOP, true), AXO_OK);
+    assert_int_equal(axo__run_hook(worker_at(0), cell, AXO__SITE_POST_STOP, true), AXO_OK);
     assert_true(world.seen);
     world_close();
 }
