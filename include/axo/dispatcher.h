@@ -34,8 +34,8 @@ typedef enum axo_dispatcher {
  * running. So are the waits of threads that are outside: axo_system_ask, axo_system_stop,
  * axo_system_wait, axo_phases_run.
  *
- *   thread    any, many at a time; also in the midst of a turn. It calls nothing of the library, and
- *             waits for no lock under which the program calls the library */
+ *   thread    any, many at a time; also in the midst of a turn. The function calls nothing of the
+ *             library, and waits for no lock under which the program calls the library */
 typedef int64_t (*axo_clock_fn)(void *user);
 
 AXO_BEGIN_DECLS

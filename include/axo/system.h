@@ -79,7 +79,7 @@ typedef struct axo_options {
                                          axo_stats says that one has gone. All count, the program's
                                          and those of services, of all dispatchers. Those that are
                                          gone while a callback runs on keep their memory until it
-                                         has ended (axo_block): an eighth more, at least 16384; then
+                                         has ended (axo_block): an eighth more, at least 65536; then
                                          AXO_ELIMIT too. 0: 2^22; at most 2^24 - 2^17 */
     uint32_t failure_texts;           /* 0: 1024 texts of failures kept at once; at most 2^20 */
     uint32_t timers_max;              /* 0: 2^20 timers that wait for their time, on each worker */

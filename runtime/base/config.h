@@ -89,8 +89,8 @@
 /* Actors that may be allowed to live: of 2^24 slots some are for what workers keep. */
 #define AXO__ACTORS_MAX ((UINT32_C(1) << 24) - (UINT32_C(1) << 17))
 /* Slots, at least, for those that have ended and wait for their grace period, beside what workers
- * gather before they ask for one. */
-#define AXO__GRAVES_MIN (UINT32_C(1) << 14)
+ * gather before they ask for one. The reclaimer of a busy machine is late by tenths of a second. */
+#define AXO__GRAVES_MIN (UINT32_C(1) << 16)
 /* Outside threads are spread over at most this many doors. */
 #define AXO__DOORS_MAX 16
 /* Blocks up to this size are pooled. */
