@@ -49,6 +49,8 @@ static uint32_t alarm_room(axo__alarms *alarms, axo__heap *heap)
     return index;
 }
 
+static const axo__timer_ops alarm_ops;
+
 static axo__alarm_chunk *alarm_grow(axo__timers *timers)
 {
     axo__alarms *alarms = &timers->alarms;
@@ -66,7 +68,7 @@ static axo__alarm_chunk *alarm_grow(axo__timers *timers)
         axo__alarm *alarm = &chunk->alarms[i];
         alarm->index = index * AXO__ALARM_CHUNK + i;
         alarm->timer.home = timers;
-        alarm->timer.fn = axo__alarm_fire;
+        alarm->timer.ops = &alarm_ops;
         alarm->timer.node.next = chunk->free;
         chunk->free = &alarm->timer.node;
     }
@@ -130,6 +132,8 @@ static void alarm_release(axo__timers *timers, axo__alarm *alarm)
 
 void axo__alarms_fini(axo__timers *timers)
 {
+    if (timers == NULL)
+        return;
     axo__alarms *alarms = &timers->alarms;
     axo__heap *heap = &timers->core->heap;
     AXO_ASSERT(alarms->count == 0);
@@ -255,7 +259,7 @@ static void alarm_drop(axo__local *local)
     axo__a64_bump_owner(&local->count.dropped);
 }
 
-int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
+static int64_t alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__alarm *alarm = (axo__alarm *)(void *)timer;
     axo__core *core = worker->core;
@@ -280,9 +284,11 @@ int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
     return 1;
 }
 
-void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again,
-                       int64_t now)
+static void alarm_finish(axo__timers *timers, axo__worker *worker, axo__timer *timer,
+                         int64_t again, int64_t now)
 {
+    axo__alarm *alarm = (axo__alarm *)(void *)timer;
+    AXO_DEBUG_ASSERT(timers->firing);
     AXO_DEBUG_ASSERT(!alarm_waits(alarm));
     bool over = alarm->cancelled || timers->closed || (timers->closing && alarm->at_close);
     if (again > 0 && !over) {
@@ -293,6 +299,8 @@ void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *ala
         axo__message_free(&worker->core->pool, &worker->local.cache, alarm->message);
     alarm_release(timers, alarm);
 }
+
+static const axo__timer_ops alarm_ops = {.fire = alarm_fire, .finish = alarm_finish};
 
 /* ---- the close ---- */
 

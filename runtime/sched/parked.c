@@ -174,12 +174,14 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
     return 0;
 }
 
+static const axo__timer_ops parked_ops = {.fire = parked_fire, .finish = axo__timer_again};
+
 void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns)
 {
     AXO_DEBUG_ASSERT(park_ns > 0 && axo__a32_peek_owner(&parked->users) == 1);
     uint64_t due = axo__timer_due(axo__core_now(worker->core), park_ns);
     axo__a32_store_relaxed(&parked->users, 2);
-    parked->timer.fn = parked_fire;
+    parked->timer.ops = &parked_ops;
     if (!axo__timer_arm(worker, &parked->timer, due))
         axo__a32_store_relaxed(&parked->users, 1);
 }

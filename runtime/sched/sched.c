@@ -34,6 +34,7 @@ static void sched_free_memory(axo__sched *sched)
         axo__worker *worker = &sched->workers[i];
         AXO_DEBUG_ASSERT(!worker->has_thread);
         sched_free_array(sched, worker->seen, sizeof(axo__seen), sched->worker_count);
+        axo__alarms_fini(worker->timers);
         axo__timers_free(worker->timers);
     }
     for (uint32_t i = 0; i < all && sched->grown != NULL; i++)

@@ -209,7 +209,7 @@ axo__step axo__spare_step(void *argument)
         return AXO__STEP_EXIT;
     axo__worker_read_clock(spare);
     if (spare_rank(spare) == 0)
-        (void)axo__worker_fire_late(spare);
+        (void)axo__timers_fire_late(spare);
     axo__cell *cell = spare_look(spare) ? spare_take(spare) : NULL;
     if (cell == NULL)
         return spare_rest(spare);

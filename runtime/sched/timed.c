@@ -245,6 +245,8 @@ static int64_t timed_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     return 0;
 }
 
+static const axo__timer_ops timed_ops = {.fire = timed_fire, .finish = axo__timer_again};
+
 /* If it is out for later than it has to be now: it is not. */
 static void timed_bring_forward(axo__timed *timed)
 {
@@ -259,7 +261,7 @@ static void timed_arm(axo__worker *worker, axo__timed *timed)
     if (timed->out || timed->after == 0)
         return;
     timed->due = axo__timer_due(timed->last, timed->after);
-    timed->timer.fn = timed_fire;
+    timed->timer.ops = &timed_ops;
     timed->out = axo__timer_arm(worker, &timed->timer, timed->due);
 }
 

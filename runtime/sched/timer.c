@@ -38,8 +38,7 @@ void axo__timers_free(axo__timers *timers)
 {
     if (timers == NULL)
         return;
-    AXO_DEBUG_ASSERT(!timers->firing);
-    axo__alarms_fini(timers);
+    AXO_DEBUG_ASSERT(!timers->firing && timers->alarms.chunks == NULL);
     axo__os_mutex_fini(&timers->mutex);
     axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
 }
@@ -61,7 +60,7 @@ static void timer_refresh(axo__timers *timers)
 
 bool axo__timers_put(axo__timers *timers, axo__timer *timer, uint64_t due, int64_t now)
 {
-    AXO_DEBUG_ASSERT(timer->fn != NULL && timer->home == timers);
+    AXO_DEBUG_ASSERT(timer->ops != NULL && timer->home == timers);
     AXO_DEBUG_ASSERT(timer->number != 0);
     int64_t before = axo__timers_next(timers);
     axo__wheel_add(&timers->wheel, &timer->node, due, now);
@@ -117,7 +116,7 @@ bool axo__timer_disarm(axo__timer *timer)
 
 typedef struct timer_fired {
     axo__timer *timer;
-    axo__timer_fn fn;
+    const axo__timer_ops *ops; /* a timer that is done may be gone before its finish */
     uint64_t number;
     int64_t again;
 } timer_fired;
@@ -131,22 +130,20 @@ static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *bat
         axo__timer *timer = (axo__timer *)(void *)axo__wheel_pop(&timers->wheel, now, &budget);
         if (timer == NULL)
             break;
-        batch[count++] = (timer_fired){.timer = timer, .fn = timer->fn, .number = timer->number};
+        batch[count++] = (timer_fired){.timer = timer, .ops = timer->ops, .number = timer->number};
     }
     *more = budget == 0 || count == TIMER_BATCH;
     return count;
 }
 
-/* Under the mutex, so the program's clock is not asked: `now` is of before. An embedded timer that
- * is done may be gone already. */
-static void timer_finish(axo__timers *timers, axo__worker *worker, const timer_fired *fired,
-                         int64_t now)
+/* Under the mutex, so the program's clock is not asked: `now` is of before. */
+void axo__timer_again(axo__timers *timers, axo__worker *worker, axo__timer *timer, int64_t again,
+                      int64_t now)
 {
-    AXO_DEBUG_ASSERT(timers->firing && fired->again >= 0);
-    if (fired->fn == axo__alarm_fire)
-        axo__alarm_finish(timers, worker, (axo__alarm *)(void *)fired->timer, fired->again, now);
-    else if (fired->again > 0 && !timers->closed)
-        (void)axo__timers_put(timers, fired->timer, axo__timer_due(now, fired->again), now);
+    (void)worker;
+    AXO_DEBUG_ASSERT(timers->firing && again >= 0);
+    if (again > 0 && !timers->closed)
+        (void)axo__timers_put(timers, timer, axo__timer_due(now, again), now);
 }
 
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
@@ -166,10 +163,10 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
         any = any || count > 0 || more;
         axo__os_mutex_unlock(&timers->mutex);
         for (uint32_t i = 0; i < count; i++)
-            batch[i].again = batch[i].fn(worker, batch[i].timer, batch[i].number);
+            batch[i].again = batch[i].ops->fire(worker, batch[i].timer, batch[i].number);
         axo__os_mutex_lock(&timers->mutex);
         for (uint32_t i = 0; i < count; i++)
-            timer_finish(timers, worker, &batch[i], now);
+            batch[i].ops->finish(timers, worker, batch[i].timer, batch[i].again, now);
     }
     AXO_DEBUG_ASSERT(timers->firing);
     timers->firing = false;
@@ -177,6 +174,24 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     axo__os_mutex_unlock(&timers->mutex);
     axo__timers_told(timers, worker, true);
     worker->sched->idle(worker->core); /* the end may have waited for this */
+    return any;
+}
+
+/* A program's own clock does not say for how long they have been due. */
+bool axo__timers_fire_late(axo__worker *worker)
+{
+    const axo__sched *sched = worker->sched;
+    int64_t late = axo__worker_time(worker);
+    bool any = false;
+    if (worker->core->clock == NULL)
+        late -= AXO__TIMER_LATE_NS;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__worker *other = axo__sched_worker(sched, i);
+        if (other == NULL)
+            break;
+        if (other != worker && other->timers != NULL && axo__timers_next(other->timers) <= late)
+            any = axo__timers_fire(worker, other->timers) || any;
+    }
     return any;
 }
 

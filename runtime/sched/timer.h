@@ -10,15 +10,16 @@
  *         axo__sched_announce_system(worker, it->cell);
  *         return 0;                                        // or: again, so many ns from now
  *     }
- *     it->timer.fn = thing_fire;
+ *     static const axo__timer_ops thing_ops = {.fire = thing_fire, .finish = axo__timer_again};
+ *     it->timer.ops = &thing_ops;
  *     (void)axo__timer_arm(worker, &it->timer, axo__timer_due(axo__core_now(core), delay));
  *     if (axo__timer_disarm(&it->timer)) ...               // true: it will not fire
  *
- *   arm and disarm of one timer are its owner's, one after the other. fn runs on whatever worker
+ *   arm and disarm of one timer are its owner's, one after the other. fire runs on whatever worker
  *   fires, beside the owner, in the midst of a turn or between two, without a lock. false from
- *   disarm: it has fired, is about to, or was never armed; do not arm it again before fn is known
- *   to have run. The memory must stay until then: that of a cell, or what its expiry frees, does,
- *   since fn runs within one step of a worker; whoever frees disarms first.
+ *   disarm: the timer has fired, is about to, or was never armed; do not arm it again before fire
+ *   is known to have run. The memory must stay until then: that of a cell, or what its expiry
+ *   frees, does, since fire runs within one step of a worker; whoever frees disarms first.
  *
  * Wheels belong to the workers of the core's first pool (core->sched); who runs elsewhere uses one
  * of theirs. One worker at a time fires a wheel (`firing`): mostly its owner; when that is stuck in
@@ -50,12 +51,20 @@ typedef struct axo__worker axo__worker;
 typedef struct axo__timer axo__timer;
 typedef struct axo__timers axo__timers;
 
-/* Fires. `number` is that of the arming. 0: done; above: again, so many nanoseconds from now. */
-typedef int64_t (*axo__timer_fn)(axo__worker *worker, axo__timer *timer, uint64_t number);
+/* What a kind of timers does when its time has come. */
+typedef struct axo__timer_ops {
+    /* Without a lock. `number` is that of the arming. 0: the timer is done, and its memory may be
+     * gone when this returns; above: again, that many nanoseconds from now. */
+    int64_t (*fire)(axo__worker *worker, axo__timer *timer, uint64_t number);
+    /* Under the wheel's mutex, after fire, which has returned `again`: `now` is the time that the
+     * wheel has been moved to. axo__timer_again, if nothing else has to be done. */
+    void (*finish)(axo__timers *timers, axo__worker *worker, axo__timer *timer, int64_t again,
+                   int64_t now);
+} axo__timer_ops;
 
 struct axo__timer {
     axo__wheel_node node; /* first */
-    axo__timer_fn fn;
+    const axo__timer_ops *ops;
     axo__timers *home;    /* where it was last armed */
     uint64_t number;      /* of that arming, never the same twice */
 };
@@ -131,7 +140,7 @@ static inline uint64_t axo__timer_due(int64_t now, int64_t delay)
 /* The wheel to use on this worker, or (NULL) from outside. */
 axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker);
 
-/* Arms a timer that is not armed; fn is set. false: the system has ended, it will not fire. */
+/* Arms a timer that is not armed; ops is set. false: the system has ended, it will not fire. */
 bool axo__timer_arm(axo__worker *worker, axo__timer *timer, uint64_t due);
 
 /* true: it was armed and will not fire. Any thread. */
@@ -140,6 +149,14 @@ bool axo__timer_disarm(axo__timer *timer);
 /* Fires what is due by now, a bounded number; false: nothing was, another worker is at it, or the
  * system has ended. The end waits for who fires, so that is told `idle` when it has. */
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers);
+
+/* Fires what is overdue in the wheels of other workers of the same pool, which have been in a turn
+ * for too long to do so themselves. true: there was something. */
+bool axo__timers_fire_late(axo__worker *worker);
+
+/* A timer_ops' finish: arms the timer again if its fire has asked for it. */
+void axo__timer_again(axo__timers *timers, axo__worker *worker, axo__timer *timer, int64_t again,
+                      int64_t now);
 
 /* Whether there is something to fire, also at the last moment of all. */
 bool axo__timers_due(axo__timers *timers, int64_t time);
@@ -183,13 +200,7 @@ void axo__alarms_close(axo__worker *worker);
 /* The end: drops what waits. false: some worker is firing; ask again. */
 bool axo__alarms_end(axo__worker *worker);
 
-int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number);
-
-/* Under the mutex, after it has fired at `now`: `again` as axo__alarm_fire returned it. */
-void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again,
-                       int64_t now);
-
-/* Gives the memory back; no alarm is set any more. */
+/* Gives the memory back; no alarm is set any more. Comes before axo__timers_free. */
 void axo__alarms_fini(axo__timers *timers);
 
 #endif

@@ -348,32 +348,13 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
     axo__run_cells(worker, cell, worker->sched->quantum, worker->sched->turns);
 }
 
-/* Timers of one that has been in a turn for too long to see to them itself. A program's own clock
- * does not say for how long they have been due. */
-bool axo__worker_fire_late(axo__worker *worker)
-{
-    const axo__sched *sched = worker->sched;
-    int64_t late = axo__worker_time(worker);
-    bool any = false;
-    if (worker->core->clock == NULL)
-        late -= AXO__TIMER_LATE_NS;
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
-        axo__worker *other = axo__sched_worker(sched, i);
-        if (other == NULL)
-            break;
-        if (other != worker && other->timers != NULL && axo__timers_next(other->timers) <= late)
-            any = axo__timers_fire(worker, other->timers) || any;
-    }
-    return any;
-}
-
 axo__step axo__worker_idle(axo__worker *worker)
 {
     axo__local_flush(worker->core, &worker->local);
     if (worker_expire(worker, AXO__PORTION))
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->core);
-    if (axo__worker_clock(worker) || axo__worker_fire_late(worker))
+    if (axo__worker_clock(worker) || axo__timers_fire_late(worker))
         return AXO__STEP_AGAIN; /* to what was fired */
     if (axo__unlikely(worker->sched->kind == AXO__SCHED_ELASTIC)) {
         if (worker->idle_at == 0)

@@ -326,9 +326,6 @@ extern const axo__os_body axo__spare_body;
 
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
 
-/* Fires what others have been too busy to fire; true: there was something. */
-bool axo__worker_fire_late(axo__worker *worker);
-
 /* Reads the operating system's clock, and says so: `since` is what others are told about a running
  * handler. */
 static inline void axo__worker_read_clock(axo__worker *worker)

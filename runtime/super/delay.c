@@ -26,6 +26,8 @@ static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     return 0; /* what this was a part of may be gone */
 }
 
+static const axo__timer_ops delay_ops = {.fire = delay_fire, .finish = axo__timer_again};
+
 int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t now, double chance)
 {
     bool linear = backoff->kind == AXO_BACKOFF_LINEAR;
@@ -62,7 +64,7 @@ bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;
     delay->waits = true;
-    delay->timer.fn = delay_fire;
+    delay->timer.ops = &delay_ops;
     if (axo__timer_arm(worker, &delay->timer, due))
         return true;
     delay->waits = false; /* the end of the system */

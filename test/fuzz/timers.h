@@ -97,6 +97,8 @@ static int64_t timers_fired(axo__worker *worker, axo__timer *timer, uint64_t num
     return 0;
 }
 
+static const axo__timer_ops timers_ops = {.fire = timers_fired, .finish = axo__timer_again};
+
 static void timers_arm(fuzz_in *in, embedded *it)
 {
     int64_t delay = fuzz_far(in);
@@ -105,7 +107,7 @@ static void timers_arm(fuzz_in *in, embedded *it)
     it->script = fuzz_u8(in);
     it->never = t.now > INT64_MAX - delay;
     it->due = it->never ? INT64_MAX : t.now + delay;
-    it->timer.fn = timers_fired;
+    it->timer.ops = &timers_ops;
     fuzz_require(axo__timer_arm(&t.worker, &it->timer, axo__timer_due(t.now, delay)));
     it->armed = true;
 }

@@ -23,8 +23,8 @@
  * stamp sched/park.c:park_look 0631d698ff67
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/timer.c:axo__timer_arm e0891fe2d343
- * stamp sched/timer.c:axo__timers_fire 0ff1ebbac377
- * stamp sched/timer.c:axo__timers_put fa6cc8a65d6f
+ * stamp sched/timer.c:axo__timers_fire e017f2287387
+ * stamp sched/timer.c:axo__timers_put 19f5191c8343
  * stamp sched/timer.c:axo__timers_told a1b628962176
  * stamp sched/timer.c:timer_refresh 322766d1c6b8
  * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27

@@ -45,7 +45,7 @@
  * stamp sched/parked.c:axo__parked_free 9f1d6e8a0e8f
  * stamp sched/parked.c:axo__parked_held d75a742ac090
  * stamp sched/parked.c:axo__parked_home 43be3cfa16b6
- * stamp sched/parked.c:axo__parked_limit 259731764184
+ * stamp sched/parked.c:axo__parked_limit 4f6408c75246
  * stamp sched/parked.c:axo__parked_make f6cfbf624927
  * stamp sched/parked.c:axo__parked_return 7cf96ac14b8c
  * stamp sched/parked.c:axo__parked_undo a2eed43ee7b2
@@ -56,7 +56,7 @@
  * stamp sched/send.c:send_boxed bf3ea02f7461
  * stamp sched/send.c:send_park 1337a2b8aa10
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
- * stamp sched/timer.c:timer_collect 45a957eebbc7
+ * stamp sched/timer.c:timer_collect fbb34cf31fa9
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  */

@@ -28,7 +28,7 @@
  * stamp sched/park.c:park_wake 19fe9baf084a
  * stamp sched/spare.c:axo__spare_alarm be8d4e390aa5
  * stamp sched/spare.c:axo__spare_notice a91da947fa3f
- * stamp sched/spare.c:axo__spare_step 1c9b822950bc
+ * stamp sched/spare.c:axo__spare_step 12a03c667441
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_call 182939a8197c
  * stamp sched/spare.c:spare_deadline fd4be46e837d

@@ -22,15 +22,15 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/alarm.c:alarm_end a57198bf97b4
  * stamp sched/alarm.c:alarm_find 3ec74d1232e3
+ * stamp sched/alarm.c:alarm_finish 984ffdfbd773
+ * stamp sched/alarm.c:alarm_fire 495f632c2863
  * stamp sched/alarm.c:alarm_release f212b0b45f4c
  * stamp sched/alarm.c:alarm_take 3d967c410511
  * stamp sched/alarm.c:alarm_waits dd2c0599ac1f
  * stamp sched/alarm.c:axo__alarm_cancel 3117a796d368
- * stamp sched/alarm.c:axo__alarm_finish c8bb64c36186
- * stamp sched/alarm.c:axo__alarm_fire 098994072be0
  * stamp sched/alarm.c:axo__alarm_set a21f87b8a81a
  * stamp sched/alarm.c:axo__alarms_end 10d522380189
- * stamp sched/timer.c:axo__timers_fire 0ff1ebbac377
+ * stamp sched/timer.c:axo__timers_fire e017f2287387
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect 45a957eebbc7
  * stamp sched/timer.c:timer_finish 2c4b0a8c87a0
@@ -149,8 +149,8 @@ inline check_end()
     fi
 }
 
-/* axo__timers_fire sched/timer.c; timer_collect sched/timer.c; axo__alarm_fire sched/alarm.c;
- * timer_finish sched/timer.c; axo__alarm_finish sched/alarm.c */
+/* axo__timers_fire sched/timer.c; timer_collect sched/timer.c; alarm_fire sched/alarm.c;
+ * alarm_finish sched/alarm.c */
 proctype Worker(byte fires)
 {
     byte one = NONE, with;

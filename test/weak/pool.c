@@ -150,24 +150,6 @@ void axo__box_accept_any(axo__box *box, axo__message *message)
     weak_fail("a cell here has no box");
 }
 
-int64_t axo__alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
-{
-    (void)worker;
-    (void)timer;
-    (void)number;
-    weak_fail("there are no alarms here");
-}
-
-void axo__alarm_finish(axo__timers *timers, axo__worker *worker, axo__alarm *alarm, int64_t again,
-                       int64_t now)
-{
-    (void)now;
-    (void)timers;
-    (void)worker;
-    (void)alarm;
-    (void)again;
-}
-
 void axo__alarms_fini(axo__timers *timers)
 {
     (void)timers;

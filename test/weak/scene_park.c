@@ -166,6 +166,8 @@ static int64_t timer_fires(axo__worker *worker, axo__timer *timer, uint64_t numb
     return 0;
 }
 
+static const axo__timer_ops timer_ops = {.fire = timer_fires, .finish = axo__timer_again};
+
 static void setup_timer(void)
 {
     pool_init(AXO__SCHED_PINNED, 1, 0);
@@ -175,7 +177,7 @@ static void setup_timer(void)
     axo__a64_store_relaxed(&weak_pool.timers.next, (uint64_t)AXO__NEVER);
     worker_at(0)->timers = &weak_pool.timers;
     worker_at(1)->core = &weak_pool.core; /* of another pool: it has no wheel */
-    weak_pool.timer.fn = timer_fires;
+    weak_pool.timer.ops = &timer_ops;
     weak_pool.timer.node.place = AXO__WHEEL_NONE;
     weak_pool.wanted = 1;
     weak_pool.pushers = 1;

@@ -602,11 +602,13 @@ static int64_t offer_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     return 0;
 }
 
+static const axo__timer_ops offer_ops = {.fire = offer_fire, .finish = axo__timer_again};
+
 static void a_timer_that_fires_within_a_turn(void **state)
 {
     axo__cell *cell = offer_open();
     axo__worker *worker = worker_at(0);
-    axo__timer timer = {.fn = offer_fire};
+    axo__timer timer = {.ops = &offer_ops};
     for (uint32_t tag = 1; tag <= 2; tag++) {
         axo__message *message = axo__message_make(&world.core.pool, &worker->local.cache, tag,
                                                   axo_ref_none(), 0);

@@ -137,7 +137,7 @@ static void notice_behind_the_due(void **state)
     end_open(&it);
     axo__timer *timer = lane_end_before_due(&it, &parent, &ref, NULL);
     assert_int_equal(axo__cell_own_family(parent)->kept, 1);
-    assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
+    assert_int_equal(timer->ops->fire(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(axo__cell_child_count(parent), 0);
     assert_int_equal(axo__cell_own_family(parent)->kept, 0);
@@ -158,7 +158,7 @@ static void unwatched_before_the_due(void **state)
     end_open(&it);
     axo__timer *timer = lane_end_before_due(&it, &parent, &ref, &own);
     end_unwatch(end_worker(&it, 0), parent, ref);
-    assert_int_equal(timer->fn(end_worker(&it, 0), timer, 0), 0);
+    assert_int_equal(timer->ops->fire(end_worker(&it, 0), timer, 0), 0);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(axo__cell_child_count(parent), 0);
     assert_int_equal(lane_notices, 0);
