@@ -5,7 +5,7 @@
 
 void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
 {
-    AXO_DEBUG_ASSERT(size > 1 && (size & (size - 1)) == 0);
+    AXO_DEBUG_ASSERT(size > 0 && (size & (size - 1)) == 0);
     ck_ring_init(&runq->ring, size);
     runq->slots = slots;
 }

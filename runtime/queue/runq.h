@@ -20,7 +20,8 @@ typedef struct axo__runq {
     struct ck_ring_buffer *slots;
 } axo__runq;
 
-/* `slots` has `size` entries, a power of two; one of them stays free. */
+/* `slots` has `size` entries, a power of two; one of them stays free. A queue of size 1 is always
+ * full; `slots` is not used then. */
 void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size);
 
 /* false: full. */

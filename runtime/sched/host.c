@@ -1,5 +1,9 @@
-/* host.c - a pool whose one worker is run by a thread of the program, within a budget. */
-#include "sched/worker.h"
+/* host.c - a pool whose one worker is run by a thread of the program, within a budget.
+ *
+ * Orders
+ *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker
+ */
+#include "sched/host.h"
 
 /* Between two calls that ran dry the worker counts as parked, so that a push sets the event; after
  * one that did not, the event stays set. */
@@ -7,7 +11,7 @@ static bool host_enter(axo__sched *sched)
 {
     axo__worker *worker = &sched->workers[0];
     uint32_t free = 0;
-    AXO_DEBUG_ASSERT(sched->kind == AXO__SCHED_HOST && sched->worker_count == 1);
+    AXO_DEBUG_ASSERT(sched->worker_count == 1);
     if (!axo__a32_cas_acq_rel(&sched->host_busy, &free, 1)) /* [W8] */
         return false;
     axo__worker_body.begin(worker);
@@ -91,3 +95,38 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
     axo__os_cancel_let(before);
     return AXO_OK;
 }
+
+/* ---- the kind ---- */
+
+static axo_status host_make(axo__sched *sched)
+{
+    sched->turns = 1;
+    axo_status status = axo__sched_make_workers(sched);
+    if (status != AXO_OK)
+        return status;
+    return axo__os_event_init(&sched->event) ? AXO_OK : AXO_ETHREAD;
+}
+
+static void host_unmake(axo__sched *sched)
+{
+    if (sched->event.fd >= 0)
+        axo__os_event_fini(&sched->event);
+    axo__sched_unmake_workers(sched);
+}
+
+static void host_wake(axo__worker *worker)
+{
+    axo__os_event_set(&worker->sched->event);
+}
+
+const axo__sched_kind axo__host_kind = {
+    .body = &axo__worker_body,
+    .make = host_make,
+    .unmake = host_unmake,
+    .enter = axo__sched_enter_any,
+    .leave = axo__sched_leave_any,
+    .nobody_parked = axo__spare_alarm,
+    .wake = host_wake,
+    .deadline = axo__worker_deadline,
+    .ends = axo__worker_ends_never,
+};

@@ -3,15 +3,6 @@
 
 /* ---- waking ---- */
 
-/* Nobody is parked. */
-static void park_none(axo__sched *sched)
-{
-    if (sched->spare_count > 0)
-        axo__spare_alarm(sched);
-    else if (sched->kind == AXO__SCHED_ELASTIC)
-        axo__sched_grow(sched);
-}
-
 /* true: this call took it out of PARKED. */
 static bool park_wake(axo__worker *worker)
 {
@@ -22,17 +13,14 @@ static bool park_wake(axo__worker *worker)
     if (!axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] (8) */
         return false;
     (void)axo__a32_add_seq_cst(&sched->parked, UINT32_MAX); /* [W1] */
-    if (axo__unlikely(sched->kind == AXO__SCHED_HOST))
-        axo__os_event_set(&sched->event);
-    else
-        axo__os_parker_wake(&worker->thread.parker);
+    sched->kind->wake(worker);
     return true;
 }
 
 void axo__sched_wake_one(axo__sched *sched)
 {
     if (axo__a32_load_seq_cst(&sched->parked) == 0) { /* [W1] (7) */
-        park_none(sched);
+        sched->kind->nobody_parked(sched);
         return;
     }
     for (uint32_t i = 0; i < sched->worker_count; i++) {
@@ -42,7 +30,7 @@ void axo__sched_wake_one(axo__sched *sched)
         if (park_wake(worker))
             return;
     }
-    park_none(sched); /* they got up meanwhile */
+    sched->kind->nobody_parked(sched); /* they got up meanwhile */
 }
 
 /* The count may be behind: a worker that says PARKED may be taken out before it has counted itself.
@@ -72,8 +60,7 @@ static void park_tell(axo__worker *worker, uint32_t queued)
     if (sched->worker_count > 1)
         (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
     if (axo__a32_load_seq_cst(&sched->parked) == 0) {  /* [W1] (7) */
-        if (sched->spare_count > 0)
-            axo__spare_alarm(sched);
+        axo__spare_alarm(sched); /* pools with queues of their own have no other answer */
         return;
     }
     if (axo__a32_load_relaxed(&sched->searching) != 0)
@@ -114,12 +101,11 @@ void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell)
     axo__sched_wake_one(sched);
 }
 
-/* The worker has no queue of its own. One of an elastic pool takes the cell next itself, unless
- * there was other work before it; a spare one does not. */
-static void park_share_back(axo__cell *cell)
+/* The worker's own queue has no room. Where all work is shared the worker takes the cell next
+ * itself, unless there was other work before it. */
+static void park_share_back(axo__sched *sched, axo__cell *cell)
 {
-    axo__sched *sched = axo__cell_sched(cell);
-    bool others = sched->kind != AXO__SCHED_ELASTIC || axo__inject_has_any(&sched->inject);
+    bool others = !sched->kind->shared || axo__inject_has_any(&sched->inject);
     park_inject(&sched->inject, cell);
     if (others)
         axo__sched_wake_one(sched);
@@ -127,12 +113,8 @@ static void park_share_back(axo__cell *cell)
 
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__unlikely(worker->own == NULL)) {
-        park_share_back(cell);
-        return;
-    }
     if (axo__unlikely(!axo__runq_push_owner(&worker->ready, cell))) {
-        axo__sched_push_ready_any(worker->sched, cell);
+        park_share_back(worker->sched, cell);
         return;
     }
     park_offer(worker, axo__runq_count_any(&worker->ready));
@@ -141,12 +123,12 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
 void axo__worker_push_slow(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
-    if (worker->own != NULL && axo__runq_push_owner(&worker->slow, cell)) {
+    if (axo__runq_push_owner(&worker->slow, cell)) {
         park_offer(worker, AXO__STEAL_MIN);
         return;
     }
-    if (sched->kind == AXO__SCHED_ELASTIC) { /* all its work is in one queue */
-        axo__worker_push_back(worker, cell);
+    if (sched->kind->shared) { /* all its work is in one queue */
+        park_share_back(sched, cell);
         return;
     }
     park_inject(&sched->slow, cell);
@@ -412,7 +394,7 @@ axo__cell *axo__worker_steal(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
     uint32_t count = sched->worker_count;
-    if (count == 1 || worker->own == NULL)
+    if (count == 1 || sched->kind->shared)
         return NULL;
     if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
         return NULL;
@@ -534,19 +516,15 @@ axo__step axo__worker_park(axo__worker *worker)
     (void)axo__a32_add_seq_cst(&sched->parked, 1);                               /* [W1] (2) */
     if (park_look(worker, &busy)) {                                              /* (3) */
         axo__worker_unpark_owner(worker);
-        if (sched->spare_count > 0)
-            axo__spare_notice(sched); /* it may have gone to rest in between */
+        axo__spare_notice(sched); /* it may have gone to rest in between */
         return AXO__STEP_AGAIN;
     }
     worker->searched = false;
     worker->watched = worker->watched && busy; /* else nobody is left to look after */
     worker->seen_at = worker->now;
-    worker->thread.deadline =
-        axo__likely(worker->core->clock == NULL) ? axo__timers_next(worker->timers) : AXO__NEVER;
+    worker->thread.deadline = sched->kind->deadline(worker);
     uint32_t none = 0;
-    if (sched->kind == AXO__SCHED_ELASTIC)
-        worker->thread.deadline = axo__sched_idle_deadline(worker); /* it has no timers */
-    bool watch = busy && sched->kind == AXO__SCHED_FIXED;
+    bool watch = busy && !sched->kind->shared;
     if (watch && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
         worker->watching = true;
         axo__a32_store_relaxed(&sched->watch_due, 0);

@@ -25,7 +25,6 @@ static uint32_t spare_rank(const axo__worker *spare)
 
 static void spare_call(axo__sched *sched, uint32_t least)
 {
-    AXO_DEBUG_ASSERT(sched->spare_count > 0);
     for (;;) {
         uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
         if (mode <= least)
@@ -33,6 +32,7 @@ static void spare_call(axo__sched *sched, uint32_t least)
         if (axo__a32_cas_acq_rel(&sched->spare_mode, &mode, least)) /* [W6] */
             break;
     }
+    AXO_DEBUG_ASSERT(sched->spare_count > 0);
     axo__os_parker_wake(&sched->workers[sched->worker_count].thread.parker);
 }
 
@@ -216,3 +216,18 @@ axo__step axo__spare_step(void *argument)
     spare_run(spare, cell);
     return AXO__STEP_AGAIN;
 }
+
+/* A spare worker is in nobody's count of parked ones. */
+static void spare_wake(void *argument)
+{
+    axo__grace_online();
+    axo__worker_read_clock(argument);
+}
+
+const axo__os_body axo__spare_body = {
+    .begin = axo__worker_begin,
+    .step = axo__spare_step,
+    .sleep = axo__worker_sleep,
+    .wake = spare_wake,
+    .end = axo__worker_end,
+};

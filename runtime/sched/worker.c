@@ -32,7 +32,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     AXO_DEBUG_ASSERT(index < sched->worker_count + sched->spare_count);
     worker->core = sched->core;
     worker->sched = sched;
-    worker->own = sched->kind == AXO__SCHED_ELASTIC || index >= sched->worker_count ? NULL : sched;
+    worker->own = sched->kind->shared || index >= sched->worker_count ? NULL : sched;
     worker->local.index = sched->number << 16 | index;
     worker->local.batch = sched == axo__core_sched(sched->core) ? sched->core->table.batch : 1;
     worker->clock_stride = 1;
@@ -42,10 +42,11 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
-    axo__worker_slots *slots = sched->slots != NULL ? &sched->slots[index] : NULL;
-    axo__runq_init(&worker->urgent, slots != NULL ? slots->urgent : NULL, AXO__URGENT_SIZE);
-    axo__runq_init(&worker->ready, slots != NULL ? slots->ready : NULL, AXO__RUNQ_SIZE);
-    axo__runq_init(&worker->slow, slots != NULL ? slots->slow : NULL, AXO__RUNQ_SIZE);
+    bool queues = worker->own != NULL;
+    axo__worker_slots *slots = queues ? &sched->slots[index] : NULL;
+    axo__runq_init(&worker->urgent, queues ? slots->urgent : NULL, queues ? AXO__URGENT_SIZE : 1);
+    axo__runq_init(&worker->ready, queues ? slots->ready : NULL, queues ? AXO__RUNQ_SIZE : 1);
+    axo__runq_init(&worker->slow, queues ? slots->slow : NULL, queues ? AXO__RUNQ_SIZE : 1);
 }
 
 /* Messages of the turn that runs. */
@@ -164,7 +165,8 @@ static axo__cell *worker_from_newborns(axo__worker *worker)
 static void worker_refill_slow(axo__worker *worker)
 {
     axo__mpsc_node *node = NULL;
-    if (worker->own == NULL || axo__inject_pop_any(&worker->sched->slow, &node) != AXO__INJECT_ITEM)
+    AXO_DEBUG_ASSERT(worker->own != NULL); /* the place is in a queue of its own */
+    if (axo__inject_pop_any(&worker->sched->slow, &node) != AXO__INJECT_ITEM)
         return;
     axo__cell *cell = axo__cell_of_inject(node);
     axo__state_injected(&cell->state, AXO__INJECTED);
@@ -356,12 +358,8 @@ axo__step axo__worker_idle(axo__worker *worker)
     worker->sched->idle(worker->core);
     if (axo__worker_clock(worker) || axo__timers_fire_late(worker))
         return AXO__STEP_AGAIN; /* to what was fired */
-    if (axo__unlikely(worker->sched->kind == AXO__SCHED_ELASTIC)) {
-        if (worker->idle_at == 0)
-            worker->idle_at = worker->now;
-        if (axo__sched_shrink(worker))
-            return AXO__STEP_EXIT;
-    }
+    if (worker->sched->kind->ends(worker))
+        return AXO__STEP_EXIT;
     axo__cell *cell = axo__worker_steal(worker);
     if (cell == NULL)
         return axo__worker_park(worker);
@@ -404,19 +402,15 @@ axo__step axo__worker_step(void *argument)
     return AXO__STEP_AGAIN;
 }
 
-static void worker_begin(void *argument)
+void axo__worker_begin(void *argument)
 {
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->unwind == NULL);
     axo__self = worker;
     axo__grace_enter();
-    if (worker->sched->kind == AXO__SCHED_ELASTIC) {
-        axo__sched_prepare(worker->sched);
-        (void)axo__a32_add_seq_cst(&worker->sched->starting, UINT32_MAX); /* [W7] */
-    }
 }
 
-static void worker_end(void *argument)
+void axo__worker_end(void *argument)
 {
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
@@ -425,42 +419,45 @@ static void worker_end(void *argument)
     axo__self = NULL;
 }
 
-static void worker_sleep(void *argument)
+void axo__worker_sleep(void *argument)
 {
     (void)argument;
     axo__grace_offline();
 }
 
-static void worker_wake(void *argument)
+void axo__worker_wake(void *argument)
 {
     axo__worker *worker = argument;
     axo__grace_online();
     axo__worker_unpark_owner(worker);
     worker->woken = true;
     axo__worker_read_clock(worker);
-    if (worker->sched->spare_count > 0)
-        axo__spare_notice(worker->sched);
+    axo__spare_notice(worker->sched);
 }
-
-/* A spare worker is in nobody's count of parked ones. */
-static void spare_wake(void *argument)
-{
-    axo__grace_online();
-    axo__worker_read_clock(argument);
-}
-
-const axo__os_body axo__spare_body = {
-    .begin = worker_begin,
-    .step = axo__spare_step,
-    .sleep = worker_sleep,
-    .wake = spare_wake,
-    .end = worker_end,
-};
 
 const axo__os_body axo__worker_body = {
-    .begin = worker_begin,
+    .begin = axo__worker_begin,
     .step = axo__worker_step,
-    .sleep = worker_sleep,
-    .wake = worker_wake,
-    .end = worker_end,
+    .sleep = axo__worker_sleep,
+    .wake = axo__worker_wake,
+    .end = axo__worker_end,
 };
+
+/* ---- for kinds ---- */
+
+void axo__worker_wake_parker(axo__worker *worker)
+{
+    axo__os_parker_wake(&worker->thread.parker);
+}
+
+int64_t axo__worker_deadline(const axo__worker *worker)
+{
+    bool ticks = axo__likely(worker->core->clock == NULL);
+    return ticks ? axo__timers_next(worker->timers) : AXO__NEVER;
+}
+
+bool axo__worker_ends_never(axo__worker *worker)
+{
+    (void)worker;
+    return false;
+}

@@ -35,12 +35,6 @@
  *   [W6] seq_cst, spare_mode, rescuing   the spare says that it sleeps, then looks once more; a
  *                                    worker that gets up, or a pusher that finds nobody parked,
  *                                    looks at the mode after what it did: one sees the other
- *   [W7] seq_cst, live, starting     a pusher pushes, then looks whether a thread comes or is
- *                                    there; a thread says that it is there, or goes, then looks
- *                                    for work: one sees the other
- *        seq_cst, actors             the last actor goes, then looks who is parked; the last thread
- *                                    parks, then looks whether it stays for an actor
- *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker
  *   [W9] store release / load acquire, grown   publishes an elastic worker's record, before it has
  *                                    its first thread; it goes with the pool
  */
@@ -88,15 +82,39 @@ enum {
     AXO__WORKER_ABSENT = 2 /* has no thread now */
 };
 
-/* Who runs the workers of a pool. */
-typedef enum axo__sched_kind {
-    AXO__SCHED_FIXED = 0,   /* the default: as many threads as workers, stealing from each other */
-    AXO__SCHED_ELASTIC = 1, /* for handlers that block: threads come and go, all work is shared */
-    AXO__SCHED_PINNED = 2,  /* one actor, one thread */
-    AXO__SCHED_HOST = 3     /* one worker, run by a thread of the program */
+/* What one kind of pools does in its own way: a constant in the kind's own file, which is fixed.c,
+ * elastic.c, pinned.c or host.c. No function of it is called within a turn, or on the way from one
+ * turn to the next. */
+typedef struct axo__sched_kind {
+    bool shared; /* all its work lies in its injectors: its workers have no queues of their own */
+    bool manned; /* every worker has a thread from axo__sched_start to axo__sched_quit */
+    bool single; /* the pool is one actor's, and ends with it */
+    const axo__os_body *body; /* of its workers, but the spare ones */
+
+    /* Makes the workers of a pool whose common part is made. AXO_OK, AXO_ENOMEM, AXO_ETHREAD; what
+     * a failure leaves is for unmake. */
+    axo_status (*make)(axo__sched *sched);
+    void (*unmake)(axo__sched *sched);
+
+    /* An actor comes: AXO_OK, AXO_ENOMEM or AXO_ETHREAD. An actor goes. */
+    axo_status (*enter)(axo__sched *sched);
+    void (*leave)(axo__sched *sched);
+
+    /* Work has been pushed, and no worker is parked. */
+    void (*nobody_parked)(axo__sched *sched);
+
+    /* The caller has taken the worker out of PARKED. */
+    void (*wake)(axo__worker *worker);
+
+    /* Until when a worker sleeps that parks now. */
+    int64_t (*deadline)(const axo__worker *worker);
+
+    /* A worker has found nothing to do. true: its thread ends. */
+    bool (*ends)(axo__worker *worker);
 } axo__sched_kind;
 
-/* How closely the spare workers look at the others. */
+/* How closely the spare workers look at the others. A pool that has none is in WATCH for ever:
+ * there is nobody to call. */
 enum {
     AXO__SPARE_WATCH = 0, /* every AXO__SPARE_NS: nobody was parked when work was pushed */
     AXO__SPARE_DOZE = 1,  /* now and then, for handlers that hang */
@@ -143,7 +161,7 @@ struct axo__worker {
     uint64_t asked_at;      /* the callback under which the last one failed */
     axo__random random;
     axo__timers *timers;    /* NULL: its pool has no wheels */
-    axo__seen *seen;        /* of each worker, when this one last parked; fixed pools only */
+    axo__seen *seen;        /* of each worker, when this one last parked; NULL: it steals nothing */
     int64_t seen_at;
     uint32_t seen_turns;    /* a spare's: of all workers, when it last looked */
     int64_t watch_ns;       /* how long the next watch is */
@@ -177,8 +195,8 @@ struct axo__worker {
     axo__runq slow;         /* spent cells */
 };
 
-/* What a worker's queues lie in. Those of an elastic pool have none: they push to their pool's
- * injector only, so nothing is ever in their own (park_share_back). */
+/* What a worker's queues lie in. Those of a pool whose work is shared have none: their queues are
+ * always full, so that all they push goes to their pool's injectors. */
 typedef struct axo__worker_slots {
     struct ck_ring_buffer urgent[AXO__URGENT_SIZE];
     struct ck_ring_buffer ready[AXO__RUNQ_SIZE];
@@ -196,7 +214,7 @@ struct axo__sched {
     const axo__super_ops *ops;
     void (*idle)(axo__core *core); /* told when a worker finds nothing to do */
     axo__sched *next;              /* of the system's pools */
-    uint32_t kind;                 /* an axo__sched_kind */
+    const axo__sched_kind *kind;
     uint32_t number;               /* of the pool, 16 bits; 0: the default one */
     axo__worker *workers;          /* the spare ones follow the others; NULL: elastic */
     axo__aptr *grown;              /* elastic: a record for each thread that there ever was, from
@@ -319,6 +337,17 @@ static inline axo__worker *axo__local_worker(axo__local *local)
 axo__step axo__worker_step(void *worker);
 extern const axo__os_body axo__worker_body;
 
+/* For kinds with a body of their own: parts of that one. */
+void axo__worker_begin(void *worker);
+void axo__worker_sleep(void *worker);
+void axo__worker_wake(void *worker);
+void axo__worker_end(void *worker);
+
+/* For kinds: the worker's thread sleeps at its parker, until it has timers; it does not end. */
+void axo__worker_wake_parker(axo__worker *worker);
+int64_t axo__worker_deadline(const axo__worker *worker);
+bool axo__worker_ends_never(axo__worker *worker);
+
 /* The same for a spare worker: looks after the others, runs what they leave while all of them are
  * stuck. The last one takes urgent cells only, so that a failure is seen to in any case. */
 axo__step axo__spare_step(void *worker);
@@ -388,38 +417,26 @@ void axo__sched_join(axo__sched *sched);
 /* Whether all have ended by themselves: then they are joined. */
 bool axo__sched_try_join(axo__sched *sched);
 
-/* Elastic: one more thread, if there may be. */
-void axo__sched_grow(axo__sched *sched);
+/* For kinds: zeroed memory of the pool, NULL: none, or none was asked for. */
+void *axo__sched_array(axo__sched *sched, size_t size, uint32_t count);
+void axo__sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t count);
 
-/* Elastic: takes the next thread's record, if memory is to be had. */
-void axo__sched_prepare(axo__sched *sched);
+/* For kinds: make and unmake of a pool whose workers lie in one array, the spare ones behind the
+ * others, each with queues of its own. */
+axo_status axo__sched_make_workers(axo__sched *sched);
+void axo__sched_unmake_workers(axo__sched *sched);
 
-/* Elastic: an actor comes (AXO_OK, AXO_ETHREAD: no thread could be had for it) and goes. */
-axo_status axo__sched_enter_actor(axo__sched *sched);
-void axo__sched_leave_actor(axo__sched *sched);
-
-/* Elastic: when to look whether this worker's thread ends. It is parked. */
-int64_t axo__sched_idle_deadline(const axo__worker *worker);
-
-/* Elastic: whether this worker's thread ends now, having had nothing to do for long. */
-bool axo__sched_shrink(axo__worker *worker);
+/* For kinds: no actor is counted. */
+axo_status axo__sched_enter_any(axo__sched *sched);
+void axo__sched_leave_any(axo__sched *sched);
 
 /* ---- spare.c ---- */
 
-/* Nobody is parked and there is work: the spare looks closely from now on. */
+/* Nobody is parked and there is work: the spare, if there is one, looks closely from now on. */
 void axo__spare_alarm(axo__sched *sched);
 
-/* A worker has got up: the spare sees to it that it is looked after. */
+/* A worker has got up: the spare, if there is one, sees to it that it is looked after. */
 void axo__spare_notice(axo__sched *sched);
-
-/* ---- host.c ---- */
-
-/* Runs a host pool on the calling thread until nothing is left to do, `budget_ns` of the operating
- * system's clock have passed (negative: no limit) or `turns_max` turns were run. AXO_OK,
- * AXO_EBUSY. */
-axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
-                         uint64_t *turns);
-
 
 /* ---- park.c ---- */
 

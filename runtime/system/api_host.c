@@ -1,6 +1,7 @@
 /* api_host.c - the door for the program that runs actors on its own thread. */
 #include <axo/axo.h>
 
+#include "sched/host.h"
 #include "system/pools.h"
 #include "system/system.h"
 

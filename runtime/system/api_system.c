@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cell/event.h"
+#include "sched/host.h"
 #include "system/boot.h"
 #include "system/guardian.h"
 #include "system/options.h"

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/fixed.h"
+#include "sched/host.h"
 #include "system/border.h"
 #include "system/guardian.h"
 #include "system/options.h"
@@ -236,7 +238,7 @@ static axo_status boot_sched(axo_system *system)
     axo__sched *sched = &system->sched;
     const axo_options *options = &system->options;
     sched->idle = axo__shutdown_idle;
-    axo__pools_settings(system, sched, options->manual ? AXO__SCHED_HOST : AXO__SCHED_FIXED);
+    axo__pools_settings(system, sched, options->manual ? &axo__host_kind : &axo__fixed_kind);
     sched->spare_count = options->manual ? 0 : AXO__SPARES;
     axo_status status = axo__sched_init(sched, options->workers);
     if (status != AXO_OK)

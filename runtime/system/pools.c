@@ -11,26 +11,30 @@
 #include <string.h>
 
 #include "cell/event.h"
+#include "sched/elastic.h"
+#include "sched/host.h"
+#include "sched/pinned.h"
 #include "super/lane.h"
 #include "system/system.h"
 
 /* ---- making ---- */
 
-static axo__sched *pools_find(axo_system *system, axo__sched_kind kind)
+static axo__sched *pools_find(const axo_system *system, const axo__sched_kind *kind)
 {
     axo__sched *pool = system->pools;
-    while (pool != NULL && pool->kind != (uint32_t)kind)
+    while (pool != NULL && pool->kind != kind)
         pool = pool->next;
     return pool;
 }
 
-void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind kind)
+void axo__pools_settings(axo_system *system, axo__sched *pool,
+                         const axo__sched_kind *kind)
 {
     const axo_options *options = &system->options;
     pool->core = &system->core;
     pool->ops = &axo__lane_ops;
     pool->idle = system->sched.idle;
-    pool->kind = (uint32_t)kind;
+    pool->kind = kind;
     pool->quantum = options->quantum != 0 ? options->quantum : AXO__QUANTUM;
     pool->behind_max = options->quantum != 0 ? 0 : AXO__BEHIND_MAX;
     pool->quantum_ns =
@@ -40,9 +44,9 @@ void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind k
     pool->stuck_ns = options->stuck_ns > 0 ? options->stuck_ns : 0;
 }
 
-static axo_status pools_make(axo_system *system, axo__sched_kind kind, uint32_t workers,
-                             axo__sched **out)
+static axo_status pools_make(axo_system *system, const axo__sched_kind *kind, axo__sched **out)
 {
+    uint32_t workers = kind->shared ? system->options.blocking_max : 1;
     axo__heap *heap = &system->core.heap;
     axo__sched *pool = axo__heap_alloc(heap, sizeof *pool, AXO__CACHE_LINE, AXO__SITE_WORKERS);
     if (pool == NULL)
@@ -69,18 +73,22 @@ fail_memory:
     return status;
 }
 
-axo_status axo__pools_host(axo_system *system, axo__sched **out)
+/* The pool of a kind, made if need be: a new one for each actor if it is to be one actor's. */
+static axo_status pools_take(axo_system *system, const axo__sched_kind *kind, axo__sched **out)
 {
     axo_status status = AXO_OK;
-    *out = &system->sched;
-    if (system->options.manual)
-        return AXO_OK;
     axo__os_mutex_lock(&system->pools_mutex);
-    *out = pools_find(system, AXO__SCHED_HOST);
+    *out = kind->single ? NULL : pools_find(system, kind);
     if (*out == NULL)
-        status = pools_make(system, AXO__SCHED_HOST, 1, out);
+        status = pools_make(system, kind, out);
     axo__os_mutex_unlock(&system->pools_mutex);
     return status;
+}
+
+axo_status axo__pools_host(axo_system *system, axo__sched **out)
+{
+    *out = &system->sched;
+    return system->options.manual ? AXO_OK : pools_take(system, &axo__host_kind, out);
 }
 
 axo__sched *axo__pools_host_if_any(axo_system *system)
@@ -88,59 +96,39 @@ axo__sched *axo__pools_host_if_any(axo_system *system)
     if (system->options.manual)
         return &system->sched;
     axo__os_mutex_lock(&system->pools_mutex);
-    axo__sched *pool = pools_find(system, AXO__SCHED_HOST);
+    axo__sched *pool = pools_find(system, &axo__host_kind);
     axo__os_mutex_unlock(&system->pools_mutex);
     return pool;
 }
 
-static axo_status pools_blocking(axo_system *system, axo__sched **out)
-{
-    axo_status status = AXO_OK;
-    axo__os_mutex_lock(&system->pools_mutex);
-    *out = pools_find(system, AXO__SCHED_ELASTIC);
-    if (*out == NULL)
-        status = pools_make(system, AXO__SCHED_ELASTIC, system->options.blocking_max, out);
-    axo__os_mutex_unlock(&system->pools_mutex);
-    return status == AXO_OK ? axo__sched_enter_actor(*out) : status;
-}
-
-static axo_status pools_pinned(axo_system *system, axo__sched **out)
-{
-    axo__os_mutex_lock(&system->pools_mutex);
-    axo_status status = pools_make(system, AXO__SCHED_PINNED, 1, out);
-    axo__os_mutex_unlock(&system->pools_mutex);
-    return status;
-}
-
 axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sched **out)
 {
+    static const axo__sched_kind *const kinds[] = {
+        [AXO_DISPATCH_DEFAULT] = NULL, /* there from the start */
+        [AXO_DISPATCH_PINNED] = &axo__pinned_kind,
+        [AXO_DISPATCH_BLOCKING] = &axo__elastic_kind,
+        [AXO_DISPATCH_HOST] = &axo__host_kind,
+    };
     axo_system *system = core->system;
+    AXO_DEBUG_ASSERT((size_t)props->dispatcher < sizeof kinds / sizeof kinds[0]);
+    const axo__sched_kind *kind = kinds[props->dispatcher];
     *out = &system->sched;
-    if (system->options.manual)
+    if (system->options.manual || kind == NULL)
         return AXO_OK;
-    switch ((axo_dispatcher)props->dispatcher) {
-    case AXO_DISPATCH_PINNED:
-        return pools_pinned(system, out);
-    case AXO_DISPATCH_BLOCKING:
-        return pools_blocking(system, out);
-    case AXO_DISPATCH_HOST:
-        return axo__pools_host(system, out);
-    case AXO_DISPATCH_DEFAULT:
-        break;
-    }
-    return AXO_OK;
+    axo_status status = pools_take(system, kind, out);
+    return status == AXO_OK ? kind->enter(*out) : status;
 }
 
 /* ---- ending ---- */
 
 void axo__pools_undispatch(axo__core *core, axo__sched *pool)
 {
-    if (pool->kind == AXO__SCHED_ELASTIC)
-        axo__sched_leave_actor(pool);
-    if (pool->kind != AXO__SCHED_PINNED)
+    if (!pool->kind->single) {
+        pool->kind->leave(pool);
         return;
+    }
     axo__os_mutex_lock(&core->system->pools_mutex); /* it must not go before we are out of it */
-    axo__sched_quit(pool);
+    pool->kind->leave(pool);
     axo__os_mutex_unlock(&core->system->pools_mutex);
     axo__grace_wake(&core->grace); /* the reclaimer joins its thread */
 }
@@ -178,7 +166,7 @@ bool axo__pools_reap(void *user)
     axo__os_mutex_lock(&system->pools_mutex);
     for (axo__sched **link = &system->pools; *link != NULL;) {
         axo__sched *pool = *link;
-        bool ending = pool->kind == AXO__SCHED_PINNED &&
+        bool ending = pool->kind->single &&
                       axo__a32_load_acquire(&pool->quit) != 0; /* [W5] */
         if (ending && axo__sched_try_join(pool)) {
             pools_free(system, link);

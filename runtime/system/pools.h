@@ -4,7 +4,7 @@
 
 #include "system/system.h"
 
-void axo__pools_settings(axo_system *system, axo__sched *pool, axo__sched_kind kind);
+void axo__pools_settings(axo_system *system, axo__sched *pool, const axo__sched_kind *kind);
 axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sched **out);
 void axo__pools_undispatch(axo__core *core, axo__sched *pool);
 

@@ -16,12 +16,12 @@
 /* stamps: run.py --stamp writes them
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
+ * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
  * stamp sched/park.c:axo__sched_wake_worker 95fcefbbf0f2
- * stamp sched/park.c:axo__worker_park c23933a35d1d
+ * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/park.c:park_wake d376932b90b8
  * stamp sched/timer.c:axo__timer_arm e0891fe2d343
  * stamp sched/timer.c:axo__timers_fire e017f2287387
  * stamp sched/timer.c:axo__timers_put 19f5191c8343

@@ -22,10 +22,18 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
+ * stamp sched/elastic.c:elastic_absent 361509dd75d4
+ * stamp sched/elastic.c:elastic_begin 0dd4fe276597
+ * stamp sched/elastic.c:elastic_deadline 637aefac1947
+ * stamp sched/elastic.c:elastic_ends 350b7df8b505
+ * stamp sched/elastic.c:elastic_enter d503c5954b9f
+ * stamp sched/elastic.c:elastic_grow 268f08d218b2
+ * stamp sched/elastic.c:elastic_grow_locked e208debbf242
+ * stamp sched/elastic.c:elastic_leave a05da65eee0b
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
  * stamp sched/park.c:axo__sched_wake_all f968cb947b4f
- * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
- * stamp sched/park.c:axo__worker_park c23933a35d1d
+ * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
+ * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_look 0631d698ff67
@@ -69,7 +77,7 @@ bool done;
 inline lock() { atomic { !mutex -> mutex = true } }
 inline unlock() { mutex = false }
 
-/* sched_grow_locked sched/sched.c; sched_absent sched/sched.c; sched_start_one sched/sched.c */
+/* elastic_grow_locked sched/elastic.c; elastic_absent sched/elastic.c */
 inline grow_locked(failed)
 {
     atomic {
@@ -111,7 +119,7 @@ inline grow_locked(failed)
     fi;
     v = 0
 }
-/* axo__sched_grow sched/sched.c; park_none sched/park.c */
+/* elastic_grow sched/elastic.c */
 inline grow()
 {
     if
@@ -171,7 +179,7 @@ inline unpark()
     atomic { if :: state[me] == PARKED -> state[me] = AWAKE; took = true :: else fi };
     if :: took -> took = false; parked-- :: else fi
 }
-/* axo__sched_idle_deadline sched/sched.c */
+/* elastic_deadline sched/elastic.c */
 inline deadline()
 {
     stays = (live == 1);
@@ -207,7 +215,7 @@ inline park()
     fi;
     unpark()
 }
-/* axo__sched_shrink sched/sched.c */
+/* elastic_ends sched/elastic.c */
 inline shrink()
 {
     lock();
@@ -231,8 +239,8 @@ inline shrink()
     bored = false;
     unlock()
 }
-/* worker_begin sched/worker.c; axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c;
- * worker_from_inject_slow sched/worker.c; axo__inject_pop_any queue/inject.c; worker_end
+/* elastic_begin sched/elastic.c; axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c;
+ * worker_from_inject_slow sched/worker.c; axo__inject_pop_any queue/inject.c; axo__worker_end
  * sched/worker.c */
 proctype Thread(byte me)
 {
@@ -272,7 +280,7 @@ out:
     skip
 }
 
-/* axo__sched_enter_actor sched/sched.c; axo__sched_leave_actor sched/sched.c;
+/* elastic_enter sched/elastic.c; elastic_leave sched/elastic.c;
  * axo__sched_push_ready_any sched/park.c; park_inject sched/park.c */
 active proctype Outside()
 {

@@ -68,7 +68,7 @@
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
  * stamp sched/park.c:axo__sched_unclaim d4fb009d31cd
- * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
+ * stamp sched/park.c:axo__worker_push_back cd9461f8e8db
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_push_urgent 21595f1be931
  * stamp sched/run.c:run_fill 7a03f2bc5831

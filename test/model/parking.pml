@@ -41,20 +41,20 @@
  * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
  * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
+ * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
  * stamp sched/park.c:axo__worker_offer_quiet 8eae6f2c1257
- * stamp sched/park.c:axo__worker_park c23933a35d1d
- * stamp sched/park.c:axo__worker_push_back a3b9c16f4190
+ * stamp sched/park.c:axo__worker_park bdcac943ec28
+ * stamp sched/park.c:axo__worker_push_back cd9461f8e8db
  * stamp sched/park.c:axo__worker_push_ready df66acba9d61
- * stamp sched/park.c:axo__worker_steal 01465aae7434
+ * stamp sched/park.c:axo__worker_steal 9a4fa5750417
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_is_late 89e5224cd963
  * stamp sched/park.c:park_look 0631d698ff67
  * stamp sched/park.c:park_offer 02fe32e6fb1f
  * stamp sched/park.c:park_steal_from 1fc4f85b4bcc
  * stamp sched/park.c:park_take_half 769dcce8082a
- * stamp sched/park.c:park_tell f4fb245f6279
- * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/park.c:park_tell d239431e8b41
+ * stamp sched/park.c:park_wake d376932b90b8
  * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
  * stamp sched/run.c:run_enter 0b74d236eaf0
  * stamp sched/run.c:run_turn 22e729c63ee8
@@ -69,7 +69,6 @@
  * stamp sched/worker.c:worker_hand_on cf01d216cbda
  * stamp sched/worker.c:worker_run 402bff5a6450
  * stamp sched/worker.c:worker_unwatched 932fed9a769b
- * stamp sched/worker.c:worker_wake 0ad5ff8d0468
  */
 #ifndef W
 #define W 2
@@ -354,7 +353,7 @@ inline look()
 #endif
 }
 /* axo__worker_park sched/park.c; axo__os_parker_ticket os/linux.c; axo__os_parker_wait os/linux.c;
- * worker_wake sched/worker.c */
+ * axo__worker_wake sched/worker.c */
 inline park()
 {
 #ifdef M_PARK_AFTER

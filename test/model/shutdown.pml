@@ -32,11 +32,11 @@
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__sched_stop c1a0679a46c4
- * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
- * stamp sched/park.c:axo__worker_park c23933a35d1d
+ * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
+ * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/park.c:park_wake d376932b90b8
  * stamp sched/sched.c:axo__sched_join dd6cc69c81d4
  * stamp sched/sched.c:axo__sched_quit e8572e8262cd
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47

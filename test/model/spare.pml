@@ -21,25 +21,24 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one daddf4c93e3d
- * stamp sched/park.c:axo__worker_park c23933a35d1d
+ * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
+ * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_none 9e8878506e91
- * stamp sched/park.c:park_wake 19fe9baf084a
+ * stamp sched/park.c:park_wake d376932b90b8
  * stamp sched/spare.c:axo__spare_alarm be8d4e390aa5
  * stamp sched/spare.c:axo__spare_notice a91da947fa3f
  * stamp sched/spare.c:axo__spare_step 12a03c667441
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
- * stamp sched/spare.c:spare_call 182939a8197c
+ * stamp sched/spare.c:spare_call 1f8151d294b7
  * stamp sched/spare.c:spare_deadline fd4be46e837d
  * stamp sched/spare.c:spare_look 0b35a9c09512
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 0abfb6884a23
  * stamp sched/spare.c:spare_saw_turns 5115380e6e54
  * stamp sched/spare.c:spare_take 955f423cb8f8
- * stamp sched/worker.c:spare_wake fe24c85cbb18
+ * stamp sched/spare.c:spare_wake fe24c85cbb18
+ * stamp sched/worker.c:axo__worker_wake f63270990386
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
- * stamp sched/worker.c:worker_wake 0ad5ff8d0468
  */
 #ifndef W
 #define W 2
@@ -74,7 +73,7 @@ inline call(least)
     od;
     seen = 0
 }
-/* park_wake sched/park.c; axo__sched_wake_one sched/park.c; park_none sched/park.c */
+/* park_wake sched/park.c; axo__sched_wake_one sched/park.c */
 inline wake(i)
 {
     if
@@ -125,7 +124,7 @@ active proctype Outside()
     od
 }
 
-/* axo__worker_park sched/park.c; axo__worker_unpark_owner sched/park.c; worker_wake
+/* axo__worker_park sched/park.c; axo__worker_unpark_owner sched/park.c; axo__worker_wake
  * sched/worker.c; worker_from_inject_slow sched/worker.c */
 proctype Worker(byte me)
 {
@@ -166,7 +165,7 @@ end_stuck:
 
 /* axo__spare_step sched/spare.c; spare_look sched/spare.c; spare_take sched/spare.c; spare_rest
  * sched/spare.c; spare_mode sched/spare.c; spare_saw_turns
- * sched/spare.c; spare_deadline sched/spare.c; spare_wake sched/worker.c */
+ * sched/spare.c; spare_deadline sched/spare.c; spare_wake sched/spare.c */
 active proctype Spare()
 {
     byte seen, next;

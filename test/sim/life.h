@@ -5,17 +5,20 @@
 #define TEST_SIM_LIFE_H
 
 #include "grammar.h"
-#include "sched/worker.h"
+#include "sched/elastic.h"
+#include "sched/fixed.h"
+#include "sched/host.h"
+#include "sched/pinned.h"
 
 /* ---- callbacks ---- */
 
 static bool ghost_is_served(const ghost *it)
 {
-    static const uint32_t kinds[] = {
-        [AXO_DISPATCH_DEFAULT] = AXO__SCHED_FIXED,
-        [AXO_DISPATCH_PINNED] = AXO__SCHED_PINNED,
-        [AXO_DISPATCH_BLOCKING] = AXO__SCHED_ELASTIC,
-        [AXO_DISPATCH_HOST] = AXO__SCHED_HOST,
+    static const axo__sched_kind *const kinds[] = {
+        [AXO_DISPATCH_DEFAULT] = &axo__fixed_kind,
+        [AXO_DISPATCH_PINNED] = &axo__pinned_kind,
+        [AXO_DISPATCH_BLOCKING] = &axo__elastic_kind,
+        [AXO_DISPATCH_HOST] = &axo__host_kind,
     };
     return g.manual || axo__self->sched->kind == kinds[it->dispatcher];
 }
@@ -506,7 +509,7 @@ static void ghost_note(const axo_event *e)
               g.time - e->time_ns);
     g.time = e->time_ns;
     if (e->worker == GHOST_NOBODY || axo__self == NULL ||
-        axo__self->sched->kind == AXO__SCHED_HOST)
+        axo__self->sched->kind == &axo__host_kind)
         return; /* the program's thread runs that one, when it likes */
     if (g.step_worker == GHOST_NOBODY)
         g.step_worker = e->worker;

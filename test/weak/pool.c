@@ -18,7 +18,7 @@ static void pool_idle(axo__core *core)
     (void)core;
 }
 
-void pool_init(axo__sched_kind kind, uint32_t workers, uint32_t spares)
+void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
 {
     axo__sched *sched = &weak_pool.sched;
     memset((void *)&weak_pool, 0, sizeof weak_pool);
@@ -52,7 +52,7 @@ void pool_init(axo__sched_kind kind, uint32_t workers, uint32_t spares)
     for (uint32_t i = 0; i < workers + spares; i++) {
         axo__worker *worker = &weak_pool.workers[i];
         axo__worker_init(worker, sched, i);
-        worker->seen = kind == AXO__SCHED_FIXED ? weak_pool.seen[i] : NULL;
+        worker->seen = kind == &axo__fixed_kind ? weak_pool.seen[i] : NULL;
         worker->has_thread = true;
         weak_name(&worker->state, "state%u", i);
         weak_name(&worker->fence, "fence%u", i);
@@ -87,7 +87,7 @@ void pool_work(uint32_t which)
 void pool_thread(axo__worker *worker)
 {
     bool spare = worker >= worker->sched->workers + worker->sched->worker_count;
-    const axo__os_body *body = spare ? &axo__spare_body : &axo__worker_body;
+    const axo__os_body *body = spare ? &axo__spare_body : worker->sched->kind->body;
     body->begin(worker);
     while (!pool_has_enough()) {
         uint32_t ran = weak_pool.ran;
@@ -158,13 +158,13 @@ void axo__alarms_fini(axo__timers *timers)
 /* Around all that a thread does as a worker. */
 void axo__grace_enter(void)
 {
-    if (weak_pool.sched.kind == AXO__SCHED_HOST)
+    if (weak_pool.sched.kind == &axo__host_kind)
         weak_wrote(&weak_pool.workers[0].now);
 }
 
 void axo__grace_leave(void)
 {
-    if (weak_pool.sched.kind == AXO__SCHED_HOST)
+    if (weak_pool.sched.kind == &axo__host_kind)
         weak_wrote(&weak_pool.workers[0].now);
 }
 

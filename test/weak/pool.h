@@ -3,7 +3,10 @@
 #ifndef AXO_TEST_WEAK_POOL_H
 #define AXO_TEST_WEAK_POOL_H
 
-#include "sched/worker.h"
+#include "sched/elastic.h"
+#include "sched/fixed.h"
+#include "sched/host.h"
+#include "sched/pinned.h"
 
 #define POOL_WORKERS 3
 #define POOL_CELLS 4
@@ -31,7 +34,7 @@ typedef struct pool {
 extern pool weak_pool;
 
 /* So many workers of this kind, all awake, and spare ones behind them. */
-void pool_init(axo__sched_kind kind, uint32_t workers, uint32_t spares);
+void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares);
 
 /* It sleeps already. */
 void pool_parked(axo__worker *worker);

@@ -14,7 +14,7 @@ static void birth(uint32_t which)
 
 static void setup(void)
 {
-    pool_init(AXO__SCHED_FIXED, 2, 0);
+    pool_init(&axo__fixed_kind, 2, 0);
     weak_name(&weak_pool.workers[0].newborn_top, "top");
     weak_name(&weak_pool.workers[0].newborn_floor, "floor");
     weak_name(&weak_pool.workers[0].newborn_taken, "taken");
@@ -90,7 +90,7 @@ static void check(void)
 
 static void setup_next(void)
 {
-    pool_init(AXO__SCHED_FIXED, 2, 0);
+    pool_init(&axo__fixed_kind, 2, 0);
     weak_pool.workers[0].current = pool_cell(3);
     weak_pool.wanted = 2;
 }

@@ -12,14 +12,14 @@ static axo__worker *worker_at(uint32_t which)
 
 static void setup_outside(void)
 {
-    pool_init(AXO__SCHED_PINNED, 1, 0);
+    pool_init(&axo__pinned_kind, 1, 0);
     weak_pool.pushers = 1;
     weak_pool.wanted = 1;
 }
 
 static void setup_outside_two(void)
 {
-    pool_init(AXO__SCHED_PINNED, 1, 0);
+    pool_init(&axo__pinned_kind, 1, 0);
     weak_pool.pushers = 2;
     weak_pool.wanted = 2;
 }
@@ -116,7 +116,7 @@ static void popper(void)
 
 static void setup_worker(void)
 {
-    pool_init(AXO__SCHED_FIXED, 2, 0);
+    pool_init(&axo__fixed_kind, 2, 0);
     weak_pool.stopped = true;
     weak_no_time = true;
     worker_at(0)->current = pool_cell(3);
@@ -170,7 +170,7 @@ static const axo__timer_ops timer_ops = {.fire = timer_fires, .finish = axo__tim
 
 static void setup_timer(void)
 {
-    pool_init(AXO__SCHED_PINNED, 1, 0);
+    pool_init(&axo__pinned_kind, 1, 0);
     weak_pool.timers.core = &weak_pool.core;
     weak_pool.timers.owner = worker_at(0);
     axo__wheel_init(&weak_pool.timers.wheel);
@@ -229,7 +229,7 @@ static void check_timer(void)
 
 static void setup_quit(void)
 {
-    pool_init(AXO__SCHED_PINNED, 1, 0);
+    pool_init(&axo__pinned_kind, 1, 0);
     weak_pool.stopped = true;
 }
 
@@ -249,7 +249,7 @@ static void quits(void)
 
 static void setup_host(void)
 {
-    pool_init(AXO__SCHED_HOST, 1, 0);
+    pool_init(&axo__host_kind, 1, 0);
     weak_pool.sched.event.fd = 0;
     weak_name(&weak_pool.sched.event.fd, "event");
     weak_name(&weak_pool.sched.host_busy, "host_busy");

@@ -138,7 +138,7 @@ static void check_successor(void)
 static void setup_stream(void)
 {
     memset(&it, 0, sizeof it);
-    pool_init(AXO__SCHED_FIXED, 1, 0);
+    pool_init(&axo__fixed_kind, 1, 0);
     axo__table *table = &weak_pool.core.table;
     *table = (axo__table){.chunks = it.chunks, .chunks_max = 1};
     axo__lives_init(&table->lives, (const uint64_t[2]){7, 9});

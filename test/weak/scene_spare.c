@@ -12,7 +12,7 @@ static axo__worker *worker_at(uint32_t which)
 
 static void setup_spare(void)
 {
-    pool_init(AXO__SCHED_FIXED, 1, 1);
+    pool_init(&axo__fixed_kind, 1, 1);
     weak_pool.stopped = true;
     axo__a32_store_relaxed(&weak_pool.sched.spare_mode, AXO__SPARE_DOZE);
     pool_parked(worker_at(0));
@@ -59,7 +59,7 @@ static void waker(void)
 
 static void setup_elastic(void)
 {
-    pool_init(AXO__SCHED_ELASTIC, 1, 0); /* at most one thread */
+    pool_init(&axo__elastic_kind, 1, 0); /* at most one thread */
     axo__a32_store_relaxed(&weak_pool.sched.live, 1);
     worker_at(0)->idle_at = 1;
     weak_pool.wanted = 1;
@@ -79,14 +79,14 @@ static void elastic_thread(void)
     axo__worker *worker = worker_at(0);
     for (;;) {
         uint32_t ran = weak_pool.ran;
-        axo__step step = axo__worker_body.step(worker);
+        axo__step step = worker->sched->kind->body->step(worker);
         if (step == AXO__STEP_EXIT || weak_pool.ran == weak_pool.wanted)
             return;
         if (step == AXO__STEP_PARK) {
             weak_unspin();
             axo__os_parker_wait(&worker->thread.parker, worker->thread.ticket,
                                 worker->thread.deadline);
-            axo__worker_body.wake(worker);
+            worker->sched->kind->body->wake(worker);
         } else if (ran == weak_pool.ran) {
             weak_spin();
         }
@@ -124,7 +124,7 @@ static void setup_last(void)
 
 static void actor_leaves(void)
 {
-    axo__sched_leave_actor(&weak_pool.sched);
+    axo__elastic_kind.leave(&weak_pool.sched);
 }
 
 /* With an actor it may sleep for good, without one it has a deadline and ends. */
@@ -132,7 +132,7 @@ static void last_thread(void)
 {
     axo__worker *worker = worker_at(0);
     for (;;) {
-        axo__step step = axo__worker_body.step(worker);
+        axo__step step = worker->sched->kind->body->step(worker);
         if (step == AXO__STEP_EXIT)
             return;
         if (step != AXO__STEP_PARK)
@@ -140,7 +140,7 @@ static void last_thread(void)
         weak_unspin();
         axo__os_parker_wait(&worker->thread.parker, worker->thread.ticket,
                             worker->thread.deadline);
-        axo__worker_body.wake(worker);
+        worker->sched->kind->body->wake(worker);
         weak_clock_now += 2;
     }
 }

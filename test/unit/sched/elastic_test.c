@@ -8,7 +8,7 @@ static bool late_try_join(axo__os_thread *thread);
 static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *argument);
 #define axo__os_thread_try_join late_try_join
 #define axo__os_thread_start early_start
-#include "sched/sched.c"
+#include "sched/elastic.c"
 #undef axo__os_thread_start
 #undef axo__os_thread_try_join
 
@@ -34,7 +34,7 @@ static axo__a32 early_alone; /* threads of an elastic pool that began before the
 static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *argument)
 {
     const axo__sched *sched = ((const axo__worker *)argument)->sched;
-    if (sched->kind == AXO__SCHED_ELASTIC &&
+    if (sched->kind == &axo__elastic_kind &&
         axo__a32_load_seq_cst(&sched->live) == 0) /* [W7] */
         (void)axo__a32_add_relaxed(&early_alone, 1);
     return axo__os_thread_start(thread, body, argument);

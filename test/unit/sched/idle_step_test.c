@@ -6,6 +6,7 @@ static void step(void);
 
 #include "sched/park.c"
 
+#include "sched/fixed.h"
 #include "unit/unit.h"
 #include "support/limits.h"
 
@@ -73,6 +74,7 @@ static void world_open(uint32_t workers, uint32_t spares)
     world.core.table.home = &world.sched;
     world.shelf.table = &world.core.table;
     world.sched.core = &world.core;
+    world.sched.kind = &axo__fixed_kind;
     world.sched.idle = world_idle;
     world.sched.quantum = 64;
     world.sched.quantum_ns = INT64_C(1000000000);

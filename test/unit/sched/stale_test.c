@@ -2,7 +2,7 @@
  * of a slot that is free into an injector. */
 #include "unit/unit.h"
 
-#include "sched/worker.h"
+#include "sched/fixed.h"
 
 enum { FILL = AXO__RUNQ_SIZE - 1, STALE = FILL, LIVE, CELLS };
 
@@ -41,6 +41,7 @@ static void world_open(void)
     memset((void *)&world, 0, sizeof world);
     world.core.sched = &world.sched;
     world.sched.core = &world.core;
+    world.sched.kind = &axo__fixed_kind;
     world.sched.workers = world.workers;
     world.sched.slots = world.slots;
     world.sched.worker_count = 2;

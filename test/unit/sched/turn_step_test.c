@@ -5,6 +5,7 @@ static void step(void);
 
 #include "sched/run.c"
 
+#include "sched/fixed.h"
 #include "unit/unit.h"
 
 #define TURN_STEPS_MAX 400
@@ -84,6 +85,7 @@ static void world_open(void)
     world.core.table.home = &world.sched;
     world.shelf.table = &world.core.table;
     world.sched.core = &world.core;
+    world.sched.kind = &axo__fixed_kind;
     world.sched.idle = world_idle;
     world.sched.ops = &world_ops;
     world.sched.quantum = 64;

@@ -2,7 +2,7 @@
  * that is about to sleep says so, is taken out again, and counts itself only then. */
 #include <string.h>
 
-#include "sched/worker.h"
+#include "sched/elastic.h"
 #include "unit/unit.h"
 
 #define WAKE_WORKERS 2
@@ -18,7 +18,7 @@ static void wake_begin(void)
     memset((void *)&sched, 0, sizeof sched);
     memset((void *)workers, 0, sizeof workers);
     sched.core = &core;
-    sched.kind = AXO__SCHED_ELASTIC;
+    sched.kind = &axo__elastic_kind;
     sched.workers = workers;
     sched.worker_count = WAKE_WORKERS;
     for (uint32_t i = 0; i < WAKE_WORKERS; i++) {

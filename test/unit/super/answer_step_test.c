@@ -6,6 +6,7 @@ static void step(void);
 #include "super/lane.c"
 #include "super/restart.c"
 
+#include "sched/fixed.h"
 #include "unit/unit.h"
 
 #define ANSWER_STEPS_MAX 400
@@ -76,6 +77,7 @@ static void world_open(void)
     world.core.table.home = &world.sched;
     world.shelf.table = &world.core.table;
     world.sched.core = &world.core;
+    world.sched.kind = &axo__fixed_kind;
     world.sched.idle = world_idle;
     world.sched.ops = &axo__lane_ops;
     world.sched.quantum = 64;

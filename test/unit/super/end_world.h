@@ -3,6 +3,7 @@
 #ifndef UNIT_SUPER_END_WORLD_H
 #define UNIT_SUPER_END_WORLD_H
 
+#include "sched/fixed.h"
 #include "super/lane.h"
 #include "super/spawn.h"
 #include "super/watch.h"
@@ -132,6 +133,7 @@ static inline void end_open(end_world *it)
     it->core.undispatch = end_undispatch;
     it->core.table.home = &it->sched;
     it->sched.core = &it->core;
+    it->sched.kind = &axo__fixed_kind;
     it->sched.idle = end_idle;
     it->sched.ops = &axo__lane_ops;
     it->sched.quantum = 64;

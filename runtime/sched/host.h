@@ -1,0 +1,15 @@
+/* host.h - the kind of pool whose one worker is run by a thread of the program. */
+#ifndef AXO__SCHED_HOST_H
+#define AXO__SCHED_HOST_H
+
+#include "sched/worker.h"
+
+extern const axo__sched_kind axo__host_kind;
+
+/* Runs a host pool on the calling thread until nothing is left to do, `budget_ns` of the operating
+ * system's clock have passed (negative: no limit) or `turns_max` turns were run. AXO_OK,
+ * AXO_EBUSY. */
+axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
+                         uint64_t *turns);
+
+#endif
