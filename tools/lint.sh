@@ -28,6 +28,7 @@ check structs python3 tools/check_structs.py
 check border python3 tools/check_border.py
 check enums python3 tools/check_enums.py
 check tidy python3 tools/tidy.py
+check words python3 tools/check_words.py
 check contracts python3 tools/doc/headers.py
 check mutants python3 test/mutant/run.py --fit
 check figures python3 tools/figures.py --check

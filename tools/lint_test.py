@@ -39,7 +39,9 @@ CLEAN = {
     "runtime/cell/state.c": "/* state.c - the word. */\n#include \"cell/state.h\"\n\n"
                             "uint32_t axo__state_read(axo__a32 *a)\n{\n"
                             "    return axo__a32_load_acquire(a); /* [S1] */\n}\n",
-    "runtime/cell/tell.c": "/* tell.c - the program is told. */\n\nvoid axo__tell(hook *h)\n{\n"
+    "runtime/cell/tell.c": "/* tell.c - the program is told, as sem_wait() is: read of state.h, LATE,"
+                           "\n * axo_thing.size, axo__a32_*, state_read, a32_load_acquire, axo_,\n"
+                           " * test/unit/cell, RS-07 (D10), [D11]. */\n\nvoid axo__tell(hook *h)\n{\n"
                            "    AXO_BORDER();\n    h->told(h->user);\n}\n",
     "runtime/cell/next.c": "/* next.c - shares the table of state.h. */\n"
                            "#include \"cell/state.h\"\n\nint axo__next(axo__a32 *a);\n"
@@ -52,6 +54,8 @@ CLEAN = {
                           "void *axo__pool_get(void)\n{\n    return malloc(8);\n}\n",
     "runtime/pattern/ask.c": "/* ask.c - asks; malloc(3) in a comment is no call. */\n"
                              "#include <axo/axo.h>\n#include <string.h>\n",
+    "runtime/ARCHITECTURE.md": "| D10 | failure handling takes no memory |\n",
+    "test/conformance/entries.txt": "RS-07 C one\n",
     "test/unit/cell/state_test.c": "/* state_test.c - the word. */\nint main(void)\n{\n}\n",
 }
 STATE = CLEAN["runtime/cell/state.c"]
@@ -153,6 +157,20 @@ PLANTED = [
     ("enums", {"include/axo/said.h": SAID.replace("enum axo_scope", "enum axo_scopes")},
      "axo_scope is in ASKED"),
     ("enums", {"include/axo/said.h": "/* said.h - nothing. */\n"}, "has no enum"),
+    ("words", line("runtime/cell/state.c", "/* parent_cause */"), "parent_cause names nothing"),
+    ("words", line("runtime/cell/state.c", "/* axo__state_write() */"), "axo__state_write names"),
+    ("words", line("runtime/cell/state.c", "/* uint32_t() */"), "uint32_t is no function"),
+    ("words", line("runtime/cell/state.c", "/* axo_thing.sizes */"), "axo_thing has no field sizes"),
+    ("words", line("runtime/cell/state.c", "/* axo_things.size */"), "axo_things is no struct"),
+    ("words", line("runtime/cell/state.c", "/* a.reader_id */"), "reader_id names nothing"),
+    ("words", line("runtime/cell/state.c", "/* axo__a64_* */"), "nothing begins with axo__a64_"),
+    ("words", line("runtime/cell/state.c", "/* read_any */"), "read_any names nothing"),
+    ("words", line("runtime/cell/state.c", "/* AXO_LATER, NO_LATE */"), "NO_LATE names nothing"),
+    ("words", line("runtime/cell/state.c", "/* cell/word.h */"), "there is no file cell/word.h"),
+    ("words", line("runtime/cell/state.c", "/* test/model/word */"), "there is no test/model/word"),
+    ("words", line("include/axo/axo.h", "/* D11 */"), "D11 is in no table"),
+    ("words", line("include/axo/axo.h", "/* RS-08 */"), "RS-08 is in no table"),
+    ("words", {"runtime/cell/tell.c": "/* tell.c - nothing. */\n"}, "no comment needs sem_wait"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
@@ -219,6 +237,9 @@ def check(name, folder):
         return run(sys.executable, os.path.join(TOOLS, "check_called.py"), "--root", folder)
     if name == "enums":
         return run(sys.executable, os.path.join(TOOLS, "check_enums.py"), "--root", folder)
+    if name == "words":
+        return run(sys.executable, os.path.join(TOOLS, "check_words.py"), "--root", folder,
+                   "--foreign", "sem_wait")
     if name == "headers":
         return run(os.path.join(TOOLS, "check_headers.sh"), folder)
     script = {"layers": "check_layers.py", "structs": "check_structs.py",
@@ -236,7 +257,8 @@ def planted_tests(scratch, expect):
                                                   "{\n    return axo_one();\n}\n"})
     for number, (name, files, said) in enumerate(
             [(name, {}, None) for name in
-             ("layers", "headers", "symbols", "called", "enums", "structs", "border", "tidy")] +
+             ("layers", "headers", "symbols", "called", "enums", "structs", "border", "words",
+              "tidy")] +
             PLANTED):
         folder = os.path.join(scratch, str(number))
         write(folder, dict(clean, **files))

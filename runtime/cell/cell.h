@@ -128,7 +128,7 @@ struct axo__cell {
     uint8_t life : 2;            /* an axo__instance */
     uint8_t reported : 1;        /* its own failure is with the parent, undecided */
     uint8_t constructed : 1;     /* construct succeeded, destroy is owed */
-    uint8_t aside;               /* AXO__ASIDE bits */
+    uint8_t aside;               /* AXO__ASIDE_ bits */
     uint16_t behind : 3;         /* turns in a row that left messages, to a bound */
     uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: they were handed on */
 };

@@ -8,7 +8,7 @@
  *
  * A stop by the parent is kept apart from another's: a permanent actor ends for its parent only.
  *
- * Roles      add, stop_parent: the parent's runner; stop: anyone.  take: the child's runner.
+ * Roles      look, stop: anyone.  take: the child's runner.  The others: the parent's runner.
  *
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
