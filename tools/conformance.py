@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "test"))
 import run_tests  # noqa: E402
 
-ENTRY = re.compile(r"^([A-Z]+-\d+) ([CXN]) (\S.*)$")
+ENTRY = re.compile(r"^([A-Z]+-\d+) ([CXN]) ([^|]*[^| ])(?: \| (\S.*))?$")
 REASON = re.compile(r"^([A-Z]+-\d+): (\S.*)$")
 NAME = re.compile(r"^([A-Z]{2,3})[-_](\d{2,})(?![0-9])")
 
@@ -76,7 +76,7 @@ def main():
                     strays.append(f"{source}: {name} (failed)")
 
     counts = {"tested": 0, "failed": 0, "excused": 0, "later": 0, "missing": 0}
-    for entry, (mark, title) in entries.items():
+    for entry, (mark, title, _) in entries.items():
         where = ", ".join(tests.get(entry, {}))
         good = sum(result[0] for result in tests.get(entry, {}).values())
         bad = sum(result[1] for result in tests.get(entry, {}).values())
@@ -104,12 +104,12 @@ def main():
         print(f"error: no entry for the reason {entry}")
     for entry in stale:
         print(f"error: {entry} has a test and a reason; drop the reason")
-    core = [entry for entry, (mark, _) in entries.items() if mark == "C"]
+    core = [entry for entry, (mark, *_) in entries.items() if mark == "C"]
     print(f"entries: {len(entries)}, of them C: {len(core)}; " +
           ", ".join(f"{key} {count}" for key, count in counts.items()))
     print(f"C entries tested: {sum(entry in tests for entry in core)} of {len(core)}")
     print(bar([entry for entry in core if entry in tests], core,
-              [entry for entry, (mark, _) in entries.items() if mark == "X"], tests))
+              [entry for entry, (mark, *_) in entries.items() if mark == "X"], tests))
     wrong = failed + counts["missing"] + len(strays) + len(bad_reasons) + len(stale)
     print(f"{passed} passed, {failed + counts['missing']} failed")
     return 1 if wrong or not passed else 0

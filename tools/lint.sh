@@ -30,6 +30,7 @@ check enums python3 tools/check_enums.py
 check tidy python3 tools/tidy.py
 check words python3 tools/check_words.py
 check contracts python3 tools/doc/headers.py
+check promises python3 tools/doc/promises.py --check
 check mutants python3 test/mutant/run.py --fit
 check figures python3 tools/figures.py --check
 check "self test" python3 tools/lint_test.py

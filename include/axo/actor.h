@@ -24,9 +24,9 @@ typedef struct axo_ctx axo_ctx;
 typedef struct axo_system axo_system;
 
 /* Callbacks. Each returns AXO_OK, or another status, which is this actor's failure. A callback
- * runs on one worker at a time and sees everything that earlier ones of the same actor wrote
- * (OR-02). It must not hold the worker for long: one that blocks belongs on another dispatcher
- * (dispatcher.h). */
+ * runs on one worker at a time and sees everything that earlier ones of the same actor wrote. It
+ * must not hold the worker for long: one that blocks belongs on another dispatcher (dispatcher.h).
+ */
 typedef axo_status (*axo_construct_fn)(axo_ctx *ctx, void *state, const void *args);
 typedef axo_status (*axo_start_fn)(axo_ctx *ctx, void *state);
 typedef axo_status (*axo_receive_fn)(axo_ctx *ctx, void *state, const axo_message *message);
@@ -43,7 +43,7 @@ typedef struct axo_class {
     const char *name;                 /* for reports; NULL: "actor" */
     size_t state_size;                /* bytes of the state block; zeroed before each construct,
                                          the same block for every instance */
-    axo_construct_fn construct;       /* the factory: called anew for each instance (RS-06) */
+    axo_construct_fn construct;       /* the factory: called anew for each instance */
     axo_start_fn pre_start;           /* after construct, at creation */
     axo_receive_fn receive;           /* handles a message; AXO_UNHANDLED: not known to it */
     axo_stop_fn post_stop;            /* at most once an instance, and only for one whose start
@@ -71,9 +71,9 @@ typedef struct axo_props {
                                      itself is handed on and must stay valid */
     size_t args_size;             /* bytes to copy, at most AXO_ARGS_MAX; the copy is aligned for
                                      any object and lives as long as the actor */
-    const char *name;             /* unique among living and dying siblings (NM-01), 1..AXO_NAME_MAX
-                                     bytes of [A-Za-z0-9_.~+=@:-], not "." or "..": axo_name_check;
-                                     NULL: the library gives one that begins with '$' (NM-03) */
+    const char *name;             /* unique among living and dying siblings, 1..AXO_NAME_MAX bytes
+                                     of [A-Za-z0-9_.~+=@:-], not "." or "..": axo_name_check; NULL:
+                                     the library gives one that begins with '$' */
     const axo_strategy *strategy; /* how it supervises its children; NULL: the default: one for
                                      one, default decider, unlimited restarts */
     uint32_t system_actor;        /* axo_system_spawn only; 1: child of /system, outlives /user */
@@ -121,8 +121,8 @@ AXO_API int64_t axo_now(axo_ctx *ctx);
 /* Its parent; axo_ref_none() for a bad context. */
 AXO_API axo_ref axo_parent(axo_ctx *ctx);
 
-/* Who sent the message that is being handled; in a decider the failed child (DC-07); in hooks of
- * a failed instance the sender of the failing message (RS-09); else none. */
+/* Who sent the message that is being handled; in a decider the failed child; in hooks of a failed
+ * instance the sender of the failing message; else none. */
 AXO_API axo_ref axo_sender(axo_ctx *ctx);
 
 /* The system it runs in; NULL for a bad context. */
@@ -134,8 +134,8 @@ AXO_API axo_system *axo_system_of(axo_ctx *ctx);
  * the new child are counted.
  *
  * While a callback runs, its children end on other workers. What it has once seen of a name stays
- * so until it returns: when it has spawned the child, stopped it (ST-17), got it from axo_child, or
- * got AXO_EEXIST for its name, then axo_spawn says AXO_EEXIST, axo_child gives this child and
+ * so until it returns: when it has spawned the child, stopped it, got it from axo_child, or got
+ * AXO_EEXIST for its name, then axo_spawn says AXO_EEXIST, axo_child gives this child and
  * axo_children lists it, though it may have ended meanwhile; a watch tells. And where axo_child
  * gives none, axo_spawn does not say AXO_EEXIST, unless axo_stop has come between. So no callback
  * can wait for a name: the next one, or a notice, finds it free. axo_find is for everybody, and
@@ -147,7 +147,7 @@ AXO_API uint32_t axo_child_count(axo_ctx *ctx);
 AXO_API uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max);
 
 /* The child that has this name, living, dying or as axo_child_count says; axo_ref_none() if the
- * name is free (NM-06). */
+ * name is free. */
 AXO_API axo_ref axo_child(axo_ctx *ctx, const char *name);
 
 /* Writes an actor's path ("/user/a/b"), of any depth, and a closing zero. Only the caller's own
@@ -158,40 +158,40 @@ AXO_API axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size);
 
 /* ---- spawn and stop ------------------------------------------------------------------------ */
 
-/* Starts an actor as a child of the caller; it is constructed and started later, on its own turn
- * (IN-01), before any message to it is handled (OR-09).
+/* Starts an actor as a child of the caller; it is constructed and started later, on its own turn,
+ * before any message to it is handled.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_EEXIST, AXO_ENOMEM,
- *             AXO_ELIMIT, AXO_ESTOPPING (the caller is terminating, ST-10), AXO_ETHREAD (no thread
- *             for its dispatcher)
+ *             AXO_ELIMIT, AXO_ESTOPPING (the caller is terminating), AXO_ETHREAD (no thread for its
+ *             dispatcher)
  *   after     on failure *out is axo_ref_none() and nothing was started */
 AXO_API AXO_NODISCARD axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out);
 
-/* Stops an actor: its current message completes, the rest becomes dead letters (ST-01). Anyone
- * may stop anyone; an AXO_PERMANENT actor ends for its parent only, and fails when another stops
- * it. Takes no memory and may be repeated.
+/* Stops an actor: its current message completes, the rest becomes dead letters. Anyone may stop
+ * anyone; an AXO_PERMANENT actor ends for its parent only, and fails when another stops it. Takes
+ * no memory and may be repeated.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none), AXO_EGONE */
 AXO_API axo_status axo_stop(axo_ctx *ctx, axo_ref ref);
 
-/* Stops the caller after the running callback (ST-06); for an AXO_PERMANENT one that is a failure
- * of kind AXO_FAILURE_ENDED.
+/* Stops the caller after the running callback; for an AXO_PERMANENT one that is a failure of kind
+ * AXO_FAILURE_ENDED.
  *   returns   AXO_OK, AXO_ECONTEXT */
 AXO_API axo_status axo_stop_self(axo_ctx *ctx);
 
-/* Sends a PoisonPill: the actor stops when it comes to it in its mailbox (PK-01).
+/* Sends a PoisonPill: the actor stops when it comes to it in its mailbox.
  *   returns   as axo_send */
 AXO_API axo_status axo_poison(axo_ctx *ctx, axo_ref ref);
 
-/* Sends a Kill: the actor fails with AXO_FAILURE_KILLED when it comes to it (PK-05).
+/* Sends a Kill: the actor fails with AXO_FAILURE_KILLED when it comes to it.
  *   returns   as axo_send */
 AXO_API axo_status axo_kill(axo_ctx *ctx, axo_ref ref);
 
 /* ---- send ---------------------------------------------------------------------------------- */
 
 /* Sends a message; `size` bytes of `payload` are copied. Messages of one sender to one receiver
- * keep their order (OR-01). The result may be ignored: sending to one that has gone is not
- * exceptional; the message is a dead letter then.
+ * keep their order. The result may be ignored: sending to one that has gone is not exceptional; the
+ * message is a dead letter then.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EGONE (accepted, and dead-lettered at once); AXO_ECONTEXT, AXO_EINVAL
@@ -277,7 +277,7 @@ AXO_API axo_status axo_send_after(axo_ctx *ctx, int64_t delay_ns, axo_ref to, ui
 /* Records a failure of the running callback; the failure happens when the callback returns the
  * result, so `return axo_fail(ctx, code, "...")` is the usual form. A later call replaces it; a
  * callback that returns AXO_OK all the same has not failed. A decider has no such result: in it the
- * failure counts, whatever directive is returned (DC-14).
+ * failure counts, whatever directive is returned.
  *   returns   AXO_EFAILED; AXO_ECONTEXT for a bad context */
 AXO_API axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...) AXO_PRINTF(3, 4);
 
@@ -310,8 +310,8 @@ AXO_API AXO_NODISCARD axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), 
 
 /* ---- behaviour ----------------------------------------------------------------------------- */
 
-/* Puts another receive function on top of the instance's stack; a restart clears it (RS-11), a
- * Resume keeps it.
+/* Puts another receive function on top of the instance's stack; a restart clears it, a Resume keeps
+ * it.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ENOMEM */
 AXO_API AXO_NODISCARD axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive);
 
@@ -321,8 +321,8 @@ AXO_API axo_status axo_unbecome(axo_ctx *ctx);
 
 /* ---- default hooks ------------------------------------------------------------------------- */
 
-/* What a NULL pre_restart does: unwatch and stop every child, then post_stop (RS-04). For an
- * override to call.
+/* What a NULL pre_restart does: unwatch and stop every child, then post_stop. For an override to
+ * call.
  *   returns   what post_stop returned; AXO_ECONTEXT, also outside of pre_restart */
 AXO_API axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                            const axo_message *message);
@@ -334,7 +334,7 @@ AXO_API axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo
 /* ---- shutdown ------------------------------------------------------------------------------ */
 
 /* Registers the caller, a child of /system, to be sent AXO_TERMINATION_HOOK when /user has
- * terminated; /system stops only when every registered actor has answered or gone (GU-09).
+ * terminated; /system stops only when every registered actor has answered or gone.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (not a child of /system), AXO_ENOMEM,
  *             AXO_ESTOPPING */
 AXO_API AXO_NODISCARD axo_status axo_termination_hook(axo_ctx *ctx);

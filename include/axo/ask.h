@@ -11,7 +11,7 @@
  *
  * The asked actor sees an ordinary message; its sender is a reference made for this ask alone, and
  * axo_reply answers it. The first message to that reference is the answer; it terminates then, and
- * what comes later is a dead letter (AS-04). It may be watched (AS-05) and handed on (AS-06).
+ * what comes later is a dead letter. It may be watched and handed on.
  *
  * Behind it stands an actor, a child of the asker with a name that begins with '$': it is in
  * axo_children, the asks of an instance end with it, and a strategy that is all for one reaches
@@ -22,8 +22,8 @@
  * verdict), and when the asker's mailbox is full: it lets in what its owner has asked for
  * (mailbox.h).
  *
- * That the asked actor fails is not told to the asker (AS-03): failures go to supervisors. That
- * it terminates is (PH-23). */
+ * That the asked actor fails is not told to the asker: failures go to supervisors. That it
+ * terminates is. */
 #ifndef AXO_ASK_H
 #define AXO_ASK_H
 
@@ -90,14 +90,13 @@ typedef struct axo_asked {
 AXO_BEGIN_DECLS
 
 /* Asks an actor: sends it a message and promises the caller exactly one AXO_ASK_ANSWER or
- * AXO_ASK_FAILED with this id: the first answer (AS-01); or that `timeout_ns` has passed; or that
- * the asked one has terminated; or, whatever has become of the request, that there was no memory or
- * no timer to wait, or no memory for the answer, or that it is too large. `id` is the caller's
- * affair.
+ * AXO_ASK_FAILED with this id: the first answer; or that `timeout_ns` has passed; or that the asked
+ * one has terminated; or, whatever has become of the request, that there was no memory or no timer
+ * to wait, or no memory for the answer, or that it is too large. `id` is the caller's affair.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
- *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter (AS-02); AXO_EINVAL
- *             (none, a reserved tag, NULL with a size, a timeout that is not positive or above
+ *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter; AXO_EINVAL (none, a
+ *             reserved tag, NULL with a size, a timeout that is not positive or above
  *             AXO_DELAY_MAX), AXO_ETOOBIG, AXO_ECONTEXT, AXO_ENOMEM, AXO_ELIMIT (actors),
  *             AXO_ESTOPPING, AXO_EFULL (the mailbox refuses, mailbox.h)
  *   after     on failure nothing will come; but for AXO_EGONE nothing was sent */

@@ -32,9 +32,7 @@
  *     affair.
  *   - After axo_system_destroy no function may be called with that system. One that is, and
  *     finds the memory as it was left, ends the process with a line that says so.
- *   - Times and delays are int64_t, in nanoseconds.
- *   - Letters and a number, such as (RS-07), name a behaviour that is tested; its title is in
- *     test/conformance/entries.txt. */
+ *   - Times and delays are int64_t, in nanoseconds. */
 #ifndef AXO_AXO_H
 #define AXO_AXO_H
 

@@ -1,5 +1,5 @@
 /* backoff_supervisor.h - an actor that keeps one child and, when it ends or fails, makes a new one
- * after a delay (conformance BO). A whole program is test/example/backoff.c.
+ * after a delay. A whole program is test/example/backoff.c.
  *
  *     static const axo_props worker = AXO_PROPS(.cls = &worker_class, .name = "worker");
  *     static const axo_backoff delays = AXO_BACKOFF(.min_ns = 3 * S, .max_ns = 30 * S);
@@ -9,17 +9,17 @@
  *     axo_backoff_supervisor_props(&settings, "keeper", &props);
  *     axo_spawn(ctx, &props, &ref);
  *
- * The new child is another actor with an empty mailbox and another reference (BO-02): what the old
- * one had queued or stashed are dead letters (SS-04), and its restart hooks are not called (BO-06).
- * A strategy's own back-off (axo_strategy.backoff) keeps all of that.
+ * The new child is another actor with an empty mailbox and another reference: what the old one had
+ * queued or stashed are dead letters, and its restart hooks are not called. A strategy's own
+ * back-off (axo_strategy.backoff) keeps all of that.
  *
  * What is sent to the supervisor goes to the child, with its sender; what the child sends to its
- * parent goes to the supervisor's parent, with the supervisor as sender (BO-20).
+ * parent goes to the supervisor's parent, with the supervisor as sender.
  *
- * The first child is started at once (BO-01), also when the supervisor is restarted, and then the
- * count is zero (BO-11). Two surprises: with AXO_ON_FAILURE a child whose start fails is stopped by
- * the default decider, and the supervisor with it, without any delay (BO-09); with AXO_ON_STOP a
- * child that fails is restarted by the default decider, at once (BO-10): use axo_decide_stop.
+ * The first child is started at once, also when the supervisor is restarted, and then the count is
+ * zero. Two surprises: with AXO_ON_FAILURE a child whose start fails is stopped by the default
+ * decider, and the supervisor with it, without any delay; with AXO_ON_STOP a child that fails is
+ * restarted by the default decider, at once: use axo_decide_stop.
  */
 #ifndef AXO_BACKOFF_SUPERVISOR_H
 #define AXO_BACKOFF_SUPERVISOR_H
@@ -36,23 +36,23 @@
 #define AXO_BACKOFF_GET_CHILD (AXO_TAG_SERVICES + 0x20) /* answer: AXO_BACKOFF_CHILD */
 #define AXO_BACKOFF_GET_COUNT (AXO_TAG_SERVICES + 0x21) /* answer: AXO_BACKOFF_COUNT */
 
-/* From the child to its parent: all is well, the next delay is the first again (BO-15). Only with
+/* From the child to its parent: all is well, the next delay is the first again. Only with
  * manual_reset; else it is unhandled. */
 #define AXO_BACKOFF_RESET (AXO_TAG_SERVICES + 0x22)
 
-/* Answers. The child (BO-12): axo_ref_none() during a delay; from its failure until it is gone
- * still the old one (BO-13). The count, a uint32_t: starts after a delay since the last reset. */
+/* Answers. The child: axo_ref_none() during a delay; from its failure until it is gone still the
+ * old one. The count, a uint32_t: starts after a delay since the last reset. */
 #define AXO_BACKOFF_CHILD (AXO_TAG_SERVICES + 0x23)
 #define AXO_BACKOFF_COUNT (AXO_TAG_SERVICES + 0x24)
 
 /* When a child is replaced. */
 typedef enum axo_backoff_when {
-    AXO_ON_FAILURE = 0, /* the decider says Restart; when it ends otherwise so does the supervisor
-                           (BO-06..BO-08) */
-    AXO_ON_STOP = 1     /* whenever it has ended, whatever the reason (BO-02) */
+    AXO_ON_FAILURE = 0, /* the decider says Restart; when it ends otherwise the supervisor does
+                           too */
+    AXO_ON_STOP = 1     /* whenever it has ended, whatever the reason */
 } axo_backoff_when;
 
-/* What becomes of messages while there is no child (BO-19). */
+/* What becomes of messages while there is no child. */
 typedef enum axo_backoff_absent {
     AXO_ABSENT_DEAD_LETTER = 0, /* dead letters, to the last child */
     AXO_ABSENT_REPLY = 1,       /* their sender is sent `absent_tag` without payload, by nobody, so
@@ -71,16 +71,16 @@ typedef struct axo_backoff_supervisor {
     void *user;                  /* handed to the decider */
     axo_ref stand_in;            /* AXO_ABSENT_STAND_IN */
     uint32_t absent_tag;         /* AXO_ABSENT_REPLY */
-    uint32_t manual_reset;       /* 1: only AXO_BACKOFF_RESET resets the count (BO-15); 0: a child
-                                    that has lived for reset_after_ns does (BO-14) */
+    uint32_t manual_reset;       /* 1: only AXO_BACKOFF_RESET resets the count; 0: a child that has
+                                    lived for reset_after_ns does */
     int32_t retries_max;         /* with `limited`: so many delayed starts, 0..INT32_MAX; the next
-                                    end or failure ends the supervisor (BO-17) */
+                                    end or failure ends the supervisor */
     uint32_t limited;            /* 0: any number */
     int64_t within_ns;           /* AXO_ON_FAILURE: the count starts anew so long after the first
-                                    failure (BO-18); 0: it does not */
+                                    failure; 0: it does not */
     uint32_t final_tag;          /* AXO_ON_STOP with `has_final`: once such a message has come, the
                                     child's next end ends the supervisor; at once, if there is no
-                                    child (BO-21) */
+                                    child */
     uint32_t has_final;
 } axo_backoff_supervisor;
 #define AXO_BACKOFF_SUPERVISOR(...) AXO_INIT(axo_backoff_supervisor, __VA_ARGS__)
@@ -98,7 +98,7 @@ AXO_BEGIN_DECLS
  *   thread    any
  *   owns      props->args is `settings`: it must be valid until the spawn, which copies it
  *   name      may be NULL; kept as a pointer
- *   returns   AXO_OK; AXO_EINVAL: NULL, a field out of its range (BO-22); AXO_EVERSION
+ *   returns   AXO_OK; AXO_EINVAL: NULL, a field out of its range; AXO_EVERSION
  *   after     on failure *props is unchanged */
 AXO_API axo_status axo_backoff_supervisor_props(const axo_backoff_supervisor *settings,
                                                 const char *name, axo_props *props);

@@ -10,14 +10,14 @@
 
 typedef struct axo_system axo_system;
 
-/* Dispatchers. The choice is an actor's for life, restarts included (SX-05); its children do not
- * inherit it. */
+/* Dispatchers. The choice is an actor's for life, restarts included; its children do not inherit
+ * it. */
 typedef enum axo_dispatcher {
     AXO_DISPATCH_DEFAULT = 0,  /* the system's workers; its handlers do not block */
-    AXO_DISPATCH_PINNED = 1,   /* a thread of its own, which ends with it (DI-05) */
+    AXO_DISPATCH_PINNED = 1,   /* a thread of its own, which ends with it */
     AXO_DISPATCH_BLOCKING = 2, /* a pool for handlers that block (see axo_block): threads are
                                   started when all are busy, up to `blocking_max`, and end after
-                                  `blocking_idle_ms` without work (DI-04) */
+                                  `blocking_idle_ms` without work */
     AXO_DISPATCH_HOST = 3      /* the thread of the program that calls axo_run_host */
 } axo_dispatcher;
 

@@ -10,19 +10,19 @@
 #include <axo/supervision.h>
 
 /* An event that this actor has subscribed to; the payload is an axo_event_message with the event's
- * data behind it. Events are not counted in sent, handled and dead, they never become dead letters
- * (DL-06), and an actor that answers AXO_UNHANDLED to one has done no harm. */
+ * data behind it. Events are not counted in sent, handled and dead, they never become dead letters,
+ * and an actor that answers AXO_UNHANDLED to one has done no harm. */
 #define AXO_EVENT UINT32_C(0xffff0004)
 
 /* Kinds form a tree by their bytes, the highest first: a kind contains those that agree with it
- * down to its last byte that is not zero (ES-01). So AXO_KIND_DEAD_LETTER contains both kinds of
- * dead letters, and AXO_KIND_ALL everything. */
+ * down to its last byte that is not zero. So AXO_KIND_DEAD_LETTER contains both kinds of dead
+ * letters, and AXO_KIND_ALL everything. */
 #define AXO_KIND_ALL UINT32_C(0)
-#define AXO_KIND_DEAD_LETTER UINT32_C(0x01000000) /* data: axo_dead_record (DL-01, DL-03) */
+#define AXO_KIND_DEAD_LETTER UINT32_C(0x01000000) /* data: axo_dead_record */
 #define AXO_KIND_DEAD_LETTER_ORDINARY UINT32_C(0x01010000)
-#define AXO_KIND_DEAD_LETTER_SUPPRESSED UINT32_C(0x01020000) /* harmless (DL-03) */
-#define AXO_KIND_UNHANDLED UINT32_C(0x02000000)   /* data: axo_event_unhandled (DL-08) */
-#define AXO_KIND_SUPERVISION UINT32_C(0x03000000) /* data: axo_event_supervision (PH-06) */
+#define AXO_KIND_DEAD_LETTER_SUPPRESSED UINT32_C(0x01020000) /* harmless */
+#define AXO_KIND_UNHANDLED UINT32_C(0x02000000)   /* data: axo_event_unhandled */
+#define AXO_KIND_SUPERVISION UINT32_C(0x03000000) /* data: axo_event_supervision */
 #define AXO_KIND_SUPERVISION_RESUME UINT32_C(0x03010000)
 #define AXO_KIND_SUPERVISION_RESTART UINT32_C(0x03020000)
 #define AXO_KIND_SUPERVISION_STOP UINT32_C(0x03030000) /* a Restart beyond the budget too */
@@ -80,12 +80,12 @@ typedef struct axo_dead_record {
     uint32_t tag;
     uint32_t size;        /* bytes of payload */
     uint32_t reason;      /* an axo_dead_reason */
-    uint32_t suppressed;  /* 1: harmless (DL-03) */
+    uint32_t suppressed;  /* 1: harmless */
     uint32_t head_size;   /* bytes of `head`; 0 for a payload that was handed over */
     uint32_t reserved;    /* 0 */
     uint8_t head[AXO_EVENT_HEAD_MAX]; /* how the payload begins */
     char path[AXO_EVENT_PATH_MAX];    /* the recipient's; "" when nobody can tell any more */
-    char text[64];        /* more about the reason (DL-13), or "" */
+    char text[64];        /* more about the reason, or "" */
 } axo_dead_record;
 
 /* A message that its receiver did not know. source: the receiver. */
@@ -144,17 +144,17 @@ typedef struct axo_event_stuck {
 AXO_BEGIN_DECLS
 
 /* From now on `who` gets an AXO_EVENT for each event under `kind`, one for each event however many
- * of its subscriptions contain it (ES-01). It ends with `who`; a restart keeps it (ES-02). What one
- * publisher publishes comes in order.
+ * of its subscriptions contain it. It ends with `who`; a restart keeps it. What one publisher
+ * publishes comes in order.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EEXIST: it gets all of these already; AXO_ECONTEXT, AXO_EINVAL (none),
- *             AXO_EGONE (ES-02), AXO_ELIMIT (more than AXO_KINDS_MAX), AXO_ENOMEM
+ *             AXO_EGONE, AXO_ELIMIT (more than AXO_KINDS_MAX), AXO_ENOMEM
  *   after     on failure nothing has changed */
 AXO_API axo_status axo_subscribe(axo_ctx *ctx, axo_ref who, uint32_t kind);
 
-/* Ends it for what is under `kind`. A wider subscription stays for the other kinds (ES-03).
- * Events that wait in the mailbox still come.
+/* Ends it for what is under `kind`. A wider subscription stays for the other kinds. Events that
+ * wait in the mailbox still come.
  *   returns   AXO_OK; AXO_ENOENT: it got none of these; AXO_ECONTEXT, AXO_EINVAL (none),
  *             AXO_ELIMIT
  *   after     on failure nothing has changed */
@@ -162,15 +162,15 @@ AXO_API axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind);
 
 /* Tells every subscriber of `kind`; `size` bytes of `data` are copied for each. Without a
  * subscriber it costs next to nothing. A subscriber for whose copy there is no memory, or whose
- * bounded mailbox is full, misses it: axo_stats.events_lost (ES-04).
+ * bounded mailbox is full, misses it: axo_stats.events_lost.
  *   returns   AXO_OK; AXO_ECONTEXT, AXO_EINVAL (a kind below AXO_KIND_SERVICES, NULL with a size),
  *             AXO_ETOOBIG: nobody was told */
 AXO_API axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t size);
 
 /* Tells of the message that is being handled as a dead letter, of reason AXO_DEAD_DROPPED, with a
  * text that says why: what an actor does that passes messages on and has nobody to pass this one
- * on to (DL-13). The message counts as handled all the same. At most 63 bytes of `why` are kept;
- * NULL: none.
+ * on to. The message counts as handled all the same. At most 63 bytes of `why` are kept; NULL:
+ * none.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (not the message that is being handled) */
 AXO_API axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient,
                             const char *why);

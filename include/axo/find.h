@@ -12,12 +12,12 @@
  * segment of '*' matches every child. ".." may stand before the first such segment only. Both have
  * any number of segments.
  *
- * A path leads to whoever lives there now (UID-05): a reference that was found stays with its
- * incarnation, the path does not. An actor is found from the moment that its spawn has returned, by
- * its own constructor too (OR-14), and until it has ended; when it has, the path leads nowhere, or
- * to the next. What Akka does with an Identify message is done here by looking: axo_find answers
- * with the reference or AXO_ENOENT, axo_inspect with what it is doing, axo_watch with a notice if
- * nobody is there (DL-09).
+ * A path leads to whoever lives there now: a reference that was found stays with its incarnation,
+ * the path does not. An actor is found from the moment that its spawn has returned, by its own
+ * constructor too, and until it has ended; when it has, the path leads nowhere, or to the next.
+ * What Akka does with an Identify message is done here by looking: axo_find answers with the
+ * reference or AXO_ENOENT, axo_inspect with what it is doing, axo_watch with a notice if nobody is
+ * there.
  *
  * A path costs one look-up in a hash table a segment. A pattern looks at every actor of the system
  * once, and at its parents for as many segments as match: it is for people, tools and small
@@ -46,9 +46,9 @@ AXO_API axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out,
 AXO_API axo_status axo_system_find_all(axo_system *system, const char *pattern, axo_ref *out,
                                        uint32_t max, uint32_t *count);
 
-/* Sends to every actor that a pattern matches, as axo_send does to one (NM-07). Nobody at a path
- * that is no pattern: the message is a dead letter that names the path, with none as recipient. A
- * pattern that matches nobody is silent.
+/* Sends to every actor that a pattern matches, as axo_send does to one. Nobody at a path that is no
+ * pattern: the message is a dead letter that names the path, with none as recipient. A pattern that
+ * matches nobody is silent.
  *   returns   AXO_OK; AXO_EGONE: accepted, and dead-lettered at once, since nobody is at the path;
  *             AXO_ENAME, AXO_ECONTEXT, AXO_EINVAL (as axo_send, or NULL), AXO_ETOOBIG, AXO_ENOMEM:
  *             nothing was sent
@@ -56,10 +56,10 @@ AXO_API axo_status axo_system_find_all(axo_system *system, const char *pattern, 
 AXO_API axo_status axo_select(axo_ctx *ctx, const char *pattern, uint32_t tag, const void *payload,
                               size_t size, uint32_t *count);
 
-/* Spawns, or gives the child that has the name already (PH-24). props->name must be set.
+/* Spawns, or gives the child that has the name already. props->name must be set.
  *   returns   as axo_spawn; AXO_OK with *created false: *out lives, whatever its class and
  *             arguments; AXO_EEXIST: it has the name and is stopping: *out is its reference, to be
- *             watched; from outside also none, if it has just ended (ST-17)
+ *             watched; from outside also none, if it has just ended
  *   after     on any other failure *out is axo_ref_none(); *created (may be NULL) says whether
  *             props were used */
 AXO_API AXO_NODISCARD axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props,
@@ -70,8 +70,8 @@ AXO_API AXO_NODISCARD axo_status axo_system_spawn_or_get(axo_system *system,
                                                          const axo_props *props, axo_ref *out,
                                                          bool *created);
 
-/* Whether a name may be given to an actor (NM-05): 1..AXO_NAME_MAX bytes of [A-Za-z0-9_.~+=@:-],
- * and neither "." nor "..", which mean something in a path.
+/* Whether a name may be given to an actor: 1..AXO_NAME_MAX bytes of [A-Za-z0-9_.~+=@:-], and
+ * neither "." nor "..", which mean something in a path.
  *   returns   AXO_OK; AXO_ENAME, and *at (may be NULL) is the first byte that is wrong;
  *             AXO_EINVAL (NULL) */
 AXO_API axo_status axo_name_check(const char *name, size_t *at);

@@ -15,7 +15,7 @@
 #define AXO_STOP_ENDED (AXO_TAG_SERVICES + 0x10)
 
 typedef enum axo_farewell_kind {
-    AXO_FAREWELL_PILL = 0,   /* a PoisonPill: what is queued is handled first (PH-20) */
+    AXO_FAREWELL_PILL = 0,   /* a PoisonPill: what is queued is handled first */
     AXO_FAREWELL_STOP = 1,   /* a stop: at once after the running message */
     AXO_FAREWELL_MESSAGE = 2 /* a message of one's own, on which it stops itself */
 } axo_farewell_kind;
@@ -38,9 +38,9 @@ static inline void axo_farewell_init(axo_farewell *out)
 AXO_BEGIN_DECLS
 
 /* Tells an actor to end and promises the caller one AXO_STOP_ENDED with this id, when it has ended
- * or `timeout_ns` has passed (PK-07). For one that has ended already it comes at once. The wait is
- * a child of the caller, as in ask.h, and ends with the calling instance. An actor that is late is
- * left as it is: it may still end.
+ * or `timeout_ns` has passed. For one that has ended already it comes at once. The wait is a child
+ * of the caller, as in ask.h, and ends with the calling instance. An actor that is late is left as
+ * it is: it may still end.
  *   how       NULL: a PoisonPill
  *   thread    only the callback that was given `ctx`
  *   blocks    no

@@ -11,7 +11,7 @@
 #include <axo/message.h>
 
 /* In which order messages come. Whatever the kind, failures, directives and ends of children come
- * before all of them, and what was unstashed before the rest (OR-12). */
+ * before all of them, and what was unstashed before the rest. */
 typedef enum axo_mailbox_kind {
     AXO_MAILBOX_FIFO = 0,
     AXO_MAILBOX_PRIORITY = 1, /* smallest priority first, first in first out among equals */
@@ -19,14 +19,13 @@ typedef enum axo_mailbox_kind {
 } axo_mailbox_kind;
 
 /* What happens to a message for which there is no room. AXO_TERMINATED, PoisonPill, Kill and what
- * the runtime sends have no bound: they are never refused, dropped or counted (PH-27). Nor are the
- * answers and verdicts of what the receiver itself has asked for (ask.h, graceful.h), one for each,
- * or anything else for one instance (axo_draft_bind). But an AXO_EVENT finds no subscriber in whose
+ * the runtime sends have no bound: they are never refused, dropped or counted. Nor are the answers
+ * and verdicts of what the receiver itself has asked for (ask.h, graceful.h), one for each, or
+ * anything else for one instance (axo_draft_bind). But an AXO_EVENT finds no subscriber in whose
  * mailbox messages_max or more wait: it is lost to him. */
 typedef enum axo_overflow {
     AXO_OVERFLOW_REFUSE = 0,   /* the send is AXO_EFULL, and nothing has changed */
-    AXO_OVERFLOW_DROP_NEW = 1, /* it is a dead letter, AXO_DEAD_OVERFLOW (DL-07); the send is
-                                  AXO_OK */
+    AXO_OVERFLOW_DROP_NEW = 1, /* it is a dead letter, AXO_DEAD_OVERFLOW; the send is AXO_OK */
     AXO_OVERFLOW_DROP_OLD = 2, /* the oldest are, until there is room; not with
                                   AXO_MAILBOX_PRIORITY. AXO_MAILBOX_CONTROL: those of priority 0
                                   last */
@@ -42,11 +41,11 @@ typedef enum axo_overflow {
  * held.
  *
  * The parking delays nothing of what the system says: a parked actor fails, is restarted and stops
- * at once (SC-13). It stays parked when it fails, and its next instance is until the held messages
- * are in or dead. A stop ends the parking; when the sender has terminated what is held is let in at
- * once, past the bound, so that its watchers hear of its end after its last message (DW-11). When
- * the receiver terminates they are dead letters, behind its mailbox, and their senders go on. When
- * park_ns have passed they are dead letters too, AXO_DEAD_OVERFLOW, and the sender goes on.
+ * at once. It stays parked when it fails, and its next instance is until the held messages are in
+ * or dead. A stop ends the parking; when the sender has terminated what is held is let in at once,
+ * past the bound, so that its watchers hear of its end after its last message. When the receiver
+ * terminates they are dead letters, behind its mailbox, and their senders go on. When park_ns have
+ * passed they are dead letters too, AXO_DEAD_OVERFLOW, and the sender goes on.
  *
  * Two actors that are parked on each other, or more in a ring, stay so until one of them is
  * stopped, or until the park_ns of one: a program that sends requests and answers through bounded

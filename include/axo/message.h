@@ -26,12 +26,12 @@
  * trust who has its reference, for the services that it does not use. */
 #define AXO_TAG_SERVICES UINT32_C(0xfffe0000)
 
-/* A watched actor has terminated; the payload is an axo_terminated (DW-01). Returning
- * AXO_UNHANDLED for it fails the watcher with AXO_FAILURE_DEATH_PACT (DP-01). */
+/* A watched actor has terminated; the payload is an axo_terminated. Returning AXO_UNHANDLED for it
+ * fails the watcher with AXO_FAILURE_DEATH_PACT. */
 #define AXO_TERMINATED UINT32_C(0xffff0001)
 
-/* /user has terminated and this actor has registered a termination hook (GU-09); it answers
- * with axo_termination_hook_done. */
+/* /user has terminated and this actor has registered a termination hook; it answers with
+ * axo_termination_hook_done. */
 #define AXO_TERMINATION_HOOK UINT32_C(0xffff0002)
 
 /* A PoisonPill, a Kill (axo_kill, AXO_TIMER_KILL) and a failure from outside (axo_system_fail), as
@@ -54,7 +54,7 @@ typedef struct axo_message {
 /* Payload of AXO_TERMINATED. */
 typedef struct axo_terminated {
     axo_ref actor;              /* the incarnation that was watched */
-    uint32_t existence_known;   /* 1: it has lived; 0: no such actor was ever seen (DW-10) */
+    uint32_t existence_known;   /* 1: it has lived; 0: no such actor was ever seen */
     uint32_t reserved;          /* 0 */
 } axo_terminated;
 

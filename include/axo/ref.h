@@ -8,11 +8,11 @@
 #include <axo/export.h>
 
 /* A reference. It may be kept for ever: when its actor is gone it reaches nobody, never a
- * stranger (UID-04), and in another system it reaches nobody either, whatever the seeds.
- * Restart keeps it (RS-07); stop and spawn give another (UID-08).
- * Zeroed memory is axo_ref_none(). The bits are the library's; only compare and print them: they
- * come of the operating system's chance, so that nobody can make one that he was not given, and
- * are others in each run. For an order or a hash that is to repeat there is axo_ref_index. */
+ * stranger, and in another system it reaches nobody either, whatever the seeds. Restart keeps it;
+ * stop and spawn give another. Zeroed memory is axo_ref_none(). The bits are the library's; only
+ * compare and print them: they come of the operating system's chance, so that nobody can make one
+ * that he was not given, and are others in each run. For an order or a hash that is to repeat there
+ * is axo_ref_index. */
 typedef struct axo_ref {
     uint64_t bits;
 } axo_ref;
@@ -25,7 +25,7 @@ static inline axo_ref axo_ref_none(void)
     return none;
 }
 
-/* Whether two references name the same incarnation of the same actor (UID-03). */
+/* Whether two references name the same incarnation of the same actor. */
 static inline bool axo_ref_equal(axo_ref one, axo_ref other)
 {
     return one.bits == other.bits;

@@ -1,5 +1,5 @@
-/* router.h - an actor that passes each message on to one or all of its routees (conformance RO). A
- * whole program is test/example/router_pool.c.
+/* router.h - an actor that passes each message on to one or all of its routees. A whole
+ * program is test/example/router_pool.c.
  *
  *     static const axo_props worker = AXO_PROPS(.cls = &worker_class);
  *     axo_router settings = AXO_ROUTER(.pool = 8, .child = &worker);
@@ -9,16 +9,16 @@
  *
  * A pool makes its routees, they are its children; a group has those whose references or paths it
  * is given. Routees see messages as if they had been sent to them: tag, sender and payload are the
- * sender's. A pill or a kill for the router is the router's own (PK-09).
+ * sender's. A pill or a kill for the router is the router's own.
  *
  * A pool escalates by default: one failing routee is a failure of the router, which keeps its
- * routees and restarts them all when its parent says Restart (RO-02). A strategy of its own
- * (axo_router.strategy, such as a zeroed AXO_STRATEGY()) treats them one by one (RO-03).
+ * routees and restarts them all when its parent says Restart. A strategy of its own
+ * (axo_router.strategy, such as a zeroed AXO_STRATEGY()) treats them one by one.
  *
- * A routee that ends is a routee no more. When the last one is gone the router stops (RO-01),
- * unless it has a resizer, which replaces them, or paths, where another may appear. A message for
- * which there is no routee, or that the routee's mailbox refuses, is a dead letter of
- * reason AXO_DEAD_DROPPED with a text (DL-13).
+ * A routee that ends is a routee no more. When the last one is gone the router stops, unless it has
+ * a resizer, which replaces them, or paths, where another may appear. A message for which there is
+ * no routee, or that the routee's mailbox refuses, is a dead letter of reason AXO_DEAD_DROPPED with
+ * a text.
  *
  * When a router is restarted a pool keeps its routees; those that are leaving are stopped at once.
  * A group begins again with its settings, without what was added and removed.
@@ -160,7 +160,7 @@ AXO_API axo_status axo_router_props(const axo_router *settings, const char *name
 
 /* Sends a message to every routee of a router, whatever its logic, in an AXO_ROUTER_BROADCAST.
  * AXO_TIMER_POISON and AXO_TIMER_KILL (time.h) as tag, without a payload: a pill or a kill for
- * each (PK-09).
+ * each.
  *   thread    only the callback that was given `ctx`
  *   returns   as axo_send */
 AXO_API axo_status axo_router_broadcast(axo_ctx *ctx, axo_ref router, uint32_t tag,

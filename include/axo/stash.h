@@ -8,15 +8,14 @@
 AXO_BEGIN_DECLS
 
 /* Keeps the message that is being handled: it is neither handled nor freed when receive returns,
- * whatever it returns, and stays queued (SS-01). AXO_TERMINATED too (SS-07); an unwatch voids it
- * (DW-05). A receive that fails after it has stashed fails as always: pre_restart is shown the
- * message, and the next instance gets it again. When the actor restarts all that is stashed goes to
- * the front of the mailbox, before the new instance is made (SS-03); when it stops, to the dead
- * letters, before the rest (SS-06).
+ * whatever it returns, and stays queued. AXO_TERMINATED too; an unwatch voids it. A receive that
+ * fails after it has stashed fails as always: pre_restart is shown the message, and the next
+ * instance gets it again. When the actor restarts all that is stashed goes to the front of the
+ * mailbox, before the new instance is made; when it stops, to the dead letters, before the rest.
  *   thread    only the receive that was given `ctx`
  *   blocks    no; the first one of an actor takes some memory
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (no message is being handled, or this one is
- *             stashed already, SS-02), AXO_EFULL (axo_props.stash_max, SS-05), AXO_ENOMEM
+ *             stashed already), AXO_EFULL (axo_props.stash_max), AXO_ENOMEM
  *   after     on failure nothing has changed: the message is handled by this receive */
 AXO_API AXO_NODISCARD axo_status axo_stash(axo_ctx *ctx);
 

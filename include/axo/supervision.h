@@ -11,7 +11,7 @@
 #include <axo/init.h>
 #include <axo/ref.h>
 
-/* What kind of failure it is (DC-01). */
+/* What kind of failure it is. */
 typedef enum axo_failure_kind {
     AXO_FAILURE_NONE = 0,         /* no failure; never handed to a callback */
     AXO_FAILURE_ORDINARY = 1,     /* a status or axo_fail or axo_throw; default: Restart */
@@ -25,8 +25,8 @@ typedef enum axo_failure_kind {
                                      a stop by another than its parent; default: Restart */
 } axo_failure_kind;
 
-/* Where it happened. A pre_restart or a post_stop that fails is no failure that is decided (HF-01,
- * HF-12). */
+/* Where it happened. A pre_restart or a post_stop that fails is no failure that is decided: it
+ * is a line in the log. */
 typedef enum axo_site {
     AXO_SITE_NONE = 0,
     AXO_SITE_CONSTRUCT = 1,
@@ -37,12 +37,12 @@ typedef enum axo_site {
 } axo_site;
 
 /* A failure, as deciders and hooks see it; it lives until the callback that got it returns.
- * An escalated failure is handed on unchanged but for `reporter` (DR-05): `actor` stays the one
- * that failed.
+ * An escalated failure is handed on unchanged but for `reporter`: `actor` stays the one that
+ * failed.
  *
  * Where one failure has led to another, `kind`, `site`, `code`, `text` and `actor` are of the last
  * one, which is what is decided; root_kind and root_code say what its callback raised; original_*
- * are of the first one (HF-11, HF-16):
+ * are of the first one:
  *
  *   what fails               kind           site            code, text   root_kind    original_*
  *   receive                  ORDINARY,      RECEIVE         of receive   as kind      none
@@ -63,7 +63,7 @@ typedef enum axo_site {
  *   An escalated failure is the child's, whole, original_* too. If the re-creation of the actor
  *   that escalated it fails then, that is a POST_RESTART of that actor, and original_* are of the
  *   first failure of the child. A pre_restart that fails is no failure that is decided, but a line
- *   in the log: post_restart is handed the failure that led to the restart, unchanged (HF-01).
+ *   in the log: post_restart is handed the failure that led to the restart, unchanged.
  *
  * A restart as a survivor or a sibling hands both hooks the failure that the restart is for, which
  * is another actor's; so original_* of its re-creation's failure are too. */
@@ -83,8 +83,7 @@ typedef struct axo_failure {
     int32_t original_code;     /* POST_RESTART: its code; else 0 */
     uint32_t original_kind;    /* POST_RESTART: its kind; else AXO_FAILURE_NONE */
     axo_ref reporter;          /* in a decider: the child that it decides about, another than
-                                  `actor` if that one's failure was escalated (FS-15). In hooks:
-                                  none */
+                                  `actor` if that one's failure was escalated. In hooks: none */
     axo_ref sender;            /* has_message: who sent the message; a kill's, who killed; of
                                   AXO_TERMINATED, who has terminated. Else, from outside, or if
                                   the reserve of texts is spent: none */
@@ -95,7 +94,7 @@ typedef struct axo_failure {
 /* Bytes of a failure's text, with its closing zero; longer ones are cut. */
 #define AXO_FAILURE_TEXT_MAX 112
 
-/* What a parent decides about a failed child (conformance DR). */
+/* What a parent decides about a failed child. */
 typedef enum axo_directive {
     AXO_RESUME = 1,  /* go on with the same instance and its state; the message is gone */
     AXO_RESTART = 2, /* a new instance behind the same reference and mailbox */
@@ -103,12 +102,12 @@ typedef enum axo_directive {
     AXO_ESCALATE = 4 /* fail with the same cause and let the next parent decide */
 } axo_directive;
 
-/* A decider. It runs in the parent's own turn and may use its state (DC-08); while it runs,
- * axo_sender(ctx) is the failed child (DC-07). A number that is no directive is AXO_ESCALATE.
- * It may fail like any callback, by axo_throw, or by axo_fail, which counts whatever directive is
- * returned then (DC-14): the parent fails with AXO_SITE_DECIDER (DC-09). The directive is not
- * looked at, nobody is told anything, no budget counts it; the child stays failed until the
- * parent's own failure is answered, and is then resumed, restarted or stopped with it.
+/* A decider. It runs in the parent's own turn and may use its state; while it runs, axo_sender(ctx)
+ * is the failed child. A number that is no directive is AXO_ESCALATE. It may fail like any
+ * callback, by axo_throw, or by axo_fail, which counts whatever directive is returned then: the
+ * parent fails with AXO_SITE_DECIDER. The directive is not looked at, nobody is told anything, no
+ * budget counts it; the child stays failed until the parent's own failure is answered, and is then
+ * resumed, restarted or stopped with it.
  *   ctx       the parent's context
  *   state     the parent's state block
  *   failure   why the child failed
@@ -119,13 +118,13 @@ typedef axo_directive (*axo_decider)(struct axo_ctx *ctx, void *state, const axo
 
 AXO_BEGIN_DECLS
 
-/* The default decider (DC-01): INIT, POST_RESTART, KILLED, DEATH_PACT: Stop; FATAL: Escalate;
- * others: Restart. Cases of one's own first, then this one, is how deciders compose (DC-03).
+/* The default decider: INIT, POST_RESTART, KILLED, DEATH_PACT: Stop; FATAL: Escalate; others:
+ * Restart. Cases of one's own first, then this one, is how deciders compose.
  *   thread    any; arguments but `failure` are not looked at */
 AXO_API axo_directive axo_decide_default(struct axo_ctx *ctx, void *state,
                                          const axo_failure *failure, void *user);
 
-/* The stopping decider (DC-04): FATAL: Escalate; others: Stop. */
+/* The stopping decider: FATAL: Escalate; others: Stop. */
 AXO_API axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const axo_failure *failure,
                                       void *user);
 
@@ -141,39 +140,39 @@ AXO_END_DECLS
 
 /* Whom a directive reaches. */
 typedef enum axo_scope {
-    AXO_ONE_FOR_ONE = 0, /* the failed child only (AF-01) */
-    AXO_ALL_FOR_ONE = 1, /* Restart and Stop: every child (AF-02, AF-03); Resume: the failed one */
+    AXO_ONE_FOR_ONE = 0, /* the failed child only */
+    AXO_ALL_FOR_ONE = 1, /* Restart and Stop: every child; Resume: the failed one */
     AXO_REST_FOR_ONE = 2 /* as all for one, with the failed child and those that were spawned after
-                            it; those spawned before it are not touched (RFO-01). A restart keeps a
-                            child's place in that order */
+                            it; those spawned before it are not touched. A restart keeps a child's
+                            place in that order */
 } axo_scope;
 
 /* When an actor is restarted: OTP's kinds, as an option of a child (axo_props.lifetime).
  *
  *                          TRANSIENT              PERMANENT               TEMPORARY
  *   it fails               the decider            the decider             the decider, with Stop
- *                                                                         for Restart (LT-02)
+ *                                                                         for Restart
  *   it ends by itself:     it ends                it fails with           it ends
  *   axo_stop_self, a pill,                        AXO_FAILURE_ENDED:
- *   a stop by another                             the decider (LT-06)
- *   its parent stops it,   it ends                it ends (LT-07)         it ends
+ *   a stop by another                             the decider
+ *   its parent stops it,   it ends                it ends                 it ends
  *   or ends, or shutdown
- *   a sibling's failure    restarted              restarted               stopped (LT-03)
+ *   a sibling's failure    restarted              restarted               stopped
  *   restarts it
- *   its parent restarts    restarted              restarted               stopped (LT-04)
+ *   its parent restarts    restarted              restarted               stopped
  *   and keeps it
  *   counts in a budget     yes                    yes, its ends too       no
  *
  * A temporary child that fails takes nobody with it, whatever the scope, when the decision is
- * Restart. Resume of a temporary one that failed to start is Stop: there is nothing to resume
- * (LT-05). Resume after AXO_FAILURE_ENDED keeps the permanent actor's instance, as if nobody had
- * wanted it stopped. A stop by another that finds a permanent actor failed waits for the answer to
- * that failure: after Resume it is the next failure, a restart takes it in (LT-08).
+ * Restart. Resume of a temporary one that failed to start is Stop: there is nothing to resume.
+ * Resume after AXO_FAILURE_ENDED keeps the permanent actor's instance, as if nobody had wanted it
+ * stopped. A stop by another that finds a permanent actor failed waits for the answer to that
+ * failure: after Resume it is the next failure, a restart takes it in.
  *
  * Unlike OTP's, the restarted child keeps its reference, its mailbox and its place; a normal and
  * an abnormal end differ by axo_stop_self and axo_fail, not by an exit reason; AXO_FAILURE_KILLED
- * goes to the decider like other failures (default: Stop); a budget that is spent stops the child
- * (RW-17), not the supervisor. */
+ * goes to the decider like other failures (default: Stop); a budget that is spent stops the child,
+ * not the supervisor. */
 typedef enum axo_lifetime {
     AXO_TRANSIENT = 0,
     AXO_PERMANENT = 1,
@@ -182,13 +181,13 @@ typedef enum axo_lifetime {
 
 /* How restarts are counted. */
 typedef enum axo_window {
-    AXO_WINDOW_FIXED = 0,  /* Akka's: opens at the first failure, inclusive (RW-05, RW-06) */
-    AXO_WINDOW_SLIDING = 1 /* Proto.Actor's: failures younger than the window (RW-19) */
+    AXO_WINDOW_FIXED = 0,  /* Akka's: opens at the first failure; one at its very end is in it */
+    AXO_WINDOW_SLIDING = 1 /* Proto.Actor's: failures younger than the window */
 } axo_window;
 
-/* How many restarts a child may have (conformance RW). A fixed window with a duration and no
- * count permits one restart a window (RW-03). The sliding form remembers at most
- * AXO_SLIDING_MAX failures and needs 0 <= retries_max < AXO_SLIDING_MAX. */
+/* How many restarts a child may have. A fixed window with a duration and no count permits one
+ * restart a window. The sliding form remembers at most AXO_SLIDING_MAX failures and needs
+ * 0 <= retries_max < AXO_SLIDING_MAX. */
 #define AXO_RETRIES_UNLIMITED (-1)
 #define AXO_SLIDING_MAX 16
 
@@ -200,36 +199,36 @@ typedef enum axo_window {
  *   and another that is asked for before   for the first one's failure. The second would replace an
  *   the child has begun the first          instance that has handled nothing. Nothing tells the
  *                                          child; axo_stats counts it (restarts_merged), and the
- *                                          trace says AXO_EV_MERGE (RR-11)
- *   a restart for its own failure, and     two restarts, in the order they were asked for (RR-07)
+ *                                          trace says AXO_EV_MERGE
+ *   a restart for its own failure, and     two restarts, in the order they were asked for
  *   one as a survivor or sibling
- *   a restart that the child has begun,    two restarts: the second when the first is over (RS-18)
+ *   a restart that the child has begun,    two restarts: the second when the first is over
  *   and another
  *   a restart and a stop                   the stop overtakes the restart that waits: no hook of a
- *                                          restart runs, only post_stop (RR-12, ST-12). It ends a
- *                                          restart that waits for children, too (RS-19)
+ *                                          restart runs, only post_stop. It ends a restart that
+ *                                          waits for children, too
  *
  * Budgets count each restart that was decided, merged ones too. */
 
-/* With a back-off, Restart is a delayed directive (PH-13). It is decided and paid for (budget) at
- * the failure; then the failed child stays suspended, with its mailbox, its reference and its old
+/* With a back-off, Restart is a delayed directive. It is decided and paid for (budget) at the
+ * failure; then the failed child stays suspended, with its mailbox, its reference and its old
  * instance, until the delay is over; then the hooks run as always. It takes no memory at the
  * failure. Children's delays are counted apart. Meanwhile:
  *
  *   the child is stopped, by anyone          it ends, and nothing revives it
  *   the parent stops, or the system          the child ends with it
  *   the parent is suspended, or in a restart  a restart that comes due is held back like a report
- *                                            (SC-09), and done when the parent runs again
+ *                                            of a failure, and done when the parent runs again
  *   the parent restarts and keeps it         it is restarted with the parent, stays suspended, and
- *                                            is restarted once more when its own is due (RR-07)
+ *                                            is restarted once more when its own is due
  *   a sibling's all or rest for one          the same
  *
  * All for one and rest for one: the siblings run on until the restart is due; then those are
  * restarted that are there by then. A budget is in force beside it; its window sees the delays too:
- * one that is shorter than they are permits for ever (BO-18). */
+ * one that is shorter than they are permits for ever. */
 
-/* A strategy. One may serve many parents; it carries no state (DC-12) and must stay valid and
- * unchanged while any actor that uses it lives. */
+/* A strategy. One may serve many parents; it carries no state and must stay valid and unchanged
+ * while any actor that uses it lives. */
 typedef struct axo_strategy {
     size_t size;          /* sizeof(axo_strategy), set by AXO_STRATEGY */
     axo_scope scope;      /* zero: one for one */
@@ -240,7 +239,7 @@ typedef struct axo_strategy {
                              Used only with `limited` */
     uint32_t limited;     /* 0: unlimited restarts; retries_max and within_ns are not
                              looked at */
-    int64_t within_ns;    /* length of the window in ns; negative: no window (RW-10) */
+    int64_t within_ns;    /* length of the window in ns; negative: no window */
     const axo_backoff *backoff; /* NULL: restarts are at once; else see above. As valid and
                                    unchanged as the strategy */
 } axo_strategy;

@@ -32,15 +32,15 @@ typedef struct axo_dead_letter {
     const axo_message *message; /* lives during the call */
     axo_ref recipient;
     uint32_t reason;            /* an axo_dead_reason */
-    uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone (PK-06), a
-                                   tick of its own timers (DL-03), a message for an instance that
-                                   is gone (axo_draft_bind) */
-    const char *path;           /* axo_select to a path where nobody is: that path, and recipient
-                                   is none (NM-07); else NULL */
+    uint32_t suppressed;        /* 1: harmless: a PoisonPill to one that is gone, a tick of its own
+                                   timers, a message for an instance that is gone
+                                   (axo_draft_bind) */
+    const char *path;           /* axo_select to a path where nobody is: that path, and recipient is
+                                   none; else NULL */
 } axo_dead_letter;
 
-/* Called for each dead letter (DL-01), on the thread where it happens, with no lock held. It must
- * be quick and must not send (DL-06). */
+/* Called for each dead letter, on the thread where it happens, with no lock held. It must be quick
+ * and must not send. */
 typedef void (*axo_dead_letter_fn)(void *user, const axo_dead_letter *letter);
 
 /* A message that its receiver did not know. */
@@ -49,10 +49,10 @@ typedef struct axo_unhandled {
     axo_ref recipient;
 } axo_unhandled;
 
-/* Called for each message of users for which receive returned AXO_UNHANDLED (DL-08), after it was
- * counted, on the thread where it happens, in the receiver's turn, with no lock held. It must be
- * quick, must not send, and calls nothing with a context: the callback is over. Not called for what
- * is no user's message (notices, receive timeouts, events), nor for one that was stashed. */
+/* Called for each message of users for which receive returned AXO_UNHANDLED, after it was counted,
+ * on the thread where it happens, in the receiver's turn, with no lock held. It must be quick, must
+ * not send, and calls nothing with a context: the callback is over. Not called for what is no
+ * user's message (notices, receive timeouts, events), nor for one that was stashed. */
 typedef void (*axo_unhandled_fn)(void *user, const axo_unhandled *unhandled);
 
 typedef enum axo_log_level {
@@ -61,9 +61,9 @@ typedef enum axo_log_level {
     AXO_LOG_INFO = 3
 } axo_log_level;
 
-/* Called for what a person should know: failures decided, hooks that failed (DR-09, HF-01), dead
- * letters, handlers that hang (axo_options.stuck_ns). On the thread where it happens, with no lock
- * held. NULL: silence. The same lines are events of AXO_KIND_LOG. */
+/* Called for what a person should know: failures decided, hooks that failed, dead letters, handlers
+ * that hang (axo_options.stuck_ns). On the thread where it happens, with no lock held. NULL:
+ * silence. The same lines are events of AXO_KIND_LOG. */
 typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
 
 typedef struct axo_options {
@@ -86,7 +86,7 @@ typedef struct axo_options {
     uint64_t seed;                    /* of all chance but what references are made of; 0: from the
                                          operating system */
     axo_allocator allocator;          /* zeroed: malloc and free */
-    const axo_strategy *user_strategy; /* how /user supervises (GU-03); NULL: the default */
+    const axo_strategy *user_strategy; /* how /user supervises; NULL: the default */
     axo_dead_letter_fn on_dead_letter; /* NULL: only counted */
     void *dead_letter_user;
     axo_log_fn log;                   /* NULL: silence */
@@ -94,12 +94,12 @@ typedef struct axo_options {
     axo_trace_fn trace;               /* NULL: no events are made */
     void *trace_user;
     const char *name;                 /* of the system: letters, digits, '-' and '_', these two not
-                                         first; at most AXO_NAME_MAX bytes; NULL: "axo" (SH-10) */
+                                         first; at most AXO_NAME_MAX bytes; NULL: "axo" */
     uint32_t dead_letter_log;         /* 0: 5 dead letters of a reason that are logged one by one in
-                                         a window; the rest are counted in one line (DL-04) */
+                                         a window; the rest are counted in one line */
     uint32_t no_dead_letter_log;      /* 1: none is logged */
     int64_t dead_letter_window_ns;    /* 0: 5 minutes; time: `clock` */
-    uint32_t dead_letter_log_at_stop; /* 1: also while the system shuts down (DL-12) */
+    uint32_t dead_letter_log_at_stop; /* 1: also while the system shuts down */
     uint32_t dead_letters_kept;       /* 0: 64 for axo_system_dead_letters; at most 65536 */
     uint32_t no_dead_letters_kept;    /* 1: none is kept */
     uint32_t blocking_max;            /* threads of the blocking dispatcher; 0: 64; at most 1024 */
@@ -135,7 +135,7 @@ static inline void axo_options_init(axo_options *out)
 }
 #define AXO_WORKERS_MAX 256
 
-/* The three guardians (GU-01). */
+/* The three guardians: they are there from the start to the end of the system. */
 typedef enum axo_guardian {
     AXO_GUARDIAN_ROOT = 0,
     AXO_GUARDIAN_USER = 1,
@@ -152,7 +152,7 @@ typedef struct axo_late {
     int64_t since_ns;     /* running: for how long its worker has been at it, about */
 } axo_late;
 
-/* Why the system ended, as axo_system_wait returns it (GU-08). */
+/* Why the system ended, as axo_system_wait returns it. */
 typedef struct axo_outcome {
     uint32_t failed;      /* 1: a failure reached the root; 0: it was stopped */
     uint32_t kind;        /* of the failure: an axo_failure_kind */
@@ -203,12 +203,12 @@ AXO_API axo_status axo_system_shutdown(axo_system *system);
 AXO_API axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome);
 
 /* Has `fn` called once when every actor has terminated and before axo_system_wait and
- * axo_system_stop return: the last registered first (SH-01, SH-02). It runs on a worker of the
- * system, outside of any actor; a function that waits returns AXO_ECONTEXT there.
+ * axo_system_stop return: the last registered first. It runs on a worker of the system, outside of
+ * any actor; a function that waits returns AXO_ECONTEXT there.
  *   thread    any, actors too
  *   owns      `user` must stay valid until `fn` has run
- *   returns   AXO_OK: it will run, exactly once; AXO_ESTOPPING: it is too late, it never will
- *             (SH-03); AXO_EINVAL, AXO_ENOMEM */
+ *   returns   AXO_OK: it will run, exactly once; AXO_ESTOPPING: it is too late, it never will;
+ *             AXO_EINVAL, AXO_ENOMEM */
 typedef void (*axo_termination_fn)(axo_system *system, void *user);
 AXO_API AXO_NODISCARD axo_status axo_system_on_termination(axo_system *system,
                                                            axo_termination_fn fn, void *user);

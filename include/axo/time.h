@@ -18,23 +18,23 @@
 /* The longest delay and period: 146 years. A longer one is AXO_EINVAL. */
 #define AXO_DELAY_MAX (INT64_C(1) << 62)
 
-/* Tags for a timer, and for axo_router_broadcast: it carries a PoisonPill (PK-08) or a Kill; its
- * payload must be empty. */
+/* Tags for a timer, and for axo_router_broadcast: it carries a PoisonPill or a Kill; its payload
+ * must be empty. */
 #define AXO_TIMER_POISON AXO_POISON_PILL
 #define AXO_TIMER_KILL AXO_KILL
 
-/* No message came for the time that axo_receive_timeout was given (RT-01). */
+/* No message came for the time that axo_receive_timeout was given. */
 #define AXO_RECEIVE_TIMEOUT UINT32_C(0xffff0003)
 
 /* A message whose tag has this bit and is below AXO_TAG_SERVICES does not influence the receive
- * timeout (RT-02). */
+ * timeout. */
 #define AXO_TAG_QUIET UINT32_C(0x40000000)
 
 typedef enum axo_timer_kind {
     AXO_TIMER_ONCE = 0,
     AXO_TIMER_FIXED_DELAY = 1, /* the next `period` after this one fired: late ones push the rest */
     AXO_TIMER_FIXED_RATE = 2   /* the n-th is due at first + n * period: late ones are caught up
-                                  on (TM-10) */
+                                  on */
 } axo_timer_kind;
 
 /* A raw timer: a value to copy and keep. When its timer has fired for the last time, or was
@@ -47,7 +47,7 @@ typedef struct axo_timer {
 
 AXO_BEGIN_DECLS
 
-/* ---- raw timers (TM-08): they belong to nobody and outlive who set them ---------------------- */
+/* ---- raw timers: they belong to nobody and outlive who set them ------------------------------ */
 
 /* Sends a message once, `delay_ns` from now. Sender is the caller. The payload is copied.
  *   thread    only the callback that was given `ctx`
@@ -61,13 +61,13 @@ AXO_API axo_status axo_schedule_once(axo_ctx *ctx, int64_t delay_ns, axo_ref to,
                                      const void *payload, size_t size, axo_timer *out);
 
 /* Sends it first after `first_ns`, then `delay_ns` after each time it was sent, until it is
- * cancelled or the receiver is gone; restarts of the receiver do not end it (TM-09). A tick for
- * which there is no memory is dropped, and counted as that. AXO_EINVAL also for a delay below 1. */
+ * cancelled or the receiver is gone; restarts of the receiver do not end it. A tick for which there
+ * is no memory is dropped, and counted as that. AXO_EINVAL also for a delay below 1. */
 AXO_API axo_status axo_schedule_fixed_delay(axo_ctx *ctx, int64_t first_ns, int64_t delay_ns,
                                             axo_ref to, uint32_t tag, const void *payload,
                                             size_t size, axo_timer *out);
 
-/* As above at a fixed rate: what was late is caught up on, each tick on its own (TM-10). */
+/* As above at a fixed rate: what was late is caught up on, each tick on its own. */
 AXO_API axo_status axo_schedule_fixed_rate(axo_ctx *ctx, int64_t first_ns, int64_t period_ns,
                                            axo_ref to, uint32_t tag, const void *payload,
                                            size_t size, axo_timer *out);
@@ -79,11 +79,11 @@ AXO_API axo_status axo_schedule_fixed_rate(axo_ctx *ctx, int64_t first_ns, int64
  *             bad context */
 AXO_API bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer);
 
-/* Marks a raw timer as one to run at close (SH-08): if it is still waiting when /user begins to
- * stop, its message is sent then, before the children of /user are told to stop, and the timer is
- * over. An actor of /system that has a termination hook handles it before that (GU-09); to others
- * their own stop may come first, to one of /user it always does: a dead letter then. A timer
- * without the mark is dropped when the system has ended, and counted as dropped.
+/* Marks a raw timer as one to run at close: if it is still waiting when /user begins to stop, its
+ * message is sent then, before the children of /user are told to stop, and the timer is over. An
+ * actor of /system that has a termination hook handles it before that; to others their own stop may
+ * come first, to one of /user it always does: a dead letter then. A timer without the mark is
+ * dropped when the system has ended, and counted as dropped.
  *   returns   whether the timer was waiting */
 AXO_API bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer);
 
@@ -106,11 +106,10 @@ AXO_API bool axo_system_timer_at_close(axo_system *system, axo_timer timer);
 
 /* Starts a timer that sends to the caller itself, which is also the sender. The key is the
  * caller's own number. A timer of the same key is stopped first, with all that it has sent: a tick
- * of it that waits in the mailbox is never seen (TM-01).
- * They end with the instance: before pre_restart and before post_stop; what those start ends after
- * them (TM-03..TM-05). A suspended actor's ticks wait in its mailbox.
- * Ticks left in the mailbox of one that ends are suppressed dead letters; discarded ones are
- * counted as dropped.
+ * of it that waits in the mailbox is never seen. They end with the instance: before pre_restart and
+ * before post_stop; what those start ends after them. A suspended actor's ticks wait in its
+ * mailbox. Ticks left in the mailbox of one that ends are suppressed dead letters; discarded ones
+ * are counted as dropped.
  *   thread    only the callback that was given `ctx`
  *   returns   as axo_schedule_once; AXO_EINVAL also for a kind that is none, and for a period
  *             below 1 unless it is AXO_TIMER_ONCE, which does not look at it
@@ -120,7 +119,7 @@ AXO_API axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind ki
                                    const void *payload, size_t size);
 
 /* Stops the timer of a key: no tick of it is seen from now on, not even one that waits in the
- * mailbox (TM-02).
+ * mailbox.
  *   returns   AXO_OK, AXO_ENOENT (there is none), AXO_ECONTEXT */
 AXO_API axo_status axo_timer_stop(axo_ctx *ctx, uint64_t key);
 
@@ -131,10 +130,10 @@ AXO_API bool axo_timer_active(axo_ctx *ctx, uint64_t key);
 /* ---- receive timeout ------------------------------------------------------------------------- */
 
 /* Sends the caller AXO_RECEIVE_TIMEOUT (no payload, no sender, not counted) whenever it has handled
- * no message for `after_ns`, again and again (RT-01); 0 switches it off. Any message but a quiet
- * one (AXO_TAG_QUIET) starts the time anew, and so does this call. It belongs to the actor:
- * it survives restarts (RT-04), and ends with the actor (RT-05) and with an attempt to create the
- * first instance that failed (RT-06). While the actor is suspended the clock runs on.
+ * no message for `after_ns`, again and again; 0 switches it off. Any message but a quiet one
+ * (AXO_TAG_QUIET) starts the time anew, and so does this call. It belongs to the actor: it survives
+ * restarts, and ends with the actor and with an attempt to create the first instance that failed.
+ * While the actor is suspended the clock runs on.
  *   thread    only the callback that was given `ctx`
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (below 0 or above AXO_DELAY_MAX), AXO_ENOMEM
  *   after     on failure it is as it was */

@@ -13,10 +13,10 @@ import tempfile
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(TOOLS))
-READ = ("LICENSE", "include", "README.md", "bench/RESTART.md", "test/conformance/entries.txt", "test/example",
+READ = ("LICENSE", "include", "README.md", "bench/RESTART.md", "test/conformance", "test/example",
         "tools/restart_bench/options.c", "runtime")
 
-HEADERS, MAN, AMALGAMATE = "headers.py", "man.py", "amalgamate.py"
+HEADERS, MAN, AMALGAMATE, PROMISES = "headers.py", "man.py", "amalgamate.py", "promises.py"
 
 # Script, file, old, new, what it must say.
 CASES = [
@@ -43,9 +43,12 @@ CASES = [
      "axo_props has no field stash_most"),
     (HEADERS, "include/axo/stash.h", "/* As axo_unstash_all", "/* As axo_unstash_both",
      "axo_unstash_both is declared nowhere"),
-    (HEADERS, "include/axo/stash.h", "stash_max, SS-05", "stash_max, SS-95", "SS-95 is not in"),
+    (HEADERS, "include/axo/stash.h", "(axo_props.stash_max)", "(axo_props.stash_max, SS-05)", "SS-05 says nothing"),
+    (HEADERS, "include/axo/stash.h", "/* How many", "/* (D10) How many", "D10 says nothing"),
+    (HEADERS, "include/axo/stash.h", "/* How many", "/* (conformance RO) How many",
+     "conformance RO says nothing"),
     (HEADERS, "include/axo/stash.h", "stash_become.c", "stash_become2.c", "there is no test/example"),
-    (HEADERS, "include/axo/graceful.h", "(PK-07). For", "(PK-07, askme.h). For", "no header askme.h"),
+    (HEADERS, "include/axo/graceful.h", "`timeout_ns` has passed. For", "`timeout_ns` has passed (askme.h). For", "no header askme.h"),
     (HEADERS, "include/axo/stash.h", "/* stash.h - putting", "/* Putting", "a header begins with"),
     (HEADERS, "include/axo/stash.h", "#include <axo/actor.h>", "#include <axo/axo.h>",
      "which includes it"),
@@ -64,6 +67,13 @@ CASES = [
      '"  --list\\n"', "says nothing of --list"),
     (AMALGAMATE, "runtime/cell/name.c", '#include "cell/name.h"', '#include "cell/nome.h"',
      "cell/nome.h"),
+    (PROMISES, "test/conformance/entries.txt", "| axo_ref_equal\n", "| axo_ref_equals\n",
+     "UID-03 names axo_ref_equals, which no"),
+    (PROMISES, "test/conformance/entries.txt", "| axo_ref_equal\n", "| axo_ref.bytes\n",
+     "UID-03 names axo_ref.bytes, which no"),
+    (PROMISES, "test/conformance/entries.txt", " | axo_ref_equal\n", "\n", "headers.md is not what"),
+    (PROMISES, "test/conformance/entries.txt", " | axo_ref_equal\n", " | \n", "malformed"),
+    (PROMISES, "test/conformance/uid_test.c", '"UID-03"', '"UID-04"', "headers.md is not what"),
     (AMALGAMATE, "runtime/cell/name.c", "#include <string.h>", "#include <glib.h>", "<glib.h>"),
 ]
 
@@ -77,7 +87,8 @@ def copy(folder):
 
 def run(script, folder, words=None):
     if words is None:
-        words = ["--root", folder] + ([os.path.join(folder, "out")] if script != HEADERS else [])
+        words = ["--root", folder] + {HEADERS: [], PROMISES: ["--check"]}.get(
+            script, [os.path.join(folder, "out")])
     command = [sys.executable, os.path.join(TOOLS, script)] + words
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            universal_newlines=True, check=False)
@@ -128,7 +139,7 @@ def main():
     errors = links()
     with tempfile.TemporaryDirectory() as folder:
         copy(folder)
-        for script in (HEADERS, MAN, AMALGAMATE):
+        for script in (HEADERS, MAN, AMALGAMATE, PROMISES):
             status, said = run(script, folder)
             if status != 0:
                 errors.append(f"{script} as it is: {said}")

@@ -20,7 +20,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import headers
-from headers import CODE, ENTRY, HEADER, NAME, PATH, ROOT, Wrong
+from headers import CODE, HEADER, NAME, PATH, ROOT, Wrong
 from man import INIT_FUNCTION, INIT_MACRO, MADE, unique, unique_names, version_of
 
 EMPTY = "<!-- -->"     # nothing, and a definition all the same
@@ -59,9 +59,6 @@ class Reference:
                 out.append(f"[{code(word + '.h')}]({self.file(word)})")
             elif kind == PATH:
                 out.append(f"[{code(word)}](../{word})")
-            elif kind == ENTRY:
-                says = self.library.entries[word].replace('"', "'")
-                out.append(f"[{piece}](../test/conformance/entries.txt.html){{.entry title=\"{says}\"}}")
             else:
                 out.append(code(word) if kind == CODE else plain(piece))
         return "".join(out)

@@ -13,8 +13,8 @@
 # and in each: paragraphs; two blanks and "- " a list; two blanks, a word, two blanks or more: a
 # line of the contract (thread, blocks, owns, returns, after, or a parameter, or a word in
 # capitals); four blanks: as it stands. `so` stands what is said of an argument. A word that begins
-# with axo_ or AXO_ is declared somewhere, axo_type.field is a field of it, (XX-01) is in
-# test/conformance/entries.txt.
+# with axo_ or AXO_ is declared somewhere, axo_type.field is a field of it. No comment has the id of
+# an entry of test/conformance/entries.txt, or the number of a decision: it says the rule.
 import argparse
 import os
 import re
@@ -26,9 +26,10 @@ SKIPPED = "\x01"       # no end of a group of lines, as an empty line is
 CONTRACT = ("thread", "blocks", "owns", "returns", "after")
 DECORATION = re.compile(r"\b(?:AXO_API|AXO_NODISCARD|AXO_NORETURN)\b\s*|\s*\bAXO_PRINTF\([^)]*\)")
 WORD = re.compile(r"`[^`]*`|\b(?:test|bench|runtime|tools)/[\w./]*\w\b|\b(?:axo/)?[a-z_]+\.h\b|"
-                  r"\b(?:axo|AXO)_(?:\w*\w)?(?:\.[a-z]\w*)?(?:\(\))?\*?|\b[A-Z]{2,3}-\d\d\b")
+                  r"\b(?:axo|AXO)_(?:\w*\w)?(?:\.[a-z]\w*)?(?:\(\))?\*?")
+ENTRY = re.compile(r"\b(?:[A-Z]{2,3}-\d\d+|D\d+|conformance [A-Z]{2,3})\b")
 FIELD = re.compile(r"  (\S+)(?: {2,}(\S.*))$")
-CODE, NAME, PATH, HEADER, ENTRY, TEXT = "code", "name", "path", "header", "entry", "text"
+CODE, NAME, PATH, HEADER, TEXT = "code", "name", "path", "header", "text"
 
 # What a comment is made of: kind is para, list, display or a line of a contract (then with its key).
 Block = namedtuple("Block", "kind text key line")
@@ -452,6 +453,9 @@ class Library:
                 texts[name[:-2]] = file.read()
         for name in dependence(texts):
             path = f"include/axo/{name}.h"
+            for number, text in enumerate(texts[name].split("\n"), 1):
+                for entry in ENTRY.findall(text):
+                    self.errors.append(f"{path}:{number}: {entry} says nothing to a reader of headers")
             try:
                 header = header_read(path, texts[name])
             except Wrong as error:
@@ -459,12 +463,6 @@ class Library:
                 continue
             self.headers.append(header)
             self.index(header)
-        try:
-            with open(os.path.join(root, "test", "conformance", "entries.txt"),
-                      encoding="utf-8") as file:
-                self.entries = dict(re.findall(r"^([A-Z]{2,3}-\d\d) [A-Z] (.*)$", file.read(), re.M))
-        except OSError:
-            self.entries = None
         if not self.errors:
             for header in self.headers:
                 self.check(header)
@@ -530,8 +528,6 @@ class Library:
                     self.wrong(header, line, f"{base} has no field {field}")
             elif kind == HEADER and not self.header(word):
                 self.wrong(header, line, f"there is no header {word}.h")
-            elif kind == ENTRY and self.entries is not None and word not in self.entries:
-                self.wrong(header, line, f"{word} is not in test/conformance/entries.txt")
             elif kind == PATH and not os.path.exists(os.path.join(self.root, word)):
                 self.wrong(header, line, f"there is no {word}")
 
@@ -542,8 +538,6 @@ class Library:
             piece, kind = match.group(0), None
             if piece.startswith("`"):
                 kind, word = CODE, piece[1:-1]
-            elif re.fullmatch(r"[A-Z]{2,3}-\d\d", piece):
-                kind, word = ENTRY, piece
             elif re.fullmatch(r"(?:axo/)?[a-z_]+\.h", piece):
                 kind, word = HEADER, piece[:-2].replace("axo/", "")
             elif "/" in piece:

@@ -17,7 +17,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import headers
-from headers import CODE, ENTRY, HEADER, NAME, PATH, ROOT, Wrong
+from headers import CODE, HEADER, NAME, PATH, ROOT, Wrong
 
 WIDTH = 72
 MADE = ("{", "AXO_INIT(")
@@ -121,8 +121,6 @@ class Section3:
                            ("(7)" if word == "axo" else "(3)"))
             elif kind == PATH:
                 out.append(italic(word))
-            elif kind == ENTRY:
-                out.append(escape(piece))
             else:
                 text = escape(piece)
                 out.append(re.sub(r"(?<!\w)\*(\w+)", lambda m: italic(m.group(0))
