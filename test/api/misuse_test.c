@@ -186,9 +186,8 @@ static axo_ref m_spawn_works(kit *k, const axo_props *props)
     return ref;
 }
 
-static void props_of_other_sizes(void **state)
+static void props_of_other_sizes(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     struct {
         axo_props props;
         unsigned char tail[8];
@@ -209,10 +208,9 @@ static void props_of_other_sizes(void **state)
     m_spawn_refused(k, &longer.props, AXO_EVERSION);
     m_is(axo_system_spawn(kit_system(k), &longer.props, NULL), AXO_EINVAL);
     m_is(axo_system_spawn(NULL, &longer.props, &(axo_ref){0}), AXO_EINVAL);
-    kit_finish(k);
 }
 
-static void classes_of_other_sizes(void **state)
+static void classes_of_other_sizes(kit *k)
 {
     static struct {
         axo_class cls;
@@ -221,7 +219,6 @@ static void classes_of_other_sizes(void **state)
     static axo_class shorter = AXO_CLASS(.receive = m_receive);
     static axo_class zero = AXO_CLASS(.receive = m_receive);
     static const axo_class deaf = AXO_CLASS(.name = "deaf");
-    kit *k = kit_start(state, NULL);
     zero.size = 0;
     m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = NULL), AXO_EINVAL);
     m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &zero), AXO_EINVAL);
@@ -234,10 +231,9 @@ static void classes_of_other_sizes(void **state)
     /* A class is used where it lies, so there is nothing to fill the rest of a shorter one. */
     shorter.size = offsetof(axo_class, post_stop);
     m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &shorter), AXO_EVERSION);
-    kit_finish(k);
 }
 
-static void strategies_of_other_sizes(void **state)
+static void strategies_of_other_sizes(kit *k)
 {
     static struct {
         axo_strategy strategy;
@@ -253,7 +249,6 @@ static void strategies_of_other_sizes(void **state)
     static axo_backoff older = AXO_BACKOFF(.min_ns = 1, .max_ns = 2);
     axo_strategy shorter = AXO_STRATEGY(.limited = 0);
     const axo_strategy backed_off = AXO_STRATEGY(.backoff = &older);
-    kit *k = kit_start(state, NULL);
     m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &zero), AXO_EINVAL);
     shorter.size = offsetof(axo_strategy, backoff); /* it would be read behind its end, later */
     m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &shorter), AXO_EVERSION);
@@ -270,13 +265,11 @@ static void strategies_of_other_sizes(void **state)
     longer.tail[3] = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &bad[i]), AXO_EINVAL);
-    kit_finish(k);
 }
 
-static void props_out_of_bounds(void **state)
+static void props_out_of_bounds(kit *k)
 {
     static unsigned char args[AXO_ARGS_MAX + 1];
-    kit *k = kit_start(state, NULL);
     axo_props props = AXO_PROPS(.cls = &m_class, .args = args, .args_size = AXO_ARGS_MAX + 1);
     m_spawn_refused(k, &props, AXO_EINVAL);
     props.args_size = AXO_ARGS_MAX;
@@ -285,15 +278,13 @@ static void props_out_of_bounds(void **state)
     m_spawn_refused(k, &props, AXO_EINVAL);
     props = (axo_props)AXO_PROPS(.cls = &m_class, .dispatcher = 4);
     m_spawn_refused(k, &props, AXO_EINVAL);
-    kit_finish(k);
 }
 
-static void names_malformed_or_taken(void **state)
+static void names_malformed_or_taken(kit *k)
 {
     static const char *const bad[] = {"",         "a/b", "a b", "$a", "a\n",
                                       "\xc3\xa4", "a*",  "a,b", ".",  ".."};
     static const char *const good[] = {"a", "Z9_.~+=@:-", "...", "-", "user"};
-    kit *k = kit_start(state, NULL);
     char longest[AXO_NAME_MAX + 2];
     char path[AXO_NAME_MAX + 16];
     char expected[AXO_NAME_MAX + 16];
@@ -316,14 +307,12 @@ static void names_malformed_or_taken(void **state)
     ref = m_spawn_works(k, &(axo_props)AXO_PROPS(.cls = &m_class));
     m_is(axo_system_path(kit_system(k), ref, path, sizeof path), AXO_OK);
     assert_memory_equal(path, "/user/$", 7);
-    kit_finish(k);
 }
 
 /* ---- references and messages, from outside --------------------------------------------------- */
 
-static void refs_none_and_stale(void **state)
+static void refs_none_and_stale(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *gone = kit_actor(k, "gone");
     axo_system *system = kit_system(k);
     axo_ref none = axo_ref_none();
@@ -356,7 +345,6 @@ static void refs_none_and_stale(void **state)
     m_is(axo_system_send(system, (axo_ref){UINT64_MAX}, M_TAG, NULL, 0), AXO_EGONE);
     assert_true(axo_ref_is_none(axo_system_guardian(system, (axo_guardian)3)));
     assert_true(axo_ref_is_none(axo_system_guardian(NULL, AXO_GUARDIAN_USER)));
-    kit_finish(k);
 }
 
 static uint32_t m_freed;
@@ -368,9 +356,8 @@ static void m_count_free(void *payload, void *user)
     m_freed++;
 }
 
-static void messages_malformed(void **state)
+static void messages_malformed(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     axo_system *system = kit_system(k);
     axo_ref ref = kit_spawn(k, a);
@@ -392,7 +379,6 @@ static void messages_malformed(void **state)
     m_unchanged(k, &before);
     m_is(axo_system_send(system, ref, AXO_TAG_RESERVED - 1, NULL, 0), AXO_OK);
     kit_await(k, "a.unhandled(0xfffeffff)");
-    kit_finish(k);
 }
 
 /* ---- inside an actor ------------------------------------------------------------------------- */
@@ -456,9 +442,8 @@ static axo_status m_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void inside_an_actor(void **state)
+static void inside_an_actor(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     axo_stats before;
     kit_spawn(k, a);
@@ -471,7 +456,6 @@ static void inside_an_actor(void **state)
     assert_int_equal(kit_stats(k).failures, 0);
     kit_never(k, "a.stash");
     kit_never(k, "a.fail");
-    kit_finish(k);
 }
 
 /* ---- contexts -------------------------------------------------------------------------------- */
@@ -545,9 +529,8 @@ static axo_status m_use_of_another(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void contexts_kept_and_null(void **state)
+static void contexts_kept_and_null(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
     m_kept *kept = kit_alloc(k, sizeof *kept);
@@ -570,7 +553,6 @@ static void contexts_kept_and_null(void **state)
     kit_await(k, "a.note(1)");
     kit_never(k, "a.stash");
     kit_never(k, "b.stash");
-    kit_finish(k);
 }
 
 /* ---- systems --------------------------------------------------------------------------------- */

@@ -90,9 +90,8 @@ static void p_send_owned(kit *k, kit_script *to, p_thing *thing)
                      AXO_OK);
 }
 
-static void forward_copies(void **state)
+static void forward_copies(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *q = kit_top(k, "q");
     kit_script *c = p_actor(k, "c", NULL);
     kit_script *b = p_actor(k, "b", &(p_order){.to = c});
@@ -103,12 +102,10 @@ static void forward_copies(void **state)
     kit_await(k, "c.got(1002)");
     kit_await_count(k, "b.forwarded(0)", 2); /* noted after the call: c may have been quicker */
     kit_order(k, "b.got(1000)", "c.got(1000)", "c.from(q)", "c.got(1002)");
-    kit_finish(k);
 }
 
-static void forward_hands_on(void **state)
+static void forward_hands_on(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *d = p_actor(k, "d", NULL);
     kit_script *c = p_actor(k, "c", &(p_order){.to = d});
     kit_script *b = p_actor(k, "b", &(p_order){.to = c});
@@ -117,12 +114,10 @@ static void forward_hands_on(void **state)
     kit_order(k, "b.got", "c.got", "d.got", "d.destroyed(1)");
     kit_settle(k);
     kit_expect_count(k, "d.destroyed", 1);
-    kit_finish(k);
 }
 
-static void forward_to_one_that_is_gone(void **state)
+static void forward_to_one_that_is_gone(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *c = p_actor(k, "c", NULL);
     kit_script *b = p_actor(k, "b", &(p_order){.to = c});
     axo_system_stop_actor(kit_system(k), kit_ref(c));
@@ -131,7 +126,6 @@ static void forward_to_one_that_is_gone(void **state)
     kit_await(k, "b.forwarded(-7)");
     kit_expect_count(k, "b.destroyed(1)", 1);
     kit_expect_count(k, "c.dl(1001)", 1);
-    kit_finish(k);
 }
 
 /* Without memory nothing has happened: the payload is still the message's. */
@@ -159,26 +153,22 @@ static axo_status p_become_dry(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void forward_without_memory(void **state)
+static void forward_without_memory(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *b = p_actor(k, "b", NULL);
     kit_run(k, b, p_become_dry, NULL);
     assert_int_equal(axo_system_send(kit_system(k), kit_ref(b), P_COPIED, "abcd", 5), AXO_OK);
     kit_await(k, "b.dry");
-    kit_finish(k);
 }
 
-static void take_moves_the_payload(void **state)
+static void take_moves_the_payload(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *b = p_actor(k, "b", &(p_order){.take = true});
     p_send_owned(k, b, p_thing_new(k, b, 1));
     kit_await(k, "b.destroyed(1)");
     kit_order(k, "b.took(0)", "b.destroyed(1)");
     kit_settle(k);
     kit_expect_count(k, "b.destroyed", 1);
-    kit_finish(k);
 }
 
 /* pre_restart takes over what its instance failed under. */
@@ -198,9 +188,8 @@ static axo_status p_hook_forward(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void pre_restart_passes_on(void **state)
+static void pre_restart_passes_on(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *c = p_actor(k, "c", NULL);
     kit_script *b = kit_actor(k, "b");
     b->user = &(p_order){.fail = true};
@@ -219,7 +208,6 @@ static void pre_restart_passes_on(void **state)
     kit_order(k, "b#2.got", "b#2.took(0)", "b.destroyed(2)");
     kit_settle(k);
     kit_expect_count(k, "b.destroyed", 2);
-    kit_finish(k);
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------- */
@@ -271,9 +259,8 @@ static axo_status p_become_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void misuse(void **state)
+static void misuse(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_top(k, "x");
     kit_script *b = kit_actor(k, "b");
     axo_message none = {.tag = P_COPIED};
@@ -293,7 +280,6 @@ static void misuse(void **state)
     axo_system_stop_actor(kit_system(k), kit_ref(b));
     kit_await(k, "user.child_gone(b)");
     kit_expect_count(k, "b.destroyed(1)", 1); /* a dead letter out of the stash */
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

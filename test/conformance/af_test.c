@@ -21,9 +21,8 @@ static family family_of(kit *k, axo_scope scope)
 }
 
 /* Siblings are not even suspended. */
-static void AF_01(void **state)
+static void AF_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ONE_FOR_ONE);
     f.p->decider.gate = kit_gate_new(k);
     (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
@@ -50,13 +49,11 @@ static void AF_01(void **state)
     kit_expect_count(k, "b.suspend", 1);
     kit_expect_count(k, "c.suspend(0)", 1);
     kit_never(k, "*.suspend(1)");
-    kit_finish(k);
 }
 
 /* Restart for all: the perpetrator with its message, the others suspended first and with none. */
-static void AF_02(void **state)
+static void AF_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     f.p->directive = AXO_RESTART;
     (void)kit_tell(k, f.b, KIT_SET, 5);
@@ -82,13 +79,11 @@ static void AF_02(void **state)
     kit_order(k, "a.suspend(0)", "p.decided(2)", "a.preRestart(31)", "a#2.ctor");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 /* Stop for all. */
-static void AF_03(void **state)
+static void AF_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     f.p->directive = AXO_STOP;
     (void)kit_tell(k, f.a, KIT_FAIL, 1);
@@ -102,13 +97,11 @@ static void AF_03(void **state)
     kit_never(k, "*.preRestart");
     kit_expect_count(k, "*.ctor", 4);
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 /* Resume is for the perpetrator only. */
-static void AF_04(void **state)
+static void AF_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     f.p->directive = AXO_RESUME;
     (void)kit_tell(k, f.a, KIT_SET, 3);
@@ -124,13 +117,11 @@ static void AF_04(void **state)
     kit_never(k, "c.suspend");
     kit_never(k, "c.directive");
     kit_expect_count(k, "*.ctor", 4);
-    kit_finish(k);
 }
 
 /* Escalate: siblings are suspended as part of the parent's own failure, and resumed with it. */
-static void AF_05(void **state)
+static void AF_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *a;
@@ -166,13 +157,11 @@ static void AF_05(void **state)
     kit_expect_count(k, "a.suspend", 1);
     kit_expect_count(k, "b.suspend", kit_count(k, "b.resume"));
     kit_expect_count(k, "*.ctor", 4);
-    kit_finish(k);
 }
 
 /* Permission is asked for every child: b's first failure is over b's budget, for a spent it. */
-static void AF_06(void **state)
+static void AF_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a;
     kit_script *b;
@@ -196,7 +185,6 @@ static void AF_06(void **state)
     kit_expect_count(k, "b.preRestart", 1);
     kit_expect_count(k, "p.decided(2)", 2);
     kit_order(k, "b.fails(2)", "p.cause(2)", "a#2.postStop");
-    kit_finish(k);
 }
 
 /* Two siblings fail while their parent is busy: two decisions, in turn. */
@@ -249,9 +237,8 @@ static void expect_merged(kit *k, uint32_t least, uint32_t most)
     kit_expect_count(k, "c.suspend", kit_count(k, "c.resume"));
 }
 
-static void AF_07(void **state)
+static void AF_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)fail_both(k, 0);
     kit_await(k, "a#3.preStart");
     kit_await(k, "b#3.preStart");
@@ -266,13 +253,11 @@ static void AF_07(void **state)
         kit_expect_count(k, "*.note", 3);
         kit_expect_count(k, "b#3.note(1)", 1); /* not between the two rounds */
     }
-    kit_finish(k);
 }
 
 /* c is busy all the while: it has both before it looks, and is restarted once. */
-static void AF_07_unseen(void **state)
+static void AF_07_unseen(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     kit_gate *gate = kit_gate_new(k);
     f.p->directive = AXO_RESTART;
@@ -292,15 +277,12 @@ static void AF_07_unseen(void **state)
     kit_await(k, "c#2.note(1)");
     kit_settle(k);
     expect_merged(k, 1, 1);
-    kit_order(k, "p.decided(2)@1", "p.decided(2)@2", "p.merge(c)", "c#1.preRestart(1)",
-              "c#2.ctor");
-    kit_finish(k);
+    kit_order(k, "p.decided(2)@1", "p.decided(2)@2", "p.merge(c)", "c#1.preRestart(1)", "c#2.ctor");
 }
 
 /* c has begun, and ended, the first before the second is asked for. */
-static void AF_07_seen(void **state)
+static void AF_07_seen(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     f.p->directive = AXO_RESTART;
     (void)kit_tell(k, f.a, KIT_FAIL, 1);
@@ -313,12 +295,10 @@ static void AF_07_seen(void **state)
     kit_await(k, "c#3.preStart");
     kit_settle(k);
     expect_merged(k, 0, 0);
-    kit_finish(k);
 }
 
-static void AF_08(void **state)
+static void AF_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)fail_both(k, 1);
     kit_await(k, "p.child_gone(a)");
     kit_await(k, "p.child_gone(b)");
@@ -330,13 +310,11 @@ static void AF_08(void **state)
     kit_settle(k);
     if (kit_workers(k) > 1)
         kit_never(k, "b.note");
-    kit_finish(k);
 }
 
 /* A sibling that terminates is left alone, and is not waited for. */
-static void AF_09(void **state)
+static void AF_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     kit_script *child = kit_child(k, f.c, "child");
     kit_gate *gate = kit_gate_new(k);
@@ -363,13 +341,11 @@ static void AF_09(void **state)
     kit_expect_count(k, "child.ctor", 1);
     kit_expect_count(k, "child.postStop", 1);
     kit_order(k, "child.postStop", "c.postStop", "c.terminated");
-    kit_finish(k);
 }
 
 /* A normal stop pulls nobody down. */
-static void AF_10(void **state)
+static void AF_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     (void)kit_tell(k, f.a, KIT_STOP_SELF, 0);
     kit_await(k, "p.child_gone(a)");
@@ -383,13 +359,11 @@ static void AF_10(void **state)
     kit_never(k, "*.suspend(1)");
     kit_expect_count(k, "*.ctor", 4);
     kit_expect_count(k, "*.postStop", 1);
-    kit_finish(k);
 }
 
 /* What was queued, before and during the restart, reaches the new instances in order. */
-static void AF_11(void **state)
+static void AF_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     kit_gate *busy = kit_gate_new(k);
     f.p->directive = AXO_RESTART;
@@ -420,13 +394,11 @@ static void AF_11(void **state)
     kit_expect_count(k, "b.note", 3);
     kit_expect_count(k, "b.ctor", 2);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* A helper drags its siblings along, unless a parent of its own stands between. */
-static void AF_12(void **state)
+static void AF_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_ALL_FOR_ONE);
     kit_script *helper = kit_child(k, f.c, "helper");
     (void)kit_tell(k, helper, KIT_FAIL, KIT_DO_RESTART);
@@ -441,13 +413,11 @@ static void AF_12(void **state)
     kit_await(k, "a#2.preStart");
     kit_await(k, "b#2.preStart");
     kit_await(k, "c#2.preStart");
-    kit_finish(k);
 }
 
 /* Nested: one grandchild fails, and everybody below the top restarts once. */
-static void AF_13(void **state)
+static void AF_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *top = kit_actor(k, "top");
     kit_script *middle = kit_actor(k, "middle");
     kit_script *other;
@@ -489,13 +459,11 @@ static void AF_13(void **state)
     kit_expect_count(k, "*.preRestartNone", 3);
     kit_expect_count(k, "top.ctor", 1);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* With one child, all for one is one for one. */
-static void AF_14(void **state)
+static void AF_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a;
     p->strategy.scope = AXO_ALL_FOR_ONE;
@@ -512,7 +480,6 @@ static void AF_14(void **state)
     kit_expect_count(k, "a.ctor", 2);
     kit_expect_count(k, "a.suspend(0)", 3);
     kit_never(k, "a.suspend(1)");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -110,9 +110,8 @@ static kit_script *as_slow_start(kit *k, const char *label)
 
 /* ---- AS-01 ----------------------------------------------------------------------------------- */
 
-static void AS_01(void **state)
+static void AS_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     as_tell_ask(k, a, kit_ref(b), AS_FOREVER, 7);
@@ -120,14 +119,12 @@ static void AS_01(void **state)
     kit_order(k, "a.asked(0)", "a.with(7)", "a.answered(7)");
     kit_order(k, "b.ping(7)", "a.from(b)");
     kit_never(k, "a.failed");
-    kit_finish(k);
 }
 
 /* Many at once: each answer has its own number. */
-static void AS_01_many(void **state)
+static void AS_01_many(kit *k)
 {
     enum { ASKS = 50 };
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     kit_script *c = part_start(k, "c");
@@ -142,7 +139,6 @@ static void AS_01_many(void **state)
         kit_expect_count(k, pattern, 1);
     }
     kit_never(k, "a.failed");
-    kit_finish(k);
 }
 
 static void as_expect_text(kit *k, const axo_verdict *verdict, const char *part)
@@ -156,9 +152,8 @@ static void as_expect_text(kit *k, const axo_verdict *verdict, const char *part)
         fail_msg("\"%s\" is not in: %s", part, text);
 }
 
-static void AS_01_timeout(void **state)
+static void AS_01_timeout(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = as_slow_start(k, "b");
     axo_verdict *verdict = a->user = kit_alloc(k, sizeof *verdict);
@@ -181,7 +176,6 @@ static void AS_01_timeout(void **state)
     assert_int_equal((int64_t)kit_find(k, "b.answers").arg, AXO_EGONE);
     kit_expect_count(k, "*.dl(2)", 1);
     kit_never(k, "a.answered");
-    kit_finish(k);
 }
 
 /* What has been taken of the pool: a chain of drafts, each with the one before in it. */
@@ -257,9 +251,8 @@ static void AS_01_no_memory(void **state)
 
 /* ---- AS-02, PH-23 ---------------------------------------------------------------------------- */
 
-static void AS_02(void **state)
+static void AS_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     axo_ref gone = kit_ref(b);
@@ -280,13 +273,11 @@ static void AS_02(void **state)
     assert_int_equal(kit_find(k, "a.children").arg, 0);
     kit_never(k, "a.failed");
     kit_never(k, "a.answered");
-    kit_finish(k);
 }
 
 /* The asked one ends while it has the request: at once, not at the deadline. */
-static void PH_23(void **state)
+static void PH_23(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = as_slow_start(k, "b");
     axo_verdict *verdict = a->user = kit_alloc(k, sizeof *verdict);
@@ -298,7 +289,6 @@ static void PH_23(void **state)
     assert_string_equal(verdict->path, "/user/b");
     as_expect_text(k, verdict, axo_status_text(AXO_EGONE));
     kit_never(k, "a.answered");
-    kit_finish(k);
 }
 
 /* An answer that was sent before the end counts, although the end is known too. */
@@ -310,9 +300,8 @@ static axo_status as_last_word(axo_ctx *ctx, void *state, const axo_message *mes
     return kit_receive(ctx, state, message);
 }
 
-static void PH_23_answer_first(void **state)
+static void PH_23_answer_first(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     part_tell_become(k, b, as_last_word);
@@ -320,14 +309,12 @@ static void PH_23_answer_first(void **state)
     kit_await(k, "a.answered(5)");
     kit_await(k, "user.child_gone(b)");
     kit_never(k, "a.failed");
-    kit_finish(k);
 }
 
 /* ---- AS-03 ----------------------------------------------------------------------------------- */
 
-static void AS_03(void **state)
+static void AS_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = kit_actor(k, "b");
     axo_verdict *verdict = a->user = kit_alloc(k, sizeof *verdict);
@@ -340,7 +327,6 @@ static void AS_03(void **state)
     kit_await_count(k, "b.ctor", 2); /* it was restarted, and the request is gone */
     kit_never(k, "b.ping");
     kit_never(k, "a.decider"); /* nobody failed below the asker */
-    kit_finish(k);
 }
 
 /* ---- AS-04, DL-11 ---------------------------------------------------------------------------- */
@@ -359,9 +345,8 @@ static axo_status as_twice(axo_ctx *ctx, void *state, const axo_message *message
     return AXO_OK;
 }
 
-static void AS_04(void **state)
+static void AS_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     kit_payload late = {.value = 3};
@@ -376,13 +361,11 @@ static void AS_04(void **state)
     kit_expect_count(k, "*.dl(1002)", 2);
     kit_expect_count(k, "a.answered", 1);
     assert_int_equal(kit_find(k, "a.with").arg, 1);
-    kit_finish(k);
 }
 
 /* An ask that has its answer is gone for good: each further one is a dead letter of its own. */
-static void DL_11(void **state)
+static void DL_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     kit_payload late = {.value = 3};
@@ -398,7 +381,6 @@ static void DL_11(void **state)
     assert_int_equal(kit_stats(k).dead - before.dead, 3);
     kit_expect_count(k, "*.dl(1002)", 4);
     kit_expect_count(k, "a.answered", 1);
-    kit_finish(k);
 }
 
 /* ---- AS-05 ----------------------------------------------------------------------------------- */
@@ -410,9 +392,8 @@ static axo_status as_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void AS_05(void **state)
+static void AS_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = as_slow_start(k, "b");
     axo_ref *ask = b->user;
@@ -430,7 +411,6 @@ static void AS_05(void **state)
     assert_int_equal(kit_find(k, "b.term").arg, ask->bits);
     kit_await(k, "b.known");
     assert_int_equal(kit_find(k, "b.known").arg, 1);
-    kit_finish(k);
 }
 
 /* ---- AS-06 ----------------------------------------------------------------------------------- */
@@ -445,9 +425,8 @@ static axo_status as_forward(axo_ctx *ctx, void *state, const axo_message *messa
                          message->payload, message->size);
 }
 
-static void AS_06(void **state)
+static void AS_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = as_asker(k, "a");
     kit_script *b = part_start(k, "b");
     kit_script *c = part_start(k, "c");
@@ -458,7 +437,6 @@ static void AS_06(void **state)
     kit_order(k, "c.ping(1)", "a.from(c)", "a.answered(1)");
     kit_tell_as(k, a, b, KIT_PING, 2);
     kit_await(k, "a.pong(2)");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -26,9 +26,8 @@ static axo_status be_unbecome(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void BE_01(void **state)
+static void BE_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_tell(k, a, KIT_NOTE, 1);
     part_tell_become(k, a, be_one);
@@ -43,7 +42,6 @@ static void BE_01(void **state)
     kit_tell(k, a, KIT_NOTE, 6);
     kit_await(k, "a.note(6)");
     kit_order(k, "a.note(1)", "a.one(2)", "a.two(3)", "a.one(4)", "a.note(5)", "a.note(6)");
-    kit_finish(k);
 }
 
 /* In the constructor too. */
@@ -54,9 +52,8 @@ static axo_status be_become_one(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void BE_01_construct(void **state)
+static void BE_01_construct(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     a->construct.run = be_become_one;
     kit_spawn(k, a);
@@ -65,12 +62,10 @@ static void BE_01_construct(void **state)
     kit_tell(k, a, KIT_NOTE, 2);
     kit_await(k, "a.note(2)");
     kit_order(k, "a.one(1)", "a.note(2)");
-    kit_finish(k);
 }
 
-static void BE_02(void **state)
+static void BE_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->pre_start.spawn[0] = a;
@@ -86,7 +81,6 @@ static void BE_02(void **state)
     kit_tell(k, a, KIT_NOTE, 3);
     kit_await(k, "a#2.note(3)");
     kit_order(k, "a#1.two(1)", "a#1.one(2)", "a#2.note(3)");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

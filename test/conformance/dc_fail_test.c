@@ -128,9 +128,8 @@ static axo_directive say_restart(axo_ctx *ctx, kit_puppet *self, const axo_failu
 }
 
 /* No budget is spent by what was not decided: the one restart that there is, is still there. */
-static void DC_14_budget(void **state)
+static void DC_14_budget(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     fail_family f = fail_family_of(k, AXO_ALL_FOR_ONE, AXO_RESTART);
     f.p->decide = say_restart;
     f.plan->fails = 3;
@@ -150,14 +149,12 @@ static void DC_14_budget(void **state)
     kit_await(k, "p.child_gone(b)");
     kit_await(k, "p.child_gone(c)");
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 /* Reports that came while it was busy are decided one after the other: what one decision has
  * recorded is not the next one's. The second is held until p is answered. */
-static void DC_14_busy(void **state)
+static void DC_14_busy(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     fail_family f = fail_family_of(k, AXO_ONE_FOR_ONE, AXO_STOP);
     kit_gate *gate = kit_gate_new(k);
     (void)kit_wait_at(k, f.p, gate, 0);
@@ -179,13 +176,11 @@ static void DC_14_busy(void **state)
     kit_expect_count(k, "g.decider(p)", 1);
     kit_expect_count(k, "*.ctor", 5);
     fail_expect_cause(&f, AXO_FAILURE_ORDINARY);
-    kit_finish(k);
 }
 
 /* Restart for it: the parent, and with it the child whose failure it could not decide. */
-static void DC_14_restart(void **state)
+static void DC_14_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     fail_family f = fail_family_of(k, AXO_ALL_FOR_ONE, AXO_STOP);
     f.causes->answer[AXO_FAILURE_ORDINARY] = AXO_RESTART;
     f.p->keep_children = true;
@@ -201,7 +196,6 @@ static void DC_14_restart(void **state)
     kit_expect_count(k, "b.ctor", 2);
     kit_expect_count(k, "c.ctor", 2);
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 /* ---- /user's own ----------------------------------------------------------------------------- */

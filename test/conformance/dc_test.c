@@ -23,9 +23,8 @@ static axo_directive decide_by_default(axo_ctx *ctx, kit_puppet *self, const axo
 }
 
 /* The default decider, as a function and at work. */
-static void DC_01(void **state)
+static void DC_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *unmade = kit_actor(k, "unmade");
@@ -87,7 +86,6 @@ static void DC_01(void **state)
     (void)axo_system_kill(kit_system(k), kit_ref(top));
     kit_await(k, "top.terminated");
     kit_expect_count(k, "top.ctor", 2);
-    kit_finish(k);
 }
 
 /* Covers nothing: 0 the first time, then a number that is no directive. */
@@ -99,9 +97,8 @@ static axo_directive cover_nothing(axo_ctx *ctx, kit_puppet *self, const axo_fai
 }
 
 /* What a decider does not cover is escalated; it does not fall back to the default. */
-static void DC_02(void **state)
+static void DC_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -117,7 +114,6 @@ static void DC_02(void **state)
     kit_expect_count(k, "g.decider(p)", 2);
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 static axo_directive own_case_first(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
@@ -128,9 +124,8 @@ static axo_directive own_case_first(axo_ctx *ctx, kit_puppet *self, const axo_fa
 }
 
 /* Own cases first, then the default decider. */
-static void DC_03(void **state)
+static void DC_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     p->decide = own_case_first;
@@ -142,7 +137,6 @@ static void DC_03(void **state)
     kit_await(k, "a.terminated");
     kit_order(k, "a#1.note(1)", "a#2.note(2)", "p.decided(3)", "a.terminated");
     kit_expect_count(k, "a.ctor", 2);
-    kit_finish(k);
 }
 
 static axo_directive decide_by_stop(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
@@ -151,9 +145,8 @@ static axo_directive decide_by_stop(axo_ctx *ctx, kit_puppet *self, const axo_fa
 }
 
 /* The stopping decider: Stop for all but the fatal family. */
-static void DC_04(void **state)
+static void DC_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -174,7 +167,6 @@ static void DC_04(void **state)
     kit_order(k, "a.postStop", "a.terminated", "g.cause(8)", "b#1.note(1)");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "b.stopping");
-    kit_finish(k);
 }
 
 /* Restarts for the kinds of a list, their sub-kinds included, and covers nothing else. */
@@ -198,11 +190,10 @@ static axo_directive decide_by_list(axo_ctx *ctx, void *state, const axo_failure
 }
 
 /* One decider, and a list of each parent's own; the empty list escalates everything. */
-static void DC_05(void **state)
+static void DC_05(kit *k)
 {
     static const kind_list some = {2, {AXO_FAILURE_KILLED, AXO_FAILURE_INIT}};
     static const kind_list none = {0, {0}};
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
@@ -241,7 +232,6 @@ static void DC_05(void **state)
     kit_expect_count(k, "g.decider(q)", 2);
     kit_expect_count(k, "a.ctor", 4);
     kit_expect_count(k, "b.ctor", 1);
-    kit_finish(k);
 }
 
 static axo_directive look_at_sender(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
@@ -263,9 +253,8 @@ static axo_status mark_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* While a decider runs, the failed child is the sender; after an escalation the one that failed
  * last. */
-static void DC_07(void **state)
+static void DC_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -283,7 +272,6 @@ static void DC_07(void **state)
     (void)kit_tell(k, g, KIT_NOTE, 2);
     kit_await(k, "g.note(2)");
     kit_order(k, "g.sender(probe)", "g.note(1)", "g.sender(0)", "g.note(2)");
-    kit_finish(k);
 }
 
 static axo_status loud(axo_ctx *ctx, void *state, const axo_message *message)
@@ -309,9 +297,8 @@ static axo_directive do_everything(axo_ctx *ctx, kit_puppet *self, const axo_fai
     return AXO_RESUME;
 }
 
-static void DC_08(void **state)
+static void DC_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script **others = kit_alloc(k, 2 * sizeof(kit_script *));
@@ -349,7 +336,6 @@ static void DC_08(void **state)
         kit_none_between(k, "p.note", from, to);
         kit_none_between(k, "p.receive", from, to);
     }
-    kit_finish(k);
 }
 
 /* A decider that fails: its actor fails with that, and the child stays the perpetrator. */
@@ -407,9 +393,8 @@ static void DC_09(void **state)
     decider_fails(state, KIT_BY_THROW);
 }
 
-static void DC_09_restart(void **state)
+static void DC_09_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *c = kit_child(k, p, "c");
@@ -428,13 +413,11 @@ static void DC_09_restart(void **state)
               "c#1.preRestart(5)", "c#2.note(1)");
     kit_expect_count(k, "p.note", 1);
     kit_expect_count(k, "c.ctor", 2);
-    kit_finish(k);
 }
 
 /* A child that was told to stop fails on its last message: Restart has no effect. */
-static void DC_10(void **state)
+static void DC_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_gate *gate = part_in_flight(k, a, 7);
@@ -451,13 +434,11 @@ static void DC_10(void **state)
     kit_expect_count(k, "a.dl(3)", 1);
     kit_never(k, "a.preRestart");
     assert_true(kit_count(k, "p.decider(a)") <= 1);
-    kit_finish(k);
 }
 
 /* The decider is not asked while its actor terminates. */
-static void DC_11(void **state)
+static void DC_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -472,15 +453,13 @@ static void DC_11(void **state)
     kit_never(k, "g.decider");
     kit_expect_count(k, "a.fails(7)", 1);
     kit_order(k, "a.terminated", "p.postStop", "p.terminated");
-    kit_finish(k);
 }
 
 /* One strategy for two parents: it keeps nothing of either. */
-static void DC_12(void **state)
+static void DC_12(kit *k)
 {
     static const axo_strategy shared = AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1,
                                                     .retries_max = 1, .within_ns = -1);
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
     kit_script *a;
@@ -505,7 +484,6 @@ static void DC_12(void **state)
     kit_expect_count(k, "b#2.note(1)", 1);
     kit_expect_count(k, "a.ctor", 2);
     kit_expect_count(k, "b.ctor", 2);
-    kit_finish(k);
 }
 
 static axo_directive mark_instance(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
@@ -518,9 +496,8 @@ static axo_directive mark_instance(axo_ctx *ctx, kit_puppet *self, const axo_fai
 }
 
 /* The decider runs on the present instance of its actor. */
-static void DC_13(void **state)
+static void DC_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -537,7 +514,6 @@ static void DC_13(void **state)
     (void)kit_tell(k, a, KIT_FAIL, 2);
     kit_await(k, "p.state(0)");
     kit_order(k, "p#1.decidedBy(1)", "p#2.ctor", "p#2.decidedBy(2)");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -27,10 +27,9 @@ static kit_script *di_held(kit *k, const axo_mailbox *mailbox, kit_gate *gate)
     return r;
 }
 
-static void DI_06_refuse(void **state)
+static void DI_06_refuse(kit *k)
 {
     static const axo_mailbox mailbox = AXO_MAILBOX(.messages_max = 10);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     for (int64_t i = 1; i <= 10; i++)
@@ -47,7 +46,6 @@ static void DI_06_refuse(void **state)
     assert_int_equal(kit_tell(k, r, KIT_NOTE, 21), AXO_OK);
     kit_await(k, "r.note(21)");
     kit_expect_count(k, "r.note", 11);
-    kit_finish(k);
 }
 
 /* A refused payload and a refused draft are still the sender's. */
@@ -75,10 +73,9 @@ static axo_status di_refused(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void DI_06_refused_inside(void **state)
+static void DI_06_refused_inside(kit *k)
 {
     static const axo_mailbox mailbox = AXO_MAILBOX(.messages_max = 1);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     kit_script *s = kit_top(k, "s");
@@ -91,13 +88,11 @@ static void DI_06_refused_inside(void **state)
     kit_gate_open(gate);
     kit_await(k, "r.note(1)");
     kit_never(k, "r.stash");
-    kit_finish(k);
 }
 
-static void DI_06_bytes(void **state)
+static void DI_06_bytes(kit *k)
 {
     static const axo_mailbox mailbox = AXO_MAILBOX(.bytes_max = 4096);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     uint32_t accepted = 0;
@@ -107,14 +102,12 @@ static void DI_06_bytes(void **state)
     assert_true(accepted <= 4096 / sizeof(kit_payload));
     kit_gate_open(gate);
     kit_await_count(k, "r.note", accepted);
-    kit_finish(k);
 }
 
 /* The runtime's own messages pass any bound: poison, kill, notices. */
-static void DI_06_unbounded_kinds(void **state)
+static void DI_06_unbounded_kinds(kit *k)
 {
     static const axo_mailbox mailbox = AXO_MAILBOX(.messages_max = 2);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *x = kit_top(k, "x");
     kit_script *r = kit_actor(k, "r");
@@ -133,15 +126,13 @@ static void DI_06_unbounded_kinds(void **state)
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(r)");
     kit_order(k, "r.note(1)", "r.note(2)", "r.postStop");
-    kit_finish(k);
 }
 
 /* The notice is queued whatever the bound, behind what came before it, and never dropped. */
-static void PH_27(void **state)
+static void PH_27(kit *k)
 {
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_DROP_OLD, .messages_max = 2);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_gate *first = kit_gate_new(k);
     kit_script *x = kit_top(k, "x");
@@ -167,7 +158,6 @@ static void PH_27(void **state)
     kit_order(k, "r.note(5)", "r.note(6)");
     kit_expect_count(k, "r.note", 2);
     kit_expect_count(k, "r.term", 1);
-    kit_finish(k);
 }
 
 /* ---- the dead letters themselves ------------------------------------------------------------- */
@@ -242,11 +232,10 @@ static void DL_07_old(void **state)
 }
 
 /* From outside the observer runs on the caller's thread, outside of every lock. */
-static void DL_07_outside(void **state)
+static void DL_07_outside(kit *k)
 {
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_DROP_NEW, .messages_max = 10);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     for (int64_t i = 1; i <= 10; i++)
@@ -258,17 +247,15 @@ static void DL_07_outside(void **state)
     kit_gate_open(gate);
     kit_await(k, "r.note(10)");
     kit_never(k, "r.stash");
-    kit_finish(k);
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-static void OR_12_priority(void **state)
+static void OR_12_priority(kit *k)
 {
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .priority = di_ten);
     static const int64_t values[] = {31, 12, 21, 32, 11, 33, 22, 5};
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     for (uint32_t i = 0; i < 8; i++)
@@ -277,15 +264,13 @@ static void OR_12_priority(void **state)
     kit_await(k, "r.note(33)");
     kit_order(k, "r.end", "r.note(5)", "r.note(12)", "r.note(11)", "r.note(21)", "r.note(22)",
               "r.note(31)", "r.note(32)", "r.note(33)");
-    kit_finish(k);
 }
 
-static void OR_12_control(void **state)
+static void OR_12_control(kit *k)
 {
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.kind = AXO_MAILBOX_CONTROL, .priority = di_ten);
     static const int64_t values[] = {31, 12, 2, 32, 1, 11};
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     for (uint32_t i = 0; i < 6; i++)
@@ -294,15 +279,13 @@ static void OR_12_control(void **state)
     kit_await(k, "r.note(11)");
     kit_order(k, "r.end", "r.note(2)", "r.note(1)", "r.note(31)", "r.note(12)", "r.note(32)",
               "r.note(11)");
-    kit_finish(k);
 }
 
 /* What the system says comes before the most urgent message; what is left is in order. */
-static void OR_12_system_first(void **state)
+static void OR_12_system_first(kit *k)
 {
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .priority = di_ten);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_held(k, &mailbox, gate);
     kit_tell(k, r, 1002, 0);
@@ -314,7 +297,6 @@ static void OR_12_system_first(void **state)
     kit_never(k, "r.note");
     kit_never(k, "r.stash");
     kit_order(k, "r.end", "r.postStop", "r.dl(1002)", "r.dl(1001)", "r.dl(3)");
-    kit_finish(k);
 }
 
 /* A restart keeps the mailbox, its order and what is in it; the stash comes first. */
@@ -328,11 +310,10 @@ static axo_status di_keep(axo_ctx *ctx, void *state, const axo_message *message)
     return AXO_OK;
 }
 
-static void OR_12_restart(void **state)
+static void OR_12_restart(kit *k)
 {
-    static const axo_mailbox mailbox = AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY,
-                                                   .priority = di_ten, .messages_max = 3);
-    kit *k = kit_start(state, NULL);
+    static const axo_mailbox mailbox =
+        AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .priority = di_ten, .messages_max = 3);
     kit_script *r = kit_actor(k, "r");
     part_blow *blow = part_blow_new(k, 5);
     r->mailbox = &mailbox;
@@ -353,7 +334,6 @@ static void OR_12_restart(void **state)
     kit_await(k, "r#2.note(30)");
     kit_order(k, "r#2.ctor", "r#2.note(98)", "r#2.note(99)", "r#2.note(10)", "r#2.note(20)",
               "r#2.note(30)");
-    kit_finish(k);
 }
 
 /* ---- timers, looks --------------------------------------------------------------------------- */
@@ -367,12 +347,11 @@ static axo_status di_after(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Nobody can be told no when a timer fires: what finds no room is a dead letter. */
-static void DI_06_timer(void **state)
+static void DI_06_timer(kit *k)
 {
     static const axo_mailbox boxes[] = {
         AXO_MAILBOX(.messages_max = 1),
         AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_PARK)};
-    kit *k = kit_start(state, NULL);
     kit_script *s = kit_top(k, "s");
     for (uint32_t i = 0; i < 2; i++) {
         kit_gate *gate = kit_gate_new(k);
@@ -388,14 +367,12 @@ static void DI_06_timer(void **state)
     }
     kit_never(k, "s.park");
     kit_never(k, "r.stash");
-    kit_finish(k);
 }
 
 /* One that counts is counted even while it runs. */
-static void DI_06_counted(void **state)
+static void DI_06_counted(kit *k)
 {
     static const axo_mailbox mailbox = AXO_MAILBOX(.kind = AXO_MAILBOX_FIFO);
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *q = kit_top(k, "q");
     kit_script *r = di_held(k, &mailbox, gate);
@@ -414,7 +391,6 @@ static void DI_06_counted(void **state)
     assert_int_equal(axo_system_inspect(kit_system(k), kit_ref(r), kit_ref(q), &info), AXO_OK);
     assert_int_equal(info.queued, 0);
     assert_int_equal(info.place, 0);
-    kit_finish(k);
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------- */
@@ -425,7 +401,7 @@ static axo_status di_receive(axo_ctx *ctx, void *state, const axo_message *messa
     return AXO_OK;
 }
 
-static void DI_06_misuse(void **state)
+static void DI_06_misuse(kit *k)
 {
     static const axo_class cls = AXO_CLASS(.receive = di_receive);
     struct {
@@ -448,11 +424,10 @@ static void DI_06_misuse(void **state)
         {AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .overflow = AXO_OVERFLOW_DROP_OLD,
                      .messages_max = 1, .priority = di_ten),
          AXO_EINVAL},
-        {AXO_MAILBOX(.kind = AXO_MAILBOX_CONTROL, .overflow = AXO_OVERFLOW_DROP_OLD,
-                     .bytes_max = 1, .priority = di_ten),
+        {AXO_MAILBOX(.kind = AXO_MAILBOX_CONTROL, .overflow = AXO_OVERFLOW_DROP_OLD, .bytes_max = 1,
+                     .priority = di_ten),
          AXO_OK},
     };
-    kit *k = kit_start(state, NULL);
     axo_ref ref;
     for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         axo_props props = AXO_PROPS(.cls = &cls, .mailbox = &all[i].mailbox);
@@ -471,7 +446,6 @@ static void DI_06_misuse(void **state)
     shorter.priority = di_ten;
     props.mailbox = &shorter;
     assert_int_equal(axo_system_spawn(kit_system(k), &props, &ref), AXO_OK);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

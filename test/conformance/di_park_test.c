@@ -46,9 +46,8 @@ static di_burst *di_burst_new(kit *k, kit_script *to, int64_t first, int64_t las
 }
 
 /* The handler goes on; the next message waits for room. */
-static void DI_06_park(void **state)
+static void DI_06_park(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_top(k, "s");
@@ -64,13 +63,11 @@ static void DI_06_park(void **state)
     kit_order(k, "s.park(r)", "s.sent(4)", "s.unpark", "s.note(9)");
     kit_order(k, "r.end", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)");
     kit_order(k, "r.end", "s.unpark");
-    kit_finish(k);
 }
 
 /* It handles what the system says, and reports say what it is at. */
-static void DI_06_park_system(void **state)
+static void DI_06_park_system(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_top(k, "s");
@@ -90,7 +87,6 @@ static void DI_06_park_system(void **state)
     kit_gate_open(gate);
     kit_await(k, "s.note(9)");
     kit_await(k, "r.note(2)");
-    kit_finish(k);
 }
 
 /* A child that a parked actor spawns is not parked with it (SC-03 is of suspensions). */
@@ -100,9 +96,8 @@ static axo_status di_send_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
     return kit_spawn_in(ctx, self->script->user);
 }
 
-static void DI_06_park_spawn(void **state)
+static void DI_06_park_spawn(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_top(k, "s");
@@ -116,7 +111,6 @@ static void DI_06_park_spawn(void **state)
     kit_gate_open(gate);
     kit_await(k, "s.unpark");
     kit_await(k, "r.note(2)");
-    kit_finish(k);
 }
 
 /* Parked at two: it goes on when both have room. */
@@ -127,9 +121,8 @@ static axo_status di_send_both(axo_ctx *ctx, kit_puppet *self, void *arg)
     return di_send(ctx, self, bursts[1]);
 }
 
-static void DI_06_park_two(void **state)
+static void DI_06_park_two(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gates[2] = {kit_gate_new(k), kit_gate_new(k)};
     kit_script *r = di_narrow(k, "r", gates[0]);
     kit_script *q = di_narrow(k, "q", gates[1]);
@@ -150,13 +143,11 @@ static void DI_06_park_two(void **state)
     kit_order(k, "r.note(3)", "s.unpark", "s.note(9)");
     kit_order(k, "q.end", "s.unpark");
     kit_order(k, "q.note(4)", "q.note(5)", "q.note(6)");
-    kit_finish(k);
 }
 
 /* Nobody is parked on himself, nor from outside. */
-static void DI_06_park_nobody(void **state)
+static void DI_06_park_nobody(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *r = kit_actor(k, "r");
     kit_gate *gate = kit_gate_new(k);
     r->mailbox = &one_message;
@@ -173,7 +164,6 @@ static void DI_06_park_nobody(void **state)
     kit_gate_open(gate);
     kit_await(k, "r.note(6)");
     kit_never(k, "r.park");
-    kit_finish(k);
 }
 
 /* ---- what ends it ---------------------------------------------------------------------------- */
@@ -230,9 +220,8 @@ static axo_status di_refused(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A sibling fails again and again, all are restarted: the parked one too. */
-static void SC_13_sibling(void **state)
+static void SC_13_sibling(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *p = kit_actor(k, "p");
@@ -263,7 +252,6 @@ static void SC_13_sibling(void **state)
     kit_order(k, "r.note(1)", "r.note(2)", "r.note(3)");
     kit_settle(k);
     kit_expect_count(k, "r.note", 3);
-    kit_finish(k);
 }
 
 /* Its children fail while it is parked: what its decider sends there is refused. */
@@ -274,9 +262,8 @@ static axo_directive di_decide_refused(axo_ctx *ctx, kit_puppet *self, const axo
     return AXO_RESTART;
 }
 
-static void SC_13_decider(void **state)
+static void SC_13_decider(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_top(k, "s");
@@ -296,13 +283,11 @@ static void SC_13_decider(void **state)
     kit_run(k, s, di_send, di_burst_new(k, r, 4, 6)); /* and is held again when it is not */
     kit_await(k, "r.note(6)");
     kit_expect_count(k, "r.note", 6);
-    kit_finish(k);
 }
 
 /* The sender's end lets in what is held, and its notice comes behind it (DW-11). */
-static void SC_13_stop(void **state)
+static void SC_13_stop(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = kit_actor(k, "r");
     kit_script *s = kit_top(k, "s");
@@ -326,7 +311,6 @@ static void SC_13_stop(void **state)
     kit_order(k, "s.park(r)", "s.unpark", "s.terminated");
     kit_order(k, "r.note(1)", "r.note(4)", "r.note(5)", "r.note(6)", "r.note(9)", "r.term(s)");
     kit_expect_count(k, "r.note", 9);
-    kit_finish(k);
 }
 
 /* A pill to oneself comes up behind the parking; a stop does not wait. */
@@ -336,9 +320,8 @@ static axo_status di_send_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
     return axo_stop_self(ctx);
 }
 
-static void SC_13_stop_self(void **state)
+static void SC_13_stop_self(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_actor(k, "s");
@@ -350,13 +333,11 @@ static void SC_13_stop_self(void **state)
     kit_gate_open(gate);
     kit_await(k, "r.note(5)");
     kit_order(k, "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)", "r.note(5)");
-    kit_finish(k);
 }
 
 /* The receiver's end: its mailbox, then what is held; the senders go on. */
-static void SC_13_receiver_stops(void **state)
+static void SC_13_receiver_stops(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_top(k, "s");
@@ -376,13 +357,11 @@ static void SC_13_receiver_stops(void **state)
     kit_expect_count(k, "r.dl", 5);
     kit_never(k, "r.note");
     kit_order(k, "r.postStop", "r.dl@5", "r.terminated");
-    kit_finish(k);
 }
 
 /* Receiver and sender end together, at any moment: nothing is lost, freed twice or left. */
-static void SC_13_both_stop(void **state)
+static void SC_13_both_stop(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     for (uint32_t round = 0; round < 40; round++) {
         kit_gate *gate = kit_gate_new(k);
         kit_script *r = di_narrow(k, "r", gate);
@@ -398,7 +377,6 @@ static void SC_13_both_stop(void **state)
         kit_await_count(k, "user.child_gone", 2 * (round + 1));
     }
     assert_int_equal(kit_count(k, "r.dl") + kit_count(k, "r.note"), 40 * 4);
-    kit_finish(k);
 }
 
 /* Two parked on each other: no worker waits, and an end of one undoes it. */
@@ -413,9 +391,8 @@ static axo_status di_meet(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void DI_06_park_ring(void **state)
+static void DI_06_park_ring(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
     a->mailbox = &one_message;
@@ -438,7 +415,6 @@ static void DI_06_park_ring(void **state)
     kit_await(k, "user.child_gone(a)");
     kit_order(k, "b.unpark", "b.note(1)", "b.note(2)", "b.note(3)");
     kit_expect_count(k, "a.dl", 3);
-    kit_finish(k);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -466,9 +442,8 @@ static axo_status di_dry(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void DI_06_park_without_memory(void **state)
+static void DI_06_park_without_memory(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
     kit_script *s = kit_top(k, "s");
@@ -479,7 +454,6 @@ static void DI_06_park_without_memory(void **state)
     kit_await(k, "r.stash(1000)");
     kit_order(k, "r.note(1)", "r.stash(1000)");
     kit_await(k, "s.unpark");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

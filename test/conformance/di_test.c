@@ -183,9 +183,8 @@ static axo_status di_thread_is(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A thread of its own, the same for each instance, which ends with the actor. */
-static void DI_05(void **state)
+static void DI_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     uint32_t before = census_open();
     static pthread_t threads[2];
     kit_script *a = kit_actor(k, "a");
@@ -208,13 +207,11 @@ static void DI_05(void **state)
     di_await_threads(before + 1);
     kit_tell(k, b, KIT_STOP_SELF, 0);
     di_await_threads(before);
-    kit_finish(k);
 }
 
 /* A tree over all dispatchers: failures, restarts, watches and stops cross them. */
-static void SX_05(void **state)
+static void SX_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
@@ -241,7 +238,6 @@ static void SX_05(void **state)
         kit_await(k, pattern);
         assert_int_equal(kit_find(k, pattern).worker >> 16, pool_b);
     }
-    kit_finish(k);
 }
 
 typedef struct di_blocked {
@@ -310,9 +306,8 @@ static void DI_04_block(void **state)
 
 /* Every worker is in a handler that blocks: another actor's failure is seen to all the same, and
  * so is one while the first spare worker blocks as well. */
-static void DI_stuck(void **state)
+static void DI_stuck(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
@@ -340,14 +335,12 @@ static void DI_stuck(void **state)
     kit_await(k, "pinned#2.preStart");
     kit_order(k, "p.decider(a)", "a#2.preStart", "p.decider(pinned)", "pinned#2.preStart");
     kit_gate_open(gate);
-    kit_finish(k);
 }
 
 /* Who sees to failures while all others block takes no messages of those that it sees to: a
  * handler that blocks too would be the last. */
-static void DI_stuck_supervisor(void **state)
+static void DI_stuck_supervisor(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *parents[2];
     kit_script *children[2];
@@ -375,7 +368,6 @@ static void DI_stuck_supervisor(void **state)
     kit_never(k, "p.begin");
     kit_gate_open(gate);
     kit_await(k, "p.end");
-    kit_finish(k);
 }
 
 /* A handler that hangs is named, again and again. */

@@ -42,9 +42,8 @@ static axo_status dl_send_in(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* From an actor and from outside: message, sender, recipient. */
-static void DL_01(void **state)
+static void DL_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     ear *e = ear_on(k, "e", AXO_KIND_DEAD_LETTER);
     dl_call call = {.to = dl_gone(k), .count = 1};
@@ -73,13 +72,11 @@ static void DL_01(void **state)
     assert_true(axo_ref_equal(letter.sender, kit_ref(a)));
     assert_int_equal(letter.head_size, sizeof(uint32_t));
     assert_int_equal(kit_stats(k).dead, 2);
-    kit_finish(k);
 }
 
 /* What waits in a mailbox, in its order, with the path of who never got it. */
-static void DL_02(void **state)
+static void DL_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_gate *gate = kit_gate_new(k);
@@ -105,7 +102,6 @@ static void DL_02(void **state)
         memcpy(&payload, letter.head, letter.head_size);
         assert_int_equal(payload.value, i);
     }
-    kit_finish(k);
 }
 
 static void dl_expect_lines(ear *e, uint32_t n)
@@ -205,9 +201,8 @@ static void DL_05(void **state)
 }
 
 /* Subscribers that die, with events in their mailboxes too, make no dead letters. */
-static void DL_06(void **state)
+static void DL_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_gate *gate = kit_gate_new(k);
     axo_ref gone = dl_gone(k);
@@ -227,13 +222,11 @@ static void DL_06(void **state)
     ear_await(e, AXO_KIND_DEAD_LETTER, 13);
     ear_expect(e, AXO_KIND_DEAD_LETTER, 13);
     assert_int_equal(kit_stats(k).dead, 13); /* 10, a's note, and the last two */
-    kit_finish(k);
 }
 
 /* The last subscriber hears of its own mailbox's end only by being gone. */
-static void DL_06_self(void **state)
+static void DL_06_self(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_gate *gate = kit_gate_new(k);
     assert_int_equal(axo_system_subscribe(kit_system(k), kit_ref(a), AXO_KIND_ALL), AXO_OK);
@@ -245,12 +238,10 @@ static void DL_06_self(void **state)
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(a)");
     assert_int_equal(kit_stats(k).dead, 10);
-    kit_finish(k);
 }
 
-static void DL_08(void **state)
+static void DL_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     ear *e = ear_on(k, "e", AXO_KIND_UNHANDLED);
@@ -267,7 +258,6 @@ static void DL_08(void **state)
     ear_expect(dead, AXO_KIND_ALL, 0);
     assert_int_equal(kit_stats(k).failures, 0);
     assert_int_equal(kit_stats(k).unhandled, 1);
-    kit_finish(k);
 }
 
 /* ---- DL-14: the observer of what is unhandled ------------------------------------------------ */
@@ -398,9 +388,8 @@ static void DL_14_events(void **state)
 }
 
 /* Requests of the runtime to one that is gone are answered, and are no dead letters. */
-static void DL_09(void **state)
+static void DL_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     ear *e = ear_on(k, "e", AXO_KIND_DEAD_LETTER);
     axo_ref gone = dl_gone(k);
@@ -414,7 +403,6 @@ static void DL_09(void **state)
     ear_expect(e, AXO_KIND_ALL, 0);
     assert_int_equal(kit_stats(k).dead, 0);
     kit_expect_count(k, "a.term", 1);
-    kit_finish(k);
 }
 
 /* An actor whose post_stop makes dead letters while the system stops. */
@@ -540,9 +528,8 @@ static void DL_13(void **state)
 }
 
 /* A full mailbox names its actor, from inside and from outside. */
-static void DL_07_path(void **state)
+static void DL_07_path(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_mailbox box = AXO_MAILBOX(.messages_max = 1, .overflow = AXO_OVERFLOW_DROP_NEW);
     axo_props props = AXO_PROPS(.cls = &ear_class, .name = "full", .mailbox = &box);
     ear *e = ear_on(k, "e", AXO_KIND_DEAD_LETTER);
@@ -560,7 +547,6 @@ static void DL_07_path(void **state)
     assert_int_equal(letter.reason, AXO_DEAD_OVERFLOW);
     assert_string_equal(letter.path, "/user/full");
     assert_true(axo_ref_equal(letter.recipient, ref));
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

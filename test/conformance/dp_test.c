@@ -1,9 +1,8 @@
 /* dp_test.c - the death pact (DP). */
 #include "conformance/parts.h"
 
-static void DP_01(void **state)
+static void DP_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
     kit_script *t = part_start(k, "t");
@@ -21,13 +20,11 @@ static void DP_01(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 /* Under the default decider a pact stops the watcher. */
-static void DP_02(void **state)
+static void DP_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *failed = kit_actor(k, "failed");
     kit_script *brother = kit_actor(k, "brother");
@@ -47,7 +44,6 @@ static void DP_02(void **state)
     kit_expect_count(k, "p.decider", 2);
     kit_expect_count(k, "brother.ctor", 1);
     kit_never(k, "p.term(failed)");
-    kit_finish(k);
 }
 
 enum { DP_SIZE = 6000 };
@@ -59,9 +55,8 @@ static axo_status dp_watch_with(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A message of one's own in the place of the notice makes no pact, nor one that looks like it. */
-static void DP_03(void **state)
+static void DP_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     kit_script *t = part_start(k, "t");
     axo_terminated like = {.actor = kit_ref(w), .existence_known = 1};
@@ -79,13 +74,11 @@ static void DP_03(void **state)
     kit_order(k, "t.postStop", "w.stash(1001)", "w.unhandled(1001)", "w.note(2)");
     kit_never(k, "w.fail");
     kit_expect_count(k, "w.ctor", 1);
-    kit_finish(k);
 }
 
 /* All for one by termination: the supervisor watches its children and handles no notice. */
-static void DP_04(void **state)
+static void DP_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *s = kit_actor(k, "s");
     kit_script *c[3] = {kit_actor(k, "c0"), kit_actor(k, "c1"), kit_actor(k, "c2")};
@@ -112,7 +105,6 @@ static void DP_04(void **state)
     /* The default pre_restart has unwatched those that it stopped. */
     kit_expect_count(k, "s.term", 1);
     kit_expect_count(k, "*.postStop", 4);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

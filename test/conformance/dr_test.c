@@ -41,9 +41,8 @@ static axo_status check_block(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Resume: same instance, state, behaviour and memory; the message is gone; no hook runs. */
-static void DR_01(void **state)
+static void DR_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     char **block = kit_alloc(k, sizeof *block);
@@ -74,13 +73,11 @@ static void DR_01(void **state)
     kit_await(k, "a#2.note(3)");
     kit_never(k, "a.shout(3)");
     kit_expect_count(k, "a.freed(1)", 1);
-    kit_finish(k);
 }
 
 /* Resume reaches the whole subtree. */
-static void DR_02(void **state)
+static void DR_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *boss = kit_top(k, "boss");
     kit_script *middle = kit_child(k, boss, "middle");
     kit_script *worker = kit_child(k, middle, "worker");
@@ -107,13 +104,11 @@ static void DR_02(void **state)
         assert_int_equal(kit_find(k, "worker.suspend(1)").suspends, 1);
         assert_int_equal(kit_find(k, "worker.resume(1)").suspends, 0);
     }
-    kit_finish(k);
 }
 
 /* Restart: a new instance from the factory, the same reference, the mailbox kept. */
-static void DR_03(void **state)
+static void DR_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     axo_ref before = kit_ref(a);
@@ -134,13 +129,11 @@ static void DR_03(void **state)
     assert_true(axo_ref_equal(before, kit_find(k, "a#2.note(1)").actor));
     kit_never(k, "a.terminated");
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* Stop: post_stop once, no restart hook, watchers are told, the queue becomes dead letters. */
-static void DR_04(void **state)
+static void DR_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *w = kit_top(k, "w");
@@ -165,7 +158,6 @@ static void DR_04(void **state)
     kit_never(k, "a.preRestart");
     kit_never(k, "a.postRestart");
     assert_int_equal(kit_tell(k, a, KIT_NOTE, 2), AXO_EGONE);
-    kit_finish(k);
 }
 
 /* What each level saw of one failure. */
@@ -203,9 +195,8 @@ static axo_status fail_in_detail(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Escalate: the parent fails with the same cause, and its own parent decides. */
-static void DR_05(void **state)
+static void DR_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *q = kit_child(k, g, "q");
     kit_script *p = kit_child(k, q, "p");
@@ -241,7 +232,6 @@ static void DR_05(void **state)
     kit_order(k, "q#1.preRestart(1234)", "q#1.postStop", "q#2.ctor");
     kit_never(k, "p.preRestart");
     kit_never(k, "a.preRestart");
-    kit_finish(k);
 }
 
 /* Tells the child to fail and itself to do a lot. */
@@ -255,9 +245,8 @@ static axo_status fail_child_and_flood(axo_ctx *ctx, kit_puppet *self, void *arg
 }
 
 /* The report does not wait for the parent's queue; it does wait for the message in progress. */
-static void DR_06(void **state)
+static void DR_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     if (kit_workers(k) == 1) {
@@ -279,7 +268,6 @@ static void DR_06(void **state)
     kit_await(k, "p.note(1999)");
     kit_order(k, "p.decider(a)", kit_workers(k) > 1 ? "p.note(0)" : "p.note(1000)");
     kit_expect_count(k, "p.note", 2000);
-    kit_finish(k);
 }
 
 /* A child that is gone, or going, before its directive comes: nothing happens to it. */
@@ -314,9 +302,8 @@ static void directive_too_late(kit *k, const char *parent, const char *child,
     kit_await(k, pattern);
 }
 
-static void DR_07(void **state)
+static void DR_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     directive_too_late(k, "p1", "resumed", AXO_RESUME);
     directive_too_late(k, "p2", "restarted", AXO_RESTART);
     directive_too_late(k, "p3", "stopped", AXO_STOP);
@@ -344,7 +331,6 @@ static void DR_07(void **state)
         kit_never(k, "a.preRestart");
         kit_order(k, "p.decided", "c.terminated", "a.terminated");
     }
-    kit_finish(k);
 }
 
 static void resume_one(kit *k, axo_scope scope, const char *parent, const char *const *names)
@@ -385,21 +371,18 @@ static void resume_one(kit *k, axo_scope scope, const char *parent, const char *
 }
 
 /* Resume is for the one that failed, in either scope. */
-static void DR_08(void **state)
+static void DR_08(kit *k)
 {
     static const char *const one[] = {"a1", "b1"};
     static const char *const all[] = {"a2", "b2"};
-    kit *k = kit_start(state, NULL);
     resume_one(k, AXO_ONE_FOR_ONE, "one", one);
     resume_one(k, AXO_ALL_FOR_ONE, "all", all);
-    kit_finish(k);
 }
 
 /* One log line a decision: a warning for Resume, an error for Restart and Stop, none here for
  * Escalate. */
-static void DR_09(void **state)
+static void DR_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -423,7 +406,6 @@ static void DR_09(void **state)
     kit_settle(k);
     kit_expect_count(k, "*.log", 4);
     kit_expect_count(k, "*.log(1)", 2);
-    kit_finish(k);
 }
 
 /* A strategy of one's own around another: it sees each failure, then lets the other decide. */
@@ -446,11 +428,10 @@ static axo_directive observe(axo_ctx *ctx, void *state, const axo_failure *failu
     return directive;
 }
 
-static void DR_10(void **state)
+static void DR_10(kit *k)
 {
     static const axo_strategy by_default = AXO_STRATEGY(.decider = axo_decide_default);
     static const axo_strategy by_stop = AXO_STRATEGY(.decider = axo_decide_stop);
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
     observer *one = kit_alloc(k, sizeof *one);
@@ -479,13 +460,11 @@ static void DR_10(void **state)
     kit_expect_count(k, "b.ctor", 1);
     assert_int_equal(one->seen, 3);
     assert_int_equal(two->seen, 1);
-    kit_finish(k);
 }
 
 /* One child after another directive: state kept, state fresh, gone. */
-static void DR_11(void **state)
+static void DR_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     (void)kit_tell(k, a, KIT_SET, 42);
@@ -503,7 +482,6 @@ static void DR_11(void **state)
     kit_expect_count(k, "a.ctor", 2);
     kit_expect_count(k, "a.postStop", 2);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -8,9 +8,8 @@ static void dw_stop(kit *k, kit_script *target)
     (void)axo_system_stop_actor(kit_system(k), kit_ref(target));
 }
 
-static void DW_01(void **state)
+static void DW_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *v = part_start(k, "v");
     kit_script *w = part_start(k, "w");
@@ -27,12 +26,10 @@ static void DW_01(void **state)
     kit_expect_count(k, "*.term", 2);
     kit_expect_count(k, "other.term", 0);
     assert_int_equal(kit_stats(k).notices, 2);
-    kit_finish(k);
 }
 
-static void DW_02(void **state)
+static void DW_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *w = part_start(k, "w");
     dw_stop(k, t);
@@ -42,14 +39,12 @@ static void DW_02(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "w.known(1)", 1);
-    kit_finish(k);
 }
 
 /* Watches that race with stops: each is answered once. */
-static void DW_02_race(void **state)
+static void DW_02_race(kit *k)
 {
     enum { TARGETS = 40, WATCHERS = 3 };
-    kit *k = kit_start(state, NULL);
     kit_script *targets[TARGETS];
     kit_script *watchers[WATCHERS];
     for (int i = 0; i < WATCHERS; i++) {
@@ -84,12 +79,10 @@ static void DW_02_race(void **state)
         assert_int_equal(notices, WATCHERS);
     }
     kit_expect_count(k, "w.term", TARGETS * WATCHERS);
-    kit_finish(k);
 }
 
-static void DW_03(void **state)
+static void DW_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *v = part_start(k, "v");
     kit_script *w = part_start(k, "w");
@@ -103,12 +96,10 @@ static void DW_03(void **state)
     kit_settle(k);
     kit_never(k, "v.term");
     kit_expect_count(k, "w.term", 1);
-    kit_finish(k);
 }
 
-static void DW_04(void **state)
+static void DW_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     kit_script *p = kit_actor(k, "p");
     kit_script *t = kit_actor(k, "t");
@@ -127,12 +118,10 @@ static void DW_04(void **state)
     kit_await(k, "w.term(t)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
-    kit_finish(k);
 }
 
-static void DW_05(void **state)
+static void DW_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *w = part_start(k, "w");
     part_watched_by(k, t, w);
@@ -142,12 +131,10 @@ static void DW_05(void **state)
     kit_settle(k);
     kit_order(k, "w.notice(t)", "w.unwatches");
     kit_never(k, "w.term");
-    kit_finish(k);
 }
 
-static void DW_06(void **state)
+static void DW_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = kit_actor(k, "w");
     kit_script *t = part_start(k, "t");
     kit_script *u = part_start(k, "u");
@@ -164,12 +151,10 @@ static void DW_06(void **state)
     kit_await(k, "w.term(t)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
-    kit_finish(k);
 }
 
-static void DW_07(void **state)
+static void DW_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *v = part_start(k, "v");
     kit_script *w = part_start(k, "w");
@@ -184,7 +169,6 @@ static void DW_07(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
     kit_never(k, "v.term");
-    kit_finish(k);
 }
 
 /* Watches again in the first two handlers of the notice. */
@@ -198,9 +182,8 @@ static axo_status dw_again_receive(axo_ctx *ctx, void *puppet, const axo_message
     return kit_receive(ctx, puppet, message);
 }
 
-static void DW_08(void **state)
+static void DW_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *v = part_start(k, "v");
     kit_script *w = part_start(k, "w");
@@ -218,12 +201,10 @@ static void DW_08(void **state)
     notices = kit_count(k, "v.term");
     assert_in_range(notices, 1, 2);
     kit_expect_count(k, "w.term(t)", 3);
-    kit_finish(k);
 }
 
-static void DW_09(void **state)
+static void DW_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     part_watched_by(k, a, a);
     kit_tell(k, a, KIT_NOTE, 1);
@@ -233,12 +214,10 @@ static void DW_09(void **state)
     kit_never(k, "a.term");
     kit_never(k, "a.notice");
     kit_never(k, "a.dl");
-    kit_finish(k);
 }
 
-static void DW_10(void **state)
+static void DW_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     axo_ref never = {.bits = kit_ref(w).bits ^ (UINT64_C(1) << 54)};
     kit_tell_ref(k, w, KIT_WATCH, never);
@@ -246,7 +225,6 @@ static void DW_10(void **state)
     kit_settle(k);
     assert_true(kit_find(k, "w.term").arg == never.bits);
     kit_expect_count(k, "w.known(0)", 1);
-    kit_finish(k);
 }
 
 static axo_status dw_note_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -262,9 +240,8 @@ static axo_status dw_last_note(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void DW_11(void **state)
+static void DW_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     kit_script *t = kit_actor(k, "t");
     kit_gate *gate = kit_gate_new(k);
@@ -282,7 +259,6 @@ static void DW_11(void **state)
     kit_await(k, "w.term(t)");
     kit_order(k, "w.note(0)", "w.note(1)", "w.note(2)", "w.note(3)", "w.note(4)", "w.term(t)");
     kit_order(k, "t.postStop", "w.note(4)");
-    kit_finish(k);
 }
 
 /* The notice of t is queued while w is suspended; x sends u2 after it. */
@@ -292,9 +268,8 @@ static axo_status dw_send_u2(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void DW_12(void **state)
+static void DW_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
     kit_script *t = part_start(k, "t");
@@ -336,7 +311,6 @@ static void DW_12(void **state)
         kit_order(k, "w.notice(t)", "p.decided(2)", "w#2.ctor", "w#2.note(1)");
     kit_order(k, "w#1.fails(7)", "w#2.ctor", "w#2.note(1)", "w#2.term(t)", "w#2.note(2)");
     kit_expect_count(k, "w.term(t)", 1);
-    kit_finish(k);
 }
 
 static axo_status dw_parent_receive(axo_ctx *ctx, void *puppet, const axo_message *message)
@@ -350,9 +324,8 @@ static axo_status dw_parent_receive(axo_ctx *ctx, void *puppet, const axo_messag
     return kit_receive(ctx, puppet, message);
 }
 
-static void DW_13(void **state)
+static void DW_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     p->pre_start.spawn[0] = c;
@@ -367,12 +340,10 @@ static void DW_13(void **state)
     kit_order(k, "c.postStop", "p.child_gone(c)", "p.children(1)", "p.term(c)");
     kit_expect_count(k, "p.term", 1);
     kit_expect_count(k, "p.child_gone", 1);
-    kit_finish(k);
 }
 
-static void DW_14(void **state)
+static void DW_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *w = kit_actor(k, "w");
     kit_script *c = kit_actor(k, "c");
@@ -393,7 +364,6 @@ static void DW_14(void **state)
     kit_settle(k);
     kit_never(k, "w.term");
     kit_never(k, "w.dl(0xffff0001)");
-    kit_finish(k);
 }
 
 typedef struct dw_word {
@@ -420,9 +390,8 @@ static axo_status dw_mark_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* One's own message comes in the place of the notice; another one for the same target is refused
  * until it is unwatched. */
-static void DW_15(void **state)
+static void DW_15(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *v = part_start(k, "v");
     kit_script *w = part_start(k, "w");
@@ -453,7 +422,6 @@ static void DW_15(void **state)
     /* Of one that is gone already it is told at once. */
     kit_run(k, v, dw_watch_with, &words[1]);
     kit_await(k, "v.note(6)");
-    kit_finish(k);
 }
 
 static axo_status dw_forward(axo_ctx *ctx, void *puppet, const axo_message *message)
@@ -475,9 +443,8 @@ static axo_status dw_forward(axo_ctx *ctx, void *puppet, const axo_message *mess
 }
 
 /* A notice cannot be forwarded as it is; what it says can be told under a tag of one's own. */
-static void DW_17(void **state)
+static void DW_17(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *t = part_start(k, "t");
     kit_script *w = part_start(k, "w");
     kit_script *x = part_start(k, "x");
@@ -492,7 +459,6 @@ static void DW_17(void **state)
     kit_await(k, "x#1.note(1)");
     kit_never(k, "x.term");
     kit_never(k, "x.fail");
-    kit_finish(k);
 }
 
 static axo_status dw_stop_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -503,9 +469,8 @@ static axo_status dw_stop_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* The watch lies in the target's system lane behind its stop, or meets it in post_stop. */
-static void DW_18(void **state)
+static void DW_18(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     kit_script *t = part_start(k, "t");
     kit_script *u = kit_actor(k, "u");
@@ -527,7 +492,6 @@ static void DW_18(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term(t)", 1);
     kit_never(k, "w.known(0)");
-    kit_finish(k);
 }
 
 typedef struct dw_late_watch {
@@ -544,9 +508,8 @@ static axo_status dw_hold_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* w watches the new one while the notice of the old one lies in its mailbox; with one worker,
  * after it. */
-static void DW_19(void **state)
+static void DW_19(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
@@ -585,7 +548,6 @@ static void DW_19(void **state)
     kit_expect_count(k, "w.term", 2);
     kit_expect_count(k, "v.term", 1);
     kit_expect_count(k, "v.term(old)", 1);
-    kit_finish(k);
 }
 
 /* Stops c and d and goes on watching them. */
@@ -599,9 +561,8 @@ static axo_status dw_stop_both(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* A parent that restarts, waits for two children and watches them: each is removed, then the
  * restart goes on, when the last is; then the notices. The names are free for the new instance. */
-static void DW_20(void **state)
+static void DW_20(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *both[2] = {kit_child(k, p, "c"), kit_child(k, p, "d")};
@@ -635,7 +596,6 @@ static void DW_20(void **state)
     kit_expect_count(k, "p.term", 2);
     kit_never(k, "p#1.term");
     kit_never(k, "next.postStop");
-    kit_finish(k);
 }
 
 static axo_status dw_make(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -653,9 +613,8 @@ static axo_status dw_make_again(axo_ctx *ctx, void *puppet, const axo_message *m
 }
 
 /* A child whose creation fails is stopped by default: its parent tries again on its notice. */
-static void DW_22(void **state)
+static void DW_22(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script *c = kit_actor(k, "c");
     c->construct.fail_first = 1;
@@ -674,7 +633,6 @@ static void DW_22(void **state)
     kit_expect_count(k, "c.ctor", 4);
     kit_never(k, "c.postStop");
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -47,9 +47,8 @@ static void eg_fail(kit *k, eg_family *f)
     kit_gate_open(f->g->decider.gate);
 }
 
-static void EG_01(void **state)
+static void EG_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     eg_family f = eg_start(k, AXO_RESUME, false);
     eg_fail(k, &f);
     kit_await(k, "c2.get");
@@ -65,12 +64,10 @@ static void EG_01(void **state)
     kit_never(k, "c2.suspend(0)");
     kit_expect_count(k, "c1.suspend", 1);
     kit_expect_count(k, "c1.resume(0)", 1);
-    kit_finish(k);
 }
 
-static void EG_02(void **state)
+static void EG_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     eg_family f = eg_start(k, AXO_RESUME, false);
     eg_fail(k, &f);
     kit_await(k, "s.get(10)");
@@ -81,12 +78,10 @@ static void EG_02(void **state)
     kit_never(k, "*.preRestart");
     kit_never(k, "*.postStop");
     kit_expect_count(k, "*.ctor", 4);
-    kit_finish(k);
 }
 
-static void EG_03(void **state)
+static void EG_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     eg_family f = eg_start(k, AXO_RESTART, false);
     part_watched_by(k, f.c1, w);
@@ -108,12 +103,10 @@ static void EG_03(void **state)
     kit_await_count(k, "c2.dl(5)", 1);
     kit_expect_count(k, "c2.dl(5)", 1);
     kit_expect_count(k, "s.preRestartNone", 1);
-    kit_finish(k);
 }
 
-static void EG_04(void **state)
+static void EG_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     eg_family f = eg_start(k, AXO_RESTART, true);
     eg_fail(k, &f);
     kit_await(k, "c1#2.get(0)");
@@ -129,12 +122,10 @@ static void EG_04(void **state)
     kit_expect_count(k, "c2.ctor", 2);
     kit_expect_count(k, "s.decider", 1);
     kit_expect_count(k, "g.decider", 1);
-    kit_finish(k);
 }
 
-static void EG_05(void **state)
+static void EG_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     eg_family f = eg_start(k, AXO_STOP, false);
     eg_fail(k, &f);
     kit_await(k, "g.child_gone(s)");
@@ -145,7 +136,6 @@ static void EG_05(void **state)
     kit_never(k, "*.get");
     kit_expect_count(k, "*.postStop", 3);
     kit_expect_count(k, "*.dl(5)", 3);
-    kit_finish(k);
 }
 
 /* What /user's decider is given; set before the first failure. */
@@ -249,18 +239,15 @@ static void eg_two_levels(kit *k, axo_directive directive)
     kit_expect_count(k, "g.decider", 1);
 }
 
-static void EG_07(void **state)
+static void EG_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     eg_two_levels(k, AXO_RESUME);
     kit_expect_count(k, "*.ctor", 4);
     kit_never(k, "*.preRestart");
-    kit_finish(k);
 }
 
-static void EG_07_restart(void **state)
+static void EG_07_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     eg_two_levels(k, AXO_RESTART);
     kit_order(k, "g#2.ctor", "g#2.decider(p)", "p#2.preRestart(8)", "p#3.ctor", "p#3.note(2)");
     kit_order(k, "g#2.ctor", "p#1.preRestart(7)", "p#2.ctor", "p#2.preRestart(8)");
@@ -269,7 +256,6 @@ static void EG_07_restart(void **state)
     /* A second Restart that finds the first still queued may be one with it. */
     assert_in_range(kit_count(k, "c.ctor"), 2, 3);
     kit_never(k, "c#1.note");
-    kit_finish(k);
 }
 
 static axo_status eg_spawn_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -277,9 +263,8 @@ static axo_status eg_spawn_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
     return part_spawn_fail_as(ctx, self, arg, KIT_DO_RESUME);
 }
 
-static void EG_08(void **state)
+static void EG_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -303,12 +288,10 @@ static void EG_08(void **state)
               "c#2.ctor", "c#2.preStart", "c#2.note(1)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "c.ctor", 2);
-    kit_finish(k);
 }
 
-static void EG_08_in_flight(void **state)
+static void EG_08_in_flight(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -332,7 +315,6 @@ static void EG_08_in_flight(void **state)
               "c#2.ctor", "c#2.note(1)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

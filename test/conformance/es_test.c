@@ -23,9 +23,8 @@ static int es_value(ear *e, uint32_t n)
     return value;
 }
 
-static void ES_01(void **state)
+static void ES_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_system *system = kit_system(k);
     ear *e = ear_new(k, "e");
     es_publish(k, ES_A, 1); /* nobody has asked */
@@ -45,13 +44,11 @@ static void ES_01(void **state)
     assert_int_equal(axo_system_unsubscribe(system, e->ref, ES_A_B), AXO_ENOENT);
     es_publish(k, ES_A_B, 6);
     ear_expect(e, AXO_KIND_ALL, 2);
-    kit_finish(k);
 }
 
 /* A wider and a narrower subscription of one actor: each event comes once. */
-static void ES_01_once(void **state)
+static void ES_01_once(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_system *system = kit_system(k);
     ear *e = ear_on(k, "e", ES_A_B);
     assert_int_equal(axo_system_subscribe(system, e->ref, ES_A), AXO_OK);
@@ -65,7 +62,6 @@ static void ES_01_once(void **state)
     assert_int_equal(axo_system_subscribe(system, e->ref, AXO_KIND_ALL), AXO_OK);
     es_publish(k, 0x90000000, 4);
     ear_await(e, 0x90000000, 1);
-    kit_finish(k);
 }
 
 static axo_status es_all_in_context(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -93,9 +89,8 @@ static axo_status es_all_in_context(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* From inside an actor: the source is the publisher. */
-static void ES_01_actor(void **state)
+static void ES_01_actor(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     ear *e = ear_new(k, "e");
     kit_run(k, a, es_all_in_context, e);
@@ -111,12 +106,10 @@ static void ES_01_actor(void **state)
     assert_int_equal(axo_system_subscribe(NULL, e->ref, ES_A), AXO_EINVAL);
     assert_int_equal(axo_system_unsubscribe(NULL, e->ref, ES_A), AXO_EINVAL);
     assert_int_equal(axo_system_unsubscribe(kit_system(k), axo_ref_none(), ES_A), AXO_EINVAL);
-    kit_finish(k);
 }
 
-static void ES_02(void **state)
+static void ES_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_system *system = kit_system(k);
     ear *e = ear_on(k, "e", ES_A);
     ear *f = ear_on(k, "f", ES_A);
@@ -130,13 +123,11 @@ static void ES_02(void **state)
     assert_int_equal(kit_stats(k).dead, before.dead); /* DL-06 */
     assert_int_equal(axo_system_subscribe(system, e->ref, ES_A), AXO_EGONE);
     assert_int_equal(axo_system_unsubscribe(system, e->ref, ES_A), AXO_ENOENT);
-    kit_finish(k);
 }
 
 /* A restart keeps the subscription. */
-static void ES_02_restart(void **state)
+static void ES_02_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ear *e = ear_on(k, "e", ES_A);
     e->answer = AXO_EFAILED;
     es_publish(k, ES_A, 1);
@@ -146,12 +137,10 @@ static void ES_02_restart(void **state)
     es_publish(k, ES_A, 3);
     ear_expect(e, ES_A, 3);
     assert_int_equal(kit_stats(k).restarts, 2);
-    kit_finish(k);
 }
 
-static void ES_03(void **state)
+static void ES_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_system *system = kit_system(k);
     ear *e = ear_on(k, "e", ES_A);
     ear *f = ear_on(k, "f", ES_A);
@@ -174,13 +163,11 @@ static void ES_03(void **state)
     assert_int_equal(axo_system_subscribe(system, e->ref, ES_A), AXO_EEXIST);
     es_publish(k, ES_A_B, 7);
     ear_expect(e, AXO_KIND_ALL, 4);
-    kit_finish(k);
 }
 
 /* The limit of kinds, and that the refusal changes nothing. */
-static void ES_03_limit(void **state)
+static void ES_03_limit(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_system *system = kit_system(k);
     ear *e = ear_new(k, "e");
     for (uint32_t i = 0; i < AXO_KINDS_MAX; i++)
@@ -197,13 +184,11 @@ static void ES_03_limit(void **state)
         assert_int_equal(axo_system_unsubscribe(system, e->ref, kind), AXO_OK);
         assert_int_equal(axo_system_subscribe(system, e->ref, kind), AXO_OK);
     }
-    kit_finish(k);
 }
 
 /* Without memory events are lost and counted, and supervision goes on. */
-static void ES_04(void **state)
+static void ES_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     ear *e = ear_on(k, "e", AXO_KIND_SUPERVISION);
     static char much[2 * 1024 * 1024]; /* more than any cache of the pool has */
@@ -221,13 +206,11 @@ static void ES_04(void **state)
     kit_no_memory(k, true);
     kit_await(k, "a#22.note(1)");
     kit_no_memory(k, false);
-    kit_finish(k);
 }
 
 /* A subscriber with a bound that is full misses events; they are counted, and no dead letters. */
-static void ES_04_full(void **state)
+static void ES_04_full(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_mailbox box = AXO_MAILBOX(.messages_max = 2);
     ear *e = ear_new(k, "e");
     axo_props props = AXO_PROPS(.cls = &ear_class, .name = "full", .mailbox = &box, .args = &e,
@@ -245,13 +228,11 @@ static void ES_04_full(void **state)
     ear_await(e, ES_A, (uint32_t)stats.events);
     assert_int_equal(es_value(e, 0), 0);
     assert_int_equal(kit_stats(k).dead, 0);
-    kit_finish(k);
 }
 
 /* A subscriber that fails for each event, or does not know them, harms only itself. */
-static void ES_04_bad_subscriber(void **state)
+static void ES_04_bad_subscriber(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     ear *e = ear_on(k, "e", ES_A);
     ear *f = ear_on(k, "f", ES_A);
@@ -267,13 +248,11 @@ static void ES_04_bad_subscriber(void **state)
     kit_await(k, "a.note(1)");
     ear_expect(all, AXO_KIND_ALL, 0); /* an event is nobody's unhandled message */
     assert_int_equal(kit_stats(k).unhandled, before.unhandled);
-    kit_finish(k);
 }
 
 /* Life-cycle events and log lines go through the stream. */
-static void ES_04_life(void **state)
+static void ES_04_life(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ear *e = ear_on(k, "e", AXO_KIND_LIFECYCLE);
     assert_int_equal(axo_system_subscribe(kit_system(k), e->ref, AXO_KIND_LOG), AXO_OK);
     kit_script *a = part_start(k, "a");
@@ -299,7 +278,6 @@ static void ES_04_life(void **state)
     assert_true(axo_ref_equal(line.head.source, kit_ref(a)));
     assert_int_equal(line.data.log.level, AXO_LOG_ERROR);
     assert_non_null(strstr(line.data.log.text, "restart: failure kind 1 code 7"));
-    kit_finish(k);
 }
 
 static axo_event_supervision es_decision(ear *e, uint32_t kind)
@@ -312,9 +290,8 @@ static axo_event_supervision es_decision(ear *e, uint32_t kind)
 }
 
 /* Each decision but Escalate is a supervision event; a Restart beyond the budget is a Stop. */
-static void PH_06_events(void **state)
+static void PH_06_events(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     p->pre_start.spawn[0] = c;
@@ -344,13 +321,11 @@ static void PH_06_events(void **state)
     kit_await(k, "p.child_gone(c)");
     ear_expect(e, AXO_KIND_SUPERVISION, 3);
     ear_expect(e, AXO_KIND_ESCALATION, 0);
-    kit_finish(k);
 }
 
 /* An escalation is told of, but not as a decision; the parent's own one carries the first cause. */
-static void PH_06_escalate(void **state)
+static void PH_06_escalate(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     p->pre_start.spawn[0] = c;
@@ -369,14 +344,12 @@ static void PH_06_escalate(void **state)
     told = ear_get(e, AXO_KIND_ESCALATION, 0).data.supervision;
     assert_int_equal(told.directive, AXO_ESCALATE);
     assert_true(axo_ref_equal(told.child, first));
-    kit_finish(k);
 }
 
 /* What the guardians do not know is told as unhandled. */
-static void GU_12_events(void **state)
+static void GU_12_events(kit *k)
 {
     static const char *const paths[] = {"/", "/user", "/system"};
-    kit *k = kit_start(state, NULL);
     ear *e = ear_on(k, "e", AXO_KIND_UNHANDLED);
     for (uint32_t i = 0; i < 3; i++) {
         axo_ref guardian = axo_system_guardian(kit_system(k), (axo_guardian)i);
@@ -393,7 +366,6 @@ static void GU_12_events(void **state)
     }
     assert_int_equal(kit_stats(k).dead, 0);
     assert_int_equal(kit_stats(k).unhandled, 3);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -54,9 +54,8 @@ static void report_expect_none(const family_cause *cause, axo_site site)
 }
 
 /* In every way to fail in receive; from an actor and from outside. */
-static void FS_15(void **state)
+static void FS_15(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     report_line l = report_start(k, AXO_RESUME, AXO_RESUME);
     kit_tell_as(k, l.probe, l.c, KIT_FAIL, 7);
     kit_tell(k, l.c, KIT_FAIL_FATAL, 8);
@@ -71,13 +70,11 @@ static void FS_15(void **state)
     report_expect_message(&l.low->list[1], KIT_FAIL_FATAL, axo_ref_none());
     report_expect_message(&l.low->list[2], KIT_THROW, kit_ref(l.probe));
     report_expect_message(&l.low->list[3], KIT_STATUS, kit_ref(l.p));
-    kit_finish(k);
 }
 
 /* Handed up: who reports is the one below who decides; all else is the first one's. */
-static void FS_15_escalated(void **state)
+static void FS_15_escalated(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     report_line l = report_start(k, AXO_ESCALATE, AXO_RESUME);
     kit_tell_as(k, l.probe, l.c, KIT_FAIL, 7);
     kit_await(k, "g.decided(1)");
@@ -88,7 +85,6 @@ static void FS_15_escalated(void **state)
     report_expect(&l.high->list[0], l.p, l.c);
     report_expect_message(&l.low->list[0], KIT_FAIL, kit_ref(l.probe));
     report_expect_message(&l.high->list[0], KIT_FAIL, kit_ref(l.probe));
-    kit_finish(k);
 }
 
 static axo_status report_kill(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -98,9 +94,8 @@ static axo_status report_kill(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A kill has a sender, a notice is of the one that has terminated. */
-static void FS_15_kinds(void **state)
+static void FS_15_kinds(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     report_line l = report_start(k, AXO_RESUME, AXO_RESUME);
     kit_script *friend = kit_top(k, "friend");
     l.c->term_unhandled = true;
@@ -122,13 +117,11 @@ static void FS_15_kinds(void **state)
     assert_int_equal(pact->failure.kind, AXO_FAILURE_DEATH_PACT);
     report_expect_message(pact, AXO_TERMINATED, kit_ref(friend));
     assert_true(axo_ref_equal(pact->failure.about, kit_ref(friend)));
-    kit_finish(k);
 }
 
 /* What fails in another callback has no message, although an earlier failure had one. */
-static void FS_15_hooks(void **state)
+static void FS_15_hooks(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     report_line l = report_start(k, AXO_RESTART, AXO_RESUME);
     kit_script *d = kit_actor(k, "d");
     d->pre_start.fail_first = 1;
@@ -145,13 +138,11 @@ static void FS_15_hooks(void **state)
     report_expect_message(&l.low->list[1], KIT_FAIL, kit_ref(l.probe));
     report_expect_none(&l.low->list[2], AXO_SITE_POST_RESTART);
     assert_int_equal(l.low->list[2].failure.original_code, 7);
-    kit_finish(k);
 }
 
 /* Ended by itself, and a decider's. */
-static void FS_15_ended(void **state)
+static void FS_15_ended(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     report_line l = report_start(k, AXO_ESCALATE, AXO_RESUME);
     kit_script *d = kit_actor(k, "d");
     d->lifetime = AXO_PERMANENT;
@@ -167,7 +158,6 @@ static void FS_15_ended(void **state)
     report_expect_none(&l.high->list[0], AXO_SITE_NONE);
     report_expect(&l.high->list[1], l.p, l.p);
     report_expect_none(&l.high->list[1], AXO_SITE_DECIDER);
-    kit_finish(k);
 }
 
 /* The message may be gone long before the decision looks at it: its actor ends meanwhile. */
@@ -180,9 +170,8 @@ static axo_directive report_late(axo_ctx *ctx, kit_puppet *self, const axo_failu
     return AXO_RESTART;
 }
 
-static void FS_15_gone(void **state)
+static void FS_15_gone(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *probe = kit_top(k, "probe");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -200,7 +189,6 @@ static void FS_15_gone(void **state)
     kit_await(k, "p.child_gone(c)");
     kit_settle(k);
     kit_expect_count(k, "c.ctor", 1);
-    kit_finish(k);
 }
 
 /* A restart's hooks are told of the message, not of a reporter: nobody decides there. */
@@ -215,9 +203,8 @@ static axo_status report_in_hook(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void FS_15_restart(void **state)
+static void FS_15_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     report_line l = report_start(k, AXO_RESTART, AXO_RESTART);
     kit_script *both[] = {l.p, l.c};
     for (uint32_t i = 0; i < 2; i++) {
@@ -233,7 +220,6 @@ static void FS_15_restart(void **state)
     kit_tell_as(k, l.probe, l.c, KIT_FAIL, 8);
     kit_await(k, "c#3.looked");
     kit_expect_count(k, "*.looked", 6);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -13,9 +13,8 @@
 #include "conformance/parts.h"
 
 /* The failing actor is suspended before its parent decides; what is queued waits. */
-static void FS_01(void **state)
+static void FS_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_gate *first = kit_gate_new(k);
@@ -39,13 +38,11 @@ static void FS_01(void **state)
     kit_expect_count(k, "a.fails", 1);
     kit_expect_count(k, "p.decider", 1);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* The whole subtree of the failed actor is suspended, not only its children. */
-static void FS_02(void **state)
+static void FS_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *top = kit_top(k, "top");
     kit_script *boss = kit_child(k, top, "boss");
     kit_script *middle = kit_child(k, boss, "middle");
@@ -80,13 +77,11 @@ static void FS_02(void **state)
         kit_order(k, "boss.resume(0)", "middle.resume(1)", "worker.resume(1)");
     }
     kit_expect_count(k, "*.ctor", 5);
-    kit_finish(k);
 }
 
 /* A descendant completes the message it is at, and then stands still. */
-static void FS_03(void **state)
+static void FS_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *c = kit_child(k, p, "c");
@@ -108,13 +103,11 @@ static void FS_03(void **state)
     kit_order(k, "p.suspend(0)", "c.received@1", "c.suspend(1)", "g.decided", "c.resume(1)",
               "c.note(2)");
     kit_expect_count(k, "c.ctor", 1);
-    kit_finish(k);
 }
 
 /* A suspended actor takes system messages: watch and stop. */
-static void FS_04(void **state)
+static void FS_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *w = kit_top(k, "w");
@@ -142,7 +135,6 @@ static void FS_04(void **state)
     kit_expect_count(k, "a.ctor", 1);
     kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1); /* the note */
-    kit_finish(k);
 }
 
 static void queue_while_failed(kit *k, const char *name, axo_directive directive)
@@ -173,9 +165,8 @@ static void queue_while_failed(kit *k, const char *name, axo_directive directive
 }
 
 /* Messages to a failed actor keep their place and their order. */
-static void FS_05(void **state)
+static void FS_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     queue_while_failed(k, "resumed", AXO_RESUME);
     queue_while_failed(k, "restarted", AXO_RESTART);
     kit_settle(k);
@@ -185,7 +176,6 @@ static void FS_05(void **state)
               "restarted#2.note(3)", "restarted#2.note(4)");
     kit_expect_count(k, "*.note", 8);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* At the first failure the message is sent again, in its sender's name; later it is let go. */
@@ -204,9 +194,8 @@ static axo_status send_again_once(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* The failing message is lost, unless pre_restart sends it again. */
-static void FS_06(void **state)
+static void FS_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *probe = kit_top(k, "probe");
@@ -231,7 +220,6 @@ static void FS_06(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.fails(8)", 1);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* Three ways to fail in one callback: the failure is one, the last. */
@@ -245,9 +233,8 @@ static axo_status fail_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* One report and one suspension for each failure, whatever else would fail meanwhile. */
-static void FS_07(void **state)
+static void FS_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -287,13 +274,11 @@ static void FS_07(void **state)
         kit_expect_count(k, "p.decider(a)", 4);
         kit_order(k, "p.hold(a)", "g.decided", "p.resume", "p.cause(5)");
     }
-    kit_finish(k);
 }
 
 /* b has failed and is not yet decided, when the restart for its sibling fails too: one report. */
-static void FS_07_undecided(void **state)
+static void FS_07_undecided(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_gate *gate = kit_gate_new(k);
     kit_script *a;
@@ -319,7 +304,6 @@ static void FS_07_undecided(void **state)
     kit_expect_count(k, "b.suspend(0)", 1);
     kit_expect_count(k, "b.ctor", 3);
     kit_expect_count(k, "b.note", 1);
-    kit_finish(k);
 }
 
 /* Stops all children but keeps watching them. */
@@ -335,9 +319,8 @@ static axo_status stop_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A decider that fails, fails its actor; no system message is lost over it. */
-static void FS_08(void **state)
+static void FS_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *c = kit_child(k, p, "c");
@@ -383,13 +366,11 @@ static void FS_08(void **state)
     kit_never(k, "c.preRestart");
     (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
     kit_await(k, "w.term(p)");
-    kit_finish(k);
 }
 
 /* post_stop that fails, and a child that fails while its parent stops: nobody is told. */
-static void FS_10(void **state)
+static void FS_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *c = kit_child(k, a, "c");
@@ -408,7 +389,6 @@ static void FS_10(void **state)
     kit_order(k, "c.terminated", "a.postStop", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "c.ctor", 1);
-    kit_finish(k);
 }
 
 /* Says something to its parent, then fails. */
@@ -437,9 +417,8 @@ static axo_directive look_at_report(axo_ctx *ctx, kit_puppet *self, const axo_fa
 }
 
 /* The report says who and why. It is not ordered with the child's messages: both orders pass. */
-static void FS_11(void **state)
+static void FS_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     p->decide = look_at_report;
@@ -463,7 +442,6 @@ static void FS_11(void **state)
     kit_await(k, "p.child_gone(again)");
     kit_expect_count(k, "p.decider(again)", 1);
     kit_expect_count(k, "p.decider(a)", 1);
-    kit_finish(k);
 }
 
 /* No step of the procedure can break: it takes no memory and, once the reserve of texts is spent,
@@ -625,10 +603,9 @@ static void FS_13(void **state)
 }
 
 /* Throwing handlers harm neither the worker nor the neighbours. */
-static void FS_14(void **state)
+static void FS_14(kit *k)
 {
     enum { ROUNDS = 50 };
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *b = kit_child(k, p, "b");
@@ -647,7 +624,6 @@ static void FS_14(void **state)
     kit_expect_count(k, "other.note", ROUNDS);
     kit_never(k, "b.suspend");
     kit_never(k, "other.suspend");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -27,9 +27,8 @@ static axo_status gu_parent(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void GU_01(void **state)
+static void GU_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_ref root = axo_system_guardian(kit_system(k), AXO_GUARDIAN_ROOT);
     axo_ref user = axo_system_guardian(kit_system(k), AXO_GUARDIAN_USER);
     axo_ref system = axo_system_guardian(kit_system(k), AXO_GUARDIAN_SYSTEM);
@@ -51,12 +50,10 @@ static void GU_01(void **state)
     kit_run(k, s, gu_parent, NULL);
     kit_await(k, "a.parent(user)");
     kit_await(k, "s.parent(system)");
-    kit_finish(k);
 }
 
-static void GU_02(void **state)
+static void GU_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = kit_actor(k, "b");
     kit_script *c = part_start(k, "c");
@@ -76,7 +73,6 @@ static void GU_02(void **state)
     kit_expect_count(k, "b.ctor", 1);
     kit_expect_count(k, "c.ctor", 1);
     kit_expect_count(k, "c.postStop", 1);
-    kit_finish(k);
 }
 
 static void GU_03(void **state)
@@ -374,9 +370,8 @@ static void GU_11(void **state)
     kit_finish_now(k);
 }
 
-static void GU_12(void **state)
+static void GU_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_settle(k);
     for (int i = 0; i < 3; i++) {
@@ -392,7 +387,6 @@ static void GU_12(void **state)
     assert_int_equal(kit_stats(k).dead, 0);
     assert_int_equal(kit_stats(k).failures, 0);
     kit_never(k, "*.fail");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -39,9 +39,8 @@ static family_causes *cause_log(kit *k, kit_script *script, axo_directive answer
     return causes;
 }
 
-static void HF_16_receive(void **state)
+static void HF_16_receive(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     family_causes *causes = cause_log(k, p, AXO_RESUME);
     family_born(k, NULL, p);
@@ -83,13 +82,11 @@ static void HF_16_receive(void **state)
     cause_expect(&causes->list[5], b,
                  (cause_want){AXO_FAILURE_ENDED, AXO_SITE_NONE, 0, "", AXO_FAILURE_ENDED,
                               AXO_FAILURE_NONE, 0, NULL});
-    kit_finish(k);
 }
 
 /* A first creation, tried again twice: each failure stands for itself. */
-static void HF_16_init(void **state)
+static void HF_16_init(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_causes *causes = cause_log(k, p, AXO_RESTART);
@@ -109,14 +106,12 @@ static void HF_16_init(void **state)
     cause_expect(&causes->list[1], a,
                  (cause_want){AXO_FAILURE_INIT, AXO_SITE_PRE_START, 66, "failed 66",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_NONE, 0, NULL});
-    kit_finish(k);
 }
 
 /* A re-creation, tried again in three places: kind, site, code, text of the last, original_* of the
  * first. */
-static void HF_16_post_restart(void **state)
+static void HF_16_post_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_causes *causes = cause_log(k, p, AXO_RESTART);
@@ -144,13 +139,11 @@ static void HF_16_post_restart(void **state)
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 77, "failed 77",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_FATAL, 7, "fatal 7"});
     kit_order(k, "a#3.postRestart(55)", "a#4.postRestart(66)", "a#5.postRestart(77)");
-    kit_finish(k);
 }
 
 /* Without hooks of its own, pre_start is the place. */
-static void HF_16_plain(void **state)
+static void HF_16_plain(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_causes *causes = cause_log(k, p, AXO_RESTART);
@@ -166,14 +159,12 @@ static void HF_16_plain(void **state)
     cause_expect(&causes->list[1], a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_PRE_START, 77, "failed 77",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "failed 7"});
-    kit_finish(k);
 }
 
 /* a's re-creation fails and is handed up as it is; p's own re-creation for it fails then: the last
  * is p's, the first is still a's first. */
-static void HF_16_escalated(void **state)
+static void HF_16_escalated(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
@@ -200,13 +191,11 @@ static void HF_16_escalated(void **state)
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 66, "failed 66",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "failed 7"});
     kit_order(k, "p#1.preRestart(55)", "p#2.postRestart(55)", "p#3.postRestart(66)");
-    kit_finish(k);
 }
 
 /* A survivor whose re-creation fails: what led to its restart is its parent's failure. */
-static void HF_16_survivor(void **state)
+static void HF_16_survivor(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
@@ -225,14 +214,12 @@ static void HF_16_survivor(void **state)
     cause_expect(&causes->list[0], a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 55, "failed 55",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "thrown 7"});
-    kit_finish(k);
 }
 
 /* A decider that fails while it decides: nothing of the child's failure is in its own, not even
  * where that one had an original. */
-static void HF_16_decider(void **state)
+static void HF_16_decider(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
@@ -254,7 +241,6 @@ static void HF_16_decider(void **state)
                  (cause_want){AXO_FAILURE_ORDINARY, AXO_SITE_DECIDER, 68, "thrown 68",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_NONE, 0, NULL});
     kit_order(k, "p.decider(a)@1", "p.decider(a)@2", "p#1.preRestart(68)", "p#2.postRestart(68)");
-    kit_finish(k);
 }
 
 static axo_status cause_is_first(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -272,9 +258,8 @@ static axo_status cause_is_first(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* pre_restart's own failure is nobody's cause. When the re-creation fails too, the original is the
  * failure that led to the restart. */
-static void HF_16_pre_restart(void **state)
+static void HF_16_pre_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
@@ -298,7 +283,6 @@ static void HF_16_pre_restart(void **state)
     cause_expect(&causes->list[2], b,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 55, "failed 55",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 8, "failed 8"});
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -37,11 +37,10 @@ static void hf_break(kit_script *script, axo_site site, uint32_t count, int32_t 
     hook->code = code;
 }
 
-static void HF_01(void **state)
+static void HF_01(kit *k)
 {
     static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_STATUS};
     static const char *const labels[] = {"a1", "a2", "a3"};
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *b = kit_actor(k, "b");
     uint32_t plain;
@@ -72,12 +71,10 @@ static void HF_01(void **state)
     }
     kit_order(k, "p.decider(a2)", "a2#1.preRestart(7)", "a2.freed(1)", "a2#2.ctor",
               "a2#2.postRestart(7)", "a2#2.preStart", "a2#2.note(1)");
-    kit_finish(k);
 }
 
-static void HF_02(void **state)
+static void HF_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -104,15 +101,13 @@ static void HF_02(void **state)
     kit_never(k, "c.terminated");
     kit_never(k, "d.terminated");
     kit_expect_count(k, "g.decider", 1);
-    kit_finish(k);
 }
 
 /* post_stop fails inside the default pre_restart, called by an override and in its own right. */
-static void HF_03(void **state)
+static void HF_03(kit *k)
 {
     static const char *const labels[] = {"p1", "p2"};
     static const char *const kids[] = {"c1", "c2"};
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     family_born(k, NULL, g);
     for (uint32_t i = 0; i < 2; i++) {
@@ -141,13 +136,11 @@ static void HF_03(void **state)
     kit_order(k, "p2#1.postStop", "p2#2.ctor", "p2#2.note(1)");
     kit_order(k, "c2.terminated", "p2#2.ctor");
     kit_expect_count(k, "g.decider", 2);
-    kit_finish(k);
 }
 
 /* Fails while it is made again, and is stopped for it by the default decider. */
-static void HF_04(void **state)
+static void HF_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
     family_causes *causes = family_log(k, p);
@@ -186,12 +179,10 @@ static void HF_04(void **state)
     kit_expect_count(k, "w.term", 3);
     kit_order(k, "ap#1.preRestart(7)", "ap#2.ctor", "ap#2.postRestart(7)", "p.decider(ap)@2",
               "ap.terminated", "w.term(ap)");
-    kit_finish(k);
 }
 
-static void HF_05(void **state)
+static void HF_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     family_born(k, NULL, p);
     for (uint32_t i = 0; i < 3; i++) {
@@ -219,13 +210,11 @@ static void HF_05(void **state)
               "ap.freed(3)", "ap#4.ctor", "ap#4.postRestart", "ap#4.preStart", "ap#4.note(1)");
     kit_order(k, "as#2.postRestart", "as#2.preStart", "p.decider(as)@2", "as#3.preStart",
               "p.decider(as)@3", "as#4.preStart", "as#4.note(1)");
-    kit_finish(k);
 }
 
 /* Stop for it: post_stop is for instances whose start finished, and once (DESIGN D3). */
-static void HF_06(void **state)
+static void HF_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     family_log(k, p);
     family_born(k, NULL, p);
@@ -246,12 +235,10 @@ static void HF_06(void **state)
     kit_order(k, "ac#1.preRestart(7)", "ac#1.postStop", "ac#2.ctor", "ac.terminated");
     kit_order(k, "ap#1.preRestart(7)", "ap#1.postStop", "ap#2.postRestart(7)", "ap.terminated");
     kit_order(k, "as#1.preRestart(7)", "as#1.postStop", "as#2.preStart", "as.terminated");
-    kit_finish(k);
 }
 
-static void HF_07(void **state)
+static void HF_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *q = family_restarter(k, "q");
     kit_script *b = kit_actor(k, "b");
@@ -284,12 +271,10 @@ static void HF_07(void **state)
     }
     kit_order(k, "ap#1.preRestart(7)", "ap#2.postRestart(7)", "p.decider(ap)@2", "ap.freed(2)",
               "ap#3.ctor", "ap#3.postRestart", "ap#3.preStart", "ap#3.note(1)");
-    kit_finish(k);
 }
 
-static void HF_08(void **state)
+static void HF_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -326,13 +311,11 @@ static void HF_08(void **state)
     kit_expect_count(k, "d.preRestart", 1);
     kit_expect_count(k, "c.suspend", 1);
     kit_expect_count(k, "d.suspend", 1);
-    kit_finish(k);
 }
 
 /* Children of the half-made instance are gone before the next attempt (DESIGN D4). */
-static void HF_09(void **state)
+static void HF_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     family_born(k, NULL, g);
     for (uint32_t i = 0; i < 3; i++) {
@@ -357,12 +340,10 @@ static void HF_09(void **state)
               "ap#4.ctor");
     kit_order(k, "as#2.preStart", "as.child_gone(kid)@2", "as#3.ctor", "as.child_gone(kid)@3",
               "as#4.ctor");
-    kit_finish(k);
 }
 
-static void HF_10(void **state)
+static void HF_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_causes *causes = family_log(k, p);
@@ -385,13 +366,11 @@ static void HF_10(void **state)
     assert_int_equal(causes->list[1].failure.kind, AXO_FAILURE_POST_RESTART);
     assert_int_equal(causes->list[1].failure.root_code, 66);
     assert_int_equal(causes->list[1].failure.original_code, 7);
-    kit_finish(k);
 }
 
 /* Each later attempt says what it raised itself, and what began it all. */
-static void HF_11(void **state)
+static void HF_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_causes *causes = family_log(k, p);
@@ -421,15 +400,13 @@ static void HF_11(void **state)
         assert_int_equal(cause->failure.original_code, 7);
         assert_string_equal(cause->original_text, "failed 7");
     }
-    kit_finish(k);
 }
 
-static void HF_12(void **state)
+static void HF_12(kit *k)
 {
     static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_STATUS, KIT_BY_FATAL};
     static const char *const labels[] = {"a1", "a2", "a3", "a4"};
     static const char *const kids[] = {"c1", "c2", "c3", "c4"};
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *w = kit_actor(k, "w");
     family_born(k, NULL, p);
@@ -459,13 +436,11 @@ static void HF_12(void **state)
     kit_never(k, "p.decider");
     kit_order(k, "a2.postStop", "a2.log", "a2.terminated", "w.term(a2)");
     kit_expect_count(k, "w.term", 4);
-    kit_finish(k);
 }
 
 /* After a failed and then a good restart nothing of the failure is left. */
-static void HF_14(void **state)
+static void HF_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     family_born(k, NULL, p);
     for (uint32_t i = 0; i < 3; i++) {
@@ -497,7 +472,6 @@ static void HF_14(void **state)
     kit_order(k, "ap#1.preRestart(7)", "ap#2.postRestart(7)", "ap#3.postRestart", "ap#3.fails(8)",
               "ap#3.preRestart(8)", "ap#3.preRestartWith(8)", "ap#3.postStop", "ap#4.ctor",
               "ap#4.postRestart(8)", "ap#4.get(42)");
-    kit_finish(k);
 }
 
 /* Sees to the end of its child "c" with another one, the first time badly. */
@@ -519,9 +493,8 @@ static axo_status hf_become_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* The handler of an ended child is an ordinary one: when it fails, the supervisor has failed, and
  * the child that it made goes by the default hooks. One that terminates is not asked at all. */
-static void HF_13(void **state)
+static void HF_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -550,7 +523,6 @@ static void HF_13(void **state)
     kit_never(k, "p.term(last)");
     kit_expect_count(k, "g.decider", 1);
     kit_expect_count(k, "p.ctor", 2);
-    kit_finish(k);
 }
 
 static axo_status hf_answer_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -561,10 +533,9 @@ static axo_status hf_answer_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void HF_15(void **state)
+static void HF_15(kit *k)
 {
     static int64_t values[] = {1, 2};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
     kit_script *a = kit_actor(k, "a");
@@ -586,7 +557,6 @@ static void HF_15(void **state)
     kit_order(k, "p.decider(b)", "b#1.postStop", "w.note(2)");
     kit_expect_count(k, "w.note", 2);
     kit_expect_count(k, "b.postStop", 1);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

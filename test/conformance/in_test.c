@@ -37,10 +37,9 @@ static axo_status in_spawn_and_go_on(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void IN_01(void **state)
+static void IN_01(kit *k)
 {
     static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_FATAL};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *good = kit_actor(k, "good");
     family_born(k, NULL, p);
@@ -77,12 +76,10 @@ static void IN_01(void **state)
     kit_expect_count(k, "p.decider(b3)", 1);
     kit_await_count(k, "b1.dl(3)", 1);
     kit_expect_count(k, "b1.dl(3)", 1); /* KIT_NOTE */
-    kit_finish(k);
 }
 
-static void IN_02(void **state)
+static void IN_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
     family_causes *causes = family_log(k, p);
@@ -122,13 +119,11 @@ static void IN_02(void **state)
     kit_order(k, "ac.ctor", "p.decider(ac)", "p.decided(3)@1", "ac.terminated", "w.term(ac)");
     kit_order(k, "as.ctor", "as.preStart", "p.decider(as)", "p.decided(3)@2", "as.terminated",
               "w.term(as)");
-    kit_finish(k);
 }
 
 /* What an attempt took through the runtime goes; post_stop is for those that started. */
-static void IN_03(void **state)
+static void IN_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     family_born(k, NULL, p);
     for (uint32_t i = 0; i < 2; i++) {
@@ -143,7 +138,6 @@ static void IN_03(void **state)
         family_expect(k, a, "preRestart", 0);
     }
     kit_order(k, "as.ctor", "as.preStart", "p.decider(as)", "as.freed(1)", "as.terminated");
-    kit_finish(k);
 }
 
 /* Three attempts fail in construct, two in pre_start, the sixth is good. */
@@ -192,10 +186,9 @@ static void IN_05(void **state)
 
 /* ---- IN-06 ---------------------------------------------------------------------------------- */
 
-static void IN_06(void **state)
+static void IN_06(kit *k)
 {
     static const axo_directive answers[] = {AXO_RESTART, AXO_RESUME};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     family_causes *causes = family_log(k, p);
     family_born(k, NULL, p);
@@ -221,13 +214,11 @@ static void IN_06(void **state)
               "p.decider(ac)@2", "ac.child_gone(kid)@2", "ac#3.ctor", "ac#3.preStart");
     kit_order(k, "as#1.preStart", "p.decider(as)@1", "as.child_gone(kid)@1", "as#2.ctor",
               "p.decider(as)@2", "as.child_gone(kid)@2", "as#3.ctor", "as#3.preStart");
-    kit_finish(k);
 }
 
 /* Such a child's end may be slow: the next attempt waits for it, the supervisor does not. */
-static void IN_06_waits(void **state)
+static void IN_06_waits(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *kid = kit_actor(k, "kid");
@@ -251,12 +242,10 @@ static void IN_06_waits(void **state)
               "a#2.preStart", "a#2.note(1)");
     kit_expect_count(k, "a.ctor", 2);
     kit_expect_count(k, "a.note", 1);
-    kit_finish(k);
 }
 
-static void IN_07(void **state)
+static void IN_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     family_born(k, NULL, p);
     for (uint32_t i = 0; i < 2; i++) {
@@ -277,7 +266,6 @@ static void IN_07(void **state)
     }
     kit_order(k, "ac#3.preStart", "ac#3.note(1)", "ac#3.note(2)", "ac#3.note(3)", "ac#3.ping(4)");
     kit_order(k, "as#3.preStart", "as#3.note(1)", "as#3.note(2)", "as#3.note(3)", "as#3.ping(5)");
-    kit_finish(k);
 }
 
 /* Each place and some ways to fail, supervised by Restart. */
@@ -345,9 +333,8 @@ static axo_status in_spawn_and_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* The child has lived, with a second worker it has even handled a message. */
-static void IN_12(void **state)
+static void IN_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *c = kit_actor(k, "c");
@@ -372,7 +359,6 @@ static void IN_12(void **state)
     assert_int_equal(kit_count(k, "c.note(1)") + kit_count(k, "c.dl(3)"), 1); /* KIT_NOTE */
     kit_expect_count(k, "c.postStop", 1);
     kit_never(k, "a.postStop");
-    kit_finish(k);
 }
 
 /* ---- IN-10, IN-11: what is wrong is said by the spawn --------------------------------------- */
@@ -417,9 +403,8 @@ static axo_status in_spawn_wrong(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* The status is the spawner's to handle: returned, it is the spawner's failure. From outside the
  * spawn says the same, and no reference is made that ends at once. */
-static void IN_10(void **state)
+static void IN_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_causes *causes = family_log(k, p);
@@ -441,7 +426,6 @@ static void IN_10(void **state)
     }
     assert_int_equal(kit_stats(k).spawned, spawned);
     kit_expect_count(k, "p.decider", IN_WRONG);
-    kit_finish(k);
 }
 
 static axo_status in_spawn_named(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -455,11 +439,10 @@ static axo_status in_spawn_named(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void IN_11(void **state)
+static void IN_11(kit *k)
 {
     static const char *const bad[] = {"", "a b", "a/b", "$a", "..", "caf\xc3\xa9"};
     enum { BAD = sizeof bad / sizeof bad[0] };
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     char *lengthy = kit_alloc(k, AXO_NAME_MAX + 2);
     memset(lengthy, 'x', AXO_NAME_MAX + 1);
@@ -479,7 +462,6 @@ static void IN_11(void **state)
     kit_expect_count(k, "p.cause(-2)", 1);
     kit_expect_count(k, "p.says", BAD + 1);
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -23,9 +23,8 @@ static kit_script *parent_of(kit *k, axo_scope scope)
     return p;
 }
 
-static void LT_01(void **state)
+static void LT_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ONE_FOR_ONE);
     kit_script *a = lasting(k, p, "a", AXO_TRANSIENT);
     (void)kit_tell(k, a, KIT_FAIL, 1);
@@ -34,14 +33,12 @@ static void LT_01(void **state)
     kit_await(k, "p.child_gone(a)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "a.ctor", 2);
-    kit_finish(k);
 }
 
 /* Restart becomes Stop: for the temporary child alone, whatever the scope, and its budget and its
  * siblings' are not touched. */
-static void LT_02(void **state)
+static void LT_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     p->strategy.scope = AXO_ALL_FOR_ONE;
     p->strategy.limited = 1;
@@ -63,13 +60,11 @@ static void LT_02(void **state)
     kit_await(k, "a#2.preStart");
     kit_settle(k);
     kit_never(k, "a.suspend(1)");
-    kit_finish(k);
 }
 
 /* Its other decisions are as for anybody. */
-static void LT_02_resume_and_stop(void **state)
+static void LT_02_resume_and_stop(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ALL_FOR_ONE);
     p->directive = AXO_RESUME;
     kit_script *a = kit_child(k, p, "a");
@@ -83,7 +78,6 @@ static void LT_02_resume_and_stop(void **state)
     kit_await(k, "p.child_gone(t)");
     kit_await(k, "p.child_gone(a)");
     (void)a;
-    kit_finish(k);
 }
 
 /* A sibling's restart stops it, under all for one and, if it is younger, under rest for one. */
@@ -118,9 +112,8 @@ static void LT_03(void **state)
 
 /* A parent that restarts and keeps its children keeps no temporary one: not the one that failed,
  * not the others. */
-static void LT_04(void **state)
+static void LT_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     g->directive = AXO_RESTART;
@@ -143,13 +136,11 @@ static void LT_04(void **state)
     kit_expect_count(k, "u.ctor", 1);
     kit_never(k, "t.preRestart");
     kit_never(k, "u.preRestart");
-    kit_finish(k);
 }
 
 /* Resume of one that failed to start would be a second creation: it stops. */
-static void LT_05(void **state)
+static void LT_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ONE_FOR_ONE);
     kit_script *t = kit_actor(k, "t");
     p->directive = AXO_RESUME;
@@ -159,7 +150,6 @@ static void LT_05(void **state)
     kit_await(k, "p.child_gone(t)");
     kit_expect_count(k, "t.ctor", 1);
     kit_expect_count(k, "p.decided(1)", 1);
-    kit_finish(k);
 }
 
 /* How a permanent actor ends by itself; the sender of KIT_STOP is the test or a stranger. */
@@ -191,9 +181,8 @@ static void end_outside(kit *k, kit_script *a, kit_script *stranger)
 static const end_fn ends[] = {end_stop_self, end_pill, end_stranger, end_outside};
 
 /* It fails with ENDED, and by default it is restarted: same reference, and its mailbox is kept. */
-static void LT_06(void **state)
+static void LT_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ONE_FOR_ONE);
     kit_script *x = kit_top(k, "x");
     kit_script *a = lasting(k, p, "a", AXO_PERMANENT);
@@ -218,13 +207,11 @@ static void LT_06(void **state)
     kit_never(k, "a.terminated");
     kit_never(k, "x.term");
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* What its own callbacks want is a failure of the instance that said so. */
-static void LT_06_in_hooks(void **state)
+static void LT_06_in_hooks(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     a->lifetime = AXO_PERMANENT;
@@ -238,7 +225,6 @@ static void LT_06_in_hooks(void **state)
     kit_expect_count(k, "a.ctor", 4);
     kit_expect_count(k, "p.decider(a)", 4);
     kit_expect_count(k, "a.postStop", 4);
-    kit_finish(k);
 }
 
 /* It ends for its parent: told so, by the decider, with it, and at shutdown. */
@@ -276,9 +262,8 @@ static axo_status stop_both(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void LT_07_both(void **state)
+static void LT_07_both(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ONE_FOR_ONE);
     kit_script *a = lasting(k, p, "a", AXO_PERMANENT);
     kit_gate *gate = kit_gate_new(k);
@@ -292,7 +277,6 @@ static void LT_07_both(void **state)
     kit_await(k, "p.child_gone(a)");
     kit_never(k, "p.decider");
     kit_expect_count(k, "a.ctor", 1);
-    kit_finish(k);
 }
 
 /* A stop that finds it failed waits for the answer: a restart takes it in, Resume does not. */
@@ -325,9 +309,8 @@ static void LT_08(void **state)
 }
 
 /* One that comes while it waits for its children in a restart belongs to that restart. */
-static void LT_08_in_a_restart(void **state)
+static void LT_08_in_a_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ONE_FOR_ONE);
     kit_script *a = lasting(k, p, "a", AXO_PERMANENT);
     kit_script *child = kit_child(k, a, "child");
@@ -342,13 +325,11 @@ static void LT_08_in_a_restart(void **state)
     kit_settle(k);
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "a.ctor", 2);
-    kit_finish(k);
 }
 
 /* Its ends count: two restarts, and the third end is the last. */
-static void LT_09(void **state)
+static void LT_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     p->strategy.limited = 1;
     p->strategy.retries_max = 2;
@@ -360,13 +341,11 @@ static void LT_09(void **state)
     kit_await(k, "p.child_gone(a)");
     kit_expect_count(k, "a.ctor", 3);
     kit_expect_count(k, "p.decided(2)", 3);
-    kit_finish(k);
 }
 
 /* Resume: as if nobody had wanted it stopped. */
-static void LT_10(void **state)
+static void LT_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, AXO_ONE_FOR_ONE);
     kit_script *a = lasting(k, p, "a", AXO_PERMANENT);
     p->directive = AXO_RESUME;
@@ -377,7 +356,6 @@ static void LT_10(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "a.postStop");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

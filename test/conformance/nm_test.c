@@ -29,9 +29,8 @@ static axo_status nm_spawn_twice(axo_ctx *ctx, kit_puppet *self, void *arg)
     return status; /* not handled: it fails */
 }
 
-static void NM_01(void **state)
+static void NM_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_actor(k, "a");
@@ -56,7 +55,6 @@ static void NM_01(void **state)
     kit_await(k, "p.spawnStatus(0)");
     kit_await(k, "again.preStart");
     kit_expect_count(k, "a.ctor", 1);
-    kit_finish(k);
 }
 
 enum { NM_NAMES = 100, NM_THREADS = 4 };
@@ -123,16 +121,13 @@ static void nm_crowd_run(kit *k, bool get)
     }
 }
 
-static void NM_02(void **state)
+static void NM_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     nm_crowd_run(k, false);
-    kit_finish(k);
 }
 
-static void NM_03(void **state)
+static void NM_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_props props = AXO_PROPS(.cls = &nm_class);
     char paths[8][64];
     for (int i = 0; i < 8; i++) {
@@ -149,12 +144,10 @@ static void NM_03(void **state)
         for (int other = 0; other < i; other++)
             assert_string_not_equal(paths[i], paths[other]);
     }
-    kit_finish(k);
 }
 
-static void NM_04(void **state)
+static void NM_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     static const axo_class no_receive = AXO_CLASS(.name = "bad");
     axo_props props = AXO_PROPS(.cls = &no_receive, .name = "a");
     axo_ref ref;
@@ -168,7 +161,6 @@ static void NM_04(void **state)
     kit_no_memory(k, false);
     nm_none(nm_at(k, "/user/a"));
     assert_int_equal(axo_system_spawn(kit_system(k), &large, &ref), AXO_OK);
-    kit_finish(k);
 }
 
 static axo_status nm_spawn_bad(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -182,14 +174,13 @@ static axo_status nm_spawn_bad(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void NM_05(void **state)
+static void NM_05(kit *k)
 {
     static struct {
         char text[16];
         size_t at;
-    } bad[] = {{"", 0}, {"$a", 0}, {".", 0}, {"..", 0}, {"a b", 1}, {"ab/", 2}, {"%20", 0},
-               {"a%2", 1}, {"abc*", 3}, {"\xc3\xbc", 0}};
-    kit *k = kit_start(state, NULL);
+    } bad[] = {{"", 0},    {"$a", 0},  {".", 0},   {"..", 0},   {"a b", 1},
+               {"ab/", 2}, {"%20", 0}, {"a%2", 1}, {"abc*", 3}, {"\xc3\xbc", 0}};
     kit_script *p = kit_top(k, "p");
     size_t at = 77;
     assert_int_equal(axo_name_check(NULL, &at), AXO_EINVAL);
@@ -201,7 +192,6 @@ static void NM_05(void **state)
         kit_run(k, p, nm_spawn_bad, bad[i].text);
     }
     kit_await_count(k, "p.refused", sizeof bad / sizeof bad[0]);
-    kit_finish(k);
 }
 
 static axo_status nm_children(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -225,9 +215,8 @@ static axo_status nm_no_child(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void NM_06(void **state)
+static void NM_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *family[2];
     kit_script *p = kit_top(k, "p");
     family[0] = kit_child(k, p, "a");
@@ -238,7 +227,6 @@ static void NM_06(void **state)
     kit_await(k, "a.terminated");
     kit_run(k, p, nm_no_child, NULL);
     kit_await(k, "p.gone");
-    kit_finish(k);
 }
 
 /* ---- paths and patterns --------------------------------------------------------------------- */
@@ -326,9 +314,8 @@ static nm_family nm_family_new(kit *k)
     return f;
 }
 
-static void NM_07_paths(void **state)
+static void NM_07_paths(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     nm_family f = nm_family_new(k);
     axo_ref refs[4];
     uint32_t count = 0;
@@ -354,7 +341,6 @@ static void NM_07_paths(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(axo_system_find_all(system, "p", refs, 4, &count), AXO_ENAME);
     assert_int_equal(count, 0);
-    kit_finish(k);
 }
 
 static axo_status nm_select(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -386,9 +372,8 @@ static axo_status nm_select(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Only the path that is no pattern makes a dead letter, and it says which path it was. */
-static void NM_07_selection(void **state)
+static void NM_07_selection(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     nm_family f = nm_family_new(k);
     axo_dead_record letters[4];
     kit_run(k, f.a, nm_select, NULL);
@@ -402,7 +387,6 @@ static void NM_07_selection(void **state)
     assert_true(axo_ref_is_none(letters[0].recipient));
     assert_true(axo_ref_equal(letters[0].sender, kit_ref(f.a)));
     assert_int_equal(letters[0].tag, 77);
-    kit_finish(k);
 }
 
 static axo_status nm_select_scarce(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -421,21 +405,18 @@ static axo_status nm_select_scarce(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void NM_07_no_memory(void **state)
+static void NM_07_no_memory(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     nm_family f = nm_family_new(k);
     kit_run(k, f.a, nm_select_scarce, NULL);
     kit_await(k, "a.refused");
     kit_settle(k);
     kit_never(k, "*.note");
     assert_int_equal(kit_stats(k).dead, 0);
-    kit_finish(k);
 }
 
-static void UID_05(void **state)
+static void UID_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
@@ -452,7 +433,6 @@ static void UID_05(void **state)
     kit_await(k, "new.preStart");
     nm_is(nm_at(k, "/user/p/c"), new);
     assert_false(axo_ref_equal(was, kit_ref(new)));
-    kit_finish(k);
 }
 
 static axo_status nm_find_self(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -476,9 +456,8 @@ static axo_status nm_spawn_and_find(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void OR_14(void **state)
+static void OR_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_actor(k, "a");
     a->construct.run = nm_find_self;
@@ -496,7 +475,6 @@ static void OR_14(void **state)
         assert_int_equal(axo_system_spawn(kit_system(k), &props, &ref), AXO_OK);
         assert_true(axo_ref_equal(nm_at(k, path), ref));
     }
-    kit_finish(k);
 }
 
 /* What asks nobody is answered: a look says nobody, a watch gives a notice, an unwatch nothing. */
@@ -514,9 +492,8 @@ static axo_status nm_ask_nobody(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void DL_09(void **state)
+static void DL_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = kit_top(k, "w");
     kit_script *c = kit_top(k, "c");
     axo_system_stop_actor(kit_system(k), kit_ref(c));
@@ -524,7 +501,6 @@ static void DL_09(void **state)
     kit_run(k, w, nm_ask_nobody, c);
     kit_await(k, "w.term(c)");
     assert_int_equal(kit_stats(k).dead, 0);
-    kit_finish(k);
 }
 
 /* ---- PH-24 ---------------------------------------------------------------------------------- */
@@ -554,9 +530,8 @@ static axo_status nm_get(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void PH_24(void **state)
+static void PH_24(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_top(k, "a");
     axo_props props = AXO_PROPS(.cls = &nm_class, .name = "a");
@@ -577,7 +552,6 @@ static void PH_24(void **state)
     assert_int_equal(axo_system_spawn_or_get(kit_system(k), &props, &ref, &created), AXO_OK);
     assert_true(created);
     nm_crowd_run(k, true);
-    kit_finish(k);
 }
 
 /* ---- ST-17 ---------------------------------------------------------------------------------- */
@@ -598,9 +572,8 @@ static axo_status nm_stop_and_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* The child has ended and all the world knows: in the callback that stopped it the name is taken
  * still, in the next it is free. */
-static void ST_17_quick(void **state)
+static void ST_17_quick(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *c = kit_child(k, p, "c");
     kit_script *w = kit_top(k, "w");
@@ -615,7 +588,6 @@ static void ST_17_quick(void **state)
     kit_gate_open(quick->gate);
     kit_order(k, "w.term(c)", "p.spawnStatus(-5)", "p.spawnStatus(0)");
     kit_await(k, "next.preStart");
-    kit_finish(k);
 }
 
 static axo_status nm_both(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -635,9 +607,8 @@ static axo_status nm_both(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Until its parent has taken note an ended child has its place, beside the next of its name. */
-static void NM_06_both(void **state)
+static void NM_06_both(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *c = kit_child(k, p, "c");
     kit_script *next = kit_actor(k, "next");
@@ -652,7 +623,6 @@ static void NM_06_both(void **state)
     kit_await(k, "p.child_gone(c)");
     kit_await(k, "next.preStart");
     nm_is(nm_at(k, "/user/p/c"), next);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

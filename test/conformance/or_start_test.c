@@ -29,9 +29,8 @@ static axo_status or_flutter(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A record is in one lane at a time: nobody gets a notice twice, or for what it has unwatched. */
-static void OR_13(void **state)
+static void OR_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w[2] = {part_start(k, "w0"), part_start(k, "w1")};
     kit_script **targets = kit_alloc(k, OR_TARGETS * sizeof(kit_script *));
     for (int i = 0; i < OR_TARGETS; i++) {
@@ -47,15 +46,13 @@ static void OR_13(void **state)
     kit_settle(k);
     kit_expect_count(k, "*.term", OR_TARGETS);
     kit_never(k, "*.term(odd)");
-    kit_finish(k);
 }
 
 /* The same for reports: a child that fails again and again has one, which is on its way again as
  * soon as it has been answered. */
-static void OR_13_reports(void **state)
+static void OR_13_reports(kit *k)
 {
     enum { CHILDREN = 8, FAILURES = 25 };
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script *c[CHILDREN];
     p->directive = AXO_RESUME;
@@ -74,7 +71,6 @@ static void OR_13_reports(void **state)
     kit_expect_count(k, "p.report(c)", CHILDREN * FAILURES);
     kit_expect_count(k, "c.fails", CHILDREN * FAILURES);
     kit_expect_count(k, "c.ctor", CHILDREN);
-    kit_finish(k);
 }
 
 /* ---- OR-14 ---------------------------------------------------------------------------------- */
@@ -103,10 +99,9 @@ static axo_status or_spawn_and_find(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* By its name as soon as the spawn has returned, and from its own construct. */
-static void OR_14(void **state)
+static void OR_14(kit *k)
 {
     enum { ROUNDS = 20 };
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     for (int i = 0; i < ROUNDS; i++) {
         kit_script *c = kit_actor(k, "c");
@@ -132,7 +127,6 @@ static void OR_14(void **state)
     kit_await_count(k, "top.knows", ROUNDS);
     kit_settle(k);
     kit_expect_count(k, "c.knows", ROUNDS);
-    kit_finish(k);
 }
 
 /* ---- OR-15 ---------------------------------------------------------------------------------- */
@@ -155,9 +149,8 @@ static void *or_talk(void *arg)
 
 /* Several threads talk to a top-level actor that has not begun: each one's order is kept, and
  * nothing is handled before its start. Between the threads nothing is promised. */
-static void OR_15(void **state)
+static void OR_15(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     pthread_t threads[OR_THREADS];
     or_talker talkers[OR_THREADS];
@@ -182,7 +175,6 @@ static void OR_15(void **state)
             (void)snprintf(before, sizeof before, "%s", note);
         }
     }
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

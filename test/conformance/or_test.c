@@ -73,9 +73,8 @@ static axo_status or_send_burst(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void OR_01(void **state)
+static void OR_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *r = kit_actor(k, "r");
     or_counter *counter = or_counter_new(k, r, (OR_SENDERS + 1) * OR_MESSAGES);
     r->pre_start.run = or_counter_start;
@@ -95,7 +94,6 @@ static void OR_01(void **state)
     assert_int_equal(counter->got, counter->want);
     assert_int_equal(counter->disorder, 0);
     assert_int_equal(counter->overlaps, 0);
-    kit_finish(k);
 }
 
 /* Actors pass a token on around a ring, one message a turn: each step sees what the last step of
@@ -180,10 +178,9 @@ static void *or_thread_main(void *arg)
     return NULL;
 }
 
-static void OR_03(void **state)
+static void OR_03(kit *k)
 {
     enum { THREADS = 10 };
-    kit *k = kit_start(state, NULL);
     kit_script *r = part_start(k, "r");
     pthread_t threads[THREADS];
     or_thread args[THREADS];
@@ -204,7 +201,6 @@ static void OR_03(void **state)
             kit_order(k, one, two);
         }
     }
-    kit_finish(k);
 }
 
 /* a tells c directly and by way of b: both come, in whatever order. */
@@ -222,10 +218,9 @@ static axo_status or_tell_both(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void OR_04(void **state)
+static void OR_04(kit *k)
 {
     enum { ROUNDS = 50 };
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *both[2] = {part_start(k, "b"), part_start(k, "c")};
     for (int i = 0; i < ROUNDS; i++)
@@ -234,7 +229,6 @@ static void OR_04(void **state)
     kit_await_count(k, "c.note(2)", ROUNDS);
     kit_settle(k);
     kit_expect_count(k, "c.note", 2 * ROUNDS);
-    kit_finish(k);
 }
 
 /* A child tells its parent something and fails: both come once, in whatever order. */
@@ -245,10 +239,9 @@ static axo_status or_tell_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
     return axo_fail(ctx, 7, "told");
 }
 
-static void OR_05(void **state)
+static void OR_05(kit *k)
 {
     enum { ROUNDS = 50 };
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     p->pre_start.spawn[0] = c;
@@ -263,7 +256,6 @@ static void OR_05(void **state)
     kit_expect_count(k, "p.note", ROUNDS);
     kit_expect_count(k, "p.decider", ROUNDS);
     kit_expect_count(k, "c.ctor", ROUNDS + 1);
-    kit_finish(k);
 }
 
 /* What is queued in the system lane comes before the next user message, inside a batch too. */
@@ -276,9 +268,8 @@ static axo_status or_stop_at_three(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void OR_06(void **state)
+static void OR_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -308,15 +299,13 @@ static void OR_06(void **state)
         kit_await_count(k, "p.note", 10);
         kit_order(k, "p.end", "p.decider(c)", "p.note(0)");
     }
-    kit_finish(k);
 }
 
 /* Reports of several children, enqueued one after the other, are decided in that order. */
-static void OR_07(void **state)
+static void OR_07(kit *k)
 {
     enum { CHILDREN = 6 };
     static const char *const labels[CHILDREN] = {"c0", "c1", "c2", "c3", "c4", "c5"};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c[CHILDREN];
     kit_gate *gate = kit_gate_new(k);
@@ -347,7 +336,6 @@ static void OR_07(void **state)
               "p.decider(c5)", "p.decider(c4)");
     kit_order(k, "c3.suspend(0)", "c2.suspend(0)", "c1.suspend(0)", "c0.suspend(0)",
               "c5.suspend(0)", "c4.suspend(0)");
-    kit_finish(k);
 }
 
 enum { OR_CHILDREN = 100 };
@@ -361,9 +349,8 @@ static axo_status or_spawn_failing(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A child that fails in its first moment is known to its parent: no report is lost. */
-static void OR_08(void **state)
+static void OR_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script **c = kit_alloc(k, OR_CHILDREN * sizeof *c);
     for (int i = 0; i < OR_CHILDREN; i++) {
@@ -388,7 +375,6 @@ static void OR_08(void **state)
     }
     kit_await_count(k, "user.child_gone(d)", 20);
     kit_expect_count(k, "user.report(d)", 20);
-    kit_finish(k);
 }
 
 static axo_status or_set_one(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -409,9 +395,8 @@ static axo_status or_spawn_and_ask(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void OR_09(void **state)
+static void OR_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script **c = kit_alloc(k, OR_CHILDREN * sizeof *c);
     for (int i = 0; i < OR_CHILDREN; i++) {
@@ -426,7 +411,6 @@ static void OR_09(void **state)
     kit_expect_count(k, "c.get(1)", OR_CHILDREN);
     kit_expect_count(k, "p.pong(1)", OR_CHILDREN);
     kit_never(k, "c.dl");
-    kit_finish(k);
 }
 
 /* Twenty actors tell w some things and stop: each notice comes after all of its messages. */
@@ -440,9 +424,8 @@ static axo_status or_dying(axo_ctx *ctx, kit_puppet *self, void *arg)
     return axo_stop_self(ctx);
 }
 
-static void OR_10(void **state)
+static void OR_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     kit_script *t[OR_DYING];
     for (int i = 0; i < OR_DYING; i++) {
@@ -470,7 +453,6 @@ static void OR_10(void **state)
     }
     kit_expect_count(k, "w.note", OR_DYING * OR_LAST_WORDS);
     kit_expect_count(k, "w.term", OR_DYING);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

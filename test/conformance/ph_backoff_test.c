@@ -62,11 +62,10 @@ static axo_status tell_later(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Linear growth, with the kept mailbox and without the failing message; it never stops. */
-static void PH_10(void **state)
+static void PH_10(kit *k)
 {
-    static const axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS,
-                                                   .max_ns = 4 * MS, .window_ns = HOUR);
-    kit *k = kit_start(state, NULL);
+    static const axo_backoff backoff =
+        AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS, .max_ns = 4 * MS, .window_ns = HOUR);
     kit_script *p = kit_actor(k, "p");
     p->strategy.backoff = &backoff;
     p->directive = AXO_RESTART;
@@ -89,15 +88,13 @@ static void PH_10(void **state)
     }
     kit_expect_count(k, "a.fails", 6);
     kit_expect_count(k, "p.delay", 6);
-    kit_finish(k);
 }
 
 /* A failure that is older than the window is forgotten: here each is. */
-static void PH_12(void **state)
+static void PH_12(kit *k)
 {
-    static const axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS,
-                                                   .window_ns = 1);
-    kit *k = kit_start(state, NULL);
+    static const axo_backoff backoff =
+        AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS, .window_ns = 1);
     kit_script *p = kit_actor(k, "p");
     p->strategy.backoff = &backoff;
     p->directive = AXO_RESTART;
@@ -112,13 +109,11 @@ static void PH_12(void **state)
         (void)snprintf(delay, sizeof delay, "p.delay@%d", i);
         assert_int_equal(kit_find(k, delay).arg, MS);
     }
-    kit_finish(k);
 }
 
 /* The same child: suspended, its messages wait, its hooks run when the delay is over. */
-static void PH_13(void **state)
+static void PH_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, NULL, AXO_ONE_FOR_ONE, 2 * MS);
     kit_script *a = kit_child(k, p, "a");
     kit_script *b = kit_child(k, p, "b");
@@ -145,7 +140,6 @@ static void PH_13(void **state)
     kit_expect_count(k, "a.suspend", 3);
     kit_expect_count(k, "a.resume", 3);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* Stopped meanwhile, by its parent, by another, with its parent: the late Restart revives
@@ -321,10 +315,9 @@ static void PH_13_scopes(void **state)
 }
 
 /* The budget is asked at the failure: what is over it stops at once. */
-static void PH_13_budget(void **state)
+static void PH_13_budget(kit *k)
 {
     static const axo_backoff backoff = AXO_BACKOFF(.min_ns = MS, .max_ns = MS);
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     p->strategy.backoff = &backoff;
     p->strategy.limited = 1;
@@ -339,7 +332,6 @@ static void PH_13_budget(void **state)
     kit_expect_count(k, "p.delay", 2);
     kit_expect_count(k, "p.decided(2)", 3);
     kit_expect_count(k, "a.ctor", 3);
-    kit_finish(k);
 }
 
 /* Creations that fail are retried with the delay; so are ends of a permanent child; a temporary
@@ -369,9 +361,8 @@ static void PH_13_kinds(void **state)
     kit_finish_now(k);
 }
 
-static void PH_13_resume(void **state)
+static void PH_13_resume(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, NULL, AXO_ONE_FOR_ONE, HOUR);
     p->directive = AXO_RESUME;
     kit_script *a = kit_child(k, p, "a");
@@ -379,7 +370,6 @@ static void PH_13_resume(void **state)
     (void)kit_tell(k, a, KIT_NOTE, 1);
     kit_await(k, "a#1.note(1)");
     kit_never(k, "p.delay");
-    kit_finish(k);
 }
 
 /* ---- the parent meanwhile -------------------------------------------------------------------- */
@@ -458,9 +448,8 @@ static void PH_13_parent_restarts(void **state)
 }
 
 /* A parent that restarts the usual way has stopped it. */
-static void PH_13_parent_restarts_without(void **state)
+static void PH_13_parent_restarts_without(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     g->directive = AXO_RESTART;
     (void)kit_spawn(k, g);
@@ -473,13 +462,11 @@ static void PH_13_parent_restarts_without(void **state)
     kit_settle(k);
     kit_order(k, "a.terminated", "p.child_gone(a)", "p#2.ctor");
     kit_expect_count(k, "a.ctor", 1);
-    kit_finish(k);
 }
 
 /* A sibling's all for one reaches one that waits: restarted with it, and again when due. */
-static void PH_13_sibling(void **state)
+static void PH_13_sibling(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k, NULL, AXO_ALL_FOR_ONE, 2 * MS);
     kit_script *a = kit_child(k, p, "a");
     kit_script *b = kit_child(k, p, "b");
@@ -499,7 +486,6 @@ static void PH_13_sibling(void **state)
     assert_in_range(kit_count(k, "a.ctor"), 2, 3);
     assert_in_range(kit_count(k, "b.ctor"), 2, 3);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -88,9 +88,8 @@ static void PH_13_reset_table(void **state)
 
 /* The family's default counting, ten restarts; with a window so long that a slow machine does not
  * leave it. */
-static void PH_07(void **state)
+static void PH_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     p->strategy.window = AXO_WINDOW_SLIDING;
     p->strategy.limited = 1;
@@ -110,7 +109,6 @@ static void PH_07(void **state)
     kit_expect_count(k, "p.decided(2)", 11);
     kit_expect_count(k, "b.ctor", 1);
     kit_order(k, "a.fails(10)", "p.cause(10)", "a#11.postStop", "a.terminated");
-    kit_finish(k);
 }
 
 /* Rows of the entry's table: limit, window, age of earlier failures, their number. */

@@ -6,9 +6,8 @@
 #include "conformance/parts.h"
 
 /* Its "not found" is existence_known 0; a watch that meets the end is answered like any. */
-static void PH_05(void **state)
+static void PH_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = kit_top(k, "w");
     kit_script *t = kit_top(k, "t");
     axo_ref never = {.bits = kit_ref(w).bits ^ (UINT64_C(1) << 54)};
@@ -29,7 +28,6 @@ static void PH_05(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term", 2);
     kit_expect_count(k, "w.term(t)", 1);
-    kit_finish(k);
 }
 
 /* Its "stopped" is existence_known 1, for each way to end and for a watch that meets the stop; its
@@ -108,9 +106,8 @@ static void PH_18(void **state)
 }
 
 /* Whatever the scope, it is the child's own cause that the next parent is told. */
-static void PH_19(void **state)
+static void PH_19(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     family_causes *causes = family_log(k, g);
     causes->answer[AXO_FAILURE_ORDINARY] = AXO_RESUME;
@@ -132,7 +129,6 @@ static void PH_19(void **state)
         assert_true(axo_ref_equal(told->actor, kit_ref(a)));
         assert_string_equal(causes->list[i].text, i == 0 ? "failed 7" : "failed 8");
     }
-    kit_finish(k);
 }
 
 static void PH_28(void **state)

@@ -54,9 +54,8 @@ static kit_gate *pk_hold(kit *k, kit_script *a)
     return gate;
 }
 
-static void PK_07(void **state)
+static void PK_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script *a = part_start(k, "a");
     pk_order *order = pk_order_new(k, p, kit_ref(a), NULL, PK_FOREVER);
@@ -69,12 +68,10 @@ static void PK_07(void **state)
     assert_int_equal(order->verdict.status, AXO_OK);
     assert_true(axo_ref_equal(order->verdict.target, order->ref));
     kit_order(k, "a.end", "a.note(1)", "a.postStop", "a.terminated", "p.ended(0)");
-    kit_finish(k);
 }
 
-static void PK_07_already_gone(void **state)
+static void PK_07_already_gone(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script *a = part_start(k, "a");
     pk_order *order = pk_order_new(k, p, kit_ref(a), NULL, PK_FOREVER);
@@ -86,13 +83,11 @@ static void PK_07_already_gone(void **state)
     assert_int_equal(
         axo_system_graceful_stop(kit_system(k), kit_ref(a), NULL, PK_FOREVER, &verdict), AXO_OK);
     assert_int_equal(verdict.status, AXO_OK);
-    kit_finish(k);
 }
 
 /* It does not end: the caller is told what it does, and it is left alone. */
-static void PK_07_late(void **state)
+static void PK_07_late(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script *a = part_start(k, "a");
     static const axo_farewell bye = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = PK_BYE);
@@ -108,12 +103,10 @@ static void PK_07_late(void **state)
     assert_non_null(strstr(text, "it is idle"));
     kit_expect_count(k, "a.stash(1001)", 1);
     kit_never(k, "a.postStop");
-    kit_finish(k);
 }
 
-static void PK_07_late_thread(void **state)
+static void PK_07_late_thread(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_gate *gate = pk_hold(k, a);
     axo_verdict verdict;
@@ -128,14 +121,12 @@ static void PK_07_late_thread(void **state)
     assert_int_equal(
         axo_system_graceful_stop(kit_system(k), kit_ref(a), NULL, PK_FOREVER, NULL), AXO_OK);
     kit_order(k, "a.end", "a.note(1)", "a.postStop");
-    kit_finish(k);
 }
 
 /* PH-20: a stop is at once, a pill after what is queued; from a thread. */
-static void PH_20(void **state)
+static void PH_20(kit *k)
 {
     static const axo_farewell stop = AXO_FAREWELL(.kind = AXO_FAREWELL_STOP);
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     kit_script *p = part_start(k, "p");
@@ -148,7 +139,6 @@ static void PH_20(void **state)
     kit_run(k, p, pk_stop, order);
     kit_await(k, "p.ended(0)");
     kit_order(k, "a.postStop", "p.ended");
-    kit_finish(k);
 }
 
 /* With a message of its own: whatever the actor does before it stops itself. */
@@ -161,9 +151,8 @@ static axo_status pk_polite(axo_ctx *ctx, void *state, const axo_message *messag
     return axo_stop_self(ctx);
 }
 
-static void PK_07_own_message(void **state)
+static void PK_07_own_message(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     kit_script *p = part_start(k, "p");
@@ -178,7 +167,6 @@ static void PK_07_own_message(void **state)
     kit_run(k, p, pk_stop, order);
     kit_await(k, "p.ended(0)");
     kit_order(k, "b.bye(1)", "b.postStop", "p.ended");
-    kit_finish(k);
 }
 
 /* ---- misuse, no memory ----------------------------------------------------------------------- */

@@ -1,9 +1,8 @@
 /* pk_test.c - PoisonPill and Kill (PK). */
 #include "conformance/parts.h"
 
-static void PK_01(void **state)
+static void PK_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *q = part_start(k, "q");
     kit_gate *gate = kit_gate_new(k);
@@ -22,12 +21,10 @@ static void PK_01(void **state)
               "a.terminated");
     kit_expect_count(k, "a.note", 1);
     kit_expect_count(k, "a.dl", 2);
-    kit_finish(k);
 }
 
-static void PK_02(void **state)
+static void PK_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     axo_stats before;
     axo_stats after;
@@ -44,12 +41,10 @@ static void PK_02(void **state)
     assert_int_equal(after.handled, after.sent);
     assert_int_equal(after.dead, 0);
     assert_int_equal(after.unhandled, before.unhandled);
-    kit_finish(k);
 }
 
-static void PK_03(void **state)
+static void PK_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->pre_start.spawn[0] = a;
@@ -69,12 +64,10 @@ static void PK_03(void **state)
     kit_expect_count(k, "a.postStop", 2);
     kit_expect_count(k, "a.ctor", 2);
     kit_never(k, "a.stash");
-    kit_finish(k);
 }
 
-static void PK_04(void **state)
+static void PK_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     kit_gate *gate = kit_gate_new(k);
@@ -95,7 +88,6 @@ static void PK_04(void **state)
     kit_await(k, "b.terminated");
     kit_order(k, "b.end", "b.note(2)", "b.postStop");
     kit_never(k, "b.dl");
-    kit_finish(k);
 }
 
 /* a has a value, a message before its Kill and one behind it. */
@@ -121,38 +113,32 @@ static kit_script *pk_kill(kit *k, axo_directive directive)
     return a;
 }
 
-static void PK_05(void **state)
+static void PK_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)pk_kill(k, 0);
     kit_await(k, "p.child_gone(a)");
     kit_order(k, "p.decided(3)", "a.postStop", "a.dl(5)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_never(k, "a.preRestart");
-    kit_finish(k);
 }
 
-static void PK_05_restart(void **state)
+static void PK_05_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)pk_kill(k, AXO_RESTART);
     kit_await(k, "a.get");
     kit_order(k, "p.decided(2)", "a#1.preRestart", "a#1.postStop", "a#2.ctor", "a#2.postRestart",
               "a#2.preStart", "a#2.get(0)");
     kit_expect_count(k, "a.ctor", 2);
-    kit_finish(k);
 }
 
-static void PK_05_resume(void **state)
+static void PK_05_resume(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)pk_kill(k, AXO_RESUME);
     kit_await(k, "a#1.get(5)");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "a.preRestart");
     kit_never(k, "a.postStop");
-    kit_finish(k);
 }
 
 static axo_status pk_to_the_dead(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -167,9 +153,8 @@ static axo_status pk_to_the_dead(axo_ctx *ctx, kit_puppet *self, void *arg)
 #define PK_PILL "dl(4294901776)"
 #define PK_KILL "dl(4294901777)"
 
-static void PK_06(void **state)
+static void PK_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     kit_script *s = part_start(k, "s");
@@ -196,7 +181,6 @@ static void PK_06(void **state)
     kit_await(k, "user.child_gone(b)");
     kit_order(k, "b." PK_PILL, "b.dlSuppressed(4294901776)", "b." PK_KILL, "b.terminated");
     kit_never(k, "*.fail");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -48,9 +48,8 @@ static void untouched(kit *k, const char *label)
 }
 
 /* The failed one with its message, the younger ones suspended first and with none. */
-static void RFO_01(void **state)
+static void RFO_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_RESTART);
     (void)kit_tell(k, f.c, KIT_SET, 5);
     kit_await(k, "c.set(5)");
@@ -70,12 +69,10 @@ static void RFO_01(void **state)
     kit_expect_count(k, "*.postRestart(31)", 2);
     kit_order(k, "p.decided(2)", "c.suspend(1)", "c.preRestart(31)", "c#2.ctor");
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
-static void RFO_02(void **state)
+static void RFO_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_STOP);
     (void)kit_tell(k, f.b, KIT_FAIL, 1);
     kit_await(k, "p.child_gone(b)");
@@ -85,12 +82,10 @@ static void RFO_02(void **state)
     kit_expect_count(k, "*.postStop", 2);
     kit_never(k, "*.preRestart");
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
-static void RFO_03(void **state)
+static void RFO_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_RESUME);
     (void)kit_tell(k, f.b, KIT_SET, 3);
     (void)kit_tell(k, f.b, KIT_FAIL, 1);
@@ -101,13 +96,11 @@ static void RFO_03(void **state)
     kit_expect_count(k, "b.ctor", 1);
     untouched(k, "a");
     untouched(k, "c");
-    kit_finish(k);
 }
 
 /* Escalate: all siblings are suspended with the parent, the older one too, and resumed with it. */
-static void RFO_04(void **state)
+static void RFO_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = parent_of(k);
     kit_script *b;
@@ -127,13 +120,11 @@ static void RFO_04(void **state)
     kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));
     kit_expect_count(k, "c.suspend", kit_count(k, "c.resume"));
     kit_never(k, "*.preRestart");
-    kit_finish(k);
 }
 
 /* The counters of those touched move, and no others: b's restart spends c's budget, not a's. */
-static void RFO_05(void **state)
+static void RFO_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = parent_of(k);
     p->strategy.limited = 1;
     p->strategy.retries_max = 1;
@@ -155,13 +146,11 @@ static void RFO_05(void **state)
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "b.ctor", 2);
     kit_expect_count(k, "p.decided(2)", 3);
-    kit_finish(k);
 }
 
 /* A younger sibling that terminates is left alone, and is not waited for. */
-static void RFO_06(void **state)
+static void RFO_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_RESTART);
     kit_script *child = kit_child(k, f.c, "child");
     kit_gate *gate = kit_gate_new(k);
@@ -183,13 +172,11 @@ static void RFO_06(void **state)
     kit_expect_count(k, "c.ctor", 1);
     kit_expect_count(k, "c.postStop", 1);
     kit_never(k, "c.preRestart");
-    kit_finish(k);
 }
 
 /* The oldest takes all with it, the youngest nobody. */
-static void RFO_07(void **state)
+static void RFO_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_RESTART);
     (void)kit_tell(k, f.c, KIT_FAIL, 1);
     kit_await(k, "c#2.preStart");
@@ -202,13 +189,11 @@ static void RFO_07(void **state)
     kit_await(k, "c#3.preStart");
     kit_settle(k);
     kit_expect_count(k, "*.postRestart(2)", 3);
-    kit_finish(k);
 }
 
 /* A restart keeps the place: the order is that of the spawns, a newcomer is the youngest. */
-static void RFO_08(void **state)
+static void RFO_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_RESTART);
     (void)kit_tell(k, f.a, KIT_FAIL, 1);
     kit_await(k, "a#2.preStart");
@@ -223,13 +208,11 @@ static void RFO_08(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.ctor", 2);
     kit_expect_count(k, "c.ctor", 2);
-    kit_finish(k);
 }
 
 /* Two fail while their parent is busy: two decisions, each for its own rest. */
-static void RFO_09(void **state)
+static void RFO_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     family f = family_of(k, AXO_RESTART);
     kit_gate *gate = kit_gate_new(k);
     if (kit_workers(k) > 1) {
@@ -253,7 +236,6 @@ static void RFO_09(void **state)
     assert_in_range(kit_count(k, "c.ctor"), 2, 3);
     untouched(k, "a");
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

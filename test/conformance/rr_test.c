@@ -2,9 +2,8 @@
 #include "conformance/family.h"
 #include "conformance/parts.h"
 
-static void RR_01(void **state)
+static void RR_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -40,7 +39,6 @@ static void RR_01(void **state)
     kit_never(k, "d.terminated");
     kit_never(k, "p.decider");
     kit_expect_count(k, "g.decider", 1);
-    kit_finish(k);
 }
 
 static axo_status rr_check_cause(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -58,9 +56,8 @@ static axo_status rr_check_cause(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void RR_02(void **state)
+static void RR_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
@@ -79,12 +76,10 @@ static void RR_02(void **state)
     kit_order(k, "p#1.checked", "p#2.checked", "c#1.checked", "c#2.checked", "d#1.checked",
               "d#2.checked");
     kit_expect_count(k, "*.checked", 6);
-    kit_finish(k);
 }
 
-static void RR_03(void **state)
+static void RR_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -122,13 +117,11 @@ static void RR_03(void **state)
     kit_expect_count(k, "c.ctor", 2);
     kit_expect_count(k, "d.ctor", 2);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* What the new instance spawns is no survivor of this round; of the next one it is. */
-static void RR_04(void **state)
+static void RR_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -160,12 +153,10 @@ static void RR_04(void **state)
     kit_expect_count(k, "m.ctor", 2);
     kit_order(k, "p#3.postRestart(8)", "n#1.preRestart(8)", "n#2.postRestart(8)");
     kit_order(k, "p#3.postRestart(8)", "m#1.preRestart(8)", "m#2.postRestart(8)");
-    kit_finish(k);
 }
 
-static void RR_05(void **state)
+static void RR_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -188,14 +179,12 @@ static void RR_05(void **state)
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "g.decider", 1);
     kit_never(k, "c.terminated");
-    kit_finish(k);
 }
 
 /* The failed one's siblings too; with all for one above, the supervisor's sibling as well. */
-static void RR_06(void **state)
+static void RR_06(kit *k)
 {
     static const char *const labels[] = {"c1", "c2", "c3"};
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
@@ -234,7 +223,6 @@ static void RR_06(void **state)
     kit_expect_count(k, "q.ctor", 2);
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "g.decider", 1);
-    kit_finish(k);
 }
 
 /* ---- RR-07: fails while its parent is failing ----------------------------------------------- */
@@ -272,9 +260,8 @@ static kit_script *rr_fail_together(kit *k, axo_directive second)
     return c;
 }
 
-static void RR_07(void **state)
+static void RR_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)rr_fail_together(k, AXO_RESTART);
     kit_await(k, "c.note(1)");
     kit_settle(k);
@@ -286,14 +273,12 @@ static void RR_07(void **state)
     kit_expect_count(k, "c.ctor", 3);
     kit_expect_count(k, "c.note", 1);
     kit_expect_count(k, "g.decider", 1);
-    kit_finish(k);
 }
 
 /* With Stop as the decision the child ends. Whether its restart still comes before is not told: a
  * stop that finds the restart waiting overtakes it (ST-12). Each instance has one post_stop. */
-static void RR_07_stop(void **state)
+static void RR_07_stop(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     (void)rr_fail_together(k, AXO_STOP);
     kit_await(k, "c.terminated");
     kit_settle(k);
@@ -310,7 +295,6 @@ static void RR_07_stop(void **state)
     kit_await_count(k, "c.dl(3)", 1);
     kit_expect_count(k, "c.dl(3)", 1); /* KIT_NOTE */
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 /* ---- RR-09, RR-10 --------------------------------------------------------------------------- */
@@ -320,11 +304,10 @@ static void RR_07_stop(void **state)
 
 /* A tree of survivors, three levels, restarted from the top, from the middle by escalation, with
  * a constructor that fails on the way: all answer, with no suspend count left. */
-static void RR_09(void **state)
+static void RR_09(kit *k)
 {
     static const char *const labels[RR_LEVELS][RR_WIDTH] = {
         {"a1", "a2", "a3"}, {"b1", "b2", "b3"}, {"c1", "c2", "c3"}};
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
@@ -367,14 +350,12 @@ static void RR_09(void **state)
     kit_expect_count(k, "p.ctor", 5 + RR_WIDTH);
     kit_expect_count(k, "g.decider(p)", 4 + RR_WIDTH);
     kit_expect_count(k, "w.pong", 1 + RR_LEVELS * RR_WIDTH);
-    kit_finish(k);
 }
 
 /* One survivor's pre_restart fails, two cannot be made again, one is busy: the others go on. */
-static void RR_08(void **state)
+static void RR_08(kit *k)
 {
     static const char *const labels[] = {"c0", "c1", "c2", "c3", "c4", "c5"};
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_actor(k, "w");
@@ -418,13 +399,11 @@ static void RR_08(void **state)
     kit_expect_count(k, "p.decided(3)", 2);
     kit_expect_count(k, "p.ctor", 2);
     kit_expect_count(k, "g.decider", 1);
-    kit_finish(k);
 }
 
 /* The old child fails in flight while it is told to stop; its namesake is left alone. */
-static void RR_10(void **state)
+static void RR_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = family_restarter(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -461,7 +440,6 @@ static void RR_10(void **state)
     kit_never(k, "n.preRestart");
     kit_expect_count(k, "c.ctor", 1);
     assert_false(axo_ref_equal(kit_ref(c), kit_ref(n)));
-    kit_finish(k);
 }
 
 /* ---- RR-11, RR-12: directives that meet ------------------------------------------------------ */
@@ -495,9 +473,8 @@ static rr_busy rr_busy_child(kit *k, axo_lifetime lifetime)
 }
 
 /* Three that c has not begun are one, for the first one's failure. The next one is another. */
-static void RR_11(void **state)
+static void RR_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     rr_busy b = rr_busy_child(k, AXO_TRANSIENT);
     kit_tell(k, b.p, KIT_FAIL, 8);
     kit_await(k, "p.merge(c)@1");
@@ -519,7 +496,6 @@ static void RR_11(void **state)
     kit_settle(k);
     kit_expect_count(k, "*.merge", 2);
     assert_int_equal(kit_stats(k).restarts_merged, 2);
-    kit_finish(k);
 }
 
 static axo_status rr_stop_child(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -542,9 +518,8 @@ static void rr_expect_overtaken(kit *k)
 }
 
 /* The parent's stop, behind one restart that waits; and behind two that are one. */
-static void RR_12(void **state)
+static void RR_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     rr_busy b = rr_busy_child(k, AXO_TRANSIENT);
     kit_tell(k, b.c, KIT_NOTE, 2);
     kit_run(k, b.p, rr_stop_child, b.c);
@@ -553,13 +528,11 @@ static void RR_12(void **state)
     kit_gate_open(b.gate);
     rr_expect_overtaken(k);
     kit_never(k, "*.merge");
-    kit_finish(k);
 }
 
 /* Another's stop, with two restarts that met. */
-static void RR_12_others(void **state)
+static void RR_12_others(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     rr_busy b = rr_busy_child(k, AXO_TRANSIENT);
     kit_tell(k, b.c, KIT_NOTE, 2);
     kit_tell(k, b.p, KIT_FAIL, 8);
@@ -573,13 +546,11 @@ static void RR_12_others(void **state)
     kit_expect_count(k, "c.postStop", 1);
     assert_int_equal(kit_stats(k).restarts, 2); /* p's */
     assert_int_equal(kit_stats(k).restarts_merged, 1);
-    kit_finish(k);
 }
 
 /* For a permanent one another's stop is no directive: the restart takes it in (LT-08). */
-static void RR_12_permanent(void **state)
+static void RR_12_permanent(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     rr_busy b = rr_busy_child(k, AXO_PERMANENT);
     kit_tell(k, b.c, KIT_NOTE, 2);
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(b.c)), AXO_OK);
@@ -590,7 +561,6 @@ static void RR_12_permanent(void **state)
     kit_expect_count(k, "c.postRestart(7)", 1);
     kit_never(k, "c.terminated");
     kit_never(k, "p.decider");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -67,9 +67,8 @@ static void RS_01(void **state)
 }
 
 /* The parent is in a message meanwhile: it decides when it is through. */
-static void RS_01_busy(void **state)
+static void RS_01_busy(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = here_parent(k, NULL, "p", &here_restart);
     kit_script *a = kit_child(k, p, "a");
     kit_gate *gate = kit_gate_new(k);
@@ -83,13 +82,11 @@ static void RS_01_busy(void **state)
     kit_settle(k);
     kit_order(k, "p.end", "p.report(a)");
     here_restarted(k);
-    kit_finish(k);
 }
 
 /* A restart that fails is reported anew, until one succeeds. */
-static void HF_04(void **state)
+static void HF_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = here_parent(k, NULL, "p", &here_restart);
     kit_script *a = kit_actor(k, "a");
     a->construct.fail_first = 2;
@@ -102,13 +99,11 @@ static void HF_04(void **state)
     kit_settle(k);
     kit_expect_count(k, "p.report(a)", 4);
     kit_expect_count(k, "a.ctor", 5);
-    kit_finish(k);
 }
 
 /* Stop: what is queued becomes dead letters; the parent forgets the child. */
-static void DR_04(void **state)
+static void DR_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = here_parent(k, NULL, "p", &here_stop);
     (void)kit_child(k, p, "b");
     kit_script *a = kit_child(k, p, "a");
@@ -119,13 +114,11 @@ static void DR_04(void **state)
               "a.dl(3)", "a.terminated", "p.child_gone(a)");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "b.terminated");
-    kit_finish(k);
 }
 
 /* Escalate: the parent fails in its child's turn, and its own parent decides. */
-static void EG_01(void **state)
+static void EG_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = here_parent(k, NULL, "g", &here_restart);
     kit_script *p = here_parent(k, g, "p", &here_escalate);
     kit_script *b = kit_child(k, p, "b");
@@ -140,13 +133,11 @@ static void EG_01(void **state)
     kit_expect_count(k, "a.suspend(0)", 1); /* SC-04 */
     kit_expect_count(k, "g.report", 1);
     (void)b;
-    kit_finish(k);
 }
 
 /* All for one, the failed one in the middle: its siblings are told within its turn. */
-static void AF_02(void **state)
+static void AF_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = here_parent(k, NULL, "p", &here_all);
     (void)kit_child(k, p, "b");
     kit_script *a = kit_child(k, p, "a");
@@ -159,7 +150,6 @@ static void AF_02(void **state)
     kit_order(k, "p.report(a)", "b.suspend(1)", "b#1.preRestart(7)", "b#2.ctor");
     kit_order(k, "p.report(a)", "c.suspend(1)", "c#1.preRestart(7)", "c#2.ctor");
     kit_expect_count(k, "a.ctor", 2);
-    kit_finish(k);
 }
 
 /* Told to stop while it fails: stop wins, though the restart is decided. */
@@ -170,9 +160,8 @@ static axo_status here_stop_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
     return axo_fail(ctx, 7, "and stops");
 }
 
-static void ST_12(void **state)
+static void ST_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = here_parent(k, NULL, "p", &here_restart);
     kit_script *a = kit_child(k, p, "a");
     kit_run(k, a, here_stop_and_fail, NULL);
@@ -183,7 +172,6 @@ static void ST_12(void **state)
     kit_order(k, "a.suspend(0)", "p.report(a)", "p.decide");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "a.preRestart");
-    kit_finish(k);
 }
 
 /* A child that was stopped in the very message under which its parent fails is gone before the
@@ -194,9 +182,8 @@ static axo_status here_stop_child_and_fail(axo_ctx *ctx, kit_puppet *self, void 
     return axo_fail(ctx, 7, "its child stops");
 }
 
-static void UID_01(void **state)
+static void UID_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = here_parent(k, NULL, "g", &here_restart);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -210,7 +197,6 @@ static void UID_01(void **state)
     kit_settle(k);
     kit_expect_count(k, "p.ctor", 21);
     kit_expect_count(k, "c.terminated", 20);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

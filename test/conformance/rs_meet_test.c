@@ -4,9 +4,8 @@
 #include "conformance/family.h"
 #include "conformance/parts.h"
 
-static void RS_17(void **state)
+static void RS_17(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
@@ -31,16 +30,14 @@ static void RS_17(void **state)
     kit_expect_count(k, "l.ctor", 2);
     kit_expect_count(k, "m.ctor", 1);
     kit_never(k, "m.preRestart");
-    kit_finish(k);
 }
 
 /* ---- RS-18: a restart is atomic ------------------------------------------------------------- */
 
 /* A child's report that comes while its parent waits is decided by the new instance. With one
  * worker the child can only fail after its own restart, which ends the same. */
-static void RS_18(void **state)
+static void RS_18(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = family_restarter(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -82,13 +79,11 @@ static void RS_18(void **state)
     kit_expect_count(k, "p.ctor", 2);
     kit_expect_count(k, "d.ctor", 3);
     kit_expect_count(k, "d.note", 1);
-    kit_finish(k);
 }
 
 /* A second Restart from above that comes while the first one waits is done after it. */
-static void RS_18_restart(void **state)
+static void RS_18_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *s = kit_actor(k, "s");
@@ -123,13 +118,11 @@ static void RS_18_restart(void **state)
     kit_expect_count(k, "s.ctor", 3);
     kit_expect_count(k, "g.decider", 2);
     kit_expect_count(k, "p.note", 1);
-    kit_finish(k);
 }
 
 /* Suspend and Resume from above that come while a restart waits leave the count at zero. */
-static void RS_18_suspend_resume(void **state)
+static void RS_18_suspend_resume(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *h = kit_actor(k, "h");
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
@@ -164,14 +157,12 @@ static void RS_18_suspend_resume(void **state)
     kit_expect_count(k, "s.ctor", 1);
     kit_expect_count(k, "g.ctor", 1);
     kit_expect_count(k, "h.decider(g)", 1);
-    kit_finish(k);
 }
 
 /* ---- RS-19 and on --------------------------------------------------------------------------- */
 
-static void RS_19(void **state)
+static void RS_19(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
@@ -218,12 +209,10 @@ static void RS_19(void **state)
         family_expect(k, two[i], "terminated", 1);
     }
     kit_expect_count(k, "g.term", 2);
-    kit_finish(k);
 }
 
-static void RS_20(void **state)
+static void RS_20(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
@@ -254,7 +243,6 @@ static void RS_20(void **state)
         family_expect(k, who, "postStop", 2);
         family_expect(k, who, "ctor", 2);
     }
-    kit_finish(k);
 }
 
 /* What outlives every instance: the factory hands it out again and again. */
@@ -308,13 +296,12 @@ static axo_status rs_object_stop(axo_ctx *ctx, void *state)
 }
 
 /* Handing out the same object is legal; the state block itself is the same one, zeroed anew. */
-static void RS_21(void **state)
+static void RS_21(kit *k)
 {
     static const axo_class cls =
         AXO_CLASS(.state_size = sizeof(rs_object *), .construct = rs_object_make,
                   .receive = rs_object_receive, .post_stop = rs_object_stop,
                   .pre_restart = rs_object_pre_restart, .post_restart = rs_object_post_restart);
-    kit *k = kit_start(state, NULL);
     rs_object *object = kit_alloc(k, sizeof *object);
     axo_props props = AXO_PROPS(.cls = &cls, .args = object);
     axo_ref ref;
@@ -330,7 +317,6 @@ static void RS_21(void **state)
     kit_order(k, "*.made(1)", "*.pre(1)", "*.made(2)", "*.post(1)", "*.handles(2)@1", "*.pre(2)",
               "*.made(3)", "*.post(2)", "*.handles(2)@2", "*.pre(3)", "*.made(4)", "*.post(3)",
               "*.handles(2)@3", "*.stop(1)");
-    kit_finish(k);
 }
 
 /* The test's own thread runs the host's actors until then. */
@@ -343,10 +329,9 @@ static void rs_host_until(kit *k, const char *pattern)
 }
 
 /* The same protocol on each dispatcher, with the parent on the default one. */
-static void RS_22(void **state)
+static void RS_22(kit *k)
 {
     static const char *const labels[] = {"d", "p", "b", "h"};
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     family_born(k, NULL, g);
     for (uint32_t i = 0; i < 4; i++) {
@@ -379,12 +364,10 @@ static void RS_22(void **state)
               "h#2.postRestart(1)", "h#2.note(1)");
     kit_order(k, "p#2.fails(2)", "g.decider(p)@2", "p#2.preRestart(2)", "p#3.ctor", "p#3.note(2)");
     kit_expect_count(k, "g.decider", 12);
-    kit_finish(k);
 }
 
-static void RS_23(void **state)
+static void RS_23(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_gate *gate = kit_gate_new(k);
@@ -406,13 +389,11 @@ static void RS_23(void **state)
     kit_expect_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.postStop", 2);
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 /* While its survivor is still being made again, the parent handles messages. */
-static void RS_24(void **state)
+static void RS_24(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *s = kit_actor(k, "s");
@@ -435,12 +416,10 @@ static void RS_24(void **state)
     kit_await(k, "p#2.note(1)");
     kit_order(k, "p#2.postRestart(7)", "s#1.preRestart(7)", "s#2.ctor", "s#2.ping(2)",
               "p#2.pong(2)");
-    kit_finish(k);
 }
 
-static void RS_25(void **state)
+static void RS_25(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_born(k, NULL, p);
@@ -460,7 +439,6 @@ static void RS_25(void **state)
     kit_expect_count(k, "a.freed", 100);
     kit_expect_count(k, "p.decider(a)", 100);
     assert_int_equal(kit_stats(k).restarts, 100);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

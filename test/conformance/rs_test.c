@@ -2,9 +2,8 @@
 #include "conformance/family.h"
 #include "conformance/parts.h"
 
-static void RS_01(void **state)
+static void RS_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
@@ -37,12 +36,10 @@ static void RS_01(void **state)
     kit_expect_count(k, "a.postRestart", 1);
     kit_expect_count(k, "p.decider", 2);
     assert_int_equal(kit_stats(k).restarts, 2);
-    kit_finish(k);
 }
 
-static void RS_02(void **state)
+static void RS_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     a->keep_children = true;
@@ -69,12 +66,10 @@ static void RS_02(void **state)
     kit_expect_count(k, "a.postRestart", 3);
     kit_expect_count(k, "a.postStop", 1);
     kit_expect_count(k, "p.decider", 3);
-    kit_finish(k);
 }
 
-static void RS_03(void **state)
+static void RS_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_born(k, NULL, p);
@@ -90,12 +85,10 @@ static void RS_03(void **state)
     kit_never(k, "a.preRestart");
     kit_never(k, "a.postRestart");
     kit_never(k, "p.decider");
-    kit_finish(k);
 }
 
-static void RS_04(void **state)
+static void RS_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -122,14 +115,12 @@ static void RS_04(void **state)
     kit_expect_count(k, "d.postStop", 1);
     kit_never(k, "c.preRestart");
     kit_never(k, "d.preRestart");
-    kit_finish(k);
 }
 
 /* All workers but one stand at the gate of a dying child; the last one must do for all the rest. */
-static void RS_05(void **state)
+static void RS_05(kit *k)
 {
     static const char *const labels[] = {"c1", "c2", "c3"};
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *x = kit_actor(k, "x");
@@ -167,7 +158,6 @@ static void RS_05(void **state)
     kit_settle(k);
     kit_expect_count(k, "p.ctor", 2);
     kit_expect_count(k, "p.child_gone", gated + 1);
-    kit_finish(k);
 }
 
 /* ---- RS-06 ---------------------------------------------------------------------------------- */
@@ -201,11 +191,10 @@ static axo_status rs_made_receive(axo_ctx *ctx, void *state, const axo_message *
     return axo_fail(ctx, 7, "over");
 }
 
-static void RS_06(void **state)
+static void RS_06(kit *k)
 {
     static const axo_class cls =
         AXO_CLASS(.state_size = sizeof(rs_made), .construct = rs_make, .receive = rs_made_receive);
-    kit *k = kit_start(state, NULL);
     rs_recipe recipe = {.k = k, .seed = 41};
     axo_props props = AXO_PROPS(.cls = &cls, .args = &recipe, .args_size = sizeof recipe);
     axo_ref made;
@@ -221,7 +210,6 @@ static void RS_06(void **state)
     kit_await(k, "*.terminated");
     kit_expect_count(k, "*.made", 4);
     assert_int_equal(kit_stats(k).restarts, 3);
-    kit_finish(k);
 }
 
 static axo_status rs_same_ref(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -231,9 +219,8 @@ static axo_status rs_same_ref(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Kill, Kill, an answer, Kill: with a budget of two this is one notice. */
-static void RS_07(void **state)
+static void RS_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *w = kit_actor(k, "w");
     kit_script *a = kit_actor(k, "a");
@@ -271,12 +258,10 @@ static void RS_07(void **state)
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "a.terminated", 1);
     kit_expect_count(k, "a.ctor", 3);
-    kit_finish(k);
 }
 
-static void RS_08(void **state)
+static void RS_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_gate *gate = kit_gate_new(k);
@@ -298,7 +283,6 @@ static void RS_08(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.note", 5);
     kit_never(k, "*.dl");
-    kit_finish(k);
 }
 
 /* ---- RS-09, RS-10: the message argument ----------------------------------------------------- */
@@ -309,9 +293,8 @@ static axo_status rs_mark_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void RS_09(void **state)
+static void RS_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -344,13 +327,11 @@ static void RS_09(void **state)
     kit_expect_count(k, "*.preRestartWith", 1);
     kit_expect_count(k, "*.preRestartNone", 2);
     kit_expect_count(k, "*.sender", 3);
-    kit_finish(k);
 }
 
 /* (a): restarted after an escalation. */
-static void RS_10(void **state)
+static void RS_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -366,14 +347,12 @@ static void RS_10(void **state)
     kit_order(k, "p#1.decider(c)", "g.decider(p)", "p#1.preRestart(7)", "p#1.preRestartNone",
               "p#1.sender(0)", "p#2.ctor");
     kit_never(k, "p.preRestartWith");
-    kit_finish(k);
 }
 
 /* (b), (c): a supervisor that handled a failure, and a resumed actor, restarted later
  * because of a sibling and before they handle anything else. */
-static void RS_10_sibling(void **state)
+static void RS_10_sibling(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *q = kit_actor(k, "q");
@@ -400,7 +379,6 @@ static void RS_10_sibling(void **state)
     kit_order(k, "r#1.fails(101)", "r#1.preRestart(102)", "r#1.preRestartNone", "r#1.sender(0)");
     kit_expect_count(k, "*.preRestartWith", 1);
     kit_expect_count(k, "q#1.preRestartWith(102)", 1);
-    kit_finish(k);
 }
 
 /* ---- RS-11 ---------------------------------------------------------------------------------- */
@@ -420,9 +398,8 @@ static axo_status rs_become_other(axo_ctx *ctx, kit_puppet *self, void *arg)
     return axo_become(ctx, rs_other_receive);
 }
 
-static void RS_11(void **state)
+static void RS_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     family_born(k, NULL, p);
@@ -441,12 +418,10 @@ static void RS_11(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.other", 2);
     kit_expect_count(k, "a.note", 1);
-    kit_finish(k);
 }
 
-static void RS_12(void **state)
+static void RS_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = family_restarter(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *t = kit_actor(k, "t");
@@ -470,12 +445,10 @@ static void RS_12(void **state)
     kit_settle(k);
     kit_expect_count(k, "a.term", 1);
     kit_expect_count(k, "w.term", 1);
-    kit_finish(k);
 }
 
-static void RS_13(void **state)
+static void RS_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -521,12 +494,10 @@ static void RS_13(void **state)
     kit_expect_count(k, "c.postStop", 1);
     kit_expect_count(k, "d.postStop", 1);
     kit_order(k, "p#1.preRestart(7)", "d.terminated", "p#2.ctor");
-    kit_finish(k);
 }
 
-static void RS_14(void **state)
+static void RS_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -547,12 +518,10 @@ static void RS_14(void **state)
     kit_settle(k);
     kit_expect_count(k, "p.term", 1);
     kit_never(k, "c.preRestart");
-    kit_finish(k);
 }
 
-static void RS_15(void **state)
+static void RS_15(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -577,12 +546,10 @@ static void RS_15(void **state)
               "p#6.ctor");
     kit_order(k, "d.terminated@1", "p#2.ctor", "d.terminated@2", "p#3.ctor");
     kit_never(k, "c.preRestart");
-    kit_finish(k);
 }
 
-static void RS_16(void **state)
+static void RS_16(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = family_restarter(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *old = kit_actor(k, "old");
@@ -613,7 +580,6 @@ static void RS_16(void **state)
     kit_order(k, "p#2.ctor", "kc.ctor");
     kit_order(k, "p#2.postRestart(7)", "kp.ctor");
     kit_order(k, "p#2.preStart", "ks.ctor");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

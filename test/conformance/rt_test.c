@@ -62,10 +62,9 @@ static kit_script *rt_actor(kit *k, const char *label, const rt_plan *plan)
 }
 
 /* Never early; again and again until it is changed. */
-static void RT_01(void **state)
+static void RT_01(kit *k)
 {
     static const rt_plan plan = {.after = 2 * MS, .until = 3, .then = RT_FAR};
-    kit *k = kit_start(state, NULL);
     kit_script *a = rt_actor(k, "a", &plan);
     kit_spawn(k, a);
     kit_await(k, "a.timeout(3)");
@@ -79,7 +78,6 @@ static void RT_01(void **state)
     }
     kit_settle(k);
     kit_expect_count(k, "a.timeout", 3);
-    kit_finish(k);
 }
 
 /* A message every so often: each gap without one is what counts. */
@@ -93,10 +91,9 @@ static axo_status rt_tell_later(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void RT_01_rearmed(void **state)
+static void RT_01_rearmed(kit *k)
 {
     static const rt_plan plan = {.after = 20 * MS, .until = 1, .then = 0};
-    kit *k = kit_start(state, NULL);
     kit_script *a = rt_actor(k, "a", &plan);
     kit_spawn(k, a);
     kit_run(k, a, rt_tell_later, NULL);
@@ -112,14 +109,12 @@ static void RT_01_rearmed(void **state)
             last = note;
     }
     assert_true(at - last >= 20 * MS);
-    kit_finish(k);
 }
 
 /* Off in its own handler; on again from another; quiet messages do neither, unless they set it. */
-static void RT_02(void **state)
+static void RT_02(kit *k)
 {
     static const rt_plan plan = {.after = MS, .until = 1, .then = 0};
-    kit *k = kit_start(state, NULL);
     kit_script *a = rt_actor(k, "a", &plan);
     int64_t after = 2 * MS;
     kit_spawn(k, a);
@@ -134,14 +129,12 @@ static void RT_02(void **state)
     assert_true(kit_find(k, "a.timeout(2)").time_ns - kit_find(k, "a.quiet(8)").time_ns >= after);
     kit_run(k, a, rt_on, NULL);
     kit_await(k, "a.timeout(3)");
-    kit_finish(k);
 }
 
 /* Quiet messages come all the time, and still the timeout comes. */
-static void RT_02_quiet(void **state)
+static void RT_02_quiet(kit *k)
 {
     static const rt_plan plan = {.after = 5 * MS, .until = 2, .then = 0};
-    kit *k = kit_start(state, NULL);
     kit_script *a = rt_actor(k, "a", &plan);
     axo_timer timer;
     kit_spawn(k, a);
@@ -150,14 +143,12 @@ static void RT_02_quiet(void **state)
                                                     RT_QUIET_TAG, NULL, 0, &timer), AXO_OK);
     kit_await(k, "a.timeout(2)");
     assert_true(axo_system_timer_cancel(kit_system(k), timer));
-    kit_finish(k);
 }
 
 /* Set in pre_start: the new instance's pre_start, on the way of its post_restart, sets it too. */
-static void RT_03(void **state)
+static void RT_03(kit *k)
 {
     static const rt_plan plan = {.after = MS, .until = 2, .then = 0};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = rt_actor(k, "a", &plan);
     kit_spawn_child(k, p, a, 0);
@@ -165,7 +156,6 @@ static void RT_03(void **state)
     kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
     kit_await(k, "a#2.timeout(2)");
     kit_order(k, "a#2.on", "a#2.timeout(1)", "a#2.timeout(2)");
-    kit_finish(k);
 }
 
 static axo_status rt_on_once(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -178,10 +168,9 @@ static axo_status rt_on_once(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* It survives a restart. */
-static void RT_04(void **state)
+static void RT_04(kit *k)
 {
     static const rt_plan plan = {.after = 3 * MS};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = rt_actor(k, "a", &plan);
     a->pre_start.run = rt_on_once;
@@ -192,7 +181,6 @@ static void RT_04(void **state)
     kit_await(k, "a#2.timeout(2)");
     kit_order(k, "a#1.on", "a#2.later", "a#2.timeout(1)");
     kit_never(k, "a#2.on");
-    kit_finish(k);
 }
 
 static axo_status rt_set_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -204,10 +192,9 @@ static axo_status rt_set_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* While it is suspended the clock runs on: the timeout is not handled then, but at once after. */
-static void RT_04_suspended(void **state)
+static void RT_04_suspended(kit *k)
 {
     static const rt_plan plan = {.after = RT_FAR, .until = 1, .then = 0};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = rt_actor(k, "a", &plan);
     p->decider.gate = kit_gate_new(k);
@@ -223,7 +210,6 @@ static void RT_04_suspended(void **state)
     kit_gate_open(p->decider.gate);
     kit_await(k, "a.timeout(1)");
     assert_true(kit_find(k, "a.timeout(1)").time_ns - kit_find(k, "a.fails").time_ns >= 3 * MS);
-    kit_finish(k);
 }
 
 static axo_status rt_stop_after(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -240,10 +226,9 @@ static axo_status rt_in_post_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* No stray one after the end, also if the handler that set it stopped the actor. */
-static void RT_05(void **state)
+static void RT_05(kit *k)
 {
     static const rt_plan plan = {.after = RT_FAR};
-    kit *k = kit_start(state, NULL);
     kit_script *w = kit_top(k, "w");
     kit_script *a = rt_actor(k, "a", &plan);
     kit_payload order = {.value = 1};
@@ -259,7 +244,6 @@ static void RT_05(void **state)
     kit_never(k, "a.timeout");
     kit_never(k, "a.dl");
     assert_int_equal(kit_stats(k).sent - sent, 2);
-    kit_finish(k);
 }
 
 /* An attempt to create the first instance that failed takes its setting along. */
@@ -273,10 +257,9 @@ static axo_status rt_on_fails(axo_ctx *ctx, kit_puppet *self, void *arg)
     return axo_fail(ctx, 7, "after it was set");
 }
 
-static void RT_06(void **state)
+static void RT_06(kit *k)
 {
     static const rt_plan plan = {.after = MS};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_top(k, "w");
     kit_script *a = rt_actor(k, "a", &plan);
@@ -292,12 +275,11 @@ static void RT_06(void **state)
     kit_await(k, "w.note(1)");
     kit_settle(k);
     kit_never(k, "a.timeout");
-    kit_finish(k);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {
         KIT_TEST("RT-01", RT_01),
         KIT_TEST("RT-01 armed anew", RT_01_rearmed),
         KIT_TEST("RT-02", RT_02),

@@ -7,45 +7,38 @@
 
 #define MS_NS INT64_C(1000000)
 
-static void RW_01(void **state)
+static void RW_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(k, "p", (budget){.retries = 3, .within_ns = -1});
     kit_script *q = budget_parent(k, "q", (budget){.retries = 1, .within_ns = -1});
     budget_crash_until(k, kit_child(k, p, "a"), 3);
     budget_crash_until(k, kit_child(k, q, "b"), 1);
     kit_expect_count(k, "p.decided(2)", 4);
-    kit_finish(k);
 }
 
-static void RW_02(void **state)
+static void RW_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p =
         budget_parent(k, "p", (budget){.retries = AXO_RETRIES_UNLIMITED, .within_ns = -1});
     kit_script *q = kit_top(k, "q"); /* without limits at all */
     q->directive = AXO_RESTART;
     budget_crash_for_ever(k, kit_child(k, p, "a"), 100);
     budget_crash_for_ever(k, kit_child(k, q, "b"), 100);
-    kit_finish(k);
 }
 
 /* A window and no count: one restart a window. */
-static void RW_03(void **state)
+static void RW_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p =
         budget_parent(k, "p", (budget){.retries = AXO_RETRIES_UNLIMITED,
                                        .within_ns = BUDGET_HOUR_NS});
     kit_script *q = budget_parent(k, "q", (budget){.retries = -7, .within_ns = BUDGET_HOUR_NS});
     budget_crash_until(k, kit_child(k, p, "a"), 1);
     budget_crash_until(k, kit_child(k, q, "b"), 1);
-    kit_finish(k);
 }
 
-static void RW_04(void **state)
+static void RW_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     static const char *const parents[] = {"p0", "p1", "p2"};
     static const char *const children[] = {"a0", "a1", "a2"};
     static const int64_t windows[] = {-1, 0, BUDGET_HOUR_NS};
@@ -55,7 +48,6 @@ static void RW_04(void **state)
     }
     kit_expect_count(k, "*.postStop", 3);
     kit_never(k, "*.preRestart");
-    kit_finish(k);
 }
 
 /* ---- where time must pass -------------------------------------------------------------------- */
@@ -171,39 +163,32 @@ static void RW_07(void **state)
     play(state, &line);
 }
 
-static void RW_08(void **state)
+static void RW_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(k, "p", (budget){.retries = 2, .within_ns = BUDGET_HOUR_NS});
     kit_script *q = budget_parent(k, "q", (budget){.retries = 5, .within_ns = BUDGET_HOUR_NS});
     budget_crash_until(k, kit_child(k, p, "a"), 2);
     budget_crash_until(k, kit_child(k, q, "b"), 5);
-    kit_finish(k);
 }
 
 /* A window of nothing is not no window: each failure is outside the one before. */
-static void RW_09(void **state)
+static void RW_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(k, "p", (budget){.retries = 1, .within_ns = 0});
     budget_crash_for_ever(k, kit_child(k, p, "a"), 20);
-    kit_finish(k);
 }
 
-static void RW_10(void **state)
+static void RW_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(k, "p", (budget){.retries = 2, .within_ns = -5});
     kit_script *q = budget_parent(k, "q", (budget){.retries = 2, .within_ns = INT64_MIN});
     budget_crash_until(k, kit_child(k, p, "a"), 2);
     budget_crash_until(k, kit_child(k, q, "b"), 2);
-    kit_finish(k);
 }
 
 /* Long windows do not overflow. */
-static void RW_11(void **state)
+static void RW_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p =
         budget_parent(k, "p", (budget){.retries = 2, .within_ns = 30 * 24 * BUDGET_HOUR_NS});
     kit_script *q = budget_parent(k, "q", (budget){.retries = 2, .within_ns = INT64_MAX});
@@ -213,7 +198,6 @@ static void RW_11(void **state)
     budget_crash_until(k, kit_child(k, p, "a"), 2);
     budget_crash_until(k, kit_child(k, q, "b"), 2);
     budget_crash_until(k, kit_child(k, r, "c"), 2);
-    kit_finish(k);
 }
 
 /* Windows below a millisecond are kept as they are: two failures that surely lie within one are
@@ -247,9 +231,8 @@ static void RW_12(void **state)
 }
 
 /* The budget is each child's own. */
-static void RW_13(void **state)
+static void RW_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(k, "p", (budget){.retries = 2, .within_ns = -1});
     kit_script *a = kit_child(k, p, "a");
     kit_script *b = kit_child(k, p, "b");
@@ -262,13 +245,11 @@ static void RW_13(void **state)
     (void)kit_tell(k, b, KIT_NOTE, 1);
     kit_await(k, "b#3.note(1)");
     budget_crash(k, b, 3, false);
-    kit_finish(k);
 }
 
 /* The count outlives restarts of the child and of its parent; a new child begins at zero. */
-static void RW_14(void **state)
+static void RW_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *a;
@@ -295,13 +276,11 @@ static void RW_14(void **state)
     (void)kit_spawn_child(k, p, again, 0);
     kit_await(k, "again.preStart");
     budget_crash_until(k, again, 2);
-    kit_finish(k);
 }
 
 /* Only Restart spends. */
-static void RW_15(void **state)
+static void RW_15(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *a;
@@ -330,13 +309,11 @@ static void RW_15(void **state)
     kit_expect_count(k, "g.decider(p)", 6);
     kit_expect_count(k, "p.decided(1)", 6);
     kit_expect_count(k, "p.decided(2)", 2);
-    kit_finish(k);
 }
 
 /* Failures of creation and re-creation spend the same budget. */
-static void RW_16(void **state)
+static void RW_16(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(k, "p", (budget){.retries = 3, .within_ns = -1});
     kit_script *unmade = kit_actor(k, "unmade");
     kit_script *unstarted = kit_actor(k, "unstarted");
@@ -366,13 +343,11 @@ static void RW_16(void **state)
     kit_expect_count(k, "p.decider(unmade)", 4);
     kit_expect_count(k, "p.decider(unstarted)", 4);
     kit_expect_count(k, "p.decider(remade)", 4);
-    kit_finish(k);
 }
 
 /* What is over the budget is stopped, not escalated; watchers see an ordinary end. */
-static void RW_17(void **state)
+static void RW_17(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *w = kit_top(k, "w");
@@ -400,13 +375,11 @@ static void RW_17(void **state)
     kit_never(k, "g.decider");
     kit_never(k, "p.suspend");
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 /* The sliding form: counts failures younger than the window; nothing counts all. */
-static void RW_19(void **state)
+static void RW_19(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = budget_parent(
         k, "p", (budget){.retries = 2, .within_ns = BUDGET_HOUR_NS, .window = AXO_WINDOW_SLIDING});
     kit_script *q = budget_parent(
@@ -428,15 +401,13 @@ static void RW_19(void **state)
     budget_crash_until(k, kit_child(k, s, "d"), AXO_SLIDING_MAX - 1);
     budget_crash_until(k, kit_child(k, u, "f"), 2);
     budget_crash_for_ever(k, kit_child(k, t, "e"), 2 * AXO_SLIDING_MAX);
-    kit_finish(k);
 }
 
 /* The sliding form remembers only so much: a count out of its range is refused at the spawn. */
-static void RW_19_range(void **state)
+static void RW_19_range(kit *k)
 {
     static const axo_class cls = AXO_CLASS(.receive = kit_receive);
     static const int32_t counts[] = {-1, AXO_SLIDING_MAX, INT32_MAX};
-    kit *k = kit_start(state, NULL);
     for (int i = 0; i < 3; i++) {
         axo_strategy strategy =
             AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1, .within_ns = BUDGET_HOUR_NS,
@@ -446,7 +417,6 @@ static void RW_19_range(void **state)
         assert_int_equal(axo_system_spawn(kit_system(k), &props, &ref), AXO_EINVAL);
         assert_true(axo_ref_is_none(ref));
     }
-    kit_finish(k);
 }
 
 /* Where the fixed window would have begun anew, the sliding one still counts. */

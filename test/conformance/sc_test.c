@@ -23,9 +23,8 @@ static uint32_t sc_suspends_max(kit *k, const char *label)
 }
 
 /* c is suspended by its own failure and by its parent's: the first resume is not enough. */
-static void SC_01(void **state)
+static void SC_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -55,12 +54,10 @@ static void SC_01(void **state)
     kit_expect_count(k, "c.resume(1)", kit_count(k, "c.suspend(1)"));
     if (kit_workers(k) > 1)
         kit_order(k, "c.suspend(1)", "g.decided(1)", "c.resume(1)", "c#2.note(1)");
-    kit_finish(k);
 }
 
-static void SC_01_in_flight(void **state)
+static void SC_01_in_flight(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -91,7 +88,6 @@ static void SC_01_in_flight(void **state)
     kit_await(k, "c.note(1)");
     assert_int_equal(kit_find(k, "c.resume(0)").suspends, 0);
     kit_order(k, "c.resume(1)", "p.decided(1)", "c.resume(0)", "c#1.note(1)");
-    kit_finish(k);
 }
 
 static void sc_check_counts(kit *k, const char *label, uint32_t own, uint32_t by_parent, int note)
@@ -115,9 +111,8 @@ static void sc_check_counts(kit *k, const char *label, uint32_t own, uint32_t by
 }
 
 /* Each failure of an ancestor suspends once, and each is undone once. */
-static void SC_02(void **state)
+static void SC_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     static const char *const labels[] = {"a", "b", "c", "d"};
     kit_script *chain[4];
     for (int i = 0; i < 4; i++) {
@@ -149,7 +144,6 @@ static void SC_02(void **state)
             sc_check_counts(k, labels[i], i > 0 && i <= failing,
                             i > 0 ? (uint32_t)(i - 1 < failing ? i - 1 : failing) : 0, failing);
     }
-    kit_finish(k);
 }
 
 static axo_status sc_spawn_and_tell(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -161,9 +155,8 @@ static axo_status sc_spawn_and_tell(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* A child of pre_restart is born suspended: made and started, but handling nothing before it was
  * restarted as a survivor. */
-static void SC_03(void **state)
+static void SC_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -183,12 +176,10 @@ static void SC_03(void **state)
     assert_int_equal(kit_find(k, "c.constructed@1").suspends, 1);
     kit_never(k, "c#1.note");
     kit_expect_count(k, "c.ctor", 2);
-    kit_finish(k);
 }
 
-static void SC_04(void **state)
+static void SC_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *s = kit_actor(k, "s");
     kit_script *c[3] = {kit_actor(k, "c0"), kit_actor(k, "c1"), kit_actor(k, "c2")};
@@ -226,13 +217,11 @@ static void SC_04(void **state)
     }
     kit_expect_count(k, "s.suspend", 1);
     kit_expect_count(k, "s.resume", 1);
-    kit_finish(k);
 }
 
 /* The Restart meets an actor that waits for its child to terminate: only the count changes. */
-static void SC_05(void **state)
+static void SC_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *c = kit_actor(k, "c");
@@ -259,13 +248,11 @@ static void SC_05(void **state)
     /* p and whoever it has yet are as before. */
     kit_tell(k, p, KIT_NOTE, 2);
     kit_await(k, "p.note(2)");
-    kit_finish(k);
 }
 
 /* p is failed and resumed while its child c waits in a restart for k. */
-static void SC_06(void **state)
+static void SC_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -303,13 +290,11 @@ static void SC_06(void **state)
     kit_expect_count(k, "c.ctor", 2);
     kit_expect_count(k, "p.ctor", 1);
     kit_expect_count(k, "p.resume(0)", 1);
-    kit_finish(k);
 }
 
 /* A Resume for one that has terminated meanwhile changes nothing. */
-static void SC_07(void **state)
+static void SC_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->pre_start.spawn[0] = a;
@@ -331,13 +316,11 @@ static void SC_07(void **state)
     kit_expect_count(k, "a.postStop", 1);
     kit_tell(k, p, KIT_NOTE, 2);
     kit_await(k, "p.note(2)");
-    kit_finish(k);
 }
 
 /* What comes while the count is up is handled when it reaches zero, without another send. */
-static void SC_08(void **state)
+static void SC_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->pre_start.spawn[0] = a;
@@ -362,7 +345,6 @@ static void SC_08(void **state)
     }
     kit_expect_count(k, "a.resume(0)", 151);
     kit_expect_count(k, "a.ctor", 1);
-    kit_finish(k);
 }
 
 /* pre_restart stops one child and spawns another whose start fails: its report waits. */
@@ -374,9 +356,8 @@ static axo_status sc_stop_one(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void SC_09(void **state)
+static void SC_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -409,14 +390,12 @@ static void SC_09(void **state)
     kit_order(k, "p#1.preRestart(7)", "slow.postStop", "p.child_gone(slow)", "p#2.ctor",
               "p#2.postRestart(7)", "p#2.decider(c)", "c.note(1)");
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 /* p is busy when both come: the report, and that it is to be suspended. It looks at the report
  * first and holds it, for the suspension counts although it has not been taken (OR-07). */
-static void SC_09_waiting(void **state)
+static void SC_09_waiting(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *top = kit_actor(k, "top");
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
@@ -450,12 +429,10 @@ static void SC_09_waiting(void **state)
     kit_order(k, "p.hold(c)", "p.suspend(1)", "top.decided(1)", "p.resume(1)", "p.decider(c)",
               "c.note(1)");
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
-static void SC_09_in_flight(void **state)
+static void SC_09_in_flight(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -489,7 +466,6 @@ static void SC_09_in_flight(void **state)
     kit_order(k, "p#2.postRestart(7)", "c#1.preRestart(7)", "c#2.ctor", "c#2.preRestart(8)");
     kit_expect_count(k, "c.ctor", 3);
     kit_expect_count(k, "p.decider", 1);
-    kit_finish(k);
 }
 
 enum { SC_CHILDREN = 8 };
@@ -504,10 +480,9 @@ static axo_status sc_spawn_all_and_fail(axo_ctx *ctx, kit_puppet *self, void *ar
 }
 
 /* Reports held back are decided in the order in which they were held, before any later one. */
-static void SC_10(void **state)
+static void SC_10(kit *k)
 {
     static const char *const labels[SC_CHILDREN] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script **c = kit_alloc(k, SC_CHILDREN * sizeof *c);
@@ -550,7 +525,6 @@ static void SC_10(void **state)
     }
     kit_expect_count(k, "p.decider", SC_CHILDREN);
     kit_expect_count(k, "p.ctor", 1);
-    kit_finish(k);
 }
 
 /* Many children fail quickly, then all are asked: nobody stays frozen. */
@@ -598,9 +572,8 @@ static void SC_10_many_all(void **state)
 }
 
 /* Siblings that fail at once under all for one, and a parent and its child that do. */
-static void SC_11(void **state)
+static void SC_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
@@ -629,12 +602,10 @@ static void SC_11(void **state)
     kit_expect_count(k, "c.note", 5);
     kit_expect_count(k, "d.note", 5);
     kit_expect_count(k, "e.note", 5);
-    kit_finish(k);
 }
 
-static void SC_11_parent_and_child(void **state)
+static void SC_11_parent_and_child(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -663,7 +634,6 @@ static void SC_11_parent_and_child(void **state)
     kit_expect_count(k, "p.decider", 5);
     kit_expect_count(k, "p.ctor", 6);
     kit_expect_count(k, "c.ctor", 11);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -52,9 +52,8 @@ static void sh_call(axo_phases *phases, const char *phase, axo_status (*call)(vo
 }
 
 /* In the order of the graph, whatever the order in which they were added. */
-static void SH_09(void **state)
+static void SH_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     axo_phases *phases = sh_new(k);
@@ -73,7 +72,6 @@ static void SH_09(void **state)
     assert_true(report.took_ns > 0);
     kit_order(k, "a.ping(1)", "b.ping(2)", "a.postStop");
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
 /* The tasks of a phase run side by side: each waits until both have come. */
@@ -91,9 +89,8 @@ static axo_status sh_meet(void *user)
     return AXO_OK;
 }
 
-static void SH_09_parallel(void **state)
+static void SH_09_parallel(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_phases *phases = sh_new(k);
     sh_meeting meeting = {.k = k};
     assert_int_equal(pthread_barrier_init(&meeting.both, NULL, 2), 0);
@@ -104,12 +101,10 @@ static void SH_09_parallel(void **state)
     assert_int_equal(atomic_load(&meeting.calls), 2);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
     (void)pthread_barrier_destroy(&meeting.both);
-    kit_finish(k);
 }
 
-static void SH_09_cycle(void **state)
+static void SH_09_cycle(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_phases *phases = sh_new(k);
     char why[200];
     char tiny[8];
@@ -135,7 +130,6 @@ static void SH_09_cycle(void **state)
     assert_int_equal(axo_phases_check(phases, why, sizeof why), AXO_OK);
     assert_string_equal(why, "");
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
 /* One is late: the report says who, where, doing what; the next phase runs, or not. */
@@ -201,9 +195,8 @@ static axo_status sh_stops(void *user)
     return AXO_ELIMIT;
 }
 
-static void SH_09_late_but_done(void **state)
+static void SH_09_late_but_done(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *b = part_start(k, "b");
     axo_phases *phases = sh_new(k);
     axo_phase_trouble trouble;
@@ -221,12 +214,10 @@ static void SH_09_late_but_done(void **state)
     assert_string_equal(trouble.phase, "slow");
     assert_true(trouble.late_ns > 0);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
-static void SH_09_failure(void **state)
+static void SH_09_failure(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_phases *phases = sh_new(k);
     axo_phase_trouble trouble;
     axo_phases_report report;
@@ -241,7 +232,6 @@ static void SH_09_failure(void **state)
     assert_int_equal(trouble.unfinished, 0);
     assert_int_equal(trouble.late_ns, 0);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
 static axo_status sh_count(void *user)
@@ -264,10 +254,9 @@ static void *sh_run(void *arg)
     return NULL;
 }
 
-static void SH_09_once(void **state)
+static void SH_09_once(kit *k)
 {
     enum { RUNNERS = 4 };
-    kit *k = kit_start(state, NULL);
     axo_phases *phases = sh_new(k);
     sh_meeting meeting = {.k = k};
     sh_runner runners[RUNNERS];
@@ -289,12 +278,10 @@ static void SH_09_once(void **state)
     assert_int_equal(axo_phases_cancel(phases, 1), AXO_EBUSY);
     assert_int_equal(atomic_load(&meeting.calls), 1);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
-static void SH_09_cancel(void **state)
+static void SH_09_cancel(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     axo_phases *phases = sh_new(k);
     sh_phase(phases, "one", NULL, SH_FOREVER, 0);
@@ -307,12 +294,10 @@ static void SH_09_cancel(void **state)
     kit_expect_count(k, "a.ping", 1);
     kit_expect_count(k, "a.ping(2)", 1);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
-static void SH_09_total(void **state)
+static void SH_09_total(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     axo_phases *phases = sh_new(k);
     char text[400];
@@ -336,7 +321,6 @@ static void SH_09_total(void **state)
     }
     assert_int_equal(axo_phases_total_ns(NULL), 0);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
 /* ---- misuse, no memory ----------------------------------------------------------------------- */
@@ -378,9 +362,8 @@ static axo_status sh_on_worker(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void phases_refuse(void **state)
+static void phases_refuse(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     axo_phases *phases = NULL;
     axo_phase phase = AXO_PHASE(.name = "one");
@@ -414,7 +397,6 @@ static void phases_refuse(void **state)
     kit_await(k, "a.started");
     assert_int_equal(axo_phases_run(phases, NULL), AXO_OK);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
-    kit_finish(k);
 }
 
 /* After the system's end there is nobody to run it. */

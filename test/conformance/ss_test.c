@@ -88,9 +88,8 @@ static uint64_t ss_queued(kit *k)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void SS_01(void **state)
+static void SS_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ss_kept(k, kit_actor(k, "a"), ss_keep, 3);
     kit_gate *gate = kit_gate_new(k);
     kit_run(k, a, ss_hold_release, gate);
@@ -102,13 +101,11 @@ static void SS_01(void **state)
     kit_order(k, "a.count(3)", "a.released(0)", "a.note(1)", "a.note(2)", "a.note(3)", "a.note(4)",
               "a.note(5)");
     kit_expect_count(k, "a.note", 5);
-    kit_finish(k);
 }
 
 /* Kept again and again: protocols that wait more than once. */
-static void SS_01_again(void **state)
+static void SS_01_again(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ss_kept(k, kit_actor(k, "a"), ss_keep, 2);
     for (uint32_t round = 2; round <= 4; round++) {
         kit_run(k, a, ss_release, NULL);
@@ -122,7 +119,6 @@ static void SS_01_again(void **state)
     kit_order(k, "a.note(1)@1", "a.note(2)@1", "a.note(1)@2", "a.note(2)@2", "a.note(1)@4",
               "a.note(2)@4");
     kit_expect_count(k, "a.note", 8);
-    kit_finish(k);
 }
 
 static axo_status or_11_in_parts(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -136,9 +132,8 @@ static axo_status or_11_in_parts(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void OR_11(void **state)
+static void OR_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ss_kept(k, kit_actor(k, "a"), ss_keep, 5);
     kit_run(k, a, or_11_in_parts, NULL);
     kit_await(k, "a.note(2)");
@@ -151,7 +146,6 @@ static void OR_11(void **state)
     kit_await(k, "a.note(5)");
     kit_order(k, "a.note(6)", "a.note(3)", "a.note(4)", "a.note(5)");
     kit_expect_count(k, "a.note", 6);
-    kit_finish(k);
 }
 
 static axo_status ss_02_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -179,9 +173,8 @@ static axo_status ss_02_hook(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void SS_02(void **state)
+static void SS_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     a->pre_start.run = ss_02_hook;
     a->post_stop.run = ss_02_hook;
@@ -195,7 +188,6 @@ static void SS_02(void **state)
     kit_await(k, "a.note(2)");
     kit_order(k, "a.none(0)", "a.refused", "a.note(1)", "a.note(2)");
     kit_expect_count(k, "a.note", 2);
-    kit_finish(k);
 }
 
 /* s1, s2 are stashed, m3 is queued, the actor fails. */
@@ -266,9 +258,8 @@ static void SS_03_waits(void **state)
 }
 
 /* A message that was stashed and then failed under is shown to pre_restart and comes again. */
-static void SS_03_failed_under(void **state)
+static void SS_03_failed_under(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->directive = AXO_RESTART;
@@ -287,7 +278,6 @@ static void SS_03_failed_under(void **state)
               "a#2.set(1)", "a#2.kept(2)", "p.decider@2", "a#2.preRestartWith(2)", "a#3.ctor",
               "a#3.note(2)", "a#3.set(2)");
     kit_expect_count(k, "a.note", 2);
-    kit_finish(k);
 }
 
 static axo_status ss_keep_notes(axo_ctx *ctx, void *state, const axo_message *message)
@@ -301,9 +291,8 @@ static axo_status ss_keep_notes(axo_ctx *ctx, void *state, const axo_message *me
 }
 
 /* A back-off supervisor replaces its child, and does not restart it: the stash is nobody's. */
-static void SS_04(void **state)
+static void SS_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *c = kit_actor(k, "c");
     axo_props child = kit_props(c);
     axo_props props;
@@ -326,13 +315,11 @@ static void SS_04(void **state)
     kit_expect_count(k, "c.dl", 2);
     kit_expect_count(k, "c.note", 1);
     kit_never(k, "c.preRestart");
-    kit_finish(k);
 }
 
 /* Resume keeps the stash as it keeps the instance. */
-static void SS_03_resume(void **state)
+static void SS_03_resume(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->directive = AXO_RESUME;
@@ -346,12 +333,10 @@ static void SS_03_resume(void **state)
     kit_run(k, a, ss_release, NULL);
     kit_await(k, "a.note(1)");
     kit_order(k, "a#1.kept(1)", "p.decided(1)", "a#1.count(1)", "a#1.released(0)", "a#1.note(1)");
-    kit_finish(k);
 }
 
-static void SS_05(void **state)
+static void SS_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     a->stash_max = 2;
     (void)ss_kept(k, a, ss_keep, 2);
@@ -366,7 +351,6 @@ static void SS_05(void **state)
     kit_await(k, "a.kept(5)");
     kit_run(k, a, ss_release, NULL);
     kit_await(k, "a.note(5)");
-    kit_finish(k);
 }
 
 /* Released, stashed, queued: the dead letters of an end come in the order of handling. */
@@ -377,9 +361,8 @@ static axo_status ss_06_part(axo_ctx *ctx, kit_puppet *self, void *gate)
     return axo_stop_self(ctx);
 }
 
-static void SS_06(void **state)
+static void SS_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ss_kept(k, kit_actor(k, "a"), ss_keep, 3);
     kit_gate *gate = kit_gate_new(k);
     uint64_t before = ss_queued(k);
@@ -396,7 +379,6 @@ static void SS_06(void **state)
     kit_expect_count(k, "a.dl", 5);
     kit_never(k, "a.note");
     assert_int_equal(ss_queued(k), 0);
-    kit_finish(k);
 }
 
 typedef struct ss_letters {
@@ -472,9 +454,8 @@ static kit_script *ss_noticed(kit *k, kit_script *x, axo_receive_fn receive)
     return w;
 }
 
-static void SS_07(void **state)
+static void SS_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_actor(k, "x");
     kit_script *w = ss_noticed(k, x, ss_keep);
     kit_never(k, "w.term");
@@ -483,13 +464,11 @@ static void SS_07(void **state)
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "w.kept", 1);
-    kit_finish(k);
 }
 
 /* Whatever receive returns: what is stashed is not unhandled, and no death pact. */
-static void DW_16(void **state)
+static void DW_16(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_actor(k, "x");
     kit_script *w = ss_noticed(k, x, ss_keep_unhandled); /* stashed: no death pact */
     kit_run(k, w, ss_release, NULL);
@@ -497,19 +476,16 @@ static void DW_16(void **state)
     kit_expect_count(k, "w.kept", 1);
     kit_never(k, "w.fails");
     kit_never(k, "user.decider");
-    kit_finish(k);
 }
 
-static void DW_16_restart(void **state)
+static void DW_16_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_actor(k, "x");
     kit_script *w = ss_noticed(k, x, ss_keep);
     kit_tell(k, w, KIT_FAIL, 9); /* /user restarts it */
     kit_await(k, "w#2.term(x)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
-    kit_finish(k);
 }
 
 static axo_status dw_16_unwatch(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -518,16 +494,14 @@ static axo_status dw_16_unwatch(axo_ctx *ctx, kit_puppet *self, void *arg)
     return ss_release(ctx, self, NULL);
 }
 
-static void DW_16_unwatched(void **state)
+static void DW_16_unwatched(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_actor(k, "x");
     kit_script *w = ss_noticed(k, x, ss_keep);
     kit_run(k, w, dw_16_unwatch, x);
     kit_await(k, "w.released(0)");
     kit_settle(k);
     kit_never(k, "w.term");
-    kit_finish(k);
 }
 
 /* It watches anew and then stashes: two notices, and one unwatch is for both. */
@@ -540,9 +514,8 @@ static axo_status dw_16_both(axo_ctx *ctx, void *state, const axo_message *messa
     return ss_keep(ctx, state, message);
 }
 
-static void DW_16_two(void **state)
+static void DW_16_two(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_actor(k, "x");
     kit_script *w = ss_noticed(k, x, dw_16_both);
     kit_await_count(k, "w.kept(0)", 2);
@@ -550,13 +523,11 @@ static void DW_16_two(void **state)
     kit_await(k, "w.released(0)");
     kit_settle(k);
     kit_never(k, "w.term");
-    kit_finish(k);
 }
 
 /* Stashed notices and messages go with the actor. */
-static void SS_06_notice(void **state)
+static void SS_06_notice(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *x = kit_actor(k, "x");
     kit_script *w = ss_noticed(k, x, ss_keep);
     kit_tell(k, w, KIT_NOTE, 1);
@@ -565,7 +536,6 @@ static void SS_06_notice(void **state)
     kit_await(k, "user.child_gone(w)");
     kit_expect_count(k, "w.dl", 1);
     kit_never(k, "w.term");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -25,9 +25,8 @@ static axo_status st_hold_and_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* The parent is in the middle of a message: it has not yet taken note of the end that w has. In
  * Akka the name is not free yet, which who acts on a notice has to know; here it is. */
-static void ST_18(void **state)
+static void ST_18(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *c = kit_child(k, p, "c");
     kit_script *w = kit_top(k, "w");
@@ -47,7 +46,6 @@ static void ST_18(void **state)
     kit_run(k, p, part_spawn, next); /* the late end of the first has not freed the second's */
     kit_await(k, "p.spawnStatus(-5)");
     kit_expect_count(k, "next.ctor", 1);
-    kit_finish(k);
 }
 
 /* ---- ST-19: without the kit, whose recorder's lock would order everything ----------------- */
@@ -239,10 +237,9 @@ static axo_status st_stop_bad(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void ST_21(void **state)
+static void ST_21(kit *k)
 {
     static const char *const labels[] = {"a", "b", "c", "d"};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *s = kit_top(k, "s");
     kit_script *by[4];
@@ -264,7 +261,6 @@ static void ST_21(void **state)
     kit_order(k, "d.postStop", "d.terminated", "p.child_gone(d)");
     kit_expect_count(k, "*.postStop", 4);
     kit_never(k, "p.decider");
-    kit_finish(k);
 }
 
 /* ---- ST-22 ---------------------------------------------------------------------------------- */
@@ -311,9 +307,8 @@ static axo_status st_use_kept(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* A timer, an owned payload and a context outlive their actor and do no harm. */
-static void ST_22(void **state)
+static void ST_22(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_script *w = kit_top(k, "w");
     st_legacy *legacy = kit_alloc(k, sizeof *legacy);
@@ -330,7 +325,6 @@ static void ST_22(void **state)
     assert_int_equal(atomic_load(&legacy->freed), 1);
     kit_expect_count(k, "w.ping", 1);
     kit_expect_count(k, "a.freed", 1);
-    kit_finish(k);
 }
 
 /* ---- ST-23 ---------------------------------------------------------------------------------- */
@@ -348,9 +342,8 @@ static axo_status st_big_make(axo_ctx *ctx, void *state, const void *args)
 
 /* The state, the copy of the args and what the instance took go with the actor, though its
  * reference is kept; and its class is not looked at any more. */
-static void ST_23(void **state)
+static void ST_23(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_class *cls = malloc(sizeof *cls);
     char *args = calloc(1, AXO_ARGS_MAX);
     axo_ref refs[ST_BIG];
@@ -375,7 +368,6 @@ static void ST_23(void **state)
     assert_true(kit_stats(k).memory_bytes < before + ST_BIG / 2 * (uint64_t)AXO_ARGS_MAX);
     for (int i = 0; i < ST_BIG; i++)
         assert_int_equal(axo_system_send(kit_system(k), refs[i], 1, NULL, 0), AXO_EGONE);
-    kit_finish(k);
 }
 
 /* ---- ST-24: without the kit, for the volume -------------------------------------------------- */
@@ -507,10 +499,9 @@ static axo_status st_list_children(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void ST_25(void **state)
+static void ST_25(kit *k)
 {
     static const char *const labels[] = {"a", "b", "c", "d"};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *kids[4];
     for (int i = 0; i < 4; i++)
@@ -533,7 +524,6 @@ static void ST_25(void **state)
     kit_expect_count(k, "p.lists(b)", 2);
     kit_expect_count(k, "p.lists(c)", 3);
     kit_expect_count(k, "p.lists(d)", 4);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -4,9 +4,8 @@
 
 #include "conformance/parts.h"
 
-static void ST_01(void **state)
+static void ST_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_gate *gate = kit_gate_new(k);
     kit_run(k, a, part_hold, gate);
@@ -20,12 +19,10 @@ static void ST_01(void **state)
     kit_order(k, "a.begin", "a.end", "a.postStop", "a.dl(1001)", "a.dl(1002)", "a.dl(1003)");
     kit_never(k, "a.stash");
     kit_expect_count(k, "a.dl", 3);
-    kit_finish(k);
 }
 
-static void ST_02(void **state)
+static void ST_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *r = kit_actor(k, "r");
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_actor(k, "b");
@@ -43,7 +40,6 @@ static void ST_02(void **state)
     kit_order(k, "b.postStop", "r.child_gone(b)", "r.postStop", "r.terminated");
     kit_expect_count(k, "r.children(0)", 1);
     kit_expect_count(k, "*.postStop", 4);
-    kit_finish(k);
 }
 
 /* Last words of post_stop. */
@@ -53,9 +49,8 @@ static axo_status st_last_words(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void ST_03(void **state)
+static void ST_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *w = part_start(k, "w");
     kit_script *x = part_start(k, "x");
     kit_script *p = kit_actor(k, "p");
@@ -88,12 +83,10 @@ static void ST_03(void **state)
     kit_settle(k);
     kit_never(k, "t.notice");
     kit_never(k, "t.dl(0xffff0001)");
-    kit_finish(k);
 }
 
-static void ST_04(void **state)
+static void ST_04(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *late = kit_actor(k, "late");
@@ -112,7 +105,6 @@ static void ST_04(void **state)
     kit_never(k, "late.ctor");
     kit_order(k, "c.postStop", "p.postStop", "p.dl(3)");
     kit_order(k, "p.postStop", "p.dl(10)", "p.terminated");
-    kit_finish(k);
 }
 
 typedef struct st_stopper {
@@ -128,9 +120,8 @@ static void *st_stop_thread(void *arg)
     return NULL;
 }
 
-static void ST_05(void **state)
+static void ST_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *v = part_start(k, "v");
     kit_script *w = part_start(k, "w");
@@ -158,7 +149,6 @@ static void ST_05(void **state)
     kit_expect_count(k, "user.child_gone(a)", 1);
     kit_expect_count(k, "v.term", 1);
     kit_expect_count(k, "w.term", 1);
-    kit_finish(k);
 }
 
 static axo_status st_stop_then_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -170,9 +160,8 @@ static axo_status st_stop_then_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void ST_06(void **state)
+static void ST_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *c = kit_actor(k, "c");
     kit_run(k, a, st_stop_then_spawn, c);
@@ -181,7 +170,6 @@ static void ST_06(void **state)
     kit_order(k, "c.preStart", "c.postStop", "a.postStop", "a.terminated");
     kit_never(k, "a.note");
     kit_expect_count(k, "a.dl", 1);
-    kit_finish(k);
 }
 
 static axo_status st_hello_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -192,9 +180,8 @@ static axo_status st_hello_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void ST_07(void **state)
+static void ST_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     for (int i = 0; i < 50; i++) {
         kit_script *a = kit_actor(k, i % 2 != 0 ? "a" : "b");
         a->name = "";
@@ -209,7 +196,6 @@ static void ST_07(void **state)
     kit_expect_count(k, "a.dl(3)", 25);
     kit_await_count(k, "b.dl(3)", 25);
     kit_expect_count(k, "b.dl(3)", 25);
-    kit_finish(k);
 }
 
 static axo_status st_spawn_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -221,9 +207,8 @@ static axo_status st_spawn_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void ST_08(void **state)
+static void ST_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = part_start(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
@@ -241,12 +226,10 @@ static void ST_08(void **state)
     kit_never(k, "d.note");
     kit_await_count(k, "d.dl(3)", 1);
     kit_expect_count(k, "d.dl(3)", 1);
-    kit_finish(k);
 }
 
-static void ST_09(void **state)
+static void ST_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     a->pre_start.run = part_stop_self;
     kit_spawn(k, a);
@@ -256,7 +239,6 @@ static void ST_09(void **state)
     kit_never(k, "a.note");
     kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
-    kit_finish(k);
 }
 
 static void ST_10(void **state)
@@ -292,9 +274,8 @@ static void ST_10(void **state)
     kit_finish_now(k);
 }
 
-static void ST_11(void **state)
+static void ST_11(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     part_blow *blow = part_blow_new(k, 7);
@@ -312,14 +293,12 @@ static void ST_11(void **state)
     kit_order(k, "c.fails(7)", "c.postStop", "p.postStop", "p.terminated");
     kit_never(k, "p.decider");
     kit_never(k, "c#2.ctor");
-    kit_finish(k);
 }
 
 /* Stop during the wait of a restart wins. With DESIGN D3 post_stop has run once by then and does
  * not run again. */
-static void ST_12(void **state)
+static void ST_12(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -345,12 +324,10 @@ static void ST_12(void **state)
     kit_never(k, "p.note");
     kit_await_count(k, "p.dl(3)", 1);
     kit_expect_count(k, "p.dl(3)", 1);
-    kit_finish(k);
 }
 
-static void ST_13(void **state)
+static void ST_13(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *c = kit_actor(k, "c");
@@ -378,12 +355,10 @@ static void ST_13(void **state)
     kit_expect_count(k, "a.postStop", 1);
     kit_never(k, "a.preRestart");
     kit_never(k, "a.note");
-    kit_finish(k);
 }
 
-static void ST_14(void **state)
+static void ST_14(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     part_blow *blow = part_blow_new(k, 7);
@@ -411,12 +386,10 @@ static void ST_14(void **state)
     kit_expect_count(k, "c.postStop", 1);
     kit_never(k, "c.preRestart");
     kit_never(k, "c.note");
-    kit_finish(k);
 }
 
-static void ST_15(void **state)
+static void ST_15(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *a = kit_actor(k, "a");
     p->pre_start.spawn[0] = a;
@@ -438,12 +411,10 @@ static void ST_15(void **state)
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_never(k, "a.preRestart");
-    kit_finish(k);
 }
 
-static void ST_16(void **state)
+static void ST_16(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *d = kit_actor(k, "d");
@@ -465,7 +436,6 @@ static void ST_16(void **state)
     kit_order(k, "p.decided(1)", "cc.postStop", "c.postStop", "p.postStop", "p.terminated");
     kit_order(k, "d.postStop", "p.postStop");
     kit_expect_count(k, "*.postStop", 4);
-    kit_finish(k);
 }
 
 /* In the handler that stops c its name is taken; in the handler of its notice it is free. */
@@ -491,9 +461,8 @@ static axo_status st_respawn(axo_ctx *ctx, void *puppet, const axo_message *mess
     return kit_receive(ctx, puppet, message);
 }
 
-static void ST_17(void **state)
+static void ST_17(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     kit_script *next = kit_actor(k, "next");
@@ -513,7 +482,6 @@ static void ST_17(void **state)
     kit_order(k, "c.postStop", "p.child_gone(c)");
     assert_false(axo_ref_equal(kit_ref(c), kit_ref(next)));
     kit_expect_count(k, "next.ctor", 1);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

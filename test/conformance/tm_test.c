@@ -123,9 +123,8 @@ static axo_status tm_stop_three(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_01(void **state)
+static void TM_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_run(k, a, tm_three, NULL);
     kit_await(k, "a.note(1)");
@@ -142,7 +141,6 @@ static void TM_01(void **state)
     kit_expect_count(k, "a.note(2)", twos);
     kit_expect_count(k, "a.note(3)", threes);
     kit_none_between(k, "a.note", "a.stopped", "a.ping");
-    kit_finish(k);
 }
 
 /* Again with another value: what waits in the mailbox is the old one's. */
@@ -184,15 +182,13 @@ static axo_status tm_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_02(void **state)
+static void TM_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     tm_with_queued_tick(k, a, AXO_TIMER_FIXED_DELAY, tm_stop);
     kit_settle(k);
     kit_never(k, "a.note");
     assert_true(kit_stats(k).dropped >= 1);
-    kit_finish(k);
 }
 
 /* Many keys, each its own; stopping some does not lose the others. */
@@ -210,9 +206,8 @@ static axo_status tm_many(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_02_many(void **state)
+static void TM_02_many(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_run(k, a, tm_many, NULL);
     kit_await_count(k, "a.note", 333);
@@ -220,7 +215,6 @@ static void TM_02_many(void **state)
     kit_expect_count(k, "a.note", 333);
     kit_expect_count(k, "a.note(998)", 0);
     kit_expect_count(k, "a.note(997)", 1);
-    kit_finish(k);
 }
 
 /* ---- TM-03..TM-05: with the instance ---- */
@@ -293,13 +287,11 @@ static axo_status tm_holes(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_02_holes(void **state)
+static void TM_02_holes(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     (void)kit_run(k, a, tm_holes, NULL);
     kit_settle(k);
-    kit_finish(k);
 }
 
 static void TM_03(void **state)
@@ -326,12 +318,11 @@ static axo_status tm_start_late(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_04(void **state)
+static void TM_04(kit *k)
 {
     static const tm_late dying = {.key = 5, .value = 50};
     static const tm_late born = {.key = 6, .value = 60, .second = true};
     static const tm_late stopping = {.key = 7, .value = 70};
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_actor(k, "a");
     kit_script *b = kit_top(k, "b");
@@ -351,12 +342,10 @@ static void TM_04(void **state)
     kit_never(k, "a.note(50)");
     kit_never(k, "a.note(70)");
     kit_expect_count(k, "a.dlSuppressed(3)", kit_count(k, "a.dl(3)")); /* due in post_stop: DL-03 */
-    kit_finish(k);
 }
 
-static void TM_05(void **state)
+static void TM_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     a->post_stop.run = tm_mark_active;
     a->post_stop.arg = (void *)(uintptr_t)"post";
@@ -367,7 +356,6 @@ static void TM_05(void **state)
     kit_order(k, "a.active(1)", "a.post(0)", "a.terminated");
     kit_never(k, "a.note");
     kit_await(k, "a.dlSuppressed(3)"); /* DL-03 */
-    kit_finish(k);
 }
 
 /* ---- TM-06, TM-07 ---- */
@@ -394,9 +382,8 @@ static axo_status tm_key_once(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_06(void **state)
+static void TM_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     part_tell_become(k, a, tm_stashing);
     kit_run(k, a, tm_key_once, NULL);
@@ -405,13 +392,11 @@ static void TM_06(void **state)
     kit_tell(k, a, KIT_SET, 1);
     kit_await(k, "a.note(1)");
     kit_order(k, "a.aside", "a.set(1)", "a.note(1)");
-    kit_finish(k);
 }
 
 /* Due at once, in construct and in a start that takes long. */
-static void TM_07(void **state)
+static void TM_07(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_actor(k, "a");
     static const tm_late first = {.key = 1, .value = 1};
     static const tm_late second = {.key = 2, .value = 2};
@@ -424,7 +409,6 @@ static void TM_07(void **state)
     kit_await(k, "a.note(1)");
     kit_order(k, "a.ctor", "a.preStart", "a.note(1)");
     kit_order(k, "a.preStart", "a.note(2)");
-    kit_finish(k);
 }
 
 /* ---- PK-08 ---- */
@@ -437,9 +421,8 @@ static axo_status tm_pill_key(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void PK_08(void **state)
+static void PK_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_script *b = kit_top(k, "b");
     kit_script *c = kit_top(k, "c");
@@ -455,7 +438,6 @@ static void PK_08(void **state)
     kit_never(k, "a.fail");
     kit_never(k, "b.fail");
     kit_expect_count(k, "c.fail", 1);
-    kit_finish(k);
 }
 
 /* ---- TM-08..TM-10: raw ---- */
@@ -483,9 +465,8 @@ static axo_status tm_cancel(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* Never early; a cancel before is true once, a cancel after is false, from any thread. */
-static void TM_08(void **state)
+static void TM_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_script *b = kit_top(k, "b");
     tm_raw raw = {.to = b};
@@ -509,13 +490,11 @@ static void TM_08(void **state)
     kit_settle(k);
     kit_never(k, "b.note(2)");
     kit_never(k, "b.dl");
-    kit_finish(k);
 }
 
 /* A periodic timer ends with its receiver: without a dead letter, and its handle is stale. */
-static void TM_08_dead(void **state)
+static void TM_08_dead(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *b = kit_top(k, "b");
     kit_script *c = kit_top(k, "c");
     kit_payload order = tm_value(2);
@@ -533,12 +512,10 @@ static void TM_08_dead(void **state)
     uint32_t letters = kit_count(k, "b.dl");
     assert_true(letters <= 1); /* one that was in the mailbox at its end, at most */
     assert_false(axo_system_timer_cancel(kit_system(k), timer));
-    kit_finish(k);
 }
 
-static void TM_09(void **state)
+static void TM_09(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_payload order = tm_value(1);
@@ -549,7 +526,6 @@ static void TM_09(void **state)
     kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
     kit_await(k, "a#2.note(1)@2");
     assert_true(axo_system_timer_cancel(kit_system(k), timer));
-    kit_finish(k);
 }
 
 /* The only worker oversleeps: one handler takes 300 periods. */
@@ -569,9 +545,8 @@ static axo_status tm_oversleep(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void TM_10(void **state)
+static void TM_10(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_script *b = kit_top(k, "b");
     kit_run(k, a, tm_oversleep, b);
@@ -586,7 +561,6 @@ static void TM_10(void **state)
         kit_await(k, pattern);
         assert_true(kit_find(k, pattern).time_ns - kit_find(k, "a.sets").time_ns >= n * MS);
     }
-    kit_finish(k);
 }
 
 /* ---- the end ---- */
@@ -663,13 +637,13 @@ static void SH_08(void **state)
 
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {
         KIT_TEST("TM-01", TM_01),
         KIT_TEST("TM-01 queued", TM_01_queued),
         KIT_TEST("TM-01 queued periodic", TM_01_queued_periodic),
         KIT_TEST("TM-02", TM_02),
         KIT_TEST("TM-02 many", TM_02_many),
-    KIT_TEST("TM-02 holes", TM_02_holes),
+        KIT_TEST("TM-02 holes", TM_02_holes),
         KIT_TEST("TM-03", TM_03),
         KIT_TEST("TM-03 same key", TM_03_same_key),
         KIT_TEST("TM-04", TM_04),

@@ -5,9 +5,8 @@
 #include "conformance/parts.h"
 
 /* The old c fails to start while p is failed; p restarts, stops it, and makes another c. */
-static void UID_01(void **state)
+static void UID_01(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *old = kit_actor(k, "old");
@@ -40,13 +39,11 @@ static void UID_01(void **state)
     kit_expect_count(k, "old.ctor", 1);
     kit_expect_count(k, "new.ctor", 1);
     kit_never(k, "new.preRestart");
-    kit_finish(k);
 }
 
 /* The same with an old c that is busy when p fails. */
-static void UID_01_in_flight(void **state)
+static void UID_01_in_flight(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *old = kit_actor(k, "old");
@@ -77,7 +74,6 @@ static void UID_01_in_flight(void **state)
     kit_expect_count(k, "old.ctor", 1);
     kit_expect_count(k, "new.ctor", 1);
     kit_never(k, "new.preRestart");
-    kit_finish(k);
 }
 
 static axo_status uid_spawn_stop_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -89,9 +85,8 @@ static axo_status uid_spawn_stop_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* The report of a child that is gone is dropped; with one worker it may come in time yet. */
-static void UID_02(void **state)
+static void UID_02(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_actor(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -120,7 +115,6 @@ static void UID_02(void **state)
         kit_never(k, "p.decider");
     else
         assert_in_range(kit_count(k, "p.decider"), 0, 1);
-    kit_finish(k);
 }
 
 static void uid_path(kit *k, kit_script *script, char *path, size_t size)
@@ -151,9 +145,8 @@ static kit_script *uid_again(kit *k, kit_script *old, const char *label)
     return new;
 }
 
-static void UID_03(void **state)
+static void UID_03(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *old = part_start(k, "old");
     kit_script *new;
     char old_path[64];
@@ -167,13 +160,11 @@ static void UID_03(void **state)
     assert_true(axo_ref_equal(kit_ref(new), kit_ref(new)));
     assert_int_equal(axo_system_path(kit_system(k), kit_ref(old), old_path, sizeof old_path),
                      AXO_EGONE);
-    kit_finish(k);
 }
 
-static void UID_04(void **state)
+static void UID_04(kit *k)
 {
     enum { LIVES = 100 };
-    kit *k = kit_start(state, NULL);
     kit_script *old = part_start(k, "old");
     kit_script *new = uid_again(k, old, "new");
     axo_ref refs[LIVES];
@@ -204,7 +195,6 @@ static void UID_04(void **state)
     kit_settle(k);
     kit_never(k, "life.note");
     kit_expect_count(k, "life.dl(3)", LIVES - 1);
-    kit_finish(k);
 }
 
 /* While the notice handler of the old one runs, the new one is the child of that name. */
@@ -218,9 +208,8 @@ static axo_status uid_receive(axo_ctx *ctx, void *puppet, const axo_message *mes
     return kit_receive(ctx, puppet, message);
 }
 
-static void UID_06(void **state)
+static void UID_06(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_actor(k, "p");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
@@ -242,7 +231,6 @@ static void UID_06(void **state)
               "p.term(old)");
     kit_never(k, "p.child_gone(new)");
     kit_never(k, "new.postStop");
-    kit_finish(k);
 }
 
 static axo_status uid_self(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -255,9 +243,8 @@ static axo_status uid_self(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void UID_08(void **state)
+static void UID_08(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *old = part_start(k, "old");
     axo_ref before = kit_ref(old);
     kit_script *new;
@@ -277,7 +264,6 @@ static void UID_08(void **state)
     assert_false(axo_ref_equal(before, kit_ref(new)));
     kit_tell(k, new, KIT_NOTE, 1);
     kit_await(k, "new.note(1)");
-    kit_finish(k);
 }
 
 /* Looks its child "c" up, marks who that is, and tells it something. */
@@ -296,9 +282,8 @@ static axo_status uid_look_up(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* The name leads to who lives there now; the reference stays the old one's. */
-static void UID_05(void **state)
+static void UID_05(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
@@ -323,15 +308,13 @@ static void UID_05(void **state)
     kit_expect_count(k, "p.finds", 4);
     kit_expect_count(k, "new.note", 1);
     kit_expect_count(k, "old.dl(3)", 1);
-    kit_finish(k);
 }
 
 /* Each instance makes "c" and watches it; each restart unwatches and stops it. Slots are used
  * again and again: none of the old ends is taken for the new child's. */
-static void UID_07(void **state)
+static void UID_07(kit *k)
 {
     enum { ROUNDS = 30 };
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
@@ -353,7 +336,6 @@ static void UID_07(void **state)
     kit_settle(k);
     kit_expect_count(k, "p.term", 1);
     assert_int_equal(kit_find(k, "p.term").arg, kit_ref(c).bits);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -4,9 +4,8 @@
  * the order of what was recorded. Nothing sleeps; each wait has a deadline after which the test
  * fails and prints the whole record.
  *
- *     static void FS_01(void **state)
+ *     static void FS_01(kit *k)
  *     {
- *         kit *k = kit_start(state, NULL);
  *         kit_script *p = kit_actor(k, "p");          // scripts live as long as the kit
  *         kit_script *a = kit_actor(k, "a");
  *         p->pre_start.spawn[0] = a;                  // p spawns a in its pre_start
@@ -21,8 +20,7 @@
  *         kit_gate_open(a->pre_restart.gate);
  *         kit_await(k, "a#2.note(1)");
  *         kit_order(k, "a.fails(7)", "p.decider(a)", "a#1.postStop", "a#2.ctor", "a#2.note(1)");
- *         kit_finish(k);                              // stops, then checks all balances
- *     }
+ *     }                                               // kit_finish: stops, checks all balances
  *     static const struct CMUnitTest tests[] = {KIT_TEST("FS-01", FS_01)};   // 1, 2, 4 workers
  *     KIT_MAIN(tests)
  *
@@ -282,10 +280,28 @@ void kit_settle(kit *k);
 
 void kit_dump(kit *k);
 
-/* ---- registering ---------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------
+ * A test takes a started kit, as kit_start(state, NULL) makes it, which kit_finish ends when the
+ * test has returned; or `void **state`, and starts and ends what it wants. */
+typedef struct kit_case {
+    void (*plain)(kit *k);
+    void (*own)(void **state);
+    uint32_t workers;
+} kit_case;
+void kit_case_run(void **state);
+
 #define KIT_TEST_ONE(id, function, n, text)                                                        \
     {                                                                                              \
-        id " [" #n " " text "]", function, NULL, kit_teardown, (void *)(uintptr_t)(n)              \
+        id " [" #n " " text "]", kit_case_run, NULL, kit_teardown, &(kit_case)                     \
+        {                                                                                          \
+            _Generic(&(function), void (*)(kit *)                                                  \
+                     : (function), default                                                         \
+                     : NULL),                                                                      \
+                _Generic(&(function), void (*)(void **)                                            \
+                         : (function), default                                                     \
+                         : NULL),                                                                  \
+                n                                                                                  \
+        }                                                                                          \
     }
 #define KIT_TEST(id, function)                                                                     \
     KIT_TEST_ONE(id, function, 1, "worker"), KIT_TEST_ONE(id, function, 2, "workers"),             \

@@ -35,10 +35,9 @@ static void *ask_callers_main(void *arg)
     return NULL;
 }
 
-static void threads_ask_at_once(void **state)
+static void threads_ask_at_once(kit *k)
 {
     enum { CALLERS = 4 };
-    kit *k = kit_start(state, NULL);
     kit_script *s = ask_server_start(k, NULL);
     ask_caller callers[CALLERS];
     for (uint32_t i = 0; i < CALLERS; i++) {
@@ -50,12 +49,10 @@ static void threads_ask_at_once(void **state)
         assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
         assert_int_equal(callers[i].wrong, 0);
     }
-    kit_finish(k);
 }
 
-static void thread_gets_large_and_handed_payloads(void **state)
+static void thread_gets_large_and_handed_payloads(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *s = ask_server_start(k, &shop);
     axo_system *system = kit_system(k);
@@ -79,15 +76,13 @@ static void thread_gets_large_and_handed_payloads(void **state)
     assert_int_equal(atomic_load(&shop->freed), 0);
     axo_asked_free(system, &asked);
     assert_int_equal(atomic_load(&shop->freed), 1);
-    kit_finish(k);
 }
 
 /* The deadline and the answer race again and again: each answer is either the result or a dead
  * letter, and nobody writes to a caller that has returned. */
-static void thread_deadline_races_with_the_answer(void **state)
+static void thread_deadline_races_with_the_answer(kit *k)
 {
     enum { ROUNDS = 300 };
-    kit *k = kit_start(state, NULL);
     kit_script *s = ask_server_start(k, NULL);
     axo_system *system = kit_system(k);
     uint32_t answered = 0;
@@ -110,12 +105,10 @@ static void thread_deadline_races_with_the_answer(void **state)
     kit_settle(k);
     kit_await_count(k, "*.dl(2)", ROUNDS - answered);
     kit_expect_count(k, "*.dl(2)", ROUNDS - answered);
-    kit_finish(k);
 }
 
-static void thread_learns_of_the_end(void **state)
+static void thread_learns_of_the_end(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *s = part_start(k, "s");
     axo_system *system = kit_system(k);
     axo_asked asked;
@@ -134,7 +127,6 @@ static void thread_learns_of_the_end(void **state)
     assert_int_equal(axo_system_ask(system, kit_ref(s), ASK_BIG, NULL, 0, ASK_FOREVER, &asked),
                      AXO_EGONE);
     kit_expect_count(k, "s.dl(1001)", 1); /* AS-02 */
-    kit_finish(k);
 }
 
 /* A thread that waits while the system is stopped. */
@@ -178,9 +170,8 @@ static void *ask_until_stopped(void *arg)
     return NULL;
 }
 
-static void thread_is_freed_by_a_stop(void **state)
+static void thread_is_freed_by_a_stop(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *s = ask_server_start(k, &shop);
     ask_caller caller = {.k = k, .to = kit_ref(s)};
@@ -189,13 +180,11 @@ static void thread_is_freed_by_a_stop(void **state)
     assert_int_equal(axo_system_stop_actor(kit_system(k), shop->last), AXO_OK);
     assert_int_equal(pthread_join(caller.thread, NULL), 0);
     assert_int_equal(caller.wrong, 0);
-    kit_finish(k);
 }
 
 /* The same before it has run: the only worker is held. */
-static void thread_is_freed_by_an_early_stop(void **state)
+static void thread_is_freed_by_an_early_stop(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *s = ask_server_start(k, NULL);
     kit_gate *gate = kit_gate_new(k);
     ask_caller caller = {.k = k, .to = kit_ref(s)};
@@ -209,7 +198,6 @@ static void thread_is_freed_by_an_early_stop(void **state)
     kit_gate_open(gate);
     assert_int_equal(pthread_join(caller.thread, NULL), 0);
     assert_int_equal(caller.wrong, 0);
-    kit_finish(k);
 }
 
 /* ---- what the verdict knows ------------------------------------------------------------------ */
@@ -223,9 +211,8 @@ static void ask_expect(const axo_verdict *verdict, const char *part)
 }
 
 /* The target is idle, running, queued behind others, suspended. */
-static void verdict_says_what_the_target_does(void **state)
+static void verdict_says_what_the_target_does(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *s = ask_server_start(k, NULL);
     axo_system *system = kit_system(k);
     kit_gate *gate = kit_gate_new(k);
@@ -249,7 +236,6 @@ static void verdict_says_what_the_target_does(void **state)
     assert_int_equal(asked.verdict.running_tag, KIT_WAIT);
     ask_expect(&asked.verdict, "it is running tag 15 since ");
     kit_gate_open(gate);
-    kit_finish(k);
 }
 
 /* Suspended: its supervisor's decider waits. With one worker that would be the only one. */
@@ -337,10 +323,9 @@ static void verdict_text_is_cut(void **state)
 
 /* ---- no memory ----------------------------------------------------------------------------- */
 
-static void thread_is_refused_without_memory(void **state)
+static void thread_is_refused_without_memory(kit *k)
 {
     enum { ASKS = 1 << 14 };
-    kit *k = kit_start(state, NULL);
     kit_script *s = ask_server_start(k, NULL);
     axo_asked asked;
     axo_status status = AXO_OK;
@@ -356,7 +341,6 @@ static void thread_is_refused_without_memory(void **state)
                                     sizeof(kit_payload), ASK_FOREVER, &asked),
                      AXO_OK);
     axo_asked_free(kit_system(k), &asked);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -55,9 +55,8 @@ static void *ask_keep(void *arg)
 }
 
 /* A thread's result is piped to the actor that made the promise. */
-static void promise_is_kept_by_a_thread(void **state)
+static void promise_is_kept_by_a_thread(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ask_client_new(k, "a");
     pthread_t thread;
     kit_spawn(k, a);
@@ -68,23 +67,19 @@ static void promise_is_kept_by_a_thread(void **state)
     assert_int_equal(kit_find(k, "a.tag").arg, ASK_SILENT);
     assert_int_equal(pthread_join(thread, NULL), 0);
     kit_never(k, "a.failed");
-    kit_finish(k);
 }
 
-static void promise_times_out(void **state)
+static void promise_times_out(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ask_client_new(k, "a");
     kit_spawn(k, a);
     (void)ask_tell_promise(k, a, ASK_MS, 4);
     kit_await(k, "a.failed(4)");
     assert_int_equal((int64_t)kit_find(k, "a.why").arg, AXO_ETIMEDOUT);
-    kit_finish(k);
 }
 
-static void promise_is_taken_back(void **state)
+static void promise_is_taken_back(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = ask_client_new(k, "a");
     kit_spawn(k, a);
     ask_order *order = ask_tell_promise(k, a, ASK_FOREVER, 5);
@@ -93,15 +88,13 @@ static void promise_is_taken_back(void **state)
     kit_await(k, "a.child_gone");
     kit_await(k, "a.failed(5)");
     assert_int_equal((int64_t)kit_find(k, "a.why").arg, AXO_ESTOPPING);
-    kit_finish(k);
 }
 
 /* ---- instances ------------------------------------------------------------------------------- */
 
 /* The asker is restarted: its ask ends with the instance, and nothing of it comes later. */
-static void ask_ends_with_the_instance(void **state)
+static void ask_ends_with_the_instance(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *s = ask_server_start(k, &shop);
     kit_script *a = ask_client_new(k, "a");
@@ -116,14 +109,12 @@ static void ask_ends_with_the_instance(void **state)
     kit_await(k, "a#2.note(1)");
     kit_never(k, "a.failed");
     kit_never(k, "a.got");
-    kit_finish(k);
 }
 
 /* Children that survive their parent's restart wait on, for an instance that is gone: what they get
  * is a suppressed dead letter. */
-static void ask_answer_is_for_one_instance(void **state)
+static void ask_answer_is_for_one_instance(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *s = ask_server_start(k, &shop);
     kit_script *a = ask_client_new(k, "a");
@@ -140,13 +131,11 @@ static void ask_answer_is_for_one_instance(void **state)
     kit_tell(k, a, KIT_NOTE, 1);
     kit_await(k, "a#2.note(1)");
     kit_never(k, "a.got");
-    kit_finish(k);
 }
 
 /* A resumed asker is the same instance. */
-static void ask_survives_a_resume(void **state)
+static void ask_survives_a_resume(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *p = kit_actor(k, "p");
     kit_script *a = ask_client_new(k, "a");
@@ -161,13 +150,11 @@ static void ask_survives_a_resume(void **state)
     kit_await(k, "p.decided(1)");
     assert_int_equal(axo_system_send(kit_system(k), shop->last, 99, NULL, 0), AXO_OK);
     kit_await(k, "a#1.got(1)");
-    kit_finish(k);
 }
 
 /* A strategy that is all for one restarts the ask with its siblings: it waits on. */
-static void ask_outlives_a_siblings_restart(void **state)
+static void ask_outlives_a_siblings_restart(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *s = ask_server_start(k, &shop);
     kit_script *a = ask_client_new(k, "a");
@@ -184,12 +171,10 @@ static void ask_outlives_a_siblings_restart(void **state)
     assert_int_equal(axo_system_send(kit_system(k), shop->last, 99, NULL, 0), AXO_OK);
     kit_await(k, "a.got(1)");
     kit_expect_count(k, "a.decider", 1);
-    kit_finish(k);
 }
 
-static void ask_hands_payloads_on(void **state)
+static void ask_hands_payloads_on(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     ask_shop *shop;
     kit_script *s = ask_server_start(k, &shop);
     kit_script *a = ask_client_new(k, "a");
@@ -199,7 +184,6 @@ static void ask_hands_payloads_on(void **state)
     kit_settle(k);
     assert_int_equal(kit_find(k, "a.tag").arg, ASK_OWNED);
     assert_int_equal(atomic_load(&shop->freed), 1);
-    kit_finish(k);
 }
 
 /* ---- no memory ------------------------------------------------------------------------------- */
@@ -268,9 +252,8 @@ static axo_status ask_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void misuse_is_refused(void **state)
+static void misuse_is_refused(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     axo_system *system = kit_system(k);
     axo_ref to = kit_ref(a);
@@ -293,7 +276,6 @@ static void misuse_is_refused(void **state)
     assert_int_equal(axo_system_tag_name(system, to, 1, NULL, 4), AXO_EINVAL);
     assert_int_equal(axo_system_tag_name(system, to, 1, text, 0), AXO_EINVAL);
     assert_int_equal(axo_system_tag_name(system, (axo_ref){12345}, 1, text, 4), AXO_EGONE);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

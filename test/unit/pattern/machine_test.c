@@ -136,9 +136,8 @@ static kit_script *mc_family(kit *k, mc_shop **shop)
     return a;
 }
 
-static void transitions_leave_then_enter(void **state)
+static void transitions_leave_then_enter(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     mc_shop *shop;
     kit_script *a = mc_family(k, &shop);
     kit_tell(k, a, GO, GREEN);
@@ -156,12 +155,10 @@ static void transitions_leave_then_enter(void **state)
     kit_expect_count(k, "a.in(1)", 2);
     kit_settle(k);
     assert_string_equal(axo_machine_name(&shop->machine), "green");
-    kit_finish(k);
 }
 
-static void a_failure_on_the_way_stays(void **state)
+static void a_failure_on_the_way_stays(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     mc_shop *shop;
     kit_script *a = mc_family(k, &shop);
     kit_tell(k, a, GO, GREEN);
@@ -173,13 +170,11 @@ static void a_failure_on_the_way_stays(void **state)
     kit_order(k, "p.decided(1)", "a#1.in(1)", "a#1.note(1)", "p.decided(2)", "a#2.entry(0)",
               "a#2.in(0)");
     kit_expect_count(k, "a#1.exit", 1); /* a restart is no transition */
-    kit_finish(k);
 }
 
 /* A throw passes the machine by: the next message finds it where it was, and leaves it there. */
-static void a_throw_on_the_way_stays(void **state)
+static void a_throw_on_the_way_stays(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     mc_shop *shop;
     kit_script *a = mc_family(k, &shop);
     kit_tell(k, a, GO_AND_THROW, GREEN);
@@ -189,12 +184,10 @@ static void a_throw_on_the_way_stays(void **state)
     kit_expect_count(k, "p.decided(1)", 1);
     kit_expect_count(k, "a.in(0)", 2);
     kit_expect_count(k, "a.exit", 0);
-    kit_finish(k);
 }
 
-static void entries_may_go_on(void **state)
+static void entries_may_go_on(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     mc_shop *shop;
     kit_script *a = mc_family(k, &shop);
     shop->entry_goes[GREEN] = BLUE;
@@ -207,7 +200,6 @@ static void entries_may_go_on(void **state)
     kit_tell(k, a, GO, GREEN);
     kit_await(k, "a.cycle");
     kit_await(k, "a#2.entry(0)"); /* that was a failure: restarted */
-    kit_finish(k);
 }
 
 /* Held in its handler until the timeout is in the mailbox behind the message that leaves. */
@@ -312,13 +304,11 @@ static axo_status mc_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void misuse_is_refused(void **state)
+static void misuse_is_refused(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_run(k, a, mc_misuse, NULL);
     kit_await(k, "a.misused");
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -40,9 +40,8 @@ static axo_status draft_send(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void a_bound_draft_is_for_one_instance(void **state)
+static void a_bound_draft_is_for_one_instance(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     kit_script *b = part_start(k, "b");
     draft_shop first = {.to = kit_ref(a), .from = kit_ref(a), .instance = 1};
@@ -62,7 +61,6 @@ static void a_bound_draft_is_for_one_instance(void **state)
     assert_int_equal(kit_find(k, "a#2.instance").arg, 2);
     kit_expect_count(k, "a.ping", 2);
     kit_expect_count(k, "a.dl(1)", 2);
-    kit_finish(k);
 }
 
 /* ---- all 32 bits of an instance's number ---- */
@@ -233,16 +231,14 @@ static axo_status draft_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void drafts_own_and_refuse(void **state)
+static void drafts_own_and_refuse(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     draft_shop shop = {.freed = 0};
     kit_run(k, a, draft_own, &shop);
     kit_await(k, "a.owned");
     kit_run(k, a, draft_misuse, &shop);
     kit_await(k, "a.misused");
-    kit_finish(k);
 }
 
 static axo_status draft_now(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -255,9 +251,8 @@ static axo_status draft_now(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void memory_and_time_of_the_system(void **state)
+static void memory_and_time_of_the_system(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = part_start(k, "a");
     axo_system *system = kit_system(k);
     int64_t now = axo_system_now(system);
@@ -278,7 +273,6 @@ static void memory_and_time_of_the_system(void **state)
     kit_no_memory(k, true);
     assert_null(axo_system_alloc(system, 16));
     kit_no_memory(k, false);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -27,9 +27,8 @@ static axo_actor_info inspect_until(kit *k, axo_ref ref, axo_doing doing)
     return info;
 }
 
-static void idle_and_running(void **state)
+static void idle_and_running(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     axo_actor_info info = inspect_until(k, kit_ref(a), AXO_DOING_IDLE);
     assert_string_equal(info.path, "/user/a");
@@ -50,13 +49,11 @@ static void idle_and_running(void **state)
     assert_true(info.since_ns >= 0);
     kit_gate_open(gate);
     kit_await(k, "a.note(1)");
-    kit_finish(k);
 }
 
 /* A worker that has slept says when it got up, not when it lay down. */
-static void since_when_after_a_sleep(void **state)
+static void since_when_after_a_sleep(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_gate *gate = kit_gate_new(k);
     struct timespec pause = {.tv_nsec = 50000000};
@@ -69,13 +66,11 @@ static void since_when_after_a_sleep(void **state)
     assert_int_equal(info.doing, AXO_DOING_RUNNING);
     assert_true(info.since_ns <= axo_system_now(kit_system(k)) - sent);
     kit_gate_open(gate);
-    kit_finish(k);
 }
 
 /* A decider that runs in the turn of a message is not in that message any more. */
-static void decider_after_a_message(void **state)
+static void decider_after_a_message(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_gate *gate = kit_gate_new(k);
@@ -91,13 +86,11 @@ static void decider_after_a_message(void **state)
     assert_int_equal(info.doing, AXO_DOING_RUNNING);
     assert_int_equal(info.has_tag, 0);
     kit_gate_open(p->decider.gate);
-    kit_finish(k);
 }
 
 /* A suspended actor keeps its mailbox: lengths and places are exact. */
-static void places_of_senders(void **state)
+static void places_of_senders(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_script *b = kit_top(k, "b");
@@ -128,13 +121,11 @@ static void places_of_senders(void **state)
     kit_gate_open(gate);
     kit_await(k, "a.note(4)");
     kit_order(k, "a.note(1)", "a.note(2)", "a.note(3)", "a.note(4)");
-    kit_finish(k);
 }
 
 /* More than are looked at: said to be at least so many. */
-static void a_long_mailbox_is_counted_in_part(void **state)
+static void a_long_mailbox_is_counted_in_part(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     kit_gate *gate = kit_gate_new(k);
@@ -155,12 +146,10 @@ static void a_long_mailbox_is_counted_in_part(void **state)
     assert_int_equal(info.place, 0);
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
-    kit_finish(k);
 }
 
-static void stopping_and_gone(void **state)
+static void stopping_and_gone(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *p = kit_top(k, "p");
     kit_script *a = kit_child(k, p, "a");
     axo_ref was = kit_ref(p);
@@ -177,13 +166,11 @@ static void stopping_and_gone(void **state)
     assert_int_equal(info.doing, AXO_DOING_GONE);
     assert_true(axo_ref_equal(info.actor, was));
     assert_int_equal(info.path[0], 0);
-    kit_finish(k);
 }
 
 /* It waits for the child that its pre_restart stopped (RS-05). */
-static void restarting(void **state)
+static void restarting(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *g = kit_top(k, "g");
     kit_script *p = kit_child(k, g, "p");
     kit_script *a = kit_child(k, p, "a");
@@ -195,7 +182,6 @@ static void restarting(void **state)
     assert_int_equal(info.suspends, 1);
     kit_gate_open(a->post_stop.gate);
     kit_await(k, "p#2.preStart");
-    kit_finish(k);
 }
 
 static axo_status inspect_from_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -219,14 +205,12 @@ static axo_status inspect_from_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void from_inside(void **state)
+static void from_inside(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_script *b = kit_top(k, "b");
     kit_run(k, a, inspect_from_inside, b);
     kit_await(k, "a.note(2)");
-    kit_finish(k);
 }
 
 /* `arg` has sent one before this turn, which is in the batch that was taken, and sends another. */
@@ -251,9 +235,8 @@ static axo_status inspect_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
     return AXO_OK;
 }
 
-static void the_first_of_two(void **state)
+static void the_first_of_two(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     kit_script *b = kit_top(k, "b");
     kit_gate *gate = kit_gate_new(k);
@@ -265,7 +248,6 @@ static void the_first_of_two(void **state)
     kit_tell(k, b, KIT_NOTE, 3);
     kit_gate_open(gate);
     kit_await(k, "a.note(2)");
-    kit_finish(k);
 }
 
 static axo_status front_unstash(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -291,16 +273,14 @@ static axo_status front_stash(axo_ctx *ctx, void *state, const axo_message *mess
 }
 
 /* What was unstashed is handled first and counted first. */
-static void stashed_and_in_front(void **state)
+static void stashed_and_in_front(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     part_tell_become(k, a, front_stash);
     for (int i = 0; i < 3; i++)
         kit_tell(k, a, KIT_NOTE, i);
     kit_run(k, a, front_unstash, NULL);
     kit_await(k, "a.note(3)");
-    kit_finish(k);
 }
 
 static const char *named_tag(uint32_t tag)
@@ -332,9 +312,8 @@ static const axo_class named_class =
     AXO_CLASS(.name = "named", .state_size = sizeof(named_state), .construct = named_construct,
               .receive = named_receive, .tag_name = named_tag);
 
-static void tags_have_names(void **state)
+static void tags_have_names(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     named_state args[2] = {{kit_gate_new(k)}, {kit_gate_new(k)}};
     const uint32_t tags[2] = {KIT_WAIT, KIT_OTHER};
     const char *const names[2] = {"WAIT", ""};
@@ -351,12 +330,10 @@ static void tags_have_names(void **state)
         assert_string_equal(info.tag_name, names[i]);
         kit_gate_open(args[i].gate);
     }
-    kit_finish(k);
 }
 
-static void misuse(void **state)
+static void misuse(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     kit_script *a = kit_top(k, "a");
     axo_actor_info info = AXO_ACTOR_INFO();
     axo_ref none = axo_ref_none();
@@ -386,7 +363,6 @@ static void misuse(void **state)
     assert_int_equal(axo_system_inspect(system, forged, none, &info), AXO_EGONE);
     assert_string_equal(axo_doing_name(AXO_DOING_IDLE), "idle");
     assert_string_equal(axo_doing_name(99), "?");
-    kit_finish(k);
 }
 
 /* ---- nothing is lost to the asking ---- */
@@ -464,9 +440,8 @@ static void *lost_look(void *arg)
     return NULL;
 }
 
-static void no_wake_up_is_lost(void **state)
+static void no_wake_up_is_lost(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     lost *world = kit_alloc(k, sizeof *world);
     lost_thread threads[LOST_SENDERS + LOST_LOOKERS];
     pthread_t ids[LOST_SENDERS + LOST_LOOKERS];
@@ -487,7 +462,6 @@ static void no_wake_up_is_lost(void **state)
         (void)sched_yield();
     assert_int_equal(atomic_load(&world->handled), LOST_SENDERS * LOST_EACH);
     assert_true(atomic_load(&world->looks) > 0);
-    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

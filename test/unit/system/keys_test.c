@@ -26,9 +26,8 @@ static axo_status keys_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
 }
 
 /* The key goes with the actor, and is free for the next. */
-static void a_key_goes_with_its_actor(void **state)
+static void a_key_goes_with_its_actor(kit *k)
 {
-    kit *k = kit_start(state, NULL);
     axo_system *system = kit_system(k);
     kit_script *a = kit_top(k, "a");
     kit_script *b = kit_top(k, "b");
@@ -59,7 +58,6 @@ static void a_key_goes_with_its_actor(void **state)
     assert_int_equal(axo_system_register(NULL, "x", kit_ref(b)), AXO_EINVAL);
     assert_int_equal(axo_system_unregister(NULL, "mine"), AXO_EINVAL);
     assert_int_equal(axo_system_unregister(system, "mine"), AXO_OK);
-    kit_finish(k);
 }
 
 static void the_limit_is_the_options(void **state)
