@@ -444,12 +444,11 @@ static axo_status m_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void inside_an_actor(kit *k)
 {
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "a");
     axo_stats before;
-    kit_spawn(k, a);
     kit_settle(k);
     before = kit_stats(k);
-    m_call(k, a, m_inside, NULL);
+    m_call(k, f.a, m_inside, NULL);
     assert_int_equal(kit_stats(k).sent, before.sent + 1); /* the call */
     assert_int_equal(kit_stats(k).dead, before.dead);
     assert_int_equal(kit_stats(k).spawned, before.spawned + 1);
@@ -531,25 +530,22 @@ static axo_status m_use_of_another(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void contexts_kept_and_null(kit *k)
 {
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     m_kept *kept = kit_alloc(k, sizeof *kept);
     axo_stats before;
-    kit_spawn(k, a);
-    kit_spawn(k, b);
-    m_call(k, a, m_keep, &kept->ctx);
-    kept->owner = kit_ref(a);
+    m_call(k, f.a, m_keep, &kept->ctx);
+    kept->owner = kit_ref(f.a);
     kit_settle(k);
     before = kit_stats(k);
     m_freed = 0;
     assert_int_equal(m_context_failures(NULL, kept->owner), 0);
     assert_int_equal(m_context_failures(kept->ctx, kept->owner), 0);
     m_unchanged(k, &before);
-    m_call(k, b, m_use_of_another, kept);
+    m_call(k, f.b, m_use_of_another, kept);
     assert_int_equal(kit_stats(k).sent, before.sent + 1); /* the call */
     assert_int_equal(kit_stats(k).spawned, before.spawned);
     assert_int_equal(m_freed, 0);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a.note(1)");
     kit_never(k, "a.stash");
     kit_never(k, "b.stash");

@@ -122,27 +122,24 @@ static void AF_04(kit *k)
 /* Escalate: siblings are suspended as part of the parent's own failure, and resumed with it. */
 static void AF_05(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_tree(k, "g, -p:all:escalate");
     kit_script *a;
     kit_script *b;
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_ESCALATE;
-    g->directive = AXO_RESUME;
-    g->decider.gate = kit_gate_new(k);
-    (void)kit_spawn_child(k, g, p, 0);
+    f.g->directive = AXO_RESUME;
+    f.g->decider.gate = kit_gate_new(k);
+    (void)kit_spawn_child(k, f.g, f.p, 0);
     kit_await(k, "p.preStart");
-    a = kit_child(k, p, "a");
-    b = kit_child(k, p, "b");
+    a = kit_child(k, f.p, "a");
+    b = kit_child(k, f.p, "b");
     (void)kit_tell(k, a, KIT_FAIL, 7);
-    kit_gate_arrived(g->decider.gate, 1);
+    kit_gate_arrived(f.g->decider.gate, 1);
     if (kit_workers(k) > 1) {
         kit_await(k, "b.suspend(1)");
         (void)kit_tell(k, b, KIT_NOTE, 1);
         (void)kit_tell(k, a, KIT_NOTE, 1);
         kit_never(k, "b.note");
     }
-    kit_gate_open(g->decider.gate);
+    kit_gate_open(f.g->decider.gate);
     if (kit_workers(k) == 1) {
         (void)kit_tell(k, b, KIT_NOTE, 1);
         (void)kit_tell(k, a, KIT_NOTE, 1);
@@ -162,21 +159,15 @@ static void AF_05(kit *k)
 /* Permission is asked for every child: b's first failure is over b's budget, for a spent it. */
 static void AF_06(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a;
-    kit_script *b;
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 1;
-    p->strategy.within_ns = -1;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    a = kit_child(k, p, "a");
-    b = kit_child(k, p, "b");
-    (void)kit_tell(k, a, KIT_FAIL, 1);
+    kit_family f = kit_plan(k, "p:all:restart(a,b)");
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 1;
+    f.p->strategy.within_ns = -1;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
     kit_await(k, "a#2.preStart");
     kit_await(k, "b#2.preStart");
-    (void)kit_tell(k, b, KIT_FAIL, 2);
+    (void)kit_tell(k, f.b, KIT_FAIL, 2);
     kit_await(k, "p.child_gone(a)");
     kit_await(k, "p.child_gone(b)");
     kit_expect_count(k, "a.ctor", 2);
@@ -464,16 +455,12 @@ static void AF_13(kit *k)
 /* With one child, all for one is one for one. */
 static void AF_14(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a;
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    (void)kit_spawn(k, p);
-    a = kit_child(k, p, "a");
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
-    (void)kit_tell(k, a, KIT_NOTE, 2);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_STOP);
+    kit_family f = kit_tree(k, "p:all(a)");
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESUME);
+    (void)kit_tell(k, f.a, KIT_NOTE, 2);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_STOP);
     kit_await(k, "p.child_gone(a)");
     kit_order(k, "a#1.preRestart", "a#2.ctor", "a#2.note(1)", "a#2.note(2)", "a#2.postStop",
               "a.terminated");

@@ -428,14 +428,13 @@ static axo_status as_forward(axo_ctx *ctx, void *state, const axo_message *messa
 static void AS_06(kit *k)
 {
     kit_script *a = as_asker(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_script *c = part_start(k, "c");
-    b->user = c;
-    part_tell_become(k, b, as_forward);
-    as_tell_ask(k, a, kit_ref(b), AS_FOREVER, 1);
+    kit_family f = kit_tree(k, "b, c");
+    f.b->user = f.c;
+    part_tell_become(k, f.b, as_forward);
+    as_tell_ask(k, a, kit_ref(f.b), AS_FOREVER, 1);
     kit_await(k, "a.answered(1)");
     kit_order(k, "c.ping(1)", "a.from(c)", "a.answered(1)");
-    kit_tell_as(k, a, b, KIT_PING, 2);
+    kit_tell_as(k, a, f.b, KIT_PING, 2);
     kit_await(k, "a.pong(2)");
 }
 

@@ -66,19 +66,15 @@ static void BE_01_construct(kit *k)
 
 static void BE_02(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->pre_start.spawn[0] = a;
-    kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    part_tell_become(k, a, be_one);
-    part_tell_become(k, a, be_two);
-    kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_run(k, a, be_unbecome, NULL);
-    kit_tell(k, a, KIT_NOTE, 2);
-    kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
-    kit_tell(k, a, KIT_NOTE, 3);
+    kit_family f = kit_tree(k, "p[a]");
+    part_tell_become(k, f.a, be_one);
+    part_tell_become(k, f.a, be_two);
+    kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESUME);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_run(k, f.a, be_unbecome, NULL);
+    kit_tell(k, f.a, KIT_NOTE, 2);
+    kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+    kit_tell(k, f.a, KIT_NOTE, 3);
     kit_await(k, "a#2.note(3)");
     kit_order(k, "a#1.two(1)", "a#1.one(2)", "a#2.note(3)");
 }

@@ -25,8 +25,7 @@ static axo_directive decide_by_default(axo_ctx *ctx, kit_puppet *self, const axo
 /* The default decider, as a function and at work. */
 static void DC_01(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
+    kit_family f = kit_tree(k, "g(p)");
     kit_script *unmade = kit_actor(k, "unmade");
     kit_script *unstarted = kit_actor(k, "unstarted");
     kit_script *unrestarted;
@@ -41,30 +40,30 @@ static void DC_01(kit *k)
     assert_int_equal(by_default(AXO_FAILURE_KILLED), AXO_STOP);
     assert_int_equal(by_default(AXO_FAILURE_DEATH_PACT), AXO_STOP);
     assert_int_equal(by_default(AXO_FAILURE_FATAL), AXO_ESCALATE);
-    g->directive = AXO_RESUME;
-    p->decide = decide_by_default;
+    f.g->directive = AXO_RESUME;
+    f.p->decide = decide_by_default;
     unmade->construct.fail_first = 1;
     unmade->construct.how = KIT_BY_THROW;
-    (void)kit_spawn_child(k, p, unmade, 0);
+    (void)kit_spawn_child(k, f.p, unmade, 0);
     kit_await(k, "unmade.terminated");
     unstarted->pre_start.fail_first = 1;
-    (void)kit_spawn_child(k, p, unstarted, 0);
+    (void)kit_spawn_child(k, f.p, unstarted, 0);
     kit_await(k, "unstarted.terminated");
     kit_never(k, "unstarted.postStop");
-    unrestarted = kit_child(k, p, "unrestarted");
+    unrestarted = kit_child(k, f.p, "unrestarted");
     unrestarted->post_restart.fail_first = 1;
     (void)kit_tell(k, unrestarted, KIT_FAIL, 1);
     kit_await(k, "unrestarted.terminated");
-    killed = kit_child(k, p, "killed");
+    killed = kit_child(k, f.p, "killed");
     (void)axo_system_kill(kit_system(k), kit_ref(killed));
     kit_await(k, "killed.terminated");
-    pact = kit_child(k, p, "pact");
-    friend = kit_child(k, p, "friend");
+    pact = kit_child(k, f.p, "pact");
+    friend = kit_child(k, f.p, "friend");
     pact->term_unhandled = true;
     (void)kit_tell_ref(k, pact, KIT_WATCH, kit_ref(friend));
     (void)kit_tell(k, friend, KIT_STOP_SELF, 0);
     kit_await(k, "pact.terminated");
-    ordinary = kit_child(k, p, "ordinary");
+    ordinary = kit_child(k, f.p, "ordinary");
     (void)kit_tell(k, ordinary, KIT_FAIL, 1);
     (void)kit_tell(k, ordinary, KIT_STATUS, AXO_EINVAL);
     (void)kit_tell(k, ordinary, KIT_THROW, 2);
@@ -99,14 +98,12 @@ static axo_directive cover_nothing(axo_ctx *ctx, kit_puppet *self, const axo_fai
 /* What a decider does not cover is escalated; it does not fall back to the default. */
 static void DC_02(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    g->directive = AXO_RESUME;
-    p->decide = cover_nothing;
-    (void)kit_tell(k, a, KIT_FAIL, 7);
-    (void)kit_tell(k, a, KIT_FAIL, 8);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "g(p(a))");
+    f.g->directive = AXO_RESUME;
+    f.p->decide = cover_nothing;
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    (void)kit_tell(k, f.a, KIT_FAIL, 8);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a.note(1)");
     kit_settle(k);
     kit_order(k, "a.fails(7)", "p.decided(0)", "g.cause(7)", "a.fails(8)", "p.decided(77)",
@@ -126,14 +123,13 @@ static axo_directive own_case_first(axo_ctx *ctx, kit_puppet *self, const axo_fa
 /* Own cases first, then the default decider. */
 static void DC_03(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    p->decide = own_case_first;
-    (void)kit_tell(k, a, KIT_FAIL, 7);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
-    (void)kit_tell(k, a, KIT_FAIL, 8);
-    (void)kit_tell(k, a, KIT_NOTE, 2);
-    (void)axo_system_kill(kit_system(k), kit_ref(a));
+    kit_family f = kit_tree(k, "p(a)");
+    f.p->decide = own_case_first;
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.a, KIT_FAIL, 8);
+    (void)kit_tell(k, f.a, KIT_NOTE, 2);
+    (void)axo_system_kill(kit_system(k), kit_ref(f.a));
     kit_await(k, "a.terminated");
     kit_order(k, "a#1.note(1)", "a#2.note(2)", "p.decided(3)", "a.terminated");
     kit_expect_count(k, "a.ctor", 2);
@@ -147,22 +143,19 @@ static axo_directive decide_by_stop(axo_ctx *ctx, kit_puppet *self, const axo_fa
 /* The stopping decider: Stop for all but the fatal family. */
 static void DC_04(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *b = kit_child(k, p, "b");
+    kit_family f = kit_tree(k, "g(p(a,b))");
     for (uint32_t kind = AXO_FAILURE_ORDINARY; kind <= AXO_FAILURE_FATAL; kind++) {
         if (kind != 4) /* there is none */
             assert_int_equal(by_stop(kind),
                              kind == AXO_FAILURE_FATAL ? AXO_ESCALATE : AXO_STOP);
     }
-    g->directive = AXO_RESUME;
-    p->decide = decide_by_stop;
-    (void)kit_tell(k, a, KIT_FAIL, 7);
+    f.g->directive = AXO_RESUME;
+    f.p->decide = decide_by_stop;
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "a.terminated");
     kit_never(k, "g.decider");
-    (void)kit_tell(k, b, KIT_FAIL_FATAL, 8);
-    (void)kit_tell(k, b, KIT_NOTE, 1);
+    (void)kit_tell(k, f.b, KIT_FAIL_FATAL, 8);
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
     kit_await(k, "b.note(1)");
     kit_order(k, "a.postStop", "a.terminated", "g.cause(8)", "b#1.note(1)");
     kit_expect_count(k, "a.ctor", 1);
@@ -194,32 +187,29 @@ static void DC_05(kit *k)
 {
     static const kind_list some = {2, {AXO_FAILURE_KILLED, AXO_FAILURE_INIT}};
     static const kind_list none = {0, {0}};
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = kit_actor(k, "q");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "g, -p, -q, -a");
     axo_strategy *strategies = kit_alloc(k, 2 * sizeof *strategies);
     strategies[0] =
         (axo_strategy)AXO_STRATEGY(.decider = decide_by_list, .user = (void *)(uintptr_t)&some);
     strategies[1] =
         (axo_strategy)AXO_STRATEGY(.decider = decide_by_list, .user = (void *)(uintptr_t)&none);
-    g->directive = AXO_RESUME;
-    p->given = &strategies[0];
-    q->given = &strategies[1];
-    a->construct.fail_first = 1;
-    a->post_restart.fail_first = 1;
-    (void)kit_spawn_child(k, g, p, 0);
-    (void)kit_spawn_child(k, g, q, 0);
+    f.g->directive = AXO_RESUME;
+    f.p->given = &strategies[0];
+    f.q->given = &strategies[1];
+    f.a->construct.fail_first = 1;
+    f.a->post_restart.fail_first = 1;
+    (void)kit_spawn_child(k, f.g, f.p, 0);
+    (void)kit_spawn_child(k, f.g, f.q, 0);
     kit_await(k, "p.preStart");
     kit_await(k, "q.preStart");
-    (void)kit_spawn_child(k, p, a, 0);
+    (void)kit_spawn_child(k, f.p, f.a, 0);
     kit_await(k, "a#2.preStart");
-    kit_script *b = kit_child(k, q, "b");
-    (void)axo_system_kill(kit_system(k), kit_ref(a));
+    kit_script *b = kit_child(k, f.q, "b");
+    (void)axo_system_kill(kit_system(k), kit_ref(f.a));
     kit_await(k, "a#4.preStart");
     kit_never(k, "g.decider");
-    (void)kit_tell(k, a, KIT_FAIL, 7);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     (void)kit_tell(k, b, KIT_FAIL, 8);
     (void)axo_system_kill(kit_system(k), kit_ref(b));
     (void)kit_tell(k, b, KIT_NOTE, 1);
@@ -255,21 +245,19 @@ static axo_status mark_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
  * last. */
 static void DC_07(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "g(p(a))");
     kit_script *probe = kit_top(k, "probe");
-    g->decide = look_at_sender;
-    g->user = p;
-    p->decide = look_at_sender;
-    p->user = a;
-    (void)kit_tell_as(k, probe, a, KIT_FAIL, 7);
+    f.g->decide = look_at_sender;
+    f.g->user = f.p;
+    f.p->decide = look_at_sender;
+    f.p->user = f.a;
+    (void)kit_tell_as(k, probe, f.a, KIT_FAIL, 7);
     kit_await(k, "g.decided");
     kit_order(k, "p.decider(a)", "g.decider(p)");
     /* After it, the sender is the message's again. */
-    g->receive.run = mark_sender;
-    (void)kit_tell_as(k, probe, g, KIT_NOTE, 1);
-    (void)kit_tell(k, g, KIT_NOTE, 2);
+    f.g->receive.run = mark_sender;
+    (void)kit_tell_as(k, probe, f.g, KIT_NOTE, 1);
+    (void)kit_tell(k, f.g, KIT_NOTE, 2);
     kit_await(k, "g.note(2)");
     kit_order(k, "g.sender(probe)", "g.note(1)", "g.sender(0)", "g.note(2)");
 }
@@ -299,19 +287,18 @@ static axo_directive do_everything(axo_ctx *ctx, kit_puppet *self, const axo_fai
 
 static void DC_08(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     kit_script **others = kit_alloc(k, 2 * sizeof(kit_script *));
     others[0] = kit_actor(k, "made");
     others[1] = kit_top(k, "other");
-    p->decide = do_everything;
-    p->user = others;
-    (void)kit_tell(k, p, KIT_SET, 41);
+    f.p->decide = do_everything;
+    f.p->user = others;
+    (void)kit_tell(k, f.p, KIT_SET, 41);
     kit_await(k, "p.set(41)");
-    (void)kit_tell(k, a, KIT_FAIL, 7);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "p.pong(41)"); /* the decider is the sender of its ping */
-    (void)kit_tell(k, p, KIT_GET, 0);
-    (void)kit_tell(k, p, KIT_NOTE, 1);
+    (void)kit_tell(k, f.p, KIT_GET, 0);
+    (void)kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p.loud(1)");
     kit_await(k, "made.preStart");
     kit_order(k, "p.decider(a)", "p.decided(1)", "p.get(42)");
@@ -320,11 +307,11 @@ static void DC_08(kit *k)
     kit_await(k, "p.term(made)");
     kit_expect_count(k, "a.ctor", 1);
     /* Never beside a message of the same actor. */
-    p->decide = NULL;
-    p->directive = AXO_RESUME;
+    f.p->decide = NULL;
+    f.p->directive = AXO_RESUME;
     for (int i = 0; i < 100; i++) {
-        (void)kit_tell(k, a, KIT_FAIL, i);
-        (void)kit_tell(k, p, KIT_NOTE, 100 + i);
+        (void)kit_tell(k, f.a, KIT_FAIL, i);
+        (void)kit_tell(k, f.p, KIT_NOTE, 100 + i);
     }
     kit_await_count(k, "p.decided(1)", 101);
     kit_await(k, "p.note(199)");
@@ -342,28 +329,25 @@ static void DC_08(kit *k)
 static void decider_fails(void **state, kit_how how)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *c = kit_child(k, p, "c");
-    kit_script *d = kit_child(k, p, "d");
-    g->directive = AXO_RESUME;
-    p->decider.fail_first = 1;
-    p->decider.how = how;
-    p->decider.code = 68;
-    g->decider.gate = kit_gate_new(k);
-    (void)kit_tell(k, p, KIT_SET, 1);
-    (void)kit_tell(k, c, KIT_SET, 2);
+    kit_family f = kit_tree(k, "g(p(c,d))");
+    f.g->directive = AXO_RESUME;
+    f.p->decider.fail_first = 1;
+    f.p->decider.how = how;
+    f.p->decider.code = 68;
+    f.g->decider.gate = kit_gate_new(k);
+    (void)kit_tell(k, f.p, KIT_SET, 1);
+    (void)kit_tell(k, f.c, KIT_SET, 2);
     kit_settle(k);
-    (void)kit_tell(k, c, KIT_FAIL, 7);
-    kit_gate_arrived(g->decider.gate, 1);
-    (void)kit_tell(k, p, KIT_GET, 0);
-    (void)kit_tell(k, c, KIT_GET, 0);
+    (void)kit_tell(k, f.c, KIT_FAIL, 7);
+    kit_gate_arrived(f.g->decider.gate, 1);
+    (void)kit_tell(k, f.p, KIT_GET, 0);
+    (void)kit_tell(k, f.c, KIT_GET, 0);
     if (kit_workers(k) > 1) {
         kit_await(k, "d.suspend(1)");
         kit_never(k, "p.get");
         kit_never(k, "c.get");
     }
-    kit_gate_open(g->decider.gate);
+    kit_gate_open(f.g->decider.gate);
     kit_await(k, "p.get(1)");
     kit_await(k, "c.get(2)");
     kit_settle(k);
@@ -374,7 +358,7 @@ static void decider_fails(void **state, kit_how how)
     kit_expect_count(k, "d.suspend(1)", kit_count(k, "d.resume(1)"));
     kit_expect_count(k, "c.suspend", 1); /* its own: the perpetrator is skipped */
     kit_expect_count(k, "*.ctor", 4);
-    (void)kit_tell(k, d, KIT_NOTE, 1);
+    (void)kit_tell(k, f.d, KIT_NOTE, 1);
     kit_await(k, "d.note(1)");
     kit_finish(k);
 }
@@ -395,18 +379,16 @@ static void DC_09(void **state)
 
 static void DC_09_restart(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *c = kit_child(k, p, "c");
-    g->decide = look_at_site;
-    p->decider.fail_first = 1;
-    p->decider.how = KIT_BY_THROW;
-    p->decider.code = 5;
-    p->keep_children = true;
-    p->no_default_start = true;
-    (void)kit_tell(k, c, KIT_FAIL, 7);
-    (void)kit_tell(k, c, KIT_NOTE, 1);
-    (void)kit_tell(k, p, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "g(p(c))");
+    f.g->decide = look_at_site;
+    f.p->decider.fail_first = 1;
+    f.p->decider.how = KIT_BY_THROW;
+    f.p->decider.code = 5;
+    f.p->keep_children = true;
+    f.p->no_default_start = true;
+    (void)kit_tell(k, f.c, KIT_FAIL, 7);
+    (void)kit_tell(k, f.c, KIT_NOTE, 1);
+    (void)kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "c#2.note(1)");
     kit_settle(k);
     kit_order(k, "p.decider(c)", "g.decider(p)", "p#1.preRestart(5)", "p#2.postRestart(5)",
@@ -418,12 +400,11 @@ static void DC_09_restart(kit *k)
 /* A child that was told to stop fails on its last message: Restart has no effect. */
 static void DC_10(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_gate *gate = part_in_flight(k, a, 7);
-    p->directive = AXO_RESTART;
-    (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "p(a)");
+    kit_gate *gate = part_in_flight(k, f.a, 7);
+    f.p->directive = AXO_RESTART;
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(f.a));
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_open(gate);
     kit_await(k, "p.child_gone(a)");
     kit_settle(k);
@@ -439,11 +420,9 @@ static void DC_10(kit *k)
 /* The decider is not asked while its actor terminates. */
 static void DC_11(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_gate *gate = part_in_flight(k, a, 7);
-    (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
+    kit_family f = kit_tree(k, "g(p(a))");
+    kit_gate *gate = part_in_flight(k, f.a, 7);
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(f.p));
     if (kit_workers(k) > 1)
         kit_await(k, "p.stopping");
     kit_gate_open(gate);
@@ -460,26 +439,20 @@ static void DC_12(kit *k)
 {
     static const axo_strategy shared = AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1,
                                                     .retries_max = 1, .within_ns = -1);
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = kit_actor(k, "q");
-    kit_script *a;
-    kit_script *b;
-    p->given = &shared;
-    q->given = &shared;
-    (void)kit_spawn(k, p);
-    (void)kit_spawn(k, q);
-    a = kit_child(k, p, "a");
-    b = kit_child(k, q, "b");
-    (void)kit_tell(k, a, KIT_FAIL, 1);
-    (void)kit_tell(k, b, KIT_FAIL_FATAL, 1); /* axo_decide_restart restarts for that too */
+    kit_family f = kit_plan(k, "p(a), q(b)");
+    f.p->given = &shared;
+    f.q->given = &shared;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
+    (void)kit_tell(k, f.b, KIT_FAIL_FATAL, 1); /* axo_decide_restart restarts for that too */
     kit_await(k, "a#2.preStart");
     kit_await(k, "b#2.preStart");
-    (void)kit_tell(k, a, KIT_FAIL, 2);
+    (void)kit_tell(k, f.a, KIT_FAIL, 2);
     kit_await(k, "p.child_gone(a)");
-    (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(f.p));
     kit_await(k, "p.terminated");
-    (void)kit_tell(k, b, KIT_NOTE, 1);
-    (void)kit_tell(k, b, KIT_FAIL, 2);
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
+    (void)kit_tell(k, f.b, KIT_FAIL, 2);
     kit_await(k, "q.child_gone(b)");
     kit_expect_count(k, "b#2.note(1)", 1);
     kit_expect_count(k, "a.ctor", 2);
@@ -498,20 +471,18 @@ static axo_directive mark_instance(axo_ctx *ctx, kit_puppet *self, const axo_fai
 /* The decider runs on the present instance of its actor. */
 static void DC_13(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    p->decide = mark_instance;
-    p->keep_children = true;
-    p->no_default_start = true;
-    (void)kit_tell(k, p, KIT_SET, 9);
-    (void)kit_tell(k, p, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "g(p(a))");
+    f.p->decide = mark_instance;
+    f.p->keep_children = true;
+    f.p->no_default_start = true;
+    (void)kit_tell(k, f.p, KIT_SET, 9);
+    (void)kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p.note(1)");
-    (void)kit_tell(k, a, KIT_FAIL, 1);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
     kit_await(k, "p.state(9)");
-    (void)kit_tell(k, p, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.p, KIT_FAIL, KIT_DO_RESTART);
     kit_await(k, "a#2.preStart");
-    (void)kit_tell(k, a, KIT_FAIL, 2);
+    (void)kit_tell(k, f.a, KIT_FAIL, 2);
     kit_await(k, "p.state(0)");
     kit_order(k, "p#1.decidedBy(1)", "p#2.ctor", "p#2.decidedBy(2)");
 }

@@ -109,20 +109,18 @@ static void DI_06_unbounded_kinds(kit *k)
 {
     static const axo_mailbox mailbox = AXO_MAILBOX(.messages_max = 2);
     kit_gate *gate = kit_gate_new(k);
-    kit_script *x = kit_top(k, "x");
-    kit_script *r = kit_actor(k, "r");
-    r->mailbox = &mailbox;
-    (void)kit_spawn(k, r);
-    kit_await(k, "r.preStart");
-    part_watched_by(k, x, r);
-    kit_run(k, r, part_hold, gate);
+    kit_family f = kit_plan(k, "x, r");
+    f.r->mailbox = &mailbox;
+    kit_grow(&f);
+    part_watched_by(k, f.x, f.r);
+    kit_run(k, f.r, part_hold, gate);
     kit_gate_arrived(gate, 1);
-    assert_int_equal(kit_tell(k, r, KIT_NOTE, 1), AXO_OK);
-    assert_int_equal(kit_tell(k, r, KIT_NOTE, 2), AXO_OK);
-    axo_system_stop_actor(kit_system(k), kit_ref(x));
+    assert_int_equal(kit_tell(k, f.r, KIT_NOTE, 1), AXO_OK);
+    assert_int_equal(kit_tell(k, f.r, KIT_NOTE, 2), AXO_OK);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.x));
     kit_await(k, "user.child_gone(x)");
-    assert_int_equal(kit_tell(k, r, KIT_NOTE, 3), AXO_EFULL);
-    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(r)), AXO_OK);
+    assert_int_equal(kit_tell(k, f.r, KIT_NOTE, 3), AXO_EFULL);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(f.r)), AXO_OK);
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(r)");
     kit_order(k, "r.note(1)", "r.note(2)", "r.postStop");
@@ -135,22 +133,20 @@ static void PH_27(kit *k)
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_DROP_OLD, .messages_max = 2);
     kit_gate *gate = kit_gate_new(k);
     kit_gate *first = kit_gate_new(k);
-    kit_script *x = kit_top(k, "x");
-    kit_script *r = kit_actor(k, "r");
-    r->mailbox = &mailbox;
-    (void)kit_spawn(k, r);
-    kit_await(k, "r.preStart");
-    part_watched_by(k, x, r);
-    kit_run(k, r, part_hold, first);
+    kit_family f = kit_plan(k, "x, r");
+    f.r->mailbox = &mailbox;
+    kit_grow(&f);
+    part_watched_by(k, f.x, f.r);
+    kit_run(k, f.r, part_hold, first);
     kit_gate_arrived(first, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(x));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.x));
     kit_await(k, "user.child_gone(x)");
-    kit_run(k, r, part_hold, gate);
+    kit_run(k, f.r, part_hold, gate);
     kit_gate_open(first); /* between the two r hears of it, and queues the notice */
     kit_gate_arrived(gate, 1);
     kit_await(k, "r.notice(x)");
     for (int64_t i = 1; i <= 6; i++)
-        assert_int_equal(kit_tell(k, r, KIT_NOTE, i), AXO_OK);
+        assert_int_equal(kit_tell(k, f.r, KIT_NOTE, i), AXO_OK);
     kit_expect_count(k, "r.dl(3)", 4); /* the tag of a note */
     kit_gate_open(gate);
     kit_await(k, "r.note(6)");
@@ -314,22 +310,21 @@ static void OR_12_restart(kit *k)
 {
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.kind = AXO_MAILBOX_PRIORITY, .priority = di_ten, .messages_max = 3);
-    kit_script *r = kit_actor(k, "r");
+    kit_family f = kit_plan(k, "r");
     part_blow *blow = part_blow_new(k, 5);
-    r->mailbox = &mailbox;
-    (void)kit_spawn(k, r);
-    kit_await(k, "r.preStart");
-    part_tell_become(k, r, di_keep);
-    kit_tell(k, r, KIT_NOTE, 98);
+    f.r->mailbox = &mailbox;
+    kit_grow(&f);
+    part_tell_become(k, f.r, di_keep);
+    kit_tell(k, f.r, KIT_NOTE, 98);
     kit_await(k, "r.kept(98)");
-    kit_tell(k, r, KIT_NOTE, 99);
+    kit_tell(k, f.r, KIT_NOTE, 99);
     kit_await(k, "r.kept(99)");
-    kit_run(k, r, part_hold_fail, blow);
+    kit_run(k, f.r, part_hold_fail, blow);
     kit_gate_arrived(blow->gate, 1);
-    kit_tell(k, r, KIT_NOTE, 30);
-    kit_tell(k, r, KIT_NOTE, 20);
-    kit_tell(k, r, KIT_NOTE, 10);
-    assert_int_equal(kit_tell(k, r, KIT_NOTE, 1), AXO_EFULL);
+    kit_tell(k, f.r, KIT_NOTE, 30);
+    kit_tell(k, f.r, KIT_NOTE, 20);
+    kit_tell(k, f.r, KIT_NOTE, 10);
+    assert_int_equal(kit_tell(k, f.r, KIT_NOTE, 1), AXO_EFULL);
     kit_gate_open(blow->gate);
     kit_await(k, "r#2.note(30)");
     kit_order(k, "r#2.ctor", "r#2.note(98)", "r#2.note(99)", "r#2.note(10)", "r#2.note(20)",

@@ -70,17 +70,17 @@ static void DI_06_park_system(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *s = kit_top(k, "s");
-    kit_script *c = kit_child(k, s, "c");
+    kit_family f = kit_tree(k, "s(c)");
     axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
-    kit_run(k, s, di_send, di_burst_new(k, r, 1, 2));
+    kit_run(k, f.s, di_send, di_burst_new(k, r, 1, 2));
     kit_await(k, "s.park(r)");
-    kit_tell(k, s, KIT_NOTE, 9);
-    kit_tell(k, c, KIT_FAIL, 102); /* its supervisor decides */
+    kit_tell(k, f.s, KIT_NOTE, 9);
+    kit_tell(k, f.c, KIT_FAIL, 102); /* its supervisor decides */
     kit_await(k, "c#2.preStart");
     kit_never(k, "s.note");
     do
-        assert_int_equal(axo_system_inspect(kit_system(k), kit_ref(s), kit_ref(r), &info), AXO_OK);
+        assert_int_equal(axo_system_inspect(kit_system(k), kit_ref(f.s), kit_ref(r), &info),
+                         AXO_OK);
     while (info.doing == AXO_DOING_RUNNING);
     assert_int_equal(info.doing, AXO_DOING_PARKED);
     assert_int_equal(info.suspends, 0);
@@ -100,12 +100,11 @@ static void DI_06_park_spawn(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *s = kit_top(k, "s");
-    kit_script *c = kit_actor(k, "c");
-    s->user = c;
-    kit_run(k, s, di_send_spawn, di_burst_new(k, r, 1, 2));
+    kit_family f = kit_tree(k, "s, -c");
+    f.s->user = f.c;
+    kit_run(k, f.s, di_send_spawn, di_burst_new(k, r, 1, 2));
     kit_await(k, "c.preStart");
-    kit_tell(k, c, KIT_NOTE, 5);
+    kit_tell(k, f.c, KIT_NOTE, 5);
     kit_await(k, "c.note(5)");
     kit_never(k, "s.unpark");
     kit_gate_open(gate);
@@ -148,19 +147,18 @@ static void DI_06_park_two(kit *k)
 /* Nobody is parked on himself, nor from outside. */
 static void DI_06_park_nobody(kit *k)
 {
-    kit_script *r = kit_actor(k, "r");
+    kit_family f = kit_plan(k, "r");
     kit_gate *gate = kit_gate_new(k);
-    r->mailbox = &one_message;
-    (void)kit_spawn(k, r);
-    kit_await(k, "r.preStart");
-    kit_run(k, r, di_send, di_burst_new(k, r, 1, 5));
+    f.r->mailbox = &one_message;
+    kit_grow(&f);
+    kit_run(k, f.r, di_send, di_burst_new(k, f.r, 1, 5));
     kit_await(k, "r.note(5)");
     kit_order(k, "r.sent(5)", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)", "r.note(5)");
     kit_settle(k);
-    kit_run(k, r, part_hold, gate);
+    kit_run(k, f.r, part_hold, gate);
     kit_gate_arrived(gate, 1);
-    assert_int_equal(kit_tell(k, r, KIT_NOTE, 6), AXO_OK);
-    assert_int_equal(kit_tell(k, r, KIT_NOTE, 7), AXO_EFULL);
+    assert_int_equal(kit_tell(k, f.r, KIT_NOTE, 6), AXO_OK);
+    assert_int_equal(kit_tell(k, f.r, KIT_NOTE, 7), AXO_EFULL);
     kit_gate_open(gate);
     kit_await(k, "r.note(6)");
     kit_never(k, "r.park");
@@ -175,14 +173,13 @@ static void sc_13(void **state, axo_directive directive, bool throws)
     kit *k = kit_start(state, NULL);
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *p = kit_top(k, "p");
-    kit_script *s = kit_child(k, p, "s");
+    kit_family f = kit_tree(k, "p(s)");
     di_burst *burst = di_burst_new(k, r, 1, 3);
-    p->directive = directive;
+    f.p->directive = directive;
     burst->result = 77;
     burst->throws = throws;
-    kit_run(k, s, di_send, burst);
-    kit_tell(k, s, KIT_NOTE, 9);
+    kit_run(k, f.s, di_send, burst);
+    kit_tell(k, f.s, KIT_NOTE, 9);
     kit_await(k, "s.resume");
     kit_never(k, "s.unpark");
     kit_gate_open(gate);
@@ -224,22 +221,16 @@ static void SC_13_sibling(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_await(k, "p.preStart");
-    kit_script *s = kit_child(k, p, "s");
-    kit_script *b = kit_child(k, p, "b");
-    kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
-    kit_tell(k, s, KIT_NOTE, 9);
+    kit_family f = kit_tree(k, "p:all:restart(s,b)");
+    kit_run(k, f.s, di_send, di_burst_new(k, r, 1, 3));
+    kit_tell(k, f.s, KIT_NOTE, 9);
     kit_await(k, "s.sent(3)");
-    s->pre_restart.run = di_refused;
-    s->pre_restart.arg = r;
-    s->post_restart.run = di_refused;
-    s->post_restart.arg = r;
+    f.s->pre_restart.run = di_refused;
+    f.s->pre_restart.arg = r;
+    f.s->post_restart.run = di_refused;
+    f.s->post_restart.arg = r;
     for (uint32_t round = 1; round <= 10; round++) {
-        kit_tell(k, b, KIT_FAIL, 7);
+        kit_tell(k, f.b, KIT_FAIL, 7);
         kit_await_count(k, "s.refused", 2 * round);
         kit_await_count(k, "b.postRestart", round);
     }
@@ -266,21 +257,20 @@ static void SC_13_decider(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *s = kit_top(k, "s");
-    kit_script *c = kit_child(k, s, "c");
-    s->decide = di_decide_refused;
-    s->user = r;
-    kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
+    kit_family f = kit_tree(k, "s(c)");
+    f.s->decide = di_decide_refused;
+    f.s->user = r;
+    kit_run(k, f.s, di_send, di_burst_new(k, r, 1, 3));
     kit_await(k, "s.sent(3)");
     for (uint32_t round = 1; round <= 10; round++) {
-        kit_tell(k, c, KIT_FAIL, 7);
+        kit_tell(k, f.c, KIT_FAIL, 7);
         kit_await_count(k, "c.postRestart", round);
     }
     kit_expect_count(k, "s.refused", 10);
     kit_gate_open(gate);
     kit_await(k, "s.unpark");
     kit_await(k, "r.note(3)");
-    kit_run(k, s, di_send, di_burst_new(k, r, 4, 6)); /* and is held again when it is not */
+    kit_run(k, f.s, di_send, di_burst_new(k, r, 4, 6)); /* and is held again when it is not */
     kit_await(k, "r.note(6)");
     kit_expect_count(k, "r.note", 6);
 }
@@ -289,20 +279,18 @@ static void SC_13_decider(kit *k)
 static void SC_13_stop(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
-    kit_script *r = kit_actor(k, "r");
-    kit_script *s = kit_top(k, "s");
+    kit_family f = kit_plan(k, "s, r");
     static const axo_mailbox mailbox =
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK, .messages_max = 4);
-    r->mailbox = &mailbox;
-    (void)kit_spawn(k, r);
-    kit_await(k, "r.preStart");
-    part_watched_by(k, s, r);
-    kit_run(k, r, part_hold, gate);
+    f.r->mailbox = &mailbox;
+    kit_grow(&f);
+    part_watched_by(k, f.s, f.r);
+    kit_run(k, f.r, part_hold, gate);
     kit_gate_arrived(gate, 1);
-    kit_run(k, s, di_send, di_burst_new(k, r, 1, 9));
-    kit_tell(k, s, KIT_NOTE, 9);
+    kit_run(k, f.s, di_send, di_burst_new(k, f.r, 1, 9));
+    kit_tell(k, f.s, KIT_NOTE, 9);
     kit_await(k, "s.sent(9)");
-    axo_system_stop_actor(kit_system(k), kit_ref(s));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.s));
     kit_await(k, "user.child_gone(s)"); /* it does not wait for room */
     kit_never(k, "s.note");
     kit_never(k, "r.dl");
@@ -324,11 +312,10 @@ static void SC_13_stop_self(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *s = kit_actor(k, "s");
-    (void)kit_spawn(k, s);
-    s->post_stop.run = di_send; /* its last words */
-    s->post_stop.arg = di_burst_new(k, r, 4, 5);
-    kit_run(k, s, di_send_stop, di_burst_new(k, r, 1, 3));
+    kit_family f = kit_tree(k, "s");
+    f.s->post_stop.run = di_send; /* its last words */
+    f.s->post_stop.arg = di_burst_new(k, r, 4, 5);
+    kit_run(k, f.s, di_send_stop, di_burst_new(k, r, 1, 3));
     kit_await(k, "user.child_gone(s)");
     kit_gate_open(gate);
     kit_await(k, "r.note(5)");
@@ -340,14 +327,13 @@ static void SC_13_receiver_stops(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
     kit_script *r = di_narrow(k, "r", gate);
-    kit_script *s = kit_top(k, "s");
-    kit_script *q = kit_top(k, "q");
-    kit_run(k, s, di_send, di_burst_new(k, r, 1, 3));
+    kit_family f = kit_tree(k, "s, q");
+    kit_run(k, f.s, di_send, di_burst_new(k, r, 1, 3));
     kit_await(k, "s.sent(3)");
-    kit_run(k, q, di_send, di_burst_new(k, r, 4, 5));
+    kit_run(k, f.q, di_send, di_burst_new(k, r, 4, 5));
     kit_await(k, "q.sent(5)");
-    kit_tell(k, s, KIT_NOTE, 9);
-    kit_tell(k, q, KIT_NOTE, 9);
+    kit_tell(k, f.s, KIT_NOTE, 9);
+    kit_tell(k, f.q, KIT_NOTE, 9);
     axo_system_stop_actor(kit_system(k), kit_ref(r));
     kit_never(k, "*.unpark");
     kit_gate_open(gate);
@@ -393,16 +379,12 @@ static axo_status di_meet(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void DI_06_park_ring(kit *k)
 {
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    a->mailbox = &one_message;
-    b->mailbox = &one_message;
-    (void)kit_spawn(k, a);
-    (void)kit_spawn(k, b);
-    kit_await(k, "a.preStart");
-    kit_await(k, "b.preStart");
-    kit_run(k, a, di_meet, di_burst_new(k, b, 1, 3));
-    kit_run(k, b, di_meet, di_burst_new(k, a, 4, 6));
+    kit_family f = kit_plan(k, "a, b");
+    f.a->mailbox = &one_message;
+    f.b->mailbox = &one_message;
+    kit_grow(&f);
+    kit_run(k, f.a, di_meet, di_burst_new(k, f.b, 1, 3));
+    kit_run(k, f.b, di_meet, di_burst_new(k, f.a, 4, 6));
     kit_await(k, "a.park(b)");
     kit_await(k, "b.park(a)");
     kit_script *c = kit_top(k, "c"); /* the system is well */
@@ -410,7 +392,7 @@ static void DI_06_park_ring(kit *k)
     kit_await(k, "c.note(7)");
     kit_never(k, "a.note");
     kit_never(k, "b.note");
-    axo_system_stop_actor(kit_system(k), kit_ref(a));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     kit_await(k, "b.note(3)");
     kit_await(k, "user.child_gone(a)");
     kit_order(k, "b.unpark", "b.note(1)", "b.note(2)", "b.note(3)");

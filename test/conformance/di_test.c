@@ -54,22 +54,20 @@ static void DI_02(void **state)
 {
     axo_options options = AXO_OPTIONS(.quantum = 1);
     kit *k = kit_start(state, &options);
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = part_start(k, "q");
+    kit_family f = kit_plan(k, "q, p");
     kit_gate *gate = kit_gate_new(k);
     kit_script *children[DI_MANY];
     char labels[DI_MANY][24];
-    p->dispatcher = AXO_DISPATCH_PINNED;
-    kit_spawn(k, p);
-    kit_await(k, "p.preStart");
+    f.p->dispatcher = AXO_DISPATCH_PINNED;
+    kit_grow(&f);
     for (int i = 0; i < DI_MANY; i++) {
         (void)snprintf(labels[i], sizeof labels[i], "c%d", i);
-        children[i] = kit_child(k, p, labels[i]);
-        kit_tell_ref(k, q, KIT_WATCH, kit_ref(children[i]));
+        children[i] = kit_child(k, f.p, labels[i]);
+        kit_tell_ref(k, f.q, KIT_WATCH, kit_ref(children[i]));
     }
-    kit_run(k, p, part_hold, gate);
+    kit_run(k, f.p, part_hold, gate);
     kit_gate_arrived(gate, 1);
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     for (int i = 0; i < DI_MANY; i++)
         (void)axo_system_poison(kit_system(k), kit_ref(children[i]));
     kit_await_count(k, "q.term", DI_MANY);
@@ -187,41 +185,33 @@ static void DI_05(kit *k)
 {
     uint32_t before = census_open();
     static pthread_t threads[2];
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    a->dispatcher = AXO_DISPATCH_PINNED;
-    b->dispatcher = AXO_DISPATCH_PINNED;
-    kit_spawn(k, a);
-    kit_spawn(k, b);
-    kit_run(k, a, di_thread_is, &threads[0]);
-    kit_run(k, b, di_thread_is, &threads[1]);
+    kit_family f = kit_plan(k, "a, b");
+    f.a->dispatcher = AXO_DISPATCH_PINNED;
+    f.b->dispatcher = AXO_DISPATCH_PINNED;
+    kit_grow(&f);
+    kit_run(k, f.a, di_thread_is, &threads[0]);
+    kit_run(k, f.b, di_thread_is, &threads[1]);
     kit_settle(k);
     assert_int_equal(census_settled(before + 2), before + 2);
     assert_false(pthread_equal(threads[0], threads[1]));
-    kit_tell(k, a, KIT_FAIL, 1);
+    kit_tell(k, f.a, KIT_FAIL, 1);
     kit_await(k, "a#2.preStart");
-    kit_tell(k, a, KIT_SET, 1);
-    kit_run(k, a, di_thread_is, &threads[0]);
+    kit_tell(k, f.a, KIT_SET, 1);
+    kit_run(k, f.a, di_thread_is, &threads[0]);
     kit_settle(k);
-    kit_tell(k, a, KIT_STOP_SELF, 0);
+    kit_tell(k, f.a, KIT_STOP_SELF, 0);
     di_await_threads(before + 1);
-    kit_tell(k, b, KIT_STOP_SELF, 0);
+    kit_tell(k, f.b, KIT_STOP_SELF, 0);
     di_await_threads(before);
 }
 
 /* A tree over all dispatchers: failures, restarts, watches and stops cross them. */
 static void SX_05(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    p->dispatcher = AXO_DISPATCH_BLOCKING;
-    a->dispatcher = AXO_DISPATCH_PINNED;
-    p->pre_start.spawn[0] = a;
-    p->pre_start.spawn[1] = b;
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
+    kit_family f = kit_plan(k, "p:all:restart[a,b]");
+    f.p->dispatcher = AXO_DISPATCH_BLOCKING;
+    f.a->dispatcher = AXO_DISPATCH_PINNED;
+    kit_grow(&f);
     kit_await(k, "a.started");
     kit_await(k, "b.started");
     uint32_t pool_a = kit_find(k, "a.started").worker >> 16;
@@ -229,7 +219,7 @@ static void SX_05(kit *k)
     assert_int_equal(pool_b, 0);
     assert_int_not_equal(pool_a, 0);
     for (int i = 0; i < 20; i++) {
-        kit_tell(k, i % 2 != 0 ? a : b, KIT_FAIL, i);
+        kit_tell(k, i % 2 != 0 ? f.a : f.b, KIT_FAIL, i);
         char pattern[32];
         (void)snprintf(pattern, sizeof pattern, "a#%d.started", i + 2);
         kit_await(k, pattern);
@@ -376,15 +366,14 @@ static void DI_stuck_report(void **state)
     axo_options options = AXO_OPTIONS(.stuck_ns = 2000000);
     kit *k = kit_start(state, &options);
     kit_gate *gate = kit_gate_new(k);
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_run(k, a, part_hold, gate);
+    kit_family f = kit_tree(k, "a, b");
+    kit_run(k, f.a, part_hold, gate);
     kit_gate_arrived(gate, 1);
     kit_await_count(k, "a.log", 3);
     kit_never(k, "b.log");
     kit_gate_open(gate);
     kit_settle(k);
-    (void)b;
+    (void)f.b;
     kit_finish(k);
 }
 

@@ -77,18 +77,14 @@ static void DL_01(kit *k)
 /* What waits in a mailbox, in its order, with the path of who never got it. */
 static void DL_02(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "p[a]");
     kit_gate *gate = kit_gate_new(k);
     ear *e = ear_on(k, "e", AXO_KIND_DEAD_LETTER);
-    p->pre_start.spawn[0] = a;
-    kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    kit_wait_at(k, a, gate, 0);
+    kit_wait_at(k, f.a, gate, 0);
     kit_gate_arrived(gate, 1);
     for (int i = 0; i < 5; i++)
-        kit_tell(k, a, KIT_NOTE, i);
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+        kit_tell(k, f.a, KIT_NOTE, i);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.a)), AXO_OK);
     kit_gate_open(gate);
     ear_await(e, AXO_KIND_DEAD_LETTER, 5);
     ear_expect(e, AXO_KIND_DEAD_LETTER_ORDINARY, 5);
@@ -97,7 +93,7 @@ static void DL_02(kit *k)
         kit_payload payload;
         assert_int_equal(letter.reason, AXO_DEAD_STOPPED);
         assert_string_equal(letter.path, "/user/p/a");
-        assert_true(axo_ref_equal(letter.recipient, kit_ref(a)));
+        assert_true(axo_ref_equal(letter.recipient, kit_ref(f.a)));
         memset(&payload, 0, sizeof payload);
         memcpy(&payload, letter.head, letter.head_size);
         assert_int_equal(payload.value, i);
@@ -242,15 +238,14 @@ static void DL_06_self(kit *k)
 
 static void DL_08(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     ear *e = ear_on(k, "e", AXO_KIND_UNHANDLED);
     ear *dead = ear_on(k, "dead", AXO_KIND_DEAD_LETTER);
-    kit_tell_as(k, b, a, DL_TAG, 5);
+    kit_tell_as(k, f.b, f.a, DL_TAG, 5);
     ear_await(e, AXO_KIND_UNHANDLED, 1);
     axo_event_unhandled told = ear_get(e, AXO_KIND_UNHANDLED, 0).data.unhandled;
-    assert_true(axo_ref_equal(told.recipient, kit_ref(a)));
-    assert_true(axo_ref_equal(told.sender, kit_ref(b)));
+    assert_true(axo_ref_equal(told.recipient, kit_ref(f.a)));
+    assert_true(axo_ref_equal(told.sender, kit_ref(f.b)));
     assert_int_equal(told.tag, DL_TAG);
     assert_int_equal(told.size, sizeof(kit_payload));
     assert_int_equal(told.head_size, AXO_EVENT_HEAD_MAX);

@@ -3,17 +3,12 @@
 
 static void DP_01(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    kit_script *t = part_start(k, "t");
-    p->pre_start.spawn[0] = w;
-    p->decide = part_decide;
-    p->directive = AXO_RESTART;
-    w->term_unhandled = true;
-    kit_spawn(k, p);
-    kit_await(k, "w.preStart");
-    part_watched_by(k, t, w);
-    axo_system_stop_actor(kit_system(k), kit_ref(t));
+    kit_family f = kit_plan(k, "t, p:restart[w]");
+    f.p->decide = part_decide;
+    f.w->term_unhandled = true;
+    kit_grow(&f);
+    part_watched_by(k, f.t, f.w);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.t));
     kit_await(k, "w#2.preStart");
     kit_order(k, "t.postStop", "w#1.term(t)", "p.decider(w)", "p.kind(6)", "p.site(3)",
               "p.origin(w)", "p.about(t)", "w#1.preRestart", "w#2.ctor");
@@ -57,19 +52,18 @@ static axo_status dp_watch_with(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* A message of one's own in the place of the notice makes no pact, nor one that looks like it. */
 static void DP_03(kit *k)
 {
-    kit_script *w = part_start(k, "w");
-    kit_script *t = part_start(k, "t");
-    axo_terminated like = {.actor = kit_ref(w), .existence_known = 1};
-    assert_int_equal(axo_system_send(kit_system(k), kit_ref(w), KIT_OTHER, &like, sizeof like),
+    kit_family f = kit_tree(k, "w, t");
+    axo_terminated like = {.actor = kit_ref(f.w), .existence_known = 1};
+    assert_int_equal(axo_system_send(kit_system(k), kit_ref(f.w), KIT_OTHER, &like, sizeof like),
                      AXO_OK);
-    kit_tell(k, w, KIT_NOTE, 1);
+    kit_tell(k, f.w, KIT_NOTE, 1);
     kit_await(k, "w.note(1)");
     kit_order(k, "w.stash(1000)", "w.unhandled(1000)", "w.note(1)");
-    kit_run(k, w, dp_watch_with, t);
+    kit_run(k, f.w, dp_watch_with, f.t);
     kit_settle(k);
-    axo_system_stop_actor(kit_system(k), kit_ref(t));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.t));
     kit_await(k, "w.unhandled(1001)");
-    kit_tell(k, w, KIT_NOTE, 2);
+    kit_tell(k, f.w, KIT_NOTE, 2);
     kit_await(k, "w.note(2)");
     kit_order(k, "t.postStop", "w.stash(1001)", "w.unhandled(1001)", "w.note(2)");
     kit_never(k, "w.fail");
@@ -79,23 +73,19 @@ static void DP_03(kit *k)
 /* All for one by termination: the supervisor watches its children and handles no notice. */
 static void DP_04(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *s = kit_actor(k, "s");
+    kit_family f = kit_plan(k, "g:restart[s]");
     kit_script *c[3] = {kit_actor(k, "c0"), kit_actor(k, "c1"), kit_actor(k, "c2")};
-    g->pre_start.spawn[0] = s;
-    g->directive = AXO_RESTART;
-    g->decide = part_decide;
-    s->term_unhandled = true;
-    kit_spawn(k, g);
-    kit_await(k, "s.preStart");
+    f.g->decide = part_decide;
+    f.s->term_unhandled = true;
+    kit_grow(&f);
     for (int i = 0; i < 3; i++) {
-        kit_spawn_child(k, s, c[i], i);
+        kit_spawn_child(k, f.s, c[i], i);
         kit_settle(k);
-        part_watched_by(k, c[i], s);
+        part_watched_by(k, c[i], f.s);
     }
     axo_system_stop_actor(kit_system(k), kit_ref(c[0]));
     kit_await(k, "s#2.preStart");
-    kit_tell(k, s, KIT_NOTE, 1);
+    kit_tell(k, f.s, KIT_NOTE, 1);
     kit_await(k, "s#2.note(1)");
     kit_settle(k);
     kit_order(k, "c0.postStop", "s#1.term(c0)", "g.decider(s)", "g.kind(6)", "g.about(c0)",

@@ -43,18 +43,17 @@ static axo_status check_block(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* Resume: same instance, state, behaviour and memory; the message is gone; no hook runs. */
 static void DR_01(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     char **block = kit_alloc(k, sizeof *block);
-    (void)kit_tell(k, a, KIT_SET, 42);
-    (void)kit_run(k, a, become_shout, NULL);
-    (void)kit_run(k, a, fill_block, block);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
-    (void)kit_tell(k, a, KIT_THROW, KIT_DO_RESUME);
-    (void)kit_tell(k, a, KIT_GET, 0);
-    (void)kit_tell(k, a, KIT_NOTE, 2);
-    (void)kit_run(k, a, check_block, block);
+    (void)kit_tell(k, f.a, KIT_SET, 42);
+    (void)kit_run(k, f.a, become_shout, NULL);
+    (void)kit_run(k, f.a, fill_block, block);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESUME);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.a, KIT_THROW, KIT_DO_RESUME);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    (void)kit_tell(k, f.a, KIT_NOTE, 2);
+    (void)kit_run(k, f.a, check_block, block);
     kit_await(k, "a.checked");
     kit_settle(k);
     kit_order(k, "a.set(42)", "a.fails@1", "p.decided(1)@1", "a.shout(1)", "a.fails@2",
@@ -68,8 +67,8 @@ static void DR_01(kit *k)
     kit_never(k, "a.freed");
     kit_never(k, "*.dl");
     /* A Restart clears the behaviour, so the test above could tell. */
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
-    (void)kit_tell(k, a, KIT_NOTE, 3);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.a, KIT_NOTE, 3);
     kit_await(k, "a#2.note(3)");
     kit_never(k, "a.shout(3)");
     kit_expect_count(k, "a.freed(1)", 1);
@@ -109,23 +108,22 @@ static void DR_02(kit *k)
 /* Restart: a new instance from the factory, the same reference, the mailbox kept. */
 static void DR_03(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    axo_ref before = kit_ref(a);
+    kit_family f = kit_tree(k, "p(a)");
+    axo_ref before = kit_ref(f.a);
     kit_gate *gate = kit_gate_new(k);
-    (void)kit_tell(k, a, KIT_SET, 23);
-    (void)kit_wait_at(k, a, gate, 0);
-    (void)kit_tell(k, a, KIT_GET, 0);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
-    (void)kit_tell(k, a, KIT_GET, 0);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.a, KIT_SET, 23);
+    (void)kit_wait_at(k, f.a, gate, 0);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_open(gate);
     kit_await(k, "a.note(1)");
     kit_order(k, "a#1.get(23)", "a#1.fails", "a#1.preRestart", "a#1.postStop", "a#2.ctor",
               "a#2.postRestart", "a#2.preStart", "a#2.get(0)", "a#2.note(1)");
     kit_order(k, "a#1.postStop", "a.freed(1)", "a#2.ctor");
     kit_expect_count(k, "a.ctor", 2);
-    assert_true(axo_ref_equal(before, kit_ref(a)));
+    assert_true(axo_ref_equal(before, kit_ref(f.a)));
     assert_true(axo_ref_equal(before, kit_find(k, "a#2.note(1)").actor));
     kit_never(k, "a.terminated");
     kit_never(k, "*.dl");
@@ -134,15 +132,13 @@ static void DR_03(kit *k)
 /* Stop: post_stop once, no restart hook, watchers are told, the queue becomes dead letters. */
 static void DR_04(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *w = kit_top(k, "w");
+    kit_family f = kit_tree(k, "p(a), w");
     kit_gate *gate = kit_gate_new(k);
-    (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
+    (void)kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.a));
     kit_settle(k);
-    (void)kit_wait_at(k, a, gate, 0);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_STOP);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_wait_at(k, f.a, gate, 0);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_STOP);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_open(gate);
     kit_await(k, "w.term(a)");
     kit_settle(k);
@@ -157,7 +153,7 @@ static void DR_04(kit *k)
     kit_never(k, "a.note");
     kit_never(k, "a.preRestart");
     kit_never(k, "a.postRestart");
-    assert_int_equal(kit_tell(k, a, KIT_NOTE, 2), AXO_EGONE);
+    assert_int_equal(kit_tell(k, f.a, KIT_NOTE, 2), AXO_EGONE);
 }
 
 /* What each level saw of one failure. */
@@ -247,20 +243,19 @@ static axo_status fail_child_and_flood(axo_ctx *ctx, kit_puppet *self, void *arg
 /* The report does not wait for the parent's queue; it does wait for the message in progress. */
 static void DR_06(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     if (kit_workers(k) == 1) {
-        (void)kit_run(k, p, fail_child_and_flood, a);
+        (void)kit_run(k, f.p, fail_child_and_flood, f.a);
         kit_await(k, "a#2.preStart");
         kit_none_between(k, "p.note", "a.suspend(0)", "p.decider(a)");
     } else {
         kit_gate *gate = kit_gate_new(k);
-        (void)kit_wait_at(k, p, gate, 0);
+        (void)kit_wait_at(k, f.p, gate, 0);
         kit_gate_arrived(gate, 1);
         for (int i = 0; i < 2000; i++)
-            (void)kit_tell(k, p, KIT_NOTE, i);
-        (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
-        kit_await_reported(k, a);
+            (void)kit_tell(k, f.p, KIT_NOTE, i);
+        (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+        kit_await_reported(k, f.a);
         kit_never(k, "p.decider");
         kit_gate_open(gate);
         kit_await(k, "a#2.preStart");
@@ -383,25 +378,23 @@ static void DR_08(kit *k)
  * Escalate. */
 static void DR_09(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    g->directive = AXO_RESUME;
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
+    kit_family f = kit_tree(k, "g(p(a))");
+    f.g->directive = AXO_RESUME;
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESUME);
     kit_settle(k);
     kit_expect_count(k, "*.log", 1);
     kit_expect_count(k, "*.log(2)", 1);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
     kit_settle(k);
     kit_expect_count(k, "*.log", 2);
     kit_expect_count(k, "*.log(1)", 1);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_ESCALATE);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_ESCALATE);
     kit_settle(k);
     kit_await(k, "g.decided(1)");
     kit_settle(k);
     kit_expect_count(k, "*.log", 3);
     kit_expect_count(k, "*.log(2)", 2); /* g's Resume of p */
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_STOP);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_STOP);
     kit_await(k, "a.terminated");
     kit_settle(k);
     kit_expect_count(k, "*.log", 4);
@@ -465,17 +458,16 @@ static void DR_10(kit *k)
 /* One child after another directive: state kept, state fresh, gone. */
 static void DR_11(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    (void)kit_tell(k, a, KIT_SET, 42);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
-    (void)kit_tell(k, a, KIT_GET, 0);
-    (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
-    (void)kit_tell(k, a, KIT_GET, 0);
-    (void)kit_tell(k, a, KIT_SET, 7);
-    (void)kit_tell(k, a, KIT_THROW, KIT_DO_RESUME);
-    (void)kit_tell(k, a, KIT_GET, 0);
-    (void)kit_tell(k, a, KIT_THROW, KIT_DO_STOP);
+    kit_family f = kit_tree(k, "p(a)");
+    (void)kit_tell(k, f.a, KIT_SET, 42);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESUME);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    (void)kit_tell(k, f.a, KIT_SET, 7);
+    (void)kit_tell(k, f.a, KIT_THROW, KIT_DO_RESUME);
+    (void)kit_tell(k, f.a, KIT_GET, 0);
+    (void)kit_tell(k, f.a, KIT_THROW, KIT_DO_STOP);
     kit_await(k, "a.terminated");
     kit_order(k, "a#1.get(42)", "a#2.get(0)", "a#2.get(7)", "a#2.postStop", "a.terminated");
     kit_expect_count(k, "a.get", 3);

@@ -10,14 +10,12 @@ static void dw_stop(kit *k, kit_script *target)
 
 static void DW_01(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *v = part_start(k, "v");
-    kit_script *w = part_start(k, "w");
+    kit_family f = kit_tree(k, "t, v, w");
     (void)part_start(k, "other");
-    part_watched_by(k, t, v);
-    part_watched_by(k, t, w);
+    part_watched_by(k, f.t, f.v);
+    part_watched_by(k, f.t, f.w);
     kit_never(k, "*.term");
-    dw_stop(k, t);
+    dw_stop(k, f.t);
     kit_await(k, "v.term(t)");
     kit_await(k, "w.term(t)");
     kit_settle(k);
@@ -30,11 +28,10 @@ static void DW_01(kit *k)
 
 static void DW_02(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *w = part_start(k, "w");
-    dw_stop(k, t);
+    kit_family f = kit_tree(k, "t, w");
+    dw_stop(k, f.t);
     kit_await(k, "user.child_gone(t)");
-    kit_tell_ref(k, w, KIT_WATCH, kit_ref(t));
+    kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.t));
     kit_await(k, "w.term(t)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
@@ -83,14 +80,12 @@ static void DW_02_race(kit *k)
 
 static void DW_03(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *v = part_start(k, "v");
-    kit_script *w = part_start(k, "w");
-    part_watched_by(k, t, v);
-    part_watched_by(k, t, w);
-    kit_tell_ref(k, v, KIT_UNWATCH, kit_ref(t));
+    kit_family f = kit_tree(k, "t, v, w");
+    part_watched_by(k, f.t, f.v);
+    part_watched_by(k, f.t, f.w);
+    kit_tell_ref(k, f.v, KIT_UNWATCH, kit_ref(f.t));
     kit_settle(k);
-    dw_stop(k, t);
+    dw_stop(k, f.t);
     kit_await(k, "w.term(t)");
     kit_await(k, "user.child_gone(t)");
     kit_settle(k);
@@ -100,21 +95,15 @@ static void DW_03(kit *k)
 
 static void DW_04(kit *k)
 {
-    kit_script *w = part_start(k, "w");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *t = kit_actor(k, "t");
-    p->pre_start.spawn[0] = t;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
-    kit_await(k, "t.preStart");
-    part_watched_by(k, t, w);
-    axo_system_kill(kit_system(k), kit_ref(t));
-    axo_system_kill(kit_system(k), kit_ref(t));
-    kit_tell(k, t, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "w, p:restart[t]");
+    part_watched_by(k, f.t, f.w);
+    axo_system_kill(kit_system(k), kit_ref(f.t));
+    axo_system_kill(kit_system(k), kit_ref(f.t));
+    kit_tell(k, f.t, KIT_NOTE, 1);
     kit_await(k, "t#3.note(1)");
     kit_settle(k);
     kit_never(k, "w.term");
-    dw_stop(k, t);
+    dw_stop(k, f.t);
     kit_await(k, "w.term(t)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
@@ -122,11 +111,10 @@ static void DW_04(kit *k)
 
 static void DW_05(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *w = part_start(k, "w");
-    part_watched_by(k, t, w);
-    part_tell_until(k, w, "w.notice(t)", part_unwatch, t);
-    dw_stop(k, t);
+    kit_family f = kit_tree(k, "t, w");
+    part_watched_by(k, f.t, f.w);
+    part_tell_until(k, f.w, "w.notice(t)", part_unwatch, f.t);
+    dw_stop(k, f.t);
     kit_await(k, "w.unwatches");
     kit_settle(k);
     kit_order(k, "w.notice(t)", "w.unwatches");
@@ -135,19 +123,13 @@ static void DW_05(kit *k)
 
 static void DW_06(kit *k)
 {
-    kit_script *w = kit_actor(k, "w");
-    kit_script *t = part_start(k, "t");
-    kit_script *u = part_start(k, "u");
-    kit_script *c = kit_actor(k, "c");
-    w->pre_start.spawn[0] = c;
-    kit_spawn(k, w);
-    kit_await(k, "c.preStart");
-    part_watched_by(k, t, w);
-    dw_stop(k, u);
-    dw_stop(k, c);
+    kit_family f = kit_tree(k, "t, u, w[c]");
+    part_watched_by(k, f.t, f.w);
+    dw_stop(k, f.u);
+    dw_stop(k, f.c);
     kit_await(k, "w.child_gone(c)");
     kit_await(k, "user.child_gone(u)");
-    dw_stop(k, t);
+    dw_stop(k, f.t);
     kit_await(k, "w.term(t)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
@@ -155,16 +137,14 @@ static void DW_06(kit *k)
 
 static void DW_07(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *v = part_start(k, "v");
-    kit_script *w = part_start(k, "w");
+    kit_family f = kit_tree(k, "t, v, w");
     for (int i = 0; i < 3; i++) {
-        part_watched_by(k, t, v);
-        part_watched_by(k, t, w);
+        part_watched_by(k, f.t, f.v);
+        part_watched_by(k, f.t, f.w);
     }
-    kit_tell_ref(k, v, KIT_UNWATCH, kit_ref(t));
+    kit_tell_ref(k, f.v, KIT_UNWATCH, kit_ref(f.t));
     kit_settle(k);
-    dw_stop(k, t);
+    dw_stop(k, f.t);
     kit_await(k, "w.term(t)");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
@@ -184,16 +164,14 @@ static axo_status dw_again_receive(axo_ctx *ctx, void *puppet, const axo_message
 
 static void DW_08(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *v = part_start(k, "v");
-    kit_script *w = part_start(k, "w");
+    kit_family f = kit_tree(k, "t, v, w");
     uint32_t notices;
-    part_watched_by(k, t, v);
-    part_watched_by(k, t, w);
-    part_tell_become(k, w, dw_again_receive);
+    part_watched_by(k, f.t, f.v);
+    part_watched_by(k, f.t, f.w);
+    part_tell_become(k, f.w, dw_again_receive);
     /* v watches again while its notice is queued: at least one, at most one a registration. */
-    part_tell_until(k, v, "v.notice(t)", part_watch, t);
-    dw_stop(k, t);
+    part_tell_until(k, f.v, "v.notice(t)", part_watch, f.t);
+    dw_stop(k, f.t);
     kit_await(k, "v.watches");
     kit_await(k, "v.term");
     kit_await(k, "w.term@3");
@@ -242,17 +220,16 @@ static axo_status dw_last_note(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void DW_11(kit *k)
 {
-    kit_script *w = part_start(k, "w");
-    kit_script *t = kit_actor(k, "t");
+    kit_family f = kit_plan(k, "w, t");
     kit_gate *gate = kit_gate_new(k);
-    t->post_stop.run = dw_last_note;
-    t->post_stop.arg = w;
-    kit_spawn(k, t);
-    part_watched_by(k, t, w);
-    kit_run(k, w, part_hold, gate);
-    kit_tell(k, w, KIT_NOTE, 0);
+    f.t->post_stop.run = dw_last_note;
+    f.t->post_stop.arg = f.w;
+    kit_grow(&f);
+    part_watched_by(k, f.t, f.w);
+    kit_run(k, f.w, part_hold, gate);
+    kit_tell(k, f.w, KIT_NOTE, 0);
     kit_gate_arrived(gate, 1);
-    kit_run(k, t, dw_note_thrice, w);
+    kit_run(k, f.t, dw_note_thrice, f.w);
     if (kit_workers(k) > 1)
         kit_await(k, "t.terminated");
     kit_gate_open(gate);
@@ -270,38 +247,35 @@ static axo_status dw_send_u2(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void DW_12(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    kit_script *t = part_start(k, "t");
-    kit_script *x = part_start(k, "x");
+    kit_family f = kit_tree(k, "t, x, -p, -w");
     kit_script *last = part_start(k, "last");
     kit_gate *gate = kit_gate_new(k);
-    p->pre_start.spawn[0] = w;
-    p->directive = AXO_RESTART;
+    f.p->pre_start.spawn[0] = f.w;
+    f.p->directive = AXO_RESTART;
     if (kit_workers(k) > 1)
-        p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, p);
+        f.p->decider.gate = kit_gate_new(k);
+    kit_spawn(k, f.p);
     kit_await(k, "w.preStart");
-    part_watched_by(k, t, w);
-    part_watched_by(k, last, w);
-    kit_run(k, w, part_hold, gate);
-    kit_tell(k, w, KIT_FAIL, 7);
-    kit_tell(k, w, KIT_NOTE, 1);
+    part_watched_by(k, f.t, f.w);
+    part_watched_by(k, last, f.w);
+    kit_run(k, f.w, part_hold, gate);
+    kit_tell(k, f.w, KIT_FAIL, 7);
+    kit_tell(k, f.w, KIT_NOTE, 1);
     kit_gate_arrived(gate, 1);
     if (kit_workers(k) > 1) {
         kit_gate_open(gate);
-        kit_gate_arrived(p->decider.gate, 1);
-        dw_stop(k, t);
+        kit_gate_arrived(f.p->decider.gate, 1);
+        dw_stop(k, f.t);
         kit_await(k, "w.notice(t)");
         /* When the next notice is on its way, this one lies in the queue. */
         dw_stop(k, last);
         kit_await(k, "w.notice(last)");
         kit_never(k, "w.term");
-        kit_tell(k, w, KIT_NOTE, 2);
-        kit_gate_open(p->decider.gate);
+        kit_tell(k, f.w, KIT_NOTE, 2);
+        kit_gate_open(f.p->decider.gate);
     } else {
-        dw_stop(k, t);
-        part_tell_until(k, x, "w.notice(t)", dw_send_u2, w);
+        dw_stop(k, f.t);
+        part_tell_until(k, f.x, "w.notice(t)", dw_send_u2, f.w);
         kit_gate_open(gate);
     }
     kit_await(k, "w#2.note(2)");
@@ -326,15 +300,13 @@ static axo_status dw_parent_receive(axo_ctx *ctx, void *puppet, const axo_messag
 
 static void DW_13(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    p->pre_start.spawn[0] = c;
-    p->pre_start.spawn[1] = kit_actor(k, "d");
-    kit_spawn(k, p);
+    kit_family f = kit_plan(k, "p[c]");
+    f.p->pre_start.spawn[1] = kit_actor(k, "d");
+    kit_grow(&f);
     kit_await(k, "d.preStart");
-    part_tell_become(k, p, dw_parent_receive);
-    part_watched_by(k, c, p);
-    dw_stop(k, c);
+    part_tell_become(k, f.p, dw_parent_receive);
+    part_watched_by(k, f.c, f.p);
+    dw_stop(k, f.c);
     kit_await(k, "p.term(c)");
     kit_settle(k);
     kit_order(k, "c.postStop", "p.child_gone(c)", "p.children(1)", "p.term(c)");
@@ -344,20 +316,16 @@ static void DW_13(kit *k)
 
 static void DW_14(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *w = kit_actor(k, "w");
-    kit_script *c = kit_actor(k, "c");
-    w->pre_start.spawn[0] = c;
-    c->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, w);
-    kit_await(k, "c.preStart");
-    part_watched_by(k, t, w);
-    dw_stop(k, w);
-    kit_gate_arrived(c->post_stop.gate, 1);
-    dw_stop(k, t);
+    kit_family f = kit_plan(k, "t, w[c]");
+    f.c->post_stop.gate = kit_gate_new(k);
+    kit_grow(&f);
+    part_watched_by(k, f.t, f.w);
+    dw_stop(k, f.w);
+    kit_gate_arrived(f.c->post_stop.gate, 1);
+    dw_stop(k, f.t);
     if (kit_workers(k) > 1)
         kit_await(k, "user.child_gone(t)");
-    kit_gate_open(c->post_stop.gate);
+    kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "user.child_gone(w)");
     kit_await(k, "user.child_gone(t)");
     assert_int_equal(kit_stats(k).dead, 0);
@@ -392,24 +360,21 @@ static axo_status dw_mark_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
  * until it is unwatched. */
 static void DW_15(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *v = part_start(k, "v");
-    kit_script *w = part_start(k, "w");
-    kit_script *x = part_start(k, "x");
+    kit_family f = kit_tree(k, "t, v, w, x");
     dw_word *words = kit_alloc(k, 2 * sizeof *words);
-    words[0] = (dw_word){.target = t, .value = 5};
-    words[1] = (dw_word){.target = t, .value = 6};
-    kit_run(k, w, dw_watch_with, &words[0]);
-    kit_run(k, w, dw_watch_with, &words[0]);
-    kit_run(k, w, dw_watch_with, &words[1]);
-    kit_run(k, w, dw_mark_watch, t);
-    kit_run(k, v, dw_mark_watch, t);
-    kit_run(k, v, dw_watch_with, &words[0]);
-    kit_run(k, x, dw_watch_with, &words[0]);
-    kit_tell_ref(k, x, KIT_UNWATCH, kit_ref(t));
-    kit_run(k, x, dw_watch_with, &words[1]);
+    words[0] = (dw_word){.target = f.t, .value = 5};
+    words[1] = (dw_word){.target = f.t, .value = 6};
+    kit_run(k, f.w, dw_watch_with, &words[0]);
+    kit_run(k, f.w, dw_watch_with, &words[0]);
+    kit_run(k, f.w, dw_watch_with, &words[1]);
+    kit_run(k, f.w, dw_mark_watch, f.t);
+    kit_run(k, f.v, dw_mark_watch, f.t);
+    kit_run(k, f.v, dw_watch_with, &words[0]);
+    kit_run(k, f.x, dw_watch_with, &words[0]);
+    kit_tell_ref(k, f.x, KIT_UNWATCH, kit_ref(f.t));
+    kit_run(k, f.x, dw_watch_with, &words[1]);
     kit_settle(k);
-    dw_stop(k, t);
+    dw_stop(k, f.t);
     kit_await(k, "w.note(5)");
     kit_await(k, "v.term(t)");
     kit_await(k, "x.note(6)");
@@ -420,7 +385,7 @@ static void DW_15(kit *k)
     kit_expect_count(k, "*.note", 2);
     kit_expect_count(k, "*.term", 1);
     /* Of one that is gone already it is told at once. */
-    kit_run(k, v, dw_watch_with, &words[1]);
+    kit_run(k, f.v, dw_watch_with, &words[1]);
     kit_await(k, "v.note(6)");
 }
 
@@ -445,17 +410,15 @@ static axo_status dw_forward(axo_ctx *ctx, void *puppet, const axo_message *mess
 /* A notice cannot be forwarded as it is; what it says can be told under a tag of one's own. */
 static void DW_17(kit *k)
 {
-    kit_script *t = part_start(k, "t");
-    kit_script *w = part_start(k, "w");
-    kit_script *x = part_start(k, "x");
-    w->user = x;
-    x->term_unhandled = true;
-    part_tell_become(k, w, dw_forward);
-    part_watched_by(k, t, w);
-    dw_stop(k, t);
+    kit_family f = kit_tree(k, "t, w, x");
+    f.w->user = f.x;
+    f.x->term_unhandled = true;
+    part_tell_become(k, f.w, dw_forward);
+    part_watched_by(k, f.t, f.w);
+    dw_stop(k, f.t);
     kit_await(k, "w.forwards");
     kit_await(k, "x.unhandled(1000)");
-    kit_tell(k, x, KIT_NOTE, 1);
+    kit_tell(k, f.x, KIT_NOTE, 1);
     kit_await(k, "x#1.note(1)");
     kit_never(k, "x.term");
     kit_never(k, "x.fail");
@@ -471,21 +434,19 @@ static axo_status dw_stop_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* The watch lies in the target's system lane behind its stop, or meets it in post_stop. */
 static void DW_18(kit *k)
 {
-    kit_script *w = part_start(k, "w");
-    kit_script *t = part_start(k, "t");
-    kit_script *u = kit_actor(k, "u");
+    kit_family f = kit_tree(k, "w, t, -u");
     kit_settle(k);
-    kit_run(k, w, dw_stop_and_watch, t);
+    kit_run(k, f.w, dw_stop_and_watch, f.t);
     kit_await(k, "w.term(t)");
     if (kit_workers(k) > 1) {
-        u->post_stop.gate = kit_gate_new(k);
-        kit_spawn(k, u);
-        dw_stop(k, u);
-        kit_gate_arrived(u->post_stop.gate, 1);
-        kit_run(k, w, part_watch, u);
+        f.u->post_stop.gate = kit_gate_new(k);
+        kit_spawn(k, f.u);
+        dw_stop(k, f.u);
+        kit_gate_arrived(f.u->post_stop.gate, 1);
+        kit_run(k, f.w, part_watch, f.u);
         kit_await(k, "w.watches");
         kit_never(k, "w.term(u)");
-        kit_gate_open(u->post_stop.gate);
+        kit_gate_open(f.u->post_stop.gate);
         kit_await(k, "w.term(u)");
         kit_expect_count(k, "w.term(u)", 1);
     }
@@ -510,31 +471,29 @@ static axo_status dw_hold_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
  * after it. */
 static void DW_19(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
+    kit_family f = kit_tree(k, "p, v, w");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
-    kit_script *v = kit_top(k, "v");
-    kit_script *w = kit_top(k, "w");
     dw_late_watch *late = kit_alloc(k, sizeof *late);
     *late = (dw_late_watch){.gate = kit_gate_new(k), .target = new};
     old->name = "t";
     new->name = "t";
-    kit_spawn_child(k, p, old, 0);
+    kit_spawn_child(k, f.p, old, 0);
     kit_await(k, "old.preStart");
-    part_watched_by(k, old, v);
-    part_watched_by(k, old, w);
+    part_watched_by(k, old, f.v);
+    part_watched_by(k, old, f.w);
     if (kit_workers(k) > 1) {
-        kit_run(k, w, dw_hold_and_watch, late);
+        kit_run(k, f.w, dw_hold_and_watch, late);
         kit_gate_arrived(late->gate, 1);
     }
     dw_stop(k, old);
     kit_await(k, "p.child_gone(old)");
-    kit_spawn_child(k, p, new, 0);
+    kit_spawn_child(k, f.p, new, 0);
     kit_await(k, "new.preStart");
     if (kit_workers(k) > 1)
         kit_never(k, "w.term");
     else
-        kit_run(k, w, dw_hold_and_watch, late);
+        kit_run(k, f.w, dw_hold_and_watch, late);
     kit_gate_open(late->gate);
     kit_await(k, "w.term(old)");
     kit_settle(k);
@@ -563,22 +522,21 @@ static axo_status dw_stop_both(axo_ctx *ctx, kit_puppet *self, void *arg)
  * restart goes on, when the last is; then the notices. The names are free for the new instance. */
 static void DW_20(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *both[2] = {kit_child(k, p, "c"), kit_child(k, p, "d")};
+    kit_family f = kit_tree(k, "g(p)");
+    kit_script *both[2] = {kit_child(k, f.p, "c"), kit_child(k, f.p, "d")};
     kit_script *next = kit_actor(k, "next");
-    g->directive = AXO_RESTART;
+    f.g->directive = AXO_RESTART;
     next->name = "c";
-    p->keep_children = true;
-    p->pre_restart.run = dw_stop_both;
-    p->pre_restart.arg = both;
-    p->construct.run = part_spawn_in_second;
-    p->construct.arg = next;
+    f.p->keep_children = true;
+    f.p->pre_restart.run = dw_stop_both;
+    f.p->pre_restart.arg = both;
+    f.p->construct.run = part_spawn_in_second;
+    f.p->construct.arg = next;
     if (kit_workers(k) > 1)
         both[1]->post_stop.gate = kit_gate_new(k);
-    part_watched_by(k, both[0], p);
-    part_watched_by(k, both[1], p);
-    kit_tell(k, p, KIT_FAIL, 7);
+    part_watched_by(k, both[0], f.p);
+    part_watched_by(k, both[1], f.p);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     if (kit_workers(k) > 1) {
         kit_await(k, "p.child_gone(c)");
         kit_gate_arrived(both[1]->post_stop.gate, 1);
@@ -615,16 +573,15 @@ static axo_status dw_make_again(axo_ctx *ctx, void *puppet, const axo_message *m
 /* A child whose creation fails is stopped by default: its parent tries again on its notice. */
 static void DW_22(kit *k)
 {
-    kit_script *p = part_start(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    c->construct.fail_first = 1;
-    c->pre_start.fail_first = 1;
-    c->pre_start.fail_last = 2;
-    p->user = c;
-    part_tell_become(k, p, dw_make_again);
-    kit_run(k, p, dw_make, c);
+    kit_family f = kit_tree(k, "p, -c");
+    f.c->construct.fail_first = 1;
+    f.c->pre_start.fail_first = 1;
+    f.c->pre_start.fail_last = 2;
+    f.p->user = f.c;
+    part_tell_become(k, f.p, dw_make_again);
+    kit_run(k, f.p, dw_make, f.c);
     kit_await_count(k, "p.watches", 4);
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_await(k, "c.note(1)");
     kit_settle(k);
     kit_expect_count(k, "p.term(c)", 3);

@@ -265,24 +265,19 @@ static axo_status eg_spawn_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void EG_08(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    g->pre_start.spawn[0] = p;
-    p->directive = AXO_RESTART;
-    c->pre_start.fail_first = 1;
-    c->pre_start.code = 8;
-    kit_spawn(k, g);
-    kit_await(k, "p.preStart");
+    kit_family f = kit_plan(k, "g[p:restart], -c");
+    f.c->pre_start.fail_first = 1;
+    f.c->pre_start.code = 8;
+    kit_grow(&f);
     if (kit_workers(k) > 1)
-        g->decider.gate = kit_gate_new(k);
-    kit_run(k, p, eg_spawn_and_fail, c);
+        f.g->decider.gate = kit_gate_new(k);
+    kit_run(k, f.p, eg_spawn_and_fail, f.c);
     if (kit_workers(k) > 1) {
         kit_await(k, "p.hold(c)");
-        kit_gate_open(g->decider.gate);
+        kit_gate_open(f.g->decider.gate);
     }
     kit_await(k, "c#2.preStart");
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_await(k, "c#2.note(1)");
     kit_order(k, "p.fails(101)", "g.decider(p)", "g.decided(1)", "p.decider(c)", "p.decided(2)",
               "c#2.ctor", "c#2.preStart", "c#2.note(1)");
@@ -292,24 +287,19 @@ static void EG_08(kit *k)
 
 static void EG_08_in_flight(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "g[p[c]]");
     part_blow *blow = part_blow_new(k, KIT_DO_RESTART);
-    g->pre_start.spawn[0] = p;
-    p->pre_start.spawn[0] = c;
-    g->decider.gate = kit_gate_new(k);
-    kit_spawn(k, g);
-    kit_await(k, "c.preStart");
-    kit_run(k, c, part_hold_fail, blow);
-    kit_tell(k, c, KIT_NOTE, 1);
+    f.g->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_run(k, f.c, part_hold_fail, blow);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_gate_arrived(blow->gate, 1);
-    kit_tell(k, p, KIT_FAIL, KIT_DO_RESUME);
-    kit_gate_arrived(g->decider.gate, 1);
+    kit_tell(k, f.p, KIT_FAIL, KIT_DO_RESUME);
+    kit_gate_arrived(f.g->decider.gate, 1);
     kit_gate_open(blow->gate);
     kit_await(k, "p.hold(c)");
     kit_never(k, "p.decider");
-    kit_gate_open(g->decider.gate);
+    kit_gate_open(f.g->decider.gate);
     kit_await(k, "c#2.note(1)");
     kit_order(k, "g.decider(p)", "p.hold(c)", "g.decided(1)", "p.decider(c)", "c#1.preRestart(102)",
               "c#2.ctor", "c#2.note(1)");

@@ -15,24 +15,23 @@
 /* The failing actor is suspended before its parent decides; what is queued waits. */
 static void FS_01(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     kit_gate *first = kit_gate_new(k);
-    p->directive = AXO_RESTART;
-    p->decider.gate = kit_gate_new(k);
-    (void)kit_wait_at(k, a, first, 0);
+    f.p->directive = AXO_RESTART;
+    f.p->decider.gate = kit_gate_new(k);
+    (void)kit_wait_at(k, f.a, first, 0);
     kit_gate_arrived(first, 1);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
-    (void)kit_tell(k, a, KIT_NOTE, 2);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    (void)kit_tell(k, f.a, KIT_NOTE, 2);
     kit_gate_open(first);
-    kit_gate_arrived(p->decider.gate, 1);
+    kit_gate_arrived(f.p->decider.gate, 1);
     kit_never(k, "a.note");
     kit_order(k, "a.fails(7)", "a.fail", "p.decider(a)");
     kit_order(k, "a.fails(7)", "a.suspend(0)", "p.decider(a)");
     assert_int_equal(kit_find(k, "a.suspend(0)").suspends, 1);
     assert_int_equal(kit_find(k, "a.fail").arg, (uint64_t)AXO_FAILURE_ORDINARY << 32 | 7);
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "a.note(2)");
     kit_order(k, "p.decided", "a#1.preRestart(7)", "a#2.ctor", "a#2.note(1)", "a#2.note(2)");
     kit_expect_count(k, "a.fails", 1);
@@ -82,23 +81,21 @@ static void FS_02(kit *k)
 /* A descendant completes the message it is at, and then stands still. */
 static void FS_03(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *c = kit_child(k, p, "c");
+    kit_family f = kit_tree(k, "g(p(c))");
     kit_gate *gate = kit_gate_new(k);
-    g->directive = AXO_RESUME;
-    g->decider.gate = kit_gate_new(k);
-    (void)kit_wait_at(k, c, gate, 1);
+    f.g->directive = AXO_RESUME;
+    f.g->decider.gate = kit_gate_new(k);
+    (void)kit_wait_at(k, f.c, gate, 1);
     kit_gate_arrived(gate, 1);
-    (void)kit_tell(k, c, KIT_NOTE, 2);
-    (void)kit_tell(k, p, KIT_FAIL, 7);
-    kit_gate_arrived(g->decider.gate, 1);
+    (void)kit_tell(k, f.c, KIT_NOTE, 2);
+    (void)kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_gate_arrived(f.g->decider.gate, 1);
     assert_int_equal(kit_find(k, "p.suspend(0)").suspends, 1);
     kit_never(k, "c.suspend"); /* it is busy */
     kit_gate_open(gate);
     kit_await(k, "c.suspend(1)");
     kit_never(k, "c.note");
-    kit_gate_open(g->decider.gate);
+    kit_gate_open(f.g->decider.gate);
     kit_await(k, "c.note(2)");
     kit_order(k, "p.suspend(0)", "c.received@1", "c.suspend(1)", "g.decided", "c.resume(1)",
               "c.note(2)");
@@ -108,23 +105,21 @@ static void FS_03(kit *k)
 /* A suspended actor takes system messages: watch and stop. */
 static void FS_04(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *w = kit_top(k, "w");
-    p->directive = AXO_RESTART;
-    p->decider.gate = kit_gate_new(k);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
-    (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
+    kit_family f = kit_tree(k, "p(a), w");
+    f.p->directive = AXO_RESTART;
+    f.p->decider.gate = kit_gate_new(k);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    (void)kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.a));
     if (kit_workers(k) > 1)
         kit_await(k, "w.watch(a)"); /* who watches one that has ended is told at once */
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.a)), AXO_OK);
     if (kit_workers(k) > 1) {
         kit_await(k, "w.term(a)");
         kit_never(k, "p.decided");
     }
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "w.term(a)");
     kit_settle(k);
     kit_order(k, "a.suspend(0)", "a.terminated", "w.term(a)");
@@ -196,15 +191,14 @@ static axo_status send_again_once(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* The failing message is lost, unless pre_restart sends it again. */
 static void FS_06(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     kit_script *probe = kit_top(k, "probe");
-    p->directive = AXO_RESTART;
-    a->pre_restart.run = send_again_once;
-    a->pre_restart.arg = probe;
-    (void)kit_tell_as(k, probe, a, KIT_THROW, 5);
+    f.p->directive = AXO_RESTART;
+    f.a->pre_restart.run = send_again_once;
+    f.a->pre_restart.arg = probe;
+    (void)kit_tell_as(k, probe, f.a, KIT_THROW, 5);
     kit_await(k, "a#3.preStart");
-    (void)kit_tell_as(k, probe, a, KIT_PING, 6);
+    (void)kit_tell_as(k, probe, f.a, KIT_PING, 6);
     kit_await(k, "probe.pong(6)");
     kit_settle(k);
     kit_order(k, "a#1.fails(5)", "a#1.preRestartWith(5)", "a#2.ctor", "a#2.fails(5)",
@@ -213,9 +207,9 @@ static void FS_06(kit *k)
     kit_expect_count(k, "a.ctor", 3);
     kit_never(k, "*.dl");
     /* Lost under Resume too. */
-    p->directive = AXO_RESUME;
-    (void)kit_tell_as(k, probe, a, KIT_FAIL, 8);
-    (void)kit_tell_as(k, probe, a, KIT_PING, 9);
+    f.p->directive = AXO_RESUME;
+    (void)kit_tell_as(k, probe, f.a, KIT_FAIL, 8);
+    (void)kit_tell_as(k, probe, f.a, KIT_PING, 9);
     kit_await(k, "probe.pong(9)");
     kit_settle(k);
     kit_expect_count(k, "a.fails(8)", 1);
@@ -235,20 +229,18 @@ static axo_status fail_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* One report and one suspension for each failure, whatever else would fail meanwhile. */
 static void FS_07(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    g->directive = AXO_RESUME;
-    p->directive = AXO_RESUME;
-    p->decider.gate = kit_gate_new(k);
-    (void)kit_run(k, a, fail_thrice, NULL);
-    kit_gate_arrived(p->decider.gate, 1);
-    (void)axo_system_kill(kit_system(k), kit_ref(a));
-    (void)kit_tell(k, a, KIT_FAIL, 4);
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "g(p(a))");
+    f.g->directive = AXO_RESUME;
+    f.p->directive = AXO_RESUME;
+    f.p->decider.gate = kit_gate_new(k);
+    (void)kit_run(k, f.a, fail_thrice, NULL);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    (void)axo_system_kill(kit_system(k), kit_ref(f.a));
+    (void)kit_tell(k, f.a, KIT_FAIL, 4);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_expect_count(k, "a.fail", 1);
     kit_expect_count(k, "a.suspend", 1);
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "a.note(1)");
     kit_expect_count(k, "p.cause(3)", 1);
     kit_expect_count(k, "p.cause(4)", 1);
@@ -259,14 +251,14 @@ static void FS_07(kit *k)
     kit_expect_count(k, "a.ctor", 1);
     if (kit_workers(k) > 1) {
         /* a fails while its parent has failed and is not decided: p's report stays one. */
-        kit_gate *gate = part_in_flight(k, a, 5);
-        g->decider.gate = kit_gate_new(k);
-        (void)kit_tell(k, p, KIT_FAIL, 6);
-        kit_gate_arrived(g->decider.gate, 1);
+        kit_gate *gate = part_in_flight(k, f.a, 5);
+        f.g->decider.gate = kit_gate_new(k);
+        (void)kit_tell(k, f.p, KIT_FAIL, 6);
+        kit_gate_arrived(f.g->decider.gate, 1);
         kit_gate_open(gate);
         kit_await(k, "p.hold(a)");
         kit_never(k, "p.cause(5)");
-        kit_gate_open(g->decider.gate);
+        kit_gate_open(f.g->decider.gate);
         kit_await(k, "p.cause(5)");
         kit_settle(k);
         kit_expect_count(k, "g.decider", 1);
@@ -279,23 +271,16 @@ static void FS_07(kit *k)
 /* b has failed and is not yet decided, when the restart for its sibling fails too: one report. */
 static void FS_07_undecided(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_tree(k, "p:all:restart(a,b)");
     kit_gate *gate = kit_gate_new(k);
-    kit_script *a;
-    kit_script *b;
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    a = kit_child(k, p, "a");
-    b = kit_child(k, p, "b");
-    b->construct.fail_first = 2;
-    (void)kit_wait_at(k, p, gate, 0);
+    f.b->construct.fail_first = 2;
+    (void)kit_wait_at(k, f.p, gate, 0);
     kit_gate_arrived(gate, 1);
-    (void)kit_tell(k, a, KIT_FAIL, 1);
-    kit_await_reported(k, a);
-    (void)kit_tell(k, b, KIT_FAIL, 2);
-    (void)kit_tell(k, b, KIT_NOTE, 1);
-    kit_await_reported(k, b);
+    (void)kit_tell(k, f.a, KIT_FAIL, 1);
+    kit_await_reported(k, f.a);
+    (void)kit_tell(k, f.b, KIT_FAIL, 2);
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
+    kit_await_reported(k, f.b);
     kit_gate_open(gate);
     kit_await(k, "b.note(1)");
     kit_settle(k);
@@ -321,39 +306,35 @@ static axo_status stop_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* A decider that fails, fails its actor; no system message is lost over it. */
 static void FS_08(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *c = kit_child(k, p, "c");
-    kit_script *d = kit_child(k, p, "d");
-    kit_script *w = kit_top(k, "w");
-    g->directive = AXO_RESTART;
-    p->decider.fail_first = 1;
-    p->decider.how = KIT_BY_THROW;
-    p->decider.code = 99;
-    p->keep_children = true;
-    p->no_default_start = true;
-    p->pre_restart.run = stop_children;
-    (void)kit_tell_ref(k, p, KIT_WATCH, kit_ref(c));
-    (void)kit_tell_ref(k, p, KIT_WATCH, kit_ref(d));
+    kit_family f = kit_tree(k, "g(p(c,d)), w");
+    f.g->directive = AXO_RESTART;
+    f.p->decider.fail_first = 1;
+    f.p->decider.how = KIT_BY_THROW;
+    f.p->decider.code = 99;
+    f.p->keep_children = true;
+    f.p->no_default_start = true;
+    f.p->pre_restart.run = stop_children;
+    (void)kit_tell_ref(k, f.p, KIT_WATCH, kit_ref(f.c));
+    (void)kit_tell_ref(k, f.p, KIT_WATCH, kit_ref(f.d));
     kit_settle(k);
     if (kit_workers(k) > 1) {
         /* All in p's system lane at once: c's failure, d's end, w's watch. */
         kit_gate *gate = kit_gate_new(k);
-        (void)kit_wait_at(k, p, gate, 0);
+        (void)kit_wait_at(k, f.p, gate, 0);
         kit_gate_arrived(gate, 1);
-        (void)kit_tell(k, c, KIT_FAIL, 7);
-        kit_await_reported(k, c);
-        (void)kit_tell(k, d, KIT_STOP_SELF, 0);
+        (void)kit_tell(k, f.c, KIT_FAIL, 7);
+        kit_await_reported(k, f.c);
+        (void)kit_tell(k, f.d, KIT_STOP_SELF, 0);
         kit_await(k, "d.terminated");
-        (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(p));
-        (void)kit_tell(k, w, KIT_NOTE, 1);
+        (void)kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.p));
+        (void)kit_tell(k, f.w, KIT_NOTE, 1);
         kit_await(k, "w.note(1)");
         kit_gate_open(gate);
     } else {
-        (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(p));
-        (void)kit_tell(k, w, KIT_NOTE, 1);
+        (void)kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.p));
+        (void)kit_tell(k, f.w, KIT_NOTE, 1);
         kit_await(k, "w.note(1)");
-        (void)kit_tell(k, c, KIT_FAIL, 7);
+        (void)kit_tell(k, f.c, KIT_FAIL, 7);
     }
     kit_await(k, "p#2.term(c)");
     kit_await(k, "p.term(d)");
@@ -364,20 +345,18 @@ static void FS_08(kit *k)
     kit_expect_count(k, "p.term(c)", 1);
     kit_expect_count(k, "p.term(d)", 1);
     kit_never(k, "c.preRestart");
-    (void)axo_system_stop_actor(kit_system(k), kit_ref(p));
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(f.p));
     kit_await(k, "w.term(p)");
 }
 
 /* post_stop that fails, and a child that fails while its parent stops: nobody is told. */
 static void FS_10(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *c = kit_child(k, a, "c");
-    kit_gate *gate = part_in_flight(k, c, 7);
-    a->post_stop.fail_first = 1;
-    a->post_stop.code = 8;
-    (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
+    kit_family f = kit_tree(k, "p(a(c))");
+    kit_gate *gate = part_in_flight(k, f.c, 7);
+    f.a->post_stop.fail_first = 1;
+    f.a->post_stop.code = 8;
+    (void)axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     if (kit_workers(k) > 1)
         kit_await(k, "a.stopping");
     kit_gate_open(gate);
@@ -419,11 +398,10 @@ static axo_directive look_at_report(axo_ctx *ctx, kit_puppet *self, const axo_fa
 /* The report says who and why. It is not ordered with the child's messages: both orders pass. */
 static void FS_11(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    p->decide = look_at_report;
-    p->user = a;
-    (void)kit_run(k, a, tell_and_fail, NULL);
+    kit_family f = kit_tree(k, "p(a)");
+    f.p->decide = look_at_report;
+    f.p->user = f.a;
+    (void)kit_run(k, f.a, tell_and_fail, NULL);
     kit_await(k, "p.note(1)");
     kit_await(k, "p.child_gone(a)");
     kit_settle(k);
@@ -434,10 +412,10 @@ static void FS_11(kit *k)
     /* Another incarnation with the same name has another reference, and reports as itself. */
     kit_script *again = kit_actor(k, "again");
     again->name = "a";
-    p->user = again;
-    (void)kit_spawn_child(k, p, again, 0);
+    f.p->user = again;
+    (void)kit_spawn_child(k, f.p, again, 0);
     kit_await(k, "again.preStart");
-    assert_false(axo_ref_equal(kit_ref(a), kit_ref(again)));
+    assert_false(axo_ref_equal(kit_ref(f.a), kit_ref(again)));
     (void)kit_run(k, again, tell_and_fail, NULL);
     kit_await(k, "p.child_gone(again)");
     kit_expect_count(k, "p.decider(again)", 1);
@@ -582,18 +560,17 @@ static void FS_13(void **state)
     struct sigaction action = {.sa_handler = on_signal};
     struct sigaction before;
     kit *k = kit_start(state, NULL);
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
-    p->directive = AXO_RESTART;
+    f.p->directive = AXO_RESTART;
     for (uint32_t i = 1; i <= 2; i++) {
         interrupted *call = kit_alloc(k, sizeof *call);
         call->fails = i == 2;
-        (void)kit_run(k, a, block_until_signal, call);
+        (void)kit_run(k, f.a, block_until_signal, call);
         while (atomic_load(&call->waits) == 0)
             (void)sched_yield();
         assert_int_equal(pthread_kill(call->thread, SIGUSR1), 0);
-        (void)kit_tell(k, a, KIT_NOTE, i);
+        (void)kit_tell(k, f.a, KIT_NOTE, i);
         kit_await_count(k, "a.note", i);
     }
     kit_order(k, "a#1.interrupted@1", "a#1.note(1)", "p.cause(4)", "a#2.note(2)");

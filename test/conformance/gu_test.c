@@ -54,20 +54,18 @@ static void GU_01(kit *k)
 
 static void GU_02(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    kit_script *c = part_start(k, "c");
-    b->construct.fail_first = 1;
-    b->construct.fail_last = UINT32_MAX;
-    b->construct.code = 8;
-    kit_tell(k, a, KIT_SET, 5);
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_GET, 0);
+    kit_family f = kit_tree(k, "a, c, -b");
+    f.b->construct.fail_first = 1;
+    f.b->construct.fail_last = UINT32_MAX;
+    f.b->construct.code = 8;
+    kit_tell(k, f.a, KIT_SET, 5);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_GET, 0);
     kit_await(k, "a#2.get(0)");
     kit_order(k, "a#1.fails(7)", "a#1.preRestart(7)", "a#1.postStop", "a#2.ctor",
               "a#2.postRestart(7)", "a#2.preStart", "a#2.get(0)");
-    kit_spawn(k, b);
-    axo_system_kill(kit_system(k), kit_ref(c));
+    kit_spawn(k, f.b);
+    axo_system_kill(kit_system(k), kit_ref(f.c));
     kit_await(k, "user.child_gone(b)");
     kit_await(k, "user.child_gone(c)");
     kit_expect_count(k, "b.ctor", 1);
@@ -80,18 +78,17 @@ static void GU_03(void **state)
     static const axo_strategy strategy = AXO_STRATEGY(.decider = axo_decide_stop);
     axo_options options = AXO_OPTIONS(.user_strategy = &strategy);
     kit *k = kit_start(state, &options);
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     kit_gate *gate = kit_gate_new(k);
-    kit_run(k, a, part_hold, gate);
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_run(k, f.a, part_hold, gate);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(a)");
     kit_order(k, "a.fails(7)", "a.postStop", "a.dl(3)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "a.preRestart");
-    kit_tell(k, b, KIT_NOTE, 2);
+    kit_tell(k, f.b, KIT_NOTE, 2);
     kit_await(k, "b.note(2)");
     kit_finish(k);
 }
@@ -101,23 +98,22 @@ static void GU_04(void **state)
     static const axo_strategy strategy = AXO_STRATEGY(.decider = axo_decide_escalate);
     axo_options options = AXO_OPTIONS(.user_strategy = &strategy);
     kit *k = kit_start(state, &options);
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     axo_outcome outcome;
     kit_settle(k);
-    kit_tell(k, a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_FAIL, 7);
     outcome = gu_wait(k);
     assert_int_equal(outcome.failed, 1);
     assert_int_equal(outcome.kind, AXO_FAILURE_ORDINARY);
     assert_int_equal(outcome.code, 7);
-    assert_true(axo_ref_equal(outcome.actor, kit_ref(a)));
+    assert_true(axo_ref_equal(outcome.actor, kit_ref(f.a)));
     assert_string_equal(outcome.text, "failed 7");
     kit_order(k, "a.fails(7)", "user.suspend(0)", "a.postStop", "user.terminated",
               "system.terminated", "root.terminated");
     kit_order(k, "b.postStop", "user.terminated");
     kit_expect_count(k, "*.postStop", 2);
     kit_never(k, "*.preRestart");
-    assert_int_equal(kit_tell(k, b, KIT_NOTE, 1), AXO_EGONE);
+    assert_int_equal(kit_tell(k, f.b, KIT_NOTE, 1), AXO_EGONE);
     kit_finish_now(k);
 }
 
@@ -303,17 +299,15 @@ static void GU_09(void **state)
 static void GU_10(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_script *s = kit_actor(k, "s");
-    assert_int_equal(kit_spawn_system(k, s), AXO_OK);
+    kit_family f = kit_tree(k, "a, b, -s");
+    assert_int_equal(kit_spawn_system(k, f.s), AXO_OK);
     /* Failures of its children leave the others alone. */
-    kit_tell(k, b, KIT_SET, 5);
+    kit_tell(k, f.b, KIT_SET, 5);
     for (int i = 0; i < 10; i++)
-        kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 1);
+        kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a#11.note(1)");
-    kit_tell(k, b, KIT_GET, 0);
+    kit_tell(k, f.b, KIT_GET, 0);
     kit_await(k, "b.get(5)");
     kit_expect_count(k, "b.ctor", 1);
     kit_never(k, "b.suspend");

@@ -41,45 +41,42 @@ static family_causes *cause_log(kit *k, kit_script *script, axo_directive answer
 
 static void HF_16_receive(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    family_causes *causes = cause_log(k, p, AXO_RESUME);
-    family_born(k, NULL, p);
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *b = kit_actor(k, "b");
-    b->lifetime = AXO_PERMANENT;
-    family_born(k, p, b);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
-    (void)kit_tell(k, a, KIT_FAIL_FATAL, 8);
-    (void)kit_tell(k, a, KIT_STATUS, AXO_ELIMIT);
-    (void)axo_system_kill(kit_system(k), kit_ref(a));
+    kit_family f = kit_plan(k, "p(a,b)");
+    family_causes *causes = cause_log(k, f.p, AXO_RESUME);
+    f.b->lifetime = AXO_PERMANENT;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
+    (void)kit_tell(k, f.a, KIT_FAIL_FATAL, 8);
+    (void)kit_tell(k, f.a, KIT_STATUS, AXO_ELIMIT);
+    (void)axo_system_kill(kit_system(k), kit_ref(f.a));
     kit_await_count(k, "p.decided(1)", 4);
-    a->term_unhandled = true;
+    f.a->term_unhandled = true;
     kit_script *friend = kit_top(k, "friend");
-    (void)kit_tell_ref(k, a, KIT_WATCH, kit_ref(friend));
-    (void)kit_tell(k, a, KIT_NOTE, 1);
+    (void)kit_tell_ref(k, f.a, KIT_WATCH, kit_ref(friend));
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a.note(1)");
     (void)kit_tell(k, friend, KIT_STOP_SELF, 0);
     kit_await_count(k, "p.decided(1)", 5);
-    (void)kit_tell(k, b, KIT_STOP_SELF, 0);
+    (void)kit_tell(k, f.b, KIT_STOP_SELF, 0);
     kit_await_count(k, "p.decider(b)", 1);
     kit_settle(k);
     assert_int_equal(causes->count, 6);
-    cause_expect(&causes->list[0], a,
+    cause_expect(&causes->list[0], f.a,
                  (cause_want){AXO_FAILURE_ORDINARY, AXO_SITE_RECEIVE, 7, "failed 7",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_NONE, 0, NULL});
-    cause_expect(&causes->list[1], a,
-                 (cause_want){AXO_FAILURE_FATAL, AXO_SITE_RECEIVE, 8, "fatal 8",
-                              AXO_FAILURE_FATAL, AXO_FAILURE_NONE, 0, NULL});
-    cause_expect(&causes->list[2], a,
+    cause_expect(&causes->list[1], f.a,
+                 (cause_want){AXO_FAILURE_FATAL, AXO_SITE_RECEIVE, 8, "fatal 8", AXO_FAILURE_FATAL,
+                              AXO_FAILURE_NONE, 0, NULL});
+    cause_expect(&causes->list[2], f.a,
                  (cause_want){AXO_FAILURE_ORDINARY, AXO_SITE_RECEIVE, AXO_ELIMIT, "",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_NONE, 0, NULL});
-    cause_expect(&causes->list[3], a,
+    cause_expect(&causes->list[3], f.a,
                  (cause_want){AXO_FAILURE_KILLED, AXO_SITE_RECEIVE, 0, "", AXO_FAILURE_KILLED,
                               AXO_FAILURE_NONE, 0, NULL});
-    cause_expect(&causes->list[4], a,
+    cause_expect(&causes->list[4], f.a,
                  (cause_want){AXO_FAILURE_DEATH_PACT, AXO_SITE_RECEIVE, AXO_UNHANDLED, "",
                               AXO_FAILURE_DEATH_PACT, AXO_FAILURE_NONE, 0, NULL});
-    cause_expect(&causes->list[5], b,
+    cause_expect(&causes->list[5], f.b,
                  (cause_want){AXO_FAILURE_ENDED, AXO_SITE_NONE, 0, "", AXO_FAILURE_ENDED,
                               AXO_FAILURE_NONE, 0, NULL});
 }
@@ -87,23 +84,22 @@ static void HF_16_receive(kit *k)
 /* A first creation, tried again twice: each failure stands for itself. */
 static void HF_16_init(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = cause_log(k, p, AXO_RESTART);
-    a->construct.fail_first = 1;
-    a->construct.code = 55;
-    a->construct.how = KIT_BY_FATAL;
-    a->pre_start.fail_first = 1;
-    a->pre_start.code = 66;
-    family_born(k, NULL, p);
-    family_spawn(k, p, a);
+    kit_family f = kit_plan(k, "p, -a");
+    family_causes *causes = cause_log(k, f.p, AXO_RESTART);
+    f.a->construct.fail_first = 1;
+    f.a->construct.code = 55;
+    f.a->construct.how = KIT_BY_FATAL;
+    f.a->pre_start.fail_first = 1;
+    f.a->pre_start.code = 66;
+    kit_grow(&f);
+    family_spawn(k, f.p, f.a);
     kit_await(k, "a#3.preStart");
     kit_settle(k);
     assert_int_equal(causes->count, 2);
-    cause_expect(&causes->list[0], a,
+    cause_expect(&causes->list[0], f.a,
                  (cause_want){AXO_FAILURE_INIT, AXO_SITE_CONSTRUCT, 55, "fatal 55",
                               AXO_FAILURE_FATAL, AXO_FAILURE_NONE, 0, NULL});
-    cause_expect(&causes->list[1], a,
+    cause_expect(&causes->list[1], f.a,
                  (cause_want){AXO_FAILURE_INIT, AXO_SITE_PRE_START, 66, "failed 66",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_NONE, 0, NULL});
 }
@@ -112,30 +108,28 @@ static void HF_16_init(kit *k)
  * first. */
 static void HF_16_post_restart(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = cause_log(k, p, AXO_RESTART);
-    a->construct.fail_first = 2;
-    a->construct.code = 55;
-    a->construct.how = KIT_BY_THROW;
-    a->post_restart.fail_first = 1;
-    a->post_restart.code = 66;
-    a->post_restart.how = KIT_BY_FATAL;
-    a->pre_start.fail_first = 2;
-    a->pre_start.code = 77;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    (void)kit_tell(k, a, KIT_FAIL_FATAL, 7);
+    kit_family f = kit_plan(k, "p(a)");
+    family_causes *causes = cause_log(k, f.p, AXO_RESTART);
+    f.a->construct.fail_first = 2;
+    f.a->construct.code = 55;
+    f.a->construct.how = KIT_BY_THROW;
+    f.a->post_restart.fail_first = 1;
+    f.a->post_restart.code = 66;
+    f.a->post_restart.how = KIT_BY_FATAL;
+    f.a->pre_start.fail_first = 2;
+    f.a->pre_start.code = 77;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL_FATAL, 7);
     kit_await(k, "a#5.preStart");
     kit_settle(k);
     assert_int_equal(causes->count, 4);
-    cause_expect(&causes->list[1], a,
+    cause_expect(&causes->list[1], f.a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_CONSTRUCT, 55, "thrown 55",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_FATAL, 7, "fatal 7"});
-    cause_expect(&causes->list[2], a,
+    cause_expect(&causes->list[2], f.a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 66, "fatal 66",
                               AXO_FAILURE_FATAL, AXO_FAILURE_FATAL, 7, "fatal 7"});
-    cause_expect(&causes->list[3], a,
+    cause_expect(&causes->list[3], f.a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 77, "failed 77",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_FATAL, 7, "fatal 7"});
     kit_order(k, "a#3.postRestart(55)", "a#4.postRestart(66)", "a#5.postRestart(77)");
@@ -144,19 +138,16 @@ static void HF_16_post_restart(kit *k)
 /* Without hooks of its own, pre_start is the place. */
 static void HF_16_plain(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = cause_log(k, p, AXO_RESTART);
-    a->plain = true;
-    a->pre_start.fail_first = 2;
-    a->pre_start.code = 77;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "p(a:plain)");
+    family_causes *causes = cause_log(k, f.p, AXO_RESTART);
+    f.a->pre_start.fail_first = 2;
+    f.a->pre_start.code = 77;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "a#3.preStart");
     kit_settle(k);
     assert_int_equal(causes->count, 2);
-    cause_expect(&causes->list[1], a,
+    cause_expect(&causes->list[1], f.a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_PRE_START, 77, "failed 77",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "failed 7"});
 }
@@ -196,22 +187,17 @@ static void HF_16_escalated(kit *k)
 /* A survivor whose re-creation fails: what led to its restart is its parent's failure. */
 static void HF_16_survivor(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = cause_log(k, p, AXO_RESTART);
-    p->keep_children = true;
-    p->no_default_start = true;
-    a->post_restart.fail_first = 1;
-    a->post_restart.code = 55;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, a);
-    (void)kit_tell(k, p, KIT_THROW, 7);
+    kit_family f = kit_plan(k, "g:restart(p:keep(a))");
+    family_causes *causes = cause_log(k, f.p, AXO_RESTART);
+    f.p->no_default_start = true;
+    f.a->post_restart.fail_first = 1;
+    f.a->post_restart.code = 55;
+    kit_grow(&f);
+    (void)kit_tell(k, f.p, KIT_THROW, 7);
     kit_await(k, "a#3.preStart");
     kit_settle(k);
     assert_int_equal(causes->count, 1);
-    cause_expect(&causes->list[0], a,
+    cause_expect(&causes->list[0], f.a,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 55, "failed 55",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "thrown 7"});
 }
@@ -260,27 +246,23 @@ static axo_status cause_is_first(axo_ctx *ctx, kit_puppet *self, void *arg)
  * failure that led to the restart. */
 static void HF_16_pre_restart(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    family_causes *causes = cause_log(k, p, AXO_RESTART);
-    a->pre_restart.fail_first = 1;
-    a->pre_restart.code = 44;
-    a->post_restart.run = cause_is_first;
-    b->pre_restart.fail_first = 1;
-    b->pre_restart.code = 44;
-    b->post_restart.fail_first = 1;
-    b->post_restart.code = 55;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    family_born(k, p, b);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "p(a,b)");
+    family_causes *causes = cause_log(k, f.p, AXO_RESTART);
+    f.a->pre_restart.fail_first = 1;
+    f.a->pre_restart.code = 44;
+    f.a->post_restart.run = cause_is_first;
+    f.b->pre_restart.fail_first = 1;
+    f.b->pre_restart.code = 44;
+    f.b->post_restart.fail_first = 1;
+    f.b->post_restart.code = 55;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "a#2.first");
-    (void)kit_tell(k, b, KIT_FAIL, 8);
+    (void)kit_tell(k, f.b, KIT_FAIL, 8);
     kit_await(k, "b#3.preStart");
     kit_settle(k);
     assert_int_equal(causes->count, 3);
-    cause_expect(&causes->list[2], b,
+    cause_expect(&causes->list[2], f.b,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 55, "failed 55",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 8, "failed 8"});
 }

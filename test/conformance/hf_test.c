@@ -75,23 +75,16 @@ static void HF_01(kit *k)
 
 static void HF_02(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    p->pre_restart.fail_first = 1;
-    p->pre_restart.code = 55;
-    c->keep_children = true;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, c, d);
-    kit_tell(k, c, KIT_SET, 5);
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g:restart(p(c:keep(d)))");
+    f.p->pre_restart.fail_first = 1;
+    f.p->pre_restart.code = 55;
+    kit_grow(&f);
+    kit_tell(k, f.c, KIT_SET, 5);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await(k, "d#2.postRestart(7)");
-    family_answers(k, g, p, 1);
-    family_answers(k, g, c, 2);
-    family_answers(k, g, d, 3);
+    family_answers(k, f.g, f.p, 1);
+    family_answers(k, f.g, f.c, 2);
+    family_answers(k, f.g, f.d, 3);
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "p#2.ctor", "p#2.postRestart(7)", "c#1.preRestart(7)",
               "c#2.ctor", "c#2.postRestart(7)", "d#1.preRestart(7)", "d#2.ctor",
@@ -141,19 +134,16 @@ static void HF_03(kit *k)
 /* Fails while it is made again, and is stopped for it by the default decider. */
 static void HF_04(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    family_causes *causes = family_log(k, p);
-    family_born(k, NULL, p);
-    family_born(k, NULL, w);
+    kit_family f = kit_tree(k, "p, w");
+    family_causes *causes = family_log(k, f.p);
     for (uint32_t i = 0; i < 3; i++) {
         const hf_place *place = &hf_places[i];
         kit_script *a = kit_actor(k, place->label);
         const axo_failure *second = &causes->list[2 * i + 1].failure;
         hf_break(a, place->site, UINT32_MAX - 2, 55);
-        family_born(k, p, a);
-        kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
-        kit_tell(k, w, KIT_NOTE, i);
+        family_born(k, f.p, a);
+        kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(a));
+        kit_tell(k, f.w, KIT_NOTE, i);
         kit_await_count(k, "w.note", i + 1);
         kit_tell(k, a, KIT_FAIL, 7);
         kit_await_count(k, "w.term", i + 1);
@@ -183,13 +173,12 @@ static void HF_04(kit *k)
 
 static void HF_05(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    family_born(k, NULL, p);
+    kit_family f = kit_tree(k, "p:restart");
     for (uint32_t i = 0; i < 3; i++) {
         const hf_place *place = &hf_places[i];
         kit_script *a = kit_actor(k, place->label);
         hf_break(a, place->site, 2, 55);
-        family_born(k, p, a);
+        family_born(k, f.p, a);
         kit_tell(k, a, KIT_FAIL, 7);
         kit_tell(k, a, KIT_NOTE, 1);
         family_await(k, a, "note(1)");
@@ -316,14 +305,13 @@ static void HF_08(kit *k)
 /* Children of the half-made instance are gone before the next attempt (DESIGN D4). */
 static void HF_09(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    family_born(k, NULL, g);
+    kit_family f = kit_tree(k, "g:restart");
     for (uint32_t i = 0; i < 3; i++) {
         kit_script *p = kit_actor(k, hf_places[i].label);
         kit_script *kid = kit_actor(k, "kid");
         hf_break(p, hf_places[i].site, 2, 55);
         p->construct.spawn[0] = kid;
-        family_born(k, g, p);
+        family_born(k, f.g, p);
         kit_tell(k, p, KIT_FAIL, 7);
         kit_tell(k, p, KIT_NOTE, 1);
         family_await(k, p, "note(1)");
@@ -441,21 +429,20 @@ static void HF_12(kit *k)
 /* After a failed and then a good restart nothing of the failure is left. */
 static void HF_14(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    family_born(k, NULL, p);
+    kit_family f = kit_tree(k, "p");
     for (uint32_t i = 0; i < 3; i++) {
         kit_script *q = kit_actor(k, i == 0 ? "q1" : i == 1 ? "q2" : "q3");
         kit_script *a = kit_actor(k, hf_places[i].label);
         family_causes *causes = family_log(k, q);
         causes->answer[AXO_FAILURE_POST_RESTART] = AXO_RESTART;
         hf_break(a, hf_places[i].site, 1, 55);
-        family_born(k, p, q);
+        family_born(k, f.p, q);
         family_born(k, q, a);
         kit_tell(k, a, KIT_FAIL, 7);
-        family_answers(k, p, a, 10 * (int64_t)i + 1);
+        family_answers(k, f.p, a, 10 * (int64_t)i + 1);
         family_expect(k, a, "ctor", 3);
         kit_tell(k, a, KIT_FAIL, 8);
-        family_answers(k, p, a, 10 * (int64_t)i + 2);
+        family_answers(k, f.p, a, 10 * (int64_t)i + 2);
         family_expect(k, a, "ctor", 4);
         family_expect(k, a, "preRestart(8)", 1);
         family_expect(k, a, "preRestart", 2);
@@ -536,20 +523,14 @@ static axo_status hf_answer_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void HF_15(kit *k)
 {
     static int64_t values[] = {1, 2};
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    a->pre_restart.run = hf_answer_sender;
-    a->pre_restart.arg = &values[0];
-    b->post_stop.run = hf_answer_sender;
-    b->post_stop.arg = &values[1];
-    family_born(k, NULL, p);
-    family_born(k, NULL, w);
-    family_born(k, p, a);
-    family_born(k, p, b);
-    kit_tell_as(k, w, a, KIT_FAIL, KIT_DO_RESTART);
-    kit_tell_as(k, w, b, KIT_FAIL, KIT_DO_STOP);
+    kit_family f = kit_plan(k, "p(a,b), w");
+    f.a->pre_restart.run = hf_answer_sender;
+    f.a->pre_restart.arg = &values[0];
+    f.b->post_stop.run = hf_answer_sender;
+    f.b->post_stop.arg = &values[1];
+    kit_grow(&f);
+    kit_tell_as(k, f.w, f.a, KIT_FAIL, KIT_DO_RESTART);
+    kit_tell_as(k, f.w, f.b, KIT_FAIL, KIT_DO_STOP);
     kit_await(k, "w.note(1)");
     kit_await(k, "w.note(2)");
     kit_settle(k);

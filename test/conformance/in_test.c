@@ -40,12 +40,11 @@ static axo_status in_spawn_and_go_on(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void IN_01(kit *k)
 {
     static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_FATAL};
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_tree(k, "p");
     kit_script *good = kit_actor(k, "good");
-    family_born(k, NULL, p);
     /* One that starts: spawn returns while its construct has not. */
     good->construct.gate = kit_gate_new(k);
-    kit_run(k, p, in_spawn_and_go_on, good);
+    kit_run(k, f.p, in_spawn_and_go_on, good);
     kit_await(k, "p.after");
     kit_never(k, "good.preStart");
     kit_gate_open(good->construct.gate);
@@ -60,8 +59,8 @@ static void IN_01(kit *k)
         bad->construct.fail_first = 1;
         bad->construct.code = 55;
         bad->construct.how = ways[i];
-        p->directive = AXO_STOP;
-        kit_run(k, p, in_spawn_and_go_on, bad);
+        f.p->directive = AXO_STOP;
+        kit_run(k, f.p, in_spawn_and_go_on, bad);
         kit_await_count(k, "p.after", i + 2);
         family_expect(k, bad, "terminated", 0);
         kit_gate_open(bad->construct.gate);
@@ -80,21 +79,18 @@ static void IN_01(kit *k)
 
 static void IN_02(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    family_causes *causes = family_log(k, p);
-    family_born(k, NULL, p);
-    family_born(k, NULL, w);
+    kit_family f = kit_tree(k, "p, w");
+    family_causes *causes = family_log(k, f.p);
     for (uint32_t i = 0; i < 2; i++) {
         kit_script *a = kit_actor(k, in_places[i].label);
         const axo_failure *failure = &causes->list[i].failure;
         in_break(a, in_places[i].site, 1, 55);
         in_hook(a, in_places[i].site)->gate = kit_gate_new(k);
-        family_spawn(k, p, a);
+        family_spawn(k, f.p, a);
         kit_gate_arrived(in_hook(a, in_places[i].site)->gate, 1);
-        kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
+        kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(a));
         if (kit_workers(k) > 1) {
-            kit_tell(k, w, KIT_NOTE, i);
+            kit_tell(k, f.w, KIT_NOTE, i);
             kit_await_count(k, "w.note", i + 1);
         }
         kit_gate_open(in_hook(a, in_places[i].site)->gate);
@@ -124,13 +120,12 @@ static void IN_02(kit *k)
 /* What an attempt took through the runtime goes; post_stop is for those that started. */
 static void IN_03(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    family_born(k, NULL, p);
+    kit_family f = kit_tree(k, "p");
     for (uint32_t i = 0; i < 2; i++) {
         kit_script *a = kit_actor(k, in_places[i].label);
         in_break(a, in_places[i].site, 1, 55);
         in_hook(a, in_places[i].site)->how = KIT_BY_THROW;
-        family_spawn(k, p, a);
+        family_spawn(k, f.p, a);
         family_await(k, a, "terminated");
         kit_settle(k);
         family_expect(k, a, "postStop", 0);
@@ -189,16 +184,15 @@ static void IN_05(void **state)
 static void IN_06(kit *k)
 {
     static const axo_directive answers[] = {AXO_RESTART, AXO_RESUME};
-    kit_script *p = kit_actor(k, "p");
-    family_causes *causes = family_log(k, p);
-    family_born(k, NULL, p);
+    kit_family f = kit_tree(k, "p");
+    family_causes *causes = family_log(k, f.p);
     for (uint32_t i = 0; i < 2; i++) {
         kit_script *a = kit_actor(k, in_places[i].label);
         kit_script *kid = kit_actor(k, "kid");
         causes->answer[AXO_FAILURE_INIT] = answers[i];
         a->construct.spawn[0] = kid;
         in_break(a, in_places[i].site, 2, 55);
-        family_spawn(k, p, a);
+        family_spawn(k, f.p, a);
         family_await(k, a, "preStart");
         kit_await_count(k, "kid.preStart", 3 * i + 3);
         kit_settle(k);
@@ -246,19 +240,18 @@ static void IN_06_waits(kit *k)
 
 static void IN_07(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    family_born(k, NULL, p);
+    kit_family f = kit_tree(k, "p:restart");
     for (uint32_t i = 0; i < 2; i++) {
         kit_script *a = kit_actor(k, in_places[i].label);
         kit_hook *hook = in_hook(a, in_places[i].site);
         in_break(a, in_places[i].site, 2, 55);
         hook->gate = kit_gate_new(k);
-        family_spawn(k, p, a);
+        family_spawn(k, f.p, a);
         kit_gate_arrived(hook->gate, 1);
         for (int64_t j = 1; j <= 3; j++)
             assert_int_equal(kit_tell(k, a, KIT_NOTE, j), AXO_OK);
         kit_gate_open(hook->gate);
-        family_answers(k, p, a, 4 + (int64_t)i);
+        family_answers(k, f.p, a, 4 + (int64_t)i);
         kit_settle(k);
         family_expect(k, a, "ctor", 3);
         family_expect(k, a, "note", 3);
@@ -405,18 +398,15 @@ static axo_status in_spawn_wrong(axo_ctx *ctx, kit_puppet *self, void *arg)
  * spawn says the same, and no reference is made that ends at once. */
 static void IN_10(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = family_log(k, p);
+    kit_family f = kit_tree(k, "p(a)");
+    family_causes *causes = family_log(k, f.p);
     uint64_t spawned;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
     kit_settle(k);
     spawned = kit_stats(k).spawned;
     for (uint32_t i = 0; i < IN_WRONG; i++) {
         const in_wrong *wrong = in_wrong_props(i);
         axo_ref ref = {1};
-        kit_run(k, a, in_spawn_wrong, (void *)(uintptr_t)wrong);
+        kit_run(k, f.a, in_spawn_wrong, (void *)(uintptr_t)wrong);
         kit_await_count(k, "a.preStart", i + 2);
         assert_int_equal(causes->list[i].failure.kind, AXO_FAILURE_ORDINARY);
         assert_int_equal(causes->list[i].failure.site, AXO_SITE_RECEIVE);

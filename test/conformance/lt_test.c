@@ -39,15 +39,12 @@ static void LT_01(kit *k)
  * siblings' are not touched. */
 static void LT_02(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 1;
-    p->strategy.within_ns = -1;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *t = lasting(k, p, "t", AXO_TEMPORARY);
+    kit_family f = kit_plan(k, "p:all:restart(a)");
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 1;
+    f.p->strategy.within_ns = -1;
+    kit_grow(&f);
+    kit_script *t = lasting(k, f.p, "t", AXO_TEMPORARY);
     (void)kit_tell(k, t, KIT_FAIL, 1);
     (void)kit_tell(k, t, KIT_NOTE, 1);
     kit_await(k, "p.child_gone(t)");
@@ -56,7 +53,7 @@ static void LT_02(kit *k)
     kit_never(k, "t.preRestart");
     kit_never(k, "t.note");
     kit_await(k, "t.dl(3)");
-    (void)kit_tell(k, a, KIT_FAIL, 2); /* a's one restart is still there */
+    (void)kit_tell(k, f.a, KIT_FAIL, 2); /* a's one restart is still there */
     kit_await(k, "a#2.preStart");
     kit_settle(k);
     kit_never(k, "a.suspend(1)");
@@ -114,18 +111,12 @@ static void LT_03(void **state)
  * not the others. */
 static void LT_04(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    g->directive = AXO_RESTART;
-    p->directive = AXO_ESCALATE;
-    p->keep_children = true;
-    p->no_default_start = true;
-    (void)kit_spawn(k, g);
-    (void)kit_spawn_child(k, g, p, 0);
-    kit_await(k, "p.preStart");
-    kit_script *t = lasting(k, p, "t", AXO_TEMPORARY);
-    (void)lasting(k, p, "u", AXO_TEMPORARY);
-    (void)lasting(k, p, "c", AXO_PERMANENT);
+    kit_family f = kit_plan(k, "g:restart(p:escalate:keep)");
+    f.p->no_default_start = true;
+    kit_grow(&f);
+    kit_script *t = lasting(k, f.p, "t", AXO_TEMPORARY);
+    (void)lasting(k, f.p, "u", AXO_TEMPORARY);
+    (void)lasting(k, f.p, "c", AXO_PERMANENT);
     (void)kit_tell(k, t, KIT_FAIL, 1);
     kit_await(k, "p#2.postRestart");
     kit_await(k, "p.child_gone(t)");

@@ -31,27 +31,25 @@ static axo_status nm_spawn_twice(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void NM_01(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "g(p), -a");
     kit_script *again = kit_actor(k, "again");
-    g->directive = AXO_RESUME;
+    f.g->directive = AXO_RESUME;
     again->name = "a";
-    a->post_stop.gate = kit_gate_new(k);
-    kit_run(k, p, nm_spawn_twice, a);
+    f.a->post_stop.gate = kit_gate_new(k);
+    kit_run(k, f.p, nm_spawn_twice, f.a);
     kit_await(k, "g.decider(p)");
     kit_order(k, "p.second(-5)", "p.fail", "g.decider(p)");
     kit_await(k, "a.preStart");
-    kit_tell_ref(k, p, KIT_STOP, kit_ref(a));
-    kit_gate_arrived(a->post_stop.gate, 1);
+    kit_tell_ref(k, f.p, KIT_STOP, kit_ref(f.a));
+    kit_gate_arrived(f.a->post_stop.gate, 1);
     if (kit_workers(k) > 1) { /* dying */
-        kit_run(k, p, part_spawn, again);
+        kit_run(k, f.p, part_spawn, again);
         kit_await(k, "p.spawnStatus(-5)");
-        nm_is(nm_at(k, "/user/g/p/a"), a);
+        nm_is(nm_at(k, "/user/g/p/a"), f.a);
     }
-    kit_gate_open(a->post_stop.gate);
+    kit_gate_open(f.a->post_stop.gate);
     kit_await(k, "a.terminated");
-    kit_run(k, p, part_spawn, again);
+    kit_run(k, f.p, part_spawn, again);
     kit_await(k, "p.spawnStatus(0)");
     kit_await(k, "again.preStart");
     kit_expect_count(k, "a.ctor", 1);
@@ -458,10 +456,9 @@ static axo_status nm_spawn_and_find(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void OR_14(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    a->construct.run = nm_find_self;
-    kit_run(k, p, nm_spawn_and_find, a);
+    kit_family f = kit_tree(k, "p, -a");
+    f.a->construct.run = nm_find_self;
+    kit_run(k, f.p, nm_spawn_and_find, f.a);
     kit_await(k, "a.preStart");
     kit_await(k, "p.found"); /* it may have been passed by its child */
     kit_expect_count(k, "p.found", 1);
@@ -494,11 +491,10 @@ static axo_status nm_ask_nobody(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void DL_09(kit *k)
 {
-    kit_script *w = kit_top(k, "w");
-    kit_script *c = kit_top(k, "c");
-    axo_system_stop_actor(kit_system(k), kit_ref(c));
+    kit_family f = kit_tree(k, "w, c");
+    axo_system_stop_actor(kit_system(k), kit_ref(f.c));
     kit_await(k, "c.terminated");
-    kit_run(k, w, nm_ask_nobody, c);
+    kit_run(k, f.w, nm_ask_nobody, f.c);
     kit_await(k, "w.term(c)");
     assert_int_equal(kit_stats(k).dead, 0);
 }
@@ -532,22 +528,21 @@ static axo_status nm_get(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void PH_24(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_top(k, "a");
+    kit_family f = kit_tree(k, "p, a");
     axo_props props = AXO_PROPS(.cls = &nm_class, .name = "a");
     axo_ref ref;
     bool created = true;
-    kit_run(k, p, nm_get, NULL);
+    kit_run(k, f.p, nm_get, NULL);
     kit_await(k, "p.got");
     assert_int_equal(axo_system_spawn_or_get(kit_system(k), &props, &ref, &created), AXO_OK);
     assert_false(created);
-    nm_is(ref, a);
-    a->post_stop.gate = kit_gate_new(k);
+    nm_is(ref, f.a);
+    f.a->post_stop.gate = kit_gate_new(k);
     axo_system_stop_actor(kit_system(k), ref);
-    kit_gate_arrived(a->post_stop.gate, 1); /* it is dying: its reference, and the status */
+    kit_gate_arrived(f.a->post_stop.gate, 1); /* it is dying: its reference, and the status */
     assert_int_equal(axo_system_spawn_or_get(kit_system(k), &props, &ref, &created), AXO_EEXIST);
-    nm_is(ref, a);
-    kit_gate_open(a->post_stop.gate);
+    nm_is(ref, f.a);
+    kit_gate_open(f.a->post_stop.gate);
     kit_await(k, "a.terminated");
     assert_int_equal(axo_system_spawn_or_get(kit_system(k), &props, &ref, &created), AXO_OK);
     assert_true(created);
@@ -574,15 +569,13 @@ static axo_status nm_stop_and_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
  * still, in the next it is free. */
 static void ST_17_quick(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *c = kit_child(k, p, "c");
-    kit_script *w = kit_top(k, "w");
+    kit_family f = kit_tree(k, "p(c), w");
     kit_script *next = kit_actor(k, "next");
     nm_quick *quick = kit_alloc(k, sizeof *quick);
-    *quick = (nm_quick){.gate = kit_gate_new(k), .child = c, .next = next};
+    *quick = (nm_quick){.gate = kit_gate_new(k), .child = f.c, .next = next};
     next->name = "c";
-    part_watched_by(k, c, w);
-    kit_run(k, p, nm_stop_and_wait, quick);
+    part_watched_by(k, f.c, f.w);
+    kit_run(k, f.p, nm_stop_and_wait, quick);
     kit_await(k, "w.term(c)");
     nm_none(nm_at(k, "/user/p/c"));
     kit_gate_open(quick->gate);
@@ -609,15 +602,14 @@ static axo_status nm_both(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* Until its parent has taken note an ended child has its place, beside the next of its name. */
 static void NM_06_both(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *c = kit_child(k, p, "c");
+    kit_family f = kit_tree(k, "p(c)");
     kit_script *next = kit_actor(k, "next");
     nm_quick *quick = kit_alloc(k, sizeof *quick);
-    *quick = (nm_quick){.gate = kit_gate_new(k), .child = c, .next = next};
+    *quick = (nm_quick){.gate = kit_gate_new(k), .child = f.c, .next = next};
     next->name = "c";
-    kit_run(k, p, nm_both, quick);
+    kit_run(k, f.p, nm_both, quick);
     kit_gate_arrived(quick->gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(c));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.c));
     kit_await(k, "c.terminated");
     kit_gate_open(quick->gate);
     kit_await(k, "p.child_gone(c)");

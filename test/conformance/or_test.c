@@ -270,13 +270,11 @@ static axo_status or_stop_at_three(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void OR_06(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_tree(k, "a, -p, -c");
     kit_gate *gate = kit_gate_new(k);
-    kit_run(k, a, part_hold, gate);
+    kit_run(k, f.a, part_hold, gate);
     for (int i = 0; i < 10; i++)
-        kit_run(k, a, or_stop_at_three, NULL);
+        kit_run(k, f.a, or_stop_at_three, NULL);
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
     kit_expect_count(k, "a.step", 3);
@@ -284,17 +282,17 @@ static void OR_06(kit *k)
     kit_expect_count(k, "a.dl(16)", 7);
     kit_order(k, "a.step(3)", "a.postStop");
     if (kit_workers(k) > 1) {
-        p->pre_start.spawn[0] = c;
-        p->directive = AXO_RESTART;
+        f.p->pre_start.spawn[0] = f.c;
+        f.p->directive = AXO_RESTART;
         gate = kit_gate_new(k);
-        kit_spawn(k, p);
+        kit_spawn(k, f.p);
         kit_await(k, "c.preStart");
-        kit_run(k, p, part_hold, gate);
+        kit_run(k, f.p, part_hold, gate);
         for (int i = 0; i < 10; i++)
-            kit_tell(k, p, KIT_NOTE, i);
+            kit_tell(k, f.p, KIT_NOTE, i);
         kit_gate_arrived(gate, 1);
-        kit_tell(k, c, KIT_FAIL, 7);
-        kit_await_reported(k, c);
+        kit_tell(k, f.c, KIT_FAIL, 7);
+        kit_await_reported(k, f.c);
         kit_gate_open(gate);
         kit_await_count(k, "p.note", 10);
         kit_order(k, "p.end", "p.decider(c)", "p.note(0)");

@@ -66,14 +66,12 @@ static void PH_10(kit *k)
 {
     static const axo_backoff backoff =
         AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS, .max_ns = 4 * MS, .window_ns = HOUR);
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.backoff = &backoff;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_plan(k, "p:restart(a)");
+    f.p->strategy.backoff = &backoff;
+    kit_grow(&f);
     for (int i = 1; i <= 6; i++)
-        (void)kit_tell(k, a, KIT_FAIL, i);
-    (void)kit_tell(k, a, KIT_NOTE, 9);
+        (void)kit_tell(k, f.a, KIT_FAIL, i);
+    (void)kit_tell(k, f.a, KIT_NOTE, 9);
     kit_await(k, "a#7.note(9)");
     kit_settle(k);
     for (int i = 1; i <= 6; i++) {
@@ -95,13 +93,11 @@ static void PH_12(kit *k)
 {
     static const axo_backoff backoff =
         AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = MS, .window_ns = 1);
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.backoff = &backoff;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_plan(k, "p:restart(a)");
+    f.p->strategy.backoff = &backoff;
+    kit_grow(&f);
     for (int i = 1; i <= 3; i++)
-        (void)kit_tell(k, a, KIT_FAIL, i);
+        (void)kit_tell(k, f.a, KIT_FAIL, i);
     kit_await(k, "a#4.preStart");
     kit_settle(k);
     for (int i = 1; i <= 3; i++) {
@@ -228,13 +224,11 @@ static bool try_reset(void **state, int64_t first)
 {
     axo_backoff backoff = AXO_BACKOFF(.min_ns = first, .max_ns = HOUR, .reset_after_ns = first);
     kit *k = kit_start(state, NULL);
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.backoff = &backoff;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_plan(k, "p:restart(a)");
+    f.p->strategy.backoff = &backoff;
+    kit_grow(&f);
     for (int i = 1; i <= 3; i++)
-        (void)kit_tell(k, a, KIT_FAIL, i);
+        (void)kit_tell(k, f.a, KIT_FAIL, i);
     kit_await(k, "a#4.preStart");
     kit_settle(k);
     int64_t ran = kit_find(k, "p.delay@2").time_ns - kit_find(k, "p.decided@1").time_ns -
@@ -318,16 +312,14 @@ static void PH_13_scopes(void **state)
 static void PH_13_budget(kit *k)
 {
     static const axo_backoff backoff = AXO_BACKOFF(.min_ns = MS, .max_ns = MS);
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.backoff = &backoff;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 2;
-    p->strategy.within_ns = -1;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_plan(k, "p:restart(a)");
+    f.p->strategy.backoff = &backoff;
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 2;
+    f.p->strategy.within_ns = -1;
+    kit_grow(&f);
     for (int i = 0; i < 3; i++)
-        (void)kit_tell(k, a, KIT_FAIL, 1);
+        (void)kit_tell(k, f.a, KIT_FAIL, 1);
     kit_await(k, "p.child_gone(a)");
     kit_expect_count(k, "p.delay", 2);
     kit_expect_count(k, "p.decided(2)", 3);
@@ -378,22 +370,21 @@ static void PH_13_resume(kit *k)
 static bool try_held(void **state, int64_t delay)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *g = kit_actor(k, "g");
-    g->directive = AXO_RESUME;
-    g->decider.gate = kit_gate_new(k);
-    (void)kit_spawn(k, g);
-    kit_script *p = parent_of(k, g, AXO_ONE_FOR_ONE, delay);
+    kit_family f = kit_plan(k, "g:resume");
+    f.g->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_script *p = parent_of(k, f.g, AXO_ONE_FOR_ONE, delay);
     kit_script *a = kit_child(k, p, "a");
     (void)kit_tell(k, a, KIT_FAIL, 1);
     kit_await(k, "p.delay");
     (void)kit_tell(k, p, KIT_FAIL, 2);
-    kit_gate_arrived(g->decider.gate, 1);
+    kit_gate_arrived(f.g->decider.gate, 1);
     bool met = kit_count(k, "a#2.ctor") == 0 && kit_count(k, "a.preRestart") == 0;
     if (met && kit_workers(k) > 1) {
         kit_await(k, "p.hold(a)");
         kit_never(k, "a.preRestart");
     }
-    kit_gate_open(g->decider.gate);
+    kit_gate_open(f.g->decider.gate);
     kit_await(k, "a#2.preStart");
     kit_settle(k);
     if (met)
@@ -415,10 +406,8 @@ static void PH_13_parent_suspended(void **state)
 static bool try_survivor(void **state, int64_t delay)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *g = kit_actor(k, "g");
-    g->directive = AXO_RESTART;
-    (void)kit_spawn(k, g);
-    kit_script *p = parent_of(k, g, AXO_ONE_FOR_ONE, delay);
+    kit_family f = kit_tree(k, "g:restart");
+    kit_script *p = parent_of(k, f.g, AXO_ONE_FOR_ONE, delay);
     p->keep_children = true;
     p->no_default_start = true;
     kit_script *a = kit_child(k, p, "a");
@@ -450,10 +439,8 @@ static void PH_13_parent_restarts(void **state)
 /* A parent that restarts the usual way has stopped it. */
 static void PH_13_parent_restarts_without(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    g->directive = AXO_RESTART;
-    (void)kit_spawn(k, g);
-    kit_script *p = parent_of(k, g, AXO_ONE_FOR_ONE, HOUR);
+    kit_family f = kit_tree(k, "g:restart");
+    kit_script *p = parent_of(k, f.g, AXO_ONE_FOR_ONE, HOUR);
     kit_script *a = kit_child(k, p, "a");
     (void)kit_tell(k, a, KIT_FAIL, 1);
     kit_await(k, "p.delay");

@@ -90,19 +90,16 @@ static void PH_13_reset_table(void **state)
  * leave it. */
 static void PH_07(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    p->strategy.window = AXO_WINDOW_SLIDING;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 10;
-    p->strategy.within_ns = HOUR;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn(k, p);
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *b = kit_child(k, p, "b");
+    kit_family f = kit_plan(k, "p:restart(a,b)");
+    f.p->strategy.window = AXO_WINDOW_SLIDING;
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 10;
+    f.p->strategy.within_ns = HOUR;
+    kit_grow(&f);
     for (int i = 0; i < 11; i++)
-        (void)kit_tell(k, a, KIT_FAIL, i);
+        (void)kit_tell(k, f.a, KIT_FAIL, i);
     kit_await(k, "p.child_gone(a)");
-    (void)kit_tell(k, b, KIT_NOTE, 1);
+    (void)kit_tell(k, f.b, KIT_NOTE, 1);
     kit_await(k, "b.note(1)");
     kit_expect_count(k, "a.ctor", 11);
     kit_expect_count(k, "a.preRestart", 10);

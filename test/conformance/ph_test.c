@@ -8,21 +8,20 @@
 /* Its "not found" is existence_known 0; a watch that meets the end is answered like any. */
 static void PH_05(kit *k)
 {
-    kit_script *w = kit_top(k, "w");
-    kit_script *t = kit_top(k, "t");
-    axo_ref never = {.bits = kit_ref(w).bits ^ (UINT64_C(1) << 54)};
-    kit_tell_ref(k, w, KIT_WATCH, never);
+    kit_family f = kit_tree(k, "w, t");
+    axo_ref never = {.bits = kit_ref(f.w).bits ^ (UINT64_C(1) << 54)};
+    kit_tell_ref(k, f.w, KIT_WATCH, never);
     kit_await(k, "w.known(0)");
     if (kit_workers(k) > 1) {
-        t->post_stop.gate = kit_gate_new(k);
-        kit_tell(k, t, KIT_STOP_SELF, 0);
-        kit_gate_arrived(t->post_stop.gate, 1);
-        kit_run(k, w, part_watch, t);
+        f.t->post_stop.gate = kit_gate_new(k);
+        kit_tell(k, f.t, KIT_STOP_SELF, 0);
+        kit_gate_arrived(f.t->post_stop.gate, 1);
+        kit_run(k, f.w, part_watch, f.t);
         kit_await(k, "w.watches");
-        kit_gate_open(t->post_stop.gate);
+        kit_gate_open(f.t->post_stop.gate);
     } else {
-        kit_tell(k, t, KIT_STOP_SELF, 0);
-        kit_run(k, w, part_watch, t);
+        kit_tell(k, f.t, KIT_STOP_SELF, 0);
+        kit_run(k, f.w, part_watch, f.t);
     }
     kit_await(k, "w.known(1)");
     kit_settle(k);
@@ -77,10 +76,9 @@ static void PH_17(void **state)
                      .retries_max = 3, .within_ns = BUDGET_HOUR_NS);
     axo_options options = AXO_OPTIONS(.user_strategy = &strategy);
     kit *k = kit_start(state, &options);
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
-    budget_crash_until(k, a, 3);
-    budget_crash(k, b, 1, true);
+    kit_family f = kit_tree(k, "a, b");
+    budget_crash_until(k, f.a, 3);
+    budget_crash(k, f.b, 1, true);
     kit_finish(k);
 }
 
@@ -91,15 +89,14 @@ static void PH_18(void **state)
         AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = axo_decide_restart);
     axo_options options = AXO_OPTIONS(.user_strategy = &strategy);
     kit *k = kit_start(state, &options);
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
-    kit_tell(k, b, KIT_SET, 5);
+    kit_family f = kit_tree(k, "a, b");
+    kit_tell(k, f.b, KIT_SET, 5);
     kit_await(k, "b.set(5)");
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a#2.note(1)");
     kit_await(k, "b#2.preStart");
-    kit_tell(k, b, KIT_GET, 0);
+    kit_tell(k, f.b, KIT_GET, 0);
     kit_await(k, "b#2.get(0)");
     kit_expect_count(k, "b.preRestart(7)", 1);
     kit_finish(k);

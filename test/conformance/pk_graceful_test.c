@@ -56,12 +56,11 @@ static kit_gate *pk_hold(kit *k, kit_script *a)
 
 static void PK_07(kit *k)
 {
-    kit_script *p = part_start(k, "p");
-    kit_script *a = part_start(k, "a");
-    pk_order *order = pk_order_new(k, p, kit_ref(a), NULL, PK_FOREVER);
-    kit_gate *gate = pk_hold(k, a);
+    kit_family f = kit_tree(k, "p, a");
+    pk_order *order = pk_order_new(k, f.p, kit_ref(f.a), NULL, PK_FOREVER);
+    kit_gate *gate = pk_hold(k, f.a);
     kit_gate_arrived(gate, 1);
-    kit_run(k, p, pk_stop, order);
+    kit_run(k, f.p, pk_stop, order);
     kit_never(k, "p.ended");
     kit_gate_open(gate);
     kit_await(k, "p.ended");
@@ -72,28 +71,26 @@ static void PK_07(kit *k)
 
 static void PK_07_already_gone(kit *k)
 {
-    kit_script *p = part_start(k, "p");
-    kit_script *a = part_start(k, "a");
-    pk_order *order = pk_order_new(k, p, kit_ref(a), NULL, PK_FOREVER);
+    kit_family f = kit_tree(k, "p, a");
+    pk_order *order = pk_order_new(k, f.p, kit_ref(f.a), NULL, PK_FOREVER);
     axo_verdict verdict;
-    axo_system_stop_actor(kit_system(k), kit_ref(a));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     kit_await(k, "user.child_gone(a)");
-    kit_run(k, p, pk_stop, order);
+    kit_run(k, f.p, pk_stop, order);
     kit_await(k, "p.ended(0)");
     assert_int_equal(
-        axo_system_graceful_stop(kit_system(k), kit_ref(a), NULL, PK_FOREVER, &verdict), AXO_OK);
+        axo_system_graceful_stop(kit_system(k), kit_ref(f.a), NULL, PK_FOREVER, &verdict), AXO_OK);
     assert_int_equal(verdict.status, AXO_OK);
 }
 
 /* It does not end: the caller is told what it does, and it is left alone. */
 static void PK_07_late(kit *k)
 {
-    kit_script *p = part_start(k, "p");
-    kit_script *a = part_start(k, "a");
+    kit_family f = kit_tree(k, "p, a");
     static const axo_farewell bye = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = PK_BYE);
-    pk_order *order = pk_order_new(k, p, kit_ref(a), &bye, 2 * PK_MS);
+    pk_order *order = pk_order_new(k, f.p, kit_ref(f.a), &bye, 2 * PK_MS);
     char text[400];
-    kit_run(k, p, pk_stop, order); /* which the puppet does not know */
+    kit_run(k, f.p, pk_stop, order); /* which the puppet does not know */
     kit_await(k, "p.ended");
     assert_int_equal(order->verdict.status, AXO_ETIMEDOUT);
     assert_int_equal(order->verdict.doing, AXO_DOING_IDLE);
@@ -127,16 +124,14 @@ static void PK_07_late_thread(kit *k)
 static void PH_20(kit *k)
 {
     static const axo_farewell stop = AXO_FAREWELL(.kind = AXO_FAREWELL_STOP);
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_script *p = part_start(k, "p");
-    pk_order *order = pk_order_new(k, p, kit_ref(a), &stop, PK_FOREVER);
+    kit_family f = kit_tree(k, "a, b, p");
+    pk_order *order = pk_order_new(k, f.p, kit_ref(f.a), &stop, PK_FOREVER);
     kit_settle(k);
-    kit_tell(k, b, KIT_NOTE, 1);
-    assert_int_equal(
-        axo_system_graceful_stop(kit_system(k), kit_ref(b), NULL, PK_FOREVER, NULL), AXO_OK);
+    kit_tell(k, f.b, KIT_NOTE, 1);
+    assert_int_equal(axo_system_graceful_stop(kit_system(k), kit_ref(f.b), NULL, PK_FOREVER, NULL),
+                     AXO_OK);
     kit_order(k, "b.note(1)", "b.postStop");
-    kit_run(k, p, pk_stop, order);
+    kit_run(k, f.p, pk_stop, order);
     kit_await(k, "p.ended(0)");
     kit_order(k, "a.postStop", "p.ended");
 }
@@ -153,18 +148,16 @@ static axo_status pk_polite(axo_ctx *ctx, void *state, const axo_message *messag
 
 static void PK_07_own_message(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_script *p = part_start(k, "p");
+    kit_family f = kit_tree(k, "a, b, p");
     axo_farewell bye = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = PK_BYE, .payload = "x",
                                     .payload_size = 1);
-    pk_order *order = pk_order_new(k, p, kit_ref(b), &bye, PK_FOREVER);
-    part_tell_become(k, a, pk_polite);
-    part_tell_become(k, b, pk_polite);
-    assert_int_equal(
-        axo_system_graceful_stop(kit_system(k), kit_ref(a), &bye, PK_FOREVER, NULL), AXO_OK);
+    pk_order *order = pk_order_new(k, f.p, kit_ref(f.b), &bye, PK_FOREVER);
+    part_tell_become(k, f.a, pk_polite);
+    part_tell_become(k, f.b, pk_polite);
+    assert_int_equal(axo_system_graceful_stop(kit_system(k), kit_ref(f.a), &bye, PK_FOREVER, NULL),
+                     AXO_OK);
     kit_order(k, "a.bye(1)", "a.postStop");
-    kit_run(k, p, pk_stop, order);
+    kit_run(k, f.p, pk_stop, order);
     kit_await(k, "p.ended(0)");
     kit_order(k, "b.bye(1)", "b.postStop", "p.ended");
 }
@@ -218,12 +211,11 @@ static axo_status pk_no_memory(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void graceful_stop_refuses(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = part_start(k, "a");
-    kit_script *p = part_start(k, "p");
+    kit_family f = kit_tree(k, "a, p");
     axo_ref *to = kit_alloc(k, sizeof *to);
     axo_verdict verdict;
-    *to = kit_ref(a);
-    kit_run(k, p, pk_misuse, to);
+    *to = kit_ref(f.a);
+    kit_run(k, f.p, pk_misuse, to);
     kit_await(k, "p.misused");
     assert_int_equal(axo_system_graceful_stop(NULL, *to, NULL, 1, &verdict), AXO_EINVAL);
     assert_int_equal(verdict.status, AXO_EINVAL);
@@ -231,7 +223,7 @@ static void graceful_stop_refuses(void **state)
                      AXO_EINVAL);
     assert_int_equal(axo_system_graceful_stop(kit_system(k), *to, NULL, 0, NULL), AXO_EINVAL);
     kit_never(k, "a.postStop");
-    kit_run(k, p, pk_no_memory, to);
+    kit_run(k, f.p, pk_no_memory, to);
     kit_await(k, "p.refused");
     kit_finish_now(k);
 }

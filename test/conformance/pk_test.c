@@ -3,15 +3,14 @@
 
 static void PK_01(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *q = part_start(k, "q");
+    kit_family f = kit_tree(k, "a, q");
     kit_gate *gate = kit_gate_new(k);
-    kit_run(k, a, part_hold, gate);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_tell_as(k, q, a, KIT_PING, 2);
-    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(a)), AXO_OK);
-    kit_tell(k, a, KIT_NOTE, 3);
-    kit_tell(k, a, 1001, 0);
+    kit_run(k, f.a, part_hold, gate);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_tell_as(k, f.q, f.a, KIT_PING, 2);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(f.a)), AXO_OK);
+    kit_tell(k, f.a, KIT_NOTE, 3);
+    kit_tell(k, f.a, 1001, 0);
     kit_gate_arrived(gate, 1);
     kit_never(k, "a.postStop");
     kit_gate_open(gate);
@@ -45,19 +44,15 @@ static void PK_02(kit *k)
 
 static void PK_03(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->pre_start.spawn[0] = a;
-    p->directive = AXO_RESTART;
-    p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    kit_tell(k, a, KIT_NOTE, 1);
-    axo_system_poison(kit_system(k), kit_ref(a));
-    kit_tell(k, a, 1001, 0);
-    kit_gate_open(p->decider.gate);
+    kit_family f = kit_plan(k, "p:restart[a]");
+    f.p->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    axo_system_poison(kit_system(k), kit_ref(f.a));
+    kit_tell(k, f.a, 1001, 0);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "p.child_gone(a)");
     kit_order(k, "p.decided(2)", "a#1.postStop", "a#2.ctor", "a#2.note(1)", "a#2.postStop",
               "a.dl(1001)", "a.terminated");
@@ -68,22 +63,21 @@ static void PK_03(kit *k)
 
 static void PK_04(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     kit_gate *gate = kit_gate_new(k);
-    kit_run(k, a, part_hold, gate);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_run(k, f.a, part_hold, gate);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_arrived(gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(a));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
     kit_order(k, "a.end", "a.postStop", "a.dl(3)");
     kit_never(k, "a.note");
     gate = kit_gate_new(k);
-    kit_run(k, b, part_hold, gate);
-    kit_tell(k, b, KIT_NOTE, 2);
+    kit_run(k, f.b, part_hold, gate);
+    kit_tell(k, f.b, KIT_NOTE, 2);
     kit_gate_arrived(gate, 1);
-    axo_system_poison(kit_system(k), kit_ref(b));
+    axo_system_poison(kit_system(k), kit_ref(f.b));
     kit_gate_open(gate);
     kit_await(k, "b.terminated");
     kit_order(k, "b.end", "b.note(2)", "b.postStop");
@@ -155,28 +149,26 @@ static axo_status pk_to_the_dead(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void PK_06(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_script *s = part_start(k, "s");
+    kit_family f = kit_tree(k, "a, b, s");
     kit_gate *gate = kit_gate_new(k);
-    kit_tell(k, a, KIT_STOP_SELF, 0);
+    kit_tell(k, f.a, KIT_STOP_SELF, 0);
     kit_await(k, "user.child_gone(a)");
-    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(a)), AXO_EGONE);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(f.a)), AXO_EGONE);
     kit_expect_count(k, "a." PK_PILL, 1);
     kit_expect_count(k, "a.dlSuppressed", 1);
-    assert_int_equal(axo_system_kill(kit_system(k), kit_ref(a)), AXO_EGONE);
-    kit_run(k, s, pk_to_the_dead, a);
+    assert_int_equal(axo_system_kill(kit_system(k), kit_ref(f.a)), AXO_EGONE);
+    kit_run(k, f.s, pk_to_the_dead, f.a);
     kit_await(k, "a." PK_KILL "@2");
     kit_settle(k);
     kit_expect_count(k, "a." PK_PILL, 2);
     kit_expect_count(k, "a.dlSuppressed(4294901776)", 2);
     kit_expect_count(k, "a.dlSuppressed", 2);
     kit_expect_count(k, "a.dlFrom(s)", 2);
-    kit_run(k, b, part_hold, gate);
+    kit_run(k, f.b, part_hold, gate);
     kit_gate_arrived(gate, 1);
-    (void)axo_system_poison(kit_system(k), kit_ref(b));
-    (void)axo_system_kill(kit_system(k), kit_ref(b));
-    axo_system_stop_actor(kit_system(k), kit_ref(b));
+    (void)axo_system_poison(kit_system(k), kit_ref(f.b));
+    (void)axo_system_kill(kit_system(k), kit_ref(f.b));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.b));
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(b)");
     kit_order(k, "b." PK_PILL, "b.dlSuppressed(4294901776)", "b." PK_KILL, "b.terminated");

@@ -4,22 +4,13 @@
 
 static void RR_01(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    kit_script *e = kit_actor(k, "e");
-    p->keep_children = true;
-    p->construct.run = part_count_children;
-    p->post_restart.run = part_count_children;
-    c->keep_children = true;
-    c->post_restart.run = part_count_children;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, c, d);
-    family_born(k, d, e); /* d has the default hooks: e is stopped */
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g:restart(p:keep(c:keep(d))), -e");
+    f.p->construct.run = part_count_children;
+    f.p->post_restart.run = part_count_children;
+    f.c->post_restart.run = part_count_children;
+    kit_grow(&f);
+    family_born(k, f.d, f.e); /* d has the default hooks: e is stopped */
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await(k, "d#2.postRestart(7)");
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "p#1.preRestartWith(7)", "p#2.ctor", "p#2.children(1)@1",
@@ -80,30 +71,22 @@ static void RR_02(kit *k)
 
 static void RR_03(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
+    kit_family f = kit_plan(k, "g:restart(p:keep(c:keep(d)))");
     kit_gate *deciding = kit_gate_new(k);
     kit_gate *restarting = kit_gate_new(k);
-    g->decider.gate = deciding;
-    p->keep_children = true;
-    p->post_restart.gate = restarting;
-    c->keep_children = true;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, c, d);
-    kit_tell(k, p, KIT_FAIL, 7);
+    f.g->decider.gate = deciding;
+    f.p->post_restart.gate = restarting;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(deciding, 1);
     if (kit_workers(k) > 1)
         kit_await(k, "d.suspend"); /* it goes down by way of c (FS-03) */
-    kit_tell(k, c, KIT_NOTE, 1);
-    kit_tell(k, d, KIT_NOTE, 2);
+    kit_tell(k, f.c, KIT_NOTE, 1);
+    kit_tell(k, f.d, KIT_NOTE, 2);
     kit_gate_open(deciding);
     kit_gate_arrived(restarting, 1);
-    kit_tell(k, c, KIT_NOTE, 3);
-    kit_tell(k, d, KIT_NOTE, 4);
+    kit_tell(k, f.c, KIT_NOTE, 3);
+    kit_tell(k, f.d, KIT_NOTE, 4);
     kit_never(k, "c.note");
     kit_never(k, "d.note");
     kit_gate_open(restarting);
@@ -122,20 +105,13 @@ static void RR_03(kit *k)
 /* What the new instance spawns is no survivor of this round; of the next one it is. */
 static void RR_04(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *n = kit_actor(k, "n");
-    kit_script *m = kit_actor(k, "m");
-    p->keep_children = true;
-    p->construct.run = part_spawn_in_second;
-    p->construct.arg = n;
-    p->post_restart.run = part_spawn_in_second;
-    p->post_restart.arg = m;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g:restart(p:keep(c)), -n, -m");
+    f.p->construct.run = part_spawn_in_second;
+    f.p->construct.arg = f.n;
+    f.p->post_restart.run = part_spawn_in_second;
+    f.p->post_restart.arg = f.m;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await(k, "c#2.preStart");
     kit_await(k, "n.preStart");
     kit_await(k, "m.preStart");
@@ -143,7 +119,7 @@ static void RR_04(kit *k)
     kit_expect_count(k, "c.preRestart", 1);
     kit_never(k, "n.preRestart");
     kit_never(k, "m.preRestart");
-    kit_tell(k, p, KIT_FAIL, 8);
+    kit_tell(k, f.p, KIT_FAIL, 8);
     kit_await(k, "c#3.preStart");
     kit_await(k, "n#2.preStart");
     kit_await(k, "m#2.preStart");
@@ -157,17 +133,10 @@ static void RR_04(kit *k)
 
 static void RR_05(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    p->directive = AXO_ESCALATE;
-    p->keep_children = true;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    kit_tell(k, c, KIT_SET, 23);
-    kit_tell(k, c, KIT_FAIL, 7);
-    kit_tell(k, c, KIT_GET, 0);
+    kit_family f = kit_tree(k, "g:restart(p:escalate:keep(c))");
+    kit_tell(k, f.c, KIT_SET, 23);
+    kit_tell(k, f.c, KIT_FAIL, 7);
+    kit_tell(k, f.c, KIT_GET, 0);
     kit_await(k, "c.get");
     kit_settle(k);
     kit_order(k, "c#1.set(23)", "c#1.fails(7)", "p#1.decider(c)", "g.decider(p)",
@@ -404,30 +373,25 @@ static void RR_08(kit *k)
 /* The old child fails in flight while it is told to stop; its namesake is left alone. */
 static void RR_10(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = family_restarter(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *n = kit_actor(k, "n");
+    kit_family f = kit_plan(k, "g:restart(p:restart(c)), -n");
     part_blow *blow = part_blow_new(k, 9);
     bool many = kit_workers(k) > 1;
-    n->name = "c";
-    p->post_restart.run = part_spawn;
-    p->post_restart.arg = n;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
+    f.n->name = "c";
+    f.p->post_restart.run = part_spawn;
+    f.p->post_restart.arg = f.n;
+    kit_grow(&f);
     if (many) {
-        kit_run(k, c, part_hold_fail, blow);
+        kit_run(k, f.c, part_hold_fail, blow);
         kit_gate_arrived(blow->gate, 1);
     }
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     if (many) {
         kit_await(k, "p#1.postStop");
         kit_never(k, "p#2.ctor");
     }
     kit_gate_open(blow->gate);
     kit_await(k, "n.preStart");
-    family_answers(k, g, n, 5);
+    family_answers(k, f.g, f.n, 5);
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "p#1.postStop", "p#2.ctor", "p#2.postRestart(7)", "n.ctor",
               "n.ping(5)");
@@ -439,7 +403,7 @@ static void RR_10(kit *k)
     kit_expect_count(k, "n.ctor", 1);
     kit_never(k, "n.preRestart");
     kit_expect_count(k, "c.ctor", 1);
-    assert_false(axo_ref_equal(kit_ref(c), kit_ref(n)));
+    assert_false(axo_ref_equal(kit_ref(f.c), kit_ref(f.n)));
 }
 
 /* ---- RR-11, RR-12: directives that meet ------------------------------------------------------ */

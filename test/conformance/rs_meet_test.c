@@ -38,35 +38,28 @@ static void RS_17(kit *k)
  * worker the child can only fail after its own restart, which ends the same. */
 static void RS_18(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = family_restarter(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
+    kit_family f = kit_plan(k, "g:restart(p:restart:keep(c,d))");
     kit_gate *stopping = kit_gate_new(k);
     part_blow *blow = part_blow_new(k, 9);
     bool many = kit_workers(k) > 1;
-    p->keep_children = true;
-    p->pre_restart.run = family_stop_child;
-    p->pre_restart.arg = (void *)(uintptr_t) "c";
-    c->post_stop.gate = stopping;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, p, d);
+    f.p->pre_restart.run = family_stop_child;
+    f.p->pre_restart.arg = (void *)(uintptr_t) "c";
+    f.c->post_stop.gate = stopping;
+    kit_grow(&f);
     if (many) {
-        kit_run(k, d, part_hold_fail, blow);
+        kit_run(k, f.d, part_hold_fail, blow);
         kit_gate_arrived(blow->gate, 1);
     }
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(stopping, 1);
     kit_gate_open(blow->gate);
     if (many)
         kit_await(k, "p.hold(d)");
     else
-        kit_run(k, d, part_hold_fail, blow);
+        kit_run(k, f.d, part_hold_fail, blow);
     kit_never(k, "p.decider");
     kit_never(k, "p#2.ctor");
-    kit_tell(k, d, KIT_NOTE, 1);
+    kit_tell(k, f.d, KIT_NOTE, 1);
     kit_gate_open(stopping);
     kit_await(k, "d#3.note(1)");
     kit_settle(k);
@@ -84,27 +77,20 @@ static void RS_18(kit *k)
 /* A second Restart from above that comes while the first one waits is done after it. */
 static void RS_18_restart(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *s = kit_actor(k, "s");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "g:restart:all(p(c),s)");
     kit_gate *stopping = kit_gate_new(k);
-    g->strategy.scope = AXO_ALL_FOR_ONE;
-    c->post_stop.gate = stopping;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, g, s);
-    family_born(k, p, c);
-    kit_tell(k, p, KIT_FAIL, 7);
+    f.c->post_stop.gate = stopping;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(stopping, 1);
-    kit_tell(k, s, KIT_FAIL, 8);
+    kit_tell(k, f.s, KIT_FAIL, 8);
     if (kit_workers(k) > 1) {
         kit_await(k, "s#3.preStart");
-        kit_tell(k, g, KIT_NOTE, 0); /* then all that g asked of its children is sent */
+        kit_tell(k, f.g, KIT_NOTE, 0); /* then all that g asked of its children is sent */
         kit_await(k, "g.note(0)");
         kit_never(k, "p#2.ctor");
     }
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_gate_open(stopping);
     kit_await(k, "p#3.preStart");
     kit_await(k, "p.note(1)");
@@ -123,30 +109,21 @@ static void RS_18_restart(kit *k)
 /* Suspend and Resume from above that come while a restart waits leave the count at zero. */
 static void RS_18_suspend_resume(kit *k)
 {
-    kit_script *h = kit_actor(k, "h");
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *s = kit_actor(k, "s");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "h:resume(g(p(c),s))");
     kit_gate *stopping = kit_gate_new(k);
-    h->directive = AXO_RESUME;
-    c->post_stop.gate = stopping;
-    family_born(k, NULL, h);
-    family_born(k, h, g);
-    family_born(k, g, p);
-    family_born(k, g, s);
-    family_born(k, p, c);
-    kit_tell(k, p, KIT_FAIL, KIT_DO_RESTART);
+    f.c->post_stop.gate = stopping;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, KIT_DO_RESTART);
     kit_gate_arrived(stopping, 1);
-    kit_tell(k, s, KIT_FAIL, KIT_DO_ESCALATE);
-    kit_tell(k, s, KIT_NOTE, 1);
+    kit_tell(k, f.s, KIT_FAIL, KIT_DO_ESCALATE);
+    kit_tell(k, f.s, KIT_NOTE, 1);
     if (kit_workers(k) > 1) {
         kit_await(k, "s#1.note(1)");
-        kit_tell(k, g, KIT_NOTE, 0); /* then all that g asked of its children is sent */
+        kit_tell(k, f.g, KIT_NOTE, 0); /* then all that g asked of its children is sent */
         kit_await(k, "g.note(0)");
         kit_never(k, "p#2.ctor");
     }
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_gate_open(stopping);
     kit_await(k, "p#2.note(1)");
     kit_await(k, "s#1.note(1)");
@@ -163,26 +140,17 @@ static void RS_18_suspend_resume(kit *k)
 
 static void RS_19(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = kit_actor(k, "q");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    kit_script *two[] = {p, q};
+    kit_family f = kit_plan(k, "g:restart(p(c),q:keep(d))");
+    kit_script *two[] = {f.p, f.q};
     kit_gate *gates[] = {kit_gate_new(k), kit_gate_new(k)};
-    c->post_stop.gate = gates[0];
-    d->post_stop.gate = gates[1];
+    f.c->post_stop.gate = gates[0];
+    f.d->post_stop.gate = gates[1];
     /* q's hook stops its child and runs no post_stop: that is still owed. */
-    q->keep_children = true;
-    q->pre_restart.run = family_stop_child;
-    q->pre_restart.arg = (void *)(uintptr_t) "d";
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, g, q);
-    family_born(k, p, c);
-    family_born(k, q, d);
-    kit_run(k, g, part_watch, p);
-    kit_run(k, g, part_watch, q);
+    f.q->pre_restart.run = family_stop_child;
+    f.q->pre_restart.arg = (void *)(uintptr_t) "d";
+    kit_grow(&f);
+    kit_run(k, f.g, part_watch, f.p);
+    kit_run(k, f.g, part_watch, f.q);
     for (size_t i = 0; i < 2; i++) {
         kit_tell(k, two[i], KIT_FAIL, 7);
         kit_tell(k, two[i], KIT_NOTE, 1);
@@ -213,17 +181,13 @@ static void RS_19(kit *k)
 
 static void RS_20(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
+    kit_family f = kit_plan(k, "p:restart(a,b)");
     kit_gate *gate = kit_gate_new(k);
-    a->pre_restart.run = part_stop_self;
-    b->post_restart.run = part_stop_self;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    family_born(k, p, b);
+    f.a->pre_restart.run = part_stop_self;
+    f.b->post_restart.run = part_stop_self;
+    kit_grow(&f);
     for (int i = 0; i < 2; i++) {
-        kit_script *who = i == 0 ? a : b;
+        kit_script *who = i == 0 ? f.a : f.b;
         kit_wait_at(k, who, gate, 0);
         kit_tell(k, who, KIT_FAIL, 7);
         kit_tell(k, who, KIT_NOTE, 1);
@@ -237,7 +201,7 @@ static void RS_20(kit *k)
     kit_order(k, "b#1.preRestart(7)", "b#1.postStop", "b#2.ctor", "b#2.postRestart(7)",
               "b#2.preStart", "b#2.postStop", "b.terminated");
     for (int i = 0; i < 2; i++) {
-        kit_script *who = i == 0 ? a : b;
+        kit_script *who = i == 0 ? f.a : f.b;
         family_expect(k, who, "note", 0);
         family_expect(k, who, "dl(3)", 1); /* KIT_NOTE */
         family_expect(k, who, "postStop", 2);
@@ -368,17 +332,14 @@ static void RS_22(kit *k)
 
 static void RS_23(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "p:restart(a)");
     kit_gate *gate = kit_gate_new(k);
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_wait_at(k, a, gate, 0);
+    kit_wait_at(k, f.a, gate, 0);
     kit_gate_arrived(gate, 1);
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 1);
-    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(a)), AXO_OK);
-    kit_tell(k, a, KIT_NOTE, 2);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    assert_int_equal(axo_system_poison(kit_system(k), kit_ref(f.a)), AXO_OK);
+    kit_tell(k, f.a, KIT_NOTE, 2);
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
     kit_settle(k);
@@ -394,20 +355,15 @@ static void RS_23(kit *k)
 /* While its survivor is still being made again, the parent handles messages. */
 static void RS_24(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *s = kit_actor(k, "s");
+    kit_family f = kit_plan(k, "g:restart(p:keep(s))");
     kit_gate *gate = kit_gate_new(k);
-    p->keep_children = true;
-    s->construct.gate = gate;
-    s->construct.gate_call = 2;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, s);
-    kit_tell(k, p, KIT_FAIL, 7);
+    f.s->construct.gate = gate;
+    f.s->construct.gate_call = 2;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(gate, 1);
-    kit_tell(k, p, KIT_NOTE, 1);
-    kit_tell_as(k, p, s, KIT_PING, 2);
+    kit_tell(k, f.p, KIT_NOTE, 1);
+    kit_tell_as(k, f.p, f.s, KIT_PING, 2);
     if (kit_workers(k) > 1)
         kit_await(k, "p#2.note(1)");
     kit_never(k, "s.ping");
@@ -420,15 +376,12 @@ static void RS_24(kit *k)
 
 static void RS_25(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_tell(k, a, KIT_SET, 23);
+    kit_family f = kit_tree(k, "p:restart(a)");
+    kit_tell(k, f.a, KIT_SET, 23);
     for (int64_t i = 0; i < 100; i++)
-        kit_tell(k, a, i % 2 == 0 ? KIT_FAIL : KIT_THROW, i);
-    kit_tell(k, a, KIT_GET, 0);
-    family_answers(k, p, a, 5);
+        kit_tell(k, f.a, i % 2 == 0 ? KIT_FAIL : KIT_THROW, i);
+    kit_tell(k, f.a, KIT_GET, 0);
+    family_answers(k, f.p, f.a, 5);
     kit_settle(k);
     kit_order(k, "a#1.set(23)", "a#1.fails(0)", "a#2.fails(1)", "a#50.fails(49)", "a#100.fails(99)",
               "a#101.get(0)", "a#101.ping(5)");

@@ -4,28 +4,22 @@
 
 static void RS_01(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
-    b->plain = true;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    family_born(k, p, b);
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "p:restart(a,b:plain)");
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a#2.note(1)");
     kit_order(k, "a#1.ctor", "a#1.preStart", "a#1.fails(7)", "p.decider(a)", "p.decided(2)",
               "a#1.preRestart(7)", "a#1.preRestartWith(7)", "a#1.postStop", "a.freed(1)",
               "a#2.ctor", "a#2.postRestart(7)", "a#2.preStart", "a#2.note(1)");
     /* The same from NULL hooks, and from a thrown failure. */
-    kit_tell(k, b, KIT_THROW, 8);
-    kit_tell(k, b, KIT_NOTE, 2);
+    kit_tell(k, f.b, KIT_THROW, 8);
+    kit_tell(k, f.b, KIT_NOTE, 2);
     kit_await(k, "b#2.note(2)");
     kit_order(k, "b#1.ctor", "b#1.preStart", "b#1.fails(8)", "p.decider(b)", "b#1.postStop",
               "b.freed(1)", "b#2.ctor", "b#2.preStart", "b#2.note(2)");
     kit_settle(k);
     for (int i = 0; i < 2; i++) {
-        kit_script *who = i == 0 ? a : b;
+        kit_script *who = i == 0 ? f.a : f.b;
         family_expect(k, who, "ctor", 2);
         family_expect(k, who, "preStart", 2);
         family_expect(k, who, "postStop", 1);
@@ -40,23 +34,20 @@ static void RS_01(kit *k)
 
 static void RS_02(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    a->keep_children = true;
-    a->no_default_start = true;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
+    kit_family f = kit_plan(k, "p:restart(a:keep)");
+    f.a->no_default_start = true;
+    kit_grow(&f);
     for (uint32_t i = 1; i <= 3; i++) {
-        assert_int_equal(axo_system_kill(kit_system(k), kit_ref(a)), AXO_OK);
+        assert_int_equal(axo_system_kill(kit_system(k), kit_ref(f.a)), AXO_OK);
         kit_await_count(k, "a.postRestart", i);
     }
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a#4.note(1)");
     kit_order(k, "a#1.preStart", "a#1.preRestart", "a#2.ctor", "a#2.postRestart", "a#2.preRestart",
               "a#3.ctor", "a#3.postRestart", "a#3.preRestart", "a#4.ctor", "a#4.postRestart",
               "a#4.note(1)");
     kit_never(k, "a.postStop");
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.a)), AXO_OK);
     kit_await(k, "a.terminated");
     kit_order(k, "a#4.note(1)", "a#4.postStop", "a.terminated");
     kit_settle(k);
@@ -70,13 +61,10 @@ static void RS_02(kit *k)
 
 static void RS_03(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "p:restart(a)");
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a.note(1)");
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.a)), AXO_OK);
     kit_await(k, "a.terminated");
     kit_order(k, "a.ctor", "a.preStart", "a.note(1)", "a.postStop", "a.freed(1)", "a.terminated");
     kit_settle(k);
@@ -89,19 +77,13 @@ static void RS_03(kit *k)
 
 static void RS_04(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    p->post_stop.run = part_count_children;
-    p->construct.run = part_count_children;
-    p->post_restart.run = part_count_children;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, p, d);
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_family f = kit_plan(k, "g:restart(p(c,d))");
+    f.p->post_stop.run = part_count_children;
+    f.p->construct.run = part_count_children;
+    f.p->post_restart.run = part_count_children;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p#2.note(1)");
     kit_order(k, "g.decider(p)", "p#1.preRestart(7)", "p#1.postStop", "p#1.children(2)", "p#2.ctor",
               "p#2.children(0)@1", "p#2.postRestart(7)", "p#2.children(0)@2", "p#2.preStart",
@@ -221,32 +203,28 @@ static axo_status rs_same_ref(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* Kill, Kill, an answer, Kill: with a budget of two this is one notice. */
 static void RS_07(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_plan(k, "p:restart(a), w");
     axo_ref before;
     char path[64] = "";
     char path_after[64] = "-";
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 2;
-    p->strategy.within_ns = -1;
-    a->post_restart.run = rs_same_ref;
-    a->post_restart.arg = a;
-    family_born(k, NULL, p);
-    family_born(k, NULL, w);
-    family_born(k, p, a);
-    before = kit_ref(a);
-    kit_tell_ref(k, w, KIT_WATCH, before);
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 2;
+    f.p->strategy.within_ns = -1;
+    f.a->post_restart.run = rs_same_ref;
+    f.a->post_restart.arg = f.a;
+    kit_grow(&f);
+    before = kit_ref(f.a);
+    kit_tell_ref(k, f.w, KIT_WATCH, before);
     assert_int_equal(axo_system_path(kit_system(k), before, path, sizeof path), AXO_OK);
     assert_string_equal(path, "/user/p/a");
     for (uint32_t i = 1; i <= 2; i++) {
         assert_int_equal(axo_system_kill(kit_system(k), before), AXO_OK);
         kit_await_count(k, "a.postRestart", i);
-        family_answers(k, w, a, 10 + i);
+        family_answers(k, f.w, f.a, 10 + i);
         kit_never(k, "w.term");
     }
     kit_settle(k);
-    assert_true(axo_ref_equal(before, kit_ref(a)));
+    assert_true(axo_ref_equal(before, kit_ref(f.a)));
     assert_int_equal(axo_system_path(kit_system(k), before, path_after, sizeof path_after), AXO_OK);
     assert_string_equal(path_after, path);
     kit_never(k, "a.terminated");
@@ -262,20 +240,17 @@ static void RS_07(kit *k)
 
 static void RS_08(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "p:restart(a)");
     kit_gate *gate = kit_gate_new(k);
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_wait_at(k, a, gate, 0);
+    kit_wait_at(k, f.a, gate, 0);
     kit_gate_arrived(gate, 1);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 2);
-    kit_tell(k, a, KIT_NOTE, 3);
-    kit_tell(k, a, KIT_FAIL, 8);
-    kit_tell(k, a, KIT_NOTE, 4);
-    kit_tell(k, a, KIT_NOTE, 5);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 2);
+    kit_tell(k, f.a, KIT_NOTE, 3);
+    kit_tell(k, f.a, KIT_FAIL, 8);
+    kit_tell(k, f.a, KIT_NOTE, 4);
+    kit_tell(k, f.a, KIT_NOTE, 5);
     kit_gate_open(gate);
     kit_await(k, "a.note(5)");
     kit_order(k, "a#1.wait(0)", "a#1.note(1)", "a#1.fails(7)", "a#2.ctor", "a#2.note(2)",
@@ -332,16 +307,11 @@ static void RS_09(kit *k)
 /* (a): restarted after an escalation. */
 static void RS_10(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    p->directive = AXO_ESCALATE;
-    p->pre_restart.run = rs_mark_sender;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_answers(k, g, p, 1);
-    kit_tell_as(k, g, c, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g:restart(p:escalate(c))");
+    f.p->pre_restart.run = rs_mark_sender;
+    kit_grow(&f);
+    family_answers(k, f.g, f.p, 1);
+    kit_tell_as(k, f.g, f.c, KIT_FAIL, 7);
     kit_await(k, "p#2.preStart");
     kit_settle(k);
     kit_order(k, "p#1.decider(c)", "g.decider(p)", "p#1.preRestart(7)", "p#1.preRestartNone",
@@ -353,25 +323,15 @@ static void RS_10(kit *k)
  * because of a sibling and before they handle anything else. */
 static void RS_10_sibling(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = kit_actor(k, "q");
-    kit_script *r = kit_actor(k, "r");
-    kit_script *c = kit_actor(k, "c");
-    g->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_RESUME;
-    p->pre_restart.run = rs_mark_sender;
-    r->pre_restart.run = rs_mark_sender;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, g, q);
-    family_born(k, g, r);
-    family_born(k, p, c);
-    kit_tell_as(k, q, c, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g:all(p:resume(c),q,r)");
+    f.p->pre_restart.run = rs_mark_sender;
+    f.r->pre_restart.run = rs_mark_sender;
+    kit_grow(&f);
+    kit_tell_as(k, f.q, f.c, KIT_FAIL, 7);
     kit_await(k, "p.decided(1)");
-    kit_tell_as(k, q, r, KIT_FAIL, KIT_DO_RESUME);
+    kit_tell_as(k, f.q, f.r, KIT_FAIL, KIT_DO_RESUME);
     kit_await(k, "r.resume");
-    kit_tell(k, q, KIT_FAIL, KIT_DO_RESTART);
+    kit_tell(k, f.q, KIT_FAIL, KIT_DO_RESTART);
     kit_await(k, "p#2.preStart");
     kit_await(k, "r#2.preStart");
     kit_settle(k);
@@ -400,20 +360,17 @@ static axo_status rs_become_other(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void RS_11(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_run(k, a, rs_become_other, NULL);
-    kit_run(k, a, rs_become_other, NULL);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_tell(k, a, KIT_NOTE, 2);
+    kit_family f = kit_tree(k, "p:restart(a)");
+    kit_run(k, f.a, rs_become_other, NULL);
+    kit_run(k, f.a, rs_become_other, NULL);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_NOTE, 2);
     kit_await(k, "a.note(2)");
     kit_order(k, "a#1.other(1)", "a#1.fails(7)", "a#2.ctor", "a#2.note(2)");
     /* The new instance can do it again. */
-    kit_run(k, a, rs_become_other, NULL);
-    kit_tell(k, a, KIT_NOTE, 3);
+    kit_run(k, f.a, rs_become_other, NULL);
+    kit_tell(k, f.a, KIT_NOTE, 3);
     kit_await(k, "a#2.other(3)");
     kit_settle(k);
     kit_expect_count(k, "a.other", 2);
@@ -422,25 +379,18 @@ static void RS_11(kit *k)
 
 static void RS_12(kit *k)
 {
-    kit_script *p = family_restarter(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *t = kit_actor(k, "t");
-    kit_script *w = kit_actor(k, "w");
-    family_born(k, NULL, p);
-    family_born(k, NULL, t);
-    family_born(k, NULL, w);
-    family_born(k, p, a);
-    kit_tell_ref(k, a, KIT_WATCH, kit_ref(t));
-    kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
-    kit_tell(k, w, KIT_NOTE, 1);
+    kit_family f = kit_tree(k, "p:restart(a), t, w");
+    kit_tell_ref(k, f.a, KIT_WATCH, kit_ref(f.t));
+    kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.a));
+    kit_tell(k, f.w, KIT_NOTE, 1);
     kit_await(k, "w.note(1)");
-    kit_tell(k, a, KIT_FAIL, 7);
+    kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "a#2.preStart");
     kit_never(k, "a.term");
-    kit_tell(k, t, KIT_STOP_SELF, 0);
+    kit_tell(k, f.t, KIT_STOP_SELF, 0);
     kit_await(k, "a#2.term(t)");
     kit_never(k, "w.term");
-    kit_tell(k, a, KIT_STOP_SELF, 0);
+    kit_tell(k, f.a, KIT_STOP_SELF, 0);
     kit_await(k, "w.term(a)");
     kit_settle(k);
     kit_expect_count(k, "a.term", 1);
@@ -498,18 +448,13 @@ static void RS_13(kit *k)
 
 static void RS_14(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    p->keep_children = true;
-    p->pre_restart.run = family_stop_child;
-    p->pre_restart.arg = (void *)(uintptr_t) "c";
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    kit_run(k, p, part_watch, c);
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_family f = kit_plan(k, "g:restart(p:keep(c))");
+    f.p->pre_restart.run = family_stop_child;
+    f.p->pre_restart.arg = (void *)(uintptr_t) "c";
+    kit_grow(&f);
+    kit_run(k, f.p, part_watch, f.c);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p.term(c)");
     kit_await(k, "p.note(1)");
     kit_order(k, "p#1.preRestart(7)", "c.postStop", "p.child_gone(c)", "p#2.ctor",
@@ -522,17 +467,12 @@ static void RS_14(kit *k)
 
 static void RS_15(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    p->construct.spawn[0] = c;
-    p->pre_start.spawn[0] = d;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
+    kit_family f = kit_plan(k, "g:restart(p[d]), -c");
+    f.p->construct.spawn[0] = f.c;
+    kit_grow(&f);
     for (int64_t i = 1; i <= 5; i++)
-        kit_tell(k, p, KIT_FAIL, i);
-    kit_tell(k, p, KIT_NOTE, 1);
+        kit_tell(k, f.p, KIT_FAIL, i);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p#6.note(1)");
     kit_settle(k);
     kit_never(k, "p.spawnFailed");

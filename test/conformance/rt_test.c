@@ -195,19 +195,18 @@ static axo_status rt_set_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void RT_04_suspended(kit *k)
 {
     static const rt_plan plan = {.after = RT_FAR, .until = 1, .then = 0};
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_plan(k, "p");
     kit_script *a = rt_actor(k, "a", &plan);
-    p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "p.preStart");
-    kit_spawn_child(k, p, a, 0);
+    f.p->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_spawn_child(k, f.p, a, 0);
     kit_await(k, "a.preStart");
     kit_run(k, a, rt_set_and_fail, NULL);
-    kit_gate_arrived(p->decider.gate, 1);
+    kit_gate_arrived(f.p->decider.gate, 1);
     for (int64_t until = rt_now() + 10 * MS; rt_now() < until;) /* longer than the timeout */
         continue;
     kit_never(k, "a.timeout");
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "a.timeout(1)");
     assert_true(kit_find(k, "a.timeout(1)").time_ns - kit_find(k, "a.fails").time_ns >= 3 * MS);
 }
@@ -260,17 +259,16 @@ static axo_status rt_on_fails(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void RT_06(kit *k)
 {
     static const rt_plan plan = {.after = MS};
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_top(k, "w");
+    kit_family f = kit_tree(k, "w, -p");
     kit_script *a = rt_actor(k, "a", &plan);
     kit_payload order = {.value = 1};
     a->pre_start.run = rt_on_fails;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
-    kit_spawn_child(k, p, a, 0);
+    f.p->directive = AXO_RESTART;
+    kit_spawn(k, f.p);
+    kit_spawn_child(k, f.p, a, 0);
     kit_await(k, "a#2.preStart");
     kit_settle(k);
-    axo_system_schedule_once(kit_system(k), 4 * MS, kit_ref(w), KIT_NOTE, &order, sizeof order,
+    axo_system_schedule_once(kit_system(k), 4 * MS, kit_ref(f.w), KIT_NOTE, &order, sizeof order,
                              NULL);
     kit_await(k, "w.note(1)");
     kit_settle(k);

@@ -250,22 +250,21 @@ static void RW_13(kit *k)
 /* The count outlives restarts of the child and of its parent; a new child begins at zero. */
 static void RW_14(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_tree(k, "g, -p");
     kit_script *a;
     kit_script *again = kit_actor(k, "again");
-    g->directive = AXO_RESTART;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 2;
-    p->strategy.within_ns = -1;
-    p->directive = AXO_RESTART;
-    p->keep_children = true;
-    p->no_default_start = true;
-    (void)kit_spawn_child(k, g, p, 0);
+    f.g->directive = AXO_RESTART;
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 2;
+    f.p->strategy.within_ns = -1;
+    f.p->directive = AXO_RESTART;
+    f.p->keep_children = true;
+    f.p->no_default_start = true;
+    (void)kit_spawn_child(k, f.g, f.p, 0);
     kit_await(k, "p.preStart");
-    a = kit_child(k, p, "a");
+    a = kit_child(k, f.p, "a");
     budget_crash(k, a, 1, true);
-    (void)kit_tell(k, p, KIT_FAIL, 50);
+    (void)kit_tell(k, f.p, KIT_FAIL, 50);
     kit_await(k, "a#3.preStart"); /* with its parent: costs nothing of the budget */
     kit_expect_count(k, "p.ctor", 2);
     budget_crash(k, a, 3, true);
@@ -273,7 +272,7 @@ static void RW_14(kit *k)
     kit_expect_count(k, "p.decider(a)", 3);
     again->name = "a";
     kit_await(k, "p.child_gone(a)");
-    (void)kit_spawn_child(k, p, again, 0);
+    (void)kit_spawn_child(k, f.p, again, 0);
     kit_await(k, "again.preStart");
     budget_crash_until(k, again, 2);
 }
@@ -281,16 +280,15 @@ static void RW_14(kit *k)
 /* Only Restart spends. */
 static void RW_15(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_tree(k, "g, -p");
     kit_script *a;
-    g->directive = AXO_RESUME;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 1;
-    p->strategy.within_ns = -1;
-    (void)kit_spawn_child(k, g, p, 0);
+    f.g->directive = AXO_RESUME;
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 1;
+    f.p->strategy.within_ns = -1;
+    (void)kit_spawn_child(k, f.g, f.p, 0);
     kit_await(k, "p.preStart");
-    a = kit_child(k, p, "a");
+    a = kit_child(k, f.p, "a");
     for (int i = 0; i < 3; i++) {
         (void)kit_tell(k, a, KIT_FAIL, KIT_DO_RESUME);
         (void)kit_tell(k, a, KIT_FAIL, KIT_DO_ESCALATE);
@@ -348,23 +346,17 @@ static void RW_16(kit *k)
 /* What is over the budget is stopped, not escalated; watchers see an ordinary end. */
 static void RW_17(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_top(k, "w");
-    kit_script *a;
-    p->strategy.limited = 1;
-    p->strategy.retries_max = 1;
-    p->strategy.within_ns = BUDGET_HOUR_NS;
-    p->directive = AXO_RESTART;
-    (void)kit_spawn_child(k, g, p, 0);
-    kit_await(k, "p.preStart");
-    a = kit_child(k, p, "a");
-    (void)kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
-    (void)kit_tell_ref(k, p, KIT_WATCH, kit_ref(a));
+    kit_family f = kit_plan(k, "g(p:restart(a)), w");
+    f.p->strategy.limited = 1;
+    f.p->strategy.retries_max = 1;
+    f.p->strategy.within_ns = BUDGET_HOUR_NS;
+    kit_grow(&f);
+    (void)kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.a));
+    (void)kit_tell_ref(k, f.p, KIT_WATCH, kit_ref(f.a));
     kit_settle(k);
-    budget_crash(k, a, 1, true);
+    budget_crash(k, f.a, 1, true);
     kit_never(k, "*.term");
-    budget_crash(k, a, 2, false);
+    budget_crash(k, f.a, 2, false);
     kit_await(k, "w.term(a)");
     kit_await(k, "p.term(a)");
     kit_settle(k);

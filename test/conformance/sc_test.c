@@ -25,26 +25,20 @@ static uint32_t sc_suspends_max(kit *k, const char *label)
 /* c is suspended by its own failure and by its parent's: the first resume is not enough. */
 static void SC_01(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESUME;
-    p->directive = AXO_RESTART;
-    c->pre_start.fail_first = 1;
-    c->pre_start.code = 8;
-    kit_spawn(k, g);
-    kit_await(k, "p.preStart");
+    kit_family f = kit_plan(k, "g:resume[p:restart], -c");
+    f.c->pre_start.fail_first = 1;
+    f.c->pre_start.code = 8;
+    kit_grow(&f);
     if (kit_workers(k) > 1)
-        g->decider.gate = kit_gate_new(k);
-    kit_run(k, p, part_spawn_fail, c);
+        f.g->decider.gate = kit_gate_new(k);
+    kit_run(k, f.p, part_spawn_fail, f.c);
     kit_await(k, "c.ctor@1");
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     if (kit_workers(k) > 1) {
         kit_await(k, "c.suspend(1)");
         kit_await(k, "p.hold(c)");
         assert_int_equal(sc_suspends_max(k, "c"), 2);
-        kit_gate_open(g->decider.gate);
+        kit_gate_open(f.g->decider.gate);
     }
     kit_await(k, "c#2.note(1)");
     kit_order(k, "g.decided(1)", "p.decider(c)", "p.decided(2)", "c#2.preStart", "c#2.note(1)");
@@ -58,33 +52,26 @@ static void SC_01(kit *k)
 
 static void SC_01_in_flight(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "g:resume[p:resume[c]]");
     part_blow *blow = part_blow_new(k, 8);
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESUME;
-    g->decider.gate = kit_gate_new(k);
-    p->pre_start.spawn[0] = c;
-    p->directive = AXO_RESUME;
-    p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, g);
-    kit_await(k, "c.preStart");
-    kit_run(k, c, part_hold_fail, blow);
-    kit_tell(k, c, KIT_NOTE, 1);
+    f.g->decider.gate = kit_gate_new(k);
+    f.p->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_run(k, f.c, part_hold_fail, blow);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_gate_arrived(blow->gate, 1);
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_gate_arrived(g->decider.gate, 1);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_gate_arrived(f.g->decider.gate, 1);
     kit_gate_open(blow->gate);
     kit_await(k, "c.suspend(0)");
     kit_await(k, "c.suspend(1)");
     assert_int_equal(sc_suspends_max(k, "c"), 2);
-    kit_gate_open(g->decider.gate);
-    kit_gate_arrived(p->decider.gate, 1);
+    kit_gate_open(f.g->decider.gate);
+    kit_gate_arrived(f.p->decider.gate, 1);
     kit_await(k, "c.resume(1)");
     assert_int_equal(kit_find(k, "c.resume(1)").suspends, 1);
     kit_never(k, "c.note");
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "c.note(1)");
     assert_int_equal(kit_find(k, "c.resume(0)").suspends, 0);
     kit_order(k, "c.resume(1)", "p.decided(1)", "c.resume(0)", "c#1.note(1)");
@@ -157,17 +144,11 @@ static axo_status sc_spawn_and_tell(axo_ctx *ctx, kit_puppet *self, void *arg)
  * restarted as a survivor. */
 static void SC_03(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->keep_children = true;
-    p->pre_restart.run = sc_spawn_and_tell;
-    p->pre_restart.arg = c;
-    kit_spawn(k, g);
-    kit_await(k, "p.preStart");
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g:restart[p:keep], -c");
+    f.p->pre_restart.run = sc_spawn_and_tell;
+    f.p->pre_restart.arg = f.c;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await(k, "c.note(1)");
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "c#1.ctor", "c#1.preStart", "c#1.preRestart(7)", "c#2.ctor",
@@ -222,22 +203,16 @@ static void SC_04(kit *k)
 /* The Restart meets an actor that waits for its child to terminate: only the count changes. */
 static void SC_05(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *c = kit_actor(k, "c");
-    p->pre_start.spawn[0] = a;
-    p->directive = AXO_RESTART;
-    a->pre_start.spawn[0] = c;
-    c->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
-    kit_run(k, a, part_stop_then_fail, NULL);
-    kit_gate_arrived(c->post_stop.gate, 1);
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_plan(k, "p:restart[a[c]]");
+    f.c->post_stop.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_run(k, f.a, part_stop_then_fail, NULL);
+    kit_gate_arrived(f.c->post_stop.gate, 1);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     if (kit_workers(k) > 1)
         kit_await(k, "p.decided(2)");
     kit_never(k, "a.note");
-    kit_gate_open(c->post_stop.gate);
+    kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "p.child_gone(a)");
     kit_await(k, "p.decided(2)");
     kit_order(k, "c.postStop", "a.postStop", "a.dl(3)", "a.terminated");
@@ -246,7 +221,7 @@ static void SC_05(kit *k)
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
     /* p and whoever it has yet are as before. */
-    kit_tell(k, p, KIT_NOTE, 2);
+    kit_tell(k, f.p, KIT_NOTE, 2);
     kit_await(k, "p.note(2)");
 }
 
@@ -295,52 +270,44 @@ static void SC_06(kit *k)
 /* A Resume for one that has terminated meanwhile changes nothing. */
 static void SC_07(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->pre_start.spawn[0] = a;
-    p->directive = AXO_RESUME;
-    p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(a));
-    kit_tell(k, a, KIT_NOTE, 1);
+    kit_family f = kit_plan(k, "p:resume[a]");
+    f.p->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.a));
+    kit_tell(k, f.a, KIT_NOTE, 1);
     if (kit_workers(k) > 1)
         kit_await(k, "a.terminated");
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "p.child_gone(a)");
     kit_never(k, "a.note");
     kit_await_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.dl(3)", 1);
     kit_expect_count(k, "a.postStop", 1);
-    kit_tell(k, p, KIT_NOTE, 2);
+    kit_tell(k, f.p, KIT_NOTE, 2);
     kit_await(k, "p.note(2)");
 }
 
 /* What comes while the count is up is handled when it reaches zero, without another send. */
 static void SC_08(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->pre_start.spawn[0] = a;
-    p->directive = AXO_RESUME;
-    p->decider.gate = kit_gate_new(k);
-    p->decider.gate_call = 1;
-    kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    kit_tell(k, a, KIT_NOTE, 0);
-    kit_gate_open(p->decider.gate);
+    kit_family f = kit_plan(k, "p:resume[a]");
+    f.p->decider.gate = kit_gate_new(k);
+    f.p->decider.gate_call = 1;
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    kit_tell(k, f.a, KIT_NOTE, 0);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "a.note(0)");
     kit_order(k, "p.decided(1)", "a.resume(0)", "a.note(0)");
     /* And without a gate, so that sends meet every moment of it. */
     for (int i = 1; i <= 150; i++) {
         char pattern[32];
         (void)snprintf(pattern, sizeof pattern, "a.note(%d)", i);
-        kit_tell(k, a, KIT_FAIL, 7);
-        kit_tell(k, a, KIT_NOTE, i);
+        kit_tell(k, f.a, KIT_FAIL, 7);
+        kit_tell(k, f.a, KIT_NOTE, i);
         kit_await(k, pattern);
     }
     kit_expect_count(k, "a.resume(0)", 151);
@@ -574,26 +541,16 @@ static void SC_10_many_all(void **state)
 /* Siblings that fail at once under all for one, and a parent and its child that do. */
 static void SC_11(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    kit_script *e = kit_actor(k, "e");
-    p->pre_start.spawn[0] = c;
-    p->pre_start.spawn[1] = d;
-    p->pre_start.spawn[2] = e;
-    p->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
-    kit_await(k, "e.preStart");
+    kit_family f = kit_tree(k, "p:all:restart[c,d,e]");
     for (int round = 1; round <= 5; round++) {
         part_blow *blow = part_blow_new(k, 7);
-        kit_run(k, c, part_hold_fail, blow);
-        kit_run(k, d, part_hold_fail, blow);
+        kit_run(k, f.c, part_hold_fail, blow);
+        kit_run(k, f.d, part_hold_fail, blow);
         kit_gate_arrived(blow->gate, kit_workers(k) > 1 ? 2 : 1);
         kit_gate_open(blow->gate);
-        kit_tell(k, c, KIT_NOTE, round);
-        kit_tell(k, d, KIT_NOTE, round);
-        kit_tell(k, e, KIT_NOTE, round);
+        kit_tell(k, f.c, KIT_NOTE, round);
+        kit_tell(k, f.d, KIT_NOTE, round);
+        kit_tell(k, f.e, KIT_NOTE, round);
         kit_await_count(k, "*.note", (uint32_t)(3 * round));
         kit_await_count(k, "p.decided(2)", (uint32_t)(2 * round));
         kit_settle(k);
@@ -606,25 +563,17 @@ static void SC_11(kit *k)
 
 static void SC_11_parent_and_child(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->pre_start.spawn[0] = c;
-    p->keep_children = true;
-    p->no_default_start = true;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, g);
-    kit_await(k, "c.preStart");
+    kit_family f = kit_plan(k, "g:restart[p:keep:restart[c]]");
+    f.p->no_default_start = true;
+    kit_grow(&f);
     for (int round = 1; round <= 5; round++) {
         part_blow *blow = part_blow_new(k, 7);
-        kit_run(k, p, part_hold_fail, blow);
-        kit_run(k, c, part_hold_fail, blow);
+        kit_run(k, f.p, part_hold_fail, blow);
+        kit_run(k, f.c, part_hold_fail, blow);
         kit_gate_arrived(blow->gate, kit_workers(k) > 1 ? 2 : 1);
         kit_gate_open(blow->gate);
-        kit_tell(k, p, KIT_NOTE, round);
-        kit_tell(k, c, KIT_NOTE, round);
+        kit_tell(k, f.p, KIT_NOTE, round);
+        kit_tell(k, f.c, KIT_NOTE, round);
         kit_await_count(k, "p.note", (uint32_t)round);
         kit_await_count(k, "c.note", (uint32_t)round);
         kit_await_count(k, "p.decided", (uint32_t)round);

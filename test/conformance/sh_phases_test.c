@@ -54,17 +54,16 @@ static void sh_call(axo_phases *phases, const char *phase, axo_status (*call)(vo
 /* In the order of the graph, whatever the order in which they were added. */
 static void SH_09(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     axo_phases *phases = sh_new(k);
     axo_phases_report report;
     sh_phase(phases, "third", "second", SH_FOREVER, 0);
     sh_phase(phases, "first", NULL, SH_FOREVER, 0);
     sh_phase(phases, "second", "first", SH_FOREVER, 0);
     sh_phase(phases, "empty", "third", 0, 0);
-    sh_stop(phases, "third", a);
-    sh_ask(phases, "second", b, KIT_PING, 2);
-    sh_ask(phases, "first", a, KIT_PING, 1);
+    sh_stop(phases, "third", f.a);
+    sh_ask(phases, "second", f.b, KIT_PING, 2);
+    sh_ask(phases, "first", f.a, KIT_PING, 1);
     assert_int_equal(axo_phases_run(phases, &report), AXO_OK);
     assert_int_equal(report.ran, 4);
     assert_int_equal(report.troubles, 0);
@@ -136,16 +135,15 @@ static void SH_09_cycle(kit *k)
 static void sh_late(void **state, uint32_t abort)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     axo_phases *phases = sh_new(k);
     axo_phases_report report;
     axo_phase_trouble trouble;
     char text[400];
     sh_phase(phases, "drain", NULL, 2 * SH_MS, abort);
     sh_phase(phases, "close", "drain", SH_FOREVER, 0);
-    sh_ask(phases, "drain", a, KIT_NOTE, 1);
-    sh_ask(phases, "close", b, KIT_PING, 2);
+    sh_ask(phases, "drain", f.a, KIT_NOTE, 1);
+    sh_ask(phases, "close", f.b, KIT_PING, 2);
     assert_int_equal(axo_phases_run(phases, &report), AXO_ETIMEDOUT);
     assert_int_equal(report.status, AXO_ETIMEDOUT);
     assert_int_equal(report.aborted, abort);

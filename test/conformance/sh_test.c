@@ -317,9 +317,8 @@ static void SH_05(void **state)
 static void SH_05_cause(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = part_start(k, "a");
-    kit_await(k, "a.preStart");
-    kit_tell(k, a, KIT_FAIL_FATAL, 9);
+    kit_family f = kit_tree(k, "a");
+    kit_tell(k, f.a, KIT_FAIL_FATAL, 9);
     for (int i = 0; i < 2; i++) {
         axo_outcome outcome;
         assert_int_equal(axo_system_wait(kit_system(k), -1, &outcome), AXO_OK);
@@ -358,21 +357,21 @@ static void sh_freed(void *payload, void *user)
 static void SH_07(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = part_start(k, "a");
+    kit_family f = kit_tree(k, "a");
     axo_system *system = kit_system(k);
     axo_props props = AXO_PROPS(.cls = &ear_class);
     uint32_t freed = 0;
     int owned = 1;
     char path[16];
     axo_ref ref;
-    kit_await(k, "a.preStart");
     assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
     axo_stats before = kit_stats(k);
-    assert_int_equal(axo_system_send(system, kit_ref(a), 1, &owned, sizeof owned), AXO_EGONE);
-    assert_int_equal(axo_system_send_owned(system, kit_ref(a), 1, &owned, sizeof owned, sh_freed,
-                                           &freed), AXO_EGONE);
-    assert_int_equal(axo_system_poison(system, kit_ref(a)), AXO_EGONE);
-    assert_int_equal(axo_system_kill(system, kit_ref(a)), AXO_EGONE);
+    assert_int_equal(axo_system_send(system, kit_ref(f.a), 1, &owned, sizeof owned), AXO_EGONE);
+    assert_int_equal(
+        axo_system_send_owned(system, kit_ref(f.a), 1, &owned, sizeof owned, sh_freed, &freed),
+        AXO_EGONE);
+    assert_int_equal(axo_system_poison(system, kit_ref(f.a)), AXO_EGONE);
+    assert_int_equal(axo_system_kill(system, kit_ref(f.a)), AXO_EGONE);
     for (int i = 0; i < 3; i++) {
         ref = axo_system_guardian(system, (axo_guardian)i);
         assert_int_equal(axo_system_send(system, ref, 1, NULL, 0), AXO_EGONE);
@@ -381,13 +380,13 @@ static void SH_07(void **state)
     assert_int_equal(freed, 1);
     assert_int_equal(after.sent, before.sent + 7);
     assert_int_equal(after.dead, before.dead + 7);
-    assert_int_equal(axo_system_stop_actor(system, kit_ref(a)), AXO_EGONE);
-    assert_int_equal(axo_system_path(system, kit_ref(a), path, sizeof path), AXO_EGONE);
+    assert_int_equal(axo_system_stop_actor(system, kit_ref(f.a)), AXO_EGONE);
+    assert_int_equal(axo_system_path(system, kit_ref(f.a), path, sizeof path), AXO_EGONE);
     assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_ESTOPPING);
     props.system_actor = 1;
     assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_ESTOPPING);
-    assert_int_equal(axo_system_subscribe(system, kit_ref(a), AXO_KIND_ALL), AXO_EGONE);
-    assert_int_equal(axo_system_unsubscribe(system, kit_ref(a), AXO_KIND_ALL), AXO_ENOENT);
+    assert_int_equal(axo_system_subscribe(system, kit_ref(f.a), AXO_KIND_ALL), AXO_EGONE);
+    assert_int_equal(axo_system_unsubscribe(system, kit_ref(f.a), AXO_KIND_ALL), AXO_ENOENT);
     assert_int_equal(axo_system_publish(system, AXO_KIND_USER, NULL, 0), AXO_OK);
     kit_finish_now(k);
 }

@@ -194,17 +194,16 @@ static void SS_02(kit *k)
 static void ss_03(void **state, void (*prepare)(kit *k, kit_script *a))
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_tree(k, "p, -a");
     part_blow *blow = part_blow_new(k, KIT_DO_RESTART);
-    prepare(k, a);
-    kit_spawn_child(k, p, a, 0);
+    prepare(k, f.a);
+    kit_spawn_child(k, f.p, f.a, 0);
     kit_await(k, "a.preStart");
-    part_tell_become(k, a, ss_keep);
-    ss_notes(k, a, 1, 2);
-    kit_run(k, a, part_hold_fail, blow);
+    part_tell_become(k, f.a, ss_keep);
+    ss_notes(k, f.a, 1, 2);
+    kit_run(k, f.a, part_hold_fail, blow);
     kit_gate_arrived(blow->gate, 1);
-    kit_tell(k, a, KIT_NOTE, 3);
+    kit_tell(k, f.a, KIT_NOTE, 3);
     kit_gate_open(blow->gate);
     kit_await(k, "a.note(3)");
     kit_order(k, "a#1.kept(1)", "a#1.kept(2)", "p.decider(a)", "a#2.ctor", "a#2.note(1)",
@@ -260,17 +259,16 @@ static void SS_03_waits(void **state)
 /* A message that was stashed and then failed under is shown to pre_restart and comes again. */
 static void SS_03_failed_under(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->directive = AXO_RESTART;
-    kit_spawn_child(k, p, a, 0);
+    kit_family f = kit_tree(k, "p, -a");
+    f.p->directive = AXO_RESTART;
+    kit_spawn_child(k, f.p, f.a, 0);
     kit_await(k, "a.preStart");
     for (uint32_t round = 1; round <= 2; round++) { /* by return, by throw */
         kit_gate *gate = kit_gate_new(k);
-        part_tell_become(k, a, ss_keep_fail);
-        kit_run(k, a, part_hold, gate);
-        kit_tell(k, a, KIT_NOTE, round);
-        kit_tell(k, a, KIT_SET, round);
+        part_tell_become(k, f.a, ss_keep_fail);
+        kit_run(k, f.a, part_hold, gate);
+        kit_tell(k, f.a, KIT_NOTE, round);
+        kit_tell(k, f.a, KIT_SET, round);
         kit_gate_open(gate);
         kit_await_count(k, "a.set", round);
     }
@@ -320,17 +318,16 @@ static void SS_04(kit *k)
 /* Resume keeps the stash as it keeps the instance. */
 static void SS_03_resume(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->directive = AXO_RESUME;
-    kit_spawn_child(k, p, a, 0);
+    kit_family f = kit_tree(k, "p, -a");
+    f.p->directive = AXO_RESUME;
+    kit_spawn_child(k, f.p, f.a, 0);
     kit_await(k, "a.preStart");
-    part_tell_become(k, a, ss_keep_fail);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_run(k, a, ss_count, NULL);
+    part_tell_become(k, f.a, ss_keep_fail);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_run(k, f.a, ss_count, NULL);
     kit_await(k, "a.count(1)");
     kit_never(k, "a.note");
-    kit_run(k, a, ss_release, NULL);
+    kit_run(k, f.a, ss_release, NULL);
     kit_await(k, "a.note(1)");
     kit_order(k, "a#1.kept(1)", "p.decided(1)", "a#1.count(1)", "a#1.released(0)", "a#1.note(1)");
 }

@@ -27,23 +27,21 @@ static axo_status st_hold_and_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
  * Akka the name is not free yet, which who acts on a notice has to know; here it is. */
 static void ST_18(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *c = kit_child(k, p, "c");
-    kit_script *w = kit_top(k, "w");
+    kit_family f = kit_tree(k, "p(c), w");
     kit_script *next = kit_actor(k, "next");
     st_late_spawn *late = kit_alloc(k, sizeof *late);
     *late = (st_late_spawn){.gate = kit_gate_new(k), .child = next};
     next->name = "c";
-    part_watched_by(k, c, w);
-    kit_run(k, p, st_hold_and_spawn, late);
+    part_watched_by(k, f.c, f.w);
+    kit_run(k, f.p, st_hold_and_spawn, late);
     kit_gate_arrived(late->gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(c));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.c));
     kit_await(k, "w.term(c)");
     kit_gate_open(late->gate);
     kit_await(k, "p.child_gone(c)");
     kit_order(k, "c.postStop", "w.term(c)", "p.spawnStatus(0)", "p.child_gone(c)");
     kit_await(k, "next.preStart");
-    kit_run(k, p, part_spawn, next); /* the late end of the first has not freed the second's */
+    kit_run(k, f.p, part_spawn, next); /* the late end of the first has not freed the second's */
     kit_await(k, "p.spawnStatus(-5)");
     kit_expect_count(k, "next.ctor", 1);
 }
@@ -199,25 +197,23 @@ static void ST_19(void **state)
 static void ST_20(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *c = kit_child(k, p, "c");
+    kit_family f = kit_tree(k, "g(p(c))");
     kit_gate *gate = kit_gate_new(k);
     axo_late late[8];
     uint32_t count = 0;
     bool named = false;
-    kit_run(k, c, part_hold, gate);
+    kit_run(k, f.c, part_hold, gate);
     kit_gate_arrived(gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(c));
-    axo_system_stop_actor(kit_system(k), kit_ref(p));
-    axo_system_stop_actor(kit_system(k), kit_ref(g));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.c));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.p));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.g));
     if (kit_workers(k) > 1) {
         kit_await(k, "g.stopping");
         kit_await(k, "p.stopping");
     }
     assert_int_equal(axo_system_stop(kit_system(k), 0, late, 8, &count), AXO_ETIMEDOUT);
     for (uint32_t i = 0; i < count && i < 8; i++)
-        named = named || (axo_ref_equal(late[i].actor, kit_ref(c)) &&
+        named = named || (axo_ref_equal(late[i].actor, kit_ref(f.c)) &&
                           strcmp(late[i].doing, "running") == 0);
     assert_true(named);
     kit_never(k, "*.postStop");
@@ -309,15 +305,14 @@ static axo_status st_use_kept(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* A timer, an owned payload and a context outlive their actor and do no harm. */
 static void ST_22(kit *k)
 {
-    kit_script *a = kit_top(k, "a");
-    kit_script *w = kit_top(k, "w");
+    kit_family f = kit_tree(k, "a, w");
     st_legacy *legacy = kit_alloc(k, sizeof *legacy);
-    *legacy = (st_legacy){.k = k, .heir = w};
-    w->user = kit_gate_new(k);
-    kit_run(k, a, st_leave, legacy);
+    *legacy = (st_legacy){.k = k, .heir = f.w};
+    f.w->user = kit_gate_new(k);
+    kit_run(k, f.a, st_leave, legacy);
     kit_await(k, "user.child_gone(a)");
-    kit_run(k, w, st_use_kept, legacy);
-    kit_gate_open(w->user);
+    kit_run(k, f.w, st_use_kept, legacy);
+    kit_gate_open(f.w->user);
     kit_await(k, "w.ping(5)");
     kit_await(k, "a.dl(2)"); /* KIT_PONG, to one that is gone */
     kit_await(k, "w.unhandled(1000)");

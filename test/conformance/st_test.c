@@ -23,18 +23,14 @@ static void ST_01(kit *k)
 
 static void ST_02(kit *k)
 {
-    kit_script *r = kit_actor(k, "r");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_actor(k, "b");
+    kit_family f = kit_plan(k, "r[a,b]");
     kit_script *aa = kit_actor(k, "aa");
-    r->pre_start.spawn[0] = a;
-    r->pre_start.spawn[1] = b;
-    a->pre_start.spawn[0] = aa;
-    r->post_stop.run = part_count_children;
-    kit_spawn(k, r);
+    f.a->pre_start.spawn[0] = aa;
+    f.r->post_stop.run = part_count_children;
+    kit_grow(&f);
     kit_await(k, "aa.preStart");
     kit_await(k, "b.preStart");
-    axo_system_stop_actor(kit_system(k), kit_ref(r));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.r));
     kit_await(k, "r.terminated");
     kit_order(k, "aa.postStop", "a.child_gone(aa)", "a.postStop", "r.child_gone(a)", "r.postStop");
     kit_order(k, "b.postStop", "r.child_gone(b)", "r.postStop", "r.terminated");
@@ -51,25 +47,20 @@ static axo_status st_last_words(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void ST_03(kit *k)
 {
-    kit_script *w = part_start(k, "w");
-    kit_script *x = part_start(k, "x");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *t = kit_actor(k, "t");
+    kit_family f = kit_plan(k, "w, x, p[t]");
     kit_gate *gate = kit_gate_new(k);
-    p->pre_start.spawn[0] = t;
-    t->post_stop.run = st_last_words;
-    t->post_stop.arg = w;
-    kit_spawn(k, p);
-    kit_await(k, "t.preStart");
-    kit_tell_ref(k, w, KIT_WATCH, kit_ref(t));
-    kit_tell_ref(k, p, KIT_WATCH, kit_ref(t));
-    kit_tell_ref(k, t, KIT_WATCH, kit_ref(x));
+    f.t->post_stop.run = st_last_words;
+    f.t->post_stop.arg = f.w;
+    kit_grow(&f);
+    kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(f.t));
+    kit_tell_ref(k, f.p, KIT_WATCH, kit_ref(f.t));
+    kit_tell_ref(k, f.t, KIT_WATCH, kit_ref(f.x));
     kit_settle(k);
-    kit_run(k, t, part_hold, gate);
-    kit_tell(k, t, 1001, 0);
-    kit_tell(k, t, 1002, 0);
+    kit_run(k, f.t, part_hold, gate);
+    kit_tell(k, f.t, 1001, 0);
+    kit_tell(k, f.t, 1002, 0);
     kit_gate_arrived(gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(t));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.t));
     kit_gate_open(gate);
     kit_await(k, "w.term(t)");
     kit_await(k, "p.term(t)");
@@ -78,7 +69,7 @@ static void ST_03(kit *k)
     kit_order(k, "t.dl(1002)", "p.notice(t)", "p.term(t)");
     kit_order(k, "t.postStop", "w.note(5)", "w.term(t)");
     /* Its own watches are gone: the end of x does not even become a dead letter. */
-    axo_system_stop_actor(kit_system(k), kit_ref(x));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.x));
     kit_await(k, "user.child_gone(x)");
     kit_settle(k);
     kit_never(k, "t.notice");
@@ -87,18 +78,15 @@ static void ST_03(kit *k)
 
 static void ST_04(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "p[c]");
     kit_script *late = kit_actor(k, "late");
-    p->pre_start.spawn[0] = c;
-    c->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
-    axo_system_stop_actor(kit_system(k), kit_ref(p));
-    kit_gate_arrived(c->post_stop.gate, 1);
-    kit_tell(k, p, KIT_NOTE, 1);
-    kit_spawn_child(k, p, late, 2);
-    kit_gate_open(c->post_stop.gate);
+    f.c->post_stop.gate = kit_gate_new(k);
+    kit_grow(&f);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.p));
+    kit_gate_arrived(f.c->post_stop.gate, 1);
+    kit_tell(k, f.p, KIT_NOTE, 1);
+    kit_spawn_child(k, f.p, late, 2);
+    kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "p.terminated");
     kit_never(k, "p.note");
     kit_never(k, "p.spawned");
@@ -122,18 +110,16 @@ static void *st_stop_thread(void *arg)
 
 static void ST_05(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *v = part_start(k, "v");
-    kit_script *w = part_start(k, "w");
+    kit_family f = kit_tree(k, "a, v, w");
     kit_gate *gate = kit_gate_new(k);
-    st_stopper stopper = {.k = k, .ref = kit_ref(a)};
+    st_stopper stopper = {.k = k, .ref = kit_ref(f.a)};
     pthread_t threads[2];
-    part_watched_by(k, a, v);
-    part_watched_by(k, a, w);
-    kit_run(k, a, part_hold, gate);
+    part_watched_by(k, f.a, f.v);
+    part_watched_by(k, f.a, f.w);
+    kit_run(k, f.a, part_hold, gate);
     kit_gate_arrived(gate, 1);
     assert_int_equal(axo_system_poison(kit_system(k), stopper.ref), AXO_OK);
-    assert_int_equal(kit_tell(k, a, KIT_STOP_SELF, 0), AXO_OK);
+    assert_int_equal(kit_tell(k, f.a, KIT_STOP_SELF, 0), AXO_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, st_stop_thread, &stopper), 0);
     for (int i = 0; i < 2; i++)
@@ -162,9 +148,8 @@ static axo_status st_stop_then_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void ST_06(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *c = kit_actor(k, "c");
-    kit_run(k, a, st_stop_then_spawn, c);
+    kit_family f = kit_tree(k, "a, -c");
+    kit_run(k, f.a, st_stop_then_spawn, f.c);
     kit_await(k, "a.terminated");
     kit_order(k, "a.end", "a.postStop", "a.dl(3)");
     kit_order(k, "c.preStart", "c.postStop", "a.postStop", "a.terminated");
@@ -209,18 +194,16 @@ static axo_status st_spawn_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void ST_08(kit *k)
 {
-    kit_script *p = part_start(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    kit_run(k, p, st_spawn_then_stop, c);
+    kit_family f = kit_tree(k, "p, -c, -d");
+    kit_run(k, f.p, st_spawn_then_stop, f.c);
     kit_await(k, "p.child_gone(c)");
     kit_order(k, "c.ctor", "c.preStart", "c.postStop", "c.terminated");
     kit_never(k, "c.note");
     kit_await_count(k, "c.dl(3)", 1);
     kit_expect_count(k, "c.dl(3)", 1);
     /* The same from outside. */
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_spawn(k, d)), AXO_OK);
-    kit_tell(k, d, KIT_NOTE, 2);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_spawn(k, f.d)), AXO_OK);
+    kit_tell(k, f.d, KIT_NOTE, 2);
     kit_await(k, "user.child_gone(d)");
     kit_order(k, "d.ctor", "d.preStart", "d.postStop", "d.terminated");
     kit_never(k, "d.note");
@@ -244,27 +227,26 @@ static void ST_09(kit *k)
 static void ST_10(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = kit_actor(k, "a");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "a, -c");
     kit_script *late = kit_actor(k, "late");
     static const axo_class cls = AXO_CLASS(.receive = kit_receive);
     axo_props props = AXO_PROPS(.cls = &cls);
     axo_ref out = {.bits = 1};
-    a->post_stop.run = part_spawn;
-    a->post_stop.arg = late;
-    kit_spawn(k, a);
-    axo_system_stop_actor(kit_system(k), kit_ref(a));
+    f.a->post_stop.run = part_spawn;
+    f.a->post_stop.arg = late;
+    kit_grow(&f);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     kit_await(k, "user.child_gone(a)");
     kit_expect_count(k, "a.spawnStatus(-8)", 1);
     /* /user is terminating: once refused, always refused. */
-    c->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, c);
+    f.c->post_stop.gate = kit_gate_new(k);
+    kit_spawn(k, f.c);
     kit_await(k, "c.preStart");
     assert_int_equal(axo_system_shutdown(kit_system(k)), AXO_OK);
-    kit_gate_arrived(c->post_stop.gate, 1);
+    kit_gate_arrived(f.c->post_stop.gate, 1);
     assert_int_equal(axo_system_spawn(kit_system(k), &props, &out), AXO_ESTOPPING);
     assert_true(axo_ref_is_none(out));
-    kit_gate_open(c->post_stop.gate);
+    kit_gate_open(f.c->post_stop.gate);
     assert_int_equal(axo_system_wait(kit_system(k), INT64_C(20000000000), NULL), AXO_OK);
     out.bits = 1;
     assert_int_equal(axo_system_spawn(kit_system(k), &props, &out), AXO_ESTOPPING);
@@ -276,16 +258,11 @@ static void ST_10(void **state)
 
 static void ST_11(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_tree(k, "p:restart[c]");
     part_blow *blow = part_blow_new(k, 7);
-    p->pre_start.spawn[0] = c;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
-    kit_run(k, c, part_hold_fail, blow);
+    kit_run(k, f.c, part_hold_fail, blow);
     kit_gate_arrived(blow->gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(p));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.p));
     if (kit_workers(k) > 1)
         kit_await(k, "p.stopping");
     kit_gate_open(blow->gate);
@@ -299,22 +276,15 @@ static void ST_11(kit *k)
  * not run again. */
 static void ST_12(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *w = part_start(k, "w");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->pre_start.spawn[0] = c;
-    c->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, g);
-    kit_await(k, "c.preStart");
-    part_watched_by(k, p, w);
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_tell(k, p, KIT_NOTE, 1);
-    kit_gate_arrived(c->post_stop.gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(p));
-    kit_gate_open(c->post_stop.gate);
+    kit_family f = kit_plan(k, "w, g:restart[p[c]]");
+    f.c->post_stop.gate = kit_gate_new(k);
+    kit_grow(&f);
+    part_watched_by(k, f.p, f.w);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_NOTE, 1);
+    kit_gate_arrived(f.c->post_stop.gate, 1);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.p));
+    kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "w.term(p)");
     kit_order(k, "p.fails(7)", "g.decider(p)", "p.preRestart(7)", "c.postStop", "p.child_gone(c)",
               "p.terminated", "w.term(p)");
@@ -328,24 +298,18 @@ static void ST_12(kit *k)
 
 static void ST_13(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "p:restart[a[c]]");
     kit_gate *gate = kit_gate_new(k);
-    p->pre_start.spawn[0] = a;
-    p->directive = AXO_RESTART;
-    a->pre_start.spawn[0] = c;
-    c->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
-    kit_run(k, a, part_hold, gate);
-    kit_run(k, a, part_stop_then_fail, NULL);
-    kit_tell(k, a, KIT_NOTE, 1);
+    f.c->post_stop.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_run(k, f.a, part_hold, gate);
+    kit_run(k, f.a, part_stop_then_fail, NULL);
+    kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_open(gate);
-    kit_gate_arrived(c->post_stop.gate, 1);
+    kit_gate_arrived(f.c->post_stop.gate, 1);
     if (kit_workers(k) > 1)
         kit_await(k, "p.decided(2)");
-    kit_gate_open(c->post_stop.gate);
+    kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "p.child_gone(a)");
     kit_await(k, "p.decided(2)");
     kit_order(k, "a.fails(7)", "c.postStop", "a.postStop", "a.dl(3)", "a.terminated");
@@ -359,22 +323,17 @@ static void ST_13(kit *k)
 
 static void ST_14(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_tree(k, "p:restart[c]");
     part_blow *blow = part_blow_new(k, 7);
-    p->pre_start.spawn[0] = c;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
-    kit_run(k, c, part_hold_fail, blow);
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_run(k, f.c, part_hold_fail, blow);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_gate_arrived(blow->gate, 1);
     /* The one worker is busy with c: then the stop comes from outside. */
     if (kit_workers(k) > 1) {
-        kit_run(k, p, part_stop, c);
+        kit_run(k, f.p, part_stop, f.c);
         kit_await(k, "p.stops");
     } else {
-        axo_system_stop_actor(kit_system(k), kit_ref(c));
+        axo_system_stop_actor(kit_system(k), kit_ref(f.c));
     }
     kit_gate_open(blow->gate);
     kit_await(k, "p.child_gone(c)");
@@ -390,22 +349,18 @@ static void ST_14(kit *k)
 
 static void ST_15(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    p->pre_start.spawn[0] = a;
-    p->directive = AXO_RESTART;
-    p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    kit_tell(k, a, KIT_NOTE, 1);
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
+    kit_family f = kit_plan(k, "p:restart[a]");
+    f.p->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.a)), AXO_OK);
     if (kit_workers(k) > 1) {
         kit_await(k, "a.terminated");
         kit_never(k, "p.decided");
     }
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "p.child_gone(a)");
     kit_order(k, "a.fails(7)", "a.postStop", "a.dl(3)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
@@ -415,23 +370,18 @@ static void ST_15(kit *k)
 
 static void ST_16(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
+    kit_family f = kit_plan(k, "p:resume[c,d]");
     kit_script *cc = kit_actor(k, "cc");
-    p->pre_start.spawn[0] = c;
-    p->pre_start.spawn[1] = d;
-    c->pre_start.spawn[0] = cc;
-    p->directive = AXO_RESUME;
-    p->decider.gate = kit_gate_new(k);
-    kit_spawn(k, p);
+    f.c->pre_start.spawn[0] = cc;
+    f.p->decider.gate = kit_gate_new(k);
+    kit_grow(&f);
     kit_await(k, "cc.preStart");
     kit_await(k, "d.preStart");
-    kit_tell(k, c, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    axo_system_stop_actor(kit_system(k), kit_ref(p));
+    kit_tell(k, f.c, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    axo_system_stop_actor(kit_system(k), kit_ref(f.p));
     kit_never(k, "p.postStop");
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await(k, "user.child_gone(p)");
     kit_order(k, "p.decided(1)", "cc.postStop", "c.postStop", "p.postStop", "p.terminated");
     kit_order(k, "d.postStop", "p.postStop");

@@ -244,15 +244,13 @@ static axo_status tm_key_two(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void tm_restart(void **state, bool key_again)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    a->pre_restart.run = tm_mark_active;
-    a->pre_restart.arg = (void *)(uintptr_t)"pre";
-    a->post_restart.run = key_again ? tm_key_two : tm_mark_active;
-    a->post_restart.arg = (void *)(uintptr_t)"post";
-    kit_spawn_child(k, p, a, 0);
-    kit_await(k, "a.preStart");
-    tm_with_queued_tick(k, a, AXO_TIMER_FIXED_RATE, tm_fail);
+    kit_family f = kit_plan(k, "p(a)");
+    f.a->pre_restart.run = tm_mark_active;
+    f.a->pre_restart.arg = (void *)(uintptr_t) "pre";
+    f.a->post_restart.run = key_again ? tm_key_two : tm_mark_active;
+    f.a->post_restart.arg = (void *)(uintptr_t) "post";
+    kit_grow(&f);
+    tm_with_queued_tick(k, f.a, AXO_TIMER_FIXED_RATE, tm_fail);
     kit_await(k, key_again ? "a#2.note(2)" : "a#2.post(0)");
     kit_settle(k);
     kit_order(k, "a#1.active(1)", "a#1.pre(0)", "a#2.ctor");
@@ -323,20 +321,17 @@ static void TM_04(kit *k)
     static const tm_late dying = {.key = 5, .value = 50};
     static const tm_late born = {.key = 6, .value = 60, .second = true};
     static const tm_late stopping = {.key = 7, .value = 70};
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *b = kit_top(k, "b");
-    a->pre_restart.run = tm_start_late;
-    a->pre_restart.arg = (void *)(uintptr_t)&dying;
-    a->post_stop.run = tm_start_late;
-    a->post_stop.arg = (void *)(uintptr_t)&stopping;
-    a->pre_start.run = tm_start_late;
-    a->pre_start.arg = (void *)(uintptr_t)&born;
-    kit_spawn_child(k, p, a, 0);
-    kit_await(k, "a.preStart");
-    kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    kit_family f = kit_plan(k, "p(a), b");
+    f.a->pre_restart.run = tm_start_late;
+    f.a->pre_restart.arg = (void *)(uintptr_t)&dying;
+    f.a->post_stop.run = tm_start_late;
+    f.a->post_stop.arg = (void *)(uintptr_t)&stopping;
+    f.a->pre_start.run = tm_start_late;
+    f.a->pre_start.arg = (void *)(uintptr_t)&born;
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
     kit_await(k, "a#2.note(60)"); /* due with or after the others */
-    kit_tell_ref(k, b, KIT_STOP, kit_ref(a));
+    kit_tell_ref(k, f.b, KIT_STOP, kit_ref(f.a));
     kit_await(k, "a.terminated");
     kit_settle(k);
     kit_never(k, "a.note(50)");
@@ -346,12 +341,11 @@ static void TM_04(kit *k)
 
 static void TM_05(kit *k)
 {
-    kit_script *a = kit_actor(k, "a");
-    a->post_stop.run = tm_mark_active;
-    a->post_stop.arg = (void *)(uintptr_t)"post";
-    kit_spawn(k, a);
-    kit_await(k, "a.preStart");
-    tm_with_queued_tick(k, a, AXO_TIMER_ONCE, part_stop_self);
+    kit_family f = kit_plan(k, "a");
+    f.a->post_stop.run = tm_mark_active;
+    f.a->post_stop.arg = (void *)(uintptr_t) "post";
+    kit_grow(&f);
+    tm_with_queued_tick(k, f.a, AXO_TIMER_ONCE, part_stop_self);
     kit_await(k, "a.terminated");
     kit_order(k, "a.active(1)", "a.post(0)", "a.terminated");
     kit_never(k, "a.note");
@@ -423,14 +417,14 @@ static axo_status tm_pill_key(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void PK_08(kit *k)
 {
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
-    kit_script *c = kit_top(k, "c");
-    kit_run(k, a, tm_pill_key, NULL);
-    assert_int_equal(axo_system_schedule_once(kit_system(k), MS, kit_ref(b), AXO_TIMER_POISON,
-                                              NULL, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_schedule_once(kit_system(k), MS, kit_ref(c), AXO_TIMER_KILL, NULL,
-                                              0, NULL), AXO_OK);
+    kit_family f = kit_tree(k, "a, b, c");
+    kit_run(k, f.a, tm_pill_key, NULL);
+    assert_int_equal(
+        axo_system_schedule_once(kit_system(k), MS, kit_ref(f.b), AXO_TIMER_POISON, NULL, 0, NULL),
+        AXO_OK);
+    assert_int_equal(
+        axo_system_schedule_once(kit_system(k), MS, kit_ref(f.c), AXO_TIMER_KILL, NULL, 0, NULL),
+        AXO_OK);
     kit_await(k, "a.terminated");
     kit_await(k, "b.terminated");
     kit_await(k, "c.terminated");
@@ -467,22 +461,23 @@ static axo_status tm_cancel(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* Never early; a cancel before is true once, a cancel after is false, from any thread. */
 static void TM_08(kit *k)
 {
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
-    tm_raw raw = {.to = b};
+    kit_family f = kit_tree(k, "a, b");
+    tm_raw raw = {.to = f.b};
     kit_payload order = tm_value(2);
     axo_timer timer;
-    kit_run(k, a, tm_raw_late, &raw);
+    kit_run(k, f.a, tm_raw_late, &raw);
     kit_await(k, "b.note(1)");
     assert_true(kit_find(k, "b.note(1)").time_ns - kit_find(k, "a.sets").time_ns >= 3 * MS);
-    kit_run(k, a, tm_cancel, &raw);
+    kit_run(k, f.a, tm_cancel, &raw);
     kit_await(k, "a.cancel(0)");
     assert_false(axo_system_timer_cancel(kit_system(k), raw.timer));
-    assert_int_equal(axo_system_schedule_once(kit_system(k), TM_FAR, kit_ref(b), KIT_NOTE, &order,
-                                              sizeof order, &raw.timer), AXO_OK);
-    assert_int_equal(axo_system_schedule_fixed_rate(kit_system(k), TM_FAR, 1, kit_ref(b), KIT_NOTE,
-                                                    &order, sizeof order, &timer), AXO_OK);
-    kit_run(k, a, tm_cancel, &raw);
+    assert_int_equal(axo_system_schedule_once(kit_system(k), TM_FAR, kit_ref(f.b), KIT_NOTE, &order,
+                                              sizeof order, &raw.timer),
+                     AXO_OK);
+    assert_int_equal(axo_system_schedule_fixed_rate(kit_system(k), TM_FAR, 1, kit_ref(f.b),
+                                                    KIT_NOTE, &order, sizeof order, &timer),
+                     AXO_OK);
+    kit_run(k, f.a, tm_cancel, &raw);
     kit_await(k, "a.cancel(1)");
     assert_false(axo_system_timer_cancel(kit_system(k), raw.timer));
     assert_true(axo_system_timer_cancel(kit_system(k), timer));
@@ -495,18 +490,18 @@ static void TM_08(kit *k)
 /* A periodic timer ends with its receiver: without a dead letter, and its handle is stale. */
 static void TM_08_dead(kit *k)
 {
-    kit_script *b = kit_top(k, "b");
-    kit_script *c = kit_top(k, "c");
+    kit_family f = kit_tree(k, "b, c");
     kit_payload order = tm_value(2);
     axo_timer timer;
-    assert_int_equal(axo_system_schedule_fixed_rate(kit_system(k), MS, MS, kit_ref(b), KIT_NOTE,
-                                                    &order, sizeof order, &timer), AXO_OK);
+    assert_int_equal(axo_system_schedule_fixed_rate(kit_system(k), MS, MS, kit_ref(f.b), KIT_NOTE,
+                                                    &order, sizeof order, &timer),
+                     AXO_OK);
     kit_await(k, "b.note(2)@2");
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(b)), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.b)), AXO_OK);
     kit_await(k, "user.child_gone(b)");
     for (uint32_t i = 1; i <= 4; i++) { /* long enough for it to have come up */
-        axo_system_schedule_once(kit_system(k), 2 * MS, kit_ref(c), KIT_NOTE, &order, sizeof order,
-                                 NULL);
+        axo_system_schedule_once(kit_system(k), 2 * MS, kit_ref(f.c), KIT_NOTE, &order,
+                                 sizeof order, NULL);
         kit_await_count(k, "c.note(2)", i);
     }
     uint32_t letters = kit_count(k, "b.dl");
@@ -516,14 +511,14 @@ static void TM_08_dead(kit *k)
 
 static void TM_09(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     kit_payload order = tm_value(1);
     axo_timer timer;
-    assert_int_equal(axo_system_schedule_fixed_delay(kit_system(k), MS, MS, kit_ref(a), KIT_NOTE,
-                                                     &order, sizeof order, &timer), AXO_OK);
+    assert_int_equal(axo_system_schedule_fixed_delay(kit_system(k), MS, MS, kit_ref(f.a), KIT_NOTE,
+                                                     &order, sizeof order, &timer),
+                     AXO_OK);
     kit_await(k, "a#1.note(1)@2");
-    kit_tell(k, a, KIT_FAIL, KIT_DO_RESTART);
+    kit_tell(k, f.a, KIT_FAIL, KIT_DO_RESTART);
     kit_await(k, "a#2.note(1)@2");
     assert_true(axo_system_timer_cancel(kit_system(k), timer));
 }
@@ -547,9 +542,8 @@ static axo_status tm_oversleep(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void TM_10(kit *k)
 {
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
-    kit_run(k, a, tm_oversleep, b);
+    kit_family f = kit_tree(k, "a, b");
+    kit_run(k, f.a, tm_oversleep, f.b);
     kit_await(k, "b.note(1)@300");
     int64_t at = kit_find(k, "b.note(1)@300").time_ns;
     assert_true(at - kit_find(k, "a.sets").time_ns >= 300 * MS);
@@ -595,26 +589,25 @@ static axo_status tm_hook_receive(axo_ctx *ctx, void *state, const axo_message *
 static void SH_08(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *a = kit_actor(k, "a");
-    kit_script *s = kit_actor(k, "s");
+    kit_family f = kit_plan(k, "a, -s");
     kit_payload order = tm_value(1);
     kit_payload other = tm_value(2);
     axo_timer marked[2];
     axo_timer plain;
     axo_system *system = kit_system(k);
-    a->post_stop.run = tm_schedule_now;
-    kit_spawn(k, a);
-    assert_int_equal(kit_spawn_system(k, s), AXO_OK);
+    f.a->post_stop.run = tm_schedule_now;
+    kit_grow(&f);
+    assert_int_equal(kit_spawn_system(k, f.s), AXO_OK);
     kit_await(k, "a.preStart");
     kit_await(k, "s.preStart");
-    part_tell_become(k, s, tm_hook_receive);
-    kit_run(k, s, tm_hook, NULL);
+    part_tell_become(k, f.s, tm_hook_receive);
+    kit_run(k, f.s, tm_hook, NULL);
     kit_await(k, "s.hooked");
-    axo_system_schedule_once(system, TM_FAR, kit_ref(s), KIT_NOTE, &order, sizeof order,
+    axo_system_schedule_once(system, TM_FAR, kit_ref(f.s), KIT_NOTE, &order, sizeof order,
                              &marked[0]);
-    axo_system_schedule_fixed_rate(system, TM_FAR, MS, kit_ref(a), KIT_NOTE, &order, sizeof order,
+    axo_system_schedule_fixed_rate(system, TM_FAR, MS, kit_ref(f.a), KIT_NOTE, &order, sizeof order,
                                    &marked[1]);
-    axo_system_schedule_once(system, TM_FAR, kit_ref(s), KIT_NOTE, &other, sizeof other, &plain);
+    axo_system_schedule_once(system, TM_FAR, kit_ref(f.s), KIT_NOTE, &other, sizeof other, &plain);
     assert_true(axo_system_timer_at_close(system, marked[0]));
     assert_true(axo_system_timer_at_close(system, marked[0]));
     assert_true(axo_system_timer_at_close(system, marked[1]));
@@ -627,8 +620,9 @@ static void SH_08(void **state)
     assert_int_equal(kit_count(k, "a.note(1)") + kit_count(k, "a.dl(3)"), 1);
     kit_never(k, "s.note(2)");
     assert_int_equal(kit_stats(k).dropped - dropped, 2); /* plain's, post_stop's */
-    assert_int_equal(axo_system_schedule_once(system, 0, kit_ref(a), KIT_NOTE, &order,
-                                              sizeof order, &plain), AXO_ESTOPPING);
+    assert_int_equal(
+        axo_system_schedule_once(system, 0, kit_ref(f.a), KIT_NOTE, &order, sizeof order, &plain),
+        AXO_ESTOPPING);
     assert_int_equal(plain.bits, 0);
     assert_false(axo_system_timer_cancel(system, marked[0]));
     assert_false(axo_system_timer_at_close(system, marked[0]));

@@ -87,25 +87,19 @@ static axo_status uid_spawn_stop_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* The report of a child that is gone is dropped; with one worker it may come in time yet. */
 static void UID_02(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESUME;
-    p->directive = AXO_RESTART;
-    c->pre_start.fail_first = 1;
-    c->pre_start.code = 8;
-    kit_spawn(k, g);
-    kit_await(k, "p.preStart");
+    kit_family f = kit_plan(k, "g:resume[p:restart], -c");
+    f.c->pre_start.fail_first = 1;
+    f.c->pre_start.code = 8;
+    kit_grow(&f);
     if (kit_workers(k) > 1)
-        g->decider.gate = kit_gate_new(k);
-    kit_run(k, p, uid_spawn_stop_fail, c);
+        f.g->decider.gate = kit_gate_new(k);
+    kit_run(k, f.p, uid_spawn_stop_fail, f.c);
     kit_await(k, "p.child_gone(c)");
     if (kit_workers(k) > 1) {
         kit_never(k, "p.decider");
-        kit_gate_open(g->decider.gate);
+        kit_gate_open(f.g->decider.gate);
     }
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p.note(1)");
     kit_settle(k);
     kit_expect_count(k, "c.ctor", 1);

@@ -209,6 +209,28 @@ axo_ref kit_spawn(kit *k, kit_script *script);            /* child of /user, fro
 axo_status kit_spawn_in(axo_ctx *ctx, kit_script *script); /* child of the running puppet */
 axo_status kit_spawn_system(kit *k, kit_script *script);  /* child of /system */
 
+/* A family of puppets, by their labels, a letter each: f.p is "p". It is written down as a tree:
+ *     kit_family f = kit_tree(k, "g:all(p:restart(c,d),q[r]), w, -x");
+ * g and w are children of /user, p and q of g, c and d of p, r of q. A child in ( ) is spawned once,
+ * on a message to its parent; one in [ ] by its parent's pre_start, so for each instance. x is only
+ * made, for the test to spawn. Words behind a label: its directive (restart resume stop escalate),
+ * its strategy's scope (all rest), keep for keep_children, plain. */
+typedef struct kit_family {
+    kit *of;
+    const char *text;
+    union {
+        kit_script *all[26];
+        struct {
+            kit_script *a, *b, *c, *d, *e, *f, *g, *h, *i, *j, *k, *l, *m;
+            kit_script *n, *o, *p, *q, *r, *s, *t, *u, *v, *w, *x, *y, *z;
+        };
+    };
+} kit_family;
+
+kit_family kit_plan(kit *k, const char *text); /* makes the scripts, for the test to go on with */
+void kit_grow(const kit_family *family);       /* spawns them; waits for each one's pre_start */
+kit_family kit_tree(kit *k, const char *text); /* both */
+
 /* Makes a puppet, has it spawned under /user or under `parent`, and waits for its pre_start. */
 kit_script *kit_top(kit *k, const char *label);
 kit_script *kit_child(kit *k, kit_script *parent, const char *label);

@@ -42,20 +42,19 @@ static axo_status draft_send(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void a_bound_draft_is_for_one_instance(kit *k)
 {
-    kit_script *a = part_start(k, "a");
-    kit_script *b = part_start(k, "b");
-    draft_shop first = {.to = kit_ref(a), .from = kit_ref(a), .instance = 1};
-    draft_shop second = {.to = kit_ref(a), .from = kit_ref(a), .instance = 2};
-    draft_shop far = {.to = kit_ref(a), .from = kit_ref(a), .instance = 1 + (1U << 23)};
-    kit_run(k, a, draft_mark_instance, NULL);
-    kit_run(k, b, draft_send, &first);
+    kit_family f = kit_tree(k, "a, b");
+    draft_shop first = {.to = kit_ref(f.a), .from = kit_ref(f.a), .instance = 1};
+    draft_shop second = {.to = kit_ref(f.a), .from = kit_ref(f.a), .instance = 2};
+    draft_shop far = {.to = kit_ref(f.a), .from = kit_ref(f.a), .instance = 1 + (1U << 23)};
+    kit_run(k, f.a, draft_mark_instance, NULL);
+    kit_run(k, f.b, draft_send, &first);
     kit_await(k, "a.pong(1)"); /* the sender is whom the draft named */
-    kit_tell(k, a, KIT_FAIL, 7);
-    kit_run(k, a, draft_mark_instance, NULL);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    kit_run(k, f.a, draft_mark_instance, NULL);
     kit_await(k, "a#2.instance");
-    kit_run(k, b, draft_send, &first);
-    kit_run(k, b, draft_send, &far);
-    kit_run(k, b, draft_send, &second);
+    kit_run(k, f.b, draft_send, &first);
+    kit_run(k, f.b, draft_send, &far);
+    kit_run(k, f.b, draft_send, &second);
     kit_await(k, "a.pong(2)");
     assert_int_equal(kit_find(k, "a#1.instance").arg, 1);
     assert_int_equal(kit_find(k, "a#2.instance").arg, 2);

@@ -71,51 +71,47 @@ static void since_when_after_a_sleep(kit *k)
 /* A decider that runs in the turn of a message is not in that message any more. */
 static void decider_after_a_message(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     kit_gate *gate = kit_gate_new(k);
-    p->directive = AXO_RESUME;
-    p->decider.gate = kit_gate_new(k);
-    kit_wait_at(k, p, gate, 1);
+    f.p->directive = AXO_RESUME;
+    f.p->decider.gate = kit_gate_new(k);
+    kit_wait_at(k, f.p, gate, 1);
     kit_gate_arrived(gate, 1);
-    kit_tell(k, a, KIT_FAIL, 7);
-    (void)inspect_until(k, kit_ref(a), AXO_DOING_SUSPENDED);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    (void)inspect_until(k, kit_ref(f.a), AXO_DOING_SUSPENDED);
     kit_gate_open(gate);
-    kit_gate_arrived(p->decider.gate, 1);
-    axo_actor_info info = inspect(k, kit_ref(p), axo_ref_none());
+    kit_gate_arrived(f.p->decider.gate, 1);
+    axo_actor_info info = inspect(k, kit_ref(f.p), axo_ref_none());
     assert_int_equal(info.doing, AXO_DOING_RUNNING);
     assert_int_equal(info.has_tag, 0);
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
 }
 
 /* A suspended actor keeps its mailbox: lengths and places are exact. */
 static void places_of_senders(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *b = kit_top(k, "b");
-    kit_script *c = kit_top(k, "c");
+    kit_family f = kit_tree(k, "p(a), b, c");
     kit_gate *gate = kit_gate_new(k);
-    p->directive = AXO_RESUME;
-    p->decider.gate = gate;
-    kit_tell(k, a, KIT_FAIL, 7);
+    f.p->directive = AXO_RESUME;
+    f.p->decider.gate = gate;
+    kit_tell(k, f.a, KIT_FAIL, 7);
     kit_gate_arrived(gate, 1);
-    axo_actor_info info = inspect_until(k, kit_ref(a), AXO_DOING_SUSPENDED);
+    axo_actor_info info = inspect_until(k, kit_ref(f.a), AXO_DOING_SUSPENDED);
     assert_int_equal(info.suspends, 1);
     assert_int_equal(info.queued, 0);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_tell_as(k, b, a, KIT_NOTE, 2);
-    kit_tell_as(k, c, a, KIT_NOTE, 3);
-    kit_tell_as(k, b, a, KIT_NOTE, 4);
-    info = inspect(k, kit_ref(a), kit_ref(b));
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_tell_as(k, f.b, f.a, KIT_NOTE, 2);
+    kit_tell_as(k, f.c, f.a, KIT_NOTE, 3);
+    kit_tell_as(k, f.b, f.a, KIT_NOTE, 4);
+    info = inspect(k, kit_ref(f.a), kit_ref(f.b));
     assert_int_equal(info.doing, AXO_DOING_SUSPENDED);
     assert_int_equal(info.counted, AXO_COUNTED_ALL);
     assert_int_equal(info.queued, 4);
     assert_int_equal(info.place, 2);
-    assert_int_equal(inspect(k, kit_ref(a), kit_ref(c)).place, 3);
-    assert_int_equal(inspect(k, kit_ref(a), kit_ref(p)).place, 0);
-    assert_int_equal(inspect(k, kit_ref(a), axo_ref_none()).place, 0);
-    info = inspect(k, kit_ref(p), axo_ref_none());
+    assert_int_equal(inspect(k, kit_ref(f.a), kit_ref(f.c)).place, 3);
+    assert_int_equal(inspect(k, kit_ref(f.a), kit_ref(f.p)).place, 0);
+    assert_int_equal(inspect(k, kit_ref(f.a), axo_ref_none()).place, 0);
+    info = inspect(k, kit_ref(f.p), axo_ref_none());
     assert_int_equal(info.doing, AXO_DOING_RUNNING); /* its decider, which is no message */
     assert_int_equal(info.has_tag, 0);
     kit_gate_open(gate);
@@ -126,21 +122,20 @@ static void places_of_senders(kit *k)
 /* More than are looked at: said to be at least so many. */
 static void a_long_mailbox_is_counted_in_part(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
+    kit_family f = kit_tree(k, "p(a)");
     kit_gate *gate = kit_gate_new(k);
-    p->directive = AXO_STOP;
-    p->decider.gate = gate;
-    kit_tell(k, a, KIT_FAIL, 7);
+    f.p->directive = AXO_STOP;
+    f.p->decider.gate = gate;
+    kit_tell(k, f.a, KIT_FAIL, 7);
     kit_gate_arrived(gate, 1);
-    (void)inspect_until(k, kit_ref(a), AXO_DOING_SUSPENDED);
+    (void)inspect_until(k, kit_ref(f.a), AXO_DOING_SUSPENDED);
     for (uint32_t i = 0; i < AXO_INSPECT_MAX; i++)
-        assert_int_equal(axo_system_send(kit_system(k), kit_ref(a), 1, NULL, 0), AXO_OK);
-    axo_actor_info info = inspect(k, kit_ref(a), axo_ref_none());
+        assert_int_equal(axo_system_send(kit_system(k), kit_ref(f.a), 1, NULL, 0), AXO_OK);
+    axo_actor_info info = inspect(k, kit_ref(f.a), axo_ref_none());
     assert_int_equal(info.queued, AXO_INSPECT_MAX);
     assert_int_equal(info.counted, AXO_COUNTED_ALL);
-    kit_tell_as(k, p, a, KIT_NOTE, 1);
-    info = inspect(k, kit_ref(a), kit_ref(p));
+    kit_tell_as(k, f.p, f.a, KIT_NOTE, 1);
+    info = inspect(k, kit_ref(f.a), kit_ref(f.p));
     assert_int_equal(info.queued, AXO_INSPECT_MAX);
     assert_int_equal(info.counted, AXO_COUNTED_PART);
     assert_int_equal(info.place, 0);
@@ -150,16 +145,15 @@ static void a_long_mailbox_is_counted_in_part(kit *k)
 
 static void stopping_and_gone(kit *k)
 {
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    axo_ref was = kit_ref(p);
-    a->post_stop.gate = kit_gate_new(k);
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(p)), AXO_OK);
-    kit_gate_arrived(a->post_stop.gate, 1);
+    kit_family f = kit_tree(k, "p(a)");
+    axo_ref was = kit_ref(f.p);
+    f.a->post_stop.gate = kit_gate_new(k);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.p)), AXO_OK);
+    kit_gate_arrived(f.a->post_stop.gate, 1);
     axo_actor_info info = inspect_until(k, was, AXO_DOING_STOPPING);
     assert_string_equal(info.path, "/user/p");
-    assert_int_equal(inspect(k, kit_ref(a), axo_ref_none()).doing, AXO_DOING_RUNNING);
-    kit_gate_open(a->post_stop.gate);
+    assert_int_equal(inspect(k, kit_ref(f.a), axo_ref_none()).doing, AXO_DOING_RUNNING);
+    kit_gate_open(f.a->post_stop.gate);
     kit_await(k, "p.terminated");
     kit_await(k, "user.child_gone(p)");
     assert_int_equal(axo_system_inspect(kit_system(k), was, axo_ref_none(), &info), AXO_EGONE);
@@ -171,16 +165,14 @@ static void stopping_and_gone(kit *k)
 /* It waits for the child that its pre_restart stopped (RS-05). */
 static void restarting(kit *k)
 {
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *a = kit_child(k, p, "a");
-    g->directive = AXO_RESTART;
-    a->post_stop.gate = kit_gate_new(k);
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_gate_arrived(a->post_stop.gate, 1);
-    axo_actor_info info = inspect_until(k, kit_ref(p), AXO_DOING_RESTARTING);
+    kit_family f = kit_tree(k, "g(p(a))");
+    f.g->directive = AXO_RESTART;
+    f.a->post_stop.gate = kit_gate_new(k);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_gate_arrived(f.a->post_stop.gate, 1);
+    axo_actor_info info = inspect_until(k, kit_ref(f.p), AXO_DOING_RESTARTING);
     assert_int_equal(info.suspends, 1);
-    kit_gate_open(a->post_stop.gate);
+    kit_gate_open(f.a->post_stop.gate);
     kit_await(k, "p#2.preStart");
 }
 
@@ -207,9 +199,8 @@ static axo_status inspect_from_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void from_inside(kit *k)
 {
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
-    kit_run(k, a, inspect_from_inside, b);
+    kit_family f = kit_tree(k, "a, b");
+    kit_run(k, f.a, inspect_from_inside, f.b);
     kit_await(k, "a.note(2)");
 }
 
@@ -237,15 +228,14 @@ static axo_status inspect_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void the_first_of_two(kit *k)
 {
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     kit_gate *gate = kit_gate_new(k);
-    kit_run(k, a, inspect_wait, gate);
+    kit_run(k, f.a, inspect_wait, gate);
     kit_gate_arrived(gate, 1);
-    kit_run(k, a, inspect_two_of_one, b);
-    kit_tell(k, a, KIT_NOTE, 1);
-    kit_tell_as(k, b, a, KIT_NOTE, 2);
-    kit_tell(k, b, KIT_NOTE, 3);
+    kit_run(k, f.a, inspect_two_of_one, f.b);
+    kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_tell_as(k, f.b, f.a, KIT_NOTE, 2);
+    kit_tell(k, f.b, KIT_NOTE, 3);
     kit_gate_open(gate);
     kit_await(k, "a.note(2)");
 }

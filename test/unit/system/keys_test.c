@@ -29,33 +29,32 @@ static axo_status keys_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void a_key_goes_with_its_actor(kit *k)
 {
     axo_system *system = kit_system(k);
-    kit_script *a = kit_top(k, "a");
-    kit_script *b = kit_top(k, "b");
+    kit_family f = kit_tree(k, "a, b");
     char text[AXO_KEY_MAX + 2];
-    axo_ref ref = kit_ref(a);
+    axo_ref ref = kit_ref(f.a);
     assert_int_equal(axo_system_lookup(system, "mine", &ref), AXO_ENOENT);
     assert_true(axo_ref_is_none(ref));
-    kit_run(k, a, keys_inside, NULL);
+    kit_run(k, f.a, keys_inside, NULL);
     kit_await(k, "a.done");
     assert_int_equal(axo_system_lookup(system, "mine", &ref), AXO_OK);
-    assert_true(axo_ref_equal(ref, kit_ref(a)));
-    assert_int_equal(axo_system_register(system, "mine", kit_ref(b)), AXO_EEXIST);
-    assert_int_equal(axo_system_stop_actor(system, kit_ref(a)), AXO_OK);
+    assert_true(axo_ref_equal(ref, kit_ref(f.a)));
+    assert_int_equal(axo_system_register(system, "mine", kit_ref(f.b)), AXO_EEXIST);
+    assert_int_equal(axo_system_stop_actor(system, kit_ref(f.a)), AXO_OK);
     kit_await(k, "a.terminated");
     assert_int_equal(axo_system_lookup(system, "mine", &ref), AXO_ENOENT);
-    assert_int_equal(axo_system_register(system, "other", kit_ref(a)), AXO_EGONE);
-    assert_int_equal(axo_system_register(system, "mine", kit_ref(b)), AXO_OK);
+    assert_int_equal(axo_system_register(system, "other", kit_ref(f.a)), AXO_EGONE);
+    assert_int_equal(axo_system_register(system, "mine", kit_ref(f.b)), AXO_OK);
     assert_int_equal(axo_system_lookup(system, "mine", &ref), AXO_OK);
-    assert_true(axo_ref_equal(ref, kit_ref(b)));
+    assert_true(axo_ref_equal(ref, kit_ref(f.b)));
     memset(text, 'k', sizeof text);
     text[AXO_KEY_MAX + 1] = 0;
-    assert_int_equal(axo_system_register(system, text, kit_ref(b)), AXO_ENAME);
+    assert_int_equal(axo_system_register(system, text, kit_ref(f.b)), AXO_ENAME);
     assert_int_equal(axo_system_lookup(system, text, &ref), AXO_ENAME);
     assert_int_equal(axo_system_unregister(system, ""), AXO_ENAME);
     assert_int_equal(axo_system_lookup(NULL, "mine", &ref), AXO_EINVAL);
     assert_int_equal(axo_system_lookup(system, NULL, &ref), AXO_EINVAL);
     assert_int_equal(axo_system_lookup(system, "mine", NULL), AXO_EINVAL);
-    assert_int_equal(axo_system_register(NULL, "x", kit_ref(b)), AXO_EINVAL);
+    assert_int_equal(axo_system_register(NULL, "x", kit_ref(f.b)), AXO_EINVAL);
     assert_int_equal(axo_system_unregister(NULL, "mine"), AXO_EINVAL);
     assert_int_equal(axo_system_unregister(system, "mine"), AXO_OK);
 }
