@@ -47,8 +47,8 @@ static void AF_01(kit *k)
     kit_expect_count(k, "*.note", 2);
     kit_expect_count(k, "a.suspend", 1);
     kit_expect_count(k, "b.suspend", 1);
-    kit_expect_count(k, "c.suspend(0)", 1);
-    kit_never(k, "*.suspend(1)");
+    kit_expect_count(k, "c.suspend(OWN)", 1);
+    kit_never(k, "*.suspend(PARENT)");
 }
 
 /* Restart for all: the perpetrator with its message, the others suspended first and with none. */
@@ -69,14 +69,15 @@ static void AF_02(kit *k)
     kit_expect_count(k, "a.preRestartWith(31)", 1);
     kit_expect_count(k, "b.preRestartNone", 1);
     kit_expect_count(k, "c.preRestartNone", 1);
-    kit_expect_count(k, "a.suspend(0)", 1);
+    kit_expect_count(k, "a.suspend(OWN)", 1);
     kit_expect_count(k, "a.suspend", 1);
-    kit_expect_count(k, "b.suspend(1)", 1);
+    kit_expect_count(k, "b.suspend(PARENT)", 1);
     kit_expect_count(k, "b.suspend", 1);
-    kit_expect_count(k, "c.suspend(1)", 1);
-    kit_order(k, "p.decided(2)", "b.suspend(1)", "b.preRestart(31)", "b#2.ctor", "b#2.get(0)");
-    kit_order(k, "p.decided(2)", "c.suspend(1)", "c.preRestart(31)", "c#2.ctor");
-    kit_order(k, "a.suspend(0)", "p.decided(2)", "a.preRestart(31)", "a#2.ctor");
+    kit_expect_count(k, "c.suspend(PARENT)", 1);
+    kit_order(k, "p.decided(RESTART)", "b.suspend(PARENT)", "b.preRestart(31)", "b#2.ctor",
+              "b#2.get(0)");
+    kit_order(k, "p.decided(RESTART)", "c.suspend(PARENT)", "c.preRestart(31)", "c#2.ctor");
+    kit_order(k, "a.suspend(OWN)", "p.decided(RESTART)", "a.preRestart(31)", "a#2.ctor");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "p.ctor", 1);
 }
@@ -134,7 +135,7 @@ static void AF_05(kit *k)
     (void)kit_tell(k, a, KIT_FAIL, 7);
     kit_gate_arrived(f.g->decider.gate, 1);
     if (kit_workers(k) > 1) {
-        kit_await(k, "b.suspend(1)");
+        kit_await(k, "b.suspend(PARENT)");
         (void)kit_tell(k, b, KIT_NOTE, 1);
         (void)kit_tell(k, a, KIT_NOTE, 1);
         kit_never(k, "b.note");
@@ -147,10 +148,10 @@ static void AF_05(kit *k)
     kit_await(k, "b.note(1)");
     kit_await(k, "a.note(1)");
     kit_settle(k);
-    kit_order(k, "p.decided(4)", "p.suspend(0)", "g.decider(p)", "p.resume(0)");
+    kit_order(k, "p.decided(ESCALATE)", "p.suspend(OWN)", "g.decider(p)", "p.resume(OWN)");
     if (kit_workers(k) > 1)
-        kit_order(k, "p.suspend(0)", "b.suspend(1)", "b.resume(1)", "b.note(1)");
-    kit_order(k, "p.decided(4)", "g.decider(p)", "g.decided(1)", "a.note(1)");
+        kit_order(k, "p.suspend(OWN)", "b.suspend(PARENT)", "b.resume(PARENT)", "b.note(1)");
+    kit_order(k, "p.decided(ESCALATE)", "g.decider(p)", "g.decided(RESUME)", "a.note(1)");
     kit_expect_count(k, "a.suspend", 1);
     kit_expect_count(k, "b.suspend", kit_count(k, "b.resume"));
     kit_expect_count(k, "*.ctor", 4);
@@ -174,7 +175,7 @@ static void AF_06(kit *k)
     kit_expect_count(k, "b.ctor", 2);
     kit_expect_count(k, "a.preRestart", 1);
     kit_expect_count(k, "b.preRestart", 1);
-    kit_expect_count(k, "p.decided(2)", 2);
+    kit_expect_count(k, "p.decided(RESTART)", 2);
     kit_order(k, "b.fails(2)", "p.cause(2)", "a#2.postStop");
 }
 
@@ -268,7 +269,8 @@ static void AF_07_unseen(kit *k)
     kit_await(k, "c#2.note(1)");
     kit_settle(k);
     expect_merged(k, 1, 1);
-    kit_order(k, "p.decided(2)@1", "p.decided(2)@2", "p.merge(c)", "c#1.preRestart(1)", "c#2.ctor");
+    kit_order(k, "p.decided(RESTART)@1", "p.decided(RESTART)@2", "p.merge(c)", "c#1.preRestart(1)",
+              "c#2.ctor");
 }
 
 /* c has begun, and ended, the first before the second is asked for. */
@@ -346,8 +348,8 @@ static void AF_10(kit *k)
     kit_await(k, "c.note(1)");
     kit_settle(k);
     kit_never(k, "p.decider");
-    kit_never(k, "*.suspend(0)");
-    kit_never(k, "*.suspend(1)");
+    kit_never(k, "*.suspend(OWN)");
+    kit_never(k, "*.suspend(PARENT)");
     kit_expect_count(k, "*.ctor", 4);
     kit_expect_count(k, "*.postStop", 1);
 }
@@ -367,7 +369,7 @@ static void AF_11(kit *k)
     }
     (void)kit_tell(k, f.a, KIT_FAIL, 7);
     if (kit_workers(k) > 1) {
-        kit_await(k, "p.decided(2)");
+        kit_await(k, "p.decided(RESTART)");
         (void)kit_tell(k, f.p, KIT_NOTE, 0);
         kit_await(k, "p.note(0)"); /* p has sent all that it decided */
         kit_gate_open(busy);
@@ -465,8 +467,8 @@ static void AF_14(kit *k)
     kit_order(k, "a#1.preRestart", "a#2.ctor", "a#2.note(1)", "a#2.note(2)", "a#2.postStop",
               "a.terminated");
     kit_expect_count(k, "a.ctor", 2);
-    kit_expect_count(k, "a.suspend(0)", 3);
-    kit_never(k, "a.suspend(1)");
+    kit_expect_count(k, "a.suspend(OWN)", 3);
+    kit_never(k, "a.suspend(PARENT)");
 }
 
 static const struct CMUnitTest tests[] = {

@@ -97,7 +97,7 @@ static void fail_each(void **state, axo_scope scope, bool fatal)
         kit_never(k, "p.delay");
         kit_expect_count(k, "b.suspend", 1); /* the perpetrator: its own */
         kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));
-        kit_order(k, "b.fails(7)", "p.decider(b)", "p.fail", "g.decider(p)", "g.decided(1)",
+        kit_order(k, "b.fails(7)", "p.decider(b)", "p.fail", "g.decider(p)", "g.decided(RESUME)",
                   "b.note(1)");
         kit_finish(k);
     }

@@ -70,11 +70,11 @@ static void DC_01(kit *k)
     kit_await(k, "ordinary#4.preStart");
     kit_never(k, "g.decider");
     (void)kit_tell(k, ordinary, KIT_FAIL_FATAL, 3);
-    kit_await(k, "g.decided(1)");
+    kit_await(k, "g.decided(RESUME)");
     kit_settle(k);
-    kit_order(k, "p.kind(2)@1", "p.kind(2)@2", "p.kind(1)@1", "p.kind(3)", "p.kind(5)",
-              "p.kind(6)", "p.kind(7)");
-    kit_expect_count(k, "p.kind(1)", 4);
+    kit_order(k, "p.kind(INIT)@1", "p.kind(INIT)@2", "p.kind(ORDINARY)@1", "p.kind(POST_RESTART)",
+              "p.kind(KILLED)", "p.kind(DEATH_PACT)", "p.kind(FATAL)");
+    kit_expect_count(k, "p.kind(ORDINARY)", 4);
     kit_expect_count(k, "ordinary.ctor", 4);
     kit_expect_count(k, "p.ctor", 1);
     kit_expect_count(k, "g.decider(p)", 1);
@@ -131,7 +131,7 @@ static void DC_03(kit *k)
     (void)kit_tell(k, f.a, KIT_NOTE, 2);
     (void)axo_system_kill(kit_system(k), kit_ref(f.a));
     kit_await(k, "a.terminated");
-    kit_order(k, "a#1.note(1)", "a#2.note(2)", "p.decided(3)", "a.terminated");
+    kit_order(k, "a#1.note(1)", "a#2.note(2)", "p.decided(STOP)", "a.terminated");
     kit_expect_count(k, "a.ctor", 2);
 }
 
@@ -216,8 +216,8 @@ static void DC_05(kit *k)
     kit_await(k, "a#4.note(1)");
     kit_await(k, "b#1.note(1)");
     kit_settle(k);
-    kit_order(k, "p.kind(2)", "p.kind(5)", "p.kind(3)", "p.kind(1)");
-    kit_order(k, "q.kind(1)", "q.kind(5)");
+    kit_order(k, "p.kind(INIT)", "p.kind(KILLED)", "p.kind(POST_RESTART)", "p.kind(ORDINARY)");
+    kit_order(k, "q.kind(ORDINARY)", "q.kind(KILLED)");
     kit_expect_count(k, "g.decider(p)", 1);
     kit_expect_count(k, "g.decider(q)", 2);
     kit_expect_count(k, "a.ctor", 4);
@@ -301,7 +301,7 @@ static void DC_08(kit *k)
     (void)kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p.loud(1)");
     kit_await(k, "made.preStart");
-    kit_order(k, "p.decider(a)", "p.decided(1)", "p.get(42)");
+    kit_order(k, "p.decider(a)", "p.decided(RESUME)", "p.get(42)");
     kit_order(k, "p.decider(a)", "other.ping(41)");
     (void)kit_tell(k, others[0], KIT_STOP_SELF, 0);
     kit_await(k, "p.term(made)");
@@ -313,13 +313,13 @@ static void DC_08(kit *k)
         (void)kit_tell(k, f.a, KIT_FAIL, i);
         (void)kit_tell(k, f.p, KIT_NOTE, 100 + i);
     }
-    kit_await_count(k, "p.decided(1)", 101);
+    kit_await_count(k, "p.decided(RESUME)", 101);
     kit_await(k, "p.note(199)");
     for (int i = 1; i <= 101; i++) {
         char from[40];
         char to[40];
         (void)snprintf(from, sizeof from, "p.decider(a)@%d", i);
-        (void)snprintf(to, sizeof to, "p.decided(1)@%d", i);
+        (void)snprintf(to, sizeof to, "p.decided(RESUME)@%d", i);
         kit_none_between(k, "p.note", from, to);
         kit_none_between(k, "p.receive", from, to);
     }
@@ -343,7 +343,7 @@ static void decider_fails(void **state, kit_how how)
     (void)kit_tell(k, f.p, KIT_GET, 0);
     (void)kit_tell(k, f.c, KIT_GET, 0);
     if (kit_workers(k) > 1) {
-        kit_await(k, "d.suspend(1)");
+        kit_await(k, "d.suspend(PARENT)");
         kit_never(k, "p.get");
         kit_never(k, "c.get");
     }
@@ -351,11 +351,11 @@ static void decider_fails(void **state, kit_how how)
     kit_await(k, "p.get(1)");
     kit_await(k, "c.get(2)");
     kit_settle(k);
-    kit_order(k, "p.decider(c)", "p.fail", "g.decider(p)", "g.decided(1)", "c.get(2)");
-    kit_order(k, "g.decided(1)", "p.get(1)");
+    kit_order(k, "p.decider(c)", "p.fail", "g.decider(p)", "g.decided(RESUME)", "c.get(2)");
+    kit_order(k, "g.decided(RESUME)", "p.get(1)");
     kit_expect_count(k, "g.cause(68)", 1);
     kit_never(k, "p.decided");
-    kit_expect_count(k, "d.suspend(1)", kit_count(k, "d.resume(1)"));
+    kit_expect_count(k, "d.suspend(PARENT)", kit_count(k, "d.resume(PARENT)"));
     kit_expect_count(k, "c.suspend", 1); /* its own: the perpetrator is skipped */
     kit_expect_count(k, "*.ctor", 4);
     (void)kit_tell(k, f.d, KIT_NOTE, 1);
@@ -411,8 +411,8 @@ static void DC_10(kit *k)
     kit_expect_count(k, "a.fails(7)", 1);
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
-    kit_await_count(k, "a.dl(3)", 1);
-    kit_expect_count(k, "a.dl(3)", 1);
+    kit_await_count(k, "a.dl(NOTE)", 1);
+    kit_expect_count(k, "a.dl(NOTE)", 1);
     kit_never(k, "a.preRestart");
     assert_true(kit_count(k, "p.decider(a)") <= 1);
 }

@@ -84,7 +84,7 @@ static void DI_06_refused_inside(kit *k)
                                            k),
                      AXO_EFULL);
     kit_run(k, s, di_refused, r);
-    kit_await(k, "s.stash(1000)");
+    kit_await(k, "s.stash(OTHER)");
     kit_gate_open(gate);
     kit_await(k, "r.note(1)");
     kit_never(k, "r.stash");
@@ -147,7 +147,7 @@ static void PH_27(kit *k)
     kit_await(k, "r.notice(x)");
     for (int64_t i = 1; i <= 6; i++)
         assert_int_equal(kit_tell(k, f.r, KIT_NOTE, i), AXO_OK);
-    kit_expect_count(k, "r.dl(3)", 4); /* the tag of a note */
+    kit_expect_count(k, "r.dl(NOTE)", 4); /* the tag of a note */
     kit_gate_open(gate);
     kit_await(k, "r.note(6)");
     kit_await(k, "r.term(x)");
@@ -292,7 +292,7 @@ static void OR_12_system_first(kit *k)
     kit_await(k, "user.child_gone(r)");
     kit_never(k, "r.note");
     kit_never(k, "r.stash");
-    kit_order(k, "r.end", "r.postStop", "r.dl(1002)", "r.dl(1001)", "r.dl(3)");
+    kit_order(k, "r.end", "r.postStop", "r.dl(1002)", "r.dl(1001)", "r.dl(NOTE)");
 }
 
 /* A restart keeps the mailbox, its order and what is in it; the stash comes first. */

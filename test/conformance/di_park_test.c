@@ -433,8 +433,8 @@ static void DI_06_park_without_memory(kit *k)
     kit_run(k, s, di_dry, r);
     kit_await(k, "s.dry");
     kit_gate_open(gate);
-    kit_await(k, "r.stash(1000)");
-    kit_order(k, "r.note(1)", "r.stash(1000)");
+    kit_await(k, "r.stash(OTHER)");
+    kit_order(k, "r.note(1)", "r.stash(OTHER)");
     kit_await(k, "s.unpark");
 }
 

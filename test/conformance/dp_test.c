@@ -10,8 +10,8 @@ static void DP_01(kit *k)
     part_watched_by(k, f.t, f.w);
     axo_system_stop_actor(kit_system(k), kit_ref(f.t));
     kit_await(k, "w#2.preStart");
-    kit_order(k, "t.postStop", "w#1.term(t)", "p.decider(w)", "p.kind(6)", "p.site(3)",
-              "p.origin(w)", "p.about(t)", "w#1.preRestart", "w#2.ctor");
+    kit_order(k, "t.postStop", "w#1.term(t)", "p.decider(w)", "p.kind(DEATH_PACT)",
+              "p.site(RECEIVE)", "p.origin(w)", "p.about(t)", "w#1.preRestart", "w#2.ctor");
     kit_settle(k);
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "p.decider", 1);
@@ -33,9 +33,9 @@ static void DP_02(kit *k)
     part_watched_by(k, brother, p);
     axo_system_kill(kit_system(k), kit_ref(failed));
     kit_await(k, "p.term(brother)");
-    kit_order(k, "p.decider(failed)", "p.kind(5)", "p.decided(3)@1", "failed.postStop",
-              "brother.term(failed)", "p.decider(brother)", "p.kind(6)", "p.about(failed)",
-              "p.decided(3)@2", "brother.postStop", "p.term(brother)");
+    kit_order(k, "p.decider(failed)", "p.kind(KILLED)", "p.decided(STOP)@1", "failed.postStop",
+              "brother.term(failed)", "p.decider(brother)", "p.kind(DEATH_PACT)", "p.about(failed)",
+              "p.decided(STOP)@2", "brother.postStop", "p.term(brother)");
     kit_expect_count(k, "p.decider", 2);
     kit_expect_count(k, "brother.ctor", 1);
     kit_never(k, "p.term(failed)");
@@ -58,7 +58,7 @@ static void DP_03(kit *k)
                      AXO_OK);
     kit_tell(k, f.w, KIT_NOTE, 1);
     kit_await(k, "w.note(1)");
-    kit_order(k, "w.stash(1000)", "w.unhandled(1000)", "w.note(1)");
+    kit_order(k, "w.stash(OTHER)", "w.unhandled(OTHER)", "w.note(1)");
     kit_run(k, f.w, dp_watch_with, f.t);
     kit_settle(k);
     axo_system_stop_actor(kit_system(k), kit_ref(f.t));
@@ -88,7 +88,7 @@ static void DP_04(kit *k)
     kit_tell(k, f.s, KIT_NOTE, 1);
     kit_await(k, "s#2.note(1)");
     kit_settle(k);
-    kit_order(k, "c0.postStop", "s#1.term(c0)", "g.decider(s)", "g.kind(6)", "g.about(c0)",
+    kit_order(k, "c0.postStop", "s#1.term(c0)", "g.decider(s)", "g.kind(DEATH_PACT)", "g.about(c0)",
               "s#1.preRestart", "c1.postStop", "s.child_gone(c1)", "s#2.ctor");
     kit_order(k, "s#1.preRestart", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
     kit_order(k, "s#1.preRestart", "s#1.postStop", "s#2.ctor");

@@ -56,8 +56,8 @@ static void DR_01(kit *k)
     (void)kit_run(k, f.a, check_block, block);
     kit_await(k, "a.checked");
     kit_settle(k);
-    kit_order(k, "a.set(42)", "a.fails@1", "p.decided(1)@1", "a.shout(1)", "a.fails@2",
-              "p.decided(1)@2", "a.get(42)", "a.shout(2)", "a.checked");
+    kit_order(k, "a.set(42)", "a.fails@1", "p.decided(RESUME)@1", "a.shout(1)", "a.fails@2",
+              "p.decided(RESUME)@2", "a.get(42)", "a.shout(2)", "a.checked");
     kit_expect_count(k, "a.fails", 2);
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.preStart", 1);
@@ -88,20 +88,20 @@ static void DR_02(kit *k)
     (void)kit_tell(k, middle, KIT_FAIL, 7);
     kit_gate_arrived(boss->decider.gate, 1);
     if (kit_workers(k) > 1)
-        kit_await(k, "worker.suspend(1)");
+        kit_await(k, "worker.suspend(PARENT)");
     kit_gate_open(boss->decider.gate);
     (void)kit_tell_as(k, probe, middle, KIT_PING, 1);
     (void)kit_tell_as(k, probe, worker, KIT_GET, 0);
     kit_await(k, "probe.pong(1)");
     kit_await(k, "probe.pong(5)");
-    kit_order(k, "boss.decided", "middle.resume(0)", "middle.ping(1)");
+    kit_order(k, "boss.decided", "middle.resume(OWN)", "middle.ping(1)");
     kit_expect_count(k, "*.ctor", 4);
     assert_int_equal(kit_count(k, "worker.suspend"), kit_count(k, "worker.resume"));
     if (kit_workers(k) > 1) {
-        kit_order(k, "middle.suspend(0)", "worker.suspend(1)", "worker.resume(1)",
+        kit_order(k, "middle.suspend(OWN)", "worker.suspend(PARENT)", "worker.resume(PARENT)",
                   "worker.get(5)");
-        assert_int_equal(kit_find(k, "worker.suspend(1)").suspends, 1);
-        assert_int_equal(kit_find(k, "worker.resume(1)").suspends, 0);
+        assert_int_equal(kit_find(k, "worker.suspend(PARENT)").suspends, 1);
+        assert_int_equal(kit_find(k, "worker.resume(PARENT)").suspends, 0);
     }
 }
 
@@ -142,13 +142,13 @@ static void DR_04(kit *k)
     kit_gate_open(gate);
     kit_await(k, "w.term(a)");
     kit_settle(k);
-    kit_order(k, "a.fails", "p.decided(3)", "a.postStop", "a.terminated", "w.term(a)");
+    kit_order(k, "a.fails", "p.decided(STOP)", "a.postStop", "a.terminated", "w.term(a)");
     kit_expect_count(k, "w.term", 1);
     kit_expect_count(k, "w.known(1)", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_expect_count(k, "a.ctor", 1);
-    kit_await_count(k, "a.dl(3)", 1);
-    kit_expect_count(k, "a.dl(3)", 1);
+    kit_await_count(k, "a.dl(NOTE)", 1);
+    kit_expect_count(k, "a.dl(NOTE)", 1);
     kit_expect_count(k, "p.child_gone(a)", 1);
     kit_never(k, "a.note");
     kit_never(k, "a.preRestart");
@@ -208,7 +208,7 @@ static void DR_05(kit *k)
     kit_settle(k);
     kit_order(k, "p.decider(a)", "q.decider(p)", "g.decider(q)", "q#1.preRestart(1234)",
               "q#2.postRestart(1234)");
-    kit_order(k, "p.decided", "p.suspend(0)", "q.decider(p)");
+    kit_order(k, "p.decided", "p.suspend(OWN)", "q.decider(p)");
     kit_expect_count(k, "*.decider", 3);
     assert_int_equal(by_p->failure.code, 1234);
     assert_string_equal(by_p->text, "all the detail");
@@ -247,7 +247,7 @@ static void DR_06(kit *k)
     if (kit_workers(k) == 1) {
         (void)kit_run(k, f.p, fail_child_and_flood, f.a);
         kit_await(k, "a#2.preStart");
-        kit_none_between(k, "p.note", "a.suspend(0)", "p.decider(a)");
+        kit_none_between(k, "p.note", "a.suspend(OWN)", "p.decider(a)");
     } else {
         kit_gate *gate = kit_gate_new(k);
         (void)kit_wait_at(k, f.p, gate, 0);
@@ -344,9 +344,9 @@ static void resume_one(kit *k, axo_scope scope, const char *parent, const char *
     (void)kit_tell(k, a, KIT_NOTE, 1);
     (void)kit_tell(k, b, KIT_NOTE, 1);
     kit_settle(k);
-    (void)snprintf(pattern, sizeof pattern, "%s.resume(0)", names[0]);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume(OWN)", names[0]);
     kit_expect_count(k, pattern, 5);
-    (void)snprintf(pattern, sizeof pattern, "%s.directive(1)", names[0]);
+    (void)snprintf(pattern, sizeof pattern, "%s.directive(RESUME)", names[0]);
     kit_expect_count(k, pattern, 5);
     (void)snprintf(pattern, sizeof pattern, "%s.note", names[0]);
     kit_expect_count(k, pattern, 1);
@@ -361,7 +361,7 @@ static void resume_one(kit *k, axo_scope scope, const char *parent, const char *
     (void)kit_tell(k, b, KIT_NOTE, 2);
     (void)snprintf(pattern, sizeof pattern, "%s.note(2)", names[1]);
     kit_await(k, pattern);
-    (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", names[1]);
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(OWN)", names[1]);
     assert_int_equal(kit_find(k, pattern).suspends, 1);
 }
 
@@ -390,7 +390,7 @@ static void DR_09(kit *k)
     kit_expect_count(k, "*.log(1)", 1);
     (void)kit_tell(k, f.a, KIT_FAIL, KIT_DO_ESCALATE);
     kit_settle(k);
-    kit_await(k, "g.decided(1)");
+    kit_await(k, "g.decided(RESUME)");
     kit_settle(k);
     kit_expect_count(k, "*.log", 3);
     kit_expect_count(k, "*.log(2)", 2); /* g's Resume of p */

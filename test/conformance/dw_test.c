@@ -282,7 +282,7 @@ static void DW_12(kit *k)
     kit_await(k, "w#2.term(t)");
     kit_settle(k);
     if (kit_workers(k) > 1)
-        kit_order(k, "w.notice(t)", "p.decided(2)", "w#2.ctor", "w#2.note(1)");
+        kit_order(k, "w.notice(t)", "p.decided(RESTART)", "w#2.ctor", "w#2.note(1)");
     kit_order(k, "w#1.fails(7)", "w#2.ctor", "w#2.note(1)", "w#2.term(t)", "w#2.note(2)");
     kit_expect_count(k, "w.term(t)", 1);
 }
@@ -331,7 +331,7 @@ static void DW_14(kit *k)
     assert_int_equal(kit_stats(k).dead, 0);
     kit_settle(k);
     kit_never(k, "w.term");
-    kit_never(k, "w.dl(0xffff0001)");
+    kit_never(k, "w.dl(TERMINATED)");
 }
 
 typedef struct dw_word {
@@ -417,7 +417,7 @@ static void DW_17(kit *k)
     part_watched_by(k, f.t, f.w);
     dw_stop(k, f.t);
     kit_await(k, "w.forwards");
-    kit_await(k, "x.unhandled(1000)");
+    kit_await(k, "x.unhandled(OTHER)");
     kit_tell(k, f.x, KIT_NOTE, 1);
     kit_await(k, "x#1.note(1)");
     kit_never(k, "x.term");
@@ -586,7 +586,7 @@ static void DW_22(kit *k)
     kit_settle(k);
     kit_expect_count(k, "p.term(c)", 3);
     kit_expect_count(k, "p.known(1)", 3);
-    kit_expect_count(k, "p.decided(3)", 3);
+    kit_expect_count(k, "p.decided(STOP)", 3);
     kit_expect_count(k, "c.ctor", 4);
     kit_never(k, "c.postStop");
     kit_expect_count(k, "p.ctor", 1);

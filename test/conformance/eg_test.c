@@ -43,7 +43,7 @@ static void eg_fail(kit *k, eg_family *f)
     kit_tell(k, f->s, KIT_GET, 0);
     /* A Suspend and a Resume that an actor finds together may cancel each other. */
     if (kit_workers(k) > 1)
-        kit_await(k, "c2.suspend(1)");
+        kit_await(k, "c2.suspend(PARENT)");
     kit_gate_open(f->g->decider.gate);
 }
 
@@ -53,17 +53,18 @@ static void EG_01(kit *k)
     eg_fail(k, &f);
     kit_await(k, "c2.get");
     kit_settle(k);
-    kit_order(k, "c1.fails(7)", "c1.suspend(0)", "s.decider(c1)", "s.decided(4)", "s.suspend(0)",
-              "g.decider(s)");
+    kit_order(k, "c1.fails(7)", "c1.suspend(OWN)", "s.decider(c1)", "s.decided(ESCALATE)",
+              "s.suspend(OWN)", "g.decider(s)");
     kit_expect_count(k, "g.cause(7)", 1);
-    kit_expect_count(k, "g.kind(1)", 1);
+    kit_expect_count(k, "g.kind(ORDINARY)", 1);
     kit_expect_count(k, "g.origin(c1)", 1);
     if (kit_workers(k) > 1)
-        kit_order(k, "s.suspend(0)", "c2.suspend(1)", "g.decided(1)", "c2.resume(1)");
+        kit_order(k, "s.suspend(OWN)", "c2.suspend(PARENT)", "g.decided(RESUME)",
+                  "c2.resume(PARENT)");
     kit_expect_count(k, "c2.suspend", kit_count(k, "c2.resume"));
-    kit_never(k, "c2.suspend(0)");
+    kit_never(k, "c2.suspend(OWN)");
     kit_expect_count(k, "c1.suspend", 1);
-    kit_expect_count(k, "c1.resume(0)", 1);
+    kit_expect_count(k, "c1.resume(OWN)", 1);
 }
 
 static void EG_02(kit *k)
@@ -73,8 +74,8 @@ static void EG_02(kit *k)
     kit_await(k, "s.get(10)");
     kit_await(k, "c1.get(11)");
     kit_await(k, "c2.get(12)");
-    kit_order(k, "g.decided(1)", "s.get(10)");
-    kit_order(k, "g.decided(1)", "c1.get(11)");
+    kit_order(k, "g.decided(RESUME)", "s.get(10)");
+    kit_order(k, "g.decided(RESUME)", "c1.get(11)");
     kit_never(k, "*.preRestart");
     kit_never(k, "*.postStop");
     kit_expect_count(k, "*.ctor", 4);
@@ -90,18 +91,18 @@ static void EG_03(kit *k)
     kit_await(k, "s#2.get(0)");
     kit_await(k, "w.term(c1)");
     kit_await(k, "w.term(c2)");
-    kit_order(k, "g.decided(2)", "s#1.preRestart(7)", "c1.postStop", "s.child_gone(c1)", "s#2.ctor",
-              "s#2.postRestart(7)", "s#2.preStart", "s#2.get(0)");
+    kit_order(k, "g.decided(RESTART)", "s#1.preRestart(7)", "c1.postStop", "s.child_gone(c1)",
+              "s#2.ctor", "s#2.postRestart(7)", "s#2.preStart", "s#2.get(0)");
     kit_order(k, "s#1.preRestart(7)", "c2.postStop", "s.child_gone(c2)", "s#2.ctor");
     kit_order(k, "s#1.preRestart(7)", "s#1.postStop", "s#2.ctor");
     kit_expect_count(k, "c1.postStop", 1);
     kit_expect_count(k, "c2.postStop", 1);
     kit_never(k, "c1.preRestart");
     kit_never(k, "c2.preRestart");
-    kit_await_count(k, "c1.dl(5)", 1);
-    kit_expect_count(k, "c1.dl(5)", 1);
-    kit_await_count(k, "c2.dl(5)", 1);
-    kit_expect_count(k, "c2.dl(5)", 1);
+    kit_await_count(k, "c1.dl(GET)", 1);
+    kit_expect_count(k, "c1.dl(GET)", 1);
+    kit_await_count(k, "c2.dl(GET)", 1);
+    kit_expect_count(k, "c2.dl(GET)", 1);
     kit_expect_count(k, "s.preRestartNone", 1);
 }
 
@@ -129,13 +130,13 @@ static void EG_05(kit *k)
     eg_family f = eg_start(k, AXO_STOP, false);
     eg_fail(k, &f);
     kit_await(k, "g.child_gone(s)");
-    kit_order(k, "g.decided(3)", "c1.postStop", "s.child_gone(c1)", "s.postStop", "s.terminated",
+    kit_order(k, "g.decided(STOP)", "c1.postStop", "s.child_gone(c1)", "s.postStop", "s.terminated",
               "g.child_gone(s)");
-    kit_order(k, "g.decided(3)", "c2.postStop", "s.child_gone(c2)", "s.postStop");
+    kit_order(k, "g.decided(STOP)", "c2.postStop", "s.child_gone(c2)", "s.postStop");
     kit_never(k, "*.preRestart");
     kit_never(k, "*.get");
     kit_expect_count(k, "*.postStop", 3);
-    kit_expect_count(k, "*.dl(5)", 3);
+    kit_expect_count(k, "*.dl(GET)", 3);
 }
 
 /* What /user's decider is given; set before the first failure. */
@@ -170,14 +171,14 @@ static void EG_06(void **state)
     kit_spawn(k, chain[0]);
     kit_await(k, "e.preStart");
     kit_tell(k, chain[4], KIT_FAIL, 7);
-    kit_await(k, "e.resume(0)");
+    kit_await(k, "e.resume(OWN)");
     for (int i = 0; i < 5; i++)
         kit_tell(k, chain[i], KIT_NOTE, i);
     for (int i = 0; i < 5; i++) {
         char pattern[32];
         (void)snprintf(pattern, sizeof pattern, "%s.note(%d)", labels[i], i);
         kit_await(k, pattern);
-        (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", labels[i]);
+        (void)snprintf(pattern, sizeof pattern, "%s.suspend(OWN)", labels[i]);
         kit_expect_count(k, pattern, 1);
     }
     kit_order(k, "e.fails(7)", "d.decider(e)", "c.decider(d)", "b.decider(c)", "a.decider(b)",
@@ -279,8 +280,8 @@ static void EG_08(kit *k)
     kit_await(k, "c#2.preStart");
     kit_tell(k, f.c, KIT_NOTE, 1);
     kit_await(k, "c#2.note(1)");
-    kit_order(k, "p.fails(101)", "g.decider(p)", "g.decided(1)", "p.decider(c)", "p.decided(2)",
-              "c#2.ctor", "c#2.preStart", "c#2.note(1)");
+    kit_order(k, "p.fails(101)", "g.decider(p)", "g.decided(RESUME)", "p.decider(c)",
+              "p.decided(RESTART)", "c#2.ctor", "c#2.preStart", "c#2.note(1)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "c.ctor", 2);
 }
@@ -301,8 +302,8 @@ static void EG_08_in_flight(kit *k)
     kit_never(k, "p.decider");
     kit_gate_open(f.g->decider.gate);
     kit_await(k, "c#2.note(1)");
-    kit_order(k, "g.decider(p)", "p.hold(c)", "g.decided(1)", "p.decider(c)", "c#1.preRestart(102)",
-              "c#2.ctor", "c#2.note(1)");
+    kit_order(k, "g.decider(p)", "p.hold(c)", "g.decided(RESUME)", "p.decider(c)",
+              "c#1.preRestart(102)", "c#2.ctor", "c#2.note(1)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "p.ctor", 1);
 }

@@ -61,7 +61,7 @@ static void FS_15(kit *k)
     kit_tell(k, l.c, KIT_FAIL_FATAL, 8);
     kit_tell_as(k, l.probe, l.c, KIT_THROW, 9);
     kit_tell_as(k, l.p, l.c, KIT_STATUS, AXO_EINVAL);
-    kit_await_count(k, "p.decided(1)", 4);
+    kit_await_count(k, "p.decided(RESUME)", 4);
     kit_settle(k);
     assert_int_equal(l.low->count, 4);
     for (uint32_t i = 0; i < 4; i++)
@@ -77,7 +77,7 @@ static void FS_15_escalated(kit *k)
 {
     report_line l = report_start(k, AXO_ESCALATE, AXO_RESUME);
     kit_tell_as(k, l.probe, l.c, KIT_FAIL, 7);
-    kit_await(k, "g.decided(1)");
+    kit_await(k, "g.decided(RESUME)");
     kit_settle(k);
     assert_int_equal(l.low->count, 1);
     assert_int_equal(l.high->count, 1);
@@ -100,12 +100,12 @@ static void FS_15_kinds(kit *k)
     kit_script *friend = kit_top(k, "friend");
     l.c->term_unhandled = true;
     kit_run(k, l.probe, report_kill, l.c);
-    kit_await(k, "p.decided(1)@1");
+    kit_await(k, "p.decided(RESUME)@1");
     kit_tell_ref(k, l.c, KIT_WATCH, kit_ref(friend));
     kit_tell(k, l.c, KIT_NOTE, 1);
     kit_await(k, "c.note(1)");
     kit_tell(k, friend, KIT_STOP_SELF, 0);
-    kit_await(k, "p.decided(1)@2");
+    kit_await(k, "p.decided(RESUME)@2");
     kit_settle(k);
     const family_cause *kill = &l.low->list[0];
     const family_cause *pact = &l.low->list[1];

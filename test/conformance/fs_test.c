@@ -28,8 +28,8 @@ static void FS_01(kit *k)
     kit_gate_arrived(f.p->decider.gate, 1);
     kit_never(k, "a.note");
     kit_order(k, "a.fails(7)", "a.fail", "p.decider(a)");
-    kit_order(k, "a.fails(7)", "a.suspend(0)", "p.decider(a)");
-    assert_int_equal(kit_find(k, "a.suspend(0)").suspends, 1);
+    kit_order(k, "a.fails(7)", "a.suspend(OWN)", "p.decider(a)");
+    assert_int_equal(kit_find(k, "a.suspend(OWN)").suspends, 1);
     assert_int_equal(kit_find(k, "a.fail").arg, (uint64_t)AXO_FAILURE_ORDINARY << 32 | 7);
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "a.note(2)");
@@ -52,7 +52,7 @@ static void FS_02(kit *k)
     (void)kit_tell(k, boss, KIT_FAIL, 7);
     kit_gate_arrived(top->decider.gate, 1);
     if (kit_workers(k) > 1) {
-        kit_await(k, "worker.suspend(1)");
+        kit_await(k, "worker.suspend(PARENT)");
         (void)kit_tell_as(k, probe, worker, KIT_PING, 1);
         (void)kit_tell(k, probe, KIT_NOTE, 1);
         kit_await(k, "probe.note(1)");
@@ -67,13 +67,13 @@ static void FS_02(kit *k)
     kit_await(k, "probe.pong(1)");
     kit_settle(k);
     kit_expect_count(k, "probe.pong(1)", 1);
-    kit_order(k, "boss.fails", "boss.suspend(0)", "top.decided", "boss.resume(0)");
+    kit_order(k, "boss.fails", "boss.suspend(OWN)", "top.decided", "boss.resume(OWN)");
     assert_int_equal(kit_count(k, "worker.suspend"), kit_count(k, "worker.resume"));
     assert_int_equal(kit_count(k, "middle.suspend"), kit_count(k, "middle.resume"));
     if (kit_workers(k) > 1) {
-        kit_order(k, "boss.suspend(0)", "middle.suspend(1)", "worker.suspend(1)",
-                  "worker.resume(1)", "worker.ping(1)");
-        kit_order(k, "boss.resume(0)", "middle.resume(1)", "worker.resume(1)");
+        kit_order(k, "boss.suspend(OWN)", "middle.suspend(PARENT)", "worker.suspend(PARENT)",
+                  "worker.resume(PARENT)", "worker.ping(1)");
+        kit_order(k, "boss.resume(OWN)", "middle.resume(PARENT)", "worker.resume(PARENT)");
     }
     kit_expect_count(k, "*.ctor", 5);
 }
@@ -90,15 +90,15 @@ static void FS_03(kit *k)
     (void)kit_tell(k, f.c, KIT_NOTE, 2);
     (void)kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(f.g->decider.gate, 1);
-    assert_int_equal(kit_find(k, "p.suspend(0)").suspends, 1);
+    assert_int_equal(kit_find(k, "p.suspend(OWN)").suspends, 1);
     kit_never(k, "c.suspend"); /* it is busy */
     kit_gate_open(gate);
-    kit_await(k, "c.suspend(1)");
+    kit_await(k, "c.suspend(PARENT)");
     kit_never(k, "c.note");
     kit_gate_open(f.g->decider.gate);
     kit_await(k, "c.note(2)");
-    kit_order(k, "p.suspend(0)", "c.received@1", "c.suspend(1)", "g.decided", "c.resume(1)",
-              "c.note(2)");
+    kit_order(k, "p.suspend(OWN)", "c.received@1", "c.suspend(PARENT)", "g.decided",
+              "c.resume(PARENT)", "c.note(2)");
     kit_expect_count(k, "c.ctor", 1);
 }
 
@@ -122,14 +122,14 @@ static void FS_04(kit *k)
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "w.term(a)");
     kit_settle(k);
-    kit_order(k, "a.suspend(0)", "a.terminated", "w.term(a)");
+    kit_order(k, "a.suspend(OWN)", "a.terminated", "w.term(a)");
     kit_expect_count(k, "w.known(1)", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_never(k, "a.note");
     kit_never(k, "a.preRestart");
     kit_expect_count(k, "a.ctor", 1);
-    kit_await_count(k, "a.dl(3)", 1);
-    kit_expect_count(k, "a.dl(3)", 1); /* the note */
+    kit_await_count(k, "a.dl(NOTE)", 1);
+    kit_expect_count(k, "a.dl(NOTE)", 1); /* the note */
 }
 
 static void queue_while_failed(kit *k, const char *name, axo_directive directive)
@@ -246,8 +246,8 @@ static void FS_07(kit *k)
     kit_expect_count(k, "p.cause(4)", 1);
     kit_expect_count(k, "p.decider(a)", 3); /* 3, the Kill, 4 */
     kit_expect_count(k, "a.fail", 3);
-    kit_expect_count(k, "a.suspend(0)", 3);
-    kit_expect_count(k, "a.resume(0)", 3);
+    kit_expect_count(k, "a.suspend(OWN)", 3);
+    kit_expect_count(k, "a.resume(OWN)", 3);
     kit_expect_count(k, "a.ctor", 1);
     if (kit_workers(k) > 1) {
         /* a fails while its parent has failed and is not decided: p's report stays one. */
@@ -286,7 +286,7 @@ static void FS_07_undecided(kit *k)
     kit_settle(k);
     kit_expect_count(k, "p.decider(a)", 1);
     kit_expect_count(k, "p.decider(b)", 1);
-    kit_expect_count(k, "b.suspend(0)", 1);
+    kit_expect_count(k, "b.suspend(OWN)", 1);
     kit_expect_count(k, "b.ctor", 3);
     kit_expect_count(k, "b.note", 1);
 }

@@ -85,7 +85,7 @@ static void GU_03(void **state)
     kit_tell(k, f.a, KIT_NOTE, 1);
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(a)");
-    kit_order(k, "a.fails(7)", "a.postStop", "a.dl(3)", "a.terminated");
+    kit_order(k, "a.fails(7)", "a.postStop", "a.dl(NOTE)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "a.preRestart");
     kit_tell(k, f.b, KIT_NOTE, 2);
@@ -108,7 +108,7 @@ static void GU_04(void **state)
     assert_int_equal(outcome.code, 7);
     assert_true(axo_ref_equal(outcome.actor, kit_ref(f.a)));
     assert_string_equal(outcome.text, "failed 7");
-    kit_order(k, "a.fails(7)", "user.suspend(0)", "a.postStop", "user.terminated",
+    kit_order(k, "a.fails(7)", "user.suspend(OWN)", "a.postStop", "user.terminated",
               "system.terminated", "root.terminated");
     kit_order(k, "b.postStop", "user.terminated");
     kit_expect_count(k, "*.postStop", 2);
@@ -164,7 +164,7 @@ static void GU_07(void **state)
     kit_tell(k, a, KIT_FAIL, 7);
     (void)gu_wait(k);
     assert_int_equal(kit_find(k, "root.decide@1").arg >> 32, AXO_STOP);
-    kit_expect_count(k, "user.directive(3)", 1);
+    kit_expect_count(k, "user.directive(STOP)", 1);
     kit_expect_count(k, "user.terminated", 1);
     kit_never(k, "user.pre_restart");
     kit_never(k, "user.post_restart");

@@ -49,14 +49,14 @@ static void HF_16_receive(kit *k)
     (void)kit_tell(k, f.a, KIT_FAIL_FATAL, 8);
     (void)kit_tell(k, f.a, KIT_STATUS, AXO_ELIMIT);
     (void)axo_system_kill(kit_system(k), kit_ref(f.a));
-    kit_await_count(k, "p.decided(1)", 4);
+    kit_await_count(k, "p.decided(RESUME)", 4);
     f.a->term_unhandled = true;
     kit_script *friend = kit_top(k, "friend");
     (void)kit_tell_ref(k, f.a, KIT_WATCH, kit_ref(friend));
     (void)kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a.note(1)");
     (void)kit_tell(k, friend, KIT_STOP_SELF, 0);
-    kit_await_count(k, "p.decided(1)", 5);
+    kit_await_count(k, "p.decided(RESUME)", 5);
     (void)kit_tell(k, f.b, KIT_STOP_SELF, 0);
     kit_await_count(k, "p.decider(b)", 1);
     kit_settle(k);

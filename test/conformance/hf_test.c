@@ -164,7 +164,7 @@ static void HF_04(kit *k)
         family_expect(k, a, "ctor", 2);
         family_expect(k, a, "preRestart", 1);
         family_expect(k, a, "terminated", 1);
-        kit_expect_count(k, "p.decided(3)", i + 1); /* Stop */
+        kit_expect_count(k, "p.decided(STOP)", i + 1); /* Stop */
     }
     kit_expect_count(k, "w.term", 3);
     kit_order(k, "ap#1.preRestart(7)", "ap#2.ctor", "ap#2.postRestart(7)", "p.decider(ap)@2",
@@ -219,7 +219,7 @@ static void HF_06(kit *k)
         family_expect(k, a, "postStop", 1);
         family_expect(k, a, "freed", 2);
         family_expect(k, a, "note", 0);
-        family_expect(k, a, "dl(3)", 1); /* KIT_NOTE */
+        family_expect(k, a, "dl(NOTE)", 1);
     }
     kit_order(k, "ac#1.preRestart(7)", "ac#1.postStop", "ac#2.ctor", "ac.terminated");
     kit_order(k, "ap#1.preRestart(7)", "ap#1.postStop", "ap#2.postRestart(7)", "ap.terminated");
@@ -254,7 +254,7 @@ static void HF_07(kit *k)
         family_expect(k, a, "preRestart", 1);
         family_expect(k, a, "postStop", 1);
         family_expect(k, a, "freed", 2);
-        kit_expect_count(k, "p.decided(1)", i + 1); /* Resume */
+        kit_expect_count(k, "p.decided(RESUME)", i + 1); /* Resume */
         /* One line more than the same with Restart says so. */
         family_expect(k, a, "log", plain + 1);
     }

@@ -73,8 +73,8 @@ static void IN_01(kit *k)
     kit_expect_count(k, "p.decider(b1)", 1);
     kit_expect_count(k, "p.decider(b2)", 1);
     kit_expect_count(k, "p.decider(b3)", 1);
-    kit_await_count(k, "b1.dl(3)", 1);
-    kit_expect_count(k, "b1.dl(3)", 1); /* KIT_NOTE */
+    kit_await_count(k, "b1.dl(NOTE)", 1);
+    kit_expect_count(k, "b1.dl(NOTE)", 1);
 }
 
 static void IN_02(kit *k)
@@ -105,15 +105,15 @@ static void IN_02(kit *k)
         assert_int_equal(failure->original_kind, AXO_FAILURE_NONE);
         assert_string_equal(causes->list[i].text, "failed 55");
         assert_true(axo_ref_equal(failure->actor, kit_ref(a)));
-        kit_expect_count(k, "p.decided(3)", i + 1); /* Stop */
+        kit_expect_count(k, "p.decided(STOP)", i + 1); /* Stop */
         family_expect(k, a, "ctor", 1);
         family_expect(k, a, "terminated", 1);
         kit_expect_count(k, "p.child_gone", i + 1);
     }
     kit_expect_count(k, "w.term", 2);
     kit_never(k, "ac.preStart");
-    kit_order(k, "ac.ctor", "p.decider(ac)", "p.decided(3)@1", "ac.terminated", "w.term(ac)");
-    kit_order(k, "as.ctor", "as.preStart", "p.decider(as)", "p.decided(3)@2", "as.terminated",
+    kit_order(k, "ac.ctor", "p.decider(ac)", "p.decided(STOP)@1", "ac.terminated", "w.term(ac)");
+    kit_order(k, "as.ctor", "as.preStart", "p.decider(as)", "p.decided(STOP)@2", "as.terminated",
               "w.term(as)");
 }
 
@@ -349,7 +349,7 @@ static void IN_12(kit *k)
     kit_order(k, "a.ctor", "p.decider(a)", "a.terminated");
     if (many)
         kit_order(k, "c.note(1)", "p.decider(a)");
-    assert_int_equal(kit_count(k, "c.note(1)") + kit_count(k, "c.dl(3)"), 1); /* KIT_NOTE */
+    assert_int_equal(kit_count(k, "c.note(1)") + kit_count(k, "c.dl(NOTE)"), 1);
     kit_expect_count(k, "c.postStop", 1);
     kit_never(k, "a.postStop");
 }

@@ -52,11 +52,11 @@ static void LT_02(kit *k)
     kit_expect_count(k, "t.postStop", 1);
     kit_never(k, "t.preRestart");
     kit_never(k, "t.note");
-    kit_await(k, "t.dl(3)");
+    kit_await(k, "t.dl(NOTE)");
     (void)kit_tell(k, f.a, KIT_FAIL, 2); /* a's one restart is still there */
     kit_await(k, "a#2.preStart");
     kit_settle(k);
-    kit_never(k, "a.suspend(1)");
+    kit_never(k, "a.suspend(PARENT)");
 }
 
 /* Its other decisions are as for anybody. */
@@ -140,7 +140,7 @@ static void LT_05(kit *k)
     (void)kit_spawn_child(k, p, t, 0);
     kit_await(k, "p.child_gone(t)");
     kit_expect_count(k, "t.ctor", 1);
-    kit_expect_count(k, "p.decided(1)", 1);
+    kit_expect_count(k, "p.decided(RESUME)", 1);
 }
 
 /* How a permanent actor ends by itself; the sender of KIT_STOP is the test or a stranger. */
@@ -190,9 +190,9 @@ static void LT_06(kit *k)
         assert_int_equal(kit_ref(a).bits, bits);
     }
     kit_settle(k);
-    kit_expect_count(k, "p.kind(8)", 4);
+    kit_expect_count(k, "p.kind(ENDED)", 4);
     kit_expect_count(k, "p.origin(a)", 4);
-    kit_expect_count(k, "p.decided(2)", 4);
+    kit_expect_count(k, "p.decided(RESTART)", 4);
     kit_expect_count(k, "a.preRestartNone", 4);
     kit_expect_count(k, "a.postStop", 4);
     kit_never(k, "a.terminated");
@@ -288,7 +288,7 @@ static void LT_08(void **state)
         kit_never(k, "a.terminated");
         kit_gate_open(p->decider.gate);
         if (answers[i] == AXO_RESUME)
-            kit_await(k, "p.kind(8)");
+            kit_await(k, "p.kind(ENDED)");
         else
             kit_await(k, "a#2.preStart");
         kit_settle(k);
@@ -331,7 +331,7 @@ static void LT_09(kit *k)
         (void)kit_tell(k, a, KIT_STOP_SELF, 0);
     kit_await(k, "p.child_gone(a)");
     kit_expect_count(k, "a.ctor", 3);
-    kit_expect_count(k, "p.decided(2)", 3);
+    kit_expect_count(k, "p.decided(RESTART)", 3);
 }
 
 /* Resume: as if nobody had wanted it stopped. */

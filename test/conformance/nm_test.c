@@ -44,13 +44,13 @@ static void NM_01(kit *k)
     kit_gate_arrived(f.a->post_stop.gate, 1);
     if (kit_workers(k) > 1) { /* dying */
         kit_run(k, f.p, part_spawn, again);
-        kit_await(k, "p.spawnStatus(-5)");
+        kit_await(k, "p.spawnStatus(EEXIST)");
         nm_is(nm_at(k, "/user/g/p/a"), f.a);
     }
     kit_gate_open(f.a->post_stop.gate);
     kit_await(k, "a.terminated");
     kit_run(k, f.p, part_spawn, again);
-    kit_await(k, "p.spawnStatus(0)");
+    kit_await(k, "p.spawnStatus(OK)");
     kit_await(k, "again.preStart");
     kit_expect_count(k, "a.ctor", 1);
 }
@@ -579,7 +579,7 @@ static void ST_17_quick(kit *k)
     kit_await(k, "w.term(c)");
     nm_none(nm_at(k, "/user/p/c"));
     kit_gate_open(quick->gate);
-    kit_order(k, "w.term(c)", "p.spawnStatus(-5)", "p.spawnStatus(0)");
+    kit_order(k, "w.term(c)", "p.spawnStatus(EEXIST)", "p.spawnStatus(OK)");
     kit_await(k, "next.preStart");
 }
 

@@ -251,7 +251,7 @@ static void OR_05(kit *k)
     for (int i = 0; i < ROUNDS; i++)
         kit_run(k, c, or_tell_and_fail, NULL);
     kit_await_count(k, "p.note(1)", ROUNDS);
-    kit_await_count(k, "p.decided(2)", ROUNDS);
+    kit_await_count(k, "p.decided(RESTART)", ROUNDS);
     kit_settle(k);
     kit_expect_count(k, "p.note", ROUNDS);
     kit_expect_count(k, "p.decider", ROUNDS);
@@ -278,8 +278,8 @@ static void OR_06(kit *k)
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
     kit_expect_count(k, "a.step", 3);
-    kit_await_count(k, "a.dl(16)", 7);
-    kit_expect_count(k, "a.dl(16)", 7);
+    kit_await_count(k, "a.dl(RUN)", 7);
+    kit_expect_count(k, "a.dl(RUN)", 7);
     kit_order(k, "a.step(3)", "a.postStop");
     if (kit_workers(k) > 1) {
         f.p->pre_start.spawn[0] = f.c;
@@ -329,11 +329,11 @@ static void OR_07(kit *k)
             kit_await_reported(k, c[which]);
     }
     kit_gate_open(gate);
-    kit_await_count(k, "p.decided(2)", CHILDREN);
+    kit_await_count(k, "p.decided(RESTART)", CHILDREN);
     kit_order(k, "p.decider(c3)", "p.decider(c2)", "p.decider(c1)", "p.decider(c0)",
               "p.decider(c5)", "p.decider(c4)");
-    kit_order(k, "c3.suspend(0)", "c2.suspend(0)", "c1.suspend(0)", "c0.suspend(0)",
-              "c5.suspend(0)", "c4.suspend(0)");
+    kit_order(k, "c3.suspend(OWN)", "c2.suspend(OWN)", "c1.suspend(OWN)", "c0.suspend(OWN)",
+              "c5.suspend(OWN)", "c4.suspend(OWN)");
 }
 
 enum { OR_CHILDREN = 100 };
@@ -361,7 +361,7 @@ static void OR_08(kit *k)
     kit_run(k, p, or_spawn_failing, c);
     kit_await_count(k, "p.child_gone(c)", OR_CHILDREN);
     kit_expect_count(k, "p.decider(c)", OR_CHILDREN);
-    kit_expect_count(k, "p.decided(3)", OR_CHILDREN);
+    kit_expect_count(k, "p.decided(STOP)", OR_CHILDREN);
     kit_expect_count(k, "c.ctor", OR_CHILDREN);
     /* The same for children of /user, from outside. */
     for (int i = 0; i < 20; i++) {

@@ -78,7 +78,7 @@ static void PH_10(kit *k)
         char decided[48];
         char delay[48];
         char restart[48];
-        (void)snprintf(decided, sizeof decided, "p.decided(2)@%d", i);
+        (void)snprintf(decided, sizeof decided, "p.decided(RESTART)@%d", i);
         (void)snprintf(delay, sizeof delay, "p.delay@%d", i);
         (void)snprintf(restart, sizeof restart, "a#%d.preRestart(%d)", i, i);
         assert_int_equal(kit_find(k, delay).arg, (i < 4 ? i : 4) * MS);
@@ -129,9 +129,9 @@ static void PH_13(kit *k)
     assert_int_equal(kit_find(k, "p.delay@2").arg, 4 * MS);
     assert_int_equal(kit_find(k, "p.delay@3").arg, 8 * MS);
     assert_int_equal(kit_find(k, "p.delay@4").arg, 2 * MS);
-    not_early(k, "p.decided(2)@1", "p.delay@1", "a#1.preRestart(31)");
-    not_early(k, "p.decided(2)@3", "p.delay@3", "a#3.preRestart(33)");
-    kit_order(k, "a.suspend(0)@1", "p.delay@1", "a#1.preRestartWith(31)", "a#1.postStop",
+    not_early(k, "p.decided(RESTART)@1", "p.delay@1", "a#1.preRestart(31)");
+    not_early(k, "p.decided(RESTART)@3", "p.delay@3", "a#3.preRestart(33)");
+    kit_order(k, "a.suspend(OWN)@1", "p.delay@1", "a#1.preRestartWith(31)", "a#1.postStop",
               "a#2.ctor", "a#2.postRestart(31)", "a#2.note(1)");
     kit_expect_count(k, "a.suspend", 3);
     kit_expect_count(k, "a.resume", 3);
@@ -270,8 +270,8 @@ static void PH_13_pinned(void **state)
         (void)kit_tell(k, a, KIT_NOTE, 1);
         kit_await(k, "a#3.note(1)");
         kit_settle(k);
-        not_early(k, "p.decided(2)@1", "p.delay@1", "a#1.preRestart(1)");
-        not_early(k, "p.decided(2)@2", "p.delay@2", "a#2.preRestart(2)");
+        not_early(k, "p.decided(RESTART)@1", "p.delay@1", "a#1.preRestart(1)");
+        not_early(k, "p.decided(RESTART)@2", "p.delay@2", "a#2.preRestart(2)");
         kit_finish(k);
     }
 }
@@ -298,8 +298,8 @@ static void PH_13_scopes(void **state)
             kit_await(k, "a#2.preStart");
         (void)kit_tell(k, p, KIT_NOTE, 1);
         kit_await(k, "p.note(1)");
-        not_early(k, "p.decided(2)", "p.delay", "d.suspend(1)");
-        not_early(k, "p.decided(2)", "p.delay", "b.preRestart(7)");
+        not_early(k, "p.decided(RESTART)", "p.delay", "d.suspend(PARENT)");
+        not_early(k, "p.decided(RESTART)", "p.delay", "b.preRestart(7)");
         kit_expect_count(k, "a.ctor", scopes[i] == AXO_ALL_FOR_ONE ? 2 : 1);
         kit_expect_count(k, "d.preRestartNone", 1);
         kit_expect_count(k, "p.delay", 1);
@@ -322,7 +322,7 @@ static void PH_13_budget(kit *k)
         (void)kit_tell(k, f.a, KIT_FAIL, 1);
     kit_await(k, "p.child_gone(a)");
     kit_expect_count(k, "p.delay", 2);
-    kit_expect_count(k, "p.decided(2)", 3);
+    kit_expect_count(k, "p.decided(RESTART)", 3);
     kit_expect_count(k, "a.ctor", 3);
 }
 
@@ -388,7 +388,7 @@ static bool try_held(void **state, int64_t delay)
     kit_await(k, "a#2.preStart");
     kit_settle(k);
     if (met)
-        kit_order(k, "p.suspend(0)", "p.resume(0)", "a.preRestart(1)", "a#2.ctor");
+        kit_order(k, "p.suspend(OWN)", "p.resume(OWN)", "a.preRestart(1)", "a#2.ctor");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "p.delay", 1);
     kit_expect_count(k, "a.ctor", 2);
@@ -423,7 +423,7 @@ static bool try_survivor(void **state, int64_t delay)
         kit_order(k, "p.delay", "p#2.postRestart(2)", "a#1.preRestart(2)", "a#2.postRestart(2)",
                   "a#2.preRestart(1)", "a#3.postRestart(1)", "a#3.note(1)");
         kit_expect_count(k, "a.preRestartWith(1)", 1);
-        not_early(k, "p.decided(2)", "p.delay", "a#2.preRestart(1)");
+        not_early(k, "p.decided(RESTART)", "p.delay", "a#2.preRestart(1)");
     }
     kit_expect_count(k, "a.ctor", 3);
     kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));

@@ -16,7 +16,7 @@ static void PK_01(kit *k)
     kit_gate_open(gate);
     kit_await(k, "q.pong(2)");
     kit_await(k, "a.terminated");
-    kit_order(k, "a.end", "a.note(1)", "a.ping(2)", "a.postStop", "a.dl(3)", "a.dl(1001)",
+    kit_order(k, "a.end", "a.note(1)", "a.ping(2)", "a.postStop", "a.dl(NOTE)", "a.dl(1001)",
               "a.terminated");
     kit_expect_count(k, "a.note", 1);
     kit_expect_count(k, "a.dl", 2);
@@ -54,7 +54,7 @@ static void PK_03(kit *k)
     kit_tell(k, f.a, 1001, 0);
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "p.child_gone(a)");
-    kit_order(k, "p.decided(2)", "a#1.postStop", "a#2.ctor", "a#2.note(1)", "a#2.postStop",
+    kit_order(k, "p.decided(RESTART)", "a#1.postStop", "a#2.ctor", "a#2.note(1)", "a#2.postStop",
               "a.dl(1001)", "a.terminated");
     kit_expect_count(k, "a.postStop", 2);
     kit_expect_count(k, "a.ctor", 2);
@@ -71,7 +71,7 @@ static void PK_04(kit *k)
     axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     kit_gate_open(gate);
     kit_await(k, "a.terminated");
-    kit_order(k, "a.end", "a.postStop", "a.dl(3)");
+    kit_order(k, "a.end", "a.postStop", "a.dl(NOTE)");
     kit_never(k, "a.note");
     gate = kit_gate_new(k);
     kit_run(k, f.b, part_hold, gate);
@@ -103,7 +103,7 @@ static kit_script *pk_kill(kit *k, axo_directive directive)
     kit_never(k, "p.decider");
     kit_gate_open(gate);
     kit_await(k, "p.decided");
-    kit_order(k, "a.end", "a.set(5)", "p.decider(a)", "p.kind(5)", "p.origin(a)", "p.decided");
+    kit_order(k, "a.end", "a.set(5)", "p.decider(a)", "p.kind(KILLED)", "p.origin(a)", "p.decided");
     return a;
 }
 
@@ -111,7 +111,7 @@ static void PK_05(kit *k)
 {
     (void)pk_kill(k, 0);
     kit_await(k, "p.child_gone(a)");
-    kit_order(k, "p.decided(3)", "a.postStop", "a.dl(5)", "a.terminated");
+    kit_order(k, "p.decided(STOP)", "a.postStop", "a.dl(GET)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_never(k, "a.preRestart");
@@ -121,8 +121,8 @@ static void PK_05_restart(kit *k)
 {
     (void)pk_kill(k, AXO_RESTART);
     kit_await(k, "a.get");
-    kit_order(k, "p.decided(2)", "a#1.preRestart", "a#1.postStop", "a#2.ctor", "a#2.postRestart",
-              "a#2.preStart", "a#2.get(0)");
+    kit_order(k, "p.decided(RESTART)", "a#1.preRestart", "a#1.postStop", "a#2.ctor",
+              "a#2.postRestart", "a#2.preStart", "a#2.get(0)");
     kit_expect_count(k, "a.ctor", 2);
 }
 
@@ -144,8 +144,8 @@ static axo_status pk_to_the_dead(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 /* To one that is gone, from outside and from an actor; and left in the mailbox of one that ends. */
 /* As dead letters show them: AXO_POISON_PILL, AXO_KILL. */
-#define PK_PILL "dl(4294901776)"
-#define PK_KILL "dl(4294901777)"
+#define PK_PILL "dl(POISON_PILL)"
+#define PK_KILL "dl(KILL)"
 
 static void PK_06(kit *k)
 {
@@ -161,7 +161,7 @@ static void PK_06(kit *k)
     kit_await(k, "a." PK_KILL "@2");
     kit_settle(k);
     kit_expect_count(k, "a." PK_PILL, 2);
-    kit_expect_count(k, "a.dlSuppressed(4294901776)", 2);
+    kit_expect_count(k, "a.dlSuppressed(POISON_PILL)", 2);
     kit_expect_count(k, "a.dlSuppressed", 2);
     kit_expect_count(k, "a.dlFrom(s)", 2);
     kit_run(k, f.b, part_hold, gate);
@@ -171,7 +171,7 @@ static void PK_06(kit *k)
     axo_system_stop_actor(kit_system(k), kit_ref(f.b));
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(b)");
-    kit_order(k, "b." PK_PILL, "b.dlSuppressed(4294901776)", "b." PK_KILL, "b.terminated");
+    kit_order(k, "b." PK_PILL, "b.dlSuppressed(POISON_PILL)", "b." PK_KILL, "b.terminated");
     kit_never(k, "*.fail");
 }
 

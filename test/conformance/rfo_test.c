@@ -61,13 +61,13 @@ static void RFO_01(kit *k)
     kit_settle(k);
     untouched(k, "a");
     kit_expect_count(k, "b.preRestartWith(31)", 1);
-    kit_expect_count(k, "b.suspend(0)", 1);
+    kit_expect_count(k, "b.suspend(OWN)", 1);
     kit_expect_count(k, "b.suspend", 1);
     kit_expect_count(k, "c.preRestartNone", 1);
-    kit_expect_count(k, "c.suspend(1)", 1);
+    kit_expect_count(k, "c.suspend(PARENT)", 1);
     kit_expect_count(k, "c.suspend", 1);
     kit_expect_count(k, "*.postRestart(31)", 2);
-    kit_order(k, "p.decided(2)", "c.suspend(1)", "c.preRestart(31)", "c#2.ctor");
+    kit_order(k, "p.decided(RESTART)", "c.suspend(PARENT)", "c.preRestart(31)", "c#2.ctor");
     kit_expect_count(k, "p.decider", 1);
 }
 
@@ -115,7 +115,7 @@ static void RFO_04(kit *k)
     (void)kit_tell(k, b, KIT_NOTE, 1);
     kit_await(k, "b.note(1)");
     kit_settle(k);
-    kit_order(k, "p.decided(4)", "p.suspend(0)", "g.decider(p)", "p.resume(0)");
+    kit_order(k, "p.decided(ESCALATE)", "p.suspend(OWN)", "g.decider(p)", "p.resume(OWN)");
     kit_expect_count(k, "b.suspend", 1);
     kit_expect_count(k, "a.suspend", kit_count(k, "a.resume"));
     kit_expect_count(k, "c.suspend", kit_count(k, "c.resume"));
@@ -145,7 +145,7 @@ static void RFO_05(kit *k)
     kit_await(k, "p.child_gone(b)");
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "b.ctor", 2);
-    kit_expect_count(k, "p.decided(2)", 3);
+    kit_expect_count(k, "p.decided(RESTART)", 3);
 }
 
 /* A younger sibling that terminates is left alone, and is not waited for. */
@@ -227,7 +227,7 @@ static void RFO_09(kit *k)
         kit_await_reported(k, f.c);
         kit_gate_open(gate);
     }
-    kit_await(k, "p.decided(2)@2");
+    kit_await(k, "p.decided(RESTART)@2");
     kit_await(k, "c.note(1)");
     kit_settle(k);
     kit_expect_count(k, "p.decider(b)", 1);

@@ -252,7 +252,7 @@ static void RR_07_stop(kit *k)
     kit_await(k, "c.terminated");
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "p#2.ctor", "p#2.postRestart(7)", "p#2.decider(c)",
-              "p#2.decided(3)", "c.terminated");
+              "p#2.decided(STOP)", "c.terminated");
     assert_in_range(kit_count(k, "c.ctor"), 1, 2);
     assert_int_equal(kit_count(k, "c.preRestart(7)"), kit_count(k, "c.ctor") - 1);
     assert_int_equal(kit_count(k, "c.postStop"), kit_count(k, "c.ctor"));
@@ -261,8 +261,8 @@ static void RR_07_stop(kit *k)
                   "c#2.postStop", "c.terminated");
     kit_never(k, "c.preRestart(9)");
     kit_never(k, "c.note");
-    kit_await_count(k, "c.dl(3)", 1);
-    kit_expect_count(k, "c.dl(3)", 1); /* KIT_NOTE */
+    kit_await_count(k, "c.dl(NOTE)", 1);
+    kit_expect_count(k, "c.dl(NOTE)", 1);
     kit_expect_count(k, "p.decider", 1);
 }
 
@@ -365,7 +365,7 @@ static void RR_08(kit *k)
     kit_expect_count(k, "c4.ctor", 2);
     kit_expect_count(k, "c5.ctor", 2);
     kit_expect_count(k, "p.decider", 2);
-    kit_expect_count(k, "p.decided(3)", 2);
+    kit_expect_count(k, "p.decided(STOP)", 2);
     kit_expect_count(k, "p.ctor", 2);
     kit_expect_count(k, "g.decider", 1);
 }
@@ -477,7 +477,7 @@ static void rr_expect_overtaken(kit *k)
     kit_never(k, "c.postRestart");
     kit_never(k, "c.note");
     kit_expect_count(k, "c.postStop", 1);
-    kit_await_count(k, "c.dl(3)", 1); /* KIT_NOTE */
+    kit_await_count(k, "c.dl(NOTE)", 1);
     assert_int_equal(kit_stats(k).restarts, 1);
 }
 

@@ -36,12 +36,12 @@ static axo_status here_fail_with_next(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void here_restarted(kit *k)
 {
-    kit_order(k, "a.fails(7)", "a.fail", "a.suspend(0)", "p.report(a)", "p.decide", "a.directive",
-              "a#1.pre_restart", "a.pre_restarted", "a.resume(0)", "a#1.freed", "a.destroy",
+    kit_order(k, "a.fails(7)", "a.fail", "a.suspend(OWN)", "p.report(a)", "p.decide", "a.directive",
+              "a#1.pre_restart", "a.pre_restarted", "a.resume(OWN)", "a#1.freed", "a.destroy",
               "a#2.construct", "a#2.ctor", "a#2.constructed", "a#2.started", "a#2.note(1)");
-    assert_int_equal(kit_find(k, "a.suspend(0)").suspends, 1);
+    assert_int_equal(kit_find(k, "a.suspend(OWN)").suspends, 1);
     assert_int_equal(kit_find(k, "a#1.pre_restart").suspends, 1);
-    assert_int_equal(kit_find(k, "a.resume(0)").suspends, 0);
+    assert_int_equal(kit_find(k, "a.resume(OWN)").suspends, 0);
     assert_int_equal(kit_find(k, "a#2.note(1)").suspends, 0);
     kit_expect_count(k, "a.ctor", 2);
 }
@@ -111,7 +111,7 @@ static void DR_04(kit *k)
     kit_await(k, "p.child_gone(a)");
     kit_settle(k);
     kit_order(k, "a.fails(7)", "p.report(a)", "a.directive", "a.stopping", "a.postStop",
-              "a.dl(3)", "a.terminated", "p.child_gone(a)");
+              "a.dl(NOTE)", "a.terminated", "p.child_gone(a)");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "b.terminated");
 }
@@ -126,11 +126,11 @@ static void EG_01(kit *k)
     kit_tell(k, a, KIT_FAIL, 7);
     kit_await(k, "p#2.preStart");
     kit_settle(k);
-    kit_order(k, "a.fails(7)", "p.report(a)", "p.decide", "p.fail", "p.suspend(0)",
-              "g.report(p)", "p#1.preRestart(7)", "p#2.ctor");
+    kit_order(k, "a.fails(7)", "p.report(a)", "p.decide", "p.fail", "p.suspend(OWN)", "g.report(p)",
+              "p#1.preRestart(7)", "p#2.ctor");
     kit_order(k, "p#1.preRestart(7)", "a.postStop", "p#2.ctor");
     kit_order(k, "p#1.preRestart(7)", "b.postStop", "p#2.ctor");
-    kit_expect_count(k, "a.suspend(0)", 1); /* SC-04 */
+    kit_expect_count(k, "a.suspend(OWN)", 1); /* SC-04 */
     kit_expect_count(k, "g.report", 1);
     (void)b;
 }
@@ -147,8 +147,8 @@ static void AF_02(kit *k)
     kit_await(k, "b#2.postRestart(7)");
     kit_await(k, "c#2.postRestart(7)");
     kit_settle(k);
-    kit_order(k, "p.report(a)", "b.suspend(1)", "b#1.preRestart(7)", "b#2.ctor");
-    kit_order(k, "p.report(a)", "c.suspend(1)", "c#1.preRestart(7)", "c#2.ctor");
+    kit_order(k, "p.report(a)", "b.suspend(PARENT)", "b#1.preRestart(7)", "b#2.ctor");
+    kit_order(k, "p.report(a)", "c.suspend(PARENT)", "c#1.preRestart(7)", "c#2.ctor");
     kit_expect_count(k, "a.ctor", 2);
 }
 
@@ -168,8 +168,8 @@ static void ST_12(kit *k)
     kit_await(k, "p.child_gone(a)");
     kit_settle(k);
     /* p may still be in the turn in which it made a: then it learns of the failure after the end */
-    kit_order(k, "a.suspend(0)", "a.stopping", "a.terminated");
-    kit_order(k, "a.suspend(0)", "p.report(a)", "p.decide");
+    kit_order(k, "a.suspend(OWN)", "a.stopping", "a.terminated");
+    kit_order(k, "a.suspend(OWN)", "p.report(a)", "p.decide");
     kit_expect_count(k, "a.ctor", 1);
     kit_never(k, "a.preRestart");
 }

@@ -43,7 +43,7 @@ static void RS_18(kit *k)
     part_blow *blow = part_blow_new(k, 9);
     bool many = kit_workers(k) > 1;
     f.p->pre_restart.run = family_stop_child;
-    f.p->pre_restart.arg = (void *)(uintptr_t) "c";
+    f.p->pre_restart.arg = (void *)(uintptr_t)"c";
     f.c->post_stop.gate = stopping;
     kit_grow(&f);
     if (many) {
@@ -147,7 +147,7 @@ static void RS_19(kit *k)
     f.d->post_stop.gate = gates[1];
     /* q's hook stops its child and runs no post_stop: that is still owed. */
     f.q->pre_restart.run = family_stop_child;
-    f.q->pre_restart.arg = (void *)(uintptr_t) "d";
+    f.q->pre_restart.arg = (void *)(uintptr_t)"d";
     kit_grow(&f);
     kit_run(k, f.g, part_watch, f.p);
     kit_run(k, f.g, part_watch, f.q);
@@ -173,7 +173,7 @@ static void RS_19(kit *k)
         family_expect(k, two[i], "postRestart", 0);
         family_expect(k, two[i], "postStop", 1); /* DESIGN D3 */
         family_expect(k, two[i], "note", 0);
-        family_expect(k, two[i], "dl(3)", 1); /* KIT_NOTE */
+        family_expect(k, two[i], "dl(NOTE)", 1);
         family_expect(k, two[i], "terminated", 1);
     }
     kit_expect_count(k, "g.term", 2);
@@ -203,7 +203,7 @@ static void RS_20(kit *k)
     for (int i = 0; i < 2; i++) {
         kit_script *who = i == 0 ? f.a : f.b;
         family_expect(k, who, "note", 0);
-        family_expect(k, who, "dl(3)", 1); /* KIT_NOTE */
+        family_expect(k, who, "dl(NOTE)", 1);
         family_expect(k, who, "postStop", 2);
         family_expect(k, who, "ctor", 2);
     }
@@ -344,10 +344,10 @@ static void RS_23(kit *k)
     kit_await(k, "a.terminated");
     kit_settle(k);
     kit_order(k, "a#1.fails(7)", "a#1.preRestart(7)", "a#1.postStop", "a#2.ctor", "a#2.note(1)",
-              "a#2.postStop", "a.dl(3)", "a.terminated");
+              "a#2.postStop", "a.dl(NOTE)", "a.terminated");
     kit_expect_count(k, "a.note", 1);
-    kit_await_count(k, "a.dl(3)", 1);
-    kit_expect_count(k, "a.dl(3)", 1);
+    kit_await_count(k, "a.dl(NOTE)", 1);
+    kit_expect_count(k, "a.dl(NOTE)", 1);
     kit_expect_count(k, "a.postStop", 2);
     kit_expect_count(k, "p.decider", 1);
 }

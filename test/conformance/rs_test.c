@@ -8,7 +8,7 @@ static void RS_01(kit *k)
     kit_tell(k, f.a, KIT_FAIL, 7);
     kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a#2.note(1)");
-    kit_order(k, "a#1.ctor", "a#1.preStart", "a#1.fails(7)", "p.decider(a)", "p.decided(2)",
+    kit_order(k, "a#1.ctor", "a#1.preStart", "a#1.fails(7)", "p.decider(a)", "p.decided(RESTART)",
               "a#1.preRestart(7)", "a#1.preRestartWith(7)", "a#1.postStop", "a.freed(1)",
               "a#2.ctor", "a#2.postRestart(7)", "a#2.preStart", "a#2.note(1)");
     /* The same from NULL hooks, and from a thrown failure. */
@@ -328,7 +328,7 @@ static void RS_10_sibling(kit *k)
     f.r->pre_restart.run = rs_mark_sender;
     kit_grow(&f);
     kit_tell_as(k, f.q, f.c, KIT_FAIL, 7);
-    kit_await(k, "p.decided(1)");
+    kit_await(k, "p.decided(RESUME)");
     kit_tell_as(k, f.q, f.r, KIT_FAIL, KIT_DO_RESUME);
     kit_await(k, "r.resume");
     kit_tell(k, f.q, KIT_FAIL, KIT_DO_RESTART);
@@ -450,7 +450,7 @@ static void RS_14(kit *k)
 {
     kit_family f = kit_plan(k, "g:restart(p:keep(c))");
     f.p->pre_restart.run = family_stop_child;
-    f.p->pre_restart.arg = (void *)(uintptr_t) "c";
+    f.p->pre_restart.arg = (void *)(uintptr_t)"c";
     kit_grow(&f);
     kit_run(k, f.p, part_watch, f.c);
     kit_tell(k, f.p, KIT_FAIL, 7);

@@ -13,7 +13,7 @@ static void RW_01(kit *k)
     kit_script *q = budget_parent(k, "q", (budget){.retries = 1, .within_ns = -1});
     budget_crash_until(k, kit_child(k, p, "a"), 3);
     budget_crash_until(k, kit_child(k, q, "b"), 1);
-    kit_expect_count(k, "p.decided(2)", 4);
+    kit_expect_count(k, "p.decided(RESTART)", 4);
 }
 
 static void RW_02(kit *k)
@@ -305,8 +305,8 @@ static void RW_15(kit *k)
     kit_await(k, "a.terminated");
     kit_expect_count(k, "a.ctor", 2);
     kit_expect_count(k, "g.decider(p)", 6);
-    kit_expect_count(k, "p.decided(1)", 6);
-    kit_expect_count(k, "p.decided(2)", 2);
+    kit_expect_count(k, "p.decided(RESUME)", 6);
+    kit_expect_count(k, "p.decided(RESTART)", 2);
 }
 
 /* Failures of creation and re-creation spend the same budget. */
@@ -360,7 +360,7 @@ static void RW_17(kit *k)
     kit_await(k, "w.term(a)");
     kit_await(k, "p.term(a)");
     kit_settle(k);
-    kit_order(k, "a#2.fails", "p.decided(2)@2", "a#2.postStop", "a.terminated", "p.term(a)");
+    kit_order(k, "a#2.fails", "p.decided(RESTART)@2", "a#2.postStop", "a.terminated", "p.term(a)");
     kit_expect_count(k, "*.term(a)", 2);
     kit_expect_count(k, "w.known(1)", 1);
     kit_expect_count(k, "p.known(1)", 1);

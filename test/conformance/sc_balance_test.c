@@ -54,9 +54,10 @@ static void SC_12(void **state)
     kit_settle(k);
     for (int i = 0; i < SC_ALL; i++) {
         fails += sc_count(k, all[i], "fails");
-        assert_int_equal(sc_count(k, all[i], "suspend(0)"), sc_count(k, all[i], "resume(0)"));
-        assert_int_equal(sc_count(k, all[i], "suspend(1)"), sc_count(k, all[i], "resume(1)"));
-        assert_int_equal(sc_count(k, all[i], "suspend(2)"), 0);
+        assert_int_equal(sc_count(k, all[i], "suspend(OWN)"), sc_count(k, all[i], "resume(OWN)"));
+        assert_int_equal(sc_count(k, all[i], "suspend(PARENT)"),
+                         sc_count(k, all[i], "resume(PARENT)"));
+        assert_int_equal(sc_count(k, all[i], "suspend(ENDING)"), 0);
         assert_int_equal(sc_count(k, all[i], "ctor"), 1 + sc_count(k, all[i], "freed"));
     }
     assert_int_equal(fails, SC_ROUNDS);
@@ -64,7 +65,7 @@ static void SC_12(void **state)
     assert_int_equal(axo_system_stop(kit_system(k), INT64_C(20000000000), NULL, 0, NULL), AXO_OK);
     for (int i = 0; i < SC_ALL; i++) {
         assert_int_equal(sc_count(k, all[i], "spawn"), 1);
-        assert_int_equal(sc_count(k, all[i], "suspend(2)"), 1);
+        assert_int_equal(sc_count(k, all[i], "suspend(ENDING)"), 1);
         assert_int_equal(sc_count(k, all[i], "postStop"), 1);
         assert_int_equal(sc_count(k, all[i], "terminated"), 1);
         assert_int_equal(sc_count(k, all[i], "ctor"), sc_count(k, all[i], "freed"));

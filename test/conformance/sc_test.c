@@ -35,19 +35,20 @@ static void SC_01(kit *k)
     kit_await(k, "c.ctor@1");
     kit_tell(k, f.c, KIT_NOTE, 1);
     if (kit_workers(k) > 1) {
-        kit_await(k, "c.suspend(1)");
+        kit_await(k, "c.suspend(PARENT)");
         kit_await(k, "p.hold(c)");
         assert_int_equal(sc_suspends_max(k, "c"), 2);
         kit_gate_open(f.g->decider.gate);
     }
     kit_await(k, "c#2.note(1)");
-    kit_order(k, "g.decided(1)", "p.decider(c)", "p.decided(2)", "c#2.preStart", "c#2.note(1)");
-    kit_expect_count(k, "c.suspend(0)", 1);
-    kit_expect_count(k, "c.resume(0)", 1);
+    kit_order(k, "g.decided(RESUME)", "p.decider(c)", "p.decided(RESTART)", "c#2.preStart",
+              "c#2.note(1)");
+    kit_expect_count(k, "c.suspend(OWN)", 1);
+    kit_expect_count(k, "c.resume(OWN)", 1);
     /* One worker may come to c only when p's Suspend and Resume have cancelled each other. */
-    kit_expect_count(k, "c.resume(1)", kit_count(k, "c.suspend(1)"));
+    kit_expect_count(k, "c.resume(PARENT)", kit_count(k, "c.suspend(PARENT)"));
     if (kit_workers(k) > 1)
-        kit_order(k, "c.suspend(1)", "g.decided(1)", "c.resume(1)", "c#2.note(1)");
+        kit_order(k, "c.suspend(PARENT)", "g.decided(RESUME)", "c.resume(PARENT)", "c#2.note(1)");
 }
 
 static void SC_01_in_flight(kit *k)
@@ -63,34 +64,34 @@ static void SC_01_in_flight(kit *k)
     kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(f.g->decider.gate, 1);
     kit_gate_open(blow->gate);
-    kit_await(k, "c.suspend(0)");
-    kit_await(k, "c.suspend(1)");
+    kit_await(k, "c.suspend(OWN)");
+    kit_await(k, "c.suspend(PARENT)");
     assert_int_equal(sc_suspends_max(k, "c"), 2);
     kit_gate_open(f.g->decider.gate);
     kit_gate_arrived(f.p->decider.gate, 1);
-    kit_await(k, "c.resume(1)");
-    assert_int_equal(kit_find(k, "c.resume(1)").suspends, 1);
+    kit_await(k, "c.resume(PARENT)");
+    assert_int_equal(kit_find(k, "c.resume(PARENT)").suspends, 1);
     kit_never(k, "c.note");
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "c.note(1)");
-    assert_int_equal(kit_find(k, "c.resume(0)").suspends, 0);
-    kit_order(k, "c.resume(1)", "p.decided(1)", "c.resume(0)", "c#1.note(1)");
+    assert_int_equal(kit_find(k, "c.resume(OWN)").suspends, 0);
+    kit_order(k, "c.resume(PARENT)", "p.decided(RESUME)", "c.resume(OWN)", "c#1.note(1)");
 }
 
 static void sc_check_counts(kit *k, const char *label, uint32_t own, uint32_t by_parent, int note)
 {
     char pattern[32];
     uint32_t suspends;
-    (void)snprintf(pattern, sizeof pattern, "%s.suspend(1)", label);
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(PARENT)", label);
     suspends = kit_count(k, pattern);
     if (kit_workers(k) > 1)
         assert_int_equal(suspends, by_parent);
     assert_in_range(suspends, 0, by_parent);
-    (void)snprintf(pattern, sizeof pattern, "%s.resume(1)", label);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume(PARENT)", label);
     kit_expect_count(k, pattern, suspends);
-    (void)snprintf(pattern, sizeof pattern, "%s.suspend(0)", label);
+    (void)snprintf(pattern, sizeof pattern, "%s.suspend(OWN)", label);
     kit_expect_count(k, pattern, own);
-    (void)snprintf(pattern, sizeof pattern, "%s.resume(0)", label);
+    (void)snprintf(pattern, sizeof pattern, "%s.resume(OWN)", label);
     kit_expect_count(k, pattern, own);
     (void)snprintf(pattern, sizeof pattern, "%s.note(%d)", label, note);
     kit_expect_count(k, pattern, 1);
@@ -119,7 +120,7 @@ static void SC_02(kit *k)
         chain[failing - 1]->decider.gate = gate;
         kit_tell(k, chain[failing], KIT_FAIL, failing);
         for (int i = failing + 1; i < 4 && gate != NULL; i++) {
-            (void)snprintf(pattern, sizeof pattern, "%s.suspend(1)@%d", labels[i], failing);
+            (void)snprintf(pattern, sizeof pattern, "%s.suspend(PARENT)@%d", labels[i], failing);
             kit_await(k, pattern);
         }
         if (gate != NULL)
@@ -176,13 +177,13 @@ static void SC_04(kit *k)
         g->decider.gate = kit_gate_new(k);
     kit_tell(k, c[1], KIT_FAIL, 7);
     if (kit_workers(k) > 1) {
-        kit_await(k, "c0.suspend(1)");
-        kit_await(k, "c2.suspend(1)");
+        kit_await(k, "c0.suspend(PARENT)");
+        kit_await(k, "c2.suspend(PARENT)");
         kit_gate_open(g->decider.gate);
     }
-    kit_await(k, "s.resume(0)");
+    kit_await(k, "s.resume(OWN)");
     kit_settle(k);
-    kit_order(k, "c1.suspend(0)", "s.suspend(0)", "g.decided(1)", "c1.resume(0)");
+    kit_order(k, "c1.suspend(OWN)", "s.suspend(OWN)", "g.decided(RESUME)", "c1.resume(OWN)");
     kit_expect_count(k, "c1.suspend", 1);
     kit_expect_count(k, "c1.resume", 1);
     for (int i = 0; i < 3; i += 2) {
@@ -191,9 +192,9 @@ static void SC_04(kit *k)
         (void)snprintf(pattern, sizeof pattern, "c%d.suspend", i);
         suspends = kit_count(k, pattern);
         assert_in_range(suspends, kit_workers(k) > 1, 1);
-        (void)snprintf(pattern, sizeof pattern, "c%d.suspend(1)", i);
+        (void)snprintf(pattern, sizeof pattern, "c%d.suspend(PARENT)", i);
         kit_expect_count(k, pattern, suspends);
-        (void)snprintf(pattern, sizeof pattern, "c%d.resume(1)", i);
+        (void)snprintf(pattern, sizeof pattern, "c%d.resume(PARENT)", i);
         kit_expect_count(k, pattern, suspends);
     }
     kit_expect_count(k, "s.suspend", 1);
@@ -210,12 +211,12 @@ static void SC_05(kit *k)
     kit_gate_arrived(f.c->post_stop.gate, 1);
     kit_tell(k, f.a, KIT_NOTE, 1);
     if (kit_workers(k) > 1)
-        kit_await(k, "p.decided(2)");
+        kit_await(k, "p.decided(RESTART)");
     kit_never(k, "a.note");
     kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "p.child_gone(a)");
-    kit_await(k, "p.decided(2)");
-    kit_order(k, "c.postStop", "a.postStop", "a.dl(3)", "a.terminated");
+    kit_await(k, "p.decided(RESTART)");
+    kit_order(k, "c.postStop", "a.postStop", "a.dl(NOTE)", "a.terminated");
     kit_never(k, "a.preRestart");
     kit_never(k, "a.note");
     kit_expect_count(k, "a.ctor", 1);
@@ -259,12 +260,12 @@ static void SC_06(kit *k)
     kit_await(k, "d.note(3)");
     kit_settle(k);
     kit_order(k, "c#1.preRestart(8)", "slow.postStop", "c#2.ctor", "c#2.note(1)");
-    kit_expect_count(k, "c.suspend(0)", 1);
-    kit_expect_count(k, "c.resume(0)", 1);
-    kit_expect_count(k, "c.resume(1)", kit_count(k, "c.suspend(1)"));
+    kit_expect_count(k, "c.suspend(OWN)", 1);
+    kit_expect_count(k, "c.resume(OWN)", 1);
+    kit_expect_count(k, "c.resume(PARENT)", kit_count(k, "c.suspend(PARENT)"));
     kit_expect_count(k, "c.ctor", 2);
     kit_expect_count(k, "p.ctor", 1);
-    kit_expect_count(k, "p.resume(0)", 1);
+    kit_expect_count(k, "p.resume(OWN)", 1);
 }
 
 /* A Resume for one that has terminated meanwhile changes nothing. */
@@ -282,8 +283,8 @@ static void SC_07(kit *k)
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "p.child_gone(a)");
     kit_never(k, "a.note");
-    kit_await_count(k, "a.dl(3)", 1);
-    kit_expect_count(k, "a.dl(3)", 1);
+    kit_await_count(k, "a.dl(NOTE)", 1);
+    kit_expect_count(k, "a.dl(NOTE)", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_tell(k, f.p, KIT_NOTE, 2);
     kit_await(k, "p.note(2)");
@@ -301,7 +302,7 @@ static void SC_08(kit *k)
     kit_tell(k, f.a, KIT_NOTE, 0);
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "a.note(0)");
-    kit_order(k, "p.decided(1)", "a.resume(0)", "a.note(0)");
+    kit_order(k, "p.decided(RESUME)", "a.resume(OWN)", "a.note(0)");
     /* And without a gate, so that sends meet every moment of it. */
     for (int i = 1; i <= 150; i++) {
         char pattern[32];
@@ -310,7 +311,7 @@ static void SC_08(kit *k)
         kit_tell(k, f.a, KIT_NOTE, i);
         kit_await(k, pattern);
     }
-    kit_expect_count(k, "a.resume(0)", 151);
+    kit_expect_count(k, "a.resume(OWN)", 151);
     kit_expect_count(k, "a.ctor", 1);
 }
 
@@ -350,7 +351,7 @@ static void SC_09(kit *k)
         kit_never(k, "p.decider");
         kit_gate_open(slow->post_stop.gate);
     }
-    kit_await(k, "p.decided(2)");
+    kit_await(k, "p.decided(RESTART)");
     kit_tell(k, c, KIT_NOTE, 1);
     kit_await(k, "c.note(1)");
     kit_settle(k);
@@ -388,13 +389,13 @@ static void SC_09_waiting(kit *k)
     kit_tell(k, c, KIT_NOTE, 1);
     kit_gate_open(busy);
     kit_await(k, "p.hold(c)");
-    kit_await(k, "p.suspend(1)");
+    kit_await(k, "p.suspend(PARENT)");
     kit_never(k, "p.decider");
     kit_gate_open(top->decider.gate);
     kit_await(k, "c.note(1)");
     kit_settle(k);
-    kit_order(k, "p.hold(c)", "p.suspend(1)", "top.decided(1)", "p.resume(1)", "p.decider(c)",
-              "c.note(1)");
+    kit_order(k, "p.hold(c)", "p.suspend(PARENT)", "top.decided(RESUME)", "p.resume(PARENT)",
+              "p.decider(c)", "c.note(1)");
     kit_expect_count(k, "p.decider", 1);
 }
 
@@ -473,7 +474,7 @@ static void SC_10(kit *k)
         kit_never(k, "p.decider");
         kit_gate_open(g->decider.gate);
     }
-    kit_await_count(k, "p.decided(2)", SC_CHILDREN);
+    kit_await_count(k, "p.decided(RESTART)", SC_CHILDREN);
     for (int i = 0; i < SC_CHILDREN; i++)
         kit_tell(k, c[i], KIT_NOTE, i);
     kit_await_count(k, "*.note", SC_CHILDREN);
@@ -552,7 +553,7 @@ static void SC_11(kit *k)
         kit_tell(k, f.d, KIT_NOTE, round);
         kit_tell(k, f.e, KIT_NOTE, round);
         kit_await_count(k, "*.note", (uint32_t)(3 * round));
-        kit_await_count(k, "p.decided(2)", (uint32_t)(2 * round));
+        kit_await_count(k, "p.decided(RESTART)", (uint32_t)(2 * round));
         kit_settle(k);
     }
     kit_expect_count(k, "p.decider", 10);

@@ -39,10 +39,10 @@ static void ST_18(kit *k)
     kit_await(k, "w.term(c)");
     kit_gate_open(late->gate);
     kit_await(k, "p.child_gone(c)");
-    kit_order(k, "c.postStop", "w.term(c)", "p.spawnStatus(0)", "p.child_gone(c)");
+    kit_order(k, "c.postStop", "w.term(c)", "p.spawnStatus(OK)", "p.child_gone(c)");
     kit_await(k, "next.preStart");
     kit_run(k, f.p, part_spawn, next); /* the late end of the first has not freed the second's */
-    kit_await(k, "p.spawnStatus(-5)");
+    kit_await(k, "p.spawnStatus(EEXIST)");
     kit_expect_count(k, "next.ctor", 1);
 }
 
@@ -314,8 +314,8 @@ static void ST_22(kit *k)
     kit_run(k, f.w, st_use_kept, legacy);
     kit_gate_open(f.w->user);
     kit_await(k, "w.ping(5)");
-    kit_await(k, "a.dl(2)"); /* KIT_PONG, to one that is gone */
-    kit_await(k, "w.unhandled(1000)");
+    kit_await(k, "a.dl(PONG)"); /* KIT_PONG, to one that is gone */
+    kit_await(k, "w.unhandled(OTHER)");
     kit_settle(k);
     assert_int_equal(atomic_load(&legacy->freed), 1);
     kit_expect_count(k, "w.ping", 1);

@@ -73,7 +73,7 @@ static void ST_03(kit *k)
     kit_await(k, "user.child_gone(x)");
     kit_settle(k);
     kit_never(k, "t.notice");
-    kit_never(k, "t.dl(0xffff0001)");
+    kit_never(k, "t.dl(TERMINATED)");
 }
 
 static void ST_04(kit *k)
@@ -91,8 +91,8 @@ static void ST_04(kit *k)
     kit_never(k, "p.note");
     kit_never(k, "p.spawned");
     kit_never(k, "late.ctor");
-    kit_order(k, "c.postStop", "p.postStop", "p.dl(3)");
-    kit_order(k, "p.postStop", "p.dl(10)", "p.terminated");
+    kit_order(k, "c.postStop", "p.postStop", "p.dl(NOTE)");
+    kit_order(k, "p.postStop", "p.dl(SPAWN)", "p.terminated");
 }
 
 typedef struct st_stopper {
@@ -151,7 +151,7 @@ static void ST_06(kit *k)
     kit_family f = kit_tree(k, "a, -c");
     kit_run(k, f.a, st_stop_then_spawn, f.c);
     kit_await(k, "a.terminated");
-    kit_order(k, "a.end", "a.postStop", "a.dl(3)");
+    kit_order(k, "a.end", "a.postStop", "a.dl(NOTE)");
     kit_order(k, "c.preStart", "c.postStop", "a.postStop", "a.terminated");
     kit_never(k, "a.note");
     kit_expect_count(k, "a.dl", 1);
@@ -177,10 +177,10 @@ static void ST_07(kit *k)
     kit_await_count(k, "user.child_gone", 50);
     kit_never(k, "a.note");
     kit_never(k, "b.note");
-    kit_await_count(k, "a.dl(3)", 25);
-    kit_expect_count(k, "a.dl(3)", 25);
-    kit_await_count(k, "b.dl(3)", 25);
-    kit_expect_count(k, "b.dl(3)", 25);
+    kit_await_count(k, "a.dl(NOTE)", 25);
+    kit_expect_count(k, "a.dl(NOTE)", 25);
+    kit_await_count(k, "b.dl(NOTE)", 25);
+    kit_expect_count(k, "b.dl(NOTE)", 25);
 }
 
 static axo_status st_spawn_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -199,16 +199,16 @@ static void ST_08(kit *k)
     kit_await(k, "p.child_gone(c)");
     kit_order(k, "c.ctor", "c.preStart", "c.postStop", "c.terminated");
     kit_never(k, "c.note");
-    kit_await_count(k, "c.dl(3)", 1);
-    kit_expect_count(k, "c.dl(3)", 1);
+    kit_await_count(k, "c.dl(NOTE)", 1);
+    kit_expect_count(k, "c.dl(NOTE)", 1);
     /* The same from outside. */
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_spawn(k, f.d)), AXO_OK);
     kit_tell(k, f.d, KIT_NOTE, 2);
     kit_await(k, "user.child_gone(d)");
     kit_order(k, "d.ctor", "d.preStart", "d.postStop", "d.terminated");
     kit_never(k, "d.note");
-    kit_await_count(k, "d.dl(3)", 1);
-    kit_expect_count(k, "d.dl(3)", 1);
+    kit_await_count(k, "d.dl(NOTE)", 1);
+    kit_expect_count(k, "d.dl(NOTE)", 1);
 }
 
 static void ST_09(kit *k)
@@ -220,8 +220,8 @@ static void ST_09(kit *k)
     kit_await(k, "user.child_gone(a)");
     kit_order(k, "a.preStart", "a.postStop", "a.terminated");
     kit_never(k, "a.note");
-    kit_await_count(k, "a.dl(3)", 1);
-    kit_expect_count(k, "a.dl(3)", 1);
+    kit_await_count(k, "a.dl(NOTE)", 1);
+    kit_expect_count(k, "a.dl(NOTE)", 1);
 }
 
 static void ST_10(void **state)
@@ -237,7 +237,7 @@ static void ST_10(void **state)
     kit_grow(&f);
     axo_system_stop_actor(kit_system(k), kit_ref(f.a));
     kit_await(k, "user.child_gone(a)");
-    kit_expect_count(k, "a.spawnStatus(-8)", 1);
+    kit_expect_count(k, "a.spawnStatus(ESTOPPING)", 1);
     /* /user is terminating: once refused, always refused. */
     f.c->post_stop.gate = kit_gate_new(k);
     kit_spawn(k, f.c);
@@ -292,8 +292,8 @@ static void ST_12(kit *k)
     kit_expect_count(k, "p.postStop", 1);
     kit_expect_count(k, "p.ctor", 1);
     kit_never(k, "p.note");
-    kit_await_count(k, "p.dl(3)", 1);
-    kit_expect_count(k, "p.dl(3)", 1);
+    kit_await_count(k, "p.dl(NOTE)", 1);
+    kit_expect_count(k, "p.dl(NOTE)", 1);
 }
 
 static void ST_13(kit *k)
@@ -308,12 +308,12 @@ static void ST_13(kit *k)
     kit_gate_open(gate);
     kit_gate_arrived(f.c->post_stop.gate, 1);
     if (kit_workers(k) > 1)
-        kit_await(k, "p.decided(2)");
+        kit_await(k, "p.decided(RESTART)");
     kit_gate_open(f.c->post_stop.gate);
     kit_await(k, "p.child_gone(a)");
-    kit_await(k, "p.decided(2)");
-    kit_order(k, "a.fails(7)", "c.postStop", "a.postStop", "a.dl(3)", "a.terminated");
-    kit_order(k, "a.fails(7)", "p.decider(a)", "p.decided(2)");
+    kit_await(k, "p.decided(RESTART)");
+    kit_order(k, "a.fails(7)", "c.postStop", "a.postStop", "a.dl(NOTE)", "a.terminated");
+    kit_order(k, "a.fails(7)", "p.decider(a)", "p.decided(RESTART)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
@@ -337,9 +337,9 @@ static void ST_14(kit *k)
     }
     kit_gate_open(blow->gate);
     kit_await(k, "p.child_gone(c)");
-    kit_await(k, "p.decided(2)");
-    kit_order(k, "c.fails(7)", "c.postStop", "c.dl(3)", "c.terminated", "p.child_gone(c)");
-    kit_order(k, "c.fails(7)", "p.decider(c)", "p.decided(2)");
+    kit_await(k, "p.decided(RESTART)");
+    kit_order(k, "c.fails(7)", "c.postStop", "c.dl(NOTE)", "c.terminated", "p.child_gone(c)");
+    kit_order(k, "c.fails(7)", "p.decider(c)", "p.decided(RESTART)");
     kit_expect_count(k, "p.decider", 1);
     kit_expect_count(k, "c.ctor", 1);
     kit_expect_count(k, "c.postStop", 1);
@@ -362,7 +362,7 @@ static void ST_15(kit *k)
     }
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "p.child_gone(a)");
-    kit_order(k, "a.fails(7)", "a.postStop", "a.dl(3)", "a.terminated");
+    kit_order(k, "a.fails(7)", "a.postStop", "a.dl(NOTE)", "a.terminated");
     kit_expect_count(k, "a.ctor", 1);
     kit_expect_count(k, "a.postStop", 1);
     kit_never(k, "a.preRestart");
@@ -383,7 +383,7 @@ static void ST_16(kit *k)
     kit_never(k, "p.postStop");
     kit_gate_open(f.p->decider.gate);
     kit_await(k, "user.child_gone(p)");
-    kit_order(k, "p.decided(1)", "cc.postStop", "c.postStop", "p.postStop", "p.terminated");
+    kit_order(k, "p.decided(RESUME)", "cc.postStop", "c.postStop", "p.postStop", "p.terminated");
     kit_order(k, "d.postStop", "p.postStop");
     kit_expect_count(k, "*.postStop", 4);
 }
@@ -427,7 +427,7 @@ static void ST_17(kit *k)
     kit_await(k, "p.term(c)");
     kit_tell_as(k, p, next, KIT_PING, 4);
     kit_await(k, "p.pong(4)");
-    kit_order(k, "p.spawnStatus(-5)", "p.child_gone(c)", "p.spawnStatus(0)");
+    kit_order(k, "p.spawnStatus(EEXIST)", "p.child_gone(c)", "p.spawnStatus(OK)");
     kit_order(k, "p.child_gone(c)", "next.preStart", "next.ping(4)");
     kit_order(k, "c.postStop", "p.child_gone(c)");
     assert_false(axo_ref_equal(kit_ref(c), kit_ref(next)));

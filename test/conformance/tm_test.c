@@ -246,9 +246,9 @@ static void tm_restart(void **state, bool key_again)
     kit *k = kit_start(state, NULL);
     kit_family f = kit_plan(k, "p(a)");
     f.a->pre_restart.run = tm_mark_active;
-    f.a->pre_restart.arg = (void *)(uintptr_t) "pre";
+    f.a->pre_restart.arg = (void *)(uintptr_t)"pre";
     f.a->post_restart.run = key_again ? tm_key_two : tm_mark_active;
-    f.a->post_restart.arg = (void *)(uintptr_t) "post";
+    f.a->post_restart.arg = (void *)(uintptr_t)"post";
     kit_grow(&f);
     tm_with_queued_tick(k, f.a, AXO_TIMER_FIXED_RATE, tm_fail);
     kit_await(k, key_again ? "a#2.note(2)" : "a#2.post(0)");
@@ -336,20 +336,20 @@ static void TM_04(kit *k)
     kit_settle(k);
     kit_never(k, "a.note(50)");
     kit_never(k, "a.note(70)");
-    kit_expect_count(k, "a.dlSuppressed(3)", kit_count(k, "a.dl(3)")); /* due in post_stop: DL-03 */
+    kit_expect_count(k, "a.dlSuppressed(NOTE)", kit_count(k, "a.dl(NOTE)")); /* DL-03 */
 }
 
 static void TM_05(kit *k)
 {
     kit_family f = kit_plan(k, "a");
     f.a->post_stop.run = tm_mark_active;
-    f.a->post_stop.arg = (void *)(uintptr_t) "post";
+    f.a->post_stop.arg = (void *)(uintptr_t)"post";
     kit_grow(&f);
     tm_with_queued_tick(k, f.a, AXO_TIMER_ONCE, part_stop_self);
     kit_await(k, "a.terminated");
     kit_order(k, "a.active(1)", "a.post(0)", "a.terminated");
     kit_never(k, "a.note");
-    kit_await(k, "a.dlSuppressed(3)"); /* DL-03 */
+    kit_await(k, "a.dlSuppressed(NOTE)"); /* DL-03 */
 }
 
 /* ---- TM-06, TM-07 ---- */
@@ -614,10 +614,10 @@ static void SH_08(void **state)
     kit_settle(k);
     uint64_t dropped = kit_stats(k).dropped;
     assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
-    kit_order(k, "user.directive(3)", "s.note(1)", "s.hook");
+    kit_order(k, "user.directive(STOP)", "s.note(1)", "s.hook");
     kit_expect_count(k, "s.note(1)", 1);
     /* It is told to end right after, and may come to the message before. */
-    assert_int_equal(kit_count(k, "a.note(1)") + kit_count(k, "a.dl(3)"), 1);
+    assert_int_equal(kit_count(k, "a.note(1)") + kit_count(k, "a.dl(NOTE)"), 1);
     kit_never(k, "s.note(2)");
     assert_int_equal(kit_stats(k).dropped - dropped, 2); /* plain's, post_stop's */
     assert_int_equal(

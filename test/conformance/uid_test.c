@@ -167,8 +167,8 @@ static void UID_04(kit *k)
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(old)), AXO_EGONE);
     kit_tell(k, new, KIT_NOTE, 2);
     kit_await(k, "new.note(2)");
-    kit_await_count(k, "old.dl(3)", 1);
-    kit_expect_count(k, "old.dl(3)", 1);
+    kit_await_count(k, "old.dl(NOTE)", 1);
+    kit_expect_count(k, "old.dl(NOTE)", 1);
     kit_never(k, "new.note(1)");
     /* Slots are used again and again; no old reference reaches whoever lives in one now. */
     for (int i = 0; i < LIVES; i++) {
@@ -188,7 +188,7 @@ static void UID_04(kit *k)
     }
     kit_settle(k);
     kit_never(k, "life.note");
-    kit_expect_count(k, "life.dl(3)", LIVES - 1);
+    kit_expect_count(k, "life.dl(NOTE)", LIVES - 1);
 }
 
 /* While the notice handler of the old one runs, the new one is the child of that name. */
@@ -221,7 +221,7 @@ static void UID_06(kit *k)
     kit_tell(k, new, KIT_NOTE, 1);
     kit_await(k, "new.note(1)");
     kit_settle(k);
-    kit_order(k, "p.child_gone(old)", "p.spawnStatus(0)", "p.child(new)", "p.children(1)",
+    kit_order(k, "p.child_gone(old)", "p.spawnStatus(OK)", "p.child(new)", "p.children(1)",
               "p.term(old)");
     kit_never(k, "p.child_gone(new)");
     kit_never(k, "new.postStop");
@@ -301,7 +301,7 @@ static void UID_05(kit *k)
     kit_order(k, "p.finds(old)@1", "p.finds(old)@2", "p.finds(0)", "p.finds(new)");
     kit_expect_count(k, "p.finds", 4);
     kit_expect_count(k, "new.note", 1);
-    kit_expect_count(k, "old.dl(3)", 1);
+    kit_expect_count(k, "old.dl(NOTE)", 1);
 }
 
 /* Each instance makes "c" and watches it; each restart unwatches and stops it. Slots are used

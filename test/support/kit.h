@@ -29,7 +29,9 @@
  *   #instance   1 the first instance, 2 the one after the first restart; absent: any
  *   word        a mark of the puppet (list below), a mark of the test (kit_mark), or the name of a
  *               trace event (axo/trace.h: "suspend", "terminated", ...)
- *   (argument)  a number, or a label: the reference bits of an actor with that label
+ *   (argument)  a number, or a label: the reference bits of an actor with that label; or a word in
+ *               capitals for the number of a failure's kind or site, a directive, a status, a
+ *               tag: kind(DEATH_PACT), decided(STOP), dl(NOTE), suspend(OWN)
  *   @n          the n-th that matches, from 1. Where one record is meant and there is no @n,
  *               exactly one may match: more or fewer fail the test
  *
@@ -211,10 +213,10 @@ axo_status kit_spawn_system(kit *k, kit_script *script);  /* child of /system */
 
 /* A family of puppets, by their labels, a letter each: f.p is "p". It is written down as a tree:
  *     kit_family f = kit_tree(k, "g:all(p:restart(c,d),q[r]), w, -x");
- * g and w are children of /user, p and q of g, c and d of p, r of q. A child in ( ) is spawned once,
- * on a message to its parent; one in [ ] by its parent's pre_start, so for each instance. x is only
- * made, for the test to spawn. Words behind a label: its directive (restart resume stop escalate),
- * its strategy's scope (all rest), keep for keep_children, plain. */
+ * g and w are children of /user, p and q of g, c and d of p, r of q. A child in ( ) is spawned
+ * once, on a message to its parent; one in [ ] by its parent's pre_start, so for each instance. x
+ * is only made, for the test to spawn. Words behind a label: its directive (restart resume stop
+ * escalate), its strategy's scope (all rest), keep for keep_children, plain. */
 typedef struct kit_family {
     kit *of;
     const char *text;

@@ -38,7 +38,7 @@ static void kit_option(kit_walk *walk, kit_script *script, const char *word, siz
         kit_fail(walk->family->of, "no option in a family: %s", word);
 }
 
-/* A boxed one has been born by its parent, whose pre_start goes on behind the mark that is awaited. */
+/* A boxed one's parent bears it itself, in its pre_start, behind the mark that is awaited. */
 static void kit_born(kit_walk *walk, kit_script *parent, kit_script *child, bool boxed)
 {
     kit *k = walk->family->of;

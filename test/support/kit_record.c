@@ -1,6 +1,7 @@
 /* kit_record.c - the kit's recorder, its patterns, and the gates. */
 #include "kit_inside.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ typedef struct kit_pattern {
     char arg[64];
     uint32_t instance; /* 0: any */
     uint32_t nth;      /* 0: not given */
-    bool has_arg;
+    int64_t value;
+    enum { KIT_SAYS_NOTHING = 0, KIT_SAYS_NUMBER, KIT_SAYS_LABEL } says;
 } kit_pattern;
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
@@ -111,8 +113,7 @@ kit_actor_entry *kit_entry_locked(kit *k, axo_ref ref)
     return NULL;
 }
 
-kit_actor_entry *kit_register_locked(kit *k, axo_ref ref, kit_script *script,
-                                            const char *label)
+kit_actor_entry *kit_register_locked(kit *k, axo_ref ref, kit_script *script, const char *label)
 {
     kit_actor_entry *entry = kit_entry_locked(k, ref);
     if (entry != NULL)
@@ -179,6 +180,58 @@ static void kit_copy(char *to, const char *from, size_t length)
     to[length] = 0;
 }
 
+/* What words in patterns stand for, by the marks and events whose argument it is. */
+static const struct kit_word {
+    const char *of;
+    const char *name;
+    int64_t value;
+} kit_words[] = {
+    {"kind", "ORDINARY", AXO_FAILURE_ORDINARY},
+    {"kind", "INIT", AXO_FAILURE_INIT},
+    {"kind", "POST_RESTART", AXO_FAILURE_POST_RESTART},
+    {"kind", "KILLED", AXO_FAILURE_KILLED},
+    {"kind", "DEATH_PACT", AXO_FAILURE_DEATH_PACT},
+    {"kind", "FATAL", AXO_FAILURE_FATAL},
+    {"kind", "ENDED", AXO_FAILURE_ENDED},
+    {"site", "CONSTRUCT", AXO_SITE_CONSTRUCT},
+    {"site", "PRE_START", AXO_SITE_PRE_START},
+    {"site", "RECEIVE", AXO_SITE_RECEIVE},
+    {"site", "DECIDER", AXO_SITE_DECIDER},
+    {"site", "POST_RESTART", AXO_SITE_POST_RESTART},
+    {"decided directive", "RESUME", AXO_RESUME},
+    {"decided directive", "RESTART", AXO_RESTART},
+    {"decided directive", "STOP", AXO_STOP},
+    {"decided directive", "ESCALATE", AXO_ESCALATE},
+    {"spawnStatus", "OK", AXO_OK},
+    {"spawnStatus", "EEXIST", AXO_EEXIST},
+    {"spawnStatus", "ESTOPPING", AXO_ESTOPPING},
+    {"dl dlSuppressed unhandled stash", "PING", KIT_PING},
+    {"dl dlSuppressed unhandled stash", "PONG", KIT_PONG},
+    {"dl dlSuppressed unhandled stash", "NOTE", KIT_NOTE},
+    {"dl dlSuppressed unhandled stash", "SET", KIT_SET},
+    {"dl dlSuppressed unhandled stash", "GET", KIT_GET},
+    {"dl dlSuppressed unhandled stash", "FAIL", KIT_FAIL},
+    {"dl dlSuppressed unhandled stash", "SPAWN", KIT_SPAWN},
+    {"dl dlSuppressed unhandled stash", "RUN", KIT_RUN},
+    {"dl dlSuppressed unhandled stash", "OTHER", KIT_OTHER},
+    {"dl", "TERMINATED", AXO_TERMINATED},
+    {"dl dlSuppressed", "POISON_PILL", AXO_POISON_PILL},
+    {"dl", "KILL", AXO_KILL},
+    {"suspend resume", "OWN", 0},
+    {"suspend resume", "PARENT", 1},
+    {"suspend", "ENDING", 2},
+};
+
+static int64_t kit_word_value(const char *of, const char *name)
+{
+    for (size_t i = 0; i < sizeof kit_words / sizeof kit_words[0]; i++) {
+        if (strstr(kit_words[i].of, of) != NULL && strcmp(kit_words[i].name, name) == 0)
+            return kit_words[i].value;
+    }
+    fail_msg("nothing that \"%s\" says is called %s", of, name);
+    return 0;
+}
+
 static kit_pattern kit_parse(const char *text)
 {
     kit_pattern p = {.instance = 0};
@@ -199,8 +252,11 @@ static kit_pattern kit_parse(const char *text)
     if (*text == '(') {
         n = strcspn(text + 1, ")");
         kit_copy(p.arg, text + 1, n);
-        p.has_arg = true;
         text += n + 2;
+        char *end;
+        p.value = isupper((unsigned char)p.arg[0]) ? kit_word_value(p.word, p.arg)
+                                                   : (int64_t)strtoll(p.arg, &end, 0);
+        p.says = isupper((unsigned char)p.arg[0]) || *end == 0 ? KIT_SAYS_NUMBER : KIT_SAYS_LABEL;
     }
     if (*text == '@')
         p.nth = (uint32_t)strtoul(text + 1, NULL, 10);
@@ -218,19 +274,14 @@ static bool kit_label_locked(kit *k, axo_ref ref, const char *label)
 
 static bool kit_match_locked(kit *k, const kit_pattern *p, const kit_record *r)
 {
-    char *end;
-    int64_t number;
     if (strcmp(p->word, r->word) != 0)
         return false;
     if (p->instance != 0 && p->instance != r->instance)
         return false;
     if (!kit_label_locked(k, r->actor, p->label))
         return false;
-    if (!p->has_arg)
-        return true;
-    number = (int64_t)strtoll(p->arg, &end, 0);
-    if (*end == 0)
-        return (uint64_t)number == r->arg;
+    if (p->says != KIT_SAYS_LABEL)
+        return p->says == KIT_SAYS_NOTHING || (uint64_t)p->value == r->arg;
     return kit_label_locked(k, (axo_ref){r->arg}, p->arg) && strcmp(p->arg, "*") != 0;
 }
 
@@ -375,8 +426,7 @@ void kit_dump(kit *k)
                         r->suspends);
         else
             print_error("%5zu %c %s#%u.%s(%" PRIu64 ") %u\n", i, r->mark ? '*' : ' ',
-                        who != NULL ? who->label : name, r->instance, r->word, r->arg,
-                        r->suspends);
+                        who != NULL ? who->label : name, r->instance, r->word, r->arg, r->suspends);
     }
     if (k->problems != 0)
         print_error("---- first of %u problems: %s\n", k->problems, k->problem);
