@@ -35,7 +35,6 @@ static int64_t clock_now(void *user)
 
 static axo_status clock_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(clock_world *));
     (*(clock_world **)state)->built++;
     return AXO_OK;
@@ -122,7 +121,6 @@ enum { TIMES = sizeof clock_times / sizeof clock_times[0] };
 
 static void timers_at_any_time(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < TIMES; i++) {
         clock_world world;
         axo_timer raw;
@@ -150,7 +148,6 @@ static void timers_at_any_time(void **state)
 
 static void every_jump(void **state)
 {
-    (void)state;
     for (uint32_t from = 0; from < TIMES; from++) {
         for (uint32_t to = 0; to < TIMES; to++) {
             clock_world world;
@@ -176,7 +173,6 @@ static void every_jump(void **state)
 static void a_receive_timeout_of_a_clock_that_goes_back(void **state)
 {
     clock_world world;
-    (void)state;
     axo_ref ref = clock_open(&world, 1000 * MS, 0, NULL);
     clock_say(&world, ref, TIMEOUT, 10 * MS);
     world.now = 0;
@@ -192,7 +188,6 @@ static void a_receive_timeout_of_a_clock_that_goes_back(void **state)
 static void a_window_over_the_whole_range(void **state)
 {
     static const axo_window kinds[] = {AXO_WINDOW_FIXED, AXO_WINDOW_SLIDING};
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         clock_world world;
         axo_strategy strategy = AXO_STRATEGY(.limited = 1, .retries_max = 1,
@@ -210,7 +205,6 @@ static void a_window_over_the_whole_range(void **state)
 
 static void a_back_off_at_any_time(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < TIMES; i++) {
         clock_world world;
         axo_backoff backoff = AXO_BACKOFF(.min_ns = MS, .max_ns = 10 * MS);
@@ -237,7 +231,6 @@ static bool clock_wait(sem_t *sem, int64_t ns)
 
 static void workers_are_told_that_it_has_changed(void **state)
 {
-    (void)state;
     for (uint32_t workers = 1; workers <= 3; workers++) {
         clock_world world;
         axo_ref ref = clock_open(&world, -5 * MS, workers, NULL);
@@ -259,7 +252,6 @@ static void a_worker_in_a_handler_leaves_its_timers_to_others(void **state)
 {
     clock_world world;
     axo_timer timer;
-    (void)state;
     axo_ref ref = clock_open(&world, 7, 2, NULL);
     axo_ref other;
     clock_world *it = &world;
@@ -283,7 +275,6 @@ static void a_thread_waits_by_its_own_clock(void **state)
 {
     clock_world world;
     axo_asked asked;
-    (void)state;
     axo_ref ref = clock_open(&world, INT64_MIN, 2, NULL);
     assert_int_equal(axo_system_ask(world.system, ref, TICK, NULL, 0, 20 * MS, &asked),
                      AXO_ETIMEDOUT);
@@ -294,7 +285,6 @@ static void a_thread_waits_by_its_own_clock(void **state)
 static void bad_calls(void **state)
 {
     clock_world world;
-    (void)state;
     assert_int_equal(axo_clock_changed(NULL), AXO_EINVAL);
     (void)clock_open(&world, 0, 0, NULL);
     assert_int_equal(axo_clock_changed(world.system), AXO_OK);

@@ -362,7 +362,6 @@ static void door_try(const door_row *row)
 
 static void door_try_inside(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
     door.ctx = ctx;
     door_try(arg);
     door.ctx = NULL;
@@ -370,14 +369,12 @@ static void door_try_inside(axo_ctx *ctx, sv_host *host, void *arg)
 
 static void door_seen_size(const char *word)
 {
-    (void)word;
     door.names++;
 }
 
 /* 0, too short for a size, older, this one, newer with nothing new, newer with news. */
 static void structs_of_every_size(void **state)
 {
-    (void)state;
     memset((void *)&door, 0, sizeof door);
     door_accepted_count = 0;
     sv_start(&door.host, NULL);
@@ -409,7 +406,6 @@ static void door_seen_struct(const char *word)
 /* Every struct whose macro or comment says that its size is first. */
 static void every_struct_is_there(void **state)
 {
-    (void)state;
     door.names = 0;
     door_scan("), set by", door_seen_size);
     assert_true(door.names >= 15); /* that the marks are still those of the headers */
@@ -601,15 +597,11 @@ static axo_ctx *door_kept;
 
 static void door_keep(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
-    (void)arg;
     door_kept = ctx;
 }
 
 static void door_refuse_inside(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
-    (void)arg;
     assert_ptr_not_equal(ctx, door_kept);
     door_refuse(door_kept);
     door_refuse_outs(door_kept);
@@ -624,7 +616,6 @@ static void contexts_before_all_else(void **state)
     sv_host other;
     axo_stats before = AXO_STATS(.sent = 0);
     axo_stats after = AXO_STATS(.sent = 0);
-    (void)state;
     sv_start(&host, NULL);
     sv_spawn(&other, host.kit, "other", NULL);
     sv_do(&host, door_keep, NULL);
@@ -659,7 +650,6 @@ static void door_seen_call(const char *word)
 
 static void every_call_is_there(void **state)
 {
-    (void)state;
     door.names = 0;
     door_scan("(axo_ctx *ctx", door_seen_call);
     door_scan("(struct axo_ctx *ctx", door_seen_call);

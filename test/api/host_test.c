@@ -66,7 +66,6 @@ static axo_status host_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static axo_status host_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(host_world *));
     return AXO_OK;
 }
@@ -129,7 +128,6 @@ static void host_run_until(host_world *world, uint32_t got)
 static void only_in_run_host(void **state)
 {
     host_world world;
-    (void)state;
     host_start(&world, NULL);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_HOST);
     assert_int_equal(axo_system_send(world.system, a, 1, NULL, 0), AXO_OK);
@@ -155,7 +153,6 @@ static axo_status late_receive(axo_ctx *ctx, void *state, const axo_message *mes
     axo_props props = AXO_PROPS(.cls = &host_class, .args = &world, .args_size = sizeof world,
                                 .dispatcher = AXO_DISPATCH_HOST);
     axo_ref child;
-    (void)message;
     while (sem_wait(&world->gate) != 0)
         continue;
     if (axo_spawn(ctx, &props, &child) != AXO_OK)
@@ -182,7 +179,6 @@ static void stop_meets_the_first_host_actor(void **state)
     axo_ref a;
     axo_ref b;
     pthread_t thread;
-    (void)state;
     host_start(&world, NULL);
     assert_int_equal(axo_system_spawn(world.system, &props, &a), AXO_OK);
     assert_int_equal(axo_system_send(world.system, a, 1, NULL, 0), AXO_OK);
@@ -197,7 +193,6 @@ static void stop_meets_the_first_host_actor(void **state)
 static void fails_and_restarts_there(void **state)
 {
     host_world world;
-    (void)state;
     host_start(&world, NULL);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_HOST);
     for (uint32_t i = 0; i < 50; i++)
@@ -211,7 +206,6 @@ static void a_budget_ends_a_run(void **state)
     host_world world;
     uint64_t turns = 0;
     axo_options options = AXO_OPTIONS(.quantum = 1);
-    (void)state;
     host_start(&world, &options);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_HOST);
     assert_int_equal(axo_system_send(world.system, a, 1000, NULL, 0), AXO_OK);
@@ -243,7 +237,6 @@ static void one_thread_at_a_time(void **state)
 {
     host_world world;
     pthread_t thread;
-    (void)state;
     host_start(&world, NULL);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_HOST);
     host_run_until(&world, 0);
@@ -262,7 +255,6 @@ static void bad_calls(void **state)
 {
     host_world world;
     axo_system *system = NULL;
-    (void)state;
     host_start(&world, NULL);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_HOST);
     assert_int_equal(axo_system_send(world.system, a, 8, NULL, 0), AXO_OK);
@@ -313,7 +305,6 @@ static uint64_t host_manual(bool others)
 /* The same calls give the same events at the same times: nothing else runs anything. */
 static void manual_is_the_same_each_time(void **state)
 {
-    (void)state;
     uint64_t hash = host_manual(false);
     for (int i = 0; i < 5; i++)
         assert_true(host_manual(false) == hash);
@@ -324,7 +315,6 @@ static void manual_waits_for_its_clock(void **state)
 {
     host_world world;
     axo_options options = AXO_OPTIONS(.manual = 1, .clock = host_now, .clock_user = &world);
-    (void)state;
     host_start(&world, &options);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_DEFAULT);
     assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
@@ -342,7 +332,6 @@ static void a_jump_of_the_clock(void **state)
     axo_options options = AXO_OPTIONS(.manual = 1, .clock = host_now, .clock_user = &world);
     axo_timer timer;
     const int64_t ms = 1000000;
-    (void)state;
     host_start(&world, &options);
     axo_ref a = host_spawn(&world, AXO_DISPATCH_DEFAULT);
     assert_int_equal(axo_run_host(world.system, -1, NULL), AXO_OK);
@@ -375,7 +364,6 @@ static void a_jump_of_the_clock(void **state)
 static void host_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
     host_world *world = user;
-    (void)actor;
     if (level != AXO_LOG_WARNING || strncmp(text, "stuck", 5) != 0)
         return;
     (void)snprintf(world->stuck, sizeof world->stuck, "%s", text);
@@ -388,7 +376,6 @@ static void stuck_is_named(void **state)
     host_world world;
     axo_options options = AXO_OPTIONS(.workers = 1, .stuck_ns = 3000000, .log = host_log,
                                       .log_user = &world);
-    (void)state;
     host_start(&world, &options);
     axo_props props = AXO_PROPS(.cls = &host_class, .args = &(host_world *){&world},
                                 .args_size = sizeof(host_world *), .name = "slow");

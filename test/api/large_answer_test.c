@@ -18,7 +18,6 @@ static struct {
 
 static void la_letter(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
     la.letters++;
     la.dead = letter->message->size;
     la.dead_tag = letter->message->tag;
@@ -33,7 +32,6 @@ static void la_free(void *payload, void *user)
 
 static axo_status la_target(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     axo_status status =
         la.handed ? axo_send_owned(ctx, message->sender, SV_NOTE, la.bytes, la.size, la_free, &la)
                   : axo_reply(ctx, message, SV_NOTE, la.bytes, la.size);
@@ -57,20 +55,16 @@ static axo_status la_asker(axo_ctx *ctx, void *state, const axo_message *message
 
 static void la_become(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
-    (void)arg;
     assert_int_equal(axo_become(ctx, la_asker), AXO_OK);
 }
 
 static void la_ask(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
     assert_int_equal(axo_ask(ctx, *(const axo_ref *)arg, SV_ASKED, NULL, 0, SV_S, 7), AXO_OK);
 }
 
 static void la_promise(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
     assert_int_equal(axo_promise(ctx, SV_S, 8, arg), AXO_OK);
 }
 
@@ -120,7 +114,6 @@ static void la_refused(const sv_host *host, size_t size)
 static void the_largest_comes_whole(void **state)
 {
     sv_host host;
-    (void)state;
     axo_ref target = la_start(&host);
     la_try(&host, target, AXO_ANSWER_MAX, false);
     assert_int_equal(host.rows[0].tag, AXO_ASK_ANSWER);
@@ -136,7 +129,6 @@ static void the_largest_comes_whole(void **state)
 static void one_that_is_too_large(void **state)
 {
     static const size_t sizes[] = {AXO_ANSWER_MAX + 1, AXO_PAYLOAD_MAX};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         sv_host host;
         char text[512];
@@ -156,7 +148,6 @@ static void a_promise_that_is_kept_too_largely(void **state)
 {
     sv_host host;
     axo_ref promise;
-    (void)state;
     (void)la_start(&host);
     sv_do(&host, la_promise, &promise);
     char *bytes = calloc(1, AXO_PAYLOAD_MAX);
@@ -176,7 +167,6 @@ static void a_gathered_answer_comes_whole(void **state)
     sv_host host;
     axo_props props;
     axo_ref router;
-    (void)state;
     axo_ref target = la_start(&host);
     axo_router settings = AXO_ROUTER(.logic = AXO_ROUTE_GATHER_FIRST, .routees = &target,
                                      .routees_count = 1, .within_ns = SV_S);
@@ -202,7 +192,6 @@ static void an_answer_that_is_none(void **state)
     axo_answer head = {.id = 9, .tag = SV_NOTE, .size = 100};
     axo_message message = {.tag = AXO_ASK_ANSWER, .size = sizeof head, .payload = &head};
     axo_message answer = axo_answer_of(&message);
-    (void)state;
     assert_true(answer.payload == NULL && answer.size == 0 && answer.tag == 0);
     message.size = 3;
     message.payload = "ab";

@@ -56,9 +56,6 @@ static void m_call(kit *k, kit_script *script, kit_fn fn, void *arg)
 
 static axo_status m_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
@@ -73,7 +70,6 @@ static void statuses_have_texts(void **state)
         AXO_STATUS_LIST(M_STATUS)
 #undef M_STATUS
     };
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         assert_string_not_equal(axo_status_name(all[i]), "AXO_?");
         assert_string_not_equal(axo_status_text(all[i]), "unknown status");
@@ -105,18 +101,11 @@ static void m_start_works(const axo_options *options)
 
 static void *m_alloc(void *user, size_t size, size_t align)
 {
-    (void)user;
-    (void)size;
-    (void)align;
     return NULL;
 }
 
 static void m_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)block;
-    (void)size;
-    (void)align;
 }
 
 static void options_of_other_sizes(void **state)
@@ -126,7 +115,6 @@ static void options_of_other_sizes(void **state)
         unsigned char tail[16];
     } longer;
     axo_options options = AXO_OPTIONS(.workers = 1);
-    (void)state;
     m_start_works(NULL);
     m_start_works(&options);
     options.size = 0;
@@ -158,7 +146,6 @@ static void options_out_of_bounds(void **state)
         AXO_OPTIONS(.workers = 1, .user_strategy = &bad_strategy),
     };
     axo_options none = AXO_OPTIONS(.workers = 1, .allocator = {.alloc = m_alloc, .free = m_free});
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         m_start_refused(&bad[i], AXO_EINVAL);
     m_start_refused(&none, AXO_ENOMEM);
@@ -351,8 +338,6 @@ static uint32_t m_freed;
 
 static void m_count_free(void *payload, void *user)
 {
-    (void)payload;
-    (void)user;
     m_freed++;
 }
 
@@ -394,7 +379,6 @@ static axo_status m_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
     void *payload = NULL;
     char byte = 0;
     char path[32];
-    (void)arg;
     M_IS(self, axo_send(ctx, none, M_TAG, NULL, 0), AXO_EINVAL);
     M_IS(self, axo_send(ctx, self->ref, AXO_TAG_RESERVED, NULL, 0), AXO_EINVAL);
     M_IS(self, axo_send(ctx, self->ref, M_TAG, NULL, 1), AXO_EINVAL);
@@ -461,7 +445,6 @@ static void inside_an_actor(kit *k)
 
 static axo_status m_keep(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
     *(axo_ctx **)arg = ctx;
     return AXO_OK;
 }
@@ -597,7 +580,6 @@ static void spawns_after_shutdown(void **state)
 {
     axo_props props = AXO_PROPS(.cls = &m_class);
     axo_options options = AXO_OPTIONS(.workers = 2);
-    (void)state;
     for (uint32_t i = 0; i < 400; i++) {
         axo_system *system = NULL;
         axo_ref ref;

@@ -62,7 +62,6 @@ static axo_status p_receive(axo_ctx *ctx, void *state, const axo_message *messag
 
 static axo_status p_become(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, p_receive) == AXO_OK);
     return AXO_OK;
 }
@@ -148,7 +147,6 @@ static axo_status p_dry(axo_ctx *ctx, void *state, const axo_message *message)
 
 static axo_status p_become_dry(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, p_dry) == AXO_OK);
     return AXO_OK;
 }
@@ -175,7 +173,6 @@ static void take_moves_the_payload(kit *k)
 static axo_status p_hook_take(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_owned owned;
-    (void)arg;
     KIT_REQUIRE(self->k, axo_message_take(ctx, self->message, &owned) == AXO_OK);
     kit_mark(self, "took", 0);
     owned.destroy(owned.payload, owned.user);

@@ -88,7 +88,6 @@ static inline axo_status sv_receive(axo_ctx *ctx, void *state, const axo_message
 
 static inline axo_status sv_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(sv_host *));
     (*(sv_host **)state)->instances++;
     return AXO_OK;

@@ -62,7 +62,6 @@ static void sp_look(axo_ctx *ctx, const axo_message *message, sp_seen *seen)
 
 static axo_status sp_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == SV_DO) {
         sp_fn fn;
         memcpy(&fn, message->payload, sizeof fn);
@@ -79,8 +78,6 @@ static axo_status sp_receive(axo_ctx *ctx, void *state, const axo_message *messa
 static axo_status sp_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                  const axo_message *message)
 {
-    (void)state;
-    (void)failure;
     assert_non_null(message);
     sp.hook.stash = axo_stash(ctx);
     sp_look(ctx, message, &sp.hook);
@@ -89,8 +86,6 @@ static axo_status sp_pre_restart(axo_ctx *ctx, void *state, const axo_failure *f
 
 static axo_status sp_bin_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     sp.binned++;
     sp.bin_tag = message->tag;
     return AXO_OK;
@@ -98,8 +93,6 @@ static axo_status sp_bin_receive(axo_ctx *ctx, void *state, const axo_message *m
 
 static axo_status sp_other_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_stop_self(ctx);
 }
 
@@ -327,7 +320,6 @@ static void sp_check(const sp_row *row)
 /* No kind is taken for another, and none of the runtime's comes to anybody as a user's. */
 static void every_kind_that_a_hook_is_shown(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof sp_rows / sizeof sp_rows[0]; i++) {
         print_message("%s\n", sp_rows[i].name);
         sp_start();
@@ -360,7 +352,6 @@ static void specials_as_dead_letters(void **state)
     sp_letters letters = {.count = 0};
     axo_options options = AXO_OPTIONS(.on_dead_letter = sp_letter, .dead_letter_user = &letters);
     sv_host host;
-    (void)state;
     sv_start(&host, &options);
     axo_ref gone = host.ref;
     sv_tell(&host, SV_QUIT);
@@ -441,7 +432,6 @@ static void no_door_takes_a_reserved_tag(void **state)
     };
     sv_host host;
     sv_host other;
-    (void)state;
     sv_start(&host, NULL);
     sv_spawn(&other, host.kit, "other", NULL);
     sp.bin = other.ref;

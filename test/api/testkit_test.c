@@ -69,7 +69,6 @@ static void an_exchange(void **state)
     axo_testkit *kit = kit_new(NULL);
     axo_ref sum = kit_sum(kit);
     axo_probe *probe = axo_probe_new(kit, "probe");
-    (void)state;
     assert_non_null(probe);
     for (int64_t i = 1; i <= 4; i++)
         assert_int_equal(axo_probe_send(probe, sum, ADD, &i, sizeof i), AXO_OK);
@@ -92,7 +91,6 @@ static void the_clock_is_the_tests(void **state)
     axo_probe *probe = axo_probe_new(kit, "probe");
     int64_t delay = 3600 * S;
     int64_t start = axo_testkit_now(kit);
-    (void)state;
     assert_int_equal(start, S);
     assert_int_equal(axo_probe_send(probe, sum, LATER, &delay, sizeof delay), AXO_OK);
     assert_true(axo_probe_expect_none(probe, delay - 1));
@@ -124,7 +122,6 @@ static void the_end_of_an_advance(void **state)
     axo_testkit *kit = kit_new(NULL);
     axo_probe *probe = axo_probe_new(kit, "probe");
     int64_t delay = 5 * S;
-    (void)state;
     assert_int_equal(axo_probe_send(probe, kit_sum(kit), LATER, &delay, sizeof delay), AXO_OK);
     (void)axo_testkit_run(kit);
     int64_t due = axo_host_deadline(axo_testkit_system(kit));
@@ -149,7 +146,6 @@ static void steps_by_hand(void **state)
     axo_ref sum = kit_sum(kit);
     axo_probe *probe = axo_probe_new(kit, "probe");
     int64_t one = 1;
-    (void)state;
     (void)axo_testkit_run(kit);
     for (int i = 0; i < 3; i++)
         assert_int_equal(axo_probe_send(probe, sum, ADD, &one, sizeof one), AXO_OK);
@@ -169,7 +165,6 @@ static void failures_and_ends(void **state)
     axo_probe *probe = axo_probe_new(kit, NULL);
     axo_system *system = axo_testkit_system(kit);
     int64_t five = 5;
-    (void)state;
     assert_int_equal(axo_probe_watch(probe, sum), AXO_OK);
     assert_int_equal(axo_probe_send(probe, sum, ADD, &five, sizeof five), AXO_OK);
     assert_int_equal(kit_get(probe, sum), 5);
@@ -191,7 +186,6 @@ static void the_end_of_another(void **state)
     axo_ref sum = kit_sum(kit);
     axo_probe *probe = axo_probe_new(kit, "probe");
     axo_ref other = axo_probe_ref(axo_probe_new(kit, "other"));
-    (void)state;
     assert_int_equal(axo_probe_watch(probe, sum), AXO_OK);
     assert_int_equal(axo_probe_watch(probe, other), AXO_OK);
     assert_int_equal(axo_system_stop_actor(axo_testkit_system(kit), sum), AXO_OK);
@@ -209,7 +203,6 @@ static void a_fatal_failure(void **state)
     axo_testkit *kit = kit_new(NULL);
     axo_ref sum = kit_sum(kit);
     axo_outcome outcome;
-    (void)state;
     assert_int_equal(axo_system_fail(axo_testkit_system(kit), sum, AXO_FAILURE_FATAL, 11), AXO_OK);
     (void)axo_testkit_run(kit);
     assert_int_equal(axo_system_wait(axo_testkit_system(kit), 0, &outcome), AXO_OK);
@@ -225,7 +218,6 @@ static void no_memory(void **state)
     axo_ref ref;
     axo_props props = AXO_PROPS(.cls = &sum_class, .name = "poor");
     static char args[AXO_ARGS_MAX];
-    (void)state;
     props.args = args;
     props.args_size = sizeof args; /* too big for a pool */
     axo_testkit_fail_memory(kit, 0, 1);
@@ -252,7 +244,6 @@ static void hours_of_back_off(void **state)
     axo_probe *probe = axo_probe_new(kit, "probe");
     axo_props props;
     axo_ref keeper;
-    (void)state;
     assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
     assert_int_equal(axo_system_spawn(axo_testkit_system(kit), &props, &keeper), AXO_OK);
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
@@ -281,7 +272,6 @@ static void a_reset_that_comes_too_late(void **state)
     axo_probe *probe = axo_probe_new(kit, "probe");
     axo_props props;
     axo_ref keeper;
-    (void)state;
     assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
     assert_int_equal(axo_system_spawn(axo_testkit_system(kit), &props, &keeper), AXO_OK);
     assert_int_equal(axo_probe_send(probe, keeper, QUIT, NULL, 0), AXO_OK);
@@ -305,7 +295,6 @@ static uint64_t kit_hash;
 
 static void kit_event(void *user, const axo_event *event)
 {
-    (void)user;
     axo_ref arg = {event->arg}; /* or a number, most of which are small */
     uint64_t words[] = {(uint64_t)event->time_ns, axo_ref_index(event->actor), axo_ref_index(arg),
                         event->kind};
@@ -333,7 +322,6 @@ static uint64_t kit_run_once(void)
 static void runs_are_the_same(void **state)
 {
     uint64_t first = kit_run_once();
-    (void)state;
     for (int i = 0; i < 10; i++)
         assert_true(kit_run_once() == first);
 }
@@ -374,7 +362,6 @@ static void trace_tells_the_kinds_that_are_asked_for(void **state)
         AXO_EVENT_BIT(AXO_EV_SPAWN), AXO_EVENT_BIT(AXO_EVENT_KINDS) - 1};
     kit_tape all;
     kit_tape some;
-    (void)state;
     kit_tape_record(&all, 0);
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
         size_t at = 0;
@@ -397,7 +384,6 @@ static void options_of_other_sizes(void **state)
     } longer = {.options = AXO_OPTIONS(.name = "longer")};
     axo_options shorter = AXO_OPTIONS(.name = "shorter", .registry_max = UINT32_MAX);
     axo_testkit *kit = NULL;
-    (void)state;
     longer.options.size = sizeof longer;
     kit = kit_new(&longer.options);
     assert_string_equal(axo_system_name(axo_testkit_system(kit)), "longer");
@@ -419,7 +405,6 @@ static void bad_calls(void **state)
 {
     axo_testkit *kit = NULL;
     axo_options options = AXO_OPTIONS(.workers = 100000);
-    (void)state;
     assert_int_equal(axo_testkit_start(NULL, NULL), AXO_EINVAL);
     assert_int_equal(axo_testkit_start(&options, &kit), AXO_EINVAL);
     options.size = 1;

@@ -58,9 +58,6 @@ static void *world_alloc(void *user, size_t size, size_t align)
 
 static void world_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)size;
-    (void)align;
     free(block);
 }
 
@@ -73,7 +70,6 @@ static void world_dead(void *user, const axo_dead_letter *letter)
 
 static axo_status actor_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(clockwork *));
     return AXO_OK;
 }
@@ -250,7 +246,6 @@ static void rate_catches_up_delay_does_not(void **state)
 
 static axo_status set_timeout(axo_ctx *ctx, clockwork *w, void *arg)
 {
-    (void)w;
     return axo_receive_timeout(ctx, *(const int64_t *)arg);
 }
 
@@ -440,13 +435,11 @@ static axo_status big_key(axo_ctx *ctx, clockwork *w, void *arg)
     static const char payload[BIG];
     *(axo_status *)arg =
         axo_timer_start(ctx, 1, AXO_TIMER_ONCE, MS, 0, NOTE, payload, sizeof payload);
-    (void)w;
     return AXO_OK;
 }
 
 static axo_status small_key(axo_ctx *ctx, clockwork *w, void *arg)
 {
-    (void)w;
     *(axo_status *)arg = axo_timer_start(ctx, 1, AXO_TIMER_ONCE, 2 * MS, 0, NOTE, NULL, 0);
     return AXO_OK;
 }
@@ -504,7 +497,6 @@ static axo_status hoard_take(axo_ctx *ctx, clockwork *w, void *arg)
 static axo_status hoard_give(axo_ctx *ctx, clockwork *w, void *arg)
 {
     hoard *all = arg;
-    (void)w;
     while (all->count > 0)
         axo_message_discard(ctx, all->drafts[--all->count]);
     return AXO_OK;
@@ -578,8 +570,6 @@ typedef struct race {
 static axo_status race_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     race *r;
-    (void)ctx;
-    (void)state;
     memcpy(&r, message->payload, sizeof r);
     atomic_fetch_add(&r->fired, 1);
     return AXO_OK;

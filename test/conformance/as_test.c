@@ -54,7 +54,6 @@ static axo_status as_receive(axo_ctx *ctx, void *state, const axo_message *messa
 
 static axo_status as_become(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, as_receive) == AXO_OK);
     return AXO_OK;
 }
@@ -145,7 +144,6 @@ static void as_expect_text(kit *k, const axo_verdict *verdict, const char *part)
 {
     char text[400];
     size_t length = axo_verdict_text(verdict, text, sizeof text);
-    (void)k;
     assert_true(length > 0 && length < sizeof text);
     assert_int_equal(strlen(text), length);
     if (strstr(text, part) == NULL)

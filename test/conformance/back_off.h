@@ -25,7 +25,6 @@ static axo_directive bo_directive; /* of bo_decide */
 static axo_directive bo_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
     bo *b = user;
-    (void)ctx;
     if (state != NULL || failure->code == 0)
         kit_problem(b->k, "the decider is handed the supervisor's state, or no failure");
     kit_mark_ref(b->k, failure->actor, "decides", (uint64_t)failure->code);
@@ -55,7 +54,6 @@ static inline axo_status bo_spawn_in(axo_ctx *ctx, kit_puppet *self, void *arg)
     bo *b = arg;
     axo_props props;
     axo_status status = axo_backoff_supervisor_props(&b->settings, "s", &props);
-    (void)self;
     return status == AXO_OK ? axo_spawn(ctx, &props, &b->s) : status;
 }
 

@@ -21,7 +21,6 @@ static axo_status be_two(axo_ctx *ctx, void *state, const axo_message *message)
 
 static axo_status be_unbecome(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_unbecome(ctx) == AXO_OK);
     return AXO_OK;
 }
@@ -47,7 +46,6 @@ static void BE_01(kit *k)
 /* In the constructor too. */
 static axo_status be_become_one(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, be_one) == AXO_OK);
     return AXO_OK;
 }

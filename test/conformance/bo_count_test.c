@@ -18,8 +18,6 @@ static void BO_14(void **state)
 
 static axo_status bo_reset_in(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
-    (void)arg;
     return axo_send(ctx, axo_parent(ctx), AXO_BACKOFF_RESET, NULL, 0);
 }
 

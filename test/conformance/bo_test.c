@@ -69,7 +69,6 @@ static void BO_05(void **state)
                  {2, 5 * s, 7 * day, 20 * s}, {29, 300 * s, 600 * s, 600 * s},
                  {29, 10000 * day, 10000 * day, 10000 * day},
                  {INT32_MAX, 10000 * day, 10000 * day, 10000 * day}};
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         axo_backoff backoff = AXO_BACKOFF(.min_ns = table[i].min, .max_ns = table[i].max);
         assert_true(axo_backoff_delay(&backoff, table[i].n, 0.5) == table[i].want);
@@ -280,8 +279,6 @@ static void BO_19_stand_in(void **state)
 
 static axo_status bo_up_in(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
-    (void)arg;
     return kit_tell_in(ctx, axo_parent(ctx), KIT_PING, 3);
 }
 
@@ -358,7 +355,6 @@ static void BO_22(void **state)
         BO_WRONG(.absent = AXO_ABSENT_STAND_IN), BO_WRONG(.stand_in = {7}),
 #undef BO_WRONG
     };
-    (void)state;
     memset(&out, 0x5a, sizeof out);
     memcpy(&before, &out, sizeof out);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)

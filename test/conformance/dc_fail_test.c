@@ -13,7 +13,6 @@ typedef struct fail_plan {
 static axo_directive fail_and_say(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
     fail_plan *plan = self->script->user;
-    (void)failure;
     if (plan->calls++ >= plan->fails)
         return AXO_RESUME;
     axo_status status = plan->fatal ? axo_fail_fatal(ctx, 68, "cannot %s", "decide")
@@ -123,7 +122,6 @@ static axo_directive say_restart(axo_ctx *ctx, kit_puppet *self, const axo_failu
     fail_plan *plan = self->script->user;
     if (plan->calls++ < plan->fails)
         (void)axo_fail(ctx, 68, "cannot decide");
-    (void)failure;
     return AXO_RESTART;
 }
 
@@ -204,8 +202,6 @@ static axo_directive user_decider(axo_ctx *ctx, void *state, const axo_failure *
                                   void *user)
 {
     _Atomic uint32_t *calls = user;
-    (void)state;
-    (void)failure;
     ++*calls;
     (void)axo_fail(ctx, 68, "/user cannot decide");
     return AXO_RESUME;

@@ -90,8 +90,6 @@ static void DC_01(kit *k)
 /* Covers nothing: 0 the first time, then a number that is no directive. */
 static axo_directive cover_nothing(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
-    (void)ctx;
-    (void)failure;
     return (axo_directive)(self->value++ == 0 ? 0 : 77);
 }
 
@@ -172,7 +170,6 @@ static axo_directive decide_by_list(axo_ctx *ctx, void *state, const axo_failure
                                     void *user)
 {
     const kind_list *list = user;
-    (void)ctx;
     kit_mark(state, "kind", failure->kind);
     for (uint32_t i = 0; i < list->count; i++) {
         if (failure->kind == list->kinds[i] || (failure->kind == AXO_FAILURE_POST_RESTART &&
@@ -236,7 +233,6 @@ static axo_directive look_at_sender(axo_ctx *ctx, kit_puppet *self, const axo_fa
 
 static axo_status mark_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "sender", (int64_t)axo_sender(ctx).bits);
     return AXO_OK;
 }
@@ -274,7 +270,6 @@ static axo_directive do_everything(axo_ctx *ctx, kit_puppet *self, const axo_fai
 {
     kit_script *const *others = self->script->user;
     int64_t before = self->value;
-    (void)failure;
     self->value = -1;
     KIT_REQUIRE(self->k, kit_spawn_in(ctx, others[0]) == AXO_OK);
     KIT_REQUIRE(self->k, axo_watch(ctx, kit_ref(others[0])) == AXO_OK);
@@ -461,8 +456,6 @@ static void DC_12(kit *k)
 
 static axo_directive mark_instance(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
-    (void)ctx;
-    (void)failure;
     kit_mark(self, "decidedBy", self->instance);
     kit_mark(self, "state", self->value);
     return AXO_RESUME;

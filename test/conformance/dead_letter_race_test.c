@@ -29,7 +29,6 @@ typedef struct race {
 static axo_status race_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     race *r = *(race *const *)state;
-    (void)ctx;
     if (message->tag != RACE_HIT)
         return AXO_UNHANDLED;
     atomic_fetch_add(&r->handled, 1);
@@ -38,14 +37,12 @@ static axo_status race_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static axo_status race_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(race *));
     return AXO_OK;
 }
 
 static axo_status race_post_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
     atomic_fetch_add(&(*(race **)state)->stops, 1);
     return AXO_OK;
 }
@@ -55,7 +52,6 @@ static axo_status race_sender_receive(axo_ctx *ctx, void *state, const axo_messa
 {
     race *r = *(race *const *)state;
     axo_ref to = {atomic_load(&r->target)};
-    (void)message;
     for (int i = 0; i < RACE_SENDS; i++) {
         axo_status status = axo_send(ctx, to, RACE_HIT, &i, sizeof i);
         if (status == AXO_OK || status == AXO_EGONE)

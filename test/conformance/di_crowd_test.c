@@ -53,7 +53,6 @@ typedef struct crowd_sender {
 
 static axo_status crowd_sender_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(crowd_sender));
     return AXO_OK;
 }
@@ -62,7 +61,6 @@ static axo_status crowd_send(axo_ctx *ctx, void *state, const axo_message *messa
 {
     crowd_sender *me = state;
     crowd_item item = {.sender = me->index};
-    (void)message;
     for (uint32_t i = 0; i < 8 && me->number < me->it->each; i++) {
         item.number = me->number + 1;
         axo_status status = axo_send(ctx, me->to, CROWD_ITEM, &item, sizeof item);
@@ -83,7 +81,6 @@ static const axo_class crowd_sender_class =
 
 static axo_status crowd_consumer_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(crowd **)state = (crowd *)(uintptr_t)args;
     return AXO_OK;
 }

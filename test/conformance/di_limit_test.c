@@ -69,7 +69,6 @@ static void limit_dead(void *user, const axo_dead_letter *dead)
 
 static axo_status receiver_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(limit_world **)state = limit_of(args);
     return AXO_OK;
 }
@@ -88,7 +87,6 @@ static axo_status receiver_receive(axo_ctx *ctx, void *state, const axo_message 
 
 static axo_status sender_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(limit_world **)state = limit_of(args);
     limit_of(args)->starts++;
     return AXO_OK;
@@ -116,9 +114,6 @@ static axo_status sender_receive(axo_ctx *ctx, void *state, const axo_message *m
 
 static axo_status parent_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
@@ -131,7 +126,6 @@ static axo_status parent_construct(axo_ctx *ctx, void *state, const void *args)
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK, .messages_max = 1, .park_ns = LIMIT);
     axo_props props = AXO_PROPS(.cls = &receiver, .args = args, .args_size = sizeof(limit_world *),
                                 .mailbox = &mailbox);
-    (void)state;
     return axo_spawn(ctx, &props, &limit_of(args)->receiver);
 }
 
@@ -205,7 +199,6 @@ static void DI_06_limit(void **state)
 {
     limit_world *w = limit_open();
     int64_t begin = axo_testkit_now(w->kit);
-    (void)state;
     limit_burst(w, w->sender, SEND, w->receiver, 1, 4);
     limit_tell(w, w->sender);
     (void)axo_testkit_advance(w->kit, LIMIT - MS);
@@ -238,7 +231,6 @@ static void DI_06_limit(void **state)
 static void DI_06_limit_in_time(void **state)
 {
     limit_world *w = limit_open();
-    (void)state;
     (void)axo_testkit_advance(w->kit, DELAY - LIMIT / 2);
     limit_burst(w, w->sender, SEND, w->receiver, 1, 4);
     limit_tell(w, w->sender);
@@ -259,7 +251,6 @@ static void DI_06_limit_in_time(void **state)
 /* The limit and the room at one moment: each message once, whichever is first. */
 static void DI_06_limit_at_once(void **state)
 {
-    (void)state;
     for (int64_t off = -150000; off <= 150000; off += 10000) {
         limit_world *w = limit_open();
         (void)axo_testkit_advance(w->kit, DELAY - LIMIT + off);
@@ -281,7 +272,6 @@ static void DI_06_limit_of_each(void **state)
 {
     limit_world *w = limit_open();
     axo_ref other = limit_sender(w);
-    (void)state;
     limit_burst(w, w->sender, SEND, w->receiver, 1, 3);
     (void)axo_testkit_advance(w->kit, LIMIT / 2);
     limit_burst(w, other, SEND, w->receiver, 11, 2);
@@ -301,7 +291,6 @@ static void DI_06_limit_of_each(void **state)
 static void DI_06_limit_restart(void **state)
 {
     limit_world *w = limit_open();
-    (void)state;
     for (uint32_t i = 0; i < 5; i++)
         limit_burst(w, w->sender, SEND_FAIL, w->receiver, 1 + 4 * i, 4);
     (void)axo_testkit_run(w->kit);
@@ -324,7 +313,6 @@ static void DI_06_limit_restart(void **state)
 static void DI_06_limit_sender_ends(void **state)
 {
     limit_world *w = limit_open();
-    (void)state;
     limit_burst(w, w->sender, SEND, w->receiver, 1, 4);
     (void)axo_testkit_run(w->kit);
     assert_int_equal(axo_system_stop_actor(w->system, w->sender), AXO_OK);
@@ -338,7 +326,6 @@ static void DI_06_limit_sender_ends(void **state)
 static void DI_06_limit_receiver_ends(void **state)
 {
     limit_world *w = limit_open();
-    (void)state;
     limit_burst(w, w->sender, SEND, w->receiver, 1, 4);
     limit_tell(w, w->sender);
     (void)axo_testkit_run(w->kit);
@@ -356,7 +343,6 @@ static void DI_06_limit_receiver_ends(void **state)
 /* The end of the system while many are parked, before and after the limit. */
 static void DI_06_limit_end(void **state)
 {
-    (void)state;
     for (int64_t at = 0; at <= 2 * LIMIT; at += LIMIT / 2) {
         limit_world *w = limit_open();
         for (uint32_t i = 0; i < 8; i++)
@@ -370,7 +356,6 @@ static void DI_06_limit_end(void **state)
 static void DI_06_limit_without_memory(void **state)
 {
     limit_world *w = limit_open();
-    (void)state;
     limit_burst(w, w->sender, SEND, w->receiver, 1, 4);
     limit_tell(w, w->sender);
     (void)axo_testkit_run(w->kit);
@@ -392,7 +377,6 @@ static void DI_06_limit_misuse(void **state)
         AXO_MAILBOX(.overflow = AXO_OVERFLOW_DROP_NEW, .messages_max = 1, .park_ns = 1),
         AXO_MAILBOX(.park_ns = 1),
     };
-    (void)state;
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         axo_ref ref = {.bits = 1};
         axo_props props = AXO_PROPS(.cls = &sender_class, .args = &w, .args_size = sizeof w,

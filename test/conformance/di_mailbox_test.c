@@ -8,7 +8,6 @@
 /* A note's priority is the ten of its value; what else the kit sends comes as 0. */
 static uint32_t di_ten(const axo_message *message, void *user)
 {
-    (void)user;
     if (message->tag == AXO_TERMINATED)
         return 9;
     if (message->tag != KIT_NOTE || message->size != sizeof(kit_payload))
@@ -51,7 +50,6 @@ static void DI_06_refuse(kit *k)
 /* A refused payload and a refused draft are still the sender's. */
 static void di_never(void *payload, void *user)
 {
-    (void)payload;
     kit_problem(user, "a refused payload was freed");
 }
 
@@ -177,7 +175,6 @@ static void dl_see(void *user, const axo_dead_letter *letter)
 static axo_status dl_fill(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_ref self = axo_self(ctx);
-    (void)state;
     if (message->tag != 1)
         return AXO_OK;
     for (int64_t i = 1; i <= 3; i++) { /* the sender is itself, inside its handler */

@@ -248,7 +248,6 @@ static void SC_13_sibling(kit *k)
 /* Its children fail while it is parked: what its decider sends there is refused. */
 static axo_directive di_decide_refused(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
-    (void)failure;
     (void)di_refused(ctx, self, self->script->user);
     return AXO_RESTART;
 }

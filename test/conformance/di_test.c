@@ -85,7 +85,6 @@ static _Atomic int di_inside[4];
 static axo_status di_alone(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     _Atomic int *inside = arg;
-    (void)ctx;
     if (atomic_fetch_add(inside, 1) != 0)
         kit_problem(self->k, "two threads in one actor");
     for (volatile int i = 0; i < 200; i++)
@@ -170,7 +169,6 @@ static void DI_04_limit(void **state)
 static axo_status di_thread_is(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     pthread_t *thread = arg;
-    (void)ctx;
     if (self->value == 0) {
         *thread = pthread_self();
         self->value = 1;

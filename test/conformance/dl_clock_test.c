@@ -29,7 +29,6 @@ static int64_t clock_now(void *user)
 static void clock_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
     clock_world *w = user;
-    (void)actor;
     assert_int_equal(level, AXO_LOG_INFO);
     assert_true(w->lines < CLOCK_LINES);
     (void)snprintf(w->text[w->lines++], CLOCK_TEXT, "%s", text);
@@ -37,9 +36,6 @@ static void clock_log(void *user, axo_log_level level, axo_ref actor, const char
 
 static axo_status clock_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
@@ -77,7 +73,6 @@ static void clock_send(clock_world *w, uint32_t count)
 static void PH_26(void **state)
 {
     clock_world w;
-    (void)state;
     clock_start(&w, 3, 1000);
     clock_send(&w, 10);
     assert_int_equal(w.lines, 3);
@@ -104,7 +99,6 @@ static void PH_26(void **state)
 static void DL_04(void **state)
 {
     clock_world w;
-    (void)state;
     clock_start(&w, 2, 1000);
     for (uint32_t i = 0; i < 5; i++) {
         clock_send(&w, 1);
@@ -121,7 +115,6 @@ static void DL_04(void **state)
 static void DL_04_million(void **state)
 {
     clock_world w;
-    (void)state;
     clock_start(&w, 0, 0);
     clock_send(&w, 1000000);
     assert_int_equal(w.lines, 5);

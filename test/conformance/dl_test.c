@@ -299,7 +299,6 @@ static axo_status dl_stash_once(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status dl_unstash(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_unstash_all(ctx) == AXO_OK);
     return AXO_OK;
 }
@@ -316,7 +315,6 @@ static axo_status dl_ask_signals(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status dl_no_timeout(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_receive_timeout(ctx, 0) == AXO_OK);
     return AXO_OK;
 }

@@ -14,8 +14,6 @@ static axo_status shout(axo_ctx *ctx, void *state, const axo_message *message)
 
 static axo_status become_shout(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
-    (void)arg;
     return axo_become(ctx, shout);
 }
 
@@ -33,7 +31,6 @@ static axo_status fill_block(axo_ctx *ctx, kit_puppet *self, void *arg)
 static axo_status check_block(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     char *block = *(char **)arg;
-    (void)ctx;
     for (int i = 0; block != NULL && i < 64; i++)
         KIT_REQUIRE(self->k, block[i] == 'x');
     kit_mark(self, "checked", 0);
@@ -171,22 +168,18 @@ static void see(kit_puppet *self, const axo_failure *failure)
 
 static axo_directive see_and_escalate(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
-    (void)ctx;
     see(self, failure);
     return AXO_ESCALATE;
 }
 
 static axo_directive see_and_restart(axo_ctx *ctx, kit_puppet *self, const axo_failure *failure)
 {
-    (void)ctx;
     see(self, failure);
     return AXO_RESTART;
 }
 
 static axo_status fail_in_detail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
-    (void)arg;
     return axo_fail(ctx, 1234, "all the %s", "detail");
 }
 

@@ -45,7 +45,6 @@ static inline bool ear_contains(uint32_t wide, uint32_t kind)
 
 static inline axo_status ear_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(ear *));
     return AXO_OK;
 }
@@ -54,7 +53,6 @@ static inline axo_status ear_receive(axo_ctx *ctx, void *state, const axo_messag
 {
     ear *e = *(ear **)state;
     axo_status answer = AXO_OK;
-    (void)ctx;
     (void)pthread_mutex_lock(&e->lock);
     if (message->tag == EAR_MARK) {
         e->marks++;

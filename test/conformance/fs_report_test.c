@@ -194,7 +194,6 @@ static void FS_15_gone(kit *k)
 /* A restart's hooks are told of the message, not of a reporter: nobody decides there. */
 static axo_status report_in_hook(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)ctx;
     const axo_failure *failure = self->failure;
     KIT_REQUIRE(self->k, failure->has_message == 1 && failure->tag == KIT_FAIL);
     KIT_REQUIRE(self->k, axo_ref_equal(failure->sender, kit_ref(arg)));

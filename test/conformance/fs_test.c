@@ -219,8 +219,6 @@ static void FS_06(kit *k)
 /* Three ways to fail in one callback: the failure is one, the last. */
 static axo_status fail_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
-    (void)arg;
     (void)axo_fail(ctx, 1, "first");
     (void)axo_fail(ctx, 2, "second");
     axo_throw(ctx, 3, "third");
@@ -296,8 +294,6 @@ static axo_status stop_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_ref children[8];
     uint32_t count = axo_children(ctx, children, 8);
-    (void)self;
-    (void)arg;
     for (uint32_t i = 0; i < count; i++)
         (void)axo_stop(ctx, children[i]);
     return AXO_OK;
@@ -373,8 +369,6 @@ static void FS_10(kit *k)
 /* Says something to its parent, then fails. */
 static axo_status tell_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
-    (void)arg;
     (void)kit_tell_in(ctx, axo_parent(ctx), KIT_NOTE, 1);
     return axo_fail(ctx, -77, "word %s", "seven");
 }
@@ -472,16 +466,11 @@ static void FS_09(void **state)
 
 static axo_directive fatal_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)user;
     _exit(3); /* it was taken for a failure */
 }
 
 static axo_status fatal_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == 1)
         abort();
     axo_throw((axo_ctx *)((uintptr_t)ctx + 1), 1, "with a context that is none");
@@ -532,7 +521,6 @@ typedef struct interrupted {
 
 static void on_signal(int number)
 {
-    (void)number;
 }
 
 /* Blocks in a system call until a signal interrupts it. */

@@ -22,7 +22,6 @@ static void gu_path_is(kit *k, axo_ref ref, const char *expected)
 
 static axo_status gu_parent(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "parent", (int64_t)axo_parent(ctx).bits);
     return AXO_OK;
 }
@@ -231,14 +230,12 @@ static void GU_08_root(void **state)
 
 static axo_status gu_register(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "hooked", axo_termination_hook(ctx));
     return AXO_OK;
 }
 
 static axo_status gu_done(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "done", axo_termination_hook_done(ctx));
     return AXO_OK;
 }

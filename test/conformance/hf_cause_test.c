@@ -232,8 +232,6 @@ static void HF_16_decider(kit *k)
 static axo_status cause_is_first(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     const axo_failure *failure = self->failure;
-    (void)ctx;
-    (void)arg;
     KIT_REQUIRE(self->k, failure->kind == AXO_FAILURE_ORDINARY);
     KIT_REQUIRE(self->k, failure->site == AXO_SITE_RECEIVE && failure->code == 7);
     KIT_REQUIRE(self->k, strcmp(failure->text, "failed 7") == 0);

@@ -148,13 +148,11 @@ typedef void (*end_fn)(kit *k, kit_script *a, kit_script *stranger);
 
 static void end_stop_self(kit *k, kit_script *a, kit_script *stranger)
 {
-    (void)stranger;
     (void)kit_tell(k, a, KIT_STOP_SELF, 0);
 }
 
 static void end_pill(kit *k, kit_script *a, kit_script *stranger)
 {
-    (void)stranger;
     (void)axo_system_poison(kit_system(k), kit_ref(a));
 }
 
@@ -165,7 +163,6 @@ static void end_stranger(kit *k, kit_script *a, kit_script *stranger)
 
 static void end_outside(kit *k, kit_script *a, kit_script *stranger)
 {
-    (void)stranger;
     (void)axo_system_stop_actor(kit_system(k), kit_ref(a));
 }
 

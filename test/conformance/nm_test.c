@@ -207,7 +207,6 @@ static axo_status nm_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status nm_no_child(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_ref_is_none(axo_child(ctx, "a")));
     kit_mark(self, "gone", 0);
     return AXO_OK;
@@ -345,7 +344,6 @@ static axo_status nm_select(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     uint32_t count = 99;
     kit_payload payload = {.value = 5};
-    (void)arg;
     KIT_REQUIRE(self->k, axo_select(ctx, "../*", KIT_NOTE, &payload, sizeof payload, &count) ==
                              AXO_OK);
     KIT_REQUIRE(self->k, count == 2);
@@ -391,7 +389,6 @@ static axo_status nm_select_scarce(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     static const char large[60000];
     uint32_t count = 99;
-    (void)arg;
     kit_no_memory(self->k, true);
     KIT_REQUIRE(self->k, axo_select(ctx, "../*", KIT_NOTE, large, sizeof large, &count) ==
                              AXO_ENOMEM);
@@ -436,7 +433,6 @@ static void UID_05(kit *k)
 static axo_status nm_find_self(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_ref ref;
-    (void)arg;
     KIT_REQUIRE(self->k, axo_find(ctx, "/user/p/a", &ref) == AXO_OK);
     KIT_REQUIRE(self->k, axo_ref_equal(ref, axo_self(ctx)));
     KIT_REQUIRE(self->k, axo_system_find(axo_system_of(ctx), "/user/p/a", &ref) == AXO_OK);
@@ -479,7 +475,6 @@ static axo_status nm_ask_nobody(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_actor_info info = AXO_ACTOR_INFO();
     axo_ref ref;
-    (void)arg;
     KIT_REQUIRE(self->k, axo_find(ctx, "/user/nobody", &ref) == AXO_ENOENT);
     axo_ref gone = kit_ref(arg);
     KIT_REQUIRE(self->k, axo_inspect(ctx, gone, axo_ref_none(), &info) == AXO_EGONE);
@@ -507,7 +502,6 @@ static axo_status nm_get(axo_ctx *ctx, kit_puppet *self, void *arg)
     axo_ref first, second, third;
     bool created = false;
     kit *k = self->k;
-    (void)arg;
     KIT_REQUIRE(k, axo_spawn_or_get(ctx, &props, &first, &created) == AXO_OK && created);
     KIT_REQUIRE(k, axo_spawn_or_get(ctx, &props, &second, &created) == AXO_OK && !created);
     KIT_REQUIRE(k, axo_ref_equal(first, second));

@@ -54,7 +54,6 @@ static axo_status or_count_receive(axo_ctx *ctx, void *puppet, const axo_message
 
 static axo_status or_counter_start(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, or_count_receive) == AXO_OK);
     return AXO_OK;
 }
@@ -126,7 +125,6 @@ static axo_status or_ring_receive(axo_ctx *ctx, void *puppet, const axo_message 
 
 static axo_status or_ring_start(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, or_ring_receive) == AXO_OK);
     return AXO_OK;
 }
@@ -234,7 +232,6 @@ static void OR_04(kit *k)
 /* A child tells its parent something and fails: both come once, in whatever order. */
 static axo_status or_tell_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, kit_tell_in(ctx, axo_parent(ctx), KIT_NOTE, 1) == AXO_OK);
     return axo_fail(ctx, 7, "told");
 }
@@ -261,7 +258,6 @@ static void OR_05(kit *k)
 /* What is queued in the system lane comes before the next user message, inside a batch too. */
 static axo_status or_stop_at_three(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     if (++self->value == 3)
         KIT_REQUIRE(self->k, axo_stop(ctx, self->ref) == AXO_OK);
     kit_mark(self, "step", self->value);
@@ -377,8 +373,6 @@ static void OR_08(kit *k)
 
 static axo_status or_set_one(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)ctx;
-    (void)arg;
     self->value = 1;
     return AXO_OK;
 }

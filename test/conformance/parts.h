@@ -11,7 +11,6 @@
 /* Marks begin, waits at the gate `arg`, marks end. */
 static inline axo_status part_hold(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)ctx;
     kit_mark(self, "begin", 0);
     kit_gate_pass(arg);
     kit_mark(self, "end", 0);
@@ -78,7 +77,6 @@ static inline void part_tell_until(kit *k, kit_script *to, const char *pattern, 
 /* Hooks: stop oneself; spawn the script `arg` and mark the status; mark the count of children. */
 static inline axo_status part_stop_self(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_stop_self(ctx) == AXO_OK);
     return AXO_OK;
 }
@@ -112,7 +110,6 @@ static inline axo_status part_spawn_fail(axo_ctx *ctx, kit_puppet *self, void *a
 
 static inline axo_status part_stop_then_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_stop_self(ctx) == AXO_OK);
     kit_mark(self, "fails", 7);
     return axo_fail(ctx, 7, "stopped and failed");
@@ -120,7 +117,6 @@ static inline axo_status part_stop_then_fail(axo_ctx *ctx, kit_puppet *self, voi
 
 static inline axo_status part_count_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "children", axo_child_count(ctx));
     return AXO_OK;
 }

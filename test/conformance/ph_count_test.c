@@ -18,7 +18,6 @@ static uint32_t linear_count(uint32_t before, int64_t age)
 
 static void PH_10_table(void **state)
 {
-    (void)state;
     assert_int_equal(linear_count(10, 11 * SECOND), 1);
     assert_int_equal(linear_count(10, 9 * SECOND), 11);
     assert_int_equal(linear_count(10, 10 * SECOND), 1);
@@ -32,7 +31,6 @@ static void PH_11_noise(void **state)
 {
     axo_backoff backoff = AXO_BACKOFF(.kind = AXO_BACKOFF_LINEAR, .min_ns = 500 * MS,
                                       .window_ns = -1, .noise_ns = 500 * MS);
-    (void)state;
     for (uint32_t n = 0; n < 100; n++) {
         int64_t base = (int64_t)(n + 1) * 500 * MS;
         assert_int_equal(axo_backoff_delay(&backoff, n, 0), base);
@@ -48,7 +46,6 @@ static void PH_12_table(void **state)
                                       .window_ns = 2 * SECOND);
     axo__delay delay = {.count = 0};
     int64_t now = HOUR;
-    (void)state;
     for (int i = 0; i < 10; i++) {
         int64_t wait = axo__delay_next(&backoff, &delay, now, 0);
         assert_int_equal(wait, (1 + i % 2) * SECOND);
@@ -83,7 +80,6 @@ static void PH_13_reset_table(void **state)
             axo__delay_over(&backoff, &delay, now);
         }
     }
-    (void)state;
 }
 
 /* The family's default counting, ten restarts; with a window so long that a slow machine does not
@@ -128,7 +124,6 @@ static void PH_08_table(void **state)
     };
     static axo__ward child;
     int64_t failures[AXO_SLIDING_MAX];
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         axo_strategy strategy = AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1,
                                              .retries_max = rows[i].limit,
@@ -173,15 +168,12 @@ static void stage_event(void *user, const axo_event *event)
 
 static axo_status stage_fail(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_fail(ctx, 1, "at once");
 }
 
 /* The one message of each instance. */
 static axo_status stage_start(axo_ctx *ctx, void *state)
 {
-    (void)state;
     return axo_send(ctx, axo_self(ctx), 1, NULL, 0);
 }
 
@@ -199,7 +191,6 @@ static void PH_12_clock(void **state)
     axo_props props = AXO_PROPS(.cls = &cls);
     axo_system *system = NULL;
     axo_ref ref;
-    (void)state;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
     while (it.delays < 8) {

@@ -8,7 +8,6 @@ static void RO_04_delay(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, NULL);
     world_pool(&w, &child, &(world *){&w}, 2);
     axo_ref removed = w.all[1];
@@ -29,7 +28,6 @@ static void RO_01_last(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, NULL);
     world_pool(&w, &child, &(world *){&w}, 1);
     axo_ref removed = w.all[0];
@@ -50,7 +48,6 @@ static void RO_01_leaving(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, NULL);
     world_pool(&w, &child, &(world *){&w}, 2);
     axo_ref leaves = w.all[0];
@@ -70,7 +67,6 @@ static void RO_06_waiting(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, &(axo_options)AXO_OPTIONS(.quantum = 1)); /* they handle one a turn */
     w.settings.logic = AXO_ROUTE_SMALLEST;
     world_pool(&w, &child, &(world *){&w}, 2);
@@ -98,7 +94,6 @@ static void RO_06_resizer(void **state)
                     .ramp_up = 0.5);
     world w;
     axo_props child;
-    (void)state;
     skip_with_tiny_limits();
     world_resizing(&w, &child, &(world *){&w}, &resizer, 0);
     assert_int_equal(w.count, 2);
@@ -126,7 +121,6 @@ static void RO_06_share(void **state)
                     .ramp_up = 0.5);
     world w;
     axo_props child;
-    (void)state;
     skip_with_tiny_limits();
     world_resizing(&w, &child, &(world *){&w}, &resizer, 0);
     for (uint32_t i = 0; i < 8; i++) /* in one turn: nobody runs meanwhile */
@@ -142,7 +136,6 @@ static void RO_06_steady(void **state)
         AXO_RESIZER(.routees_min = 2, .routees_max = 8, .messages = 3);
     world w;
     axo_props child;
-    (void)state;
     world_resizing(&w, &child, &(world *){&w}, &resizer, 4);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(axo_probe_send(w.probe, w.router, TELL, NULL, 0), AXO_OK);
@@ -160,7 +153,6 @@ static void RO_06_no_back_off(void **state)
         AXO_RESIZER(.routees_max = 3, .messages = 2, .interval_ns = MS, .no_back_off = 1);
     world w;
     axo_props child;
-    (void)state;
     world_resizing(&w, &child, &(world *){&w}, &resizer, 3);
     (void)axo_testkit_advance(w.kit, 100 * MS);
     assert_int_equal(world_list(&w), 3);
@@ -170,7 +162,6 @@ static void RO_06_no_back_off(void **state)
 static void DL_13_empty(void **state)
 {
     world w;
-    (void)state;
     world_start(&w, NULL);
     world_group(&w, &(world *){&w}, w.all, 0);
     assert_int_equal(w.count, 0);
@@ -191,7 +182,6 @@ static void DL_13_full(void **state)
     world w;
     world *where = &w;
     axo_props child = routee_props(&where);
-    (void)state;
     world_start(&w, NULL);
     child.mailbox = &small;
     w.settings = (axo_router)AXO_ROUTER(.pool = 1, .child = &child);

@@ -23,7 +23,6 @@ typedef struct ro {
 
 static inline uint64_t ro_key(const axo_message *message, void *user)
 {
-    (void)user;
     return (uint64_t)AXO_PAYLOAD(message, kit_payload)->value;
 }
 
@@ -47,7 +46,6 @@ static inline axo_status ro_spawn_in(axo_ctx *ctx, kit_puppet *self, void *arg)
     ro *t = arg;
     axo_props props;
     axo_status status = axo_router_props(&t->settings, "router", &props);
-    (void)self;
     return status == AXO_OK ? axo_spawn(ctx, &props, &t->router) : status;
 }
 

@@ -464,7 +464,6 @@ static void RR_11(kit *k)
 
 static axo_status rr_stop_child(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)self;
     return axo_stop(ctx, kit_ref(arg));
 }
 

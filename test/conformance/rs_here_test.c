@@ -29,7 +29,6 @@ static kit_script *here_parent(kit *k, kit_script *above, const char *label,
 /* Fails with one message while the next is queued already: the whole of a leaf's restart. */
 static axo_status here_fail_with_next(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, kit_tell_in(ctx, self->ref, KIT_FAIL, 7) == AXO_OK);
     return kit_tell_in(ctx, self->ref, KIT_NOTE, 1);
 }
@@ -155,7 +154,6 @@ static void AF_02(kit *k)
 /* Told to stop while it fails: stop wins, though the restart is decided. */
 static axo_status here_stop_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_stop(ctx, self->ref) == AXO_OK);
     return axo_fail(ctx, 7, "and stops");
 }

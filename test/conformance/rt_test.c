@@ -46,7 +46,6 @@ static axo_status rt_receive(axo_ctx *ctx, void *state, const axo_message *messa
 static axo_status rt_on(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     const rt_plan *plan = self->script->user;
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, rt_receive) == AXO_OK);
     kit_mark(self, "on", 0); /* its time is none after the runtime's */
     KIT_REQUIRE(self->k, axo_receive_timeout(ctx, plan->after) == AXO_OK);
@@ -84,7 +83,6 @@ static void RT_01(kit *k)
 static axo_status rt_tell_later(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     kit_payload order = {.value = 0};
-    (void)arg;
     for (int64_t i = 1; i <= 10; i++)
         KIT_REQUIRE(self->k, axo_schedule_once(ctx, i * 5 * MS, self->ref, KIT_NOTE, &order,
                                                sizeof order, NULL) == AXO_OK);
@@ -185,7 +183,6 @@ static void RT_04(kit *k)
 
 static axo_status rt_set_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "fails", 0);
     KIT_REQUIRE(self->k, axo_receive_timeout(ctx, 3 * MS) == AXO_OK);
     return axo_fail(ctx, KIT_DO_RESUME, "with a timeout ahead");
@@ -219,7 +216,6 @@ static axo_status rt_stop_after(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status rt_in_post_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_receive_timeout(ctx, MS / 10) == AXO_OK);
     return AXO_OK;
 }
@@ -248,7 +244,6 @@ static void RT_05(kit *k)
 /* An attempt to create the first instance that failed takes its setting along. */
 static axo_status rt_on_fails(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, rt_receive) == AXO_OK);
     if (self->instance > 1)
         return AXO_OK;

@@ -353,7 +353,6 @@ static void sh_refuses_tasks(axo_phases *phases, kit_script *a)
 
 static axo_status sh_on_worker(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)ctx;
     KIT_REQUIRE(self->k, axo_phases_run(arg, NULL) == AXO_ECONTEXT);
     KIT_REQUIRE(self->k, axo_phases_start(arg) == AXO_OK);
     kit_mark(self, "started", 0);

@@ -125,7 +125,6 @@ static void SH_01_manual(void **state)
     axo_options options = AXO_OPTIONS(.manual = 1);
     axo_system *system = NULL;
     uint32_t calls = 0;
-    (void)state;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_system_on_termination(system, sh_manual_called, &calls), AXO_OK);
     assert_int_equal(axo_system_on_termination(system, sh_manual_called, &calls), AXO_OK);
@@ -150,7 +149,6 @@ typedef struct sh_race {
 
 static void sh_count(axo_system *system, void *user)
 {
-    (void)system;
     atomic_fetch_add(&((sh_race *)user)->ran, 1);
 }
 
@@ -204,15 +202,11 @@ static void SH_03_race(void **state)
 
 static axo_status sh_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
 static axo_status sh_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(sh_race *));
     return AXO_OK;
 }
@@ -220,14 +214,12 @@ static axo_status sh_construct(axo_ctx *ctx, void *state, const void *args)
 /* Started ones are counted up, stopped ones down. */
 static axo_status sh_start(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
     atomic_fetch_add(&(*(sh_race **)state)->ran, 1);
     return AXO_OK;
 }
 
 static axo_status sh_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
     atomic_fetch_sub(&(*(sh_race **)state)->ran, 1);
     return AXO_OK;
 }
@@ -350,7 +342,6 @@ static void SH_06(void **state)
 
 static void sh_freed(void *payload, void *user)
 {
-    (void)payload;
     ++*(uint32_t *)user;
 }
 

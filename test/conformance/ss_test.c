@@ -42,7 +42,6 @@ static axo_status ss_keep_unhandled(axo_ctx *ctx, void *state, const axo_message
 
 static axo_status ss_release(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_unbecome(ctx) == AXO_OK);
     KIT_REQUIRE(self->k, axo_unstash_all(ctx) == AXO_OK);
     kit_mark(self, "released", axo_stash_count(ctx));
@@ -59,7 +58,6 @@ static axo_status ss_hold_release(axo_ctx *ctx, kit_puppet *self, void *gate)
 
 static axo_status ss_count(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "count", axo_stash_count(ctx));
     return AXO_OK;
 }
@@ -123,7 +121,6 @@ static void SS_01_again(kit *k)
 
 static axo_status or_11_in_parts(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_unbecome(ctx) == AXO_OK);
     KIT_REQUIRE(self->k, axo_unstash(ctx, 0) == AXO_OK);
     kit_mark(self, "count", axo_stash_count(ctx));
@@ -167,7 +164,6 @@ static axo_status ss_02_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static axo_status ss_02_hook(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_stash(ctx) == AXO_EINVAL);
     kit_mark(self, "none", axo_stash_count(ctx));
     return AXO_OK;
@@ -214,19 +210,15 @@ static void ss_03(void **state, void (*prepare)(kit *k, kit_script *a))
 
 static void ss_03_as_is(kit *k, kit_script *a)
 {
-    (void)k;
-    (void)a;
 }
 
 static void ss_03_plain(kit *k, kit_script *a)
 {
-    (void)k;
     a->plain = true;
 }
 
 static void ss_03_own_hook(kit *k, kit_script *a)
 {
-    (void)k;
     a->keep_children = true; /* its pre_restart leaves the default out */
     a->pre_restart.run = ss_count;
 }
@@ -396,7 +388,6 @@ static void ss_letter(void *user, const axo_dead_letter *letter)
 /* Stashes 1, 2 and 3, releases 1 at 4, and stops there. */
 static axo_status dl_02_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (*AXO_PAYLOAD(message, int64_t) < 4)
         return axo_stash(ctx);
     (void)axo_unstash(ctx, 1);

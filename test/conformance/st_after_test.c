@@ -67,22 +67,18 @@ typedef struct st_target {
 
 static axo_status st_target_make(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(st_target));
     return AXO_OK;
 }
 
 static axo_status st_target_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_stop_self(ctx);
 }
 
 static axo_status st_target_stop(axo_ctx *ctx, void *state)
 {
     const st_target *me = state;
-    (void)ctx;
     /* Time for a notice that is too early to be taken by another worker. */
     for (volatile uint32_t spin = 0; spin < 20000; spin++)
         continue;
@@ -123,7 +119,6 @@ static axo_status st_reader_receive(axo_ctx *ctx, void *state, const axo_message
 
 static axo_status st_reader_make(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(st_book *));
     return AXO_OK;
 }
@@ -385,7 +380,6 @@ typedef struct st_spawner {
 static axo_status st_short_start(axo_ctx *ctx, void *state)
 {
     st_spawner *me = state;
-    (void)ctx;
     atomic_fetch_add(&me->flood->started, 1);
     return AXO_OK;
 }
@@ -393,7 +387,6 @@ static axo_status st_short_start(axo_ctx *ctx, void *state)
 static axo_status st_short_stop(axo_ctx *ctx, void *state)
 {
     st_spawner *me = state;
-    (void)ctx;
     uint32_t wanted = me->flood->wanted; /* the next wave's is set when the last one has stopped */
     if (atomic_fetch_add(&me->flood->stopped, 1) + 1 == wanted)
         (void)sem_post(&me->flood->done);
@@ -402,7 +395,6 @@ static axo_status st_short_stop(axo_ctx *ctx, void *state)
 
 static axo_status st_flood_make(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(st_flood *));
     return AXO_OK;
 }
@@ -486,7 +478,6 @@ static axo_status st_list_children(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_ref list[4];
     uint32_t count = axo_children(ctx, list, 4);
-    (void)arg;
     KIT_REQUIRE(self->k, count == axo_child_count(ctx));
     for (uint32_t i = 0; i < count && i < 4; i++)
         kit_mark(self, "lists", (int64_t)list[i].bits);

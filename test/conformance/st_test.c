@@ -159,7 +159,6 @@ static void ST_06(kit *k)
 
 static axo_status st_hello_then_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, kit_tell_in(ctx, self->ref, KIT_NOTE, 1) == AXO_OK);
     KIT_REQUIRE(self->k, axo_stop(ctx, self->ref) == AXO_OK);
     return AXO_OK;

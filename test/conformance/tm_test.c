@@ -101,7 +101,6 @@ static void tm_with_queued_tick(kit *k, kit_script *a, axo_timer_kind kind, kit_
 
 static axo_status tm_three(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, !axo_timer_active(ctx, 1));
     KIT_REQUIRE(self->k, tm_key(ctx, 1, AXO_TIMER_ONCE, MS, 1) == AXO_OK);
     KIT_REQUIRE(self->k, tm_key(ctx, 2, AXO_TIMER_FIXED_DELAY, MS, 2) == AXO_OK);
@@ -112,7 +111,6 @@ static axo_status tm_three(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status tm_stop_three(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_timer_stop(ctx, 1) == AXO_ENOENT); /* it has fired */
     KIT_REQUIRE(self->k, !axo_timer_active(ctx, 1));
     KIT_REQUIRE(self->k, axo_timer_active(ctx, 2) && axo_timer_active(ctx, 3));
@@ -146,7 +144,6 @@ static void TM_01(kit *k)
 /* Again with another value: what waits in the mailbox is the old one's. */
 static axo_status tm_again(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, tm_key(ctx, 1, AXO_TIMER_ONCE, MS, 2) == AXO_OK);
     return AXO_OK;
 }
@@ -176,7 +173,6 @@ static void TM_01_queued_periodic(void **state)
 
 static axo_status tm_stop(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_timer_stop(ctx, 1) == AXO_OK);
     KIT_REQUIRE(self->k, !axo_timer_active(ctx, 1));
     return AXO_OK;
@@ -194,7 +190,6 @@ static void TM_02(kit *k)
 /* Many keys, each its own; stopping some does not lose the others. */
 static axo_status tm_many(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     for (uint64_t key = 0; key < 1000; key++)
         KIT_REQUIRE(self->k, tm_key(ctx, key * 64, AXO_TIMER_ONCE, TM_FAR, 0) == AXO_OK);
     for (uint64_t key = 0; key < 1000; key += 3)
@@ -227,7 +222,6 @@ static axo_status tm_mark_active(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status tm_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "fails", KIT_DO_RESTART);
     return axo_fail(ctx, KIT_DO_RESTART, "with a tick behind it");
 }
@@ -235,7 +229,6 @@ static axo_status tm_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* The new instance has the same key. */
 static axo_status tm_key_two(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     if (self->instance > 1)
         KIT_REQUIRE(self->k, tm_key(ctx, 1, AXO_TIMER_ONCE, MS, 2) == AXO_OK);
     return AXO_OK;
@@ -263,7 +256,6 @@ static axo_status tm_holes(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     static const uint32_t counts[] = {2, 3, 5, 6, 11, 12};
     uint64_t chance = 1;
-    (void)arg;
     for (uint32_t round = 0; round < 600; round++) {
         uint32_t count = counts[round % 6];
         uint64_t keys[12];
@@ -371,7 +363,6 @@ static axo_status tm_stashing(axo_ctx *ctx, void *state, const axo_message *mess
 
 static axo_status tm_key_once(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, tm_key(ctx, 1, AXO_TIMER_ONCE, 0, 1) == AXO_OK);
     return AXO_OK;
 }
@@ -409,7 +400,6 @@ static void TM_07(kit *k)
 
 static axo_status tm_pill_key(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_timer_start(ctx, 1, AXO_TIMER_FIXED_RATE, MS, MS, AXO_TIMER_POISON,
                                          NULL, 0) == AXO_OK);
     return AXO_OK;
@@ -562,7 +552,6 @@ static void TM_10(kit *k)
 static axo_status tm_schedule_now(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     kit_payload order = tm_value(3);
-    (void)arg;
     KIT_REQUIRE(self->k, axo_schedule_once(ctx, TM_FAR, self->ref, KIT_NOTE, &order, sizeof order,
                                            NULL) == AXO_OK);
     return AXO_OK;
@@ -570,7 +559,6 @@ static axo_status tm_schedule_now(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static axo_status tm_hook(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_termination_hook(ctx) == AXO_OK);
     kit_mark(self, "hooked", 0);
     return AXO_OK;

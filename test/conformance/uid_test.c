@@ -230,7 +230,6 @@ static void UID_06(kit *k)
 static axo_status uid_self(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     char path[64];
-    (void)arg;
     kit_mark(self, "self", (int64_t)axo_self(ctx).bits);
     KIT_REQUIRE(self->k, axo_path(ctx, axo_self(ctx), path, sizeof path) == AXO_OK);
     KIT_REQUIRE(self->k, strcmp(path, "/user/old") == 0);
@@ -265,7 +264,6 @@ static axo_status uid_look_up(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_ref found = axo_child(ctx, "c");
     char path[64];
-    (void)arg;
     kit_mark(self, "finds", (int64_t)found.bits);
     if (axo_ref_is_none(found))
         return AXO_OK;

@@ -64,7 +64,6 @@ static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static axo_status call_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(call_seen *));
     return AXO_OK;
 }
@@ -75,8 +74,6 @@ static const axo_class call_class = AXO_CLASS(
 static axo_directive call_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
     call_seen *seen = user;
-    (void)ctx;
-    (void)state;
     seen->failures++;
     seen->ordinary += failure->kind == AXO_FAILURE_ORDINARY;
     seen->codes += failure->code == 12345 || failure->code == -77 || failure->code == INT32_MIN;
@@ -103,7 +100,6 @@ static void a_status_that_is_none(void **state)
     axo_strategy strategy;
     axo_ref ref;
     axo_testkit *kit = call_start(&seen, &strategy, &ref);
-    (void)state;
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(axo_system_send(seen.system, ref, CALL_ODD, &codes[i], sizeof codes[i]),
                          AXO_OK);
@@ -127,7 +123,6 @@ static void a_directive_that_is_none(void **state)
     axo_ref ref;
     int32_t code = 12345;
     axo_testkit *kit = call_start(&seen, &strategy, &ref);
-    (void)state;
     assert_int_equal(axo_system_send(seen.system, ref, CALL_ODD, &code, sizeof code), AXO_OK);
     (void)axo_testkit_run(kit);
     assert_int_equal(axo_system_wait(seen.system, 0, &outcome), AXO_OK);
@@ -143,7 +138,6 @@ static void calls_that_would_wait(void **state)
     axo_strategy strategy;
     axo_ref ref;
     axo_testkit *kit = call_start(&seen, &strategy, &ref);
-    (void)state;
     assert_int_equal(axo_system_send(seen.system, ref, CALL_WAIT, NULL, 0), AXO_OK);
     assert_int_equal(axo_system_send(seen.system, ref, CALL_JUMP, NULL, 0), AXO_OK);
     assert_int_equal(axo_system_send(seen.system, ref, CALL_GOOD, NULL, 0), AXO_OK);
@@ -232,7 +226,6 @@ static void a_gap_of_an_hour(void **state)
         AXO_PROPS(.cls = &clock_class, .args = (void *)&where, .args_size = sizeof where);
     axo_system *system;
     axo_ref ref;
-    (void)state;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
     clock_run(system);

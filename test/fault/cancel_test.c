@@ -32,45 +32,32 @@ static void cancel_free(void *user, void *block, size_t size, size_t align)
 
 static void cancel_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)user;
-    (void)level;
-    (void)actor;
-    (void)text;
     cancel_point();
 }
 
 static void cancel_letter(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
-    (void)letter;
     cancel_point();
 }
 
 static void cancel_trace(void *user, const axo_event *event)
 {
-    (void)user;
-    (void)event;
     cancel_point();
 }
 
 static void cancel_destroy(void *payload, void *user)
 {
-    (void)payload;
-    (void)user;
     cancel_point();
 }
 
 static uint32_t cancel_priority(const axo_message *message, void *user)
 {
-    (void)message;
-    (void)user;
     cancel_point();
     return 1;
 }
 
 static const char *cancel_tag(uint32_t tag)
 {
-    (void)tag;
     cancel_point();
     return "tag";
 }
@@ -135,7 +122,6 @@ static void each_comes_back(void **state)
 {
     parts_heap heap = {0};
     every w;
-    (void)state;
     every_open(&w, cancel_start(&heap, 2), AXO_DISPATCH_DEFAULT);
     for (uint32_t i = 0; i < EVERY_SYSTEM; i++) {
         if (strcmp(every_system[i].name, "axo_system_shutdown") == 0)
@@ -208,9 +194,6 @@ static bool cancel_pinned(every *w)
 /* Handlers are cancellation points. */
 static axo_status cancel_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     cancel_point();
     return AXO_OK;
 }
@@ -254,7 +237,6 @@ static void what_only_some_do_comes_back(void **state)
         AXO_PROPS(.cls = &cls, .dispatcher = AXO_DISPATCH_HOST),
         AXO_PROPS(.cls = &cls, .dispatcher = AXO_DISPATCH_BLOCKING),
     };
-    (void)state;
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(axo_system_spawn(w.system, &props[i], &w.others[i]), AXO_OK);
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK); /* to rest: the next send wakes */
@@ -282,7 +264,6 @@ static void a_clock_comes_back(void **state)
     atomic_llong now = 1;
     axo_options options = AXO_OPTIONS(.manual = 1, .clock = cancel_clock, .clock_user = &now);
     every w = {.created = false};
-    (void)state;
     assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
     cancel_try(&w, cancel_read_clock, "the program's clock");
     assert_true(w.created);
@@ -308,14 +289,12 @@ static atomic_uint cancel_may_answer;
 /* Answers when all that wait were cancelled: on a thread that may block. */
 static axo_status slow_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     parts_await(&cancel_may_answer, 1);
     return axo_ref_is_none(message->sender) ? AXO_OK : axo_reply(ctx, message, 9, NULL, 0);
 }
 
 static axo_status slow_task(void *user)
 {
-    (void)user;
     parts_await(&cancel_may_answer, 1);
     return AXO_OK;
 }
@@ -359,7 +338,6 @@ static void those_that_wait_leave_nothing(void **state)
     pthread_t threads[WAITS];
     cancel_waiter waiters[WAITS];
     axo_system *system = cancel_start(&heap, 2);
-    (void)state;
     memset(waiters, 0, sizeof waiters);
     for (uint32_t i = 0; i < WAITS; i++) {
         cancel_waiter *it = &waiters[i];
@@ -409,8 +387,6 @@ typedef struct cancel_self {
 static axo_status self_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     cancel_self *it = *AXO_PAYLOAD(message, cancel_self *);
-    (void)ctx;
-    (void)state;
     (void)pthread_cancel(pthread_self());
     pthread_testcancel();
     atomic_fetch_add(&it->done, 1);
@@ -424,7 +400,6 @@ static void threads_of_the_library_are_not_cancelled(void **state)
     cancel_self it = {.done = 0};
     cancel_self *to = &it;
     axo_system *system = cancel_start(&heap, 2);
-    (void)state;
     for (uint32_t i = 0; i < 3; i++) { /* default, pinned, blocking */
         axo_props props = AXO_PROPS(.cls = &cls, .dispatcher = i);
         axo_ref ref;

@@ -24,7 +24,6 @@ static void the_joined_are_not_counted(void **state)
     uint32_t rounds = slower_share(6000, 100);
     uint32_t before = census_open();
     uint32_t listed = 0;
-    (void)state;
     assert_true(before > 0);
     for (uint32_t i = 0; i < rounds; i++) {
         pthread_t guests[CENSUS_GUESTS];
@@ -44,7 +43,6 @@ static void those_that_run_are_counted(void **state)
     pthread_barrier_t both;
     pthread_t guest;
     uint32_t before = census_open();
-    (void)state;
     assert_int_equal(pthread_barrier_init(&both, NULL, 2), 0);
     assert_int_equal(pthread_create(&guest, NULL, census_stay, &both), 0);
     (void)pthread_barrier_wait(&both);

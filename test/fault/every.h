@@ -37,27 +37,20 @@ typedef struct every {
 
 static inline axo_status every_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
 static inline axo_status every_task(void *user)
 {
-    (void)user;
     return AXO_OK;
 }
 
 static inline void every_ended(axo_system *system, void *user)
 {
-    (void)system;
-    (void)user;
 }
 
 static inline void every_nothing(void *arg)
 {
-    (void)arg;
 }
 
 static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every_receive);

@@ -38,8 +38,6 @@ static void *ration_alloc(void *user, size_t size, size_t align)
 
 static void ration_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)size;
-    (void)align;
     atomic_fetch_sub(&((ration *)user)->blocks, 1);
     free(block);
 }
@@ -95,30 +93,25 @@ static axo_status use_watch(axo_ctx *ctx, axo_ref other)
 
 static axo_status use_memory(axo_ctx *ctx, axo_ref other)
 {
-    (void)other;
     return axo_alloc(ctx, 16) != NULL ? AXO_OK : AXO_ENOMEM;
 }
 
 static void use_defer_nothing(void *arg)
 {
-    (void)arg;
 }
 
 static axo_status use_defer(axo_ctx *ctx, axo_ref other)
 {
-    (void)other;
     return axo_defer(ctx, use_defer_nothing, NULL);
 }
 
 static axo_status use_timeout(axo_ctx *ctx, axo_ref other)
 {
-    (void)other;
     return axo_receive_timeout(ctx, HOUR);
 }
 
 static axo_status use_stash(axo_ctx *ctx, axo_ref other)
 {
-    (void)other;
     axo_status status = axo_stash(ctx);
     if (status == AXO_ENOMEM && axo_stash_count(ctx) != 0)
         return AXO_EINVAL;
@@ -130,7 +123,6 @@ static axo_status use_stash(axo_ctx *ctx, axo_ref other)
 static axo_status subject_construct(axo_ctx *ctx, void *state, const void *args)
 {
     subject *s = (subject *)(uintptr_t)args;
-    (void)ctx;
     *(subject **)state = s;
     s->instances++;
     return AXO_OK;

@@ -30,8 +30,6 @@ static void *fork_sender(void *arg)
 
 static void fork_nothing(axo_system *system, void *user)
 {
-    (void)system;
-    (void)user;
 }
 
 #define FORKED(call) ((call) == AXO_EFORKED ? 0 : __LINE__)
@@ -106,7 +104,6 @@ static void fork_while_it_runs(void **state)
     pthread_t threads[FORK_SENDERS];
     axo_props props = AXO_PROPS(.cls = &parts_class, .name = "it");
     fork_caller caller = {.system = parts_start(&heap, 3)};
-    (void)state;
     assert_int_equal(axo_system_spawn(caller.system, &props, &caller.to), AXO_OK);
     parts_load_start(&load, caller.system, 4, 20000);
     for (uint32_t i = 0; i < FORK_SENDERS; i++)
@@ -144,7 +141,6 @@ static void a_child_exits(void **state)
 {
     parts_heap heap = {0};
     axo_system *system = parts_start(&heap, 2);
-    (void)state;
     for (uint32_t i = 0; i < 10; i++) {
         int status = -1;
         (void)fflush(NULL);
@@ -165,7 +161,6 @@ static void a_child_exits(void **state)
 static void a_child_without_a_system_starts_one(void **state)
 {
     int status = -1;
-    (void)state;
 #if defined(AXO_TSAN)
     skip(); /* it allows no threads in such a child */
 #endif

@@ -36,7 +36,6 @@ static void every_export_has_a_row(void **state)
     char name[128];
     uint32_t names = 0;
     FILE *file = fopen("test/api/symbols.txt", "r");
-    (void)state;
     assert_non_null(file);
     while (fgets(name, sizeof name, file) != NULL) {
         name[strcspn(name, "\n")] = 0;
@@ -75,7 +74,6 @@ static void each_says_so_from_outside(void **state)
 {
     parts_heap heap = {0};
     every w;
-    (void)state;
     every_open(&w, parts_start(&heap, 2), AXO_DISPATCH_DEFAULT);
     assert_int_equal(axo_system_register(w.system, "key", w.mute), AXO_OK);
     void *block = axo_system_alloc(w.system, 8);
@@ -124,7 +122,6 @@ static void forked_here(void *arg)
 static axo_status forked_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     forked_order order = *AXO_PAYLOAD(message, forked_order);
-    (void)state;
     order.w->ctx = ctx;
     order.w->message = message;
     if (order.way == FORKED_BLOCK)
@@ -149,7 +146,6 @@ static void each_says_so_in_a_callback(void **state)
                                            AXO_DISPATCH_BLOCKING, AXO_DISPATCH_HOST};
     parts_heap heap = {0};
     every w;
-    (void)state;
     every_open(&w, parts_start(&heap, 2), AXO_DISPATCH_DEFAULT);
     for (uint32_t i = 0; i < 4 * FORKED_WAYS; i++) {
         int result = -3;
@@ -238,44 +234,33 @@ static bool goes_on_fork(uint32_t way)
 
 static axo_status goer_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
-    (void)state;
-    (void)args;
     (void)goes_on_fork(GOES_ON_CONSTRUCT);
     return AXO_OK;
 }
 
 static axo_status goer_start(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     (void)goes_on_fork(GOES_ON_START);
     return AXO_OK;
 }
 
 static void goer_undo(void *arg)
 {
-    (void)arg;
     (void)goes_on_fork(GOES_ON_DEFER);
 }
 
 static void goer_block(void *arg)
 {
-    (void)arg;
     (void)goes_on_fork(GOES_ON_BLOCK);
 }
 
 static void goer_free(void *payload, void *user)
 {
-    (void)payload;
-    (void)user;
     (void)goes_on_fork(GOES_ON_DESTROY);
 }
 
 static axo_status goer_fails(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_fail(ctx, 1, "as asked");
 }
 
@@ -283,7 +268,6 @@ static const axo_class goer_child = AXO_CLASS(.name = "child", .receive = goer_f
 
 static axo_status goer_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag != 7)
         return AXO_OK;
     if (goes_on_fork(GOES_ON_RECEIVE))
@@ -311,8 +295,6 @@ static axo_status goer_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static axo_status goer_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     (void)goes_on_fork(GOES_ON_STOP);
     return AXO_OK;
 }
@@ -320,37 +302,23 @@ static axo_status goer_stop(axo_ctx *ctx, void *state)
 static axo_status goer_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)message;
     (void)goes_on_fork(GOES_ON_RESTART);
     return AXO_OK;
 }
 
 static axo_directive goer_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)user;
     (void)goes_on_fork(GOES_ON_DECIDER);
     return AXO_RESTART;
 }
 
 static void goer_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)user;
-    (void)level;
-    (void)actor;
-    (void)text;
     (void)goes_on_fork(GOES_ON_LOG);
 }
 
 static void goer_ending(axo_system *system, void *user)
 {
-    (void)system;
-    (void)user;
     (void)goes_on_fork(GOES_ON_ENDING);
 }
 
@@ -389,7 +357,6 @@ static void goes_on_run(uint32_t way, uint32_t dispatcher)
 
 static void one_that_goes_on_ends(void **state)
 {
-    (void)state;
     for (uint32_t way = 0; way < GOES_ON_WAYS; way++)
         goes_on_run(way, AXO_DISPATCH_DEFAULT);
     goes_on_run(GOES_ON_RECEIVE, AXO_DISPATCH_PINNED);

@@ -84,7 +84,6 @@ static void an_idle_system_waits_again(void **state)
     struct rusage before;
     struct rusage after;
     axo_system *system = parts_start(&heap, 4);
-    (void)state;
     atomic_store(&futex_one_in, 2);
     (void)nanosleep(&pause, NULL); /* what the start has left to do */
     (void)getrusage(RUSAGE_SELF, &before);

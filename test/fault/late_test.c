@@ -20,9 +20,6 @@ static struct {
 
 static void late_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)size;
-    (void)align;
     assert_true(late.count < LATE_BLOCKS);
     late.blocks[late.count++] = block;
 }
@@ -79,7 +76,6 @@ static void a_call_after_destroy(void **state)
     every w = {.created = false};
     char said[512];
     uint32_t tried = 0;
-    (void)state;
     assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
     w.mute = axo_system_guardian(w.system, AXO_GUARDIAN_USER);
     for (uint32_t i = 0; i < 6; i++)
@@ -118,7 +114,6 @@ static void late_throw(void *arg)
 static void a_throw_without_a_callback(void **state)
 {
     char said[512];
-    (void)state;
     late_wants("axo_throw", late_run(late_throw, NULL, said, sizeof said), said,
                "axo: misuse: axo_throw outside of the callback");
 }
@@ -140,38 +135,28 @@ static void ends_here(uint32_t way)
 
 static void ends_undo(void *arg)
 {
-    (void)arg;
     ends_here(ENDS_DEFER);
 }
 
 static void ends_block(void *arg)
 {
-    (void)arg;
     ends_here(ENDS_BLOCK);
 }
 
 static void ends_letter(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
-    (void)letter;
     ends_here(ENDS_LETTER);
     ends_here(ENDS_OUTSIDE);
 }
 
 static axo_directive ends_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)user;
     ends_here(ENDS_DECIDER);
     return AXO_RESTART;
 }
 
 static axo_status ends_fails(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_fail(ctx, 1, "as asked");
 }
 
@@ -180,8 +165,6 @@ static axo_status ends_receive(axo_ctx *ctx, void *state, const axo_message *mes
     static const axo_class child_class = AXO_CLASS(.receive = ends_fails);
     axo_props props = AXO_PROPS(.cls = &child_class);
     axo_ref child;
-    (void)state;
-    (void)message;
     ends_here(ENDS_RECEIVE);
     if (ends_it.way == ENDS_BLOCK)
         return axo_block(ctx, ends_block, NULL);
@@ -228,7 +211,6 @@ static void a_thread_that_ends_in_a_callback(void **state)
         [ENDS_OUTSIDE] = "a function that the library called, outside of any actor",
     };
     char said[512];
-    (void)state;
 #if defined(AXO_TSAN)
     skip(); /* it allows no threads in such a child */
 #endif
@@ -246,8 +228,6 @@ static void a_thread_that_ends_in_a_callback(void **state)
 
 static axo_status late_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     (void)axo_testkit_run(*AXO_PAYLOAD(message, axo_testkit *));
     return AXO_OK;
 }
@@ -258,7 +238,6 @@ static void late_kit(void *arg)
     axo_props props = AXO_PROPS(.cls = &cls);
     axo_testkit *kit;
     axo_ref ref;
-    (void)arg;
     if (axo_testkit_start(NULL, &kit) != AXO_OK ||
         axo_system_spawn(axo_testkit_system(kit), &props, &ref) != AXO_OK ||
         axo_system_send(axo_testkit_system(kit), ref, 1, &kit, sizeof kit) != AXO_OK)
@@ -269,7 +248,6 @@ static void late_kit(void *arg)
 static void a_kit_inside_itself(void **state)
 {
     char said[512];
-    (void)state;
 #if defined(AXO_TSAN)
     skip(); /* it allows no threads in such a child */
 #endif

@@ -40,8 +40,6 @@ static void *well_alloc(void *user, size_t size, size_t align)
 
 static void well_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)size;
-    (void)align;
     atomic_fetch_sub(&((well *)user)->blocks, 1);
     free(block);
 }
@@ -50,7 +48,6 @@ static void well_free(void *user, void *block, size_t size, size_t align)
 
 static uint32_t life_priority(const axo_message *message, void *user)
 {
-    (void)user;
     return message->size % 7;
 }
 
@@ -75,7 +72,6 @@ static axo_status source_receive(axo_ctx *ctx, void *state, const axo_message *m
 {
     static const char payload[PAYLOAD];
     axo_ref to = *AXO_PAYLOAD(message, axo_ref);
-    (void)state;
     for (uint32_t i = 0; i < ITEMS; i++) {
         axo_status status = axo_send(ctx, to, ITEM, payload, i * 37 % PAYLOAD);
         if (status != AXO_OK && status != AXO_EFULL && status != AXO_ENOMEM && status != AXO_EGONE)
@@ -175,13 +171,11 @@ static void lives(bool for_good)
 
 static void each_block_once(void **state)
 {
-    (void)state;
     lives(false);
 }
 
 static void each_block_and_all_after(void **state)
 {
-    (void)state;
     lives(true);
 }
 

@@ -102,7 +102,6 @@ static void *shop_alloc(void *user, size_t size, size_t align)
 static void shop_free(void *user, void *block, size_t size, size_t align)
 {
     shop *s = user;
-    (void)align;
     atomic_fetch_sub(&s->bytes, (int64_t)size);
     free(block);
 }
@@ -117,7 +116,6 @@ typedef struct worker_state {
 static axo_status child_construct(axo_ctx *ctx, void *state, const void *args)
 {
     worker_state *me = state;
-    (void)ctx;
     memcpy(&me->s, args, sizeof me->s);
     atomic_fetch_add(&me->s->constructs, 1);
     return AXO_OK;
@@ -125,14 +123,12 @@ static axo_status child_construct(axo_ctx *ctx, void *state, const void *args)
 
 static axo_status child_start(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
     gauge_up(&((worker_state *)state)->s->started);
     return AXO_OK;
 }
 
 static axo_status child_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
     atomic_fetch_add(&((worker_state *)state)->s->post_stops, 1);
     return AXO_OK;
 }
@@ -170,18 +166,11 @@ static const axo_class child_class =
 static axo_status parent_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                      const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)message;
     return AXO_OK;
 }
 
 static axo_status parent_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
     return AXO_OK;
 }
 
@@ -209,7 +198,6 @@ static const axo_class parent_class =
 
 static void shop_dead(void *user, const axo_dead_letter *letter)
 {
-    (void)letter;
     atomic_fetch_add(&((shop *)user)->dead, 1);
 }
 
@@ -312,10 +300,6 @@ static void no_memory_restarts_a_thousand(void **state)
 
 static axo_directive restart_all(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)user;
     return AXO_RESTART;
 }
 

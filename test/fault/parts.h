@@ -59,7 +59,6 @@ static inline void *parts_alloc(void *user, size_t size, size_t align)
 static inline void parts_free(void *user, void *block, size_t size, size_t align)
 {
     parts_heap *heap = user;
-    (void)align;
     atomic_fetch_sub(&heap->blocks, 1);
     atomic_fetch_sub(&heap->bytes, (long long)size);
     free(block);
@@ -108,7 +107,6 @@ static inline axo_status parts_receive(axo_ctx *ctx, void *state, const axo_mess
 {
     parts_token token = *AXO_PAYLOAD(message, parts_token);
     parts_ring *ring = token.ring;
-    (void)state;
     if (message->tag == PARTS_TICK) {
         if (parts_now() < ring->due)
             atomic_fetch_add(&ring->load->early, 1);

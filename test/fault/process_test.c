@@ -46,7 +46,6 @@ time_t time(time_t *out)
 int gettimeofday(struct timeval *restrict out, void *restrict zone)
 {
     struct timespec now = {.tv_sec = 0};
-    (void)zone;
     atomic_fetch_add(&process_asked, atomic_load(&process_watched));
     (void)clock_gettime(CLOCK_REALTIME, &now);
     *out = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
@@ -57,7 +56,6 @@ static void nobody_asks_the_wall_clock(void **state)
 {
     parts_heap heap = {0};
     parts_load load = {0};
-    (void)state;
     atomic_store(&process_watched, true);
     axo_system *system = parts_start(&heap, 2);
     parts_load_start(&load, system, 3, 500);
@@ -89,7 +87,6 @@ static void one_cpu_for_four_workers(void **state)
     cpu_set_t all;
     cpu_set_t one;
     parts_heap heap = {0};
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     CPU_ZERO(&one);
     for (size_t cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
@@ -128,7 +125,6 @@ static void process_leave(uint32_t how)
 
 static void exit_while_it_runs(void **state)
 {
-    (void)state;
     if (slower() > 1)
         skip(); /* memcheck takes what the threads have that run at the child's exit for lost */
     for (uint32_t i = 0; i < 20; i++) {
@@ -154,7 +150,6 @@ static void two_hundred_lives(void **state)
     enum { LIVES = 200 };
     uint32_t threads = census_open();
     uint32_t files = census_descriptors();
-    (void)state;
     assert_true(threads > 0);
     for (uint32_t i = 0; i < LIVES; i++) {
         parts_heap heap = {0};

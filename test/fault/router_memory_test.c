@@ -10,7 +10,6 @@ static void each_allocation_fails_once(void **state)
     static const axo_router_logic logics[] = {AXO_ROUTE_ROUND_ROBIN, AXO_ROUTE_HASH,
                                               AXO_ROUTE_BROADCAST};
     static const axo_strategy stops = AXO_STRATEGY(.decider = axo_decide_stop);
-    (void)state;
     for (uint64_t nth = 0; nth < NTH_MAX; nth++) {
         world w;
         axo_props child;
@@ -45,7 +44,6 @@ static void a_restart_without_memory(void **state)
     static const axo_strategy restarts = AXO_STRATEGY(.decider = axo_decide_restart);
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, &(axo_options)AXO_OPTIONS(.user_strategy = &restarts));
     world_pool(&w, &child, &(world *){&w}, 40);
     axo_ref first = w.all[0];
@@ -68,7 +66,6 @@ static void a_restart_without_memory(void **state)
 static void a_start_without_memory(void **state)
 {
     uint32_t made = 0;
-    (void)state;
     for (uint64_t nth = 0; nth < 60; nth++) {
         world w;
         world *where = &w;
@@ -100,7 +97,6 @@ static void a_start_without_memory(void **state)
 static void a_request_to_many_without_memory(void **state)
 {
     uint32_t told = 0;
-    (void)state;
     for (uint64_t nth = 0; nth < 40; nth++) {
         world w;
         axo_props child;
@@ -130,7 +126,6 @@ typedef struct narrow {
 static axo_status narrow_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     narrow *self = *(narrow *const *)state;
-    (void)ctx;
     self->notes += message->tag == TELL;
     self->heard += message->tag == AXO_ROUTER_NO_ANSWER;
     return AXO_OK;
@@ -138,7 +133,6 @@ static axo_status narrow_receive(axo_ctx *ctx, void *state, const axo_message *m
 
 static axo_status narrow_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(narrow *));
     return AXO_OK;
 }
@@ -155,7 +149,6 @@ static void who_asked_has_no_room(void **state)
     narrow told = {.heard = 0};
     narrow *where = &told;
     axo_ref asker;
-    (void)state;
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_GATHER_FIRST;
     w.settings.within_ns = 50 * MS;

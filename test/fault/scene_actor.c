@@ -5,12 +5,10 @@
 
 static void actor_nothing(void *arg)
 {
-    (void)arg;
 }
 
 static axo_status actor_other_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     return message->tag == WORLD_QUIT ? axo_stop_self(ctx) : AXO_OK;
 }
 
@@ -39,7 +37,6 @@ static axo_status actor_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static axo_status actor_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(world *));
     return AXO_OK;
 }
@@ -101,7 +98,6 @@ static void actor_stash(world *w)
 
 static uint32_t actor_priority(const axo_message *message, void *user)
 {
-    (void)user;
     return message->size % 5;
 }
 

@@ -152,14 +152,12 @@ static axo_status basic_parent_start(axo_ctx *ctx, void *state)
 
 static axo_status basic_parent_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(world *));
     return AXO_OK;
 }
 
 static axo_status basic_parent_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     return message->tag == WORLD_FAIL ? axo_fail(ctx, 3, "again") : AXO_OK;
 }
 
@@ -190,7 +188,6 @@ static char basic_payload[100000];
 
 static void basic_freed(void *payload, void *user)
 {
-    (void)payload;
     ((world *)user)->freed++;
 }
 

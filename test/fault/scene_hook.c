@@ -107,14 +107,12 @@ static axo_status hook_boss_start(axo_ctx *ctx, void *state)
 
 static axo_status hook_boss_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(world *));
     return AXO_OK;
 }
 
 static axo_status hook_boss_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     return message->tag == WORLD_FAIL ? axo_fail(ctx, 1, "the boss of the hooks") : AXO_OK;
 }
 

@@ -5,7 +5,6 @@
 
 static uint64_t router_key(const axo_message *message, void *user)
 {
-    (void)user;
     return message->size;
 }
 

@@ -23,7 +23,6 @@ static void service_keyed(axo_ctx *ctx, world *w)
 
 static void service_stop_timers(axo_ctx *ctx, world *w)
 {
-    (void)w;
     for (uint64_t key = 1; key <= 12; key++)
         (void)axo_timer_stop(ctx, key);
     MUST(w, axo_receive_timeout(ctx, 0) == AXO_OK);
@@ -107,7 +106,6 @@ static void service_receive_timeout(world *w)
 
 static void service_freed(void *payload, void *user)
 {
-    (void)payload;
     ((world *)user)->freed++;
 }
 
@@ -289,7 +287,6 @@ static void service_crowd(world *w)
 
 static axo_status service_drop_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     return axo_drop(ctx, message, axo_self(ctx), "nobody wants it");
 }
 
@@ -344,7 +341,6 @@ static axo_status service_hooked_receive(axo_ctx *ctx, void *state, const axo_me
 
 static axo_status service_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(world *));
     return AXO_OK;
 }
@@ -355,7 +351,6 @@ static const axo_class service_hooked_class =
 
 static void service_over(axo_system *system, void *user)
 {
-    (void)system;
     ((world *)user)->freed++;
 }
 

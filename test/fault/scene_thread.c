@@ -9,14 +9,11 @@
 
 static void thread_rest(void *arg)
 {
-    (void)arg;
     sched_yield();
 }
 
 static axo_status thread_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_block(ctx, thread_rest, NULL);
 }
 
@@ -56,7 +53,6 @@ static void thread_ask(world *w)
 static axo_status thread_big_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     static char big[9000];
-    (void)state;
     (void)axo_reply(ctx, message, WORLD_PONG, big, sizeof big);
     return AXO_OK;
 }
@@ -95,7 +91,6 @@ static void thread_graceful(world *w)
 
 static axo_status thread_call(void *user)
 {
-    (void)user;
     return AXO_OK;
 }
 

@@ -22,7 +22,6 @@ static void zone_run(world *w, int64_t ns)
 
 static axo_status zone_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(world *));
     return AXO_OK;
 }
@@ -152,7 +151,6 @@ static const axo_mailbox zone_narrow =
 static axo_status zone_source_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     world *w = *(world **)state;
-    (void)message;
     refuse_pause();
     for (uint32_t i = 0; i < 6; i++)
         MUST(w, axo_send(ctx, w->other, WORLD_NOTE, NULL, 0) != AXO_ENOMEM);

@@ -3,8 +3,6 @@
 
 static axo_status plain_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     return message->tag == WORLD_FAIL ? axo_fail(ctx, 1, "plainly") : AXO_OK;
 }
 

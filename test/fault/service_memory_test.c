@@ -94,15 +94,12 @@ static void mm_each(mm_fn fn)
 
 static axo_status mm_ask(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
-    (void)host;
     return axo_ask(ctx, other->ref, SV_ASKED, "x", 2, SV_S, 1);
 }
 
 static axo_status mm_promise(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
     axo_ref ref = {.bits = 1};
-    (void)host;
-    (void)other;
     axo_status status = axo_promise(ctx, SV_S, 1, &ref);
     assert_true(axo_ref_is_none(ref) == (status != AXO_OK));
     return status;
@@ -111,15 +108,12 @@ static axo_status mm_promise(axo_ctx *ctx, sv_host *host, sv_host *other)
 static axo_status mm_graceful(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
     axo_farewell how = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = SV_NOTE);
-    (void)host;
     return axo_graceful_stop(ctx, other->ref, &how, SV_S, 1);
 }
 
 static axo_status mm_select(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
     uint32_t count = 9;
-    (void)host;
-    (void)other;
     axo_status status = axo_select(ctx, "/user/*", SV_NOTE, "abc", 4, &count);
     assert_int_equal(count, status == AXO_OK ? 2 : 0);
     return status;
@@ -127,8 +121,6 @@ static axo_status mm_select(axo_ctx *ctx, sv_host *host, sv_host *other)
 
 static axo_status mm_keyed(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
-    (void)host;
-    (void)other;
     axo_status status = axo_timer_start(ctx, 1, AXO_TIMER_ONCE, SV_S, 0, SV_NOTE, "x", 2);
     assert_true(axo_timer_active(ctx, 1) == (status == AXO_OK));
     return status;
@@ -137,7 +129,6 @@ static axo_status mm_keyed(axo_ctx *ctx, sv_host *host, sv_host *other)
 static axo_status mm_timer(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
     axo_timer timer = {1, 1};
-    (void)host;
     axo_status status = axo_schedule_fixed_rate(ctx, SV_S, SV_S, other->ref, SV_NOTE, "x", 2,
                                                 &timer);
     assert_true(axo_timer_cancel(ctx, timer) == (status == AXO_OK));
@@ -146,8 +137,6 @@ static axo_status mm_timer(axo_ctx *ctx, sv_host *host, sv_host *other)
 
 static axo_status mm_receive_timeout(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
-    (void)host;
-    (void)other;
     axo_status status = axo_receive_timeout(ctx, SV_S);
     assert_int_equal(axo_receive_timeout(ctx, 0), AXO_OK);
     return status;
@@ -155,7 +144,6 @@ static axo_status mm_receive_timeout(axo_ctx *ctx, sv_host *host, sv_host *other
 
 static axo_status mm_watch(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
-    (void)host;
     return axo_watch_with(ctx, other->ref, SV_NOTE, "x", 2);
 }
 
@@ -167,8 +155,6 @@ static axo_status mm_spawn_or_get(axo_ctx *ctx, sv_host *host, sv_host *other)
                                 .name = "child");
     axo_ref ref = {.bits = 1};
     bool created = true;
-    (void)host;
-    (void)other;
     axo_status status = axo_spawn_or_get(ctx, &props, &ref, &created);
     assert_true(created == (status == AXO_OK));
     assert_true(axo_ref_is_none(ref) == (status != AXO_OK));
@@ -179,7 +165,6 @@ static axo_status mm_owned(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
     axo_owned owned = {.payload = mm_big, .size = sizeof mm_big};
     axo_draft *draft = NULL;
-    (void)host;
     axo_status status = axo_message_owning(ctx, SV_NOTE, &owned, &draft);
     return status == AXO_OK ? axo_send_message(ctx, other->ref, draft) : status;
 }
@@ -197,7 +182,6 @@ static void each_allocation_of_an_actors_services(void **state)
     static const mm_fn all[] = {mm_ask,   mm_promise,         mm_graceful, mm_select,
                                 mm_keyed, mm_timer,           mm_watch,    mm_spawn_or_get,
                                 mm_owned, mm_receive_timeout};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         mm_each(all[i]);
 }
@@ -211,7 +195,6 @@ static void a_payload_too_large_for_the_pool(void **state)
 {
     sv_host host;
     sv_host other;
-    (void)state;
     sv_start(&host, NULL);
     sv_spawn(&other, host.kit, "other", NULL);
     sv_do(&host, mm_copy_run, &other);
@@ -232,7 +215,6 @@ static void mm_ask_poor(axo_ctx *ctx, sv_host *host, void *arg)
 static void the_waiter_finds_no_memory(void **state)
 {
     uint32_t poor = 0;
-    (void)state;
     for (mm_skip = 0; mm_skip < 8; mm_skip++) {
         sv_host host;
         sv_host other;
@@ -274,7 +256,6 @@ static void mm_do_and_drain(axo_ctx *ctx, sv_host *host, void *arg)
 static void mm_flood(axo_ctx *ctx, sv_host *host, void *arg)
 {
     mm_dry *dry = arg;
-    (void)host;
     for (uint32_t i = 0; i < MM_SIZES; i++) {
         while (dry->counts[i] > 0)
             axo_message_discard(ctx, mm_held[i][--dry->counts[i]]);
@@ -290,7 +271,6 @@ static void mm_end_dry(sv_host *host, mm_dry *dry)
 
 static axo_status mm_pill(axo_ctx *ctx, sv_host *host, sv_host *other)
 {
-    (void)host;
     return axo_graceful_stop(ctx, other->ref, NULL, SV_S, 1);
 }
 
@@ -298,7 +278,6 @@ static axo_status mm_pill(axo_ctx *ctx, sv_host *host, sv_host *other)
 static void a_waiter_never_finds_memory(void **state)
 {
     static const mm_fn all[] = {mm_ask, mm_promise, mm_graceful, mm_pill};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         sv_host host;
         sv_host other;
@@ -323,7 +302,6 @@ static void mm_do(axo_ctx *ctx, sv_host *host, void *arg)
 static void a_deadline_needs_no_memory(void **state)
 {
     static const mm_fn all[] = {mm_ask, mm_promise, mm_graceful};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         sv_host host;
         sv_host other;
@@ -353,7 +331,6 @@ static void an_answer_finds_no_memory(void **state)
 {
     sv_host host;
     sv_host other;
-    (void)state;
     sv_start(&host, NULL);
     sv_spawn(&other, host.kit, "other", NULL);
     mm_dry dry = {.fn = mm_ask, .other = &other};
@@ -382,7 +359,6 @@ static void a_refusal_needs_no_memory(void **state)
 {
     static const axo_mailbox one = AXO_MAILBOX(.messages_max = 1);
     static const mm_fn all[] = {mm_ask, mm_graceful};
-    (void)state;
     for (uint32_t i = 0; i < 2 * 20; i++) {
         sv_host host;
         sv_host full;
@@ -410,8 +386,6 @@ typedef struct mm_kept {
 static axo_directive mm_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
     mm_kept *kept = user;
-    (void)state;
-    (void)failure;
     if (kept->started == 1)
         mm_drain_run(ctx, kept->host, &kept->dry);
     return AXO_RESTART;
@@ -419,7 +393,6 @@ static axo_directive mm_decide(axo_ctx *ctx, void *state, const axo_failure *fai
 
 static axo_status mm_kept_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(mm_kept *));
     (*(mm_kept **)state)->started++;
     return AXO_OK;
@@ -427,8 +400,6 @@ static axo_status mm_kept_construct(axo_ctx *ctx, void *state, const void *args)
 
 static axo_status mm_kept_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_fail(ctx, 1, "as told");
 }
 
@@ -457,7 +428,6 @@ static void a_window_finds_no_memory(void **state)
         .retries_max = 1, .within_ns = SV_S);
     axo_props props;
     axo_ref keeper;
-    (void)state;
     sv_start(&host, NULL);
     assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
     assert_int_equal(axo_system_spawn(host.system, &props, &keeper), AXO_OK);
@@ -490,7 +460,6 @@ static void *mm_alloc(void *user, size_t size, size_t align)
 
 static void mm_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)align;
     ((mm_meter *)user)->bytes -= size;
     free(block);
 }
@@ -507,8 +476,6 @@ static int64_t mm_due(uint32_t i)
 static axo_status mm_tick(axo_ctx *ctx, void *state, const axo_message *message)
 {
     int64_t due;
-    (void)ctx;
-    (void)state;
     memcpy(&due, message->payload, sizeof due);
     int64_t now = axo_testkit_now(mm_kit);
     mm_wrong += message->tag != SV_NOTE || now < due || now > due + AXO_TICK_NS;
@@ -525,7 +492,6 @@ static void a_million_timers_most_of_them_cancelled(void **state)
     axo_options options = AXO_OPTIONS(
         .allocator = {.alloc = mm_alloc, .free = mm_free, .user = &meter});
     axo_ref ref;
-    (void)state;
     mm_ticks = mm_wrong = 0;
     assert_int_equal(axo_testkit_start(&options, &mm_kit), AXO_OK);
     axo_system *system = axo_testkit_system(mm_kit);

@@ -17,7 +17,6 @@ static atomic_bool signal_over;
 static void signal_handler(int number)
 {
     int kept = errno;
-    (void)number;
     atomic_fetch_add(&signal_taken, 1);
     if (signal_worker)
         atomic_fetch_add(&signal_misled, 1);
@@ -29,7 +28,6 @@ static void signal_handler(int number)
 static void *signal_storm(void *arg)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
-    (void)arg;
     while (!atomic_load(&signal_over)) {
         DIR *dir = opendir("/proc/self/task");
         if (dir == NULL)
@@ -53,8 +51,6 @@ static axo_status signal_receive(axo_ctx *ctx, void *state, const axo_message *m
     atomic_uint *count = *AXO_PAYLOAD(message, atomic_uint *);
     sigset_t set;
     sigset_t now;
-    (void)ctx;
-    (void)state;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGUSR1);
     if (open) {

@@ -49,8 +49,6 @@ static const axo_class slow_class =
 static void slow_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
     slow_room *room = user;
-    (void)level;
-    (void)actor;
     if (strstr(text, "/user/slow") == NULL)
         return;
     long long none = 0;

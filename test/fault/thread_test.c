@@ -50,7 +50,6 @@ static void a_start_that_gets_too_few(void **state)
 {
     uint32_t before = census_open();
     uint32_t files = census_descriptors();
-    (void)state;
     assert_true(before > 0);
     uint32_t tried = 0;
     for (int left = 0;; left++) {
@@ -81,8 +80,6 @@ static void a_start_that_gets_too_few(void **state)
 
 static axo_status thread_count_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     struct timespec pause = {.tv_nsec = 2000000};
     (void)nanosleep(&pause, NULL);
     atomic_fetch_add(*AXO_PAYLOAD(message, atomic_uint *), 1);
@@ -113,7 +110,6 @@ static void a_pinned_actor_gets_none(void **state)
     atomic_uint count = 0;
     atomic_uint *to = &count;
     axo_system *system = parts_start(&heap, 2);
-    (void)state;
     atomic_store(&thread_left, 0);
     for (uint32_t i = 0; i < 20; i++)
         (void)thread_spawned(system, AXO_DISPATCH_PINNED, AXO_ETHREAD);

@@ -40,7 +40,6 @@ static void *world_alloc(void *user, size_t size, size_t align)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t head = world_up(sizeof(world_head), align);
-    (void)user;
     if (__atomic_add_fetch(&world_blocks, 1, __ATOMIC_RELAXED) % WORLD_GUARDED != 0 ||
         align > page) {
         char *base = NULL;
@@ -67,8 +66,6 @@ static void *world_alloc(void *user, size_t size, size_t align)
 static void world_free(void *user, void *block, size_t size, size_t align)
 {
     world_head head = ((world_head *)block)[-1];
-    (void)user;
-    (void)align;
     if (head.mapped != 0) {
         (void)munmap(head.base, head.mapped);
         return;
@@ -218,7 +215,6 @@ typedef struct world_state {
 
 static axo_status world_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(&((world_state *)state)->w, args, sizeof(world *));
     return AXO_OK;
 }

@@ -9,13 +9,11 @@ static axo_ref other;
 
 static void life_stop(void *arg)
 {
-    (void)arg;
     (void)axo_system_stop_actor(at.system, target);
 }
 
 static void life_send(void *arg)
 {
-    (void)arg;
     axo_status status = stage_send(target, 1);
     CHECK(status == AXO_OK || status == AXO_EGONE);
 }
@@ -24,8 +22,6 @@ static void life_send(void *arg)
 
 static axo_status heir_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     at.handled++;
     CHECK(message->tag == 7); /* 1 is for the one before */
     return AXO_OK;
@@ -43,7 +39,6 @@ static void slot_no_other(void)
 
 static void slot_replace(void *arg)
 {
-    (void)arg;
     axo_props props = AXO_PROPS(.cls = &heir);
     (void)axo_system_stop_actor(at.system, target);
     for (uint32_t i = 0; i < 2; i++) { /* its slot is the only one */
@@ -77,7 +72,6 @@ const stage_scene scene_slot = {.name = "slot", .what = "a stale reference, the 
 /* The same with threads: who found the cell is in a door, and the slot's grace period waits. */
 static void slot_replace_patiently(void *arg)
 {
-    (void)arg;
     axo_props props = AXO_PROPS(.cls = &heir);
     axo_status status = AXO_ELIMIT;
     (void)axo_system_stop_actor(at.system, target);
@@ -110,7 +104,6 @@ const stage_scene scene_slots = {.name = "slots", .what = "the same with threads
 
 static axo_status brittle_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == 2)
         return axo_fail(ctx, 1, "as it was told");
     at.handled++;
@@ -121,7 +114,6 @@ static const axo_class brittle = AXO_CLASS(.name = "brittle", .receive = brittle
 
 static void fail_then_send(void *arg)
 {
-    (void)arg;
     (void)stage_send(target, 2);
     (void)stage_send(target, 1);
 }
@@ -152,7 +144,6 @@ const stage_scene scene_stop = {.name = "stop", .what = "a stop against a failur
 
 static void life_fail(void *arg)
 {
-    (void)arg;
     (void)stage_send(target, 2);
 }
 
@@ -178,7 +169,6 @@ static bool unwatched;
 
 static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == AXO_TERMINATED) {
         CHECK(!unwatched);
         notices++;
@@ -264,7 +254,6 @@ static axo_status crowd_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static axo_status crowd_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(uint32_t *)state = *(const uint32_t *)args;
     return AXO_OK;
 }
@@ -351,14 +340,12 @@ static bool shut; /* axo_system_shutdown has returned */
 
 static void life_shutdown(void *arg)
 {
-    (void)arg;
     CHECK(axo_system_shutdown(at.system) == AXO_OK);
     shut = true;
 }
 
 static void shutdown_spawn(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < 2; i++) {
         bool late = shut;
         axo_props props = AXO_PROPS(.cls = &stage_counter);
@@ -388,7 +375,6 @@ const stage_scene scene_shutdown = {.name = "shutdown", .what = "a shutdown agai
 
 static void registry_lookup(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < 2; i++) {
         axo_ref found;
         axo_status status = axo_system_lookup(at.system, "key", &found);
@@ -402,7 +388,6 @@ static void registry_lookup(void *arg)
 
 static void registry_change(void *arg)
 {
-    (void)arg;
     axo_status status = axo_system_unregister(at.system, "key");
     CHECK(status == AXO_OK || status == AXO_ENOENT); /* the target may have ended */
     CHECK(axo_system_register(at.system, "key", other) == AXO_OK);
@@ -471,7 +456,6 @@ static uint32_t pool_threads(bool ends)
 
 static void first_spawn(void *arg)
 {
-    (void)arg;
     axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_BLOCKING);
     CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
     CHECK(stage_send(target, 1) == AXO_OK);
@@ -528,7 +512,6 @@ const stage_scene scene_second = {.name = "second", .what = "a pool's second thr
 
 static void life_stop_system(void *arg)
 {
-    (void)arg;
     CHECK(axo_system_stop(at.system, -1, NULL, 0, NULL) == AXO_OK);
 }
 

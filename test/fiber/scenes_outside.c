@@ -6,20 +6,17 @@ static axo_ref target;
 
 static void outside_send(void *arg)
 {
-    (void)arg;
     axo_status status = stage_send(target, 1);
     CHECK(status == AXO_OK || status == AXO_EGONE);
 }
 
 static void outside_stop(void *arg)
 {
-    (void)arg;
     (void)axo_system_stop_actor(at.system, target);
 }
 
 static void outside_shutdown(void *arg)
 {
-    (void)arg;
     CHECK(axo_system_shutdown(at.system) == AXO_OK);
 }
 
@@ -34,7 +31,6 @@ static void outside_account(void)
 
 static void pinned_spawn(void *arg)
 {
-    (void)arg;
     axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_PINNED);
     axo_ref ref;
     CHECK(axo_system_spawn(at.system, &props, &ref) == AXO_OK);
@@ -62,7 +58,6 @@ const stage_scene scene_pinned = {.name = "pinned", .what = "an actor's own thre
 
 static void host_once(void *arg)
 {
-    (void)arg;
     uint64_t turns = 0;
     for (uint32_t i = 0; i < 2 && turns == 0; i++) {
         CHECK(axo_step_host(at.system, 1, &turns) == AXO_OK);
@@ -92,7 +87,6 @@ const stage_scene scene_host = {.name = "host", .what = "the host leaves an entr
 
 static void outside_ask(void *arg)
 {
-    (void)arg;
     axo_asked asked;
     axo_status status = axo_system_ask(at.system, target, 1, NULL, 0, INT64_C(3600000000000),
                                        &asked);
@@ -118,7 +112,6 @@ const stage_scene scene_ask_end = {.name = "ask-end", .what = "an ask against th
 
 static void outside_inspect(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < 2; i++) {
         axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
         axo_status status = axo_system_inspect(at.system, target, axo_ref_none(), &info);
@@ -151,8 +144,6 @@ static bool tag_looked;
 
 static axo_status tag_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     at.handled++;
     for (tag_entered = message->tag == 2; tag_entered && !tag_looked;)
         axo__sim_relax();
@@ -163,7 +154,6 @@ static const axo_class tag_class = AXO_CLASS(.name = "tag", .receive = tag_recei
 
 static void tag_send(void *arg)
 {
-    (void)arg;
     CHECK(stage_send(target, 1) == AXO_OK);
     while (at.handled == 0)
         axo__sim_relax();
@@ -174,7 +164,6 @@ static void tag_send(void *arg)
 static void tag_look(void *arg)
 {
     axo_actor_info info = AXO_ACTOR_INFO(.queued = 0);
-    (void)arg;
     while (!tag_entered)
         axo__sim_relax();
     CHECK(axo_system_inspect(at.system, target, axo_ref_none(), &info) == AXO_OK);
@@ -206,14 +195,11 @@ static uint32_t hooks_called;
 
 static void hook_called(axo_system *system, void *user)
 {
-    (void)system;
-    (void)user;
     hooks_called++;
 }
 
 static void hook_register(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < 2; i++) {
         axo_status status = axo_system_on_termination(at.system, hook_called, NULL);
         CHECK(status == AXO_OK || status == AXO_ESTOPPING);
@@ -223,7 +209,6 @@ static void hook_register(void *arg)
 
 static void hook_wait(void *arg)
 {
-    (void)arg;
     CHECK(axo_system_wait(at.system, -1, NULL) == AXO_OK);
     CHECK(hooks_called >= hooks_promised); /* who registers may not have counted yet */
     CHECK(axo_system_on_termination(at.system, hook_called, NULL) == AXO_ESTOPPING);

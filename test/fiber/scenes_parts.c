@@ -37,7 +37,6 @@ static void parts_all(uint32_t count)
 
 static void walk_three(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < 3; i++)
         AXO__YIELD_POINT();
 }
@@ -85,7 +84,6 @@ static void stack_take_all(void)
 
 static void stack_taker(void *arg)
 {
-    (void)arg;
     bool last = false;
     while (!last) {
         last = bringers == 0;
@@ -119,7 +117,6 @@ static uint32_t runq_entries[THINGS];
 
 static void runq_owner(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < THINGS; i++) {
         if (axo__runq_push_owner(&runq, &runq_entries[i]))
             continue;
@@ -136,7 +133,6 @@ static void runq_owner(void *arg)
 
 static void runq_thief(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t *its = axo__runq_take_any(&runq);
         if (its != NULL)
@@ -178,7 +174,6 @@ static void inject_push(void *arg)
 
 static void inject_pop(void *arg)
 {
-    (void)arg;
     for (;;) {
         axo__mpsc_node *node = NULL;
         bool last = bringers == 0;
@@ -196,7 +191,6 @@ static void inject_pop(void *arg)
 static void inject_try(void *arg)
 {
     axo__mpsc_node *node = NULL;
-    (void)arg;
     if (axo__inject_pop_any(&inject, &node) == AXO__INJECT_ITEM)
         parts_seen(((inject_thing *)(void *)node)->number);
 }
@@ -277,7 +271,6 @@ static void word_run(void)
 
 static void word_runner(void *arg)
 {
-    (void)arg;
     for (;;) {
         axo__mpsc_node *node = NULL;
         bool last = bringers == 0;
@@ -294,7 +287,6 @@ static void word_runner(void *arg)
 /* A runner that has an entry of a life before: it may claim at any time. */
 static void word_rival(void *arg)
 {
-    (void)arg;
     axo__mpsc_node *lane = NULL;
     if (axo__state_claim(&cell.state, &lane) != AXO__CLAIM_STALE)
         word_turn(lane);
@@ -347,7 +339,6 @@ const stage_scene scene_word_two = {.name = "word-two", .what = "a sender agains
 
 static void look_borrower(void *arg)
 {
-    (void)arg;
     if (axo__state_borrow(&cell.state)) {
         CHECK_SAME(++cell.inside, 1);
         AXO__YIELD_POINT();
@@ -386,20 +377,16 @@ static axo__aptr grace_current;
 
 static void grace_pass(void *user)
 {
-    (void)user;
 }
 
 static void grace_expire(void *user, axo__grace_item *items, axo__grace_item *last)
 {
-    (void)user;
-    (void)last;
     for (; items != NULL; items = items->next)
         ((grace_thing *)(void *)items)->dead++;
 }
 
 static void grace_reader(void *arg)
 {
-    (void)arg;
     axo__grace_enter();
     for (uint32_t i = 0; i < 2; i++) {
         const grace_thing *it = axo__aptr_load_acquire(&grace_current);
@@ -415,7 +402,6 @@ static void grace_reader(void *arg)
 
 static void grace_writer(void *arg)
 {
-    (void)arg;
     grace_thing *old = axo__aptr_xchg_acq_rel(&grace_current, &grace_things[1]);
     axo__grace_retire(&grace, &old->item, &old->item);
 }
@@ -442,7 +428,6 @@ const stage_scene scene_grace = {.name = "grace", .what = "a reader, a writer, t
 
 static void close_runner(void *arg)
 {
-    (void)arg;
     axo__mpsc_node *lane = NULL;
     axo__claim claim = axo__state_claim(&cell.state, &lane);
     CHECK(claim == AXO__CLAIM_URGENT);
@@ -453,7 +438,6 @@ static void close_runner(void *arg)
 
 static void close_announcer(void *arg)
 {
-    (void)arg;
     CHECK(axo__state_announce_system(&cell.state) == AXO__ANNOUNCE_DONE);
 }
 
@@ -528,7 +512,6 @@ static axo__a32 canary_work;
 
 static void ticket_sleeper(void *arg)
 {
-    (void)arg;
     for (;;) {
         uint64_t ticket = axo__os_parker_ticket(&canary_parker);
         if (axo__a32_load_acquire(&canary_work) == 2)
@@ -539,7 +522,6 @@ static void ticket_sleeper(void *arg)
 
 static void canary_waker(void *arg)
 {
-    (void)arg;
     (void)axo__a32_add_acq_rel(&canary_work, 1);
     axo__os_parker_wake(&canary_parker);
 }
@@ -561,7 +543,6 @@ const stage_scene scene_ticket = {.name = "ticket", .what = "an event count, two
 
 static void canary_sleeper(void *arg)
 {
-    (void)arg;
     while (axo__a32_load_acquire(&canary_work) == 0) {
         uint64_t ticket = axo__os_parker_ticket(&canary_parker);
         axo__os_parker_wait(&canary_parker, ticket, AXO__NEVER);

@@ -5,7 +5,6 @@ static axo_ref target;
 
 static void send_one(void *arg)
 {
-    (void)arg;
     CHECK(stage_send(target, 1) == AXO_OK);
 }
 
@@ -50,7 +49,6 @@ const stage_scene scene_park = {.name = "park", .what = "a sender against a work
 
 static axo_status relay_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     at.handled++;
     if (message->tag == 1 && axo_send(ctx, target, 2, NULL, 0) != AXO_OK)
         return axo_fail(ctx, 1, "it is gone");
@@ -90,7 +88,6 @@ static axo_ref spenders[SPENDERS];
 
 static axo_status spender_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     at.handled++;
     if (message->tag == SPENDS)
         return AXO_OK;
@@ -101,7 +98,6 @@ static const axo_class spender = AXO_CLASS(.name = "spender", .receive = spender
 
 static void spenders_send(void *arg)
 {
-    (void)arg;
     for (uint32_t i = 0; i < SPENDERS; i++)
         CHECK(stage_send(spenders[i], 1) == AXO_OK);
 }
@@ -127,7 +123,6 @@ static axo_ref bounded;
 
 static axo_status pusher_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == 1) {
         for (uint32_t i = 0; i < 2; i++) {
             if (axo_send(ctx, bounded, 3, NULL, 0) != AXO_OK)
@@ -164,7 +159,6 @@ static uint64_t cancelled;
 
 static void timer_cancel(void *arg)
 {
-    (void)arg;
     if (axo_system_timer_cancel(at.system, timer))
         cancelled++;
     CHECK(!axo_system_timer_cancel(at.system, timer)); /* once at most */
@@ -195,27 +189,23 @@ static int64_t program_now;
 
 static int64_t program_clock(void *user)
 {
-    (void)user;
     return program_now;
 }
 
 /* The worker is up for the message, and goes to park as the clock is moved. */
 static void changed_move(void *arg)
 {
-    (void)arg;
     program_now += 2 * AXO_TICK_NS;
     CHECK(axo_clock_changed(at.system) == AXO_OK);
 }
 
 static void changed_arm(void *arg)
 {
-    (void)arg;
     CHECK(axo_system_schedule_once(at.system, AXO_TICK_NS, target, 1, NULL, 0, &timer) == AXO_OK);
 }
 
 static void changed_send(void *arg)
 {
-    (void)arg;
     CHECK(stage_send(target, 1) == AXO_OK);
 }
 
@@ -273,7 +263,6 @@ const stage_scene scene_changed_busy = {.name = "changed_busy",
 
 static axo_status bank_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     at.handled++;
     (void)axo_reply(ctx, message, 9, "x", 1);
     return AXO_OK;
@@ -285,7 +274,6 @@ static axo_status asked_status;
 static void ask_one(void *arg)
 {
     axo_asked asked;
-    (void)arg;
     asked_status = axo_system_ask(at.system, target, 1, NULL, 0, INT64_C(3600000000000), &asked);
     if (asked_status == AXO_OK)
         CHECK(asked.message.tag == 9 && asked.message.size == 1);
@@ -294,7 +282,6 @@ static void ask_one(void *arg)
 
 static void stop_target(void *arg)
 {
-    (void)arg;
     (void)axo_system_stop_actor(at.system, target);
 }
 

@@ -42,7 +42,6 @@ static uint32_t stage_freed_count;
 
 static void *stage_alloc(void *user, size_t size, size_t align)
 {
-    (void)user;
     void *block = axo__os_alloc(NULL, size, align);
     if (block != NULL) {
         at.blocks++;
@@ -53,8 +52,6 @@ static void *stage_alloc(void *user, size_t size, size_t align)
 
 static void stage_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)align;
     at.blocks--;
     at.bytes -= size;
 #ifdef __SANITIZE_ADDRESS__
@@ -89,14 +86,11 @@ static void stage_check_freed(void)
 
 static void stage_dead_letter(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
-    (void)letter;
     at.dead++;
 }
 
 static void stage_event(void *user, const axo_event *e)
 {
-    (void)user;
     at.events[e->kind % 64]++;
     axo__sim_mark((uint64_t)e->kind << 32 ^ e->actor.bits);
     if (at.loud && at.going)
@@ -105,9 +99,6 @@ static void stage_event(void *user, const axo_event *e)
 
 static axo_status stage_count(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     at.handled++;
     return AXO_OK;
 }
@@ -166,7 +157,6 @@ void stage_thread(const char *name, void (*run)(void *arg), void *arg)
 /* The last one to end, of the test's threads. */
 static void stage_host(void *arg)
 {
-    (void)arg;
     for (;;) {
         uint64_t turns = 0;
         bool last = axo__sim_started() == 1;

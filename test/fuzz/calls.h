@@ -534,7 +534,6 @@ static void call_graceful(void)
 
 static uint64_t call_hash(const axo_message *message, void *user)
 {
-    (void)user;
     return message->tag;
 }
 

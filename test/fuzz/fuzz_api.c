@@ -72,7 +72,6 @@ static void api_letter(void *user, const axo_dead_letter *letter)
 
 static void api_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)actor;
     fuzz_require(user == &g && level >= AXO_LOG_ERROR && level <= AXO_LOG_INFO);
     fuzz_require(strlen(text) < 4096);
 }
@@ -87,9 +86,6 @@ static void api_trace(void *user, const axo_event *event)
 
 static axo_status stranger_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 

@@ -45,13 +45,11 @@ static struct {
 
 static int64_t path_clock(void *user)
 {
-    (void)user;
     return p.clock;
 }
 
 static axo_status path_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == 2) {
         p.selected++;
         return AXO_OK;

@@ -114,7 +114,6 @@ static void host_asks(axo_ctx *ctx)
 /* What is the services', they are told as it is; a relay passes it on. */
 static axo_status host_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == AXO_ASK_ANSWER)
         host_told(AXO_PAYLOAD(message, axo_answer)->id, AXO_OK);
     else if (message->tag == AXO_ASK_FAILED || message->tag == AXO_STOP_ENDED)
@@ -134,7 +133,6 @@ static const axo_strategy host_strategy = AXO_STRATEGY(.decider = axo_decide_res
 static axo_status other_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     uint8_t how = g.calm ? 0 : in_u8();
-    (void)state;
     axo_ref to = some_ref();
     switch (how % 8) {
     case 1:
@@ -206,7 +204,6 @@ static const axo_class clockwork_class =
 
 static uint64_t hash_key(const axo_message *message, void *user)
 {
-    (void)user;
     return message->tag;
 }
 

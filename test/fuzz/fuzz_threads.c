@@ -46,7 +46,6 @@ static struct {
 static void *threads_alloc(void *user, size_t size, size_t align)
 {
     void *block = NULL;
-    (void)user;
     pthread_testcancel();
     if (posix_memalign(&block, align < sizeof block ? sizeof block : align, size) != 0)
         return NULL;
@@ -56,9 +55,6 @@ static void *threads_alloc(void *user, size_t size, size_t align)
 
 static void threads_release(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)size;
-    (void)align;
     pthread_testcancel();
     atomic_fetch_sub(&g.blocks, 1);
     free(block);
@@ -66,23 +62,16 @@ static void threads_release(void *user, void *block, size_t size, size_t align)
 
 static void threads_letter(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
-    (void)letter;
     pthread_testcancel();
 }
 
 static void threads_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)user;
-    (void)level;
-    (void)actor;
-    (void)text;
     pthread_testcancel();
 }
 
 static void threads_destroy(void *payload, void *user)
 {
-    (void)user;
     pthread_testcancel();
     atomic_fetch_add(&g.freed, 1);
     free(payload);
@@ -96,7 +85,6 @@ static void threads_pause(void)
 
 static axo_status threads_echo(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     pthread_testcancel();
     if (axo_ref_is_none(message->sender))
         return AXO_OK;
@@ -113,7 +101,6 @@ static axo_status threads_slow(axo_ctx *ctx, void *state, const axo_message *mes
 
 static axo_status threads_task(void *user)
 {
-    (void)user;
     while (!atomic_load(&g.open))
         threads_pause();
     return AXO_OK;

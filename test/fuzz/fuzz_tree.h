@@ -59,7 +59,6 @@ static void tree_leave(const tree_state *it)
 
 static void tree_over(void *arg)
 {
-    (void)arg;
     tree.over++;
 }
 
@@ -152,7 +151,6 @@ static axo_status tree_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static axo_status tree_post_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
     tree_enter(state);
     tree_leave(state);
     return AXO_OK;
@@ -176,8 +174,6 @@ static axo_status tree_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
 
 static axo_directive tree_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)ctx;
-    (void)user;
     tree_enter(state);
     tree_leave(state);
     return (axo_directive)(1 + failure->code % 4);

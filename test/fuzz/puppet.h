@@ -96,7 +96,6 @@ static void puppet_check(const axo_ctx *ctx, const puppet *me)
 static axo_status puppet_entry(axo_ctx *ctx, void *state)
 {
     puppet_frame outer = puppet_enter(ctx, g.message);
-    (void)state;
     calls_some();
     return puppet_result(ctx, outer);
 }
@@ -104,7 +103,6 @@ static axo_status puppet_entry(axo_ctx *ctx, void *state)
 static axo_status puppet_state_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     puppet_frame outer = puppet_enter(ctx, message);
-    (void)state;
     calls_some();
     return puppet_result(ctx, outer);
 }
@@ -220,7 +218,6 @@ static axo_directive puppet_decide(axo_ctx *ctx, void *state, const axo_failure 
 {
     const puppet *me = state;
     puppet_frame outer = puppet_enter(ctx, NULL);
-    (void)user;
     fuzz_require(failure->kind != AXO_FAILURE_NONE && failure->kind <= AXO_FAILURE_ENDED);
     if (me != NULL && me->magic == PUPPET_MAGIC) /* else a router's or a guardian's */
         calls_some();
@@ -266,7 +263,6 @@ static const axo_strategy puppet_strategies[] = {
 
 static uint32_t puppet_priority(const axo_message *message, void *user)
 {
-    (void)user;
     return message->tag % 3;
 }
 

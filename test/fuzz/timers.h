@@ -56,7 +56,6 @@ static struct {
 
 static int64_t timers_clock(void *user)
 {
-    (void)user;
     return t.now;
 }
 
@@ -207,15 +206,12 @@ typedef struct alarm_word {
 
 static int64_t alarms_clock(void *user)
 {
-    (void)user;
     return a.now;
 }
 
 static axo_status alarms_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     const alarm_word *word = AXO_PAYLOAD(message, alarm_word);
-    (void)ctx;
-    (void)state;
     fuzz_require(message->tag == ALARMS_TAG && message->size == sizeof *word);
     alarm_item *it = &a.items[word->index];
     fuzz_require(it->life == word->life && it->waits && it->due <= a.now && !it->never);

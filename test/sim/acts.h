@@ -570,7 +570,6 @@ static axo_status act_post_stop(axo_ctx *ctx, void *state)
     stream before;
     (void)world_enter(ctx, &before);
     axo_ref to = world_somebody();
-    (void)state;
     if (world_is(KNOB_SEND))
         act_send(ctx, to, 0);
     if (world_is(KNOB_TIMER))

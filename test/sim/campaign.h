@@ -59,7 +59,6 @@ static void campaign_twice(const campaign *it, uint64_t seed, uint64_t hash)
 /* A failure is said, wherever it happens. */
 static void campaign_said(uint32_t violated, const char *text)
 {
-    (void)violated;
     fprintf(stderr, "%s\n  again: SEED=%" PRIu64 " make sim-replay\n", text, g.seed);
 }
 
@@ -153,7 +152,6 @@ static uint32_t campaign_text;
 
 static void campaign_found(uint32_t violated, const char *text)
 {
-    (void)violated;
     (void)snprintf(campaign_texts[campaign_text], sizeof g.said, "%s", text);
 }
 

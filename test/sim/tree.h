@@ -121,7 +121,6 @@ static void tree_take(const axo_event *e)
 /* The planted bug: an event that never was, one that is lost, one that says another thing. */
 static void tree_event(void *user, const axo_event *e)
 {
-    (void)user;
     if (t.canary != CANARY_NONE && e->kind == canary_kinds[t.canary] && ++t.canary_seen == 20) {
         axo_event other = *e;
         other.suspends++;
@@ -134,8 +133,6 @@ static void tree_event(void *user, const axo_event *e)
 
 static void tree_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)user;
-    (void)level;
     if (l.system != NULL)
         model_said(actor, text);
 }

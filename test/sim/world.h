@@ -287,7 +287,6 @@ static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *
     uint32_t code = (uint32_t)failure->code;
     ghost *parent = world_enter(ctx, &before);
     const ghost *child = ghost_find(axo_sender(ctx).bits);
-    (void)user;
     HOLDS(15, parent, child != NULL && parent->deciding == child->bits,
           "a decider whose sender is not the failed child");
     HOLDS(19, child,
@@ -349,7 +348,6 @@ static const axo_strategy world_strategies[] = {
 
 static uint32_t world_priority(const axo_message *message, void *user)
 {
-    (void)user;
     return message->tag == TAG_WORK && message->payload != NULL
                ? AXO_PAYLOAD(message, work)->priority
                : 1;

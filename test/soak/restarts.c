@@ -27,7 +27,6 @@ static restarts *restarts_of(const void *state)
 
 static axo_status restarts_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(restarts *));
     return AXO_OK;
 }
@@ -46,7 +45,6 @@ static axo_status restarts_again(axo_ctx *ctx, void *state)
 static axo_status restarts_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     restarts *it = restarts_of(state);
-    (void)ctx;
     switch (message->tag) {
     case FAIL:
         return AXO_EFAILED;

@@ -14,7 +14,6 @@ static uint64_t recorded;
 
 static axo_status player_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (answers_left == 0)
         return AXO_OK;
     answers_left--;
@@ -25,8 +24,6 @@ static const axo_class player_class = AXO_CLASS(.name = "player", .receive = pla
 
 static void record(void *user, const axo_event *event)
 {
-    (void)user;
-    (void)event;
     recorded++;
 }
 

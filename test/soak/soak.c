@@ -186,8 +186,6 @@ typedef struct answer {
 
 static axo_status answer_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     answer *const *to = AXO_PAYLOAD(message, answer *);
     if (sem_post(&(*to)->here) != 0)
         soak_fail("sem_post");

@@ -14,14 +14,12 @@ typedef struct node {
 
 static axo_status node_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(node *)state = *(const node *)args;
     return AXO_OK;
 }
 
 static axo_status root_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(node *)state = (node){.wave = *(soak_wave *const *)args};
     return AXO_OK;
 }
@@ -94,7 +92,6 @@ static const axo_class pingpong_class =
 static axo_status sender_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     node *me = state;
-    (void)message;
     for (uint32_t i = 0; i < SEND_BATCH && me->left > 0; i++, me->left--)
         node_tell(ctx, axo_parent(ctx), DONE);
     if (me->left > 0)
@@ -179,7 +176,6 @@ static const axo_class tree_class =
 static axo_status frail_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     node *me = state;
-    (void)message;
     uint64_t chance = soak_draw(me->wave) % 10;
     if (atomic_fetch_add(&me->wave->seen, 1) + 1 == me->wave->expected)
         node_tell(ctx, axo_parent(ctx), SHUT);
@@ -222,7 +218,6 @@ static axo_status slow_receive(axo_ctx *ctx, void *state, const axo_message *mes
     for (uint32_t i = 0; i < 20; i++)
         me->sum ^= soak_draw(me->wave);
     atomic_fetch_add(&me->wave->seen, 1);
-    (void)ctx;
     return AXO_OK;
 }
 
@@ -231,7 +226,6 @@ static const axo_class slow_class = SOAK_CLASS("slow", node_construct, .receive 
 static axo_status producer_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     node *me = state;
-    (void)message;
     for (uint32_t i = 0; i < SEND_BATCH && me->left > 0; i++, me->left--) {
         axo_status status = axo_send(ctx, me->peer, TICK, NULL, 0);
         if (status == AXO_EFULL)
@@ -378,8 +372,6 @@ static const axo_class timers_class =
 
 static axo_status mayfly_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_stop_self(ctx);
 }
 

@@ -27,8 +27,6 @@ typedef struct victim {
 
 static axo_status victim_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
-    (void)args;
     atomic_fetch_add(&all.made, 1);
     ((victim *)state)->alive = 1;
     return AXO_OK;
@@ -36,15 +34,11 @@ static axo_status victim_construct(axo_ctx *ctx, void *state, const void *args)
 
 static axo_status victim_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_fail(ctx, 1, "again");
 }
 
 static axo_status victim_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     atomic_fetch_add(&all.undone, 1);
     return AXO_OK;
 }

@@ -38,7 +38,6 @@ typedef struct names_state {
 static axo_status names_construct(axo_ctx *ctx, void *state, const void *args)
 {
     names_state *self = state;
-    (void)ctx;
     memcpy(&self->in, args, sizeof self->in);
     (void)snprintf(self->name, sizeof self->name, "n%u", (unsigned)self->in.index);
     return AXO_OK;

@@ -46,7 +46,6 @@ typedef struct part {
 
 static axo_status part_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(part));
     return AXO_OK;
 }
@@ -92,7 +91,6 @@ static axo_status sender_receive(axo_ctx *ctx, void *state, const axo_message *m
     const part *me = state;
     stress *s = me->s;
     axo__random *chance = &s->chance[me->index];
-    (void)message;
     if (atomic_fetch_add(&s->rounds[me->index], 1) + 1 >= ROUNDS)
         return axo_stop_self(ctx);
     (void)axo_send(ctx, axo_self(ctx), GO, NULL, 0);
@@ -209,26 +207,22 @@ static void stress_all(int64_t park_ns)
 
 static void limit_passed_at_once(void **state)
 {
-    (void)state;
     stress_all(1);
 }
 
 static void limit_of_ticks(void **state)
 {
-    (void)state;
     stress_all(70000);
     stress_all(200000);
 }
 
 static void limit_far(void **state)
 {
-    (void)state;
     stress_all(INT64_MAX);
 }
 
 static void limit_none(void **state)
 {
-    (void)state;
     stress_all(0);
 }
 

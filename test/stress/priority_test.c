@@ -25,13 +25,11 @@ typedef struct crowd {
 static axo_status light_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     crowd *all = *(crowd **)state;
-    (void)message;
     return ++all->handled == LIGHTS ? axo_system_shutdown(axo_system_of(ctx)) : AXO_OK;
 }
 
 static axo_status crowd_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(crowd **)state = (crowd *)(uintptr_t)args;
     return AXO_OK;
 }
@@ -47,7 +45,6 @@ static axo_status child_construct(axo_ctx *ctx, void *state, const void *args)
 static axo_status child_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     crowd *all = *(crowd **)state;
-    (void)message;
     all->at_fail = all->handled;
     return axo_fail(ctx, 1, "once");
 }
@@ -55,9 +52,6 @@ static axo_status child_receive(axo_ctx *ctx, void *state, const axo_message *me
 static axo_directive boss_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
     crowd *all = user;
-    (void)ctx;
-    (void)state;
-    (void)failure;
     all->at_decide = all->handled;
     return AXO_RESTART;
 }
@@ -76,7 +70,6 @@ static axo_status boss_start(axo_ctx *ctx, void *state)
 static axo_status boss_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     crowd *all = *(crowd **)state;
-    (void)message;
     for (int i = 0; i < LIGHTS; i++) {
         if (i == FAIL_AT && axo_send(ctx, all->child, 1, NULL, 0) != AXO_OK)
             return AXO_EINVAL;
@@ -101,7 +94,6 @@ static void a_failure_overtakes_ten_thousand(void **unused)
     axo_props props = AXO_PROPS(.cls = &boss, .args = &all, .strategy = &strategy);
     axo_system *system = NULL;
     axo_ref ref;
-    (void)unused;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     for (int i = 0; i < LIGHTS; i++)
         assert_int_equal(axo_system_spawn(system, &lights, &all.lights[i]), AXO_OK);

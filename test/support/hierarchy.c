@@ -109,8 +109,6 @@ static void plan_free(hierarchy *h)
 static axo_directive run_user_decides(axo_ctx *ctx, void *state, const axo_failure *failure,
                                       void *user)
 {
-    (void)ctx;
-    (void)state;
     hierarchy_breach(user, HIERARCHY_NOBODY, 10, "the warden has failed: kind %" PRIu32
                      " code %" PRId32 " %s", failure->kind, failure->code, failure->text);
     return AXO_STOP;
@@ -135,7 +133,6 @@ static void *run_alloc(void *user, size_t size, size_t align)
 static void run_free(void *user, void *block, size_t size, size_t align)
 {
     hierarchy *h = user;
-    (void)align;
     (void)atomic_fetch_sub_explicit(&h->blocks, 1, memory_order_relaxed);
     memset(block, 0xdb, size);
     free(block);

@@ -239,7 +239,6 @@ static axo_status node_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     node_state *me = state;
     hierarchy_node *at = me->at;
     hierarchy *h = at->h;
-    (void)message;
     node_enter(at);
     HIERARCHY_COUNT(h, pre_restarts);
     HIERARCHY_COUNT(h, life);

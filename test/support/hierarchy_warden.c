@@ -210,7 +210,6 @@ static void warden_terminated(hierarchy *h, axo_ctx *ctx, const axo_terminated *
 static axo_status warden_construct(axo_ctx *ctx, void *state, const void *args)
 {
     hierarchy *h = (hierarchy *)(uintptr_t)args;
-    (void)ctx;
     *(hierarchy **)state = h;
     if (++h->wardens > 1)
         hierarchy_breach(h, HIERARCHY_NOBODY, 10, "the warden has been restarted");
@@ -255,7 +254,6 @@ static axo_status warden_receive(axo_ctx *ctx, void *state, const axo_message *m
 static axo_status warden_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                      const axo_message *message)
 {
-    (void)message;
     hierarchy_breach(warden_of(state), HIERARCHY_NOBODY, 10, "pre_restart of the warden");
     axo_throw(ctx, failure->code, "the warden must not be restarted");
 }
@@ -271,7 +269,6 @@ axo_directive hierarchy_warden_decide(axo_ctx *ctx, void *state, const axo_failu
                                       void *user)
 {
     hierarchy *h = user;
-    (void)state;
     HIERARCHY_COUNT(h, warden_decisions);
     HIERARCHY_COUNT(h, life);
     if (!axo_ref_equal(axo_sender(ctx), h->nodes[0].ref))

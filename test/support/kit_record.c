@@ -167,7 +167,6 @@ void kit_hook_dead(void *user, const axo_dead_letter *letter)
 
 void kit_hook_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)text;
     kit_mark_ref(user, actor, "log", (uint64_t)level);
 }
 /* ---- patterns ------------------------------------------------------------------------------- */

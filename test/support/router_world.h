@@ -37,7 +37,6 @@ typedef struct world {
 
 static inline axo_status routee_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(world *));
     return AXO_OK;
 }
@@ -67,7 +66,6 @@ static inline axo_props routee_props(world *const *where)
 
 static inline uint64_t world_key(const axo_message *message, void *user)
 {
-    (void)user;
     return AXO_PAYLOAD(message, parcel)->key;
 }
 

@@ -79,9 +79,6 @@ static inline void *unit_alloc(void *user, size_t size, size_t align)
 
 static inline void unit_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)size;
-    (void)align;
     free(block);
 }
 

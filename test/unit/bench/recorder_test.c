@@ -42,7 +42,6 @@ static void phases_add_up(void **state)
 {
     static const uint64_t wanted[PHASES] = {10, 20, 30, 40, 50};
     recorder *own = recorder_new();
-    (void)state;
     for (uint64_t round = 1; round <= 3; round++) {
         uint64_t sum = 0;
         recorder_whole(own, true);
@@ -66,7 +65,6 @@ static void phases_add_up(void **state)
 static void others_leave_no_mark(void **state)
 {
     recorder *own = recorder_new();
-    (void)state;
     recorder_tell(own, AXO_EV_STARTED, VICTIM, 0, 1); /* nothing has failed */
     recorder_begin(own, NULL, true);
     recorder_tell(own, AXO_EV_SUSPEND, OTHER, 0, 5);
@@ -97,7 +95,6 @@ static void others_leave_no_mark(void **state)
 static void a_restart_that_is_not_measured_leaves_nothing(void **state)
 {
     recorder *own = recorder_new();
-    (void)state;
     recorder_whole(own, false);
     assert_int_equal(own->count, 0);
     assert_int_equal(own->total.count, 0);
@@ -110,7 +107,6 @@ static void a_restart_that_is_not_measured_leaves_nothing(void **state)
 static void broken_marks_are_counted(void **state)
 {
     recorder *own = recorder_new();
-    (void)state;
     recorder_begin(own, NULL, true);
     recorder_begin(own, NULL, true); /* the one before has not come to its end */
     assert_int_equal(atomic_load(&own->broken), 1);
@@ -125,7 +121,6 @@ static void broken_marks_are_counted(void **state)
 static void rows_have_an_end(void **state)
 {
     recorder *own = recorder_new();
-    (void)state;
     own->rows_count = RECORDER_ROWS_MAX - 1;
     recorder_whole(own, true);
     recorder_whole(own, true);

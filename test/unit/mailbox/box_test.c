@@ -220,7 +220,6 @@ static void refuse_by_messages(void **state)
 
 static void count_free(void *payload, void *user)
 {
-    (void)payload;
     ++*(uint64_t *)user;
 }
 

@@ -99,7 +99,6 @@ static inline axo_status ask_client(axo_ctx *ctx, void *state, const axo_message
 
 static inline axo_status ask_become(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     KIT_REQUIRE(self->k, axo_become(ctx, ask_client) == AXO_OK);
     return AXO_OK;
 }

@@ -271,9 +271,6 @@ static void verdict_says_suspended(void **state)
 
 static axo_status ask_named_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
@@ -305,7 +302,6 @@ static void verdict_text_is_cut(void **state)
     axo_verdict verdict = {.id = 3, .status = AXO_ETIMEDOUT, .waited_ns = 1500, .timeout_ns = 1000};
     char text[256];
     char part[256];
-    (void)state;
     size_t whole = axo_verdict_text(&verdict, text, sizeof text);
     assert_string_equal(text, "promise 3: the deadline passed after 1500 ns of 1000 ns");
     assert_int_equal(whole, strlen(text));

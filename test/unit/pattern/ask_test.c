@@ -232,7 +232,6 @@ static axo_status ask_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     axo_ref me = axo_self(ctx);
     axo_asked asked;
     axo_ref promise = {1};
-    (void)arg;
     KIT_REQUIRE(k, axo_ask(NULL, me, 1, NULL, 0, 1, 0) == AXO_ECONTEXT);
     KIT_REQUIRE(k, axo_ask(ctx, axo_ref_none(), 1, NULL, 0, 1, 0) == AXO_EINVAL);
     KIT_REQUIRE(k, axo_ask(ctx, me, AXO_TAG_RESERVED, NULL, 0, 1, 0) == AXO_EINVAL);

@@ -18,23 +18,18 @@ static void ed_nap(void)
 
 static axo_status ed_routee_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)message;
     ed_got[*(const uint32_t *)state]++;
     return AXO_OK;
 }
 
 static axo_status ed_routee_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(uint32_t));
     return AXO_OK;
 }
 
 static axo_status ed_child_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     ed_held = true;
     while (!ed_gate)
         ed_nap();
@@ -79,7 +74,6 @@ static void one_that_ends_is_not_the_smallest(void **state)
     axo_stats stats = AXO_STATS(.sent = 0);
     axo_props props;
     axo_ref router;
-    (void)state;
     ed_gate = ed_held = false;
     ed_got[0] = ed_got[1] = 0;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
@@ -121,7 +115,6 @@ static void a_path_taken_out_stays_out(void **state)
     sv_host here;
     axo_props props;
     axo_ref router;
-    (void)state;
     sv_start(&host, NULL);
     sv_spawn(&here, host.kit, "here", NULL);
     assert_int_equal(axo_router_props(&settings, "router", &props), AXO_OK);
@@ -160,7 +153,6 @@ static void one_that_is_suspended_is_not_the_smallest(void **state)
     sv_host other;
     axo_props props;
     axo_ref router;
-    (void)state;
     sv_start(&host, &options);
     sv_spawn(&other, host.kit, "other", NULL);
     axo_ref routees[2] = {host.ref, other.ref};
@@ -190,8 +182,6 @@ static void one_that_is_suspended_is_not_the_smallest(void **state)
 /* Fails at anything; a child of it takes as long to end as the gate is shut. */
 static axo_status ed_fails(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
-    (void)message;
     return axo_fail(ctx, 1, "as told");
 }
 
@@ -201,7 +191,6 @@ static axo_status ed_fails_start(axo_ctx *ctx, void *state)
         AXO_CLASS(.receive = ed_routee_receive, .post_stop = ed_child_stop);
     axo_props props = AXO_PROPS(.cls = &child_class, .dispatcher = AXO_DISPATCH_BLOCKING);
     axo_ref child;
-    (void)state;
     return axo_spawn(ctx, &props, &child);
 }
 
@@ -240,7 +229,6 @@ static void a_window_closes_while_a_child_ends(void **state)
     axo_system *system;
     axo_props props;
     axo_ref keeper;
-    (void)state;
     ed_gate = true;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_backoff_supervisor_props(&settings, NULL, &props), AXO_OK);
@@ -272,15 +260,11 @@ static uint32_t ed_chain; /* transitions that an entry asks for */
 
 static axo_status ed_state_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
 static axo_status ed_state_entry(axo_ctx *ctx, void *state)
 {
-    (void)state;
     return ed_entries++ < ed_chain ? axo_machine_goto(ctx, &ed_machine, 0) : AXO_OK;
 }
 
@@ -289,7 +273,6 @@ static void ed_machine_starts(axo_ctx *ctx, sv_host *host, void *arg)
     static const axo_machine_state states[] = {
         {.receive = ed_state_receive, .on_entry = ed_state_entry}};
     static const axo_machine_table table = AXO_MACHINE_TABLE(states, 0);
-    (void)host;
     ed_machine = (axo_machine){.table = NULL};
     ed_entries = 0;
     *(axo_status *)arg = axo_machine_start(ctx, &ed_machine, &table, NULL);
@@ -300,7 +283,6 @@ static void a_chain_has_its_last_link(void **state)
 {
     sv_host host;
     axo_status status = AXO_OK;
-    (void)state;
     sv_start(&host, NULL);
     ed_chain = AXO_MACHINE_CHAIN_MAX;
     sv_do(&host, ed_machine_starts, &status);
@@ -317,9 +299,6 @@ static void a_chain_has_its_last_link(void **state)
 
 static axo_status ed_mute_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
@@ -361,7 +340,6 @@ static void late_counts_from_the_deadline(void **state)
     axo_phase phases[] = {AXO_PHASE(.name = "one", .timeout_ns = 300 * SV_MS)};
     axo_phase_trouble trouble;
     ed_plan plan;
-    (void)state;
     ed_plan_start(&plan, phases, 1);
     ed_plan_ask(&plan, "one");
     assert_int_equal(axo_phases_run(plan.phases, &plan.report), AXO_ETIMEDOUT);

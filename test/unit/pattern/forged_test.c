@@ -38,7 +38,6 @@ static f_world f;
 
 static axo_status f_target_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     f.seen++;
     f.asked_by = message->sender;
     if (message->tag == SV_FAIL)
@@ -166,7 +165,6 @@ static uint64_t f_unhandled(void)
 
 static void f_ask(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
     assert_int_equal(axo_ask(ctx, f.target, SV_ASKED, NULL, 0, SV_S, *(const uint64_t *)arg),
                      AXO_OK);
 }
@@ -175,7 +173,6 @@ static void f_ask(axo_ctx *ctx, sv_host *host, void *arg)
 static void an_ask_goes_on(void **state)
 {
     uint64_t id = 5;
-    (void)state;
     f_start();
     int64_t since = axo_testkit_now(f.host.kit);
     sv_do(&f.host, f_ask, &id);
@@ -201,7 +198,6 @@ static void an_ask_goes_on(void **state)
 static void an_ask_is_not_taken_back(void **state)
 {
     uint64_t id = 6;
-    (void)state;
     f_start();
     sv_do(&f.host, f_ask, &id);
     axo_ref child = f.asked_by;
@@ -217,14 +213,12 @@ static void an_ask_is_not_taken_back(void **state)
 static void f_stop(axo_ctx *ctx, sv_host *host, void *arg)
 {
     axo_farewell farewell = AXO_FAREWELL(.kind = AXO_FAREWELL_MESSAGE, .tag = SV_ASKED);
-    (void)arg;
     assert_int_equal(axo_graceful_stop(ctx, f.target, &farewell, SV_S, 8), AXO_OK);
     assert_int_equal(axo_children(ctx, &host->sender, 1), 1);
 }
 
 static void a_graceful_stop_goes_on(void **state)
 {
-    (void)state;
     f_start();
     int64_t since = axo_testkit_now(f.host.kit);
     sv_do(&f.host, f_stop, NULL);
@@ -277,7 +271,6 @@ static uint64_t f_keeper_says(axo_ref keeper, uint32_t question)
 /* In a delay nobody starts the child before its time, and nobody twice. */
 static void a_delay_lasts(void **state)
 {
-    (void)state;
     f_start();
     axo_ref keeper = f_keeper(AXO_ON_STOP, 0);
     assert_int_equal(axo_system_send(f.host.system, keeper, SV_QUIT, NULL, 0), AXO_OK);
@@ -305,7 +298,6 @@ static void a_delay_lasts(void **state)
 /* A window is not closed by anybody, and opens anew when it was. */
 static void a_window_lasts(void **state)
 {
-    (void)state;
     f_start();
     axo_ref keeper = f_keeper(AXO_ON_FAILURE, 3 * SV_S);
     assert_int_equal(axo_system_send(f.host.system, keeper, SV_FAIL, NULL, 0), AXO_OK);
@@ -327,8 +319,6 @@ static void a_window_lasts(void **state)
 /* Who subscribes a supervisor does not have it answer for its child that is absent. */
 static void f_publish(axo_ctx *ctx, sv_host *host, void *arg)
 {
-    (void)host;
-    (void)arg;
     assert_int_equal(axo_publish(ctx, AXO_KIND_USER, "event", 6), AXO_OK);
 }
 
@@ -339,7 +329,6 @@ static void an_event_is_not_passed_on(void **state)
         .absent = AXO_ABSENT_REPLY, .absent_tag = SV_NOTE);
     axo_props props;
     axo_ref keeper;
-    (void)state;
     f_start();
     assert_int_equal(axo_backoff_supervisor_props(&settings, "keeper", &props), AXO_OK);
     assert_int_equal(axo_system_spawn(f.host.system, &props, &keeper), AXO_OK);
@@ -381,7 +370,6 @@ static void f_absent_pair(uint32_t second_tag, axo_ref keepers[2])
 static void absent_ones_do_not_talk(void **state)
 {
     static const uint32_t second_tags[] = {SV_NOTE, SV_ASKED + 1};
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         axo_ref keepers[2];
         f_absent_pair(second_tags[i], keepers);
@@ -401,7 +389,6 @@ static void absent_ones_do_not_talk(void **state)
 static void an_absent_one_answers_as_nobody(void **state)
 {
     axo_ref keepers[2];
-    (void)state;
     f_absent_pair(SV_NOTE, keepers);
     axo_probe *probe = axo_probe_new(f.host.kit, "asks");
     assert_int_equal(axo_probe_send(probe, keepers[0], SV_ASKED, NULL, 0), AXO_OK);
@@ -439,7 +426,6 @@ static void a_pool_keeps_its_size(void **state)
                                      .removal_delay_ns = -1);
     axo_props props;
     axo_ref pool;
-    (void)state;
     f_start();
     assert_int_equal(axo_router_props(&settings, "pool", &props), AXO_OK);
     assert_int_equal(axo_system_spawn(f.host.system, &props, &pool), AXO_OK);
@@ -478,7 +464,6 @@ static axo_ref f_gather(int64_t within_ns)
 /* Nobody says before the time that no answer has come. */
 static void a_gatherer_waits(void **state)
 {
-    (void)state;
     f_start();
     axo_ref router = f_gather(SV_S);
     int64_t since = axo_testkit_now(f.host.kit);
@@ -500,7 +485,6 @@ static void a_gatherer_waits(void **state)
  * pass it on and do not wait for an answer to it; nor does one who asks itself. */
 static void gatherers_do_not_talk(void **state)
 {
-    (void)state;
     for (uint32_t other = 0; other < 2; other++) {
         f_start();
         axo_ref router = f_gather(SV_MS);
@@ -518,7 +502,6 @@ static void gatherers_do_not_talk(void **state)
 static void a_gatherer_is_made_to_fail(void **state)
 {
     static const axo_failure_kind kinds[] = {AXO_FAILURE_ORDINARY, AXO_FAILURE_KILLED};
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         f_start();
         axo_ref router = f_gather(SV_S);
@@ -543,8 +526,6 @@ static uint32_t f_timeouts;
 
 static axo_status f_state_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     f_timeouts += message->tag == AXO_STATE_TIMEOUT;
     if (message->tag == AXO_STATE_TIMEOUT)
         return axo_machine_goto(ctx, &f_machine, 1);
@@ -575,7 +556,6 @@ static void a_state_lasts(void **state)
         AXO_CLASS(.name = "machine", .pre_start = f_machine_start, .receive = f_machine_receive);
     axo_props props = AXO_PROPS(.cls = &cls);
     axo_ref ref;
-    (void)state;
     f_start();
     f_timeouts = 0;
     assert_int_equal(axo_system_spawn(f.host.system, &props, &ref), AXO_OK);
@@ -603,7 +583,6 @@ static void a_state_lasts(void **state)
 /* Whatever a probe is sent it keeps; it watches only whom its test has it watch. */
 static void a_probe_keeps_everything(void **state)
 {
-    (void)state;
     f_start();
     axo_probe *probe = axo_probe_new(f.host.kit, "probe");
     axo_ref self = axo_probe_ref(probe);

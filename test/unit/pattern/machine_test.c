@@ -265,7 +265,6 @@ static axo_status mc_misuse(axo_ctx *ctx, kit_puppet *self, void *arg)
     axo_machine m = {.table = NULL};
     axo_machine_table table = mc_table;
     axo_machine_state bad[2] = {{.receive = mc_handle}, {.receive = NULL}};
-    (void)arg;
     KIT_REQUIRE(k, axo_machine_start(NULL, &m, &mc_table, self) == AXO_ECONTEXT);
     KIT_REQUIRE(k, axo_machine_start(ctx, NULL, &mc_table, self) == AXO_EINVAL);
     KIT_REQUIRE(k, axo_machine_start(ctx, &m, NULL, self) == AXO_EINVAL);

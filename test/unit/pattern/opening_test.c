@@ -45,7 +45,6 @@ static void op_free(void *payload, void *user)
 
 static void op_free_not(void *payload, void *user)
 {
-    (void)payload;
     assert_ptr_equal(user, &op);
     op.freed++;
 }
@@ -127,7 +126,6 @@ static axo_status opening_send_from(axo_system *system, axo_ref from, axo_ref to
 
 static axo_status op_relay_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     assert_int_equal(axo_forward(ctx, message, op.to), AXO_OK);
     op.relayed++;
     return AXO_OK;
@@ -175,7 +173,6 @@ static void a_call_hears_strangers(void **state)
     sv_host host;
     axo_ref actor;
     axo_asked asked = {.waited_ns = 0};
-    (void)state;
     op_start(&host);
     axo__call *call = op_open(&host, AXO__WAIT_ASK, &actor);
     assert_int_equal(op.relayed, 2);
@@ -202,7 +199,6 @@ static void a_stop_hears_strangers(void **state)
 {
     sv_host host;
     axo_ref actor;
-    (void)state;
     op_start(&host);
     axo__call *call = op_open(&host, AXO__WAIT_STOP, &actor);
     op_strangers(host.system, actor, AXO__TAG_CALL_OPEN, call);
@@ -218,7 +214,6 @@ static void a_stop_hears_strangers(void **state)
 /* One that is made to fail has nothing to wait for: the thread is told, and no actor stays. */
 static void a_call_is_made_to_fail(void **state)
 {
-    (void)state;
     for (uint32_t early = 0; early < 2; early++) {
         sv_host host;
         axo_ref actor;
@@ -239,7 +234,6 @@ static void a_call_is_made_to_fail(void **state)
 
 static void a_plan_hears_strangers(void **state)
 {
-    (void)state;
     for (uint32_t fails = 0; fails < 2; fails++) {
         sv_host host;
         axo_phases *phases;
@@ -309,7 +303,6 @@ static axo_status op_run_callback(axo_status returned, axo_phase_trouble *troubl
 static void a_callback_hears_strangers(void **state)
 {
     axo_phase_trouble trouble = {.status = AXO_OK};
-    (void)state;
     memset((void *)&op, 0, sizeof op);
     assert_int_equal(op_run_callback(AXO_OK, &trouble), AXO_OK);
     assert_int_equal(op.called, 1);
@@ -323,7 +316,6 @@ static void a_callback_hears_strangers(void **state)
 static void a_callback_is_not_spoken_for(void **state)
 {
     axo_phase_trouble trouble = {.status = AXO_OK};
-    (void)state;
     memset((void *)&op, 0, sizeof op);
     op.answer_first = true;
     assert_int_equal(op_run_callback(AXO_OK, &trouble), AXO_EFAILED);

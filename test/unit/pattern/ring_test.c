@@ -58,7 +58,6 @@ static void shares_are_even(void **state)
 {
     static ring_world w;
     uint32_t share[MEMBERS] = {0};
-    (void)state;
     ring_start(&w, MEMBERS, EACH);
     ring_check(&w.ring, MEMBERS);
     ring_ask(&w, w.owner);
@@ -76,7 +75,6 @@ static void only_the_needed_keys_move(void **state)
     static ring_world w;
     static axo_ref after[KEYS];
     uint32_t moved = 0;
-    (void)state;
     ring_start(&w, MEMBERS, EACH);
     ring_ask(&w, w.owner);
     axo__ring_remove(&w.ring, member(7));
@@ -99,7 +97,6 @@ static void the_name_decides(void **state)
 {
     static ring_world w;
     static axo_ref after[KEYS];
-    (void)state;
     ring_start(&w, MEMBERS, EACH);
     ring_ask(&w, w.owner);
     axo__ring_remove(&w.ring, member(3));
@@ -115,7 +112,6 @@ static void the_name_decides(void **state)
 static void few_places_and_many(void **state)
 {
     static const uint32_t each[] = {1, 2, 127, 128, 129, 300, 4096};
-    (void)state;
     for (uint32_t i = 0; i < sizeof each / sizeof each[0]; i++) {
         static ring_world w;
         ring_start(&w, 3, each[i]);
@@ -130,7 +126,6 @@ static void few_places_and_many(void **state)
 static void nobody_and_one(void **state)
 {
     static ring_world w;
-    (void)state;
     ring_start(&w, 0, EACH);
     assert_true(axo_ref_is_none(axo__ring_find(&w.ring, 1)));
     axo__ring_remove(&w.ring, member(0));

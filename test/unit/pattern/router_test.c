@@ -9,7 +9,6 @@ static void turns_go_on(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, NULL);
     world_pool(&w, &child, &(world *){&w}, 4);
     assert_int_equal(world_index(&w, world_who(&w, 0)), 0);
@@ -30,7 +29,6 @@ static void random_is_replayed(void **state)
     enum { ROUTEES = 5, MESSAGES = 500 };
     uint32_t chosen[2][MESSAGES];
     uint32_t share[ROUTEES] = {0};
-    (void)state;
     for (uint32_t run = 0; run < 2; run++) {
         world w;
         axo_props child;
@@ -56,7 +54,6 @@ static void hash_keeps_keys(void **state)
     world w;
     axo_ref refs[ROUTEES + 1];
     uint32_t moved = 0;
-    (void)state;
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_HASH;
     w.settings.hash_key = world_key;
@@ -87,7 +84,6 @@ static void smallest_spreads(void **state)
     world w;
     axo_props child;
     axo_actor_info info = AXO_ACTOR_INFO(.doing = 0);
-    (void)state;
     skip_with_tiny_limits();
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_SMALLEST;
@@ -115,7 +111,6 @@ static void broadcast_reaches_all(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_BROADCAST;
     world_pool(&w, &child, &(world *){&w}, 5);
@@ -140,7 +135,6 @@ static void first_answer_wins(void **state)
     axo_props child;
     axo_dead_record dead[8];
     uint64_t total;
-    (void)state;
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_GATHER_FIRST;
     w.settings.within_ns = 50 * MS;
@@ -158,7 +152,6 @@ static void no_answer_in_time(void **state)
 {
     world w;
     axo_props child;
-    (void)state;
     world_start(&w, NULL);
     w.settings.logic = AXO_ROUTE_GATHER_FIRST;
     w.settings.within_ns = 50 * MS;
@@ -244,7 +237,6 @@ static void bad_pools(void **state)
     axo_ref ref = {.bits = 1};
     const char *path = "/user/a";
     axo_router good = AXO_ROUTER(.pool = 2, .child = &child);
-    (void)state;
     assert_int_equal(outside(&good), AXO_OK);
     assert_int_equal(axo_router_props(NULL, NULL, &child), AXO_EINVAL);
     assert_int_equal(axo_router_props(&good, NULL, NULL), AXO_EINVAL);
@@ -287,7 +279,6 @@ static void bad_groups(void **state)
     axo_resizer resizer = AXO_RESIZER(.routees_min = 0);
     axo_router good =
         AXO_ROUTER(.routees = refs, .routees_count = 1, .paths = paths, .paths_count = 1);
-    (void)state;
     assert_int_equal(outside(&good), AXO_OK);
     BAD(routees_count, 0, AXO_EINVAL);
     BAD(routees_count, 2, AXO_EINVAL); /* none among them */
@@ -309,7 +300,6 @@ static void bad_resizers(void **state)
     const axo_resizer fine = AXO_RESIZER(.routees_min = 2, .routees_max = 4);
     axo_resizer bad[15];
     axo_router good = AXO_ROUTER(.pool = 2, .child = &child);
-    (void)state;
     for (uint32_t i = 0; i < 15; i++)
         bad[i] = fine;
     bad[0].size = 0;
@@ -341,7 +331,6 @@ static void bad_broadcasts(void **state)
     world w;
     axo_props child;
     parcel key = {1};
-    (void)state;
     world_start(&w, NULL);
     world_pool(&w, &child, &(world *){&w}, 2);
     axo_system *s = w.system;
@@ -373,7 +362,6 @@ static axo_status caller_receive(axo_ctx *ctx, void *state, const axo_message *m
     axo_ref router = *AXO_PAYLOAD(message, axo_ref);
     parcel key = {9};
     size_t big = AXO_PAYLOAD_MAX;
-    (void)state;
     if (axo_router_broadcast(ctx, axo_ref_none(), TELL, NULL, 0) != AXO_EINVAL ||
         axo_router_broadcast(ctx, router, AXO_TAG_RESERVED, NULL, 0) != AXO_EINVAL ||
         axo_router_broadcast(ctx, router, TELL, NULL, 1) != AXO_EINVAL ||
@@ -393,7 +381,6 @@ static void broadcast_from_an_actor(void **state)
     axo_props child;
     axo_props props = AXO_PROPS(.cls = &caller_class);
     axo_ref caller;
-    (void)state;
     world_start(&w, NULL);
     w.settings.strategy = &stops;
     world_pool(&w, &child, &(world *){&w}, 3);
@@ -412,7 +399,6 @@ static void a_malformed_path_fails(void **state)
     static const char *const paths[] = {"/user//x"};
     world w;
     axo_props props;
-    (void)state;
     world_start(&w, NULL);
     w.settings = (axo_router)AXO_ROUTER(.paths = paths, .paths_count = 1);
     assert_int_equal(axo_router_props(&w.settings, "router", &props), AXO_OK);

@@ -105,7 +105,6 @@ static axo_status alarm_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static axo_status alarm_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(alarm_world *));
     return AXO_OK;
 }

@@ -36,13 +36,11 @@ int64_t __wrap_axo__os_now(void)
 
 static int64_t clock_of_the_game(void *user)
 {
-    (void)user;
     return w.time;
 }
 
 static axo_status worker_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     w.handled++;
     w.effort += w.handled == w.last_at ? w.last_ns : w.takes_ns;
     w.row = axo_ref_equal(w.who, axo_self(ctx)) ? w.row + 1 : 1;

@@ -46,8 +46,6 @@ static sem_t elastic_done;
 
 static axo_status elastic_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     if (message->tag == 1) {
         (void)sem_post(&elastic_inside);
         while (sem_wait(&elastic_gate) != 0)

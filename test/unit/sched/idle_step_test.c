@@ -55,7 +55,6 @@ int64_t __wrap_axo__os_now(void)
 
 static void world_idle(axo__core *core)
 {
-    (void)core;
 }
 
 static axo__worker *worker_at(uint32_t i)
@@ -121,8 +120,6 @@ static bool work_is_left(void)
 
 static void no_system(axo__worker *worker, axo__cell *cell)
 {
-    (void)worker;
-    (void)cell;
 }
 
 static const axo__super_ops world_ops = {.system = no_system};
@@ -546,8 +543,6 @@ static void look_at_the_other(void)
 
 static axo_status offer_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
     look_at_the_other();
     if (message->tag == 1)
         world.now += 10 * AXO_TICK_NS; /* a timer is due meanwhile */
@@ -556,18 +551,12 @@ static axo_status offer_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static axo_status offer_post_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     look_at_the_other();
     return AXO_OK;
 }
 
 static axo_directive offer_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)ctx;
-    (void)state;
-    (void)failure;
-    (void)user;
     look_at_the_other();
     return AXO_STOP;
 }
@@ -598,8 +587,6 @@ static axo__cell *offer_open(void)
 
 static int64_t offer_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
-    (void)timer;
-    (void)number;
     axo__sched_announce_system(worker, cell_new());
     return 0;
 }

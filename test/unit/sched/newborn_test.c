@@ -158,7 +158,6 @@ static void own(void)
 
 static void own_or_steal(void *arg, uint32_t index)
 {
-    (void)arg;
     if (index == THIEVES)
         own();
     else

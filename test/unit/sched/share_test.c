@@ -43,7 +43,6 @@ int64_t __wrap_axo__os_now(void)
 
 static axo_status share_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(share *));
     return AXO_OK;
 }
@@ -79,8 +78,6 @@ static axo_status player_receive(axo_ctx *ctx, void *state, const axo_message *m
 static axo_status guest_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     share *it = *(share **)state;
-    (void)ctx;
-    (void)message;
     it->calls++;
     it->waited = it->plays - it->called;
     return AXO_OK;
@@ -89,8 +86,6 @@ static axo_status guest_receive(axo_ctx *ctx, void *state, const axo_message *me
 static axo_status light_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     share *it = *(share **)state;
-    (void)ctx;
-    (void)message;
     it->lit++;
     it->waited = it->burns;
     return AXO_OK;
@@ -169,7 +164,6 @@ static void share_burners(share *it, int64_t long_ns)
 static void light_ones_go_before_those_that_are_spent(void **state)
 {
     share it = {0};
-    (void)state;
     skip_with_tiny_limits();
     share_open(&it);
     for (uint32_t i = 0; i < LIGHTS; i++)
@@ -188,7 +182,6 @@ static void light_ones_go_before_those_that_are_spent(void **state)
 static void more_spent_ones_than_there_is_room_for(void **state)
 {
     share it = {0};
-    (void)state;
     share_open(&it);
     for (uint32_t i = 0; i < LIGHTS; i++)
         it.lights[i] = share_add(&it, &light);
@@ -219,7 +212,6 @@ static void more_spent_ones_than_there_is_room_for(void **state)
 static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
 {
     share it = {0};
-    (void)state;
     skip_with_tiny_limits();
     share_open(&it);
     share_burners(&it, 30 * US);
@@ -233,7 +225,6 @@ static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
 static void spent_ones_keep_their_share(void **state)
 {
     share it = {.short_ns = 10 * US};
-    (void)state;
     skip_with_tiny_limits();
     share_open(&it);
     share_burners(&it, 50 * US);
@@ -253,7 +244,6 @@ static void spent_ones_keep_their_share(void **state)
 static void the_next_slot_is_used_no_longer_than_a_turn_may_last(void **state)
 {
     share it = {.short_ns = 60 * US, .call_at = 40};
-    (void)state;
     skip_with_tiny_limits();
     share_open(&it);
     it.guest = share_add(&it, &light); /* not called from outside */
@@ -289,7 +279,6 @@ static void share_player_and_guest(share *it)
 static void who_waits_outside_cuts_a_turn_short(void **state)
 {
     share it = {.call_at = 64 * 8 + 20};
-    (void)state;
     share_player_and_guest(&it);
     while (it.called == 0)
         share_step(&it, 1); /* ends: it plays in each */
@@ -303,7 +292,6 @@ static void who_waits_outside_cuts_a_turn_short(void **state)
 static void a_stream_from_outside_is_taken_in_batches(void **state)
 {
     share it = {.each = true};
-    (void)state;
     skip_with_tiny_limits();
     share_player_and_guest(&it);
     share_step(&it, 100);

@@ -40,7 +40,6 @@ static void step(void)
 
 static void world_system(axo__worker *worker, axo__cell *cell)
 {
-    (void)worker;
     axo__stack_link link = axo__stack_take_any(&cell->system);
     for (; link != 0; link = axo__stack_node_of(link)->next)
         world.systems++;
@@ -50,14 +49,10 @@ static const axo__super_ops world_ops = {.system = world_system};
 
 static void world_idle(axo__core *core)
 {
-    (void)core;
 }
 
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     world.handled++;
     return AXO_OK;
 }

@@ -15,7 +15,6 @@ typedef struct turn_peer {
 
 static axo_status turn_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(turn_peer *));
     return AXO_OK;
 }
@@ -23,7 +22,6 @@ static axo_status turn_construct(axo_ctx *ctx, void *state, const void *args)
 static axo_status turn_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     turn_peer *me = *(turn_peer **)state;
-    (void)message;
     me->handled++;
     for (uint32_t i = 0; i < me->sends; i++)
         assert_int_equal(axo_send(ctx, me->to, 1, NULL, 0), AXO_OK);

@@ -48,14 +48,10 @@ static void step(void)
 
 static void world_idle(axo__core *core)
 {
-    (void)core;
 }
 
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 

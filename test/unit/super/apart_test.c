@@ -34,8 +34,6 @@ static apart_world *apart_of(const void *state)
 /* The delay begins when this has returned, in the same turn. */
 static axo_directive apart_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)failure;
-    (void)user;
     apart_of(state)->due_from = axo_now(ctx) + APART_DELAY_NS;
     return AXO_RESTART;
 }
@@ -57,7 +55,6 @@ static void apart_wait(sem_t *semaphore)
 
 static axo_status apart_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(apart_world *));
     return AXO_OK;
 }

@@ -67,27 +67,20 @@ static inline void end_unwatch(axo__worker *worker, axo__cell *cell, axo_ref tar
 
 static inline void end_idle(axo__core *core)
 {
-    (void)core;
 }
 
 static inline axo_status end_dispatch(axo__core *core, const axo_props *props, axo__sched **out)
 {
-    (void)props;
     *out = axo__core_sched(core);
     return AXO_OK;
 }
 
 static inline void end_undispatch(axo__core *core, axo__sched *sched)
 {
-    (void)core;
-    (void)sched;
 }
 
 static inline axo_status end_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 

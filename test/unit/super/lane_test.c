@@ -101,7 +101,6 @@ static uint32_t lane_known; /* children, when the notice came */
 
 static axo_status lane_hears(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     lane_notices += message->tag == AXO_TERMINATED;
     lane_known += axo_child_count(ctx);
     return AXO_OK;

@@ -70,7 +70,6 @@ static void expect_taken(axo_ref ref)
 
 static void expect_taken_still(bool unused)
 {
-    (void)unused;
     expect_taken(world.ref);
 }
 
@@ -187,7 +186,6 @@ static uint32_t child_ends(name_plan plan, uint32_t at, uint32_t gap)
 
 static void all_say_the_same_at_every_step(void **state)
 {
-    (void)state;
     for (uint32_t plan = 0; plan < PLANS; plan++) {
         uint32_t steps = 1;
         for (uint32_t at = 0; at < steps; at++) {

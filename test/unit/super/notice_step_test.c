@@ -50,14 +50,12 @@ static void step(void)
 
 static void world_trace(void *user, const axo_event *event)
 {
-    (void)user;
     if (event->kind == AXO_EV_CHILD_GONE && !axo__stack_has_any(&world.other->system))
         world.untold++;
 }
 
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     assert_int_equal(message->tag, AXO_TERMINATED);
     if (!axo_ref_equal(axo_self(ctx), axo__cell_ref(world.parent)))
         return AXO_OK;

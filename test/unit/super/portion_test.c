@@ -22,14 +22,12 @@ static struct {
 
 static void portion_dead(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
     if (letter->suppressed == 0)
         w.dead++;
 }
 
 static axo_status one_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == FAIL)
         return axo_fail(ctx, 1, "as it was told");
     return message->tag == STOP ? axo_stop_self(ctx) : AXO_OK;
@@ -47,7 +45,6 @@ static axo_status watcher_churn(axo_ctx *ctx)
 
 static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == WATCH)
         return axo_watch(ctx, w.one);
     if (message->tag == CHURN)
@@ -60,7 +57,6 @@ static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *
 
 static axo_status beat_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     w.beats++;
     return axo_send(ctx, axo_self(ctx), message->tag, NULL, 0);
 }
@@ -137,14 +133,12 @@ static void portion_end_with(const axo_mailbox *mailbox)
 
 static void an_end_with_a_long_mailbox(void **state)
 {
-    (void)state;
     portion_end_with(NULL);
 }
 
 static void an_end_with_a_long_box(void **state)
 {
     axo_mailbox fifo = AXO_MAILBOX(.messages_max = 2 * MANY);
-    (void)state;
     portion_end_with(&fifo);
 }
 
@@ -169,7 +163,6 @@ static void portion_tell_watchers(void)
 
 static void an_end_that_many_watch(void **state)
 {
-    (void)state;
     portion_open_watched();
     portion_send(w.one, STOP, 1);
     portion_tell_watchers();
@@ -179,7 +172,6 @@ static void an_end_that_many_watch(void **state)
  * message leads back to the rest of it. */
 static void an_end_by_a_failure_that_many_watch(void **state)
 {
-    (void)state;
     portion_open_watched();
     assert_int_equal(axo_system_kill(w.system, w.one), AXO_OK);
     portion_tell_watchers();
@@ -189,7 +181,6 @@ static void an_end_by_a_failure_that_many_watch(void **state)
  * portion under the message, and one as any other. */
 static void an_end_by_a_failure_with_a_long_mailbox(void **state)
 {
-    (void)state;
     portion_open_watched();
     assert_int_equal(axo_system_kill(w.system, w.one), AXO_OK);
     portion_send(w.one, GO, MANY);
@@ -217,7 +208,6 @@ static void portion_long_lane(void)
 
 static void a_long_system_lane(void **state)
 {
-    (void)state;
     portion_open(NULL);
     portion_long_lane();
 }
@@ -225,7 +215,6 @@ static void a_long_system_lane(void **state)
 /* It has failed, and is restarted in an hour: it takes no messages, and its lane as ever. */
 static void a_long_system_lane_of_one_that_is_suspended(void **state)
 {
-    (void)state;
     portion_open(NULL);
     portion_send(w.one, FAIL, 1);
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);

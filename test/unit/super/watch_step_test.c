@@ -40,7 +40,6 @@ static void step(void)
 
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     assert_int_equal(message->tag, AXO_TERMINATED);
     world.notices++;
     world.known += axo_child_count(ctx);
@@ -87,19 +86,16 @@ static void watch_all(bool by_parent, bool busy)
 
 static void it_ends_at_every_step_of_a_watch(void **state)
 {
-    (void)state;
     watch_all(false, false);
 }
 
 static void it_ends_and_its_parent_is_busy(void **state)
 {
-    (void)state;
     watch_all(false, true);
 }
 
 static void its_parent_watches(void **state)
 {
-    (void)state;
     watch_all(true, false);
 }
 

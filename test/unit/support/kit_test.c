@@ -108,7 +108,6 @@ static void what_is_written_wrongly_fails(void **state)
         KIT_TEST_ONE("bracket", bad_bracket, 1, "worker"),
         KIT_TEST_ONE("twice", two_of_a_name, 1, "worker"),
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(failures_of(&bad[i]), 1);
 }

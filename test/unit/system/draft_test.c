@@ -14,13 +14,11 @@ typedef struct draft_shop {
 
 static void draft_freed(void *payload, void *user)
 {
-    (void)payload;
     ((draft_shop *)user)->freed++;
 }
 
 static axo_status draft_mark_instance(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
-    (void)arg;
     kit_mark(self, "instance", axo_instance(ctx));
     return AXO_OK;
 }
@@ -105,7 +103,6 @@ static axo_status bound_make(axo_ctx *ctx, uint32_t kind)
 static axo_status bound_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_owned owned;
-    (void)state;
     switch (message->tag) {
     case BOUND_MAKE:
         return bound_make(ctx, *AXO_PAYLOAD(message, uint32_t));
@@ -129,7 +126,6 @@ static axo_status bound_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static void bound_letter(void *user, const axo_dead_letter *letter)
 {
-    (void)user;
     assert_int_equal(letter->suppressed, 1);
     bound.dead++;
 }
@@ -151,7 +147,6 @@ static void a_bound_draft_is_for_one_of_them_all(void **state)
     axo_options options = AXO_OPTIONS(.manual = 1, .on_dead_letter = bound_letter);
     axo_props props = AXO_PROPS(.cls = &cls);
     uint64_t turns = 1;
-    (void)state;
     memset(&bound, 0, sizeof bound);
     assert_int_equal(axo_system_start(&options, &bound.system), AXO_OK);
     assert_int_equal(axo_system_spawn(bound.system, &props, &bound.to), AXO_OK);

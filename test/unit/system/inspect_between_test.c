@@ -18,7 +18,6 @@ static axo_doing doing(end_world *it, const axo__cell *cell)
 static void between_claim_and_callback(void **state)
 {
     end_world it;
-    (void)state;
     end_open(&it);
     axo__cell *cell = end_spawn(&it, end_spawn(&it, it.root, NULL), NULL);
     assert_int_equal(doing(&it, cell), AXO_DOING_IDLE);

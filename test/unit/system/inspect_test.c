@@ -244,7 +244,6 @@ static axo_status front_unstash(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     axo_actor_info info = AXO_ACTOR_INFO();
     kit *k = self->k;
-    (void)arg;
     KIT_REQUIRE(k, axo_inspect(ctx, self->ref, self->ref, &info) == AXO_OK);
     KIT_REQUIRE(k, info.stashed == 3 && info.queued == 0 && info.place == 0);
     KIT_REQUIRE(k, axo_unstash(ctx, 2) == AXO_OK);
@@ -284,7 +283,6 @@ typedef struct named_state {
 
 static axo_status named_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(named_state));
     return AXO_OK;
 }
@@ -292,8 +290,6 @@ static axo_status named_construct(axo_ctx *ctx, void *state, const void *args)
 static axo_status named_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     named_state *self = state;
-    (void)ctx;
-    (void)message;
     kit_gate_pass(self->gate);
     return AXO_OK;
 }
@@ -370,7 +366,6 @@ typedef struct lost {
 
 static axo_status lost_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(lost **)state = *(lost *const *)args;
     return AXO_OK;
 }

@@ -7,7 +7,6 @@ static axo_status keys_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
 {
     kit *k = self->k;
     axo_ref ref;
-    (void)arg;
     KIT_REQUIRE(k, axo_register(ctx, "me", self->ref) == AXO_OK);
     KIT_REQUIRE(k, axo_register(ctx, "me", self->ref) == AXO_EEXIST);
     KIT_REQUIRE(k, axo_system_lookup(axo_system_of(ctx), "me", &ref) == AXO_OK);

@@ -21,9 +21,6 @@ static gate late_gate = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_CON
 
 static axo_status stuck_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     pthread_mutex_lock(&late_gate.mutex);
     late_gate.arrived = true;
     pthread_cond_broadcast(&late_gate.cond);
@@ -51,7 +48,6 @@ static void the_late_are_named(void **unused)
     axo_ref stuck;
     axo_late late[8];
     uint32_t count = 0;
-    (void)unused;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_system_spawn(system, &props, &stuck), AXO_OK);
     assert_int_equal(axo_system_send(system, stuck, 77, NULL, 0), AXO_OK);

@@ -36,17 +36,12 @@ static void wrong_unless(bool holds)
 
 static axo_status leaf_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     return AXO_OK;
 }
 
 /* Between these two an actor surely lives. */
 static axo_status leaf_start(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     uint32_t living = axo__a32_add_seq_cst(&at.living, 1) + 1;
     uint32_t most = axo__a32_load_relaxed(&at.most);
     while (living > most && !axo__a32_cas_acq_rel(&at.most, &most, living)) {
@@ -56,8 +51,6 @@ static axo_status leaf_start(axo_ctx *ctx, void *state)
 
 static axo_status leaf_stop(axo_ctx *ctx, void *state)
 {
-    (void)ctx;
-    (void)state;
     (void)axo__a32_add_seq_cst(&at.living, UINT32_MAX);
     return AXO_OK;
 }
@@ -151,7 +144,6 @@ static void outside(uint32_t limit, uint32_t workers)
 
 static void so_many_from_outside(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         outside(limits[i], 1);
         outside(limits[i], 4);
@@ -244,7 +236,6 @@ static void handler(uint32_t limit, uint32_t workers, axo_dispatcher dispatcher)
 
 static void so_many_from_a_handler(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         handler(limits[i], 1, AXO_DISPATCH_DEFAULT);
         handler(limits[i], 4, AXO_DISPATCH_DEFAULT);
@@ -260,7 +251,6 @@ static void what_others_keep_does_not_count(void **state)
 {
     enum { LIMIT = 3000, PINNED = 6 }; /* all that end need less than AXO__GRAVES_MIN */
     axo_ref pinned[PINNED];
-    (void)state;
     assert_true(3 * PINNED * LIMIT < AXO__GRAVES_MIN);
     open_workers(LIMIT, 4);
     for (int i = 0; i < PINNED; i++)
@@ -286,7 +276,6 @@ static void actors_of_all_pools_count(void **state)
     enum { KINDS = 4 };
     axo_ref refs[KINDS];
     axo_ref more;
-    (void)state;
     open_workers(KINDS, 2);
     for (int i = 0; i < KINDS; i++)
         assert_int_equal(spawn_leaf(kinds[i], &refs[i]), AXO_OK);
@@ -315,7 +304,6 @@ static void actors_of_all_pools_count(void **state)
 static void a_manual_system_has_so_many(void **state)
 {
     axo_options options = AXO_OPTIONS(.manual = 1);
-    (void)state;
     for (uint32_t limit = 1; limit < 70; limit += 23) {
         axo_ref ref;
         open_with(options, limit);
@@ -338,7 +326,6 @@ static void a_birth_that_fails_takes_no_place(void **state)
 {
     enum { LIMIT = 2 };
     axo_ref ref;
-    (void)state;
     open_workers(LIMIT, 1);
     axo_props props = AXO_PROPS(.cls = &leaf, .name = "taken");
     assert_int_equal(axo_system_spawn(at.system, &props, &ref), AXO_OK);
@@ -361,7 +348,6 @@ static void storm_thread(void *arg, uint32_t index)
     uint32_t rounds = *(const uint32_t *)arg;
     axo_ref mine[64];
     uint32_t count = 0;
-    (void)index;
     for (uint32_t i = 0; i < rounds; i++) {
         axo_status status = AXO_ELIMIT;
         if (count < 64)
@@ -434,7 +420,6 @@ static void storm(uint32_t limit, uint32_t workers)
 
 static void never_one_more(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         storm(limits[i] > 200 ? 200 : limits[i], 1);
         storm(limits[i] > 200 ? 200 : limits[i], 4);

@@ -58,7 +58,6 @@ static void what_is_given_is_kept(void **state)
 
 static int64_t options_clock(void *user)
 {
-    (void)user;
     return 1;
 }
 

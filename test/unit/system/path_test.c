@@ -35,7 +35,6 @@ static const axo_class line_class = AXO_CLASS(.name = "link", .receive = line_re
 static axo_status line_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_props props = AXO_PROPS(.cls = &line_class, .name = message->payload);
-    (void)state;
     if (message->tag == SPAWN)
         return axo_spawn(ctx, &props, &made);
     if (message->tag == NOTHING)
@@ -155,7 +154,6 @@ static void check_line(line *it)
 static void any_depth_is_whole_or_cut(void **state)
 {
     static line it;
-    (void)state;
     for (int unnamed = 0; unnamed < 2; unnamed++) {
         line_open(&it, unnamed != 0);
         check_line(&it);
@@ -167,7 +165,6 @@ static void the_roots_path_is_one_byte(void **state)
 {
     static line it;
     char path[8];
-    (void)state;
     line_open(&it, false);
     axo_ref root = axo_system_guardian(it.system, AXO_GUARDIAN_ROOT);
     assert_int_equal(axo_system_path(it.system, root, path, 1), AXO_ETOOBIG);
@@ -183,7 +180,6 @@ static void every_kept_path_says_that_it_is_cut(void **state)
     static line it;
     axo_dead_record letters[2];
     axo_actor_info info = AXO_ACTOR_INFO(.doing = AXO_DOING_GONE);
-    (void)state;
     line_open(&it, false);
     axo_ref last = it.refs[DEPTH - 1];
     assert_int_equal(axo_system_inspect(it.system, last, axo_ref_none(), &info), AXO_OK);
@@ -215,7 +211,6 @@ static axo_status late_receive(axo_ctx *ctx, void *state, const axo_message *mes
     axo_props props = AXO_PROPS(.cls = &cls, .name = "name");
     uint32_t left = *AXO_PAYLOAD(message, uint32_t);
     axo_ref child;
-    (void)state;
     if (left-- > 0) {
         axo_status status = axo_spawn(ctx, &props, &child);
         return status == AXO_OK ? axo_send(ctx, child, 1, &left, sizeof left) : status;
@@ -231,8 +226,6 @@ static char stuck[512];
 
 static void late_log(void *user, axo_log_level level, axo_ref actor, const char *text)
 {
-    (void)user;
-    (void)actor;
     if (level != AXO_LOG_WARNING || strncmp(text, "stuck", 5) != 0 || stuck[0] != 0)
         return;
     (void)snprintf(stuck, sizeof stuck, "%s", text);
@@ -249,7 +242,6 @@ static void reports_say_that_a_path_is_cut(void **state)
     axo_ref ref;
     uint32_t left = DEPTH;
     uint32_t count = 0;
-    (void)state;
     assert_int_equal(sem_init(&arrived, 0, 0) | sem_init(&gate, 0, 0), 0);
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
@@ -283,7 +275,6 @@ static void patterns_of_any_depth(void **state)
     static char pattern[TEXT];
     axo_ref out[2];
     uint32_t count;
-    (void)state;
     line_open(&it, false);
     for (uint32_t depth = 1; depth <= DEPTH; depth += depth < 200 ? 1 : 277) {
         size_t used = (size_t)snprintf(pattern, sizeof pattern, "/user");

@@ -31,9 +31,6 @@ static void await(const axo__a32 *word, uint32_t value)
 
 static axo_status wait_for_gate(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)ctx;
-    (void)state;
-    (void)message;
     (void)axo__a32_add_acq_rel(&inside, 1);
     while (axo__a32_load_acquire(&gate) == 0)
         nap();
@@ -47,7 +44,6 @@ static axo__a32 records_held;
 
 static void *record_alloc(void *user, size_t size, size_t align)
 {
-    (void)user;
     if (size == sizeof(axo__worker)) {
         uint32_t left = axo__a32_load_relaxed(&records_left);
         do {
@@ -62,8 +58,6 @@ static void *record_alloc(void *user, size_t size, size_t align)
 
 static void record_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)align;
     if (block != NULL && size == sizeof(axo__worker))
         (void)axo__a32_add_relaxed(&records_held, UINT32_MAX);
     free(block);
@@ -113,7 +107,6 @@ static void a_record_comes_with_its_thread(void **state)
 {
     enum { BUSY = 6 };
     axo_system *system = start(THREADS);
-    (void)state;
     uint64_t before = held(system);
     axo_ref refs[BUSY];
     refs[0] = spawn(system, AXO_OK);
@@ -149,7 +142,6 @@ static void a_first_thread_without_a_record(void **state)
     axo_system *system = start(0);
     axo_stats before = AXO_STATS(.sent = 0);
     axo_stats after = AXO_STATS(.sent = 0);
-    (void)state;
     assert_int_equal(axo_system_stats(system, &before), AXO_OK);
     for (int i = 0; i < 3; i++)
         (void)spawn(system, AXO_ENOMEM);
@@ -170,7 +162,6 @@ static void a_later_thread_without_a_record(void **state)
     enum { ACTORS = 4 };
     axo_system *system = start(1);
     axo_ref refs[ACTORS];
-    (void)state;
     for (int i = 0; i < ACTORS; i++)
         refs[i] = spawn(system, AXO_OK);
     for (int i = 0; i < ACTORS; i++)

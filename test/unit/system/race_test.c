@@ -24,15 +24,12 @@ typedef struct race {
 static axo_status race_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     race *it = *(race **)state;
-    (void)ctx;
-    (void)message;
     (void)axo__a32_add_seq_cst(&it->handled, 1);
     return AXO_OK;
 }
 
 static axo_status race_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     *(race **)state = (race *)(uintptr_t)args;
     return AXO_OK;
 }

@@ -53,7 +53,6 @@ typedef struct crowd {
 
 static axo_status crowd_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     crowd *it;
     memcpy(&it, message->payload, sizeof it);
     assert_ptr_equal(axo_system_of(ctx), it->system);
@@ -102,7 +101,6 @@ static void expect_nobody(crowd *it, axo_ref ref)
 static void two_systems_of_one_seed_share_no_reference(void **state)
 {
     crowd one, other;
-    (void)state;
     crowd_open(&one, 0);
     crowd_open(&other, 0);
     for (int i = 0; i < 3 + ACTORS; i++) {
@@ -127,7 +125,6 @@ static void references_are_not_guessed_from_others(void **state)
 {
     const uint64_t slots = (UINT64_C(1) << 24) - 1;
     crowd one, other;
-    (void)state;
     crowd_open(&one, 0);
     crowd_open(&other, 0);
     for (int i = 0; i < 3 + ACTORS; i++) {
@@ -155,7 +152,6 @@ static void the_next_life_is_not_guessed(void **state)
     static uint64_t lives[LIVES];
     crowd it;
     axo_props props = AXO_PROPS(.cls = &crowd_class, .name = "again");
-    (void)state;
     crowd_open(&it, 0);
     settle(it.system);
     uint32_t found = 0;
@@ -184,7 +180,6 @@ static void the_next_life_is_not_guessed(void **state)
 /* A handle says nothing to another system, whatever both were made of. */
 static void two_systems_of_one_seed_share_no_timer(void **state)
 {
-    (void)state;
     for (uint32_t workers = 0; workers < 3; workers++) {
         crowd it[2];
         axo_timer timers[2][8];
@@ -260,7 +255,6 @@ static void story_event(void *user, const axo_event *event)
 
 static axo_status worker_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == END)
         return axo_stop_self(ctx);
     return message->tag == FAIL ? axo_fail(ctx, 7, "told") : AXO_OK;
@@ -273,7 +267,6 @@ static const axo_backoff delays = AXO_BACKOFF(.min_ns = 10 * MS, .max_ns = 1000 
 
 static uint64_t story_key(const axo_message *message, void *user)
 {
-    (void)user;
     return *(const uint32_t *)message->payload;
 }
 
@@ -380,7 +373,6 @@ static uint32_t story_differs(const story *one, const story *other)
 static void no_order_depends_on_references(void **state)
 {
     static story one, other;
-    (void)state;
     story_play(&one, 5);
     for (int i = 0; i < 5; i++) {
         story_play(&other, 5);
@@ -415,9 +407,6 @@ static void *taken_alloc(void *user, size_t size, size_t align)
 
 static void taken_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
-    (void)size;
-    (void)align;
     free(block);
 }
 
@@ -425,7 +414,6 @@ static axo_status namer_receive(axo_ctx *ctx, void *state, const axo_message *me
 {
     axo_props props = AXO_PROPS(.cls = &worker_class);
     axo_ref child;
-    (void)state;
     for (uint32_t i = 0; message->tag == SEND && i < NAMES; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "n%u", i);
@@ -480,7 +468,6 @@ static void no_index_depends_on_the_processor(void **state)
 {
     uint32_t one[ACTORS];
     uint32_t other[ACTORS];
-    (void)state;
     indices_of(one, 0);
     for (uint32_t i = 1; i < 4; i++) {
         indices_of(other, i);
@@ -492,7 +479,6 @@ static void no_index_depends_on_the_processor(void **state)
 static void no_allocation_depends_on_references(void **state)
 {
     static taken one, other;
-    (void)state;
     taken_by(&one);
     assert_true(one.count > NAMES);
     for (int i = 0; i < 5; i++) {
@@ -512,15 +498,12 @@ typedef struct chances {
 
 static axo_status chance_start(axo_ctx *ctx, void *state)
 {
-    (void)state;
     assert_int_equal(axo_seed(NULL), 0);
-    (void)ctx;
     return AXO_OK;
 }
 
 static axo_status chance_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     chances *it;
     memcpy(&it, message->payload, sizeof it);
     it->seed[it->count++] = axo_seed(ctx);
@@ -553,7 +536,6 @@ static void chances_of(chances *it, uint64_t seed)
 static void chance_is_of_the_seed(void **state)
 {
     chances one, again, other;
-    (void)state;
     chances_of(&one, 3);
     chances_of(&again, 3);
     chances_of(&other, 4);

@@ -18,7 +18,6 @@ static void told_letter(void *user, const axo_dead_letter *letter)
 {
     told *it = user;
     axo_stats stats = AXO_STATS(0);
-    (void)letter;
     assert_int_equal(axo_system_stats(it->system, &stats), AXO_OK);
     it->letters++;
     if (stats.dead < it->letters)
@@ -50,7 +49,6 @@ static void told_unhandled(void *user, const axo_unhandled *unhandled)
 
 static axo_status told_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(told *));
     return AXO_OK;
 }
