@@ -147,11 +147,9 @@ static void PH_27(kit *k)
         assert_int_equal(kit_tell(k, f.r, KIT_NOTE, i), AXO_OK);
     kit_expect_count(k, "r.dl(NOTE)", 4); /* the tag of a note */
     kit_gate_open(gate);
-    kit_await(k, "r.note(6)");
-    kit_await(k, "r.term(x)");
+    kit_await_all(k, "r.note(6)", "r.term(x)");
     kit_order(k, "r.note(5)", "r.note(6)");
-    kit_expect_count(k, "r.note", 2);
-    kit_expect_count(k, "r.term", 1);
+    kit_expect(k, "r.note=2", "r.term=1");
 }
 
 /* ---- the dead letters themselves ------------------------------------------------------------- */
@@ -287,8 +285,7 @@ static void OR_12_system_first(kit *k)
     axo_system_stop_actor(kit_system(k), kit_ref(r));
     kit_gate_open(gate);
     kit_await(k, "user.child_gone(r)");
-    kit_never(k, "r.note");
-    kit_never(k, "r.stash");
+    kit_expect(k, "r.note=0", "r.stash=0");
     kit_order(k, "r.end", "r.postStop", "r.dl(1002)", "r.dl(1001)", "r.dl(NOTE)");
 }
 
@@ -357,8 +354,7 @@ static void DI_06_timer(kit *k)
         kit_await_count(k, "r.terminated", i + 1);
         kit_await_count(k, "user.child_gone", i + 1);
     }
-    kit_never(k, "s.park");
-    kit_never(k, "r.stash");
+    kit_expect(k, "s.park=0", "r.stash=0");
 }
 
 /* One that counts is counted even while it runs. */

@@ -58,8 +58,7 @@ static void DI_06_park(kit *k)
     kit_expect_count(k, "s.park", 1);
     assert_int_equal(kit_stats(k).sent - before.sent, 6); /* what is held is sent (D7) */
     kit_gate_open(gate);
-    kit_await(k, "s.note(9)");
-    kit_await(k, "r.note(4)");
+    kit_await_all(k, "s.note(9)", "r.note(4)");
     kit_order(k, "s.park(r)", "s.sent(4)", "s.unpark", "s.note(9)");
     kit_order(k, "r.end", "r.note(1)", "r.note(2)", "r.note(3)", "r.note(4)");
     kit_order(k, "r.end", "s.unpark");
@@ -85,8 +84,7 @@ static void DI_06_park_system(kit *k)
     assert_int_equal(info.doing, AXO_DOING_PARKED);
     assert_int_equal(info.suspends, 0);
     kit_gate_open(gate);
-    kit_await(k, "s.note(9)");
-    kit_await(k, "r.note(2)");
+    kit_await_all(k, "s.note(9)", "r.note(2)");
 }
 
 /* A child that a parked actor spawns is not parked with it (SC-03 is of suspensions). */
@@ -108,8 +106,7 @@ static void DI_06_park_spawn(kit *k)
     kit_await(k, "c.note(5)");
     kit_never(k, "s.unpark");
     kit_gate_open(gate);
-    kit_await(k, "s.unpark");
-    kit_await(k, "r.note(2)");
+    kit_await_all(k, "s.unpark", "r.note(2)");
 }
 
 /* Parked at two: it goes on when both have room. */
@@ -137,8 +134,7 @@ static void DI_06_park_two(kit *k)
     kit_await(k, "r.note(3)");
     kit_never(k, "s.unpark");
     kit_gate_open(gates[1]);
-    kit_await(k, "s.note(9)");
-    kit_await(k, "q.note(6)");
+    kit_await_all(k, "s.note(9)", "q.note(6)");
     kit_order(k, "r.note(3)", "s.unpark", "s.note(9)");
     kit_order(k, "q.end", "s.unpark");
     kit_order(k, "q.note(4)", "q.note(5)", "q.note(6)");
@@ -183,8 +179,7 @@ static void sc_13(void **state, axo_directive directive, bool throws)
     kit_await(k, "s.resume");
     kit_never(k, "s.unpark");
     kit_gate_open(gate);
-    kit_await(k, "s.note(9)");
-    kit_await(k, "r.note(3)");
+    kit_await_all(k, "s.note(9)", "r.note(3)");
     assert_int_equal(kit_find(k, "s.note(9)").suspends, 0);
     kit_order(k, "s.park(r)", "s.sent(3)", "s.suspend", "p.decided", "s.resume", "s.unpark",
               "s.note(9)");
@@ -234,11 +229,9 @@ static void SC_13_sibling(kit *k)
         kit_await_count(k, "s.refused", 2 * round);
         kit_await_count(k, "b.postRestart", round);
     }
-    kit_never(k, "s.unpark");
-    kit_never(k, "s.note");
+    kit_expect(k, "s.unpark=0", "s.note=0");
     kit_gate_open(gate);
-    kit_await(k, "s#11.note(9)");
-    kit_await(k, "r.note(3)");
+    kit_await_all(k, "s#11.note(9)", "r.note(3)");
     kit_order(k, "s#1.park(r)", "s#11.ctor", "s.unpark", "s#11.note(9)");
     kit_order(k, "r.note(1)", "r.note(2)", "r.note(3)");
     kit_settle(k);
@@ -267,8 +260,7 @@ static void SC_13_decider(kit *k)
     }
     kit_expect_count(k, "s.refused", 10);
     kit_gate_open(gate);
-    kit_await(k, "s.unpark");
-    kit_await(k, "r.note(3)");
+    kit_await_all(k, "s.unpark", "r.note(3)");
     kit_run(k, f.s, di_send, di_burst_new(k, r, 4, 6)); /* and is held again when it is not */
     kit_await(k, "r.note(6)");
     kit_expect_count(k, "r.note", 6);
@@ -291,8 +283,7 @@ static void SC_13_stop(kit *k)
     kit_await(k, "s.sent(9)");
     axo_system_stop_actor(kit_system(k), kit_ref(f.s));
     kit_await(k, "user.child_gone(s)"); /* it does not wait for room */
-    kit_never(k, "s.note");
-    kit_never(k, "r.dl");
+    kit_expect(k, "s.note=0", "r.dl=0");
     kit_gate_open(gate);
     kit_await(k, "r.term(s)");
     kit_order(k, "s.park(r)", "s.unpark", "s.terminated");
@@ -336,11 +327,8 @@ static void SC_13_receiver_stops(kit *k)
     axo_system_stop_actor(kit_system(k), kit_ref(r));
     kit_never(k, "*.unpark");
     kit_gate_open(gate);
-    kit_await(k, "s.note(9)");
-    kit_await(k, "q.note(9)");
-    kit_await(k, "user.child_gone(r)");
-    kit_expect_count(k, "r.dl", 5);
-    kit_never(k, "r.note");
+    kit_await_all(k, "s.note(9)", "q.note(9)", "user.child_gone(r)");
+    kit_expect(k, "r.dl=5", "r.note=0");
     kit_order(k, "r.postStop", "r.dl@5", "r.terminated");
 }
 
@@ -384,16 +372,13 @@ static void DI_06_park_ring(kit *k)
     kit_grow(&f);
     kit_run(k, f.a, di_meet, di_burst_new(k, f.b, 1, 3));
     kit_run(k, f.b, di_meet, di_burst_new(k, f.a, 4, 6));
-    kit_await(k, "a.park(b)");
-    kit_await(k, "b.park(a)");
+    kit_await_all(k, "a.park(b)", "b.park(a)");
     kit_script *c = kit_top(k, "c"); /* the system is well */
     kit_tell(k, c, KIT_NOTE, 7);
     kit_await(k, "c.note(7)");
-    kit_never(k, "a.note");
-    kit_never(k, "b.note");
+    kit_expect(k, "a.note=0", "b.note=0");
     axo_system_stop_actor(kit_system(k), kit_ref(f.a));
-    kit_await(k, "b.note(3)");
-    kit_await(k, "user.child_gone(a)");
+    kit_await_all(k, "b.note(3)", "user.child_gone(a)");
     kit_order(k, "b.unpark", "b.note(1)", "b.note(2)", "b.note(3)");
     kit_expect_count(k, "a.dl", 3);
 }

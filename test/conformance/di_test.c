@@ -210,8 +210,7 @@ static void SX_05(kit *k)
     f.p->dispatcher = AXO_DISPATCH_BLOCKING;
     f.a->dispatcher = AXO_DISPATCH_PINNED;
     kit_grow(&f);
-    kit_await(k, "a.started");
-    kit_await(k, "b.started");
+    kit_await_all(k, "a.started", "b.started");
     uint32_t pool_a = kit_find(k, "a.started").worker >> 16;
     uint32_t pool_b = kit_find(k, "b.started").worker >> 16;
     assert_int_equal(pool_b, 0);
@@ -306,8 +305,7 @@ static void DI_stuck(kit *k)
     p->directive = AXO_RESTART;
     pinned->dispatcher = AXO_DISPATCH_PINNED;
     kit_spawn(k, p);
-    kit_await(k, "a.preStart");
-    kit_await(k, "pinned.preStart");
+    kit_await_all(k, "a.preStart", "pinned.preStart");
     uint32_t workers = kit_workers(k);
     for (uint32_t i = 0; i < workers; i++) {
         (void)snprintf(labels[i], sizeof labels[i], "s%u", (unsigned)i);

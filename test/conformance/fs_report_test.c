@@ -185,8 +185,7 @@ static void FS_15_gone(kit *k)
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(c)), AXO_OK);
     kit_await(k, "c.terminated");
     kit_gate_open(p->decider.gate);
-    kit_await(k, "p.looked");
-    kit_await(k, "p.child_gone(c)");
+    kit_await_all(k, "p.looked", "p.child_gone(c)");
     kit_settle(k);
     kit_expect_count(k, "c.ctor", 1);
 }

@@ -50,8 +50,7 @@ static void NM_01(kit *k)
     kit_gate_open(f.a->post_stop.gate);
     kit_await(k, "a.terminated");
     kit_run(k, f.p, part_spawn, again);
-    kit_await(k, "p.spawnStatus(OK)");
-    kit_await(k, "again.preStart");
+    kit_await_all(k, "p.spawnStatus(OK)", "again.preStart");
     kit_expect_count(k, "a.ctor", 1);
 }
 
@@ -373,10 +372,7 @@ static void NM_07_selection(kit *k)
     nm_family f = nm_family_new(k);
     axo_dead_record letters[4];
     kit_run(k, f.a, nm_select, NULL);
-    kit_await(k, "a.selected");
-    kit_await(k, "a.note(5)");
-    kit_await(k, "ab.note(5)");
-    kit_await(k, "a.pong(6)");
+    kit_await_all(k, "a.selected", "a.note(5)", "ab.note(5)", "a.pong(6)");
     assert_int_equal(kit_stats(k).dead, 1);
     assert_int_equal(axo_system_dead_letters(kit_system(k), letters, 4, NULL), 1);
     assert_string_equal(letters[0].path, "../nobody/there");
@@ -457,8 +453,7 @@ static void OR_14(kit *k)
     kit_run(k, f.p, nm_spawn_and_find, f.a);
     kit_await(k, "a.preStart");
     kit_await(k, "p.found"); /* it may have been passed by its child */
-    kit_expect_count(k, "p.found", 1);
-    kit_expect_count(k, "a.foundSelf", 1);
+    kit_expect(k, "p.found=1", "a.foundSelf=1");
     for (int i = 0; i < 50; i++) { /* from outside, before it has run */
         char name[16], path[32];
         axo_ref ref;
@@ -606,8 +601,7 @@ static void NM_06_both(kit *k)
     axo_system_stop_actor(kit_system(k), kit_ref(f.c));
     kit_await(k, "c.terminated");
     kit_gate_open(quick->gate);
-    kit_await(k, "p.child_gone(c)");
-    kit_await(k, "next.preStart");
+    kit_await_all(k, "p.child_gone(c)", "next.preStart");
     nm_is(nm_at(k, "/user/p/c"), next);
 }
 

@@ -40,8 +40,7 @@ static void OR_13(kit *k)
     }
     kit_run(k, w[0], or_flutter, targets);
     kit_run(k, w[1], or_flutter, targets);
-    kit_await(k, "w0.term(even)@20");
-    kit_await(k, "w1.term(even)@20");
+    kit_await_all(k, "w0.term(even)@20", "w1.term(even)@20");
     kit_await_count(k, "user.child_gone", OR_TARGETS);
     kit_settle(k);
     kit_expect_count(k, "*.term", OR_TARGETS);

@@ -54,19 +54,13 @@ static void RFO_01(kit *k)
     (void)kit_tell(k, f.c, KIT_SET, 5);
     kit_await(k, "c.set(5)");
     (void)kit_tell(k, f.b, KIT_FAIL, 31);
-    kit_await(k, "b#2.preStart");
-    kit_await(k, "c#2.preStart");
+    kit_await_all(k, "b#2.preStart", "c#2.preStart");
     (void)kit_tell(k, f.c, KIT_GET, 0);
     kit_await(k, "c#2.get(0)");
     kit_settle(k);
     untouched(k, "a");
-    kit_expect_count(k, "b.preRestartWith(31)", 1);
-    kit_expect_count(k, "b.suspend(OWN)", 1);
-    kit_expect_count(k, "b.suspend", 1);
-    kit_expect_count(k, "c.preRestartNone", 1);
-    kit_expect_count(k, "c.suspend(PARENT)", 1);
-    kit_expect_count(k, "c.suspend", 1);
-    kit_expect_count(k, "*.postRestart(31)", 2);
+    kit_expect(k, "b.preRestartWith(31)=1", "b.suspend(OWN)=1", "b.suspend=1", "c.preRestartNone=1",
+               "c.suspend(PARENT)=1", "c.suspend=1", "*.postRestart(31)=2");
     kit_order(k, "p.decided(RESTART)", "c.suspend(PARENT)", "c.preRestart(31)", "c#2.ctor");
     kit_expect_count(k, "p.decider", 1);
 }
@@ -75,13 +69,10 @@ static void RFO_02(kit *k)
 {
     family f = family_of(k, AXO_STOP);
     (void)kit_tell(k, f.b, KIT_FAIL, 1);
-    kit_await(k, "p.child_gone(b)");
-    kit_await(k, "p.child_gone(c)");
+    kit_await_all(k, "p.child_gone(b)", "p.child_gone(c)");
     kit_settle(k);
     untouched(k, "a");
-    kit_expect_count(k, "*.postStop", 2);
-    kit_never(k, "*.preRestart");
-    kit_expect_count(k, "p.decider", 1);
+    kit_expect(k, "*.postStop=2", "*.preRestart=0", "p.decider=1");
 }
 
 static void RFO_03(kit *k)
@@ -92,8 +83,7 @@ static void RFO_03(kit *k)
     (void)kit_tell(k, f.b, KIT_GET, 0);
     kit_await(k, "b.get(3)");
     kit_settle(k);
-    kit_expect_count(k, "b.resume", 1);
-    kit_expect_count(k, "b.ctor", 1);
+    kit_expect(k, "b.resume=1", "b.ctor=1");
     untouched(k, "a");
     untouched(k, "c");
 }
@@ -132,20 +122,15 @@ static void RFO_05(kit *k)
     p->directive = AXO_RESTART;
     family f = family_with(k, p);
     (void)kit_tell(k, f.b, KIT_FAIL, 1);
-    kit_await(k, "b#2.preStart");
-    kit_await(k, "c#2.preStart");
+    kit_await_all(k, "b#2.preStart", "c#2.preStart");
     (void)kit_tell(k, f.c, KIT_FAIL, 2);
     kit_await(k, "p.child_gone(c)");
     kit_settle(k);
-    kit_expect_count(k, "b.ctor", 2);
-    kit_expect_count(k, "c.ctor", 2);
+    kit_expect(k, "b.ctor=2", "c.ctor=2");
     untouched(k, "a");
     (void)kit_tell(k, f.a, KIT_FAIL, 3); /* a may, b may not: both go */
-    kit_await(k, "p.child_gone(a)");
-    kit_await(k, "p.child_gone(b)");
-    kit_expect_count(k, "a.ctor", 1);
-    kit_expect_count(k, "b.ctor", 2);
-    kit_expect_count(k, "p.decided(RESTART)", 3);
+    kit_await_all(k, "p.child_gone(a)", "p.child_gone(b)");
+    kit_expect(k, "a.ctor=1", "b.ctor=2", "p.decided(RESTART)=3");
 }
 
 /* A younger sibling that terminates is left alone, and is not waited for. */
@@ -161,17 +146,13 @@ static void RFO_06(kit *k)
         kit_await(k, "c.stopping");
     (void)kit_tell(k, f.a, KIT_FAIL, 7);
     if (kit_workers(k) > 1) {
-        kit_await(k, "a#2.preStart");
-        kit_await(k, "b#2.preStart");
+        kit_await_all(k, "a#2.preStart", "b#2.preStart");
         kit_never(k, "c.terminated");
     }
     kit_gate_open(gate);
-    kit_await(k, "b#2.preStart");
-    kit_await(k, "p.child_gone(c)");
+    kit_await_all(k, "b#2.preStart", "p.child_gone(c)");
     kit_settle(k);
-    kit_expect_count(k, "c.ctor", 1);
-    kit_expect_count(k, "c.postStop", 1);
-    kit_never(k, "c.preRestart");
+    kit_expect(k, "c.ctor=1", "c.postStop=1", "c.preRestart=0");
 }
 
 /* The oldest takes all with it, the youngest nobody. */
@@ -184,9 +165,7 @@ static void RFO_07(kit *k)
     untouched(k, "a");
     untouched(k, "b");
     (void)kit_tell(k, f.a, KIT_FAIL, 2);
-    kit_await(k, "a#2.preStart");
-    kit_await(k, "b#2.preStart");
-    kit_await(k, "c#3.preStart");
+    kit_await_all(k, "a#2.preStart", "b#2.preStart", "c#3.preStart");
     kit_settle(k);
     kit_expect_count(k, "*.postRestart(2)", 3);
 }
@@ -196,18 +175,14 @@ static void RFO_08(kit *k)
 {
     family f = family_of(k, AXO_RESTART);
     (void)kit_tell(k, f.a, KIT_FAIL, 1);
-    kit_await(k, "a#2.preStart");
-    kit_await(k, "b#2.preStart");
-    kit_await(k, "c#2.preStart");
+    kit_await_all(k, "a#2.preStart", "b#2.preStart", "c#2.preStart");
     (void)kit_tell_ref(k, f.p, KIT_STOP, kit_ref(f.c));
     kit_await(k, "p.child_gone(c)");
     (void)kit_child(k, f.p, "d");
     (void)kit_tell(k, f.b, KIT_FAIL, 2);
-    kit_await(k, "b#3.preStart");
-    kit_await(k, "d#2.preStart");
+    kit_await_all(k, "b#3.preStart", "d#2.preStart");
     kit_settle(k);
-    kit_expect_count(k, "a.ctor", 2);
-    kit_expect_count(k, "c.ctor", 2);
+    kit_expect(k, "a.ctor=2", "c.ctor=2");
 }
 
 /* Two fail while their parent is busy: two decisions, each for its own rest. */
@@ -227,12 +202,9 @@ static void RFO_09(kit *k)
         kit_await_reported(k, f.c);
         kit_gate_open(gate);
     }
-    kit_await(k, "p.decided(RESTART)@2");
-    kit_await(k, "c.note(1)");
+    kit_await_all(k, "p.decided(RESTART)@2", "c.note(1)");
     kit_settle(k);
-    kit_expect_count(k, "p.decider(b)", 1);
-    kit_expect_count(k, "p.decider(c)", 1);
-    kit_expect_count(k, "b.ctor", 2);
+    kit_expect(k, "p.decider(b)=1", "p.decider(c)=1", "b.ctor=2");
     assert_in_range(kit_count(k, "c.ctor"), 2, 3);
     untouched(k, "a");
     kit_never(k, "*.dl");

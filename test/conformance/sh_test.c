@@ -46,8 +46,7 @@ static void SH_01(void **state)
     x->pre_start.spawn[0] = c;
     assert_int_equal(kit_spawn_system(k, s), AXO_OK);
     kit_spawn(k, x);
-    kit_await(k, "c.preStart");
-    kit_await(k, "s.preStart");
+    kit_await_all(k, "c.preStart", "s.preStart");
     sh_register(k, 1);
     sh_register(k, 2);
     assert_int_equal(axo_system_shutdown(kit_system(k)), AXO_OK);

@@ -125,9 +125,7 @@ static void TM_01(kit *k)
 {
     kit_script *a = kit_top(k, "a");
     kit_run(k, a, tm_three, NULL);
-    kit_await(k, "a.note(1)");
-    kit_await(k, "a.note(2)@4");
-    kit_await(k, "a.note(3)@4");
+    kit_await_all(k, "a.note(1)", "a.note(2)@4", "a.note(3)@4");
     kit_run(k, a, tm_stop_three, NULL);
     kit_await(k, "a.stopped");
     kit_settle(k);
@@ -207,9 +205,7 @@ static void TM_02_many(kit *k)
     kit_run(k, a, tm_many, NULL);
     kit_await_count(k, "a.note", 333);
     kit_settle(k);
-    kit_expect_count(k, "a.note", 333);
-    kit_expect_count(k, "a.note(998)", 0);
-    kit_expect_count(k, "a.note(997)", 1);
+    kit_expect(k, "a.note=333", "a.note(998)=0", "a.note(997)=1");
 }
 
 /* ---- TM-03..TM-05: with the instance ---- */
@@ -326,8 +322,7 @@ static void TM_04(kit *k)
     kit_tell_ref(k, f.b, KIT_STOP, kit_ref(f.a));
     kit_await(k, "a.terminated");
     kit_settle(k);
-    kit_never(k, "a.note(50)");
-    kit_never(k, "a.note(70)");
+    kit_expect(k, "a.note(50)=0", "a.note(70)=0");
     kit_expect_count(k, "a.dlSuppressed(NOTE)", kit_count(k, "a.dl(NOTE)")); /* DL-03 */
 }
 
@@ -390,8 +385,7 @@ static void TM_07(kit *k)
     a->pre_start.run = tm_start_late;
     a->pre_start.arg = (void *)(uintptr_t)&second;
     kit_spawn(k, a);
-    kit_await(k, "a.note(2)");
-    kit_await(k, "a.note(1)");
+    kit_await_all(k, "a.note(2)", "a.note(1)");
     kit_order(k, "a.ctor", "a.preStart", "a.note(1)");
     kit_order(k, "a.preStart", "a.note(2)");
 }
@@ -415,13 +409,9 @@ static void PK_08(kit *k)
     assert_int_equal(
         axo_system_schedule_once(kit_system(k), MS, kit_ref(f.c), AXO_TIMER_KILL, NULL, 0, NULL),
         AXO_OK);
-    kit_await(k, "a.terminated");
-    kit_await(k, "b.terminated");
-    kit_await(k, "c.terminated");
+    kit_await_all(k, "a.terminated", "b.terminated", "c.terminated");
     kit_order(k, "a.postStop", "a.terminated");
-    kit_never(k, "a.fail");
-    kit_never(k, "b.fail");
-    kit_expect_count(k, "c.fail", 1);
+    kit_expect(k, "a.fail=0", "b.fail=0", "c.fail=1");
 }
 
 /* ---- TM-08..TM-10: raw ---- */
@@ -473,8 +463,7 @@ static void TM_08(kit *k)
     assert_true(axo_system_timer_cancel(kit_system(k), timer));
     assert_false(axo_system_timer_cancel(kit_system(k), timer));
     kit_settle(k);
-    kit_never(k, "b.note(2)");
-    kit_never(k, "b.dl");
+    kit_expect(k, "b.note(2)=0", "b.dl=0");
 }
 
 /* A periodic timer ends with its receiver: without a dead letter, and its handle is stale. */
@@ -586,8 +575,7 @@ static void SH_08(void **state)
     f.a->post_stop.run = tm_schedule_now;
     kit_grow(&f);
     assert_int_equal(kit_spawn_system(k, f.s), AXO_OK);
-    kit_await(k, "a.preStart");
-    kit_await(k, "s.preStart");
+    kit_await_all(k, "a.preStart", "s.preStart");
     part_tell_become(k, f.s, tm_hook_receive);
     kit_run(k, f.s, tm_hook, NULL);
     kit_await(k, "s.hooked");

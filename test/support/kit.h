@@ -275,6 +275,12 @@ uint32_t kit_count(kit *k, const char *pattern);
 void kit_expect_count(kit *k, const char *pattern, uint32_t n); /* awaits n; exactly n */
 void kit_never(kit *k, const char *pattern);
 
+/* Each as often as it says, as kit_expect_count: "a.ctor=2", "a.note(1)=0". Each, as kit_await. */
+#define kit_expect(k, ...) kit_expect_list((k), (const char *const[]){__VA_ARGS__, NULL})
+#define kit_await_all(k, ...) kit_await_list((k), (const char *const[]){__VA_ARGS__, NULL})
+void kit_expect_list(kit *k, const char *const *patterns);
+void kit_await_list(kit *k, const char *const *patterns);
+
 /* The actor has failed, and the turn in which its report goes out is over. */
 void kit_await_reported(kit *k, kit_script *a);
 

@@ -361,6 +361,28 @@ void kit_never(kit *k, const char *pattern)
     kit_expect_count(k, pattern, 0);
 }
 
+void kit_expect_list(kit *k, const char *const *patterns)
+{
+    for (size_t i = 0; patterns[i] != NULL; i++) {
+        const char *equal = strrchr(patterns[i], '=');
+        char pattern[200];
+        char *end = NULL;
+        if (equal == NULL || (size_t)(equal - patterns[i]) >= sizeof pattern)
+            kit_fail(k, "how often? %s", patterns[i]);
+        uint32_t n = (uint32_t)strtoul(equal + 1, &end, 10);
+        if (end == equal + 1 || *end != 0)
+            kit_fail(k, "how often? %s", patterns[i]);
+        (void)snprintf(pattern, sizeof pattern, "%.*s", (int)(equal - patterns[i]), patterns[i]);
+        kit_expect_count(k, pattern, n);
+    }
+}
+
+void kit_await_list(kit *k, const char *const *patterns)
+{
+    for (size_t i = 0; patterns[i] != NULL; i++)
+        kit_await(k, patterns[i]);
+}
+
 kit_record kit_find(kit *k, const char *pattern)
 {
     kit_pattern p = kit_parse(pattern);

@@ -85,8 +85,7 @@ static void promise_is_taken_back(kit *k)
     ask_order *order = ask_tell_promise(k, a, ASK_FOREVER, 5);
     kit_settle(k);
     assert_int_equal(axo_system_stop_actor(kit_system(k), order->promise), AXO_OK);
-    kit_await(k, "a.child_gone");
-    kit_await(k, "a.failed(5)");
+    kit_await_all(k, "a.child_gone", "a.failed(5)");
     assert_int_equal((int64_t)kit_find(k, "a.why").arg, AXO_ESTOPPING);
 }
 
@@ -102,13 +101,11 @@ static void ask_ends_with_the_instance(kit *k)
     (void)kit_run(k, a, ask_do, ask_order_new(k, kit_ref(s), ASK_SILENT, ASK_FOREVER, 1));
     kit_await(k, "s.silent");
     kit_tell(k, a, KIT_FAIL, 7);
-    kit_await(k, "a.child_gone");
-    kit_await(k, "a#2.preStart");
+    kit_await_all(k, "a.child_gone", "a#2.preStart");
     assert_int_equal(axo_system_send(kit_system(k), shop->last, 99, NULL, 0), AXO_EGONE);
     kit_tell(k, a, KIT_NOTE, 1);
     kit_await(k, "a#2.note(1)");
-    kit_never(k, "a.failed");
-    kit_never(k, "a.got");
+    kit_expect(k, "a.failed=0", "a.got=0");
 }
 
 /* Children that survive their parent's restart wait on, for an instance that is gone: what they get
@@ -125,8 +122,7 @@ static void ask_answer_is_for_one_instance(kit *k)
     kit_tell(k, a, KIT_FAIL, 7);
     kit_await(k, "a#2.preStart");
     assert_int_equal(axo_system_send(kit_system(k), shop->last, 99, NULL, 0), AXO_OK);
-    kit_await(k, "a.child_gone");
-    kit_await(k, "a.dl");
+    kit_await_all(k, "a.child_gone", "a.dl");
     assert_int_equal(kit_find(k, "a.dl").arg, AXO_ASK_ANSWER);
     kit_tell(k, a, KIT_NOTE, 1);
     kit_await(k, "a#2.note(1)");

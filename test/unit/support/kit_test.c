@@ -44,12 +44,42 @@ static void words_are_numbers(kit *k)
     kit_family f = kit_tree(k, "p:restart(a)");
     kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "a#2.preStart");
-    kit_expect_count(k, "p.decided(RESTART)", 1);
-    kit_expect_count(k, "p.decided(2)", 1);
-    kit_never(k, "p.decided(STOP)");
-    kit_expect_count(k, "a.suspend(OWN)", 1);
-    kit_never(k, "a.suspend(PARENT)");
-    kit_expect_count(k, "p.decider(a)", 1);
+    kit_expect(k, "p.decided(RESTART)=1", "p.decided(2)=1", "p.decided(STOP)=0", "a.suspend(OWN)=1",
+               "a.suspend(PARENT)=0", "p.decider(a)=1");
+}
+
+static void what_is_expected_is_counted(kit *k)
+{
+    kit_script *a = kit_top(k, "a");
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_await_all(k, "a.note(1)@2", "a.preStart");
+    kit_expect(k, "a.ctor=1", "a.note(1)=2", "a.note(2)=0");
+}
+
+static void never_came(kit *k)
+{
+    (void)kit_top(k, "a");
+    kit_expect(k, "a.ctor=1", "a.preStart=0", "a.ctor=1");
+}
+
+static void last_came_once(kit *k)
+{
+    kit_script *a = kit_top(k, "a");
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_tell(k, a, KIT_NOTE, 1);
+    kit_settle(k);
+    kit_expect(k, "a.ctor=1", "a.note=1");
+}
+
+static void no_number(kit *k)
+{
+    kit_expect(k, "a.note=0", "a.note");
+}
+
+static void bad_number(kit *k)
+{
+    kit_expect(k, "a.note=0x");
 }
 
 static void bad_word(kit *k)
@@ -101,6 +131,10 @@ static int failures_of(const struct CMUnitTest *test)
 static void what_is_written_wrongly_fails(void **state)
 {
     const struct CMUnitTest bad[] = {
+        KIT_TEST_ONE("never", never_came, 1, "worker"),
+        KIT_TEST_ONE("once", last_came_once, 1, "worker"),
+        KIT_TEST_ONE("number", no_number, 1, "worker"),
+        KIT_TEST_ONE("hex", bad_number, 1, "worker"),
         KIT_TEST_ONE("word", bad_word, 1, "worker"),
         KIT_TEST_ONE("another's", word_of_another, 1, "worker"),
         KIT_TEST_ONE("letter", bad_letter, 1, "worker"),
@@ -115,6 +149,7 @@ static void what_is_written_wrongly_fails(void **state)
 static const struct CMUnitTest tests[] = {
     KIT_TEST("family", a_family_is_made_and_grows),
     KIT_TEST("words", words_are_numbers),
+    KIT_TEST("counts", what_is_expected_is_counted),
     cmocka_unit_test(what_is_written_wrongly_fails),
 };
 KIT_MAIN(tests)

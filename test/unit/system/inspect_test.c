@@ -154,8 +154,7 @@ static void stopping_and_gone(kit *k)
     assert_string_equal(info.path, "/user/p");
     assert_int_equal(inspect(k, kit_ref(f.a), axo_ref_none()).doing, AXO_DOING_RUNNING);
     kit_gate_open(f.a->post_stop.gate);
-    kit_await(k, "p.terminated");
-    kit_await(k, "user.child_gone(p)");
+    kit_await_all(k, "p.terminated", "user.child_gone(p)");
     assert_int_equal(axo_system_inspect(kit_system(k), was, axo_ref_none(), &info), AXO_EGONE);
     assert_int_equal(info.doing, AXO_DOING_GONE);
     assert_true(axo_ref_equal(info.actor, was));
