@@ -1,8 +1,7 @@
 /* state_step_test.c - the scheduling word at each step: while a runner comes in, looks or leaves,
  * somebody else does one thing, at every step and from every word. No work is left without an
  * entry (I1), no message without a runner's bit (I4), and never are two inside. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "unit/unit.h"
 
@@ -17,23 +16,9 @@ static axo__mpsc_node new_message;
 
 static struct {
     axo__state cell;
-    void (*other)(void);
-    uint32_t at;      /* the step before which the other acts */
-    uint32_t now;
     uint32_t entries; /* that were pushed and not tried */
     uint32_t inside;
-    bool on;
 } world;
-
-static void step(void)
-{
-    if (!world.on)
-        return;
-    world.on = false; /* the other one has no steps of its own */
-    if (world.now++ == world.at)
-        world.other();
-    world.on = true;
-}
 
 static uint64_t word_at(uint64_t i)
 {
@@ -131,7 +116,7 @@ static void leave_done(void)
 static void leave_more(void)
 {
     leave(true);
-    world.on = false;
+    (void)step_end();
     if ((word_now() & AXO__CLOSED) == 0 && world.inside == 0)
         assert_true((word_now() & AXO__READY) != 0); /* I4 */
 }
@@ -190,21 +175,17 @@ static bool may_begin(uint64_t word, uint64_t with, uint64_t without)
 static void from_word(uint64_t word, void (*what)(void), void (*other)(void))
 {
     for (uint32_t at = 0;; at++) {
-        world.on = false;
         axo__a64_store_relaxed(&world.cell.word, word);
         axo__a32_store_relaxed(&world.cell.suspends, (word & AXO__HELD) != 0 ? 1 : 0);
         world.entries = wants_entry(word) ? 1 : 0;
         world.inside = 0;
-        world.other = other;
-        world.at = at;
-        world.now = 0;
-        world.on = true;
+        step_begin(at, other);
         what();
-        world.on = false;
+        uint32_t steps = step_end();
         assert_true(world.inside <= 1);
         if (wants_entry(word_now()))
             assert_true(world.entries > 0);
-        if (world.now <= at)
+        if (steps <= at)
             return; /* it was over before */
         assert_true(at < STEPS_MAX);
     }

@@ -1,8 +1,7 @@
 /* idle_step_test.c - whether somebody always comes for work: workers on one thread, stopped at each
  * of their steps while they search or park, and others act meanwhile. Who has found work is stuck
  * in it for good; then nobody may stay parked while there is more. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "sched/park.c"
 
@@ -13,28 +12,7 @@ static void step(void);
 #define IDLE_WORKERS 4
 #define IDLE_CELLS (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)
 #define IDLE_ROUNDS 12
-
-/* Before step `at[i]`, change i is made. */
-typedef struct step_plan {
-    uint32_t at[2];
-    void (*change[2])(void);
-    uint32_t now;
-    uint32_t made;
-    bool on;
-} step_plan;
-
-static step_plan plan;
-
-static void step(void)
-{
-    if (!plan.on)
-        return;
-    plan.on = false; /* the change has no steps of its own */
-    while (plan.made < 2 && plan.at[plan.made] == plan.now)
-        plan.change[plan.made++]();
-    plan.now++;
-    plan.on = true;
-}
+#define IDLE_STEPS_MAX 2000
 
 static struct {
     unit_memory memory;
@@ -239,22 +217,18 @@ static uint32_t watch_handed_on(uint32_t at)
     axo__sched_announce_user(worker_at(0), cell_new());
     assert_non_null(axo__aptr_load_relaxed(&worker_at(0)->next)); /* private */
     run_until_idle(worker_at(3));
-    plan = (step_plan){.at = {at, UINT32_MAX}, .change = {change_watcher_finds, NULL}, .on = true};
+    step_begin(at, change_watcher_finds);
     run_until_idle(worker_at(2));
-    plan.on = false;
-    if (plan.made == 0)
-        change_watcher_finds();
+    uint32_t steps = step_end();
+    step_rest();
     check_that_somebody_looks();
     world_close();
-    return plan.now;
+    return steps;
 }
 
 static void the_watch_is_handed_on_at_every_step(void **state)
 {
-    uint32_t steps = 1;
-    for (uint32_t at = 0; at < steps; at++)
-        steps = watch_handed_on(at);
-    assert_true(steps > 20);
+    assert_in_range(step_each(watch_handed_on, IDLE_STEPS_MAX), 21, IDLE_STEPS_MAX);
 }
 
 /* ---- pushes that a searcher keeps quiet ---- */
@@ -290,23 +264,19 @@ static uint32_t search(uint32_t at)
     enter_handler(worker_at(0));
     axo__sched_wake_one(&world.sched);
     wake(worker_at(1));
-    plan = (step_plan){.at = {at, UINT32_MAX}, .change = {change_push, NULL}, .on = true};
+    step_begin(at, change_push);
     run_until_idle(worker_at(1));
-    plan.on = false;
-    if (plan.made == 0)
-        change_push();
+    uint32_t steps = step_end();
+    step_rest();
     check_that_somebody_looks();
     world_close();
-    return plan.now;
+    return steps;
 }
 
 static void pushes_at_every_step_of_a_search(void **state)
 {
-    uint32_t steps = 1;
     skip_with_tiny_limits();
-    for (uint32_t at = 0; at < steps; at++)
-        steps = search(at);
-    assert_true(steps > 20);
+    assert_in_range(step_each(search, IDLE_STEPS_MAX), 21, IDLE_STEPS_MAX);
 }
 
 static void newborns_at_every_step_of_a_search(void **state)
@@ -504,12 +474,10 @@ static uint32_t spare_rests(uint32_t one, uint32_t two)
     axo__spare_notice(&world.sched);
     run_until_idle(worker_at(1));
     run_until_idle(worker_at(2));
-    plan = (step_plan){.at = {one, two}, .change = {change_outside, change_spare_rests},
-                       .on = true};
+    step_begin_two(one, change_outside, two, change_spare_rests);
     run_until_idle(worker_at(0));
-    plan.on = false;
-    while (plan.made < 2)
-        plan.change[plan.made++]();
+    uint32_t steps = step_end();
+    step_rest();
     if (!world.stuck[0]) {
         assert_true(gets_up(worker_at(0)));
         wake(worker_at(0));
@@ -519,19 +487,12 @@ static uint32_t spare_rests(uint32_t one, uint32_t two)
     axo__sched_announce_user(worker_at(0), cell_new()); /* by the handler that hangs then */
     check_that_somebody_looks();
     world_close();
-    return plan.now;
+    return steps;
 }
 
 static void the_spare_rests_at_every_step_of_parking(void **state)
 {
-    uint32_t steps = 1;
-    for (uint32_t one = 0; one < steps; one++) {
-        for (uint32_t two = one; two < steps; two++) {
-            uint32_t taken = spare_rests(one, two);
-            steps = taken > steps ? taken : steps;
-        }
-    }
-    assert_true(steps > 5);
+    assert_in_range(step_each_two(spare_rests, IDLE_STEPS_MAX), 6, IDLE_STEPS_MAX);
 }
 
 /* ---- what is told before user code runs is offered before it does ---- */

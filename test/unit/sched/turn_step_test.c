@@ -1,7 +1,6 @@
 /* turn_step_test.c - a turn at each of its steps: whoever sends, announces or directs meanwhile is
  * seen in it, or leaves an entry behind (OR-06). */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "sched/run.c"
 
@@ -18,25 +17,10 @@ static struct {
     axo__cell *cell;
     axo__stack_node nodes[3];
     axo__message *messages[2]; /* of the other one */
-    void (*other)(void);
-    uint32_t at[2]; /* the steps before which the other acts */
-    uint32_t now;
-    uint32_t acts;
+    uint32_t acts; /* of the other one */
     uint32_t systems; /* nodes taken out of the system lane */
     uint32_t handled;
-    bool on;
 } world;
-
-static void step(void)
-{
-    if (!world.on)
-        return;
-    world.on = false; /* the other one has no steps of its own */
-    while (world.acts < 2 && world.at[world.acts] == world.now)
-        world.other();
-    world.now++;
-    world.on = true;
-}
 
 static void world_system(axo__worker *worker, axo__cell *cell)
 {
@@ -125,21 +109,16 @@ static void other_sends(void)
 static uint32_t turn_at(uint32_t one, uint32_t two, void (*other)(void), uint32_t quantum)
 {
     world_open();
-    world.other = other;
-    world.at[0] = one;
-    world.at[1] = two;
     for (uint32_t i = 0; i < 3; i++)
         axo__sched_accept(NULL, world.cell, world_message());
     axo__stack_push_any(&world.cell->system, &world.nodes[0], AXO__SYS_ADOPT);
     axo__sched_announce_system(NULL, world.cell);
     axo__cell *cell = axo__worker_find(world_worker());
     assert_ptr_equal(cell, world.cell);
-    world.on = true;
+    step_begin_two(one, other, two, other);
     axo__run_cells(world_worker(), cell, quantum, 1);
-    world.on = false;
-    uint32_t steps = world.now;
-    while (world.acts < 2)
-        other();
+    uint32_t steps = step_end();
+    step_rest();
     while ((cell = axo__worker_find(world_worker())) != NULL)
         axo__run_cells(world_worker(), cell, 64, 1);
     assert_false(axo__stack_has_any(&world.cell->system));
@@ -183,9 +162,6 @@ static uint32_t goes_on_at(uint32_t at)
     axo__worker *worker;
     world_open();
     worker = world_worker();
-    world.other = other_sends;
-    world.at[0] = at;
-    world.at[1] = UINT32_MAX;
     world.sched.quantum_ns = 1;
     world.sched.behind_max = 3;
     world.cell->behind = 2;
@@ -195,24 +171,21 @@ static uint32_t goes_on_at(uint32_t at)
         axo__sched_accept(NULL, world.cell, world_message());
     axo__cell *cell = axo__worker_find(worker);
     assert_ptr_equal(cell, world.cell);
-    world.on = true;
+    step_begin(at, other_sends);
     axo__run_cells(worker, cell, 64, 1);
-    world.on = false;
+    uint32_t steps = step_end();
     assert_int_equal(worker->spent_turn, 0);
     while ((cell = axo__worker_find(worker)) != NULL)
         axo__run_cells(worker, cell, 64, 1);
     for (uint32_t i = world.acts; i < 2; i++)
         axo__message_free(&world.core.pool, &worker->local.cache, world.messages[i]);
     world_close();
-    return world.now;
+    return steps;
 }
 
 static void a_turn_that_goes_on_counts_from_its_start(void **state)
 {
-    uint32_t steps = 1;
-    for (uint32_t at = 0; at < steps; at++)
-        steps = goes_on_at(at);
-    assert_in_range(steps, 4, TURN_STEPS_MAX);
+    assert_in_range(step_each(goes_on_at, TURN_STEPS_MAX), 4, TURN_STEPS_MAX);
 }
 
 static const struct CMUnitTest tests[] = {

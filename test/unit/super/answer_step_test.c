@@ -1,7 +1,6 @@
 /* answer_step_test.c - a restart at each of its steps: an answer that the parent merges into one
  * that waits is taken with it, or still there; a suspension is taken back for each. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "super/lane.c"
 #include "super/restart.c"
@@ -17,10 +16,7 @@ static struct {
     axo__sched sched;
     axo__shelf shelf;
     axo__cell *cell;
-    uint32_t at; /* the step before which the parent answers */
-    uint32_t now;
     bool merged;
-    bool on;
 } world;
 
 /* The parent, which has escalated the child's failure, restarts it as a survivor once more: that
@@ -34,16 +30,6 @@ static void parent_answers(void)
         return;
     while (!axo__directives_restart_parent(directives, &old, true, true))
         continue;
-}
-
-static void step(void)
-{
-    if (!world.on)
-        return;
-    world.on = false; /* the parent has no steps of its own */
-    if (world.now++ == world.at)
-        parent_answers();
-    world.on = true;
 }
 
 static void world_idle(axo__core *core)
@@ -111,11 +97,9 @@ static void world_close(void)
 static uint32_t answered_at(uint32_t at)
 {
     world_open();
-    world.at = at;
-    world.on = true;
+    step_begin(at, parent_answers);
     lane_directives(world_worker(), world.cell);
-    world.on = false;
-    uint32_t steps = world.now;
+    uint32_t steps = step_end();
     lane_directives(world_worker(), world.cell);
     assert_int_equal(axo__cell_directives(world.cell), 0);
     assert_int_equal(world.cell->reported, world.merged ? 0 : 1);

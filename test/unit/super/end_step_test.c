@@ -2,8 +2,7 @@
  * watcher's end the other one's comes, nobody touches the record of the watch when it has been
  * given back. What a reader has found of an actor stays good until the grace period is over, an
  * unwatch leaves nothing with the target. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "super/gone.c"
 #include "super/stop.c"
@@ -18,10 +17,7 @@ static struct {
     end_world it;
     axo__cell *watcher;
     axo__cell *target;
-    uint32_t at; /* the step before which the target ends */
-    uint32_t now;
-    unsigned char *blocks[END_CLASSES]; /* taken as soon as it has */
-    bool on;
+    unsigned char *blocks[END_CLASSES]; /* taken as soon as the target has ended */
 } world;
 
 /* The target ends; what it has given back is used by others at once. */
@@ -36,16 +32,6 @@ static void target_ends(void)
         assert_non_null(world.blocks[i]);
         memset(world.blocks[i], 0xdb, size);
     }
-}
-
-static void step(void)
-{
-    if (!world.on)
-        return;
-    world.on = false; /* the target has no steps of its own */
-    if (world.now++ == world.at)
-        target_ends();
-    world.on = true;
 }
 
 static void check_blocks(void)
@@ -81,24 +67,18 @@ static void world_open(void)
 static uint32_t both_end(uint32_t at)
 {
     world_open();
-    world.at = at;
-    world.on = true;
+    step_begin(at, target_ends);
     end(0, world.watcher);
-    world.on = false;
-    if (world.now <= at)
-        target_ends();
+    uint32_t steps = step_end();
+    step_rest();
     check_blocks();
-    uint32_t steps = world.now;
     end_close(&world.it);
     return steps;
 }
 
 static void watcher_and_target_end_together(void **state)
 {
-    uint32_t steps = 1;
-    for (uint32_t at = 0; at < steps; at++)
-        steps = both_end(at);
-    assert_true(steps > 10 && steps < END_STEPS_MAX);
+    assert_in_range(step_each(both_end, END_STEPS_MAX), 11, END_STEPS_MAX);
 }
 
 static void a_path_is_good_until_the_grace_period_is_over(void **state)

@@ -1,8 +1,7 @@
 /* name_step_test.c - a child that ends while a callback of its parent runs: at whatever step of its
  * end the parent looks, axo_spawn, axo_child, axo_children and axo_spawn_or_get say the same, and
  * what one of them has said of the name holds until the callback returns. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "super/gone.c"
 #include "super/stop.c"
@@ -20,14 +19,10 @@ static struct {
     end_world it;
     axo__cell *parent;
     axo__cell *child;
-    axo_ref ref;  /* the child's */
+    axo_ref ref; /* the child's */
     name_plan plan;
-    uint32_t at;  /* the step before which it looks */
-    uint32_t now;
-    uint32_t gap; /* and so many steps later again */
-    bool seen;    /* it has seen the name taken */
-    bool free;    /* or free: and has taken it */
-    bool on;
+    bool seen; /* the callback has seen the name taken */
+    bool free; /* or free: and has taken it */
 } world;
 
 static axo_ctx *ctx(void)
@@ -100,15 +95,9 @@ static void in_callback(void (*fn)(bool), bool arg)
     axo__self = before;
 }
 
-static void step(void)
+static void look_now(void)
 {
-    if (!world.on)
-        return;
-    world.on = false;
-    if (world.now == world.at || world.now == world.at + world.gap)
-        in_callback(look, (world.now + world.at) % 2 == 0);
-    world.now++;
-    world.on = true;
+    in_callback(look, (step_plan.now + step_plan.at[0]) % 2 == 0);
 }
 
 static void begin_plan(void)
@@ -163,20 +152,17 @@ static uint32_t child_ends(name_plan plan, uint32_t at, uint32_t gap)
     world.child = end_spawn(&world.it, world.parent, "child");
     world.ref = axo__cell_ref(world.child);
     world.plan = plan;
-    world.at = at;
-    world.gap = gap;
     end_enter(end_worker(&world.it, 0), world.parent);
     end_worker(&world.it, 0)->left = 10;
     begin_plan();
     if (plan != STOPS)
         axo__sched_stop(end_worker(&world.it, 1), world.child);
-    world.on = true;
+    step_begin_two(at, look_now, at + gap, look_now);
     end_turn(end_worker(&world.it, 1), world.child);
-    world.on = false;
+    uint32_t steps = step_end();
     assert_int_equal(world.child->phase, AXO__PHASE_GONE);
     if (world.seen)
         in_callback(expect_taken_still, false);
-    uint32_t steps = world.now;
     next_callback();
     end_leave(end_worker(&world.it, 0));
     end_turn(end_worker(&world.it, 0), world.parent);

@@ -1,8 +1,7 @@
 /* notice_step_test.c - the end of a child that its parent watches, at each of its steps: whenever
  * the parent has a turn meanwhile, it has forgotten the child before it is told (DW-13), and is
  * told once; who watched it too has been told before the parent forgets it. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "cell/table.c" /* it may be closed and be found still */
 #include "super/gone.c"
@@ -18,14 +17,10 @@ static struct {
     axo__cell *child;
     axo_ref child_ref;
     axo__cell *other;  /* watches it too */
-    uint32_t watch_at; /* the step before which the parent watches */
     bool watched;
-    uint32_t at; /* the step before which the parent has a turn */
-    uint32_t now;
     uint32_t notices;
     uint32_t known;   /* children, when it was told */
     uint32_t untold;  /* the other one had not been told when the parent forgot the child */
-    bool on;
 } world;
 
 static void watch_by(axo__cell *watcher)
@@ -36,16 +31,14 @@ static void watch_by(axo__cell *watcher)
     world.watched = true;
 }
 
-static void step(void)
+static void parent_watches(void)
 {
-    if (!world.on)
-        return;
-    world.on = false; /* the parent has no steps of its own */
-    if (world.now == world.watch_at)
-        watch_by(world.parent);
-    if (world.now++ == world.at)
-        end_turn(end_worker(&world.it, 1), world.parent);
-    world.on = true;
+    watch_by(world.parent);
+}
+
+static void parent_turns(void)
+{
+    end_turn(end_worker(&world.it, 1), world.parent);
 }
 
 static void world_trace(void *user, const axo_event *event)
@@ -75,23 +68,25 @@ static void world_open(void)
     world.other = end_spawn(&world.it, world.it.root, NULL);
 }
 
-/* The parent watches before step `watch_at` of the end, or before all of it. */
+/* The parent watches before step `watch_at` of the end, or before all of it, and has a turn before
+ * step `at`. */
 static uint32_t ends_at(uint32_t watch_at, uint32_t at)
 {
     world_open();
     watch_by(world.other);
     world.watched = false;
-    if (watch_at == UINT32_MAX)
+    if (watch_at == STEP_NEVER)
         watch_by(world.parent);
     end_turn(end_worker(&world.it, 0), world.child);
     axo__sched_stop(end_worker(&world.it, 0), world.child);
     world.it.core.trace = world_trace;
     world.it.core.trace_kinds = UINT64_MAX;
-    world.watch_at = watch_at;
-    world.at = at;
-    world.on = true;
+    if (watch_at == STEP_NEVER)
+        step_begin(at, parent_turns);
+    else
+        step_begin_two(watch_at, parent_watches, at, parent_turns);
     end_turn(end_worker(&world.it, 0), world.child);
-    world.on = false;
+    uint32_t steps = step_end();
     world.it.core.trace_kinds = 0;
     end_turn(end_worker(&world.it, 1), world.parent);
     axo__gone_expire(&world.it.core, &end_worker(&world.it, 1)->local, world.child);
@@ -99,27 +94,23 @@ static uint32_t ends_at(uint32_t watch_at, uint32_t at)
     assert_int_equal(world.notices, world.watched ? 1 : 0);
     assert_int_equal(world.known, 0);
     assert_int_equal(world.untold, 0);
-    uint32_t steps = world.now;
     end_close(&world.it);
     return steps;
 }
 
+static uint32_t watched_ends_at(uint32_t at)
+{
+    return ends_at(STEP_NEVER, at);
+}
+
 static void a_turn_of_the_parent_at_every_step_of_an_end(void **state)
 {
-    uint32_t steps = 1;
-    for (uint32_t at = 0; at < steps; at++)
-        steps = ends_at(UINT32_MAX, at);
-    assert_true(steps > 10 && steps < NOTICE_STEPS_MAX);
+    assert_in_range(step_each(watched_ends_at, NOTICE_STEPS_MAX), 11, NOTICE_STEPS_MAX);
 }
 
 static void a_watch_at_every_step_of_an_end(void **state)
 {
-    uint32_t steps = 1;
-    for (uint32_t watch_at = 0; watch_at < steps; watch_at++) {
-        for (uint32_t at = watch_at; at < steps; at++)
-            steps = ends_at(watch_at, at);
-    }
-    assert_true(steps > 10 && steps < NOTICE_STEPS_MAX);
+    assert_in_range(step_each_two(ends_at, NOTICE_STEPS_MAX), 11, NOTICE_STEPS_MAX);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,7 +1,6 @@
 /* watch_step_test.c - the watched one ends at each step of a watch: who watches is told in its next
  * turn, whatever the other's parent does meanwhile, and no grace period is waited for (DW-18). */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "super/watch.c"
 #include "super/gone.h"
@@ -13,12 +12,9 @@ static struct {
     axo__cell *parent;
     axo__cell *child;
     axo_ref child_ref;
-    uint32_t at; /* the step of the watch before which the child ends */
-    uint32_t now;
     uint32_t notices;
     uint32_t known; /* children, when it was told */
     bool ended;
-    bool on;
 } world;
 
 static void world_end_child(void)
@@ -26,16 +22,6 @@ static void world_end_child(void)
     if (!world.ended)
         end_turn(end_worker(&world.it, 1), world.child);
     world.ended = true;
-}
-
-static void step(void)
-{
-    if (!world.on)
-        return;
-    world.on = false; /* the child has no steps of its own */
-    if (world.now++ == world.at)
-        world_end_child();
-    world.on = true;
 }
 
 static axo_status world_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -60,10 +46,9 @@ static uint32_t watched_at(uint32_t at, bool by_parent, bool busy)
     axo__sched_stop(end_worker(&world.it, 1), world.child);
     if (busy)
         (void)axo__state_announce_user(&world.parent->state);
-    world.at = at;
-    world.on = true;
+    step_begin(at, world_end_child);
     end_watch(end_worker(&world.it, 0), watcher, world.child_ref, NULL);
-    world.on = false;
+    uint32_t steps = step_end();
     world_end_child();
     end_turn(end_worker(&world.it, 0), watcher);
     assert_int_equal(world.notices, 1);
@@ -73,7 +58,7 @@ static uint32_t watched_at(uint32_t at, bool by_parent, bool busy)
     end_turn(end_worker(&world.it, 0), watcher);
     assert_int_equal(world.notices, 1);
     end_close(&world.it);
-    return world.now;
+    return steps;
 }
 
 static void watch_all(bool by_parent, bool busy)

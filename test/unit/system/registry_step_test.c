@@ -1,7 +1,6 @@
 /* registry_step_test.c - a reader of the registry, stopped at each of its steps while a writer
  * changes what he stands on: every place of one change, and every two places of two. */
-static void step(void);
-#define AXO__YIELD_POINT() step()
+#include "unit/step.h"
 
 #include "system/registry.c"
 
@@ -9,27 +8,7 @@ static void step(void);
 
 #include <stdio.h>
 
-/* Before step `at[i]` of the reader, change i is made. */
-typedef struct step_plan {
-    uint32_t at[2];
-    void (*change[2])(void);
-    uint32_t now;
-    uint32_t made;
-    bool on;
-} step_plan;
-
-static step_plan plan;
-
-static void step(void)
-{
-    if (!plan.on)
-        return;
-    plan.on = false; /* the change has no steps of its own */
-    while (plan.made < 2 && plan.at[plan.made] == plan.now)
-        plan.change[plan.made++]();
-    plan.now++;
-    plan.on = true;
-}
+#define STEPS_MAX 1000
 
 /* "stays" is in a chain behind "moves"; "foreign" belongs to another chain. */
 static struct {
@@ -116,35 +95,30 @@ static void change_there_and_back(void)
     assert_int_equal(axo__registry_put(&world.registry, &world.moves, actor(1)), AXO_OK);
 }
 
-/* Finds a key under the plan; *steps is how many steps it took. */
-static uint64_t find_stepped(const axo__key *key, const step_plan *what, uint32_t *steps)
+static void (*change_one)(void);
+static void (*change_two)(void);
+
+static uint32_t finds_at(uint32_t one, uint32_t two)
 {
-    plan = *what;
-    plan.on = true;
-    uint64_t bits = axo__registry_find(&world.registry, key).bits;
-    plan.on = false;
-    *steps = plan.now;
-    return bits;
+    world_open();
+    step_begin_two(one, change_one, two, change_two);
+    assert_int_equal(axo__registry_find(&world.registry, &world.stays).bits, actor(0).bits);
+    uint32_t steps = step_end();
+    world_close();
+    world_open();
+    step_begin_two(one, change_one, two, change_two);
+    uint64_t bits = axo__registry_find(&world.registry, &world.moves).bits;
+    (void)step_end();
+    assert_true(bits == 0 || bits == actor(1).bits);
+    world_close();
+    return steps;
 }
 
 static void check_all(void (*first)(void), void (*second)(void))
 {
-    uint32_t steps = 1;
-    for (uint32_t one = 0; one < steps; one++) {
-        for (uint32_t two = one; two < steps; two++) {
-            step_plan what = {.at = {one, two}, .change = {first, second}};
-            uint32_t taken;
-            world_open();
-            assert_int_equal(find_stepped(&world.stays, &what, &taken), actor(0).bits);
-            steps = taken > steps ? taken : steps;
-            world_close();
-            world_open();
-            uint64_t bits = find_stepped(&world.moves, &what, &taken);
-            assert_true(bits == 0 || bits == actor(1).bits);
-            world_close();
-        }
-    }
-    assert_true(steps > 10);
+    change_one = first;
+    change_two = second;
+    assert_in_range(step_each_two(finds_at, STEPS_MAX), 11, STEPS_MAX);
 }
 
 static void a_change_at_every_step(void **state)
