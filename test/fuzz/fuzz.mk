@@ -18,7 +18,9 @@ ifneq ($v,sim)
 TESTS += $(FUZZ_PROGRAMS)
 run-tests: $(FUZZ_PROGRAMS)
 endif
-$B/test/fuzz/fuzz_sched: $(FUZZ_SCENES) $B/libsupport.a
+$B/test/fuzz/fuzz_api: $(patsubst %,$B/obj/test/fuzz/%.o,api calls puppet system_calls)
+$B/test/fuzz/fuzz_wheel: $B/obj/test/fuzz/timers.o
+$B/test/fuzz/fuzz_sched: $B/obj/test/fuzz/tree.o $(FUZZ_SCENES) $B/libsupport.a
 # What references are made of is the same for each input, or none could be repeated (chance.c).
 $(FUZZ_PROGRAMS): LDFLAGS += -Wl,--wrap=getrandom
 $(FUZZ_PROGRAMS): $B/test/fuzz/%: $B/obj/test/fuzz/%.o $(FUZZ_MAIN) $B/libaxo.a

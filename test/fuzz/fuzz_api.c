@@ -47,7 +47,7 @@ static void (*const api_calls[])(void) = {
     call_service,  call_broadcast, call_machine, call_spawn,      call_block,
 };
 
-static void calls_some(void)
+void calls_some(void)
 {
     for (uint32_t count = api_u8() % 4; count > 0 && g.calls < CALLS_MAX; count--) {
         uint8_t which = api_u8();

@@ -7,7 +7,7 @@
  */
 #include "fiber/scenes.h"
 #include "fuzz/fuzz.h"
-#include "fuzz/fuzz_tree.h"
+#include "fuzz/tree.h"
 
 enum { CHOICES_MAX = 300, SCENES_MAX = 64, GAP = 200, EARLY = 0xe8, TREE = 0xa0 };
 

@@ -8,162 +8,19 @@
 
 #include "mail.h"
 
-/* The runtime reads the clock a little after the event that is seen here. */
-#define DECIDE_BLUR INT64_C(400)
-
-static axo_scope model_scope(const ghost *parent)
-{
-    return parent->strategy != NULL ? parent->strategy->scope : AXO_ONE_FOR_ONE;
-}
-
 /* The first of those that it reaches, the youngest; then on to *last. */
-static ghost *model_reach(const ghost *parent, ghost *child, const ghost **last)
-{
-    axo_scope scope = model_scope(parent);
-    *last = scope == AXO_ALL_FOR_ONE ? NULL : child;
-    return scope == AXO_ONE_FOR_ONE ? child : ghost_at(parent->first_child);
-}
+ghost *model_reach(const ghost *parent, ghost *child, const ghost **last);
 
 typedef enum decide_answer { DECIDE_NO, DECIDE_YES, DECIDE_EITHER } decide_answer;
 
-static decide_answer decide_sliding(const axo_strategy *how, ghost_ward *ward, int64_t now)
-{
-    uint32_t young = 0;
-    bool edge = false;
-    for (uint32_t i = 0; i < ward->restarts; i++) {
-        int64_t age = now - ward->failures[i];
-        edge = edge || (age > how->within_ns - DECIDE_BLUR && age < how->within_ns + DECIDE_BLUR);
-        if (age < how->within_ns)
-            ward->failures[young++] = ward->failures[i];
-    }
-    ward->failures[young++] = now;
-    ward->restarts = young;
-    if (edge)
-        return DECIDE_EITHER;
-    if (young <= (uint32_t)how->retries_max)
-        return DECIDE_YES;
-    ward->restarts = 0;
-    return DECIDE_NO;
-}
-
-static decide_answer decide_fixed(const axo_strategy *how, ghost_ward *ward, int64_t now)
-{
-    uint32_t most = how->retries_max >= 0 ? (uint32_t)how->retries_max : 1;
-    int64_t age = now - ward->start;
-    if (how->within_ns < 0)
-        return ward->restarts++ < most ? DECIDE_YES : DECIDE_NO;
-    if (ward->limited && age > how->within_ns - DECIDE_BLUR && age < how->within_ns + DECIDE_BLUR)
-        return DECIDE_EITHER;
-    if (!ward->limited || age > how->within_ns) {
-        ward->limited = true;
-        ward->start = now;
-        ward->restarts = 1;
-        return DECIDE_YES;
-    }
-    if (ward->restarts >= most) {
-        ward->restarts = most + 1;
-        return DECIDE_NO;
-    }
-    return ++ward->restarts <= most ? DECIDE_YES : DECIDE_NO;
-}
-
-/* One child's budget takes the restart in. */
-static decide_answer decide_one(const axo_strategy *how, ghost_ward *ward, int64_t now)
-{
-    if (how == NULL || how->limited == 0)
-        return DECIDE_YES;
-    if (how->retries_max == 0)
-        return DECIDE_NO; /* RW-04 */
-    if (ward->unsure)
-        return DECIDE_EITHER;
-    decide_answer answer = how->window == AXO_WINDOW_SLIDING ? decide_sliding(how, ward, now)
-                                                             : decide_fixed(how, ward, now);
-    ward->unsure = answer == DECIDE_EITHER;
-    if (answer == DECIDE_NO)
-        probe_hit(PROBE_BUDGET_SPENT);
-    if (answer == DECIDE_YES && ward->restarts == (uint32_t)how->retries_max)
-        probe_hit(PROBE_BUDGET_LAST);
-    return answer;
-}
-
 /* AF-06: all that the restart reaches count it, whoever refuses. */
-static decide_answer model_permits(const ghost *parent, ghost *child, int64_t now)
-{
-    const ghost *last;
-    decide_answer all = DECIDE_YES;
-    for (ghost *one = model_reach(parent, child, &last); one != NULL;
-         one = one != last ? ghost_at(one->next_child) : NULL) {
-        if (one->stop_told || one->lifetime == AXO_TEMPORARY)
-            continue;
-        decide_answer answer = one->wild || one->unsure
-                                   ? DECIDE_EITHER
-                                   : decide_one(parent->strategy, &one->ward, now);
-        if (answer == DECIDE_NO)
-            all = DECIDE_NO;
-        else if (answer == DECIDE_EITHER && all == DECIDE_YES)
-            all = DECIDE_EITHER;
-    }
-    return all;
-}
-
-/* ---- back-off ---- */
-
-static bool decide_lasts(const axo_backoff *how, uint32_t tries, int64_t wait)
-{
-    double most = how->max_ns > 0 ? (double)how->max_ns : 1e18;
-    double factor = how->factor > 0 ? how->factor : 2;
-    bool linear = how->kind == AXO_BACKOFF_LINEAR;
-    double least = linear ? (double)how->min_ns * (tries + 1.0)
-                          : (double)how->min_ns * pow(factor, tries);
-    least = least < most ? least : most;
-    double longest = linear ? least + (double)how->noise_ns : least * (1 + how->jitter);
-    return (double)wait >= least - 1 && (double)wait <= longest + 1;
-}
+decide_answer model_permits(const ghost *parent, ghost *child, int64_t now);
 
 /* PH-13: follows the decision. A quiet time between the two bounds of the last event's own time
  * may have been long enough, or not. */
-static void model_delay(ghost *it, const axo_event *e)
-{
-    ghost *child = ghost_find(it->decided);
-    int64_t wait = (int64_t)e->arg;
-    HOLDS(21, it, child != NULL && child->failed && child->due == 0, "a delay of nothing");
-    HOLDS(21, it, wait > 0, "a delay of no time");
-    const axo_backoff *how = it->strategy != NULL ? it->strategy->backoff : NULL;
-    HOLDS(21, it, how != NULL, "a delay without a back-off");
-    ghost_ward *ward = &child->ward;
-    bool linear = how->kind == AXO_BACKOFF_LINEAR;
-    int64_t quiet = linear ? how->window_ns : how->reset_after_ns;
-    if (!linear && quiet == 0)
-        quiet = how->min_ns;
-    bool may = quiet >= 0 && e->time_ns - ward->since >= quiet - DECIDE_BLUR;
-    bool must = quiet >= 0 && e->time_ns - ward->since_most >= quiet + DECIDE_BLUR;
-    bool kept = !must && decide_lasts(how, ward->tries, wait);
-    bool reset = (may || ward->tries == 0) && decide_lasts(how, 0, wait);
-    HOLDS(21, child, kept || reset, "a delay out of its back-off's bounds");
-    if (kept && reset && ward->tries > 0)
-        ward->since = INT64_MIN / 2; /* either: the next may be a reset too */
-    ward->tries = kept ? ward->tries + 1 : 1;
-    ward->since = ward->since < 0 ? ward->since : e->time_ns;
-    ward->since_most = e->time_ns;
-    child->due = e->time_ns + wait;
-    child->delayed = true;
-    g.delayed++;
-    /* Of two that are due together the order is not seen. */
-    for (ghost *one = ghost_at(it->first_child);
-         one != NULL && model_scope(it) != AXO_ONE_FOR_ONE; one = ghost_at(one->next_child))
-        one->wild = true;
-}
+void model_delay(ghost *it, const axo_event *e);
 
 /* The delayed restart is done: at some time since it was due. */
-static void model_delay_over(const ghost *parent, ghost *child)
-{
-    const axo_backoff *how = parent->strategy != NULL ? parent->strategy->backoff : NULL;
-    child->delayed = false;
-    if (how == NULL || how->kind != AXO_BACKOFF_EXPONENTIAL)
-        return;
-    if (child->ward.since >= 0)
-        child->ward.since = child->due;
-    child->ward.over = true;
-}
+void model_delay_over(const ghost *parent, ghost *child);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
- * the function that looks; a function of another file of the simulator than ghost.h says which.
+ * the function that looks; a function of another file of the simulator than ghost.c says which.
  */
 #ifndef TEST_SIM_INVARIANTS_H
 #define TEST_SIM_INVARIANTS_H
@@ -16,64 +16,64 @@
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
-    X(2, "S", "a cell's node is in each injector at most once", "look_nodes (look.h)")             \
-    X(3, "S", "a cell with work has an entry, one at rest is in nobody", "look_cell (look.h)")     \
+    X(2, "S", "a cell's node is in each injector at most once", "look_nodes (look.c)")             \
+    X(3, "S", "a cell with work has an entry, one at rest is in nobody", "look_cell (look.c)")     \
     X(4, "E", "one live instance, from creation to destroy", "ghost_construct")                    \
     X(5, "E", "a user message starts in a live, normal, unsuspended cell", "ghost_receive")        \
-    X(6, "E", "only the worker inside writes what is the cell's", "look_event (look.h)")           \
+    X(6, "E", "only the worker inside writes what is the cell's", "look_event (look.c)")           \
     X(7, "E", "a cell runs on workers of its own dispatcher", "ghost_enter")                       \
-    X(8, "E", "callbacks run with no lock held", "queues_callback (queues.h)")                     \
+    X(8, "E", "callbacks run with no lock held", "queues_callback (queues.c)")                     \
     X(9, "ES", "the suspend count is the ghost's depth", "ghost_event")                            \
     X(10, "E", "the count is never below zero nor above its ancestors'", "ghost_suspend")          \
     X(11, "Q", "at rest nobody is suspended, failed, waiting", "ghost_check_rest")                 \
     X(12, "E", "failed: count above zero, one report outstanding", "ghost_suspend")                \
-    X(13, "E", "a perpetrator, a survivor is not suspended twice", "model_suspended (model.h)")    \
-    X(14, "E", "Resume ends the failure of the one it is meant for", "model_resumed (model.h)")    \
+    X(13, "E", "a perpetrator, a survivor is not suspended twice", "model_suspended (model.c)")    \
+    X(14, "E", "Resume ends the failure of the one it is meant for", "model_resumed (model.c)")    \
     X(15, "E", "a report leads to one directive; a stranger's to none", "ghost_report")            \
     X(16, "E", "reports wait for a parent that may decide, in order", "ghost_report")              \
-    X(17, "E", "a directive reaches whom the strategy says", "model_told (model.h)")               \
-    X(18, "E", "restarts in a window are within the budget", "model_permits (decide.h)")           \
+    X(17, "E", "a directive reaches whom the strategy says", "model_told (model.c)")               \
+    X(18, "E", "restarts in a window are within the budget", "model_permits (decide.c)")           \
     X(19, "E", "escalation hands on the cause; the root stops once", "ghost_failed")               \
-    X(20, "E", "a restart keeps and drops what it should", "world_construct (world.h)")            \
-    X(21, "E", "a back-off's delay is in its bounds", "model_delay (decide.h)")                    \
-    X(22, "E", "the hooks follow the grammar", "grammar_letter (grammar.h)")                       \
+    X(20, "E", "a restart keeps and drops what it should", "world_construct (world.c)")            \
+    X(21, "E", "a back-off's delay is in its bounds", "model_delay (decide.c)")                    \
+    X(22, "E", "the hooks follow the grammar", "grammar_letter (grammar.c)")                       \
     X(23, "E", "nothing comes between the halves of a restart", "ghost_atomic")                    \
     X(24, "E", "children that stop are gone before the parent goes on", "ghost_orphans")           \
-    X(25, "E", "survivors restart after the parent's new instance", "model_restarts (model.h)")    \
+    X(25, "E", "survivors restart after the parent's new instance", "model_restarts (model.c)")    \
     X(26, "E", "terminated is final", "ghost_event")                                               \
-    X(27, "E", "a name is unique among the living, and free again", "world_named (world.h)")       \
+    X(27, "E", "a name is unique among the living, and free again", "world_named (world.c)")       \
     X(28, "E", "no spawn by one that stops; a child starts as suspended", "ghost_spawned")         \
     X(29, "EZ", "each instance is destroyed once, after its last hook", "ghost_instance_ends")     \
     X(30, "E", "one notice for each watch", "ghost_watch_event")                                   \
     X(31, "E", "no notice after unwatch", "ghost_noticed")                                         \
     X(32, "E", "watching a dead one is answered once", "ghost_noticed")                            \
-    X(33, "E", "the notice comes after the watched one's messages", "mail_noticed (mail.h)")       \
+    X(33, "E", "the notice comes after the watched one's messages", "mail_noticed (mail.c)")       \
     X(34, "E", "a parent forgets the child before it is told", "ghost_watch_event")                \
     X(35, "Q", "who watches is who is watched", "ghost_check_rest")                                \
     X(36, "E", "an unhandled notice is the death pact, once", "ghost_failed")                      \
     X(37, "QZ", "accepted is handled, dead, dropped, queued or stashed", "mail_check_all")         \
-    X(38, "E", "one sender's messages come in order; causes first", "mail_in_order (mail.h)")      \
-    X(39, "E", "no message is handled twice", "mail_received (mail.h)")                            \
-    X(40, "E", "system messages come before the next user message", "look_received (look.h)")      \
-    X(41, "EQ", "system messages are never refused nor lost", "world_stop (world.h)")              \
-    X(42, "ES", "a bounded mailbox keeps its bound and its policy", "mail_check_box (mail.h)")     \
-    X(43, "E", "an ask completes exactly once", "mail_answered (mail.h)")                          \
-    X(44, "E", "pill, kill and stop keep their place", "mail_in_order (mail.h)")                   \
-    X(45, "E", "what is stashed comes back in front, in order", "mail_received (mail.h)")          \
-    X(46, "Q", "at rest no cell has work", "look_rest (look.h)")                                   \
-    X(47, "S", "the pool's count of parked workers is right", "look_parked (look.h)")              \
-    X(48, "E", "an entry that is pushed is taken once, in order", "queues_take (queues.h)")        \
-    X(49, "S", "a runnable cell runs soon", "look_cell (look.h)")                                  \
-    X(50, "E", "a turn handles no more than its quantum", "look_received (look.h)")                \
-    X(51, "E", "timers are neither early, late, lost nor undead", "queues_due (queues.h)")         \
+    X(38, "E", "one sender's messages come in order; causes first", "mail_in_order (mail.c)")      \
+    X(39, "E", "no message is handled twice", "mail_received (mail.c)")                            \
+    X(40, "E", "system messages come before the next user message", "look_received (look.c)")      \
+    X(41, "EQ", "system messages are never refused nor lost", "world_stop (world.c)")              \
+    X(42, "ES", "a bounded mailbox keeps its bound and its policy", "mail_check_box (mail.c)")     \
+    X(43, "E", "an ask completes exactly once", "mail_answered (mail.c)")                          \
+    X(44, "E", "pill, kill and stop keep their place", "mail_in_order (mail.c)")                   \
+    X(45, "E", "what is stashed comes back in front, in order", "mail_received (mail.c)")          \
+    X(46, "Q", "at rest no cell has work", "look_rest (look.c)")                                   \
+    X(47, "S", "the pool's count of parked workers is right", "look_parked (look.c)")              \
+    X(48, "E", "an entry that is pushed is taken once, in order", "queues_take (queues.c)")        \
+    X(49, "S", "a runnable cell runs soon", "look_cell (look.c)")                                  \
+    X(50, "E", "a turn handles no more than its quantum", "look_received (look.c)")                \
+    X(51, "E", "timers are neither early, late, lost nor undead", "queues_due (queues.c)")         \
     X(52, "E", "time never goes back", "ghost_event")                                              \
     X(53, "E", "a reference resolves only while its actor lives", "tree_resolve (tree_sim.c)")     \
-    X(54, "E", "a count of users that is zero stays so", "queues_texts (queues.h)")                \
-    X(55, "E", "a cell is free after a grace period", "queues_give_cell (queues.h)")               \
+    X(54, "E", "a count of users that is zero stays so", "queues_texts (queues.c)")                \
+    X(55, "E", "a cell is free after a grace period", "queues_give_cell (queues.c)")               \
     X(56, "Z", "all memory and all descriptors are given back", "tree_end (tree_sim.c)")           \
     X(57, "E", "failing, stopping take no memory; no memory, no change", "tree_alloc")             \
     X(58, "Z", "after the stop nothing runs and nobody is found", "tree_after (tree_sim.c)")       \
-    X(59, "Z", "the same seed gives the same run", "campaign_twice (campaign.h)")
+    X(59, "Z", "the same seed gives the same run", "campaign_twice (campaign.c)")
 
 typedef struct invariant {
     uint32_t number;
@@ -82,11 +82,7 @@ typedef struct invariant {
     const char *where;
 } invariant;
 
-static const invariant invariants[INVARIANTS] = {
-#define INVARIANT_ROW(number, when, text, where) {number, when, text, where},
-    INVARIANT_LIST(INVARIANT_ROW)
-#undef INVARIANT_ROW
-};
+extern const invariant invariants[INVARIANTS];
 
 /* What a process has looked at and seen; in memory that its parent shares. */
 typedef struct tally {
@@ -102,35 +98,11 @@ typedef struct tally {
     uint64_t probes[64];
 } tally;
 
-static tally tally_own;
-static tally *tallied = &tally_own;
+extern tally *tallied;
 
-static void invariants_print(void)
-{
-    uint32_t checkers = 0;
-    for (uint32_t i = 0; i < INVARIANTS; i++) {
-        const invariant *it = &invariants[i];
-        uint64_t count = tallied->checked[it->number];
-        checkers += count > 0;
-        printf("  %2" PRIu32 " %-2s %12" PRIu64 "  %-62s %s\n", it->number, it->when, count,
-               it->text, it->where);
-    }
-    printf("%" PRIu32 " of %d invariants checked\n", checkers, INVARIANTS);
-}
+void invariants_print(void);
 
 /* How many were never looked at. */
-static uint32_t invariants_idle(bool say)
-{
-    uint32_t idle = 0;
-    for (uint32_t i = 0; i < INVARIANTS; i++) {
-        if (tallied->checked[invariants[i].number] > 0)
-            continue;
-        idle++;
-        if (say)
-            printf("invariant %" PRIu32 " was never checked: %s\n", invariants[i].number,
-                   invariants[i].text);
-    }
-    return idle;
-}
+uint32_t invariants_idle(bool say);
 
 #endif

@@ -48,44 +48,15 @@ typedef enum probe {
         PROBES
 } probe;
 
-static const char *const probe_texts[PROBES] = {
-#define PROBE_TEXT(word, text) [word] = text,
-    PROBE_LIST(PROBE_TEXT)
-#undef PROBE_TEXT
-};
-
 static inline void probe_hit(probe what)
 {
     tallied->probes[what]++;
 }
 
 /* How many were never hit. */
-static uint32_t probes_missed(bool say)
-{
-    uint32_t missed = 0;
-    for (uint32_t i = 0; i < PROBES; i++) {
-        if (tallied->probes[i] > 0)
-            continue;
-        missed++;
-        if (say)
-            printf("probe never hit: %s\n", probe_texts[i]);
-    }
-    return missed;
-}
+uint32_t probes_missed(bool say);
 
-static uint64_t probes_rarest(void)
-{
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < PROBES; i++)
-        least = tallied->probes[i] < least ? tallied->probes[i] : least;
-    return least;
-}
-
-static void probes_print(void)
-{
-    for (uint32_t i = 0; i < PROBES; i++)
-        printf("  %12" PRIu64 "  %s\n", tallied->probes[i], probe_texts[i]);
-    printf("%" PRIu32 " of %d probes hit\n", (uint32_t)PROBES - probes_missed(false), PROBES);
-}
+uint64_t probes_rarest(void);
+void probes_print(void);
 
 #endif

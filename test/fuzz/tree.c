@@ -1,14 +1,5 @@
-/* fuzz_tree.h - a scene for fuzz_sched: a small tree of actors that fail, restart, stop, spawn and
- * watch, and two threads outside that make them, by the first bytes of the input.
- *
- * No two callbacks of an actor overlap; each instance ends once; at rest nobody is suspended, has
- * messages left or keeps from answering; who watches is told once.
- */
-#ifndef TEST_FUZZ_TREE_H
-#define TEST_FUZZ_TREE_H
-
-#include "fiber/stage.h"
-#include "fuzz/fuzz.h"
+/* tree.c - a scene for fuzz_sched: a small tree of actors. */
+#include "fuzz/tree.h"
 
 enum { TREE_ACTORS = 14, TREE_WISHES = 5, TREE_THREADS = 2, TREE_WATCHES = 32 };
 enum { TREE_PING = 1, TREE_FAIL = 2, TREE_WATCH = 3, TREE_SPAWN = 4, TREE_END = 5 };
@@ -183,11 +174,11 @@ static void tree_spawn(axo_ctx *ctx, const tree_state *it)
 {
     static const axo_class cls =
         AXO_CLASS(.name = "node", .state_size = sizeof(tree_state), .construct = tree_construct,
-                  .pre_start = tree_pre_start, .receive = tree_receive,
-                  .post_stop = tree_post_stop, .pre_restart = tree_pre_restart);
-    static const axo_strategy strategies[] = {AXO_STRATEGY(.decider = tree_decide),
-                                              AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE,
-                                                           .decider = tree_decide)};
+                  .pre_start = tree_pre_start, .receive = tree_receive, .post_stop = tree_post_stop,
+                  .pre_restart = tree_pre_restart);
+    static const axo_strategy strategies[] = {
+        AXO_STRATEGY(.decider = tree_decide),
+        AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = tree_decide)};
     uint32_t depth = it != NULL ? it->depth + 1 : 0;
     axo_props props = AXO_PROPS(.cls = &cls, .args = &depth, .args_size = sizeof depth,
                                 .strategy = &strategies[depth % 2]);
@@ -195,8 +186,8 @@ static void tree_spawn(axo_ctx *ctx, const tree_state *it)
     if (tree.spawned == TREE_ACTORS || depth > 2)
         return;
     tree.spawned++;
-    axo_status status = ctx != NULL ? axo_spawn(ctx, &props, &out)
-                                    : axo_system_spawn(at.system, &props, &out);
+    axo_status status =
+        ctx != NULL ? axo_spawn(ctx, &props, &out) : axo_system_spawn(at.system, &props, &out);
     CHECK(status == AXO_OK || status == AXO_ESTOPPING);
 }
 
@@ -258,11 +249,10 @@ static void tree_play(void)
     CHECK_SAME(tree.instances, tree.over);
 }
 
-static const stage_scene tree_scene = {.name = "wishes", .what = "a tree that fails on request",
-                                       .play = tree_play};
+const stage_scene tree_scene = {
+    .name = "wishes", .what = "a tree that fails on request", .play = tree_play};
 
-/* The first bytes are what is wished. */
-static void tree_program(fuzz_in *in)
+void tree_program(fuzz_in *in)
 {
     memset(&tree, 0, sizeof tree);
     for (uint32_t i = 0; i < TREE_THREADS * TREE_WISHES; i++) {
@@ -272,5 +262,3 @@ static void tree_program(fuzz_in *in)
         wish->how = fuzz_u8(in);
     }
 }
-
-#endif
