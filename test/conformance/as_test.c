@@ -125,11 +125,10 @@ static void AS_01_many(kit *k)
 {
     enum { ASKS = 50 };
     kit_script *a = as_asker(k, "a");
-    kit_script *b = part_start(k, "b");
-    kit_script *c = part_start(k, "c");
+    kit_family f = kit_tree(k, "b, c");
     char pattern[32];
     for (uint64_t id = 1; id <= ASKS; id++)
-        as_tell_ask(k, a, kit_ref(id % 2 == 0 ? b : c), AS_FOREVER, id);
+        as_tell_ask(k, a, kit_ref(id % 2 == 0 ? f.b : f.c), AS_FOREVER, id);
     kit_await_count(k, "a.answered", ASKS);
     for (uint64_t id = 1; id <= ASKS; id++) {
         (void)snprintf(pattern, sizeof pattern, "a.answered(%d)", (int)id);

@@ -296,15 +296,12 @@ static void DI_04_block(void **state)
 static void DI_stuck(kit *k)
 {
     kit_gate *gate = kit_gate_new(k);
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
+    kit_family f = kit_plan(k, "p:restart[a]");
     kit_script *pinned = kit_actor(k, "pinned");
     char labels[DI_BLOCKERS][24];
-    p->pre_start.spawn[0] = a;
-    p->pre_start.spawn[1] = pinned;
-    p->directive = AXO_RESTART;
+    f.p->pre_start.spawn[1] = pinned;
     pinned->dispatcher = AXO_DISPATCH_PINNED;
-    kit_spawn(k, p);
+    kit_grow(&f);
     kit_await_all(k, "a.preStart", "pinned.preStart");
     uint32_t workers = kit_workers(k);
     for (uint32_t i = 0; i < workers; i++) {
@@ -312,7 +309,7 @@ static void DI_stuck(kit *k)
         kit_run(k, part_start(k, labels[i]), part_hold, gate);
     }
     kit_gate_arrived(gate, workers);
-    kit_tell(k, a, KIT_FAIL, 7); /* the failing actor itself needs a worker */
+    kit_tell(k, f.a, KIT_FAIL, 7); /* the failing actor itself needs a worker */
     kit_await(k, "a#2.preStart");
     kit_script *more = part_start(k, "more");
     kit_run(k, more, part_hold, gate);

@@ -168,27 +168,21 @@ static void EG_06(void **state)
 static void eg_two_levels(kit *k, axo_directive directive)
 {
     kit_script *top = kit_actor(k, "top");
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "-g:keep[p:keep[c]]");
     part_blow *blow = part_blow_new(k, 8);
-    top->pre_start.spawn[0] = g;
-    g->pre_start.spawn[0] = p;
-    p->pre_start.spawn[0] = c;
+    top->pre_start.spawn[0] = f.g;
     /* Kept children must not be spawned again by the new instances. */
     top->directive = directive;
-    g->directive = directive;
-    g->keep_children = true;
-    p->keep_children = true;
-    g->no_default_start = true;
-    p->no_default_start = true;
+    f.g->directive = directive;
+    f.g->no_default_start = true;
+    f.p->no_default_start = true;
     top->decider.gate = kit_gate_new(k);
     kit_spawn(k, top);
     kit_await(k, "c.preStart");
     if (kit_workers(k) > 1) {
-        kit_run(k, p, part_hold_fail, blow);
+        kit_run(k, f.p, part_hold_fail, blow);
         kit_gate_arrived(blow->gate, 1);
-        kit_tell(k, g, KIT_FAIL, 7);
+        kit_tell(k, f.g, KIT_FAIL, 7);
         kit_gate_arrived(top->decider.gate, 1);
         kit_gate_open(blow->gate);
         kit_await(k, "g.hold(p)");
@@ -197,13 +191,13 @@ static void eg_two_levels(kit *k, axo_directive directive)
     } else {
         kit_gate_open(top->decider.gate);
         kit_gate_open(blow->gate);
-        kit_tell(k, g, KIT_FAIL, 7);
-        kit_run(k, p, part_hold_fail, blow);
+        kit_tell(k, f.g, KIT_FAIL, 7);
+        kit_run(k, f.p, part_hold_fail, blow);
     }
     kit_await(k, "g.decided");
-    kit_tell(k, g, KIT_NOTE, 1);
-    kit_tell(k, p, KIT_NOTE, 2);
-    kit_tell(k, c, KIT_NOTE, 3);
+    kit_tell(k, f.g, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 2);
+    kit_tell(k, f.c, KIT_NOTE, 3);
     kit_await_all(k, "g.note(1)", "p.note(2)", "c.note(3)");
     kit_settle(k);
     kit_order(k, "g.fails(7)", "top.decider(g)", "top.decided", "g.decider(p)", "p.note(2)");

@@ -173,18 +173,16 @@ static axo_directive report_late(axo_ctx *ctx, kit_puppet *self, const axo_failu
 static void FS_15_gone(kit *k)
 {
     kit_script *probe = kit_top(k, "probe");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    p->decider.gate = kit_gate_new(k);
-    p->decide = report_late;
-    p->user = probe;
-    family_born(k, NULL, p);
-    family_born(k, p, c);
-    kit_tell_as(k, probe, c, KIT_FAIL, 7);
-    kit_gate_arrived(p->decider.gate, 1);
-    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(c)), AXO_OK);
+    kit_family f = kit_plan(k, "p(c)");
+    f.p->decider.gate = kit_gate_new(k);
+    f.p->decide = report_late;
+    f.p->user = probe;
+    kit_grow(&f);
+    kit_tell_as(k, probe, f.c, KIT_FAIL, 7);
+    kit_gate_arrived(f.p->decider.gate, 1);
+    assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(f.c)), AXO_OK);
     kit_await(k, "c.terminated");
-    kit_gate_open(p->decider.gate);
+    kit_gate_open(f.p->decider.gate);
     kit_await_all(k, "p.looked", "p.child_gone(c)");
     kit_settle(k);
     kit_expect_count(k, "c.ctor", 1);

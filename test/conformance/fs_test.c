@@ -389,20 +389,17 @@ static void FS_09(void **state)
     static const char *const labels[] = {"a1", "a2", "a3", "a4"};
     axo_options options = AXO_OPTIONS(.failure_texts = 1);
     kit *k = kit_start(state, &options);
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_child(k, g, "p");
-    kit_script *q = kit_top(k, "q");
-    kit_script *x = kit_child(k, q, "x");
+    kit_family f = kit_tree(k, "g(p), q(x)");
     kit_script *a[4];
     kit_gate *gate[4];
-    g->directive = AXO_RESUME;
-    q->decider.gate = kit_gate_new(k);
+    f.g->directive = AXO_RESUME;
+    f.q->decider.gate = kit_gate_new(k);
     for (int i = 0; i < 4; i++)
-        a[i] = kit_child(k, p, labels[i]);
+        a[i] = kit_child(k, f.p, labels[i]);
     /* The only text is x's, while q thinks. */
     if (kit_workers(k) > 1) {
-        kit_tell(k, x, KIT_FAIL, KIT_DO_RESUME);
-        kit_gate_arrived(q->decider.gate, 1);
+        kit_tell(k, f.x, KIT_FAIL, KIT_DO_RESUME);
+        kit_gate_arrived(f.q->decider.gate, 1);
     }
     for (int i = 0; i < 4; i++) {
         part_blow *blow = part_blow_new(k, KIT_DO_RESUME + i);
@@ -415,7 +412,7 @@ static void FS_09(void **state)
         kit_gate_open(gate[i]);
     kit_await_all(k, "a1#1.note(1)", "a2#2.note(1)", "p.child_gone(a3)", "a4#1.note(1)");
     kit_no_memory(k, false);
-    kit_gate_open(q->decider.gate);
+    kit_gate_open(f.q->decider.gate);
     kit_settle(k);
     kit_expect(k, "p.decider=4", "g.decider(p)=1", "g.cause(104)=1");
     if (kit_workers(k) > 1)
@@ -532,15 +529,13 @@ static void FS_13(void **state)
 static void FS_14(kit *k)
 {
     enum { ROUNDS = 50 };
-    kit_script *p = kit_top(k, "p");
-    kit_script *a = kit_child(k, p, "a");
-    kit_script *b = kit_child(k, p, "b");
+    kit_family f = kit_tree(k, "p(a,b)");
     kit_script *other = kit_top(k, "other");
     for (int i = 0; i < ROUNDS; i++) {
-        (void)kit_tell(k, a, KIT_THROW, i % 2 == 0 ? KIT_DO_RESUME : KIT_DO_RESTART);
-        (void)kit_tell(k, b, KIT_NOTE, i);
+        (void)kit_tell(k, f.a, KIT_THROW, i % 2 == 0 ? KIT_DO_RESUME : KIT_DO_RESTART);
+        (void)kit_tell(k, f.b, KIT_NOTE, i);
         (void)kit_tell(k, other, KIT_NOTE, i);
-        (void)kit_tell(k, a, KIT_NOTE, i);
+        (void)kit_tell(k, f.a, KIT_NOTE, i);
     }
     kit_await_count(k, "*.note", 3 * ROUNDS);
     kit_settle(k);

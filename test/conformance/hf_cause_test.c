@@ -156,29 +156,25 @@ static void HF_16_plain(kit *k)
  * is p's, the first is still a's first. */
 static void HF_16_escalated(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *high = cause_log(k, g, AXO_RESTART);
-    family_causes *low = cause_log(k, p, AXO_RESTART);
+    kit_family f = kit_plan(k, "g(p(a))");
+    family_causes *high = cause_log(k, f.g, AXO_RESTART);
+    family_causes *low = cause_log(k, f.p, AXO_RESTART);
     low->answer[AXO_FAILURE_POST_RESTART] = AXO_ESCALATE;
-    a->post_restart.fail_first = 1;
-    a->post_restart.code = 55;
-    p->post_restart.fail_first = 1;
-    p->post_restart.code = 66;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, a);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
+    f.a->post_restart.fail_first = 1;
+    f.a->post_restart.code = 55;
+    f.p->post_restart.fail_first = 1;
+    f.p->post_restart.code = 66;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "p#3.preStart");
     kit_settle(k);
     assert_int_equal(low->count, 2);
     assert_int_equal(high->count, 2);
     cause_want handed = {AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 55, "failed 55",
                          AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "failed 7"};
-    cause_expect(&low->list[1], a, handed);
-    cause_expect(&high->list[0], a, handed);
-    cause_expect(&high->list[1], p,
+    cause_expect(&low->list[1], f.a, handed);
+    cause_expect(&high->list[0], f.a, handed);
+    cause_expect(&high->list[1], f.p,
                  (cause_want){AXO_FAILURE_POST_RESTART, AXO_SITE_POST_RESTART, 66, "failed 66",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_ORDINARY, 7, "failed 7"});
     kit_order(k, "p#1.preRestart(55)", "p#2.postRestart(55)", "p#3.postRestart(66)");
@@ -206,24 +202,20 @@ static void HF_16_survivor(kit *k)
  * where that one had an original. */
 static void HF_16_decider(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *high = cause_log(k, g, AXO_RESTART);
-    (void)cause_log(k, p, AXO_RESTART);
-    p->decider.fail_first = 2;
-    p->decider.code = 68;
-    p->decider.how = KIT_BY_THROW;
-    a->post_restart.fail_first = 1;
-    a->post_restart.code = 55;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, a);
-    (void)kit_tell(k, a, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "g(p(a))");
+    family_causes *high = cause_log(k, f.g, AXO_RESTART);
+    (void)cause_log(k, f.p, AXO_RESTART);
+    f.p->decider.fail_first = 2;
+    f.p->decider.code = 68;
+    f.p->decider.how = KIT_BY_THROW;
+    f.a->post_restart.fail_first = 1;
+    f.a->post_restart.code = 55;
+    kit_grow(&f);
+    (void)kit_tell(k, f.a, KIT_FAIL, 7);
     kit_await(k, "p#2.preStart");
     kit_settle(k);
     assert_int_equal(high->count, 1);
-    cause_expect(&high->list[0], p,
+    cause_expect(&high->list[0], f.p,
                  (cause_want){AXO_FAILURE_ORDINARY, AXO_SITE_DECIDER, 68, "thrown 68",
                               AXO_FAILURE_ORDINARY, AXO_FAILURE_NONE, 0, NULL});
     kit_order(k, "p.decider(a)@1", "p.decider(a)@2", "p#1.preRestart(68)", "p#2.postRestart(68)");

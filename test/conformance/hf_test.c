@@ -41,21 +41,18 @@ static void HF_01(kit *k)
 {
     static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_STATUS};
     static const char *const labels[] = {"a1", "a2", "a3"};
-    kit_script *p = family_restarter(k, "p");
-    kit_script *b = kit_actor(k, "b");
+    kit_family f = kit_tree(k, "p:restart(b)");
     uint32_t plain;
-    family_born(k, NULL, p);
-    family_born(k, p, b);
-    kit_tell(k, b, KIT_FAIL, 7);
+    kit_tell(k, f.b, KIT_FAIL, 7);
     kit_await(k, "b#2.preStart");
     kit_settle(k);
-    plain = family_count(k, b, "log");
+    plain = family_count(k, f.b, "log");
     for (uint32_t i = 0; i < 3; i++) {
         kit_script *a = kit_actor(k, labels[i]);
         a->pre_restart.fail_first = 1;
         a->pre_restart.code = ways[i] == KIT_BY_STATUS ? AXO_ELIMIT : 55;
         a->pre_restart.how = ways[i];
-        family_born(k, p, a);
+        family_born(k, f.p, a);
         kit_tell(k, a, KIT_FAIL, 7);
         kit_tell(k, a, KIT_NOTE, 1);
         family_await(k, a, "note(1)");
@@ -97,8 +94,7 @@ static void HF_03(kit *k)
 {
     static const char *const labels[] = {"p1", "p2"};
     static const char *const kids[] = {"c1", "c2"};
-    kit_script *g = family_restarter(k, "g");
-    family_born(k, NULL, g);
+    kit_family f = kit_tree(k, "g:restart");
     for (uint32_t i = 0; i < 2; i++) {
         kit_script *p = kit_actor(k, labels[i]);
         kit_script *c = kit_actor(k, kids[i]);
@@ -106,7 +102,7 @@ static void HF_03(kit *k)
         p->post_stop.fail_first = 1;
         p->post_stop.code = 55;
         p->post_stop.how = i == 1 ? KIT_BY_THROW : KIT_BY_RETURN;
-        family_born(k, g, p);
+        family_born(k, f.g, p);
         family_born(k, p, c);
         kit_tell(k, p, KIT_FAIL, 7);
         kit_tell(k, p, KIT_NOTE, 1);
@@ -224,24 +220,20 @@ static void HF_06(kit *k)
 
 static void HF_07(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = family_restarter(k, "q");
-    kit_script *b = kit_actor(k, "b");
-    family_causes *causes = family_log(k, p);
+    kit_family f = kit_plan(k, "p, q:restart(b)");
+    family_causes *causes = family_log(k, f.p);
     uint32_t plain;
     causes->answer[AXO_FAILURE_POST_RESTART] = AXO_RESUME;
-    hf_break(b, AXO_SITE_POST_RESTART, 1, 55);
-    family_born(k, NULL, p);
-    family_born(k, NULL, q);
-    family_born(k, q, b);
-    kit_tell(k, b, KIT_FAIL, 7);
+    hf_break(f.b, AXO_SITE_POST_RESTART, 1, 55);
+    kit_grow(&f);
+    kit_tell(k, f.b, KIT_FAIL, 7);
     kit_await(k, "b#3.preStart");
     kit_settle(k);
-    plain = family_count(k, b, "log");
+    plain = family_count(k, f.b, "log");
     for (uint32_t i = 0; i < 3; i++) {
         kit_script *a = kit_actor(k, hf_places[i].label);
         hf_break(a, hf_places[i].site, 1, 55);
-        family_born(k, p, a);
+        family_born(k, f.p, a);
         kit_tell(k, a, KIT_FAIL, 7);
         kit_tell(k, a, KIT_NOTE, 1);
         family_await(k, a, "note(1)");
@@ -260,29 +252,21 @@ static void HF_07(kit *k)
 
 static void HF_08(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
+    kit_family f = kit_plan(k, "g:restart(p:keep(c:keep(d)))");
     kit_gate *gate = kit_gate_new(k);
-    p->keep_children = true;
-    c->keep_children = true;
-    hf_break(p, AXO_SITE_CONSTRUCT, 2, 55);
-    p->construct.gate = gate;
-    p->construct.gate_call = 3;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, c, d);
-    kit_tell(k, p, KIT_FAIL, 7);
+    hf_break(f.p, AXO_SITE_CONSTRUCT, 2, 55);
+    f.p->construct.gate = gate;
+    f.p->construct.gate_call = 3;
+    kit_grow(&f);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(gate, 1);
     if (kit_workers(k) > 1)
         kit_await(k, "d.suspend"); /* it goes down by way of c (FS-03) */
-    kit_tell(k, c, KIT_NOTE, 1);
-    kit_tell(k, d, KIT_NOTE, 2);
+    kit_tell(k, f.c, KIT_NOTE, 1);
+    kit_tell(k, f.d, KIT_NOTE, 2);
     kit_gate_open(gate);
     kit_await_all(k, "c.note(1)", "d.note(2)");
-    family_answers(k, g, p, 3);
+    family_answers(k, f.g, f.p, 3);
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "p#2.ctor", "g.decider(p)@2", "p#3.ctor", "g.decider(p)@3",
               "p#4.ctor", "p#4.postRestart", "p#4.preStart", "c#1.preRestart", "c#1.preRestartNone",
@@ -322,17 +306,15 @@ static void HF_09(kit *k)
 
 static void HF_10(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = family_log(k, p);
+    kit_family f = kit_plan(k, "p(a)");
+    family_causes *causes = family_log(k, f.p);
     causes->answer[AXO_FAILURE_POST_RESTART] = AXO_RESTART;
-    a->pre_restart.fail_first = 1;
-    a->pre_restart.code = 55;
-    hf_break(a, AXO_SITE_CONSTRUCT, 1, 66);
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_tell(k, a, KIT_FAIL, 7);
-    family_answers(k, p, a, 1);
+    f.a->pre_restart.fail_first = 1;
+    f.a->pre_restart.code = 55;
+    hf_break(f.a, AXO_SITE_CONSTRUCT, 1, 66);
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    family_answers(k, f.p, f.a, 1);
     kit_settle(k);
     kit_order(k, "a#1.fails(7)", "p.decider(a)@1", "a#1.preRestart(7)", "a#2.ctor",
               "p.decider(a)@2", "a#3.ctor", "a#3.postRestart", "a#3.preStart", "a#3.ping(1)");
@@ -347,20 +329,18 @@ static void HF_10(kit *k)
 /* Each later attempt says what it raised itself, and what began it all. */
 static void HF_11(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    family_causes *causes = family_log(k, p);
+    kit_family f = kit_plan(k, "p(a)");
+    family_causes *causes = family_log(k, f.p);
     causes->answer[AXO_FAILURE_POST_RESTART] = AXO_RESTART;
-    a->construct.fail_first = 2;
-    a->construct.code = 55;
-    a->post_restart.fail_first = 1;
-    a->post_restart.code = 66;
-    a->pre_start.fail_first = 2;
-    a->pre_start.code = 77;
-    family_born(k, NULL, p);
-    family_born(k, p, a);
-    kit_tell(k, a, KIT_FAIL, 7);
-    family_answers(k, p, a, 1);
+    f.a->construct.fail_first = 2;
+    f.a->construct.code = 55;
+    f.a->post_restart.fail_first = 1;
+    f.a->post_restart.code = 66;
+    f.a->pre_start.fail_first = 2;
+    f.a->pre_start.code = 77;
+    kit_grow(&f);
+    kit_tell(k, f.a, KIT_FAIL, 7);
+    family_answers(k, f.p, f.a, 1);
     kit_settle(k);
     kit_expect_count(k, "a.ctor", 5);
     assert_int_equal(causes->count, 4);
@@ -383,20 +363,17 @@ static void HF_12(kit *k)
     static const kit_how ways[] = {KIT_BY_RETURN, KIT_BY_THROW, KIT_BY_STATUS, KIT_BY_FATAL};
     static const char *const labels[] = {"a1", "a2", "a3", "a4"};
     static const char *const kids[] = {"c1", "c2", "c3", "c4"};
-    kit_script *p = family_restarter(k, "p");
-    kit_script *w = kit_actor(k, "w");
-    family_born(k, NULL, p);
-    family_born(k, NULL, w);
+    kit_family f = kit_tree(k, "p:restart, w");
     for (uint32_t i = 0; i < 4; i++) {
         kit_script *a = kit_actor(k, labels[i]);
         kit_script *c = kit_actor(k, kids[i]);
         a->post_stop.fail_first = 1;
         a->post_stop.code = ways[i] == KIT_BY_STATUS ? AXO_ELIMIT : 55;
         a->post_stop.how = ways[i];
-        family_born(k, p, a);
+        family_born(k, f.p, a);
         family_born(k, a, c);
-        kit_tell_ref(k, w, KIT_WATCH, kit_ref(a));
-        kit_tell(k, w, KIT_NOTE, i);
+        kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(a));
+        kit_tell(k, f.w, KIT_NOTE, i);
         kit_await_count(k, "w.note", i + 1);
         assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(a)), AXO_OK);
         kit_await_count(k, "w.term", i + 1);
@@ -470,17 +447,13 @@ static axo_status hf_become_and_watch(axo_ctx *ctx, kit_puppet *self, void *arg)
  * the child that it made goes by the default hooks. One that terminates is not asked at all. */
 static void HF_13(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "g:restart(p(c))");
     kit_script *next = kit_actor(k, "next");
     next->name = "c";
-    p->user = next;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    kit_run(k, p, hf_become_and_watch, c);
-    kit_tell(k, c, KIT_STOP_SELF, 0); /* perhaps before it is watched */
+    f.p->user = next;
+    kit_grow(&f);
+    kit_run(k, f.p, hf_become_and_watch, f.c);
+    kit_tell(k, f.c, KIT_STOP_SELF, 0); /* perhaps before it is watched */
     kit_await(k, "p#2.preStart");
     kit_order(k, "p.child_gone(c)", "p#1.term(c)", "g.cause(55)", "p#1.preRestart(55)",
               "p.child_gone(next)", "p#2.preStart");
@@ -488,10 +461,10 @@ static void HF_13(kit *k)
     /* Terminating, with its child at the end of its life. */
     kit_script *last = kit_actor(k, "last");
     last->post_stop.gate = kit_gate_new(k);
-    family_born(k, p, last);
-    kit_run(k, p, hf_become_and_watch, last);
+    family_born(k, f.p, last);
+    kit_run(k, f.p, hf_become_and_watch, last);
     kit_settle(k);
-    axo_system_stop_actor(kit_system(k), kit_ref(p));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.p));
     kit_gate_arrived(last->post_stop.gate, 1);
     kit_gate_open(last->post_stop.gate);
     kit_await(k, "g.child_gone(p)");

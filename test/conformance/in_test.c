@@ -317,17 +317,15 @@ static axo_status in_spawn_and_wait(axo_ctx *ctx, kit_puppet *self, void *arg)
 /* The child has lived, with a second worker it has even handled a message. */
 static void IN_12(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *a = kit_actor(k, "a");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "-p, -a, -c");
     in_early *early = kit_alloc(k, sizeof *early);
     bool many = kit_workers(k) > 1;
-    a->construct.run = in_spawn_and_wait;
-    a->construct.arg = early;
-    *early = (in_early){.child = c, .gate = kit_gate_new(k)};
-    in_break(a, AXO_SITE_CONSTRUCT, 1, 55);
-    family_born(k, NULL, p);
-    family_spawn(k, p, a);
+    f.a->construct.run = in_spawn_and_wait;
+    f.a->construct.arg = early;
+    *early = (in_early){.child = f.c, .gate = kit_gate_new(k)};
+    in_break(f.a, AXO_SITE_CONSTRUCT, 1, 55);
+    family_born(k, NULL, f.p);
+    family_spawn(k, f.p, f.a);
     kit_gate_arrived(early->gate, 1);
     if (many)
         kit_await(k, "c.note(1)");

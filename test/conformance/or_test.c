@@ -239,14 +239,9 @@ static axo_status or_tell_and_fail(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void OR_05(kit *k)
 {
     enum { ROUNDS = 50 };
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    p->pre_start.spawn[0] = c;
-    p->directive = AXO_RESTART;
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
+    kit_family f = kit_tree(k, "p:restart[c]");
     for (int i = 0; i < ROUNDS; i++)
-        kit_run(k, c, or_tell_and_fail, NULL);
+        kit_run(k, f.c, or_tell_and_fail, NULL);
     kit_await_count(k, "p.note(1)", ROUNDS);
     kit_await_count(k, "p.decided(RESTART)", ROUNDS);
     kit_settle(k);

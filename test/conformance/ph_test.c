@@ -37,19 +37,18 @@ static void PH_04(void **state)
     enum { ENDS = 6, CHILD = ENDS - 1 };
     axo_options options = AXO_OPTIONS(.user_strategy = &stops);
     kit *k = kit_start(state, &options);
-    kit_script *w = kit_top(k, "w");
-    kit_script *p = kit_top(k, "p");
+    kit_family f = kit_tree(k, "w, p");
     kit_script *t[ENDS];
     for (uint32_t i = 0; i < ENDS; i++) {
-        t[i] = i == CHILD ? kit_child(k, p, labels[i]) : kit_top(k, labels[i]);
-        part_watched_by(k, t[i], w);
+        t[i] = i == CHILD ? kit_child(k, f.p, labels[i]) : kit_top(k, labels[i]);
+        part_watched_by(k, t[i], f.w);
     }
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(t[0])), AXO_OK);
     kit_tell(k, t[1], KIT_STOP_SELF, 0);
     assert_int_equal(axo_system_poison(kit_system(k), kit_ref(t[2])), AXO_OK);
     assert_int_equal(axo_system_kill(kit_system(k), kit_ref(t[3])), AXO_OK);
     kit_tell(k, t[4], KIT_FAIL, 7);
-    kit_tell(k, p, KIT_STOP_SELF, 0); /* the child with it */
+    kit_tell(k, f.p, KIT_STOP_SELF, 0); /* the child with it */
     kit_await_count(k, "w.known(1)", ENDS);
     kit_settle(k);
     for (uint32_t i = 0; i < ENDS; i++) {
@@ -57,11 +56,11 @@ static void PH_04(void **state)
         (void)snprintf(term, sizeof term, "w.term(%s)", labels[i]);
         kit_expect_count(k, term, 1);
     }
-    kit_tell_ref(k, w, KIT_WATCH, kit_ref(t[0])); /* long gone, and yet it has lived */
+    kit_tell_ref(k, f.w, KIT_WATCH, kit_ref(t[0])); /* long gone, and yet it has lived */
     kit_await_count(k, "w.known(1)", ENDS + 1);
     kit_never(k, "w.known(0)");
-    axo_ref never = {.bits = kit_ref(w).bits ^ (UINT64_C(1) << 54)};
-    kit_tell_ref(k, w, KIT_WATCH, never);
+    axo_ref never = {.bits = kit_ref(f.w).bits ^ (UINT64_C(1) << 54)};
+    kit_tell_ref(k, f.w, KIT_WATCH, never);
     kit_await(k, "w.known(0)");
     kit_expect_count(k, "w.known", ENDS + 2);
     kit_finish(k);

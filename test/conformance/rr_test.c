@@ -41,19 +41,17 @@ static axo_status rr_check_cause(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void RR_02(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    kit_script *all[] = {p, c, d};
+    kit_family f = kit_plan(k, "-p, -c, -d");
+    kit_script *all[] = {f.p, f.c, f.d};
     for (uint32_t i = 0; i < 3; i++) {
         all[i]->keep_children = true;
         all[i]->pre_restart.run = rr_check_cause;
-        all[i]->pre_restart.arg = p;
+        all[i]->pre_restart.arg = f.p;
         all[i]->post_restart.run = rr_check_cause;
-        all[i]->post_restart.arg = p;
+        all[i]->post_restart.arg = f.p;
         family_born(k, i == 0 ? NULL : all[i - 1], all[i]);
     }
-    kit_tell(k, p, KIT_THROW, 7);
+    kit_tell(k, f.p, KIT_THROW, 7);
     kit_await(k, "d#2.checked");
     kit_settle(k);
     kit_order(k, "p#1.checked", "p#2.checked", "c#1.checked", "c#2.checked", "d#1.checked",
@@ -128,19 +126,11 @@ static void RR_05(kit *k)
 static void RR_06(kit *k)
 {
     static const char *const labels[] = {"c1", "c2", "c3"};
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = kit_actor(k, "q");
+    kit_family f = kit_tree(k, "g:restart:all(p:escalate:keep,q)");
     kit_script *c[3];
-    g->strategy.scope = AXO_ALL_FOR_ONE;
-    p->directive = AXO_ESCALATE;
-    p->keep_children = true;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, g, q);
     for (uint32_t i = 0; i < 3; i++) {
         c[i] = kit_actor(k, labels[i]);
-        family_born(k, p, c[i]);
+        family_born(k, f.p, c[i]);
         kit_tell(k, c[i], KIT_SET, 23);
     }
     kit_settle(k);
@@ -243,38 +233,32 @@ static void RR_09(kit *k)
 {
     static const char *const labels[RR_LEVELS][RR_WIDTH] = {
         {"a1", "a2", "a3"}, {"b1", "b2", "b3"}, {"c1", "c2", "c3"}};
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
+    kit_family f = kit_plan(k, "g:restart(p:escalate:keep), w");
     kit_script *tree[RR_LEVELS][RR_WIDTH];
-    p->directive = AXO_ESCALATE;
-    p->keep_children = true;
-    p->construct.fail_first = 3;
-    p->construct.code = 55;
-    family_born(k, NULL, g);
-    family_born(k, NULL, w);
-    family_born(k, g, p);
+    f.p->construct.fail_first = 3;
+    f.p->construct.code = 55;
+    kit_grow(&f);
     for (int i = 0; i < RR_LEVELS; i++) {
         for (int j = 0; j < RR_WIDTH; j++) {
             tree[i][j] = kit_actor(k, labels[i][j]);
             tree[i][j]->keep_children = true;
             tree[i][j]->directive = AXO_ESCALATE;
-            family_born(k, i == 0 ? p : tree[i - 1][j], tree[i][j]);
+            family_born(k, i == 0 ? f.p : tree[i - 1][j], tree[i][j]);
         }
     }
-    kit_tell(k, p, KIT_FAIL, 7); /* p#2 */
+    kit_tell(k, f.p, KIT_FAIL, 7); /* p#2 */
     kit_settle(k);
     kit_tell(k, tree[1][1], KIT_FAIL, 8); /* through a2 and p to g: p#3 fails, p#4 */
     kit_settle(k);
-    kit_tell(k, p, KIT_FAIL, 9); /* p#5, while leaves fail too */
+    kit_tell(k, f.p, KIT_FAIL, 9); /* p#5, while leaves fail too */
     for (int j = 0; j < RR_WIDTH; j++)
         kit_tell(k, tree[2][j], KIT_FAIL, 10 + j);
     kit_settle(k);
-    family_answers(k, w, p, 99);
+    family_answers(k, f.w, f.p, 99);
     for (int i = 0; i < RR_LEVELS; i++) {
         for (int j = 0; j < RR_WIDTH; j++) {
             uint32_t mid = i == 0 && j == 1 ? 1 : 0; /* decided on b2 */
-            family_answers(k, w, tree[i][j], 10 * i + j + 100);
+            family_answers(k, f.w, tree[i][j], 10 * i + j + 100);
             family_expect(k, tree[i][j], "preRestart(7)", 1);
             family_expect(k, tree[i][j], "decider", i == RR_LEVELS - 1 ? 0 : 1 + mid);
             family_expect(k, tree[i][j], "terminated", 0);
@@ -291,18 +275,12 @@ static void RR_09(kit *k)
 static void RR_08(kit *k)
 {
     static const char *const labels[] = {"c0", "c1", "c2", "c3", "c4", "c5"};
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *w = kit_actor(k, "w");
+    kit_family f = kit_tree(k, "g:restart(p:keep), w");
     kit_script *c[6];
     kit_gate *busy = kit_gate_new(k);
-    p->keep_children = true;
-    family_born(k, NULL, g);
-    family_born(k, NULL, w);
-    family_born(k, g, p);
     for (uint32_t i = 0; i < 6; i++) {
         c[i] = kit_actor(k, labels[i]);
-        family_born(k, p, c[i]);
+        family_born(k, f.p, c[i]);
     }
     c[1]->pre_restart.fail_first = 1;
     c[1]->pre_restart.how = KIT_BY_THROW;
@@ -313,15 +291,15 @@ static void RR_08(kit *k)
         kit_wait_at(k, c[4], busy, 0);
         kit_gate_arrived(busy, 1);
     }
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await_all(k, "p.child_gone(c2)", "p.child_gone(c3)");
-    family_answers(k, w, c[0], 1);
-    family_answers(k, w, c[1], 2);
-    family_answers(k, w, c[5], 3);
+    family_answers(k, f.w, c[0], 1);
+    family_answers(k, f.w, c[1], 2);
+    family_answers(k, f.w, c[5], 3);
     if (kit_workers(k) > 1)
         kit_never(k, "c4.preRestart");
     kit_gate_open(busy);
-    family_answers(k, w, c[4], 4);
+    family_answers(k, f.w, c[4], 4);
     kit_settle(k);
     for (uint32_t i = 0; i < 6; i++)
         family_expect(k, c[i], "preRestart(7)", 1);

@@ -6,26 +6,21 @@
 
 static void RS_17(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *q = kit_actor(k, "q");
-    kit_script *l = kit_actor(k, "l");
-    kit_script *m = kit_actor(k, "m");
-    p->keep_children = true;
-    p->pre_restart.spawn[0] = l;
-    q->pre_restart.spawn[0] = m; /* and the default hook then stops it */
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, g, q);
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_family f = kit_plan(k, "-g:restart, -p:keep, -q, -l, -m");
+    f.p->pre_restart.spawn[0] = f.l;
+    f.q->pre_restart.spawn[0] = f.m; /* and the default hook then stops it */
+    family_born(k, NULL, f.g);
+    family_born(k, f.g, f.p);
+    family_born(k, f.g, f.q);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await(k, "l#2.postRestart(7)");
     kit_order(k, "p#1.preRestart(7)", "l#1.ctor", "l#1.preStart", "l#1.preRestart(7)",
               "l#1.preRestartNone", "l#2.ctor", "l#2.postRestart(7)");
     kit_order(k, "p#2.ctor", "p#2.postRestart(7)", "l#1.preRestart(7)");
-    kit_tell(k, q, KIT_FAIL, 8);
+    kit_tell(k, f.q, KIT_FAIL, 8);
     kit_await(k, "q#2.preStart");
     kit_order(k, "q#1.preRestart(8)", "m.ctor", "m.preStart", "m.postStop", "q#2.ctor");
-    family_answers(k, g, l, 30);
+    family_answers(k, f.g, f.l, 30);
     kit_settle(k);
     kit_expect(k, "l.ctor=2", "m.ctor=1", "m.preRestart=0");
 }
@@ -280,13 +275,12 @@ static void rs_host_until(kit *k, const char *pattern)
 static void RS_22(kit *k)
 {
     static const char *const labels[] = {"d", "p", "b", "h"};
-    kit_script *g = family_restarter(k, "g");
-    family_born(k, NULL, g);
+    kit_family f = kit_tree(k, "g:restart");
     for (uint32_t i = 0; i < 4; i++) {
         kit_script *a = kit_actor(k, labels[i]);
         char last[32];
         a->dispatcher = (axo_dispatcher)i;
-        family_spawn(k, g, a);
+        family_spawn(k, f.g, a);
         (void)snprintf(last, sizeof last, "%s.preStart", labels[i]);
         if (a->dispatcher == AXO_DISPATCH_HOST)
             rs_host_until(k, last);

@@ -90,28 +90,23 @@ static void RS_04(kit *k)
 static void RS_05(kit *k)
 {
     static const char *const labels[] = {"c1", "c2", "c3"};
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *x = kit_actor(k, "x");
+    kit_family f = kit_tree(k, "g:restart(p,x)");
     kit_script *c0 = kit_actor(k, "c0");
     kit_gate *gate = kit_gate_new(k);
     uint32_t gated = kit_workers(k) - 1;
-    family_born(k, NULL, g);
-    family_born(k, g, p);
-    family_born(k, g, x);
-    family_born(k, p, c0);
+    family_born(k, f.p, c0);
     for (uint32_t i = 0; i < gated; i++) {
         kit_script *c = kit_actor(k, labels[i]);
         c->post_stop.gate = gate;
-        family_born(k, p, c);
+        family_born(k, f.p, c);
     }
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     if (gated > 0) {
         kit_gate_arrived(gate, gated);
         /* System messages are taken meanwhile: the end of one child. No user message is. */
         kit_await(k, "p.child_gone(c0)");
-        family_answers(k, g, x, 5);
+        family_answers(k, f.g, f.x, 5);
         kit_expect(k, "p#2.ctor=0", "p.note=0");
     }
     kit_gate_open(gate);
@@ -251,27 +246,22 @@ static axo_status rs_mark_sender(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void RS_09(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *q = kit_actor(k, "q");
-    kit_script *w = kit_actor(k, "w");
-    kit_script *all[] = {p, c, q};
-    g->strategy.scope = AXO_ALL_FOR_ONE;
+    kit_family f = kit_plan(k, "-g:restart:all, -p, -c, -q, -w");
+    kit_script *all[] = {f.p, f.c, f.q};
     for (size_t i = 0; i < 3; i++) {
         all[i]->keep_children = true;
         all[i]->pre_restart.run = rs_mark_sender;
     }
-    family_born(k, NULL, g);
-    family_born(k, NULL, w);
-    family_born(k, g, p);
-    family_born(k, g, q);
-    family_born(k, p, c);
+    family_born(k, NULL, f.g);
+    family_born(k, NULL, f.w);
+    family_born(k, f.g, f.p);
+    family_born(k, f.g, f.q);
+    family_born(k, f.p, f.c);
     /* All have handled messages of w before. */
-    family_answers(k, w, p, 1);
-    family_answers(k, w, q, 2);
-    family_answers(k, w, c, 3);
-    kit_tell_as(k, w, p, KIT_FAIL, 7);
+    family_answers(k, f.w, f.p, 1);
+    family_answers(k, f.w, f.q, 2);
+    family_answers(k, f.w, f.c, 3);
+    kit_tell_as(k, f.w, f.p, KIT_FAIL, 7);
     kit_await_all(k, "p#2.postRestart(7)", "q#2.postRestart(7)", "c#2.postRestart(7)");
     kit_settle(k);
     kit_order(k, "p#1.fails(7)", "p#1.preRestart(7)", "p#1.preRestartWith(7)", "p#1.sender(w)");
@@ -371,37 +361,33 @@ static void RS_12(kit *k)
 
 static void RS_13(kit *k)
 {
-    kit_script *g = family_restarter(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
-    kit_script *w = kit_actor(k, "w");
+    kit_family f = kit_plan(k, "-g:restart, -p, -c, -d, -w");
     kit_script *q = kit_actor(k, "q"); /* with NULL hooks */
     kit_script *e = kit_actor(k, "e");
     kit_gate *gate = kit_gate_new(k);
-    p->pre_restart.gate = gate;
-    family_born(k, NULL, g);
-    family_born(k, NULL, w);
-    family_born(k, g, p);
-    family_born(k, p, c);
-    family_born(k, p, d);
-    kit_run(k, p, part_watch, c);
-    kit_run(k, p, part_watch, d);
-    kit_run(k, w, part_watch, c);
-    kit_tell(k, w, KIT_NOTE, 1);
+    f.p->pre_restart.gate = gate;
+    family_born(k, NULL, f.g);
+    family_born(k, NULL, f.w);
+    family_born(k, f.g, f.p);
+    family_born(k, f.p, f.c);
+    family_born(k, f.p, f.d);
+    kit_run(k, f.p, part_watch, f.c);
+    kit_run(k, f.p, part_watch, f.d);
+    kit_run(k, f.w, part_watch, f.c);
+    kit_tell(k, f.w, KIT_NOTE, 1);
     kit_await(k, "w.note(1)");
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(gate, 1);
     /* c goes while pre_restart runs: its notice is on the way before the default hook begins. */
-    axo_system_stop_actor(kit_system(k), kit_ref(c));
+    axo_system_stop_actor(kit_system(k), kit_ref(f.c));
     if (kit_workers(k) > 1)
         kit_await(k, "c.terminated");
     kit_gate_open(gate);
     kit_await_all(k, "w.term(c)", "p#2.preStart");
-    kit_tell(k, p, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 1);
     kit_await(k, "p#2.note(1)");
     q->plain = true;
-    family_born(k, g, q);
+    family_born(k, f.g, q);
     family_born(k, q, e);
     kit_run(k, q, part_watch, e);
     kit_tell(k, q, KIT_FAIL, 7);

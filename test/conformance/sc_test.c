@@ -218,27 +218,19 @@ static void SC_05(kit *k)
 /* p is failed and resumed while its child c waits in a restart for k. */
 static void SC_06(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *d = kit_actor(k, "d");
+    kit_family f = kit_plan(k, "-g:resume[p:restart[c,d]]");
     kit_script *slow = kit_actor(k, "slow");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESUME;
-    p->pre_start.spawn[0] = c;
-    p->pre_start.spawn[1] = d;
-    p->directive = AXO_RESTART;
     slow->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, g);
+    kit_spawn(k, f.g);
     kit_await(k, "d.preStart");
-    kit_spawn_child(k, c, slow, 0);
+    kit_spawn_child(k, f.c, slow, 0);
     kit_await(k, "slow.preStart");
-    kit_tell(k, c, KIT_FAIL, 8);
+    kit_tell(k, f.c, KIT_FAIL, 8);
     kit_gate_arrived(slow->post_stop.gate, 1);
-    kit_tell(k, p, KIT_FAIL, 7);
-    kit_tell(k, c, KIT_NOTE, 1);
-    kit_tell(k, p, KIT_NOTE, 2);
-    kit_tell(k, d, KIT_NOTE, 3);
+    kit_tell(k, f.p, KIT_FAIL, 7);
+    kit_tell(k, f.c, KIT_NOTE, 1);
+    kit_tell(k, f.p, KIT_NOTE, 2);
+    kit_tell(k, f.d, KIT_NOTE, 3);
     if (kit_workers(k) > 1) {
         kit_await_all(k, "p.note(2)", "d.note(3)");
         kit_never(k, "c#2.ctor");
@@ -308,25 +300,19 @@ static axo_status sc_stop_one(axo_ctx *ctx, kit_puppet *self, void *arg)
 
 static void SC_09(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "-g:restart[p:keep:restart], -c");
     kit_script *slow = kit_actor(k, "slow");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->keep_children = true;
-    p->directive = AXO_RESTART;
-    p->pre_restart.run = sc_stop_one;
-    p->pre_restart.arg = c;
-    c->pre_start.fail_first = 1;
-    c->pre_start.code = 8;
+    f.p->pre_restart.run = sc_stop_one;
+    f.p->pre_restart.arg = f.c;
+    f.c->pre_start.fail_first = 1;
+    f.c->pre_start.code = 8;
     if (kit_workers(k) > 1)
         slow->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, g);
+    kit_spawn(k, f.g);
     kit_await(k, "p.preStart");
-    kit_spawn_child(k, p, slow, 0);
+    kit_spawn_child(k, f.p, slow, 0);
     kit_await(k, "slow.preStart");
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     if (kit_workers(k) > 1) {
         kit_gate_arrived(slow->post_stop.gate, 1);
         kit_await(k, "p.hold(c)");
@@ -334,7 +320,7 @@ static void SC_09(kit *k)
         kit_gate_open(slow->post_stop.gate);
     }
     kit_await(k, "p.decided(RESTART)");
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_await(k, "c.note(1)");
     kit_settle(k);
     kit_order(k, "p#1.preRestart(7)", "slow.postStop", "p.child_gone(slow)", "p#2.ctor",
@@ -347,28 +333,26 @@ static void SC_09(kit *k)
 static void SC_09_waiting(kit *k)
 {
     kit_script *top = kit_actor(k, "top");
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "-g, -p, -c");
     kit_gate *busy = kit_gate_new(k);
     top->directive = AXO_RESUME;
     top->decider.gate = kit_gate_new(k);
-    p->directive = AXO_RESUME;
+    f.p->directive = AXO_RESUME;
     kit_spawn(k, top);
     kit_await(k, "top.preStart");
-    kit_spawn_child(k, top, g, 0);
+    kit_spawn_child(k, top, f.g, 0);
     kit_await(k, "g.preStart");
-    kit_spawn_child(k, g, p, 0);
+    kit_spawn_child(k, f.g, f.p, 0);
     kit_await(k, "p.preStart");
-    kit_spawn_child(k, p, c, 0);
+    kit_spawn_child(k, f.p, f.c, 0);
     kit_await(k, "c.preStart");
-    kit_wait_at(k, p, busy, 0);
+    kit_wait_at(k, f.p, busy, 0);
     kit_gate_arrived(busy, 1);
-    kit_tell(k, c, KIT_FAIL, 8);
-    kit_await_reported(k, c);
-    kit_tell(k, g, KIT_FAIL, 7);
+    kit_tell(k, f.c, KIT_FAIL, 8);
+    kit_await_reported(k, f.c);
+    kit_tell(k, f.g, KIT_FAIL, 7);
     kit_gate_arrived(top->decider.gate, 1);
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_gate_open(busy);
     kit_await_all(k, "p.hold(c)", "p.suspend(PARENT)");
     kit_never(k, "p.decider");
@@ -382,26 +366,20 @@ static void SC_09_waiting(kit *k)
 
 static void SC_09_in_flight(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "-g:restart[p:keep:restart], -c");
     kit_script *slow = kit_actor(k, "slow");
     part_blow *blow = part_blow_new(k, 8);
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->keep_children = true;
-    p->directive = AXO_RESTART;
-    p->pre_restart.run = sc_stop_one;
+    f.p->pre_restart.run = sc_stop_one;
     slow->post_stop.gate = kit_gate_new(k);
-    kit_spawn(k, g);
+    kit_spawn(k, f.g);
     kit_await(k, "p.preStart");
-    kit_spawn_child(k, p, slow, 0);
-    kit_spawn_child(k, p, c, 0);
+    kit_spawn_child(k, f.p, slow, 0);
+    kit_spawn_child(k, f.p, f.c, 0);
     kit_await_all(k, "slow.preStart", "c.preStart");
-    kit_run(k, c, part_hold_fail, blow);
-    kit_tell(k, c, KIT_NOTE, 1);
+    kit_run(k, f.c, part_hold_fail, blow);
+    kit_tell(k, f.c, KIT_NOTE, 1);
     kit_gate_arrived(blow->gate, 1);
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_gate_arrived(slow->post_stop.gate, 1);
     kit_gate_open(blow->gate);
     kit_await(k, "p.hold(c)");

@@ -40,12 +40,9 @@ static sh_call *sh_register(kit *k, int64_t number)
 static void SH_01(void **state)
 {
     kit *k = kit_start(state, NULL);
-    kit_script *x = kit_actor(k, "x");
-    kit_script *c = kit_actor(k, "c");
-    kit_script *s = kit_actor(k, "s");
-    x->pre_start.spawn[0] = c;
-    assert_int_equal(kit_spawn_system(k, s), AXO_OK);
-    kit_spawn(k, x);
+    kit_family f = kit_plan(k, "-x[c], -s");
+    assert_int_equal(kit_spawn_system(k, f.s), AXO_OK);
+    kit_spawn(k, f.x);
     kit_await_all(k, "c.preStart", "s.preStart");
     sh_register(k, 1);
     sh_register(k, 2);

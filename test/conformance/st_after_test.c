@@ -230,19 +230,18 @@ static axo_status st_stop_bad(axo_ctx *ctx, kit_puppet *self, void *arg)
 static void ST_21(kit *k)
 {
     static const char *const labels[] = {"a", "b", "c", "d"};
-    kit_script *p = kit_top(k, "p");
-    kit_script *s = kit_top(k, "s");
+    kit_family f = kit_tree(k, "p, s");
     kit_script *by[4];
     for (int i = 0; i < 4; i++)
-        by[i] = kit_child(k, p, labels[i]);
-    kit_run(k, p, part_stop, by[0]);
+        by[i] = kit_child(k, f.p, labels[i]);
+    kit_run(k, f.p, part_stop, by[0]);
     kit_tell(k, by[1], KIT_STOP_SELF, 0);
-    kit_tell_ref(k, s, KIT_STOP, kit_ref(by[2]));
+    kit_tell_ref(k, f.s, KIT_STOP, kit_ref(by[2]));
     assert_int_equal(axo_system_stop_actor(kit_system(k), kit_ref(by[3])), AXO_OK);
     kit_await_count(k, "p.child_gone", 4);
-    kit_run(k, p, part_count_children, NULL);
+    kit_run(k, f.p, part_count_children, NULL);
     kit_await(k, "p.children(0)");
-    kit_run(k, s, st_stop_bad, by[2]);
+    kit_run(k, f.s, st_stop_bad, by[2]);
     kit_await(k, "s.tried");
     kit_settle(k);
     kit_order(k, "a.postStop", "a.terminated", "p.child_gone(a)");

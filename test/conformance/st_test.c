@@ -383,24 +383,21 @@ static axo_status st_respawn(axo_ctx *ctx, void *puppet, const axo_message *mess
 
 static void ST_17(kit *k)
 {
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
+    kit_family f = kit_plan(k, "p[c]");
     kit_script *next = kit_actor(k, "next");
     next->name = "c";
-    p->pre_start.spawn[0] = c;
-    p->user = next;
-    kit_spawn(k, p);
-    kit_await(k, "c.preStart");
-    part_tell_become(k, p, st_respawn);
-    kit_tell_ref(k, p, KIT_WATCH, kit_ref(c));
-    kit_run(k, p, st_stop_and_try, c);
+    f.p->user = next;
+    kit_grow(&f);
+    part_tell_become(k, f.p, st_respawn);
+    kit_tell_ref(k, f.p, KIT_WATCH, kit_ref(f.c));
+    kit_run(k, f.p, st_stop_and_try, f.c);
     kit_await(k, "p.term(c)");
-    kit_tell_as(k, p, next, KIT_PING, 4);
+    kit_tell_as(k, f.p, next, KIT_PING, 4);
     kit_await(k, "p.pong(4)");
     kit_order(k, "p.spawnStatus(EEXIST)", "p.child_gone(c)", "p.spawnStatus(OK)");
     kit_order(k, "p.child_gone(c)", "next.preStart", "next.ping(4)");
     kit_order(k, "c.postStop", "p.child_gone(c)");
-    assert_false(axo_ref_equal(kit_ref(c), kit_ref(next)));
+    assert_false(axo_ref_equal(kit_ref(f.c), kit_ref(next)));
     kit_expect_count(k, "next.ctor", 1);
 }
 

@@ -7,27 +7,22 @@
 /* The old c fails to start while p is failed; p restarts, stops it, and makes another c. */
 static void UID_01(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_plan(k, "g:restart[p:restart]");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->directive = AXO_RESTART;
-    p->post_restart.spawn[0] = new;
+    f.p->post_restart.spawn[0] = new;
     old->name = "c";
     old->pre_start.fail_first = 1;
     old->pre_start.fail_last = UINT32_MAX;
     old->pre_start.code = 8;
     new->name = "c";
-    kit_spawn(k, g);
-    kit_await(k, "p.preStart");
+    kit_grow(&f);
     if (kit_workers(k) > 1)
-        g->decider.gate = kit_gate_new(k);
-    kit_run(k, p, part_spawn_fail, old);
+        f.g->decider.gate = kit_gate_new(k);
+    kit_run(k, f.p, part_spawn_fail, old);
     if (kit_workers(k) > 1) {
         kit_await(k, "p.hold(old)");
-        kit_gate_open(g->decider.gate);
+        kit_gate_open(f.g->decider.gate);
     }
     kit_await(k, "new.preStart");
     kit_tell(k, new, KIT_NOTE, 1);
@@ -41,24 +36,19 @@ static void UID_01(kit *k)
 /* The same with an old c that is busy when p fails. */
 static void UID_01_in_flight(kit *k)
 {
-    kit_script *g = kit_actor(k, "g");
-    kit_script *p = kit_actor(k, "p");
+    kit_family f = kit_plan(k, "g:restart[p:restart]");
     kit_script *old = kit_actor(k, "old");
     kit_script *new = kit_actor(k, "new");
     part_blow *blow = part_blow_new(k, 8);
-    g->pre_start.spawn[0] = p;
-    g->directive = AXO_RESTART;
-    p->directive = AXO_RESTART;
-    p->post_restart.spawn[0] = new;
+    f.p->post_restart.spawn[0] = new;
     old->name = "c";
     new->name = "c";
-    kit_spawn(k, g);
-    kit_await(k, "p.preStart");
-    kit_spawn_child(k, p, old, 0);
+    kit_grow(&f);
+    kit_spawn_child(k, f.p, old, 0);
     kit_await(k, "old.preStart");
     kit_run(k, old, part_hold_fail, blow);
     kit_gate_arrived(blow->gate, 1);
-    kit_tell(k, p, KIT_FAIL, 7);
+    kit_tell(k, f.p, KIT_FAIL, 7);
     kit_await(k, "p.postStop");
     kit_gate_open(blow->gate);
     kit_await(k, "new.preStart");
@@ -295,27 +285,25 @@ static void UID_05(kit *k)
 static void UID_07(kit *k)
 {
     enum { ROUNDS = 30 };
-    kit_script *g = kit_top(k, "g");
-    kit_script *p = kit_actor(k, "p");
-    kit_script *c = kit_actor(k, "c");
-    g->directive = AXO_RESTART;
-    p->pre_start.spawn[0] = c;
-    p->pre_start.run = part_watch;
-    p->pre_start.arg = c;
-    kit_spawn_child(k, g, p, 0);
+    kit_family f = kit_tree(k, "g, -p, -c");
+    f.g->directive = AXO_RESTART;
+    f.p->pre_start.spawn[0] = f.c;
+    f.p->pre_start.run = part_watch;
+    f.p->pre_start.arg = f.c;
+    kit_spawn_child(k, f.g, f.p, 0);
     kit_await(k, "p.preStart");
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        kit_tell(k, p, KIT_FAIL, 7);
+        kit_tell(k, f.p, KIT_FAIL, 7);
         kit_await_count(k, "p.watches", i + 2);
     }
     kit_settle(k);
     kit_expect_count(k, "c.terminated", ROUNDS);
     kit_never(k, "p.term");
-    kit_tell(k, c, KIT_STOP_SELF, 0);
+    kit_tell(k, f.c, KIT_STOP_SELF, 0);
     kit_await(k, "p.term");
     kit_settle(k);
     kit_expect_count(k, "p.term", 1);
-    assert_int_equal(kit_find(k, "p.term").arg, kit_ref(c).bits);
+    assert_int_equal(kit_find(k, "p.term").arg, kit_ref(f.c).bits);
 }
 
 static const struct CMUnitTest tests[] = {
