@@ -29,6 +29,7 @@ check border python3 tools/check_border.py
 check enums python3 tools/check_enums.py
 check tidy python3 tools/tidy.py
 check words python3 tools/check_words.py
+check glossary python3 tools/check_glossary.py
 check contracts python3 tools/doc/headers.py
 check promises python3 tools/doc/promises.py --check
 check mutants python3 test/mutant/run.py --fit

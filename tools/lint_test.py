@@ -17,6 +17,10 @@ import check_enums  # noqa: E402
 
 LAYERS = "base os mem queue mailbox cell sched super system pattern".split()
 
+MAP = ("| D10 | failure handling takes no memory |\n## Glossary\n\n| word | means |\n| --- | --- |\n"
+       "| word | a state |\n| pool, blocks | memory |\n\n## Records\n\n| record | is |\n"
+       "| --- | --- |\n| **base/** | |\n| `a32` | a word |\n")
+
 CLEAN = {
     "runtime/LAYERS": "".join(f"{layer}  what it owns\n" for layer in LAYERS),
     "include/axo/axo.h": "/* axo.h - everything. */\n#ifndef AXO_H\n#define AXO_H\n"
@@ -54,7 +58,7 @@ CLEAN = {
                           "void *axo__pool_get(void)\n{\n    return malloc(8);\n}\n",
     "runtime/pattern/ask.c": "/* ask.c - asks; malloc(3) in a comment is no call. */\n"
                              "#include <axo/axo.h>\n#include <string.h>\n",
-    "runtime/ARCHITECTURE.md": "| D10 | failure handling takes no memory |\n",
+    "runtime/ARCHITECTURE.md": MAP,
     "test/conformance/entries.txt": "RS-07 C one\n",
     "test/unit/cell/state_test.c": "/* state_test.c - the word. */\nint main(void)\n{\n}\n",
 }
@@ -171,6 +175,18 @@ PLANTED = [
     ("words", line("include/axo/axo.h", "/* D11 */"), "D11 is in no table"),
     ("words", line("include/axo/axo.h", "/* RS-08 */"), "RS-08 is in no table"),
     ("words", {"runtime/cell/tell.c": "/* tell.c - nothing. */\n"}, "no comment needs sem_wait"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("word |", "wordy |")}, "wordy is in the"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("blocks |", "word |")}, "word is in the glossary twice"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| `a32`", "| `a64`")},
+     "a64 is a record that runtime/ does not have"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| `a32`", "| `a64`")},
+     "axo__a32 is no record in the map"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP + "| `a32` | again |\n"}, "a32 is a record twice"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("base/", "cell/")}, "a record of base/"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| a word |", "| |")}, "is no record in the map"),
+    ("glossary", line("runtime/mem/pool.h", "typedef struct axo__pool {\n    int x;\n} axo__pool;"),
+     "axo__pool is no record in the map"),
+    ("glossary", {"runtime/ARCHITECTURE.md": "## Records\n"}, "no word"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),
@@ -242,7 +258,7 @@ def check(name, folder):
                    "--foreign", "sem_wait")
     if name == "headers":
         return run(os.path.join(TOOLS, "check_headers.sh"), folder)
-    script = {"layers": "check_layers.py", "structs": "check_structs.py",
+    script = {"layers": "check_layers.py", "glossary": "check_glossary.py", "structs": "check_structs.py",
               "border": "check_border.py"}.get(name, "tidy.py")
     return run(sys.executable, os.path.join(TOOLS, script), "--root", folder)
 
@@ -258,7 +274,7 @@ def planted_tests(scratch, expect):
     for number, (name, files, said) in enumerate(
             [(name, {}, None) for name in
              ("layers", "headers", "symbols", "called", "enums", "structs", "border", "words",
-              "tidy")] +
+              "glossary", "tidy")] +
             PLANTED):
         folder = os.path.join(scratch, str(number))
         write(folder, dict(clean, **files))
