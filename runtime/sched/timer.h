@@ -10,8 +10,8 @@
  *         axo__sched_announce_system(worker, it->cell);
  *         return 0;                                        // or: again, so many ns from now
  *     }
- *     static const axo__timer_ops thing_ops = {.fire = thing_fire, .finish = axo__timer_again};
- *     it->timer.ops = &thing_ops;
+ *     static const axo__timer_ops ops = {.fire = thing_fire, .finish = axo__timer_again};
+ *     it->timer.ops = &ops;
  *     (void)axo__timer_arm(worker, &it->timer, axo__timer_due(axo__core_now(core), delay));
  *     if (axo__timer_disarm(&it->timer)) ...               // true: it will not fire
  *

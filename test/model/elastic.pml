@@ -37,20 +37,10 @@
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_none 9e8878506e91
- * stamp sched/park.c:park_wake 19fe9baf084a
- * stamp sched/sched.c:axo__sched_enter_actor e27f27e2edf0
- * stamp sched/sched.c:axo__sched_grow 03c60050a84a
- * stamp sched/sched.c:axo__sched_idle_deadline b44743babe92
- * stamp sched/sched.c:axo__sched_leave_actor 15326df28b00
- * stamp sched/sched.c:axo__sched_shrink 2afb0375daf8
- * stamp sched/sched.c:sched_absent b917be34abbd
- * stamp sched/sched.c:sched_grow_locked e1e41ebd8dc2
- * stamp sched/sched.c:sched_start_one ed60b0c4e24d
- * stamp sched/worker.c:axo__worker_idle d0b51abb9642
+ * stamp sched/park.c:park_wake d376932b90b8
+ * stamp sched/worker.c:axo__worker_end 1a55ed14db31
+ * stamp sched/worker.c:axo__worker_idle a4b05394d458
  * stamp sched/worker.c:axo__worker_step 580043948044
- * stamp sched/worker.c:worker_begin 08905a2912eb
- * stamp sched/worker.c:worker_end 8f499f1649d1
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  */
 #ifndef W

@@ -59,8 +59,9 @@
  * stamp sched/run.c:run_enter 0b74d236eaf0
  * stamp sched/run.c:run_turn 22e729c63ee8
  * stamp sched/worker.c:axo__worker_find cfdf605d17d4
- * stamp sched/worker.c:axo__worker_idle d0b51abb9642
+ * stamp sched/worker.c:axo__worker_idle a4b05394d458
  * stamp sched/worker.c:axo__worker_step 580043948044
+ * stamp sched/worker.c:axo__worker_wake f63270990386
  * stamp sched/worker.c:worker_find_ready 050e90ff1a1a
  * stamp sched/worker.c:worker_from_inject 51041007472e
  * stamp sched/worker.c:worker_from_inject_slow 5a0407529897

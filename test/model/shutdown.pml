@@ -40,7 +40,7 @@
  * stamp sched/sched.c:axo__sched_join dd6cc69c81d4
  * stamp sched/sched.c:axo__sched_quit e8572e8262cd
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
- * stamp sched/worker.c:axo__worker_idle d0b51abb9642
+ * stamp sched/worker.c:axo__worker_idle a4b05394d458
  * stamp sched/worker.c:axo__worker_step 580043948044
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5

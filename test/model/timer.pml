@@ -32,8 +32,7 @@
  * stamp sched/alarm.c:axo__alarms_end 10d522380189
  * stamp sched/timer.c:axo__timers_fire e017f2287387
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
- * stamp sched/timer.c:timer_collect 45a957eebbc7
- * stamp sched/timer.c:timer_finish 2c4b0a8c87a0
+ * stamp sched/timer.c:timer_collect fbb34cf31fa9
  * stamp system/shutdown.c:shutdown_check_end e6afbf96eb28
  */
 #ifndef ALARMS
