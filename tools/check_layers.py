@@ -27,8 +27,6 @@ PATTERN_NOTE = "base/border.h"
 # Declared in one header, defined in files of other names: the port's contract, os.h's, with its
 # simulator; CK's and liburcu's faces, with theirs; and the router, which is one thing in five files.
 ELSEWHERE = re.compile(r"os/|mem/(grace|rcu)|queue/|pattern/router")
-# Floors that are not laid yet.
-OPEN = re.compile(r"sched/")
 # Called by the unwinder, from frames of every layer, by their names in the tables.
 UNWINDER = {"axo__border", "axo__border_ended"}
 NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
@@ -123,7 +121,7 @@ def check_places(layers, code, defined, errors):
             where = f"runtime/{path}:{text.count(chr(10), 0, match.start()) + 1}: {name} is"
             if layers.index(there.split("/")[0]) > layers.index(path.split("/")[0]):
                 errors.append(f"{where} defined above its declaration, in {there}")
-            elif there[:-2] != path[:-2] and not ELSEWHERE.match(path) and not OPEN.match(path):
+            elif there[:-2] != path[:-2] and not ELSEWHERE.match(path):
                 errors.append(f"{where} defined in {there}, which has another name")
 
 
@@ -157,7 +155,7 @@ def check_circles(to, errors):
     for unit in sorted(to):
         circle = {other for other in reached[unit] if unit in reached[other]} | {unit}
         if len(circle) > CIRCLE_MAX and unit not in told and \
-                not any(ELSEWHERE.match(one) or OPEN.match(one) for one in circle):
+                not any(ELSEWHERE.match(one) for one in circle):
             errors.append(f"runtime/: a circle of {len(circle)} files: {' '.join(sorted(circle))}")
         told |= circle
 

@@ -1,7 +1,10 @@
 /* alarm.c - messages that wait for their time: their records, their handles, the close. */
+#include "sched/alarm.h"
+
 #include <string.h>
 
-#include "sched/worker.h"
+#include "sched/send.h"
+#include "sched/wheel.h"
 
 #define ALARM_BATCH 64
 

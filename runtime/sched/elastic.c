@@ -8,9 +8,13 @@
  *                                    for work: one sees the other
  *        seq_cst, actors             the last actor goes, then looks who is parked; the last thread
  *                                    parks, then looks whether it stays for an actor
- *   [W5] [W9]   as in sched/worker.h
+ *   [W5] [W9]   as in sched/pool.h
  */
 #include "sched/elastic.h"
+
+#include "sched/sched.h"
+#include "sched/wake.h"
+#include "sched/worker.h"
 
 /* ---- records ---- */
 

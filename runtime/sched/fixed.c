@@ -2,9 +2,14 @@
  * other, and spare ones that look after them. */
 #include "sched/fixed.h"
 
+#include "sched/sched.h"
+#include "sched/spare.h"
+#include "sched/wake.h"
+#include "sched/worker.h"
+
 static axo_status fixed_make(axo__sched *sched)
 {
-    uint32_t all = sched->worker_count + sched->spare_count;
+    uint32_t all = axo__sched_all(sched);
     axo_status status = axo__sched_make_workers(sched);
     if (status != AXO_OK)
         return status;
@@ -23,7 +28,7 @@ static axo_status fixed_make(axo__sched *sched)
 
 static void fixed_unmake(axo__sched *sched)
 {
-    uint32_t all = sched->worker_count + sched->spare_count;
+    uint32_t all = axo__sched_all(sched);
     for (uint32_t i = 0; i < sched->worker_count && sched->workers != NULL; i++)
         axo__sched_free_array(sched, sched->workers[i].seen, sizeof(axo__seen),
                               sched->worker_count);

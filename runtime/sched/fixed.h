@@ -2,7 +2,7 @@
 #ifndef AXO__SCHED_FIXED_H
 #define AXO__SCHED_FIXED_H
 
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 extern const axo__sched_kind axo__fixed_kind;
 

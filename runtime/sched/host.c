@@ -5,6 +5,11 @@
  */
 #include "sched/host.h"
 
+#include "sched/park.h"
+#include "sched/sched.h"
+#include "sched/wake.h"
+#include "sched/worker.h"
+
 /* Between two calls that ran dry the worker counts as parked, so that a push sets the event; after
  * one that did not, the event stays set. */
 static bool host_enter(axo__sched *sched)

@@ -15,7 +15,9 @@
  *   [B1] store release, an entry    the cell's address; pairs with [B2]
  *   [B2] exchange acq_rel, an entry   a thief takes it; the claim decides
  */
-#include "sched/worker.h"
+#include "sched/newborn.h"
+
+#include "sched/claim.h"
 
 static axo__aptr *newborn_at(axo__worker *worker, uint32_t index)
 {

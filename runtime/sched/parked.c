@@ -13,10 +13,12 @@
  * Orders
  *   [K1] add acq_rel, users   what the other user has read is behind the last one's free
  */
+#include "sched/parked.h"
+
 #include <string.h>
 
 #include "cell/event.h"
-#include "sched/worker.h"
+#include "sched/ready.h"
 
 static axo__parked *parked_first(const axo__cell *cell)
 {

@@ -1,6 +1,10 @@
 /* pinned.c - the pool of one actor: one thread, told to end when the actor has. */
 #include "sched/pinned.h"
 
+#include "sched/sched.h"
+#include "sched/wake.h"
+#include "sched/worker.h"
+
 const axo__sched_kind axo__pinned_kind = {
     .manned = true,
     .single = true,

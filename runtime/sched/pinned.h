@@ -2,7 +2,7 @@
 #ifndef AXO__SCHED_PINNED_H
 #define AXO__SCHED_PINNED_H
 
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 extern const axo__sched_kind axo__pinned_kind;
 

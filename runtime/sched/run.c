@@ -1,12 +1,16 @@
 /* run.c - one cell for one turn: the only caller of user code, and where a throw lands. */
+#include "sched/run.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/border.h"
 #include "cell/event.h"
+#include "sched/find.h"
+#include "sched/parked.h"
+#include "sched/ready.h"
 #include "sched/timed.h"
-#include "sched/worker.h"
 
 /* A text that is one already is copied: most are, and formatting costs ten times as much. */
 static void run_format(char *out, const char *format, va_list list)
@@ -305,7 +309,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
  * this was. Such turns handle no messages, so the clock is read for each. */
 static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *cell)
 {
-    worker->current = NULL; /* the turn is over: see park_offer */
+    worker->current = NULL; /* the turn is over: see axo__wake_offer */
     axo__sched_go_on(worker, cell);
     (void)axo__worker_clock(worker);
 }
@@ -330,7 +334,7 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
             cell->behind = behind & 7; /* the same turn: `left` counts from it */
             continue;
         case AXO__FINISH_PUSH:
-            worker->current = NULL; /* the turn is over: see park_offer */
+            worker->current = NULL; /* the turn is over: see axo__wake_offer */
             if (axo__unlikely(worker->spent_turn == axo__a32_load_relaxed(&worker->turn)))
                 axo__worker_push_slow(worker, cell);
             else

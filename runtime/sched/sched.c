@@ -1,14 +1,14 @@
 /* sched.c - a pool of workers: made, started, ended; its kind does the rest. */
+#include "sched/sched.h"
+
 #include <string.h>
 
-#include "sched/worker.h"
+#include "sched/alarm.h"
+#include "sched/pool.h"
+#include "sched/spare.h"
+#include "sched/timer.h"
 
 /* ---- making ---- */
-
-static uint32_t sched_all(const axo__sched *sched)
-{
-    return sched->worker_count + sched->spare_count;
-}
 
 void *axo__sched_array(axo__sched *sched, size_t size, uint32_t count)
 {
@@ -29,7 +29,7 @@ void axo__sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t
 
 axo_status axo__sched_make_workers(axo__sched *sched)
 {
-    uint32_t all = sched_all(sched);
+    uint32_t all = axo__sched_all(sched);
     sched->workers = axo__sched_array(sched, sizeof(axo__worker), all);
     if (sched->workers == NULL)
         return AXO_ENOMEM;
@@ -50,7 +50,7 @@ axo_status axo__sched_make_workers(axo__sched *sched)
 
 void axo__sched_unmake_workers(axo__sched *sched)
 {
-    uint32_t all = sched_all(sched);
+    uint32_t all = axo__sched_all(sched);
     for (uint32_t i = 0; i < all && sched->workers != NULL; i++) {
         axo__worker *worker = &sched->workers[i];
         AXO_DEBUG_ASSERT(!worker->has_thread);
@@ -101,7 +101,7 @@ axo_status axo__sched_start(axo__sched *sched)
 {
     if (!sched->kind->manned)
         return AXO_OK;
-    for (uint32_t i = 0; i < sched_all(sched); i++) {
+    for (uint32_t i = 0; i < axo__sched_all(sched); i++) {
         axo__worker *worker = &sched->workers[i];
         const axo__os_body *body = i < sched->worker_count ? sched->kind->body : &axo__spare_body;
         worker->has_thread = axo__os_thread_start(&worker->thread, body, worker);
@@ -118,7 +118,7 @@ void axo__sched_quit(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
     axo__a32_store_release(&sched->quit, 1); /* [W5] */
-    for (uint32_t i = 0; i < sched_all(sched); i++) {
+    for (uint32_t i = 0; i < axo__sched_all(sched); i++) {
         axo__worker *worker = axo__sched_worker(sched, i);
         if (worker == NULL)
             break;
@@ -130,7 +130,7 @@ void axo__sched_quit(axo__sched *sched)
 
 void axo__sched_join(axo__sched *sched)
 {
-    for (uint32_t i = 0; i < sched_all(sched); i++) {
+    for (uint32_t i = 0; i < axo__sched_all(sched); i++) {
         axo__worker *worker = axo__sched_worker(sched, i);
         if (worker == NULL)
             break;
@@ -142,7 +142,7 @@ void axo__sched_join(axo__sched *sched)
 
 bool axo__sched_try_join(axo__sched *sched)
 {
-    for (uint32_t i = 0; i < sched_all(sched); i++) {
+    for (uint32_t i = 0; i < axo__sched_all(sched); i++) {
         axo__worker *worker = axo__sched_worker(sched, i);
         if (worker == NULL)
             break;
@@ -151,27 +151,4 @@ bool axo__sched_try_join(axo__sched *sched)
         worker->has_thread = false;
     }
     return true;
-}
-
-/* ---- looking ---- */
-
-/* A worker that has released the cell names it until it leaves the turn, but without a tag: the
- * one with a tag is in `receive`. */
-bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
-{
-    const axo__sched *sched = axo__cell_sched(cell);
-    bool found = false;
-    for (uint32_t i = 0; i < sched_all(sched); i++) {
-        const axo__worker *worker = axo__sched_worker(sched, i);
-        if (worker == NULL)
-            break;
-        if (axo__aptr_load_relaxed(&worker->running) != cell)
-            continue;
-        found = true;
-        *tag = axo__a64_load_relaxed(&worker->running_tag);
-        *since = (int64_t)axo__a64_load_relaxed(&worker->since);
-        if (*tag != 0)
-            break;
-    }
-    return found;
 }

@@ -1,6 +1,8 @@
 /* send.c - the way of a message to a mailbox; the doors for outside threads. */
+#include "sched/send.h"
+
 #include "cell/event.h"
-#include "sched/worker.h"
+#include "sched/parked.h"
 
 /* Dead letters of a call: seen to here, or by the caller when he has left the door. */
 static void send_bury(axo__core *core, const axo__worker *worker, axo__local *local, axo_ref to,

@@ -9,9 +9,17 @@
  * looks after the first as well, and takes urgent cells only, and of these no messages of users.
  *
  * Orders
- *   [W1] [W5] [W6]   as in sched/worker.h
+ *   [W1] [W6]   as in sched/wake.h
+ *   [W5]   as in sched/pool.h
  *   [T4]             as in cell/table.h
  */
+#include "sched/spare.h"
+
+#include "sched/find.h"
+#include "sched/run.h"
+#include "sched/steal.h"
+#include "sched/timer.h"
+#include "sched/wake.h"
 #include "sched/worker.h"
 
 static uint32_t spare_rank(const axo__worker *spare)
@@ -19,31 +27,6 @@ static uint32_t spare_rank(const axo__worker *spare)
     uint32_t rank = (uint32_t)(spare - spare->sched->workers) - spare->sched->worker_count;
     AXO_DEBUG_ASSERT(rank < spare->sched->spare_count);
     return rank;
-}
-
-/* ---- being called ---- */
-
-static void spare_call(axo__sched *sched, uint32_t least)
-{
-    for (;;) {
-        uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
-        if (mode <= least)
-            return;
-        if (axo__a32_cas_acq_rel(&sched->spare_mode, &mode, least)) /* [W6] */
-            break;
-    }
-    AXO_DEBUG_ASSERT(sched->spare_count > 0);
-    axo__os_parker_wake(&sched->workers[sched->worker_count].thread.parker);
-}
-
-void axo__spare_alarm(axo__sched *sched)
-{
-    spare_call(sched, AXO__SPARE_WATCH);
-}
-
-void axo__spare_notice(axo__sched *sched)
-{
-    spare_call(sched, AXO__SPARE_DOZE);
 }
 
 /* ---- looking ---- */
@@ -87,7 +70,7 @@ static bool spare_look(axo__worker *spare)
     axo__sched *sched = spare->sched;
     uint32_t rank = spare_rank(spare);
     uint32_t before = sched->worker_count + rank;
-    size_t all = sched->worker_count + sched->spare_count;
+    size_t all = axo__sched_all(sched);
     axo__spare_mark *marks = &sched->marks[rank * all];
     bool stuck = true;
     for (uint32_t i = 0; i < before; i++) {

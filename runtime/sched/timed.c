@@ -1,6 +1,9 @@
 /* timed.c - keyed timers and the receive timeout of an actor. */
 #include "sched/timed.h"
 
+#include "sched/ready.h"
+#include "sched/timer.h"
+
 #include <string.h>
 
 #define TIMED_ROOM_MIN 4

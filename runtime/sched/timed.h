@@ -14,7 +14,7 @@
 #ifndef AXO__SCHED_TIMED_H
 #define AXO__SCHED_TIMED_H
 
-#include "sched/worker.h"
+#include "sched/alarm.h"
 
 typedef struct axo__timed axo__timed;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "sched/worker.h"
+#include "sched/wake.h"
 
 #define TIMER_BATCH 64
 /* Batches in a row before other work gets a turn. */

@@ -1,5 +1,4 @@
-/* timer.h - timers that runtime parts embed, the wheel of a worker behind its mutex, and alarms:
- * the records of messages that wait for their time.
+/* timer.h - timers that runtime parts embed, and the wheel of a worker behind its mutex.
  *
  * How a part of the runtime uses a timer of its own, without taking memory:
  *
@@ -38,18 +37,16 @@
  *
  * Orders
  *   [W1] seq_cst, parked   (2) against (6)
- *   [W4] as in sched/worker.h
+ *   [W4] as in sched/wake.h
  */
 #ifndef AXO__SCHED_TIMER_H
 #define AXO__SCHED_TIMER_H
 
-#include "cell/core.h"
+#include "sched/pool.h"
 #include "sched/wheel.h"
 
-typedef struct axo__sched axo__sched;
-typedef struct axo__worker axo__worker;
 typedef struct axo__timer axo__timer;
-typedef struct axo__timers axo__timers;
+typedef struct axo__alarm_chunk axo__alarm_chunk;
 
 /* What a kind of timers does when its time has come. */
 typedef struct axo__timer_ops {
@@ -69,32 +66,8 @@ struct axo__timer {
     uint64_t number;      /* of that arming, never the same twice */
 };
 
-/* A message that waits, once or again and again. Guarded by its home's mutex; while it is being
- * fired, `message` and `due` are the firing worker's. */
-typedef struct axo__alarm {
-    axo__timer timer; /* first; its node links the free ones; number 0: free */
-    axo_ref to;
-    axo__message *message;
-    int64_t due;       /* saturated */
-    int64_t period;
-    uint32_t index;
-    uint8_t kind;      /* an axo_timer_kind */
-    uint8_t at_close;
-    uint8_t cancelled; /* while it was being fired */
-} axo__alarm;
-
-#define AXO__ALARM_CHUNK 256
-
-typedef struct axo__alarm_chunk {
-    struct axo__alarm_chunk *next; /* of those with room */
-    struct axo__alarm_chunk *before;
-    axo__wheel_node *free;
-    uint32_t used;
-    uint32_t index;
-    axo__alarm alarms[AXO__ALARM_CHUNK];
-} axo__alarm_chunk;
-
-/* Records come in chunks; a chunk that is empty goes back to the allocator, but for one. */
+/* The alarms of a wheel; see alarm.h. Records come in chunks; a chunk that is empty goes back to
+ * the allocator, but for one. */
 typedef struct axo__alarms {
     axo__alarm_chunk **chunks;
     uint32_t room;
@@ -116,8 +89,6 @@ struct axo__timers {
     axo__wheel wheel;
     _Alignas(AXO__CACHE_LINE) axo__a64 next; /* written under the mutex */
 };
-
-/* ---- timer.c ---- */
 
 /* NULL: no memory. */
 axo__timers *axo__timers_make(axo__core *core, axo__worker *owner);
@@ -172,35 +143,5 @@ void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool neare
 
 /* Under the mutex: takes it out. */
 void axo__timers_take(axo__timers *timers, axo__timer *timer);
-
-/* ---- alarm.c ---- */
-
-typedef struct axo__alarm_order {
-    axo_ref to;
-    axo__message *message; /* its template, if it is periodic */
-    int64_t first;         /* delay */
-    int64_t period;
-    axo_timer_kind kind;
-} axo__alarm_order;
-
-/* Sets an alarm: AXO_OK, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING; then the message is still the
- * caller's. worker NULL: from outside. *out may be NULL. */
-axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
-                          const axo__alarm_order *order, axo_timer *out);
-
-/* true: it was waiting and is no more. Any thread with a local of its own. */
-bool axo__alarm_cancel(axo__core *core, axo__local *local, axo_timer timer);
-
-/* true: it was waiting and will run at close. */
-bool axo__alarm_mark(axo__core *core, axo_timer timer);
-
-/* /user begins to stop: sends what is marked. */
-void axo__alarms_close(axo__worker *worker);
-
-/* The end: drops what waits. false: some worker is firing; ask again. */
-bool axo__alarms_end(axo__worker *worker);
-
-/* Gives the memory back; no alarm is set any more. Comes before axo__timers_free. */
-void axo__alarms_fini(axo__timers *timers);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/ready.h"
 #include "super/delay.h"
 #include "super/watch.h"
 

@@ -16,6 +16,9 @@
  */
 #include "super/delay.h"
 
+#include "sched/ready.h"
+#include "sched/timer.h"
+
 static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__cell *child = ((axo__delay *)(void *)timer)->child;

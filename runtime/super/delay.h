@@ -2,6 +2,7 @@
 #ifndef AXO__SUPER_DELAY_H
 #define AXO__SUPER_DELAY_H
 
+#include "sched/timer.h"
 #include "super/super.h"
 
 /* What a child of a strategy with a back-off has. */

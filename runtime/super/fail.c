@@ -1,6 +1,7 @@
 /* fail.c - an actor fails. */
 #include "super/fail.h"
 
+#include "sched/ready.h"
 #include "super/children.h"
 
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)

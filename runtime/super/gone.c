@@ -2,6 +2,7 @@
 #include "super/gone.h"
 
 #include "cell/event.h"
+#include "sched/parked.h"
 #include "sched/timed.h"
 #include "super/children.h"
 #include "super/spawn.h"

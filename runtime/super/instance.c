@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/run.h"
 #include "sched/timed.h"
 #include "super/children.h"
 #include "super/fail.h"

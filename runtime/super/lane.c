@@ -2,6 +2,8 @@
  * the failure of a callback, whose answer is often there at once. */
 #include "super/lane.h"
 
+#include "sched/parked.h"
+#include "sched/ready.h"
 #include "super/children.h"
 #include "super/fail.h"
 #include "super/gone.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/ready.h"
 #include "super/children.h"
 
 /* What the props say that most do not. */

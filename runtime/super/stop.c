@@ -1,6 +1,9 @@
 /* stop.c - the end of an actor, bottom-up. */
 #include "super/stop.h"
 
+#include "sched/parked.h"
+#include "sched/ready.h"
+#include "sched/run.h"
 #include "sched/timed.h"
 #include "super/children.h"
 #include "super/gone.h"

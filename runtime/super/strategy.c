@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "sched/ready.h"
+#include "sched/run.h"
 #include "super/children.h"
 #include "super/delay.h"
 #include "super/fail.h"
@@ -167,7 +169,6 @@ typedef struct strategy_decision {
     bool refused;            /* a Restart that the child's lifetime or a budget turns into Stop */
     strategy_reach reach;    /* of Restart and Stop */
 } strategy_decision;
-
 
 static strategy_reach strategy_only(axo__cell *child)
 {

@@ -32,7 +32,7 @@
 #define AXO__SUPER_SUPER_H
 
 #include "cell/event.h"
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 /* What the layer above (system/) is told of the tree's top; core->root, set at boot. */
 typedef struct axo__root_ops {

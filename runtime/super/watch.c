@@ -13,6 +13,8 @@
  */
 #include "super/watch.h"
 
+#include "sched/ready.h"
+
 #include <stddef.h>
 #include <string.h>
 

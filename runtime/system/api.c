@@ -6,6 +6,9 @@
 
 #include "base/border.h"
 #include "base/random.h"
+#include "sched/ready.h"
+#include "sched/run.h"
+#include "sched/send.h"
 #include "super/children.h"
 #include "super/restart.h"
 #include "super/spawn.h"

@@ -2,6 +2,7 @@
 #include <axo/axo.h>
 
 #include "cell/event.h"
+#include "sched/send.h"
 #include "system/system.h"
 
 static bool event_in_callback(axo_ctx *ctx)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cell/event.h"
+#include "sched/send.h"
 #include "super/spawn.h"
 #include "system/find.h"
 #include "system/guardian.h"

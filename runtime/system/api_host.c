@@ -2,6 +2,7 @@
 #include <axo/axo.h>
 
 #include "sched/host.h"
+#include "sched/timer.h"
 #include "system/pools.h"
 #include "system/system.h"
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/send.h"
 #include "super/stash.h"
 #include "system/system.h"
 

@@ -5,6 +5,8 @@
 
 #include "cell/event.h"
 #include "sched/host.h"
+#include "sched/ready.h"
+#include "sched/send.h"
 #include "system/boot.h"
 #include "system/guardian.h"
 #include "system/options.h"

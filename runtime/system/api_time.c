@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "sched/alarm.h"
+#include "sched/send.h"
 #include "sched/timed.h"
+#include "sched/timer.h"
 #include "system/system.h"
 
 static axo__cell *time_cell(axo_ctx *ctx)

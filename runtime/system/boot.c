@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/claim.h"
 #include "sched/fixed.h"
 #include "sched/host.h"
+#include "sched/sched.h"
+#include "sched/send.h"
+#include "sched/wake.h"
 #include "system/border.h"
 #include "system/guardian.h"
 #include "system/options.h"

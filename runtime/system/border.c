@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/border.h"
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 #define BORDER_PATH 1024
 

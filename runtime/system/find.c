@@ -13,7 +13,6 @@
 
 #include "system/system.h"
 
-
 enum { FIND_NAME, FIND_ANONYMOUS, FIND_HERE, FIND_UP, FIND_WILD, FIND_BAD };
 
 static bool find_is(axo__segment segment, const char *text)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/ready.h"
+#include "sched/send.h"
 #include "super/children.h"
 #include "super/spawn.h"
 #include "super/watch.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/border.h"
+#include "sched/ready.h"
 #include "system/system.h"
 
 #define INSPECT_TRIES 16

@@ -5,7 +5,6 @@
 
 #include "system/system.h"
 
-
 axo_status axo__struct_room(const void *to, size_t size, size_t *room)
 {
     size_t given;

@@ -14,6 +14,7 @@
 #include "sched/elastic.h"
 #include "sched/host.h"
 #include "sched/pinned.h"
+#include "sched/sched.h"
 #include "super/lane.h"
 #include "system/system.h"
 
@@ -198,7 +199,7 @@ void axo__pools_fini(axo_system *system)
 static uint64_t pools_sum_one(const axo__sched *pool, size_t offset)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < pool->worker_count + pool->spare_count; i++) {
+    for (uint32_t i = 0; i < axo__sched_all(pool); i++) {
         const axo__worker *worker = axo__sched_worker(pool, i);
         if (worker == NULL)
             break;

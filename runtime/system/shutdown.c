@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "sched/alarm.h"
+#include "sched/ready.h"
+#include "sched/send.h"
 #include "system/guardian.h"
 #include "system/pools.h"
 #include "system/system.h"

@@ -1,6 +1,8 @@
 /* stream.c - the event stream: places, rules, and telling whoever wants to know. */
 #include "system/stream.h"
 
+#include "sched/ready.h"
+
 #include <string.h>
 
 AXO_STATIC_ASSERT(AXO_KINDS_MAX <= 32, "a bit for each rule");

@@ -32,7 +32,7 @@
 #define AXO__SYSTEM_STREAM_H
 
 #include "cell/event.h"
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 #define AXO__PLACES_FIRST 8
 #define AXO__PLACES_MORE 64

@@ -13,8 +13,8 @@
  *   [Y2] cas acq_rel, ended                        the latch is set once
  *   [Y3] seq_cst, root_gone    after a worker's own last free, before it reads the others': of two
  *                              workers that free at once, one sees both
- *   [W1] as in sched/worker.h
- *   [W5] as in sched/worker.h
+ *   [W1] as in sched/wake.h
+ *   [W5] as in sched/pool.h
  *   [T2] as in cell/table.h
  *   [T4] as in cell/table.h
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 #define STAGE_POINTS_MAX 200000
 #define STAGE_TICK_NS 20

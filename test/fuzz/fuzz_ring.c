@@ -12,7 +12,7 @@
 #include "queue/mpsc.h"
 #include "queue/runq.h"
 #include "queue/stack.h"
-#include "sched/worker.h"
+#include "sched/newborn.h"
 
 enum { NODES = 64, OPERATIONS_MAX = 2000, BEFORE_WRAP = 7 };
 

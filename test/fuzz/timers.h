@@ -6,7 +6,7 @@
 
 #include "fuzz/fuzz.h"
 #include "os/os.h"
-#include "sched/worker.h"
+#include "sched/timer.h"
 
 void timers_run(fuzz_in *in);
 void alarms_run(fuzz_in *in);

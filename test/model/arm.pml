@@ -15,19 +15,19 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
- * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
- * stamp sched/park.c:axo__sched_wake_worker 95fcefbbf0f2
+ * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_wake d376932b90b8
  * stamp sched/timer.c:axo__timer_arm e0891fe2d343
  * stamp sched/timer.c:axo__timers_fire e017f2287387
  * stamp sched/timer.c:axo__timers_put 19f5191c8343
  * stamp sched/timer.c:axo__timers_told a1b628962176
  * stamp sched/timer.c:timer_refresh 322766d1c6b8
  * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27
+ * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
+ * stamp sched/wake.c:wake_up 721cb80931e5
  */
 #ifndef PUSHERS
 #define PUSHERS 1
@@ -37,13 +37,13 @@
 byte parked, work;
 bool is_parked[W], ringing[W], armed, buffered, fired, sleeps[W], timed;
 
-/* park_wake sched/park.c */
+/* wake_up sched/wake.c */
 inline wake(i)
 {
     atomic { if :: is_parked[i] -> is_parked[i] = false; took = true :: else fi };
     if :: took -> atomic { parked--; ringing[i] = true } :: else fi
 }
-/* axo__sched_push_ready_any sched/park.c; axo__sched_wake_one sched/park.c */
+/* axo__sched_push_ready_any sched/claim.c; axo__sched_wake_one sched/wake.c */
 proctype Pusher()
 {
     bool took;
@@ -56,7 +56,7 @@ proctype Pusher()
     fi
 }
 /* axo__timer_arm sched/timer.c; axo__timers_put sched/timer.c; timer_refresh sched/timer.c;
- * axo__timers_told sched/timer.c; axo__sched_wake_worker sched/park.c */
+ * axo__timers_told sched/timer.c; axo__sched_wake_worker sched/wake.c */
 active proctype Armer()
 {
     bool took, tell = true;

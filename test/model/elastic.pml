@@ -22,6 +22,8 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
+ * stamp sched/claim.c:axo__claim_inject b78efa20a49a
+ * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/elastic.c:elastic_absent 361509dd75d4
  * stamp sched/elastic.c:elastic_begin 0dd4fe276597
  * stamp sched/elastic.c:elastic_deadline 637aefac1947
@@ -30,18 +32,16 @@
  * stamp sched/elastic.c:elastic_grow 268f08d218b2
  * stamp sched/elastic.c:elastic_grow_locked e208debbf242
  * stamp sched/elastic.c:elastic_leave a05da65eee0b
- * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_all f968cb947b4f
- * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
+ * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_inject b768ef770811
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_wake d376932b90b8
+ * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
+ * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_end 1a55ed14db31
- * stamp sched/worker.c:axo__worker_idle a4b05394d458
- * stamp sched/worker.c:axo__worker_step 580043948044
- * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
+ * stamp sched/worker.c:axo__worker_step 613a757cac5c
+ * stamp sched/worker.c:worker_idle e7fb8236d94c
  */
 #ifndef W
 #define W 2
@@ -121,7 +121,7 @@ inline grow()
         failed = false
     fi
 }
-/* park_wake sched/park.c */
+/* wake_up sched/wake.c */
 inline wake(i)
 {
     if
@@ -131,7 +131,7 @@ inline wake(i)
     :: else
     fi
 }
-/* axo__sched_wake_one sched/park.c */
+/* axo__sched_wake_one sched/wake.c */
 inline wake_one()
 {
     if
@@ -146,7 +146,7 @@ inline wake_one()
         if :: !took -> grow() :: else -> took = false fi
     fi
 }
-/* axo__sched_wake_all sched/park.c */
+/* axo__sched_wake_all sched/wake.c */
 inline wake_all()
 {
 #ifdef M_COUNT
@@ -229,8 +229,8 @@ inline shrink()
     bored = false;
     unlock()
 }
-/* elastic_begin sched/elastic.c; axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c;
- * worker_from_inject_slow sched/worker.c; axo__inject_pop_any queue/inject.c; axo__worker_end
+/* elastic_begin sched/elastic.c; axo__worker_step sched/worker.c; worker_idle sched/worker.c;
+ * find_from_inject_slow sched/find.c; axo__inject_pop_any queue/inject.c; axo__worker_end
  * sched/worker.c */
 proctype Thread(byte me)
 {
@@ -271,7 +271,7 @@ out:
 }
 
 /* elastic_enter sched/elastic.c; elastic_leave sched/elastic.c;
- * axo__sched_push_ready_any sched/park.c; park_inject sched/park.c */
+ * axo__sched_push_ready_any sched/claim.c; axo__claim_inject sched/claim.c */
 active proctype Outside()
 {
     byte k, v;

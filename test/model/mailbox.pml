@@ -61,23 +61,23 @@
  * stamp mailbox/inbox.h:axo__inbox_put 06cf0eb9b562
  * stamp mailbox/inbox.h:axo__inbox_take 35bb1f186ec5
  * stamp mailbox/inbox.h:axo__inbox_turn af85aeb4d1a0
- * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
- * stamp sched/park.c:axo__sched_hand_back e0843577e3b2
- * stamp sched/park.c:axo__sched_hand_back_held 55f7c3edcc55
- * stamp sched/park.c:axo__sched_push_ready be78cd6faf59
- * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
- * stamp sched/park.c:axo__sched_stop c1a0679a46c4
- * stamp sched/park.c:axo__sched_unclaim d4fb009d31cd
- * stamp sched/park.c:axo__worker_push_back cd9461f8e8db
- * stamp sched/park.c:park_inject b768ef770811
- * stamp sched/park.c:park_push_urgent 21595f1be931
+ * stamp sched/claim.c:axo__claim_inject b78efa20a49a
+ * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
+ * stamp sched/claim.c:axo__sched_unclaim 27f858b69e70
+ * stamp sched/claim.h:axo__worker_claim ef9007996cba
+ * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
+ * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
+ * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e
+ * stamp sched/ready.c:axo__sched_push_ready 0366d7c6c081
+ * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
+ * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
+ * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages d2033bee68dd
  * stamp sched/run.c:run_take 8b93758b4dde
  * stamp sched/run.c:run_turn 22e729c63ee8
  * stamp sched/send.c:axo__send_keep b31d405bf340
- * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
- * stamp sched/worker.h:axo__worker_claim ef9007996cba
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
@@ -123,7 +123,7 @@ byte inside, depth, handled, buried, seen_system, done, last[SENDERS];
 #define HAS (ready || len(lane) > 0)
 #define WOKEN (len(lane) == 0 && !ready && !running && !urgent && !closed && !held)
 
-/* axo__sched_push_ready sched/park.c; park_inject sched/park.c; axo__state_inject cell/state.h */
+/* axo__sched_push_ready sched/ready.c; axo__claim_inject sched/claim.c; axo__state_inject cell/state.h */
 inline push_ready(outside)
 {
     if
@@ -133,7 +133,7 @@ inline push_ready(outside)
     :: else -> entries++
     fi
 }
-/* park_push_urgent sched/park.c; axo__sched_push_urgent_any sched/park.c */
+/* ready_push_urgent sched/ready.c; axo__sched_push_urgent_any sched/claim.c */
 inline push_urgent(outside)
 {
     if
@@ -143,7 +143,7 @@ inline push_urgent(outside)
     :: else -> urgent_entries++
     fi
 }
-/* axo__sched_announce_system sched/park.c; axo__state_announce_system cell/state.h */
+/* axo__sched_announce_system sched/ready.c; axo__state_announce_system cell/state.h */
 inline announce_system(outside)
 {
     atomic { push = !urgent && !running && !closed; urgent = true };
@@ -183,7 +183,7 @@ inline directive(by)
 #endif
 }
 /* children_suspend_here super/children.c; axo__state_borrow_idle cell/state.h;
- * axo__state_give_back_held cell/state.h; axo__sched_hand_back_held sched/park.c */
+ * axo__state_give_back_held cell/state.h; axo__sched_hand_back_held sched/ready.c */
 inline suspend_child()
 {
     atomic {
@@ -210,7 +210,7 @@ proctype Parent()
     for (k : 1 .. PAIRS) { directive(-1) }
 #endif
 #ifdef STOP
-    /* axo__sched_stop sched/park.c; axo__directives_stop cell/directive.h */
+    /* axo__sched_stop sched/ready.c; axo__directives_stop cell/directive.h */
     stop = true;
     announce_system(true);
 #endif
@@ -225,7 +225,7 @@ proctype Watcher()
 }
 
 /* axo__state_borrow cell/state.h; axo__state_give_back cell/state.h;
- * axo__sched_hand_back sched/park.c */
+ * axo__sched_hand_back sched/ready.c */
 proctype Looker()
 {
     bool push, was, push_user;
@@ -257,7 +257,7 @@ proctype Looker()
 
 /* ---- the runner ---- */
 
-/* axo__state_claim cell/state.h; axo__worker_claim sched/worker.h; axo__inbox_put
+/* axo__state_claim cell/state.h; axo__worker_claim sched/claim.h; axo__inbox_put
  * mailbox/inbox.h */
 inline take_lane()
 {
@@ -445,7 +445,7 @@ inline finish()
 #endif
 }
 
-/* worker_from_inject_slow sched/worker.c; axo__state_injected cell/state.h */
+/* find_from_inject_slow sched/find.c; axo__state_injected cell/state.h */
 inline find()
 {
     if
@@ -470,7 +470,7 @@ inline give_node()
     node = 0
 }
 
-/* run_turn sched/run.c; axo__worker_push_back sched/park.c */
+/* run_turn sched/run.c; axo__worker_push_back sched/ready.c */
 proctype Worker()
 {
     byte left, m, n, act, result, node;
@@ -499,7 +499,7 @@ end_idle:
     od
 }
 
-/* axo__sched_unclaim sched/park.c; axo__state_unclaim cell/state.h */
+/* axo__sched_unclaim sched/claim.c; axo__state_unclaim cell/state.h */
 proctype Stranger()
 {
     byte m, n;

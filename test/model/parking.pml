@@ -40,34 +40,34 @@
  * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
  * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
  * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
- * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
- * stamp sched/park.c:axo__worker_offer_quiet 8eae6f2c1257
+ * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
+ * stamp sched/find.c:axo__worker_find 71ab40c9f87f
+ * stamp sched/find.c:find_from_inject a9a6845dad3d
+ * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/find.c:find_from_next a2d28353a5eb
+ * stamp sched/find.c:find_from_queue 2bf36c370d4b
+ * stamp sched/find.c:find_ready ce505e8feb7e
  * stamp sched/park.c:axo__worker_park bdcac943ec28
- * stamp sched/park.c:axo__worker_push_back cd9461f8e8db
- * stamp sched/park.c:axo__worker_push_ready df66acba9d61
- * stamp sched/park.c:axo__worker_steal 9a4fa5750417
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_is_late 89e5224cd963
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_offer 02fe32e6fb1f
- * stamp sched/park.c:park_steal_from 1fc4f85b4bcc
- * stamp sched/park.c:park_take_half 769dcce8082a
- * stamp sched/park.c:park_tell d239431e8b41
- * stamp sched/park.c:park_wake d376932b90b8
  * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
+ * stamp sched/ready.c:axo__worker_offer_quiet ea636330c2f7
+ * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
+ * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
  * stamp sched/run.c:run_enter 0b74d236eaf0
  * stamp sched/run.c:run_turn 22e729c63ee8
- * stamp sched/worker.c:axo__worker_find cfdf605d17d4
- * stamp sched/worker.c:axo__worker_idle a4b05394d458
- * stamp sched/worker.c:axo__worker_step 580043948044
+ * stamp sched/steal.c:axo__worker_steal 50c3ea706c7a
+ * stamp sched/steal.c:steal_from f494a873fc26
+ * stamp sched/steal.c:steal_half 744d1f8bbc3e
+ * stamp sched/steal.c:steal_is_late 5969f5f4d227
+ * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:axo__wake_offer 0bcaacd8124d
+ * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
+ * stamp sched/wake.c:wake_up 721cb80931e5
+ * stamp sched/worker.c:axo__worker_step 613a757cac5c
  * stamp sched/worker.c:axo__worker_wake f63270990386
- * stamp sched/worker.c:worker_find_ready 050e90ff1a1a
- * stamp sched/worker.c:worker_from_inject 51041007472e
- * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
- * stamp sched/worker.c:worker_from_next d2c3c56bcb48
- * stamp sched/worker.c:worker_from_queue 419d31034ca9
  * stamp sched/worker.c:worker_hand_on cf01d216cbda
+ * stamp sched/worker.c:worker_idle e7fb8236d94c
  * stamp sched/worker.c:worker_run 402bff5a6450
  * stamp sched/worker.c:worker_unwatched 932fed9a769b
  */
@@ -117,7 +117,7 @@ inline flush()
     if :: me < W && buffered[me] -> ready[me]++; buffered[me] = false :: else fi
 }
 
-/* park_wake sched/park.c; axo__os_parker_wake os/linux.c */
+/* wake_up sched/wake.c; axo__os_parker_wake os/linux.c */
 inline wake_worker(i)
 {
     if
@@ -127,7 +127,7 @@ inline wake_worker(i)
     :: else
     fi
 }
-/* axo__sched_wake_one sched/park.c */
+/* axo__sched_wake_one sched/wake.c */
 inline wake_one()
 {
     if
@@ -141,7 +141,7 @@ inline wake_one()
         took = false
     fi
 }
-/* park_tell sched/park.c */
+/* axo__wake_tell sched/wake.c */
 inline tell(queued)
 {
 #ifndef M_NO_FENCE
@@ -157,7 +157,7 @@ inline tell(queued)
     fi
 }
 
-/* axo__worker_push_back sched/park.c; park_offer sched/park.c; axo__runq_push_owner queue/runq.c */
+/* axo__worker_push_back sched/ready.c; axo__wake_offer sched/wake.c; axo__runq_push_owner queue/runq.c */
 inline push_back(in_turn)
 {
 #ifdef BUFFER
@@ -171,7 +171,7 @@ inline push_back(in_turn)
     fi;
     queued = 0
 }
-/* axo__worker_push_ready sched/park.c: from a turn */
+/* axo__worker_push_ready sched/ready.c: from a turn */
 inline push_ready()
 {
     guarded = (parked == 0);
@@ -186,7 +186,7 @@ inline push_ready()
     fi;
     guarded = false
 }
-/* axo__worker_offer_quiet sched/park.c */
+/* axo__worker_offer_quiet sched/ready.c */
 inline offer_quiet()
 {
     quiet = false;
@@ -200,9 +200,9 @@ inline offer_quiet()
 #endif
 }
 
-/* axo__worker_find sched/worker.c; worker_find_ready sched/worker.c; worker_from_next
- * sched/worker.c; worker_from_queue sched/worker.c; worker_from_inject sched/worker.c;
- * worker_from_inject_slow sched/worker.c; axo__inject_pop_any queue/inject.c */
+/* axo__worker_find sched/find.c; find_ready sched/find.c; find_from_next
+ * sched/find.c; find_from_queue sched/find.c; find_from_inject sched/find.c;
+ * find_from_inject_slow sched/find.c; axo__inject_pop_any queue/inject.c */
 inline find()
 {
     atomic {                        /* only thieves touch what is its own, and they only take */
@@ -223,8 +223,8 @@ inline find()
     fi
 }
 
-/* axo__worker_steal sched/park.c; park_steal_from sched/park.c; park_take_half sched/park.c;
- * park_is_late sched/park.c */
+/* axo__worker_steal sched/steal.c; steal_from sched/steal.c; steal_half sched/steal.c;
+ * steal_is_late sched/steal.c */
 inline steal_from(v)
 {
     if
@@ -402,7 +402,7 @@ end_w:  atomic {
     atomic { more = false; busy = false }
 }
 
-/* axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c */
+/* axo__worker_step sched/worker.c; worker_idle sched/worker.c */
 proctype Worker(byte me)
 {
     byte queued;
@@ -425,7 +425,7 @@ end_stuck:
     false
 }
 
-/* axo__sched_push_ready_any sched/park.c; axo__inject_push_any queue/inject.c */
+/* axo__sched_push_ready_any sched/claim.c; axo__inject_push_any queue/inject.c */
 proctype Outside()
 {
     byte k, me = W;

@@ -35,7 +35,7 @@
  * stamp cell/directive.h:axo__directives_take 3305adccd20b
  * stamp cell/state.h:axo__state_resume 3f00cdd8d482
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
- * stamp sched/park.c:axo__sched_announce_system a294a2b275b0
+ * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp super/children.c:axo__child_restart_own 35125ee55df3
  * stamp super/children.c:axo__child_restart_parent db542e1dc5a7
  * stamp super/children.c:axo__child_resume_own 4b74aea27d27
@@ -124,7 +124,7 @@ byte failures, ends[N];
 /* ---- telling a child ---- */
 
 /* axo__child_suspend super/children.c; children_suspend_here super/children.c;
- * axo__directives_delta_add cell/directive.h; axo__sched_announce_system sched/park.c */
+ * axo__directives_delta_add cell/directive.h; axo__sched_announce_system sched/ready.c */
 inline shift1(si, sj, by)
 {
     if

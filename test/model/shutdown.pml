@@ -30,19 +30,19 @@
  * stamp mem/grace.c:grace_step dbf41da36881
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
- * stamp sched/park.c:axo__sched_push_urgent_any 2f2b5bf248ec
- * stamp sched/park.c:axo__sched_stop c1a0679a46c4
- * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
+ * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_wake d376932b90b8
- * stamp sched/sched.c:axo__sched_join dd6cc69c81d4
- * stamp sched/sched.c:axo__sched_quit e8572e8262cd
+ * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
+ * stamp sched/sched.c:axo__sched_join ac4c08a18032
+ * stamp sched/sched.c:axo__sched_quit 790f75e0ba05
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
- * stamp sched/worker.c:axo__worker_idle a4b05394d458
- * stamp sched/worker.c:axo__worker_step 580043948044
+ * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:wake_up 721cb80931e5
+ * stamp sched/worker.c:axo__worker_step 613a757cac5c
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
+ * stamp sched/worker.c:worker_idle e7fb8236d94c
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  * stamp super/gone.c:gone_abandon b281a3f42668
  * stamp super/lane.c:lane_system c0a265295f73
@@ -101,7 +101,7 @@ inline flush()
 {
     if :: me < W -> freed[me] = freed[me] + buffered[me]; buffered[me] = 0 :: else fi
 }
-/* axo__sched_wake_one sched/park.c; park_wake sched/park.c */
+/* axo__sched_wake_one sched/wake.c; wake_up sched/wake.c */
 inline wake_one()
 {
     atomic {
@@ -117,7 +117,7 @@ inline wake_one()
 /* ---- from outside ---- */
 
 /* axo__guardian_spawn system/guardian.c; axo__door_enter sched/send.c; axo__spawn_make
- * super/spawn.c; axo__sched_push_urgent_any sched/park.c; axo__state_announce_system
+ * super/spawn.c; axo__sched_push_urgent_any sched/claim.c; axo__state_announce_system
  * cell/state.h; axo__state_inject cell/state.h */
 proctype Spawner(byte i)
 {
@@ -145,7 +145,7 @@ proctype Spawner(byte i)
     fi;
     door[i] = false
 }
-/* axo__shutdown_begin system/shutdown.c; axo__sched_stop sched/park.c */
+/* axo__shutdown_begin system/shutdown.c; axo__sched_stop sched/ready.c */
 active proctype Shutdown()
 {
     bool push;
@@ -291,7 +291,7 @@ inline quiet(now)
     :: else
     fi
 }
-/* axo__worker_step sched/worker.c; axo__worker_idle sched/worker.c; axo__local_flush cell/core.c;
+/* axo__worker_step sched/worker.c; worker_idle sched/worker.c; axo__local_flush cell/core.c;
  * axo__state_claim cell/state.h */
 proctype Worker(byte me)
 {

@@ -42,16 +42,16 @@
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
- * stamp sched/park.c:axo__worker_push_ready df66acba9d61
- * stamp sched/park.c:park_inject b768ef770811
- * stamp sched/park.c:park_keep 238b66a120d8
+ * stamp sched/claim.c:axo__claim_inject b78efa20a49a
+ * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/find.c:find_from_next a2d28353a5eb
+ * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep b31d405bf340
- * stamp sched/worker.c:axo__worker_step 580043948044
+ * stamp sched/steal.c:steal_keep 2f9c61bec1fc
+ * stamp sched/worker.c:axo__worker_step 613a757cac5c
  * stamp sched/worker.c:worker_expire 36e9e7eb70a6
- * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
- * stamp sched/worker.c:worker_from_next d2c3c56bcb48
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
@@ -98,7 +98,7 @@ inline take_all(dead)
 #endif
 }
 
-/* park_inject sched/park.c; axo__state_inject cell/state.h */
+/* axo__claim_inject sched/claim.c; axo__state_inject cell/state.h */
 inline inject()
 {
 #ifdef M_STALE
@@ -191,9 +191,9 @@ inline expire()
 }
 
 /* axo__worker_step sched/worker.c; axo__grace_quiet mem/rcu.c; axo__grace_offline mem/rcu.c;
- * axo__grace_online mem/rcu.c; worker_from_inject_slow sched/worker.c; axo__state_injected
- * cell/state.h; who moves an entry without a look at the cell: axo__worker_push_ready sched/park.c,
- * park_keep sched/park.c, worker_from_next sched/worker.c */
+ * axo__grace_online mem/rcu.c; find_from_inject_slow sched/find.c; axo__state_injected
+ * cell/state.h; who moves an entry without a look at the cell: axo__worker_push_ready sched/ready.c,
+ * steal_keep sched/steal.c, find_from_next sched/find.c */
 proctype Worker(byte me)
 {
     byte to, sends = 1;

@@ -20,25 +20,25 @@
  * mutant single M_LEAVES         it does not take what stuck workers have left
  */
 /* stamps: run.py --stamp writes them
- * stamp sched/park.c:axo__sched_push_ready_any 44bb6b0fa1e0
- * stamp sched/park.c:axo__sched_wake_one 5c78f1e55532
+ * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
+ * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/park.c:axo__worker_park bdcac943ec28
  * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
- * stamp sched/park.c:park_wake d376932b90b8
- * stamp sched/spare.c:axo__spare_alarm be8d4e390aa5
- * stamp sched/spare.c:axo__spare_notice a91da947fa3f
  * stamp sched/spare.c:axo__spare_step 12a03c667441
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
- * stamp sched/spare.c:spare_call 1f8151d294b7
  * stamp sched/spare.c:spare_deadline fd4be46e837d
- * stamp sched/spare.c:spare_look 0b35a9c09512
+ * stamp sched/spare.c:spare_look 351db1d73e9d
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 0abfb6884a23
  * stamp sched/spare.c:spare_saw_turns 5115380e6e54
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake fe24c85cbb18
+ * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:axo__spare_alarm f2f4f6e3fa40
+ * stamp sched/wake.c:axo__spare_notice 031fb0a3d193
+ * stamp sched/wake.c:wake_spare 95f9d36770a7
+ * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_wake f63270990386
- * stamp sched/worker.c:worker_from_inject_slow 5a0407529897
  */
 #ifndef W
 #define W 2
@@ -59,7 +59,7 @@ bool is_parked[W], ringing[W], moved;
 bool called, timed, expired;                /* the spare's sleep */
 byte early = EARLY, quiets = QUIET;
 
-/* spare_call sched/spare.c; axo__spare_notice sched/spare.c; axo__spare_alarm sched/spare.c */
+/* wake_spare sched/wake.c; axo__spare_notice sched/wake.c; axo__spare_alarm sched/wake.c */
 inline call(least)
 {
     do
@@ -73,7 +73,7 @@ inline call(least)
     od;
     seen = 0
 }
-/* park_wake sched/park.c; axo__sched_wake_one sched/park.c */
+/* wake_up sched/wake.c; axo__sched_wake_one sched/wake.c */
 inline wake(i)
 {
     if
@@ -113,7 +113,7 @@ inline all_parked()
 #endif
 #endif
 }
-/* axo__sched_push_ready_any sched/park.c */
+/* axo__sched_push_ready_any sched/claim.c */
 active proctype Outside()
 {
     byte seen;
@@ -125,7 +125,7 @@ active proctype Outside()
 }
 
 /* axo__worker_park sched/park.c; axo__worker_unpark_owner sched/park.c; axo__worker_wake
- * sched/worker.c; worker_from_inject_slow sched/worker.c */
+ * sched/worker.c; find_from_inject_slow sched/find.c */
 proctype Worker(byte me)
 {
     byte seen;

@@ -6,6 +6,7 @@
 #define TEST_SIM_LOOK_H
 
 #include "queues.h"
+#include "sched/pool.h"
 #include "system/system.h"
 
 /* Worlds up to this are looked at after each step, larger ones after some. */

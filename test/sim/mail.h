@@ -6,6 +6,7 @@
 #define TEST_SIM_MAIL_H
 
 #include "look.h"
+#include "sched/parked.h"
 
 #define MAIL_NUMBERS (1u << 19)
 #define MAIL_PAIRS (1u << 15)

@@ -6,7 +6,7 @@
 #define TEST_SIM_QUEUES_H
 
 #include "life.h"
-#include "sched/worker.h"
+#include "sched/wheel.h"
 
 #define QUEUES_MAX 4096
 #define QUEUE_ROOM 2048

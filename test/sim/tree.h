@@ -12,6 +12,7 @@
 
 #include "acts.h"
 #include "os/sim.h"
+#include "sched/pool.h"
 
 typedef enum canary { CANARY_NONE, CANARY_TWICE, CANARY_LOST, CANARY_OTHER, CANARIES } canary;
 

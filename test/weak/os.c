@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/border.h"
+#include "cell/core.h"
 #include "os/os.h"
 #include "queue/mpsc.h"
-#include "sched/worker.h"
 #include "weak/scenes.h"
 
 #define BOTH (WEAK_ACQUIRE | WEAK_RELEASE)

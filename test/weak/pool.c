@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+#include "sched/alarm.h"
+#include "sched/fixed.h"
+#include "sched/host.h"
+#include "sched/run.h"
+#include "sched/spare.h"
 #include "weak/scenes.h"
 
 pool weak_pool;

@@ -3,10 +3,8 @@
 #ifndef AXO_TEST_WEAK_POOL_H
 #define AXO_TEST_WEAK_POOL_H
 
-#include "sched/elastic.h"
-#include "sched/fixed.h"
-#include "sched/host.h"
-#include "sched/pinned.h"
+#include "sched/spare.h"
+#include "sched/timer.h"
 
 #define POOL_WORKERS 3
 #define POOL_CELLS 4

@@ -1,4 +1,11 @@
 /* scene_newborn.c - the owner of a queue of newborns and its thieves; the next slot. */
+#include "sched/claim.h"
+#include "sched/find.h"
+#include "sched/fixed.h"
+#include "sched/newborn.h"
+#include "sched/ready.h"
+#include "sched/run.h"
+#include "sched/steal.h"
 #include "weak/pool.h"
 #include "weak/scenes.h"
 

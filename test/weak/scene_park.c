@@ -1,5 +1,17 @@
 /* scene_park.c - parking and waking: by work from outside, by a worker's own queue, by timers, by
  * the end; the host's worker. */
+#include "sched/claim.h"
+#include "sched/find.h"
+#include "sched/fixed.h"
+#include "sched/host.h"
+#include "sched/park.h"
+#include "sched/pinned.h"
+#include "sched/ready.h"
+#include "sched/sched.h"
+#include "sched/steal.h"
+#include "sched/timer.h"
+#include "sched/wake.h"
+#include "sched/wheel.h"
 #include "weak/pool.h"
 #include "weak/scenes.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cell/more.h"
+#include "sched/fixed.h"
 #include "system/registry.h"
 #include "system/stream.h"
 #include "weak/pool.h"

@@ -1,5 +1,11 @@
 /* scene_spare.c - the spare worker's rest against those that get up or push; threads of the elastic
  * pool that come and go. */
+#include "sched/claim.h"
+#include "sched/elastic.h"
+#include "sched/fixed.h"
+#include "sched/park.h"
+#include "sched/spare.h"
+#include "sched/wake.h"
 #include "weak/pool.h"
 #include "weak/scenes.h"
 

@@ -10,8 +10,8 @@
 .PHONY: weak weak-full weak-replay
 WEAK := $(BUILD)/weak
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
-  cell/more.c system/registry.c system/stream.c base/random.c $(addprefix sched/,park.c newborn.c \
-  worker.c spare.c sched.c fixed.c pinned.c elastic.c host.c timer.c wheel.c))
+  cell/more.c system/registry.c system/stream.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
+  newborn ready timer wheel steal find park worker spare sched fixed elastic pinned host))
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/weak/port \
   -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)

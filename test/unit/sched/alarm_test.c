@@ -6,6 +6,7 @@
 
 #include "unit/unit.h"
 
+#include "sched/timer.h"
 #include "system/system.h"
 
 enum { TIMEOUT = 2, DRAIN = 3, DRAFTS = 4096 };

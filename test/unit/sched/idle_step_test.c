@@ -3,11 +3,24 @@
  * in it for good; then nobody may stay parked while there is more. */
 #include "unit/step.h"
 
+#include "sched/wake.c"
+#include "sched/claim.c"
+#include "sched/ready.c"
+#include "sched/steal.c"
 #include "sched/park.c"
 
 #include "sched/fixed.h"
-#include "unit/unit.h"
+#include "sched/newborn.h"
+#include "sched/park.h"
+#include "sched/ready.h"
+#include "sched/run.h"
+#include "sched/sched.h"
+#include "sched/spare.h"
+#include "sched/timer.h"
+#include "sched/wake.h"
+#include "sched/worker.h"
 #include "support/limits.h"
+#include "unit/unit.h"
 
 #define IDLE_WORKERS 4
 #define IDLE_CELLS (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)

@@ -1,7 +1,8 @@
 /* newborn_test.c - a worker's newborns: order, room, what thieves see, none lost and none twice. */
 #include "unit/unit.h"
 
-#include "sched/worker.h"
+#include "sched/claim.h"
+#include "sched/newborn.h"
 
 enum { CELLS = 20000, THIEVES = 3 };
 

@@ -2,7 +2,11 @@
  * of a slot that is free into an injector. */
 #include "unit/unit.h"
 
+#include "sched/claim.h"
+#include "sched/find.h"
 #include "sched/fixed.h"
+#include "sched/ready.h"
+#include "sched/steal.h"
 
 enum { FILL = AXO__RUNQ_SIZE - 1, STALE = FILL, LIVE, CELLS };
 

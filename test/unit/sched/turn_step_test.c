@@ -4,7 +4,12 @@
 
 #include "sched/run.c"
 
+#include "sched/find.h"
 #include "sched/fixed.h"
+#include "sched/ready.h"
+#include "sched/run.h"
+#include "sched/sched.h"
+#include "sched/worker.h"
 #include "unit/unit.h"
 
 #define TURN_STEPS_MAX 400

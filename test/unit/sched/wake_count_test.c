@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sched/elastic.h"
+#include "sched/wake.h"
 #include "unit/unit.h"
 
 #define WAKE_WORKERS 2

@@ -6,6 +6,8 @@
 #include "super/restart.c"
 
 #include "sched/fixed.h"
+#include "sched/sched.h"
+#include "sched/worker.h"
 #include "unit/unit.h"
 
 #define ANSWER_STEPS_MAX 400

@@ -3,7 +3,12 @@
 #ifndef UNIT_SUPER_END_WORLD_H
 #define UNIT_SUPER_END_WORLD_H
 
+#include "sched/claim.h"
 #include "sched/fixed.h"
+#include "sched/ready.h"
+#include "sched/run.h"
+#include "sched/sched.h"
+#include "sched/worker.h"
 #include "super/lane.h"
 #include "super/spawn.h"
 #include "super/watch.h"

@@ -6,6 +6,10 @@
 #include "super/spawn.h"
 #include "unit/unit.h"
 
+#include "sched/claim.h"
+#include "sched/ready.h"
+#include "sched/timer.h"
+#include "sched/wake.h"
 #include "unit/super/end_world.h"
 
 static const axo_backoff lane_backoff = AXO_BACKOFF(.min_ns = 1000000000, .max_ns = 1000000000);

@@ -8,6 +8,7 @@
 
 #include <axo/find.h>
 
+#include "sched/ready.h"
 #include "unit/super/end_world.h"
 
 enum { STEPS_MAX = 400 };

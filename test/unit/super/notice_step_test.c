@@ -7,6 +7,7 @@
 #include "super/gone.c"
 #include "super/stop.c"
 
+#include "sched/ready.h"
 #include "unit/super/end_world.h"
 
 #define NOTICE_STEPS_MAX 400

@@ -5,6 +5,7 @@
 #include "super/watch.c"
 #include "super/gone.h"
 
+#include "sched/ready.h"
 #include "unit/super/end_world.h"
 
 static struct {

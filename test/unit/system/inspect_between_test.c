@@ -3,6 +3,9 @@
 #include "system/inspect.h"
 #include "system/system.h"
 
+#include "sched/claim.h"
+#include "sched/ready.h"
+#include "sched/run.h"
 #include "unit/super/end_world.h"
 
 static axo_doing doing(end_world *it, const axo__cell *cell)

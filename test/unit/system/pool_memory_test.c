@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "sched/worker.h"
+#include "sched/pool.h"
 
 enum { THREADS = 1024 };
 

@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include "sched/ready.h"
+#include "sched/send.h"
 #include "system/system.h"
 
 enum { RACE_TAG = 7, RACE_LETTERS = 5, RACE_ROUNDS = 100, RACE_YIELDS = 50, RACE_PINGS = 20 };

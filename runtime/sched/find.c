@@ -1,0 +1,242 @@
+/* find.c - where a worker looks for its next cell, in which order; and the clock. */
+#include "sched/find.h"
+
+#include "sched/claim.h"
+#include "sched/newborn.h"
+#include "sched/ready.h"
+#include "sched/timer.h"
+#include "sched/wake.h"
+
+/* ---- the clock ---- */
+
+/* Messages of the turn that runs. */
+static uint32_t find_turn_messages(const axo__worker *worker)
+{
+    const axo__cell *cell = worker->current;
+    AXO_DEBUG_ASSERT(cell == NULL || worker->left <= worker->sched->quantum << cell->behind);
+    return cell != NULL ? (worker->sched->quantum << cell->behind) - worker->left : 0;
+}
+
+/* Who has used up the time of a turn: the cell of this one, or those that follow each other through
+ * the next slot. A turn is known to have, by itself, if the last reading is of it or of its start:
+ * since then at most `stride` messages were handled. */
+static void find_clock_shares(axo__worker *worker, uint32_t stride)
+{
+    int64_t quantum = worker->sched->quantum_ns;
+    bool over = worker->now - worker->turn_clock >= quantum;
+    if (over && find_turn_messages(worker) >= stride)
+        worker->spent_turn = axo__a32_load_relaxed(&worker->turn);
+    if (over || worker->yields || worker->now >= worker->until)
+        worker->left = 0;
+    if (worker->next_runs == 0)
+        worker->next_clock = AXO__NEVER;
+    else if (worker->next_clock == AXO__NEVER)
+        worker->next_clock = worker->now;
+    else if (worker->now - worker->next_clock >= quantum)
+        worker->next_runs = AXO__NEXT_RUNS_MAX;
+    if (axo__runq_is_empty_any(&worker->slow) && !axo__inject_has_any(&worker->sched->slow))
+        worker->slow_clock = worker->now;
+    else if (worker->now - worker->slow_clock >= AXO__SLOW_QUANTA * quantum)
+        worker->slow_due = true;
+}
+
+/* The stride adapts, so that short messages do not pay for the clock and long ones are seen. */
+bool axo__worker_clock(axo__worker *worker)
+{
+    int64_t before = worker->now;
+    uint32_t stride = worker->clock_stride;
+    axo__worker_read_clock(worker);
+    int64_t quantum = worker->sched->quantum_ns;
+    if (worker->now - before > quantum / 2)
+        worker->clock_stride = 1;
+    if (worker->now - before > quantum / 8)
+        worker->inject_from = 0;
+    else if (stride < worker->clock_stride_max)
+        worker->clock_stride = stride * 2;
+    worker->until_clock = worker->clock_stride;
+    find_clock_shares(worker, stride);
+    if (axo__likely(axo__timers_next(worker->timers) > axo__worker_time(worker)))
+        return false;
+    return worker->timers != NULL && axo__timers_fire(worker, worker->timers);
+}
+
+/* ---- places ---- */
+
+static axo__cell *find_from_queue(axo__worker *worker, axo__runq *queue)
+{
+    for (;;) {
+        axo__cell *cell = axo__runq_take_any(queue);
+        if (cell == NULL || axo__worker_claim(worker, cell) != NULL)
+            return cell;
+    }
+}
+
+static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject, uint64_t bit)
+{
+    axo__sched *sched = worker->sched;
+    axo__mpsc_node *node = NULL;
+    while (axo__inject_pop_any(inject, &node) == AXO__INJECT_ITEM) {
+        axo__cell *cell = bit == AXO__INJECTED ? axo__cell_of_inject(node)
+                                               : axo__cell_of_urgent(node);
+        axo__state_injected(&cell->state, bit);
+        if (axo__worker_claim(worker, cell) == NULL)
+            continue;
+        if (axo__inject_has_any(inject) && axo__a32_load_relaxed(&sched->searching) == 0)
+            axo__sched_wake_one(sched);
+        return cell;
+    }
+    return NULL;
+}
+
+static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inject,
+                                            uint64_t bit)
+{
+    if (axo__likely(!axo__inject_has_any(inject)))
+        return NULL;
+    return find_from_inject_slow(worker, inject, bit);
+}
+
+static axo__cell *find_from_next(axo__worker *worker)
+{
+    axo__cell *cell = axo__aptr_load_relaxed(&worker->next);
+    if (cell == NULL)
+        return NULL;
+    axo__aptr_store_relaxed(&worker->next, NULL);
+    if (worker->next_runs < AXO__NEXT_RUNS_MAX) {
+        worker->next_runs++;
+        return axo__worker_claim(worker, cell);
+    }
+    axo__worker_push_back(worker, cell);
+    return NULL;
+}
+
+static axo__cell *find_from_newborns(axo__worker *worker)
+{
+    if (axo__likely(axo__newborn_is_empty_owner(worker)))
+        return NULL;
+    worker->newborn_runs++;
+    bool oldest = ++worker->newborn_turns % AXO__NEWBORN_OLDEST == 0;
+    axo__cell *cell = axo__unlikely(oldest) ? axo__newborn_oldest_owner(worker)
+                                            : axo__newborn_youngest_owner(worker);
+    if (cell != NULL)
+        axo__worker_offer_newborns(worker);
+    return cell;
+}
+
+/* One that found no room follows into the place that has come free: first in, first out. */
+static void find_refill_slow(axo__worker *worker)
+{
+    axo__mpsc_node *node = NULL;
+    AXO_DEBUG_ASSERT(worker->own != NULL); /* the place is in a queue of its own */
+    if (axo__inject_pop_any(&worker->sched->slow, &node) != AXO__INJECT_ITEM)
+        return;
+    axo__cell *cell = axo__cell_of_inject(node);
+    axo__state_injected(&cell->state, AXO__INJECTED);
+    axo__worker_push_slow(worker, cell);
+}
+
+/* Each of its messages may take long, so the clock is read after each. */
+static axo__cell *find_from_slow(axo__worker *worker)
+{
+    axo__inject *more = &worker->sched->slow;
+    axo__cell *cell = find_from_queue(worker, &worker->slow);
+    if (axo__unlikely(axo__inject_has_any(more))) {
+        if (cell != NULL)
+            find_refill_slow(worker);
+        else
+            cell = find_from_inject(worker, more, AXO__INJECTED);
+    }
+    if (cell == NULL)
+        return NULL;
+    axo__worker_read_clock(worker);
+    worker->clock_stride = 1;
+    worker->until_clock = 1;
+    worker->slow_clock = worker->now;
+    return cell;
+}
+
+/* ---- their order: the table in sched/ready.h ---- */
+
+static inline bool find_has_urgent(const axo__worker *worker)
+{
+    return !axo__runq_is_empty_any(&worker->urgent) ||
+           axo__inject_has_any(&worker->sched->urgent);
+}
+
+axo__cell *axo__worker_find_urgent(axo__worker *worker)
+{
+    axo__cell *cell = find_from_queue(worker, &worker->urgent);
+    if (cell == NULL)
+        return find_from_inject(worker, &worker->sched->urgent, AXO__URGENT_INJECTED);
+    axo__worker_offer_urgent(worker);
+    return cell;
+}
+
+static axo__cell *find_ready(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    axo__cell *cell;
+    if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
+        worker->inject_turn = turn;
+        cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
+        if (cell == NULL && worker->slow_due) {
+            worker->slow_due = false;
+            cell = find_from_slow(worker);
+        }
+        if (cell != NULL)
+            return cell;
+    }
+    bool others_first = worker->newborn_runs >= AXO__NEWBORN_RUNS_MAX;
+    if (!others_first && (cell = find_from_newborns(worker)) != NULL)
+        return cell;
+    worker->newborn_runs = 0;
+    cell = find_from_next(worker);
+    if (cell != NULL)
+        return cell;
+    worker->next_runs = 0;
+    worker->next_clock = AXO__NEVER;
+    cell = find_from_queue(worker, &worker->ready);
+    if (cell == NULL)
+        cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
+    if (cell == NULL && others_first)
+        cell = find_from_newborns(worker);
+    return cell != NULL ? cell : find_from_slow(worker);
+}
+
+axo__cell *axo__worker_find(axo__worker *worker)
+{
+    AXO_DEBUG_ASSERT(worker->current == NULL);
+    axo__cell *cell = NULL;
+    if (axo__likely(!find_has_urgent(worker))) {
+        worker->urgent_runs = 0;
+        return find_ready(worker);
+    }
+    if (axo__unlikely(worker->urgent_runs >= AXO__URGENT_RUNS_MAX)) {
+        worker->urgent_runs = 0;
+        cell = find_ready(worker);
+        if (cell != NULL) {
+            axo__worker_offer_urgent(worker);
+            return cell;
+        }
+    }
+    cell = axo__worker_find_urgent(worker);
+    if (cell != NULL) {
+        worker->urgent_runs++;
+        return cell;
+    }
+    worker->urgent_runs = 0;
+    return find_ready(worker);
+}
+
+/* The house is kept between steps. */
+axo__cell *axo__worker_find_next(axo__worker *worker)
+{
+    if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSE_TURNS == 0))
+        return NULL;
+    axo__grace_quiet();
+    axo__cell *cell = axo__worker_find(worker);
+    if (axo__unlikely(worker->quiet))
+        axo__worker_offer_quiet(worker);
+    return cell;
+}

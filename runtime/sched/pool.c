@@ -1,0 +1,69 @@
+/* pool.c - what a worker's thread knows of itself, a worker's record, and who runs a cell. */
+#include "sched/pool.h"
+
+_Thread_local axo__worker *axo__self;
+_Thread_local axo__worker *axo__away;
+
+/* In the child: contexts are void from here on, and the first that goes on as if nothing had
+ * happened ends the process. `pending` leads a handler that returns off its short way. */
+static void pool_forked(void)
+{
+    axo__worker *worker = axo__self;
+    if (worker == NULL)
+        return;
+    worker->forked = true;
+    worker->forked_in = worker->current;
+    worker->current = NULL;
+    worker->pending.kind = AXO_FAILURE_ORDINARY;
+    worker->left = 0;
+    worker->turns_left = 1;
+}
+
+/* Once for each copy of the library that is loaded. */
+static __attribute__((constructor)) void pool_at_fork(void)
+{
+    axo__os_at_fork(pool_forked);
+}
+
+void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
+{
+    AXO_DEBUG_ASSERT(index < sched->worker_count + sched->spare_count);
+    worker->core = sched->core;
+    worker->sched = sched;
+    worker->own = sched->kind->shared || index >= sched->worker_count ? NULL : sched;
+    worker->local.index = sched->number << 16 | index;
+    worker->local.batch = sched == axo__core_sched(sched->core) ? sched->core->table.batch : 1;
+    worker->clock_stride = 1;
+    worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
+    worker->until_clock = 1;
+    worker->until = AXO__NEVER;
+    worker->watch_ns = AXO__WATCH_MIN_NS;
+    axo__os_parker_init(&worker->thread.parker);
+    axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
+    bool queues = worker->own != NULL;
+    axo__worker_slots *slots = queues ? &sched->slots[index] : NULL;
+    axo__runq_init(&worker->urgent, queues ? slots->urgent : NULL, queues ? AXO__URGENT_SIZE : 1);
+    axo__runq_init(&worker->ready, queues ? slots->ready : NULL, queues ? AXO__RUNQ_SIZE : 1);
+    axo__runq_init(&worker->slow, queues ? slots->slow : NULL, queues ? AXO__RUNQ_SIZE : 1);
+}
+
+/* A worker that has released the cell names it until it leaves the turn, but without a tag: the
+ * one with a tag is in `receive`. */
+bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
+{
+    const axo__sched *sched = axo__cell_sched(cell);
+    bool found = false;
+    for (uint32_t i = 0; i < axo__sched_all(sched); i++) {
+        const axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
+        if (axo__aptr_load_relaxed(&worker->running) != cell)
+            continue;
+        found = true;
+        *tag = axo__a64_load_relaxed(&worker->running_tag);
+        *since = (int64_t)axo__a64_load_relaxed(&worker->since);
+        if (*tag != 0)
+            break;
+    }
+    return found;
+}

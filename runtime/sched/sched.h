@@ -1,0 +1,37 @@
+/* sched.h - a pool of workers: made, started, ended. */
+#ifndef AXO__SCHED_SCHED_H
+#define AXO__SCHED_SCHED_H
+
+#include "sched/pool.h"
+
+/* Fills a zeroed pool: its kind, its core and its settings are set. AXO_OK, AXO_ENOMEM,
+ * AXO_ETHREAD; on failure nothing is left. */
+axo_status axo__sched_init(axo__sched *sched, uint32_t workers);
+void axo__sched_fini(axo__sched *sched);
+
+/* Starts the threads that the kind has from the start. AXO_OK, AXO_ETHREAD: none runs. */
+axo_status axo__sched_start(axo__sched *sched);
+
+/* Tells all threads to end. */
+void axo__sched_quit(axo__sched *sched);
+
+/* Waits for them. */
+void axo__sched_join(axo__sched *sched);
+
+/* Whether all have ended by themselves: then they are joined. */
+bool axo__sched_try_join(axo__sched *sched);
+
+/* For kinds: zeroed memory of the pool, NULL: none, or none was asked for. */
+void *axo__sched_array(axo__sched *sched, size_t size, uint32_t count);
+void axo__sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t count);
+
+/* For kinds: make and unmake of a pool whose workers lie in one array, the spare ones behind the
+ * others, each with queues of its own. */
+axo_status axo__sched_make_workers(axo__sched *sched);
+void axo__sched_unmake_workers(axo__sched *sched);
+
+/* For kinds: no actor is counted. */
+axo_status axo__sched_enter_any(axo__sched *sched);
+void axo__sched_leave_any(axo__sched *sched);
+
+#endif

@@ -1,0 +1,128 @@
+/* steal.c - cells of other workers. */
+#include "sched/steal.h"
+
+#include "sched/claim.h"
+#include "sched/newborn.h"
+#include "sched/pool.h"
+#include "sched/wake.h"
+
+/* The first claimed cell of what is taken is returned, the rest becomes our own. */
+static axo__cell *steal_keep(axo__worker *worker, axo__runq *to, axo__cell *mine, axo__cell *cell)
+{
+    axo__a64_bump_owner(&worker->local.count.steals);
+    if (mine == NULL)
+        return axo__worker_claim(worker, cell);
+    if (!axo__runq_push_owner(to, cell))
+        axo__sched_push_ready_any(worker->sched, cell);
+    return mine;
+}
+
+/* Takes up to half of a queue. */
+static axo__cell *steal_half(axo__worker *worker, axo__runq *from, axo__runq *to)
+{
+    uint32_t count = axo__runq_count_any(from);
+    uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
+    axo__cell *mine = NULL;
+    for (uint32_t i = 0; i < want; i++) {
+        axo__cell *cell = axo__runq_take_any(from);
+        if (cell == NULL)
+            break;
+        mine = steal_keep(worker, to, mine, cell);
+    }
+    return mine;
+}
+
+/* Up to half of the newborns; all of them may be looked at if their worker is stuck. */
+static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool stuck)
+{
+    uint32_t count = axo__newborn_count_any(victim);
+    uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
+    axo__cell *mine = NULL;
+    for (uint32_t i = 0; i < want || (stuck && mine == NULL); i++) {
+        axo__cell *cell = axo__newborn_take_any(victim, stuck);
+        if (cell == NULL)
+            break;
+        mine = steal_keep(worker, &worker->ready, mine, cell);
+    }
+    return mine;
+}
+
+/* Whether the last of so many waits for long, at so many turns in that span. */
+static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued)
+{
+    return span >= AXO__WATCH_MIN_NS && (uint64_t)span * queued >= turns * AXO__WATCH_MIN_NS;
+}
+
+/* One victim. What is few of its newborns and of its queue is taken only if the last of it would
+ * wait for long at the pace of its owner since this worker last slept, its next slot only if the
+ * owner has not moved at all; spent cells at once. */
+static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
+{
+    axo__cell *cell = axo__runq_take_any(&victim->urgent);
+    if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
+        return cell;
+    AXO_DEBUG_ASSERT(worker->seen != NULL && victim != worker);
+    const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
+    uint64_t turns = axo__a32_load_relaxed(&victim->turn) - seen->turn;
+    int64_t span = worker->now - worker->seen_at;
+    bool aged = span >= AXO__WATCH_MIN_NS && turns == 0;
+    uint32_t newborns = axo__newborn_count_any(victim);
+    uint32_t ready = axo__runq_count_any(&victim->ready);
+    if (newborns >= AXO__STEAL_MIN || steal_is_late(span, turns, newborns))
+        cell = steal_newborns(worker, victim, aged);
+    if (cell == NULL && (ready >= AXO__STEAL_MIN || steal_is_late(span, turns, ready)))
+        cell = steal_half(worker, &victim->ready, &worker->ready);
+    if (cell == NULL)
+        cell = steal_half(worker, &victim->slow, &worker->slow);
+    if (cell != NULL)
+        return cell;
+    if (!aged)
+        return NULL;
+    cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
+    return cell != NULL ? axo__worker_claim(worker, cell) : NULL;
+}
+
+axo__cell *axo__worker_steal(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    uint32_t count = sched->worker_count;
+    if (count == 1 || sched->kind->shared)
+        return NULL;
+    if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
+        return NULL;
+    worker->searched = true;
+    (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
+    uint32_t start = axo__random_below(&worker->random, count);
+    axo__cell *cell = NULL;
+    for (uint32_t i = 0; i < count && cell == NULL; i++) {
+        axo__worker *victim = &sched->workers[(start + i) % count];
+        if (victim != worker)
+            cell = steal_from(worker, victim);
+    }
+    uint32_t searching = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX); /* [W1] */
+    AXO_DEBUG_ASSERT(searching > 0);
+    if (cell != NULL && searching == 1 && (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
+                                 axo__runq_count_any(&worker->slow) > 0))
+        axo__sched_wake_one(sched);
+    return cell;
+}
+
+axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urgent_only)
+{
+    axo__cell *cell = axo__runq_take_any(&victim->urgent);
+    if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
+        return cell;
+    if (urgent_only)
+        return NULL;
+    while ((cell = axo__runq_take_any(&victim->ready)) != NULL ||
+           (cell = axo__runq_take_any(&victim->slow)) != NULL) {
+        if (axo__worker_claim(worker, cell) != NULL)
+            return cell;
+    }
+    while ((cell = axo__newborn_take_any(victim, true)) != NULL) {
+        if (axo__worker_claim(worker, cell) != NULL)
+            return cell;
+    }
+    cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
+    return cell != NULL ? axo__worker_claim(worker, cell) : NULL;
+}
