@@ -4,14 +4,16 @@
 #   tools/check_glossary.py [--root folder]
 #
 # In runtime/ARCHITECTURE.md, below "## Glossary": each word once, or once with each (of something),
-# and each is said in runtime/, in a name or in a comment. Below "## Records": each struct of runtime/ once, under the folder where it
-# is defined, and nothing else.
+# and each is said in runtime/, in a name or in a comment. Below "## Records": each struct of runtime/
+# once, under the folder where it is defined, and nothing else. Below "## The life of a failure": each
+# function is defined in the file beside it.
 import argparse
 import os
 import re
 import sys
 
 MAP = os.path.join("runtime", "ARCHITECTURE.md")
+STEP = re.compile(r"^\| [\w ]+ \| ` *(\w+)` \| `([\w/.]+)` \|", re.M)
 STRUCT = re.compile(r"^(?:typedef )?(?:struct|union) (axo__\w+) \{", re.M)
 
 
@@ -19,6 +21,17 @@ def section(text, head):
     """The lines below a head, up to the next one of its level."""
     match = re.search(rf"^## {head}[^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return match.group(1) if match else ""
+
+
+def check_steps(root, text, errors):
+    for function, path in STEP.findall(text):
+        try:
+            with open(os.path.join(root, "runtime", path), encoding="utf-8") as file:
+                code = file.read()
+        except OSError:
+            code = ""
+        if not re.search(rf"^\w[\w *]*\b{function}\([^;{{]*\)\s*\n\{{", code, re.M):
+            errors.append(f"{MAP}: {function} is not defined in {path}")
 
 
 def words_of(text):
@@ -57,6 +70,7 @@ def main():
         plain = re.sub(r" *\(.*", "", word).lower()
         if not re.search(rf"\b{re.escape(plain)}", said):
             errors.append(f"{MAP}: {word} is in the glossary, and nothing in runtime/ says it")
+    check_steps(root, section(text, "The life of a failure"), errors)
     listed = set()
     for line in section(text, "Records").split("\n"):
         head = re.match(r"\| \*\*(\w+)/\*\*", line)

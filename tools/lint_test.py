@@ -186,6 +186,8 @@ PLANTED = [
     ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| a word |", "| |")}, "is no record in the map"),
     ("glossary", line("runtime/mem/pool.h", "typedef struct axo__pool {\n    int x;\n} axo__pool;"),
      "axo__pool is no record in the map"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP + "\n## The life of a failure\n"
+                  "| C | ` axo__state_read` | `cell/next.c` | reads |\n"}, "is not defined in cell/next.c"),
     ("glossary", {"runtime/ARCHITECTURE.md": "## Records\n"}, "no word"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
