@@ -6,12 +6,20 @@
 #include "sched/ready.h"
 #include "super/children.h"
 
+/* Whether the props say what most do not. A new field of axo_props stops the build here. */
+AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 72,
+                  "does the new field of axo_props belong to spawn_is_special?");
+static bool spawn_is_special(const axo_props *props)
+{
+    return props->name != NULL || props->strategy != NULL || props->stash_max != 0 ||
+           props->mailbox != NULL;
+}
+
 /* What the props say that most do not. */
 static bool spawn_take_more(axo__core *core, axo__local *local, const axo_props *props,
                             axo__sched *sched, axo__cell *cell)
 {
-    if (props->name == NULL && props->strategy == NULL && props->stash_max == 0 &&
-        props->mailbox == NULL && sched == core->sched)
+    if (!spawn_is_special(props) && sched == core->sched)
         return true;
     axo__more *more = axo__more_take(core, local, cell);
     if (more == NULL)

@@ -17,11 +17,6 @@
 #include "system/options.h"
 #include "system/system.h"
 
-static axo__cell *api_cell(axo_ctx *ctx)
-{
-    return axo__caller(ctx);
-}
-
 static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
     if (axo__unlikely(axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
@@ -34,13 +29,13 @@ static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payloa
 
 axo_ref axo_self(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     return cell != NULL ? axo__cell_ref(cell) : axo_ref_none();
 }
 
 uint32_t axo_instance(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     return cell != NULL ? cell->instance : 0;
 }
 
@@ -51,7 +46,7 @@ uint32_t axo_ref_index(axo_ref ref)
 
 uint64_t axo_seed(axo_ctx *ctx)
 {
-    const axo__cell *cell = api_cell(ctx);
+    const axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return 0;
     const uint64_t key[2] = {axo__self->core->seed, UINT64_C(0x6163746f7273)};
@@ -60,19 +55,19 @@ uint64_t axo_seed(axo_ctx *ctx)
 
 int64_t axo_now(axo_ctx *ctx)
 {
-    return api_cell(ctx) != NULL ? axo__core_now(axo__self->core) : 0;
+    return axo__caller(ctx) != NULL ? axo__core_now(axo__self->core) : 0;
 }
 
 axo_ref axo_parent(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     const axo__cell *parent = cell != NULL ? axo__cell_parent(cell) : NULL;
     return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
 }
 
 axo_ref axo_sender(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo_ref_none();
     if (axo__self->site == AXO_SITE_DECIDER)
@@ -84,18 +79,18 @@ axo_ref axo_sender(axo_ctx *ctx)
 
 axo_system *axo_system_of(axo_ctx *ctx)
 {
-    return api_cell(ctx) != NULL ? axo__self->core->system : NULL;
+    return axo__caller(ctx) != NULL ? axo__self->core->system : NULL;
 }
 
 uint32_t axo_child_count(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     return cell != NULL ? axo__cell_child_count(cell) : 0;
 }
 
 uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     uint32_t count = 0;
     if (cell == NULL)
         return 0;
@@ -110,7 +105,7 @@ uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
 
 axo_ref axo_child(axo_ctx *ctx, const char *name)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL || name == NULL)
         return axo_ref_none();
     return axo__names_own(&axo__self->core->names, axo__cell_ref(cell), name,
@@ -119,7 +114,7 @@ axo_ref axo_child(axo_ctx *ctx, const char *name)
 
 axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (out == NULL || size == 0 || axo_ref_is_none(ref))
@@ -139,7 +134,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
 
 axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     axo_props copy;
     if (out != NULL)
         *out = axo_ref_none();
@@ -153,7 +148,7 @@ axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out)
 
 axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (axo_ref_is_none(ref))
@@ -170,7 +165,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
 
 axo_status axo_stop_self(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     axo__cell_stop_self(cell);
@@ -195,7 +190,7 @@ static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const 
 
 static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t tag, uint32_t flags)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (axo_ref_is_none(ref))
@@ -217,7 +212,7 @@ axo_status axo_kill(axo_ctx *ctx, axo_ref ref)
 
 axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (axo__unlikely(cell == NULL))
         return axo__no_caller();
     axo_status status = api_check_payload(to, tag, payload, size);
@@ -229,7 +224,7 @@ axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload,
 axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag, const void *payload,
                          size_t size)
 {
-    if (api_cell(ctx) == NULL)
+    if (axo__caller(ctx) == NULL)
         return axo__no_caller();
     axo_status status = api_check_payload(to, tag, payload, size);
     return status == AXO_OK ? api_send(from, to, tag, payload, size, 0) : status;
@@ -239,14 +234,14 @@ axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag, con
                      size_t size)
 {
     if (message == NULL)
-        return api_cell(ctx) != NULL ? AXO_EINVAL : axo__no_caller();
+        return axo__caller(ctx) != NULL ? AXO_EINVAL : axo__no_caller();
     return axo_send(ctx, message->sender, tag, payload, size);
 }
 
 axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload, size_t size,
                           axo_payload_free destroy, void *user)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     axo__worker *worker = axo__self;
     if (cell == NULL)
         return axo__no_caller();
@@ -265,7 +260,7 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
 axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,
                            void **payload)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (draft != NULL)
         *draft = NULL;
     if (payload != NULL)
@@ -288,7 +283,7 @@ axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **
 axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *payload,
                               axo_draft **draft)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (draft != NULL)
         *draft = NULL;
     if (cell == NULL)
@@ -308,7 +303,7 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
 
 axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
 {
-    if (api_cell(ctx) == NULL)
+    if (axo__caller(ctx) == NULL)
         return axo__no_caller();
     if (draft == NULL)
         return AXO_EINVAL;
@@ -318,7 +313,7 @@ axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
 
 axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance)
 {
-    if (api_cell(ctx) == NULL)
+    if (axo__caller(ctx) == NULL)
         return axo__no_caller();
     if (draft == NULL || instance == 0)
         return AXO_EINVAL;
@@ -329,7 +324,7 @@ axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance)
 axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
 {
     axo__worker *worker = axo__self;
-    if (api_cell(ctx) == NULL)
+    if (axo__caller(ctx) == NULL)
         return axo__no_caller();
     if (draft == NULL || axo_ref_is_none(to))
         return AXO_EINVAL;
@@ -339,7 +334,7 @@ axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
 
 void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
 {
-    if (api_cell(ctx) == NULL || draft == NULL)
+    if (axo__caller(ctx) == NULL || draft == NULL)
         return;
     axo__message_free(&axo__self->core->pool, &axo__self->local.cache,
                       (axo__message *)(void *)draft);
@@ -353,7 +348,7 @@ static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, co
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                            va_list list)
 {
-    if (api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
+    if (axo__caller(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
         return axo__no_caller();
     axo__run_record(axo__self, kind, code, format, list);
     return AXO_EFAILED;
@@ -384,7 +379,7 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
 {
-    if (axo__unlikely(api_cell(ctx) == NULL || axo__self->site == AXO_SITE_NONE))
+    if (axo__unlikely(axo__caller(ctx) == NULL || axo__self->site == AXO_SITE_NONE))
         axo__misuse(axo__no_caller() == AXO_EFORKED
                         ? "axo_throw in a child process that the callback has forked"
                         : "axo_throw outside of the callback that was given the context");
@@ -414,7 +409,7 @@ void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
 {
     axo__worker *worker = axo__self;
-    if (api_cell(ctx) == NULL)
+    if (axo__caller(ctx) == NULL)
         return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
@@ -437,7 +432,7 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
 
 void *axo_alloc(axo_ctx *ctx, size_t size)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return NULL;
     axo__more *more = axo__more_take(axo__self->core, &axo__self->local, cell);
@@ -448,7 +443,7 @@ void *axo_alloc(axo_ctx *ctx, size_t size)
 
 axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (fn == NULL)
@@ -463,7 +458,7 @@ axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
 
 axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (receive == NULL)
@@ -480,7 +475,7 @@ axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
 
 axo_status axo_unbecome(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     axo__more *more = axo__cell_more(cell);
@@ -496,7 +491,7 @@ axo_status axo_unbecome(axo_ctx *ctx)
 axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                    const axo_message *message)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     (void)state;
     (void)failure;
     (void)message;
@@ -507,7 +502,7 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
 
 axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     (void)state;
     (void)failure;
     if (cell == NULL)
@@ -519,7 +514,7 @@ axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure
 
 axo_status axo_watch(axo_ctx *ctx, axo_ref ref)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     return axo_ref_is_none(ref) ? AXO_EINVAL : axo__watch_add(axo__self, cell, ref, NULL);
@@ -527,7 +522,7 @@ axo_status axo_watch(axo_ctx *ctx, axo_ref ref)
 
 axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *payload, size_t size)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     axo_status status = api_check_payload(ref, tag, payload, size);
@@ -539,7 +534,7 @@ axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *p
 
 axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (axo_ref_is_none(ref))
@@ -550,7 +545,7 @@ axo_status axo_unwatch(axo_ctx *ctx, axo_ref ref)
 
 axo_status axo_termination_hook(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     axo_system *system = axo__self->core->system;
@@ -561,7 +556,7 @@ axo_status axo_termination_hook(axo_ctx *ctx)
 
 axo_status axo_termination_hook_done(axo_ctx *ctx)
 {
-    axo__cell *cell = api_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     return axo__guardian_hook_done(axo__self->core->system, axo__self, cell);

@@ -9,14 +9,6 @@
 #include "sched/timer.h"
 #include "system/system.h"
 
-static axo__cell *time_cell(axo_ctx *ctx)
-{
-    axo__worker *worker = axo__self;
-    if (worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx)
-        return NULL;
-    return worker->current;
-}
-
 /* ---- checks ---- */
 
 typedef struct time_what {
@@ -71,7 +63,7 @@ static axo_status time_set(axo__core *core, const axo__worker *worker, axo__loca
 
 static axo_status time_schedule(axo_ctx *ctx, time_what what, axo_ref to, axo_timer *out)
 {
-    axo__cell *cell = time_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (out != NULL)
         memset(out, 0, sizeof *out);
     if (cell == NULL)
@@ -167,13 +159,13 @@ axo_status axo_system_schedule_fixed_rate(axo_system *system, int64_t first_ns, 
 
 bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer)
 {
-    return time_cell(ctx) != NULL &&
+    return axo__caller(ctx) != NULL &&
            axo__alarm_cancel(axo__self->core, &axo__self->local, timer);
 }
 
 bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer)
 {
-    return time_cell(ctx) != NULL && axo__alarm_mark(axo__self->core, timer);
+    return axo__caller(ctx) != NULL && axo__alarm_mark(axo__self->core, timer);
 }
 
 bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
@@ -196,7 +188,7 @@ bool axo_system_timer_at_close(axo_system *system, axo_timer timer)
 axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind kind, int64_t first_ns,
                            int64_t period_ns, uint32_t tag, const void *payload, size_t size)
 {
-    axo__cell *cell = time_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     time_what what = time_periodic(kind, first_ns, period_ns, tag, payload, size);
@@ -211,19 +203,19 @@ axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind kind, int6
 
 axo_status axo_timer_stop(axo_ctx *ctx, uint64_t key)
 {
-    axo__cell *cell = time_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     return cell != NULL ? axo__timed_stop_key(axo__self, cell, key) : axo__no_caller();
 }
 
 bool axo_timer_active(axo_ctx *ctx, uint64_t key)
 {
-    const axo__cell *cell = time_cell(ctx);
+    const axo__cell *cell = axo__caller(ctx);
     return cell != NULL && axo__timed_has_key(cell, key);
 }
 
 axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
 {
-    axo__cell *cell = time_cell(ctx);
+    axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
     if (after_ns < 0 || after_ns > AXO_DELAY_MAX)
