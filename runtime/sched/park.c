@@ -12,19 +12,19 @@ static void park_was_taken(axo__worker *worker)
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&worker->state) != AXO__WORKER_PARKED);
     (void)axo__a32_add_seq_cst(&worker->state, 0); /* [W1] before a look at the spare's mode */
     axo__a64_bump_owner(&worker->local.count.wakes);
-    worker->woken = true;
+    worker->role = axo__idle_up(worker->role);
 }
 
 void axo__worker_unpark_owner(axo__worker *worker)
 {
+    bool watching = worker->role == AXO__IDLE_WATCHING;
     uint32_t parked = AXO__WORKER_PARKED;
     if (axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] */
         (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX);   /* [W1] */
     else
         park_was_taken(worker);
-    if (worker->watching) {
-        worker->watching = false;
-        worker->watched = true;
+    if (watching) {
+        worker->role = axo__idle_up(worker->role);
         (void)axo__a32_add_seq_cst(&worker->sched->watcher, UINT32_MAX); /* [W1] */
     }
 }
@@ -77,7 +77,7 @@ static bool park_look(axo__worker *worker, bool *busy)
 axo__step axo__worker_park(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&worker->state) == AXO__WORKER_AWAKE);
-    AXO_DEBUG_ASSERT(worker->current == NULL && !worker->watching);
+    AXO_DEBUG_ASSERT(worker->current == NULL && worker->role != AXO__IDLE_WATCHING);
     axo__sched *sched = worker->sched;
     bool busy = false;
     worker->thread.ticket = axo__os_parker_ticket(&worker->thread.parker);       /* (1) */
@@ -88,14 +88,13 @@ axo__step axo__worker_park(axo__worker *worker)
         axo__spare_notice(sched); /* it may have gone to rest in between */
         return AXO__STEP_AGAIN;
     }
-    worker->searched = false;
-    worker->watched = worker->watched && busy; /* else nobody is left to look after */
+    worker->role = axo__idle_park(worker->role, busy);
     worker->seen_at = worker->now;
     worker->thread.deadline = sched->kind->deadline(worker);
     uint32_t none = 0;
     bool watch = busy && !sched->kind->shared;
     if (watch && axo__a32_cas_acq_rel(&sched->watcher, &none, 1)) { /* [W4] */
-        worker->watching = true;
+        worker->role = AXO__IDLE_WATCHING;
         axo__a32_store_relaxed(&sched->watch_due, 0);
         int64_t look_at = worker->now + worker->watch_ns;
         if (look_at < worker->thread.deadline)

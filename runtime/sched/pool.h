@@ -2,7 +2,7 @@
  *
  * The other files of this layer stand on this one, each on those before it:
  *
- *   wake      who is woken; the parking protocol
+ *   wake      who is woken; the parking protocol. idle, below all: the roles of idle workers
  *   claim     entries in injectors; the claim of a cell that an entry names
  *   newborn   a worker's array of cells that have not run yet
  *   ready     where ready cells are put, and the table of all the places
@@ -34,6 +34,7 @@
 #include "cell/more.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
+#include "sched/idle.h"
 
 AXO_STATIC_ASSERT((AXO__NEWBORNS & (AXO__NEWBORNS - 1)) == 0, "indices wrap round");
 AXO_STATIC_ASSERT((AXO__RUNQ_SIZE & (AXO__RUNQ_SIZE - 1)) == 0, "a ring's size");
@@ -152,11 +153,8 @@ struct axo__worker {
     int64_t seen_at;
     uint32_t seen_turns;    /* a spare's: of all workers, when it last looked */
     int64_t watch_ns;       /* how long the next watch is */
-    bool watching;          /* this one is the watcher */
-    bool watched;           /* it was, and has not found work since */
+    axo__idle_role role;    /* while it has no work */
     bool ending;            /* calls what waits for the system's end */
-    bool woken;             /* it was taken out of PARKED, and has not found work since */
-    bool searched;          /* it was a searcher, and has neither found work nor parked since */
     int64_t idle_at;        /* elastic: since when it has had nothing to do; 0: it has */
     bool was_parked;        /* host: its last run ended for want of work */
     bool has_thread;        /* one to join; guarded by the pool's mutex */

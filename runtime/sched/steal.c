@@ -90,7 +90,7 @@ axo__cell *axo__worker_steal(axo__worker *worker)
         return NULL;
     if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
         return NULL;
-    worker->searched = true;
+    worker->role = axo__idle_search(worker->role);
     (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
     uint32_t start = axo__random_below(&worker->random, count);
     axo__cell *cell = NULL;

@@ -65,24 +65,21 @@ static void worker_house(axo__worker *worker, uint32_t turn)
 
 /* ---- a step ---- */
 
-/* Pushers wake nobody while there is a searcher, and leave private entries to the watcher. So one
- * that has been searching and goes to work sees to it that there is a watcher. */
-static bool worker_unwatched(const axo__worker *worker)
+static bool worker_unwatched(const axo__sched *sched)
 {
-    const axo__sched *sched = worker->sched;
-    return worker->searched && axo__a32_load_relaxed(&sched->watcher) == 0 &&
+    return axo__a32_load_relaxed(&sched->watcher) == 0 &&
            axo__a32_load_seq_cst(&sched->parked) > 0; /* [W1] */
 }
 
-/* A watcher that finds work hands its watch on; so does who was woken to take it and finds work. */
+/* The worker has found work: idle.h's last column. */
 static void worker_hand_on(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
-    bool due = worker->watched || worker_unwatched(worker) ||
+    axo__idle_role role = worker->role;
+    bool due = role == AXO__IDLE_WATCHED ||
+               (role == AXO__IDLE_SEARCHED && worker_unwatched(sched)) ||
                axo__a32_load_relaxed(&sched->watch_due) != 0;
-    worker->woken = false;
-    worker->searched = false;
-    worker->watched = false;
+    worker->role = AXO__IDLE_NONE;
     if (!due)
         return;
     worker->watch_ns = AXO__WATCH_MIN_NS;
@@ -95,7 +92,7 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
     if (axo__unlikely(worker->quiet))
         axo__worker_offer_quiet(worker);
-    if (axo__unlikely(worker->woken || worker->searched))
+    if (axo__unlikely(worker->role != AXO__IDLE_NONE))
         worker_hand_on(worker);
     worker->idle_at = 0;
     axo__run_cells(worker, cell, worker->sched->quantum, worker->sched->turns);
@@ -169,7 +166,7 @@ void axo__worker_wake(void *argument)
     axo__worker *worker = argument;
     axo__grace_online();
     axo__worker_unpark_owner(worker);
-    worker->woken = true;
+    worker->role = axo__idle_up(worker->role);
     axo__worker_read_clock(worker);
     axo__spare_notice(worker->sched);
 }

@@ -33,8 +33,8 @@
  * stamp sched/elastic.c:elastic_grow_locked e208debbf242
  * stamp sched/elastic.c:elastic_leave a05da65eee0b
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
- * stamp sched/park.c:axo__worker_park bdcac943ec28
- * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 0631d698ff67
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f

@@ -47,16 +47,19 @@
  * stamp sched/find.c:find_from_next a2d28353a5eb
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
  * stamp sched/find.c:find_ready ce505e8feb7e
- * stamp sched/park.c:axo__worker_park bdcac943ec28
- * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
+ * stamp sched/idle.h:axo__idle_search 40a90784d2e5
+ * stamp sched/idle.h:axo__idle_up b1987ff66cf1
+ * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/park.c:park_was_taken 8caaa6d5b2d7
+ * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/ready.c:axo__worker_offer_quiet ea636330c2f7
  * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
  * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
  * stamp sched/run.c:run_enter 0b74d236eaf0
  * stamp sched/run.c:run_turn 22e729c63ee8
- * stamp sched/steal.c:axo__worker_steal 50c3ea706c7a
+ * stamp sched/steal.c:axo__worker_steal 3711d65f75ad
  * stamp sched/steal.c:steal_from f494a873fc26
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
  * stamp sched/steal.c:steal_is_late 5969f5f4d227
@@ -65,11 +68,11 @@
  * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 613a757cac5c
- * stamp sched/worker.c:axo__worker_wake f63270990386
- * stamp sched/worker.c:worker_hand_on cf01d216cbda
+ * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
+ * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
  * stamp sched/worker.c:worker_idle e7fb8236d94c
- * stamp sched/worker.c:worker_run 402bff5a6450
- * stamp sched/worker.c:worker_unwatched 932fed9a769b
+ * stamp sched/worker.c:worker_run 0984ed174412
+ * stamp sched/worker.c:worker_unwatched 2d71c1a40e45
  */
 #ifndef W
 #define W 2
@@ -98,6 +101,12 @@
 #define OWN 1                /* of the first worker, at first */
 #endif
 #define STEAL_MIN 2
+/* axo__idle_search sched/idle.h; axo__idle_park sched/idle.h: a worker's role, in that order */
+#define WORKS 0
+#define WOKEN 1
+#define SEARCHED 2
+#define WATCHED 3
+#define WATCHING 4
 
 /* ---- the pool ---- */
 byte parked, searching, inject = INJECTED;
@@ -253,7 +262,7 @@ inline steal()
     if
     :: searching * 2 >= W
     :: else ->
-        searched = true;
+        role = (role < SEARCHED -> SEARCHED : role);
         atomic { searching++; flush() };
         steal_from(0);
         steal_from(1);
@@ -271,14 +280,14 @@ inline steal()
 /* worker_run sched/worker.c; worker_hand_on sched/worker.c; worker_unwatched sched/worker.c */
 inline hand_on()
 {
-    due = watched;
+    due = (role == WATCHED);
 #ifndef M_UNWATCHED
     if
-    :: !due && searched && !watcher -> due = (parked > 0)
+    :: !due && role == SEARCHED && !watcher -> due = (parked > 0)
     :: else
     fi;
 #endif
-    atomic { due = due || watch_due; woken = false; searched = false; watched = false };
+    atomic { due = due || watch_due; role = WORKS };
 #ifndef M_NO_HAND_ON
     if
     :: due -> due = false; watch_due = true; wake_one()
@@ -292,7 +301,7 @@ inline hand_on()
 inline turns()
 {
     if :: quiet -> offer_quiet() :: else fi;
-    if :: woken || searched -> hand_on() :: else fi;
+    if :: role != WORKS -> hand_on() :: else fi;
     atomic {
         still[me] = false; still[W + me] = false;
 #if W > 2
@@ -308,19 +317,25 @@ inline turns()
     od
 }
 
+/* axo__idle_up sched/idle.h */
+inline up()
+{
+    role = (role == WATCHING -> WATCHED : (role == WORKS -> WOKEN : role))
+}
 /* axo__worker_unpark_owner sched/park.c; park_was_taken sched/park.c */
 inline unpark()
 {
     atomic {
         flush();
+        watching = (role == WATCHING);
         if
         :: is_parked[me] -> is_parked[me] = false; took = true
-        :: else -> woken = true; took = false
+        :: else -> up(); took = false
         fi
     };
     if :: took -> atomic { parked-- }; took = false :: else fi;
     if
-    :: watching -> watching = false; watched = true; watcher = false
+    :: watching -> atomic { watching = false; up(); watcher = false }
     :: else
     fi
 }
@@ -381,12 +396,12 @@ inline park()
     if
     :: more -> unpark()
     :: else ->
-        atomic { searched = false; slept = false; watched = watched && busy };
+        atomic { role = (role == WATCHED && busy -> WATCHED : WORKS); slept = false };
         if
         :: busy ->
-            atomic { flush(); if :: !watcher -> watcher = true; watching = true :: else fi };
+            atomic { flush(); if :: !watcher -> watcher = true; role = WATCHING :: else fi };
             if
-            :: watching -> atomic { watch_due = false; timed[me] = true }
+            :: role == WATCHING -> atomic { watch_due = false; timed[me] = true }
             :: else
             fi
         :: else
@@ -395,9 +410,10 @@ asleep:
 end_w:  atomic {
             (ringing[me] || expired[me]);
             slept = slept || expired[me];
-            timed[me] = false; expired[me] = false; ringing[me] = false; woken = true
+            timed[me] = false; expired[me] = false; ringing[me] = false
         };
-        unpark()
+        unpark();
+        up()
     fi;
     atomic { more = false; busy = false }
 }
@@ -406,7 +422,8 @@ end_w:  atomic {
 proctype Worker(byte me)
 {
     byte queued;
-    bool found, took, guarded, quiet, woken, searched, watched, watching, slept, last, due;
+    byte role;
+    bool found, took, guarded, quiet, watching, slept, last, due;
     bool more, busy;
     if :: me >= ASLEEP -> goto asleep :: else fi;
     do

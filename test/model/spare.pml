@@ -22,8 +22,8 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
- * stamp sched/park.c:axo__worker_park bdcac943ec28
- * stamp sched/park.c:axo__worker_unpark_owner 9c9713534fd8
+ * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/spare.c:axo__spare_step 12a03c667441
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_deadline fd4be46e837d
@@ -38,7 +38,7 @@
  * stamp sched/wake.c:axo__spare_notice 031fb0a3d193
  * stamp sched/wake.c:wake_spare 95f9d36770a7
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_wake f63270990386
+ * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
  */
 #ifndef W
 #define W 2

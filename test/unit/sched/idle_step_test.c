@@ -226,7 +226,7 @@ static uint32_t watch_handed_on(uint32_t at)
     world.sched.ops = &world_ops;
     enter_handler(worker_at(0));
     run_until_idle(worker_at(1));
-    assert_true(worker_at(1)->watching);
+    assert_int_equal(worker_at(1)->role, AXO__IDLE_WATCHING);
     axo__sched_announce_user(worker_at(0), cell_new());
     assert_non_null(axo__aptr_load_relaxed(&worker_at(0)->next)); /* private */
     run_until_idle(worker_at(3));
@@ -334,7 +334,7 @@ static void watch_open(void)
     axo__sched_wake_one(&world.sched);
     wake(worker_at(1));
     run_until_idle(worker_at(1));
-    assert_true(worker_at(1)->watching);
+    assert_int_equal(worker_at(1)->role, AXO__IDLE_WATCHING);
 }
 
 /* The watcher looks after that time, in which the other worker has begun so many turns. */
