@@ -33,8 +33,6 @@ static axo_status site_pass(axo_ctx *ctx, site_way here)
 
 static axo_directive site_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
-    (void)state;
-    (void)user;
     si.seen |= 1U << failure->site;
     (void)site_pass(ctx, WAY_DECIDER);
     return AXO_RESTART;
@@ -42,42 +40,33 @@ static axo_directive site_decide(axo_ctx *ctx, void *state, const axo_failure *f
 
 static axo_status site_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)state;
-    (void)args;
     return site_pass(ctx, WAY_CONSTRUCT);
 }
 
 static axo_status site_pre_start(axo_ctx *ctx, void *state)
 {
-    (void)state;
     return site_pass(ctx, WAY_PRE_START);
 }
 
 static axo_status site_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                    const axo_message *message)
 {
-    (void)state;
-    (void)failure;
-    (void)message;
     return site_pass(ctx, WAY_PRE_RESTART);
 }
 
 static axo_status site_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
-    (void)state;
     si.seen |= 1U << failure->site;
     return site_pass(ctx, WAY_POST_RESTART);
 }
 
 static axo_status site_post_stop(axo_ctx *ctx, void *state)
 {
-    (void)state;
     return site_pass(ctx, WAY_POST_STOP);
 }
 
 static axo_status site_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    (void)state;
     if (message->tag == SV_QUIT)
         return axo_stop_self(ctx);
     if (si.way == WAY_RECEIVE)
@@ -95,7 +84,6 @@ static axo_status site_parent_start(axo_ctx *ctx, void *state)
 {
     static const axo_props child = AXO_PROPS(.cls = &site_class, .name = "child");
     axo_ref ref;
-    (void)state;
     return axo_spawn(ctx, &child, &ref);
 }
 
@@ -127,7 +115,6 @@ static void each_place_is_seen(void **state)
 {
     char line[256];
     uint32_t names = 0;
-    (void)state;
     for (uint32_t way = 0; way < WAYS; way++)
         site_run((site_way)way);
     FILE *header = fopen("include/axo/supervision.h", "r");

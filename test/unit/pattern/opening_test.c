@@ -326,7 +326,6 @@ static void a_callback_is_not_spoken_for(void **state)
 static void a_callback_that_is_refused_goes(void **state)
 {
     axo_phase_trouble trouble = {.status = AXO_OK};
-    (void)state;
     memset((void *)&op, 0, sizeof op);
     op.refuses = true;
     assert_int_equal(op_run_callback(AXO_OK, &trouble), AXO_EFAILED);

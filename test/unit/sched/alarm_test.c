@@ -262,7 +262,6 @@ static void forged(void **state)
  * is asked without the wheel's mutex, also where a tick without memory is tried again. */
 static void the_clock_is_asked_without_a_lock(void **state)
 {
-    (void)state;
     alarm_world world;
     axo_ref to = alarm_open(&world);
     axo_timer timer;
