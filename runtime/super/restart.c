@@ -221,11 +221,11 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         axo__children_stop_young(worker, cell); /* D4; HF-05: no pre_restart */
     else
         restart_call_pre_restart(worker, cell, cause);
-    axo__family *family = axo__cell_family(cell); /* the hook may have made it */
     if (axo__children_wait_for_stopping(cell) == 0) {
         restart_finish(worker, cell, cause, own);
         return;
     }
+    axo__family *family = axo__cell_own_family(cell); /* the hook may have made it */
     AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     family->restart_cause = *cause;
     family->restart_own = own;

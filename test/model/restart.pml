@@ -65,7 +65,7 @@
  * stamp super/restart.c:axo__restart_resume_own d7c9c0738eaa
  * stamp super/restart.c:axo__restart_shift b243a6eea4d0
  * stamp super/restart.c:axo__restart_take 4bfae5899bca
- * stamp super/restart.c:restart_begin 2173cd968a8e
+ * stamp super/restart.c:restart_begin 4bfc16e950c8
  * stamp super/restart.c:restart_call_pre_restart 2e4c1ac03363
  * stamp super/restart.c:restart_create_again 2741506f26c0
  * stamp super/restart.c:restart_finish 4e639d34b3b8

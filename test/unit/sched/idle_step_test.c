@@ -19,8 +19,8 @@
 #include "sched/timer.h"
 #include "sched/wake.h"
 #include "sched/worker.h"
-#include "support/limits.h"
 #include "unit/unit.h"
+#include "support/limits.h"
 
 #define IDLE_WORKERS 4
 #define IDLE_CELLS (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)
