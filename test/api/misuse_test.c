@@ -195,6 +195,7 @@ static void props_of_other_sizes(kit *k)
     m_spawn_refused(k, &longer.props, AXO_EVERSION);
     m_is(axo_system_spawn(kit_system(k), &longer.props, NULL), AXO_EINVAL);
     m_is(axo_system_spawn(NULL, &longer.props, &(axo_ref){0}), AXO_EINVAL);
+    kit_finish(k);
 }
 
 static void classes_of_other_sizes(kit *k)
@@ -252,6 +253,7 @@ static void strategies_of_other_sizes(kit *k)
     longer.tail[3] = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         m_spawn_refused(k, &(axo_props)AXO_PROPS(.cls = &m_class, .strategy = &bad[i]), AXO_EINVAL);
+    kit_finish(k);
 }
 
 static void props_out_of_bounds(kit *k)
@@ -265,6 +267,7 @@ static void props_out_of_bounds(kit *k)
     m_spawn_refused(k, &props, AXO_EINVAL);
     props = (axo_props)AXO_PROPS(.cls = &m_class, .dispatcher = 4);
     m_spawn_refused(k, &props, AXO_EINVAL);
+    kit_finish(k);
 }
 
 static void names_malformed_or_taken(kit *k)
@@ -294,6 +297,7 @@ static void names_malformed_or_taken(kit *k)
     ref = m_spawn_works(k, &(axo_props)AXO_PROPS(.cls = &m_class));
     m_is(axo_system_path(kit_system(k), ref, path, sizeof path), AXO_OK);
     assert_memory_equal(path, "/user/$", 7);
+    kit_finish(k);
 }
 
 /* ---- references and messages, from outside --------------------------------------------------- */
@@ -332,6 +336,7 @@ static void refs_none_and_stale(kit *k)
     m_is(axo_system_send(system, (axo_ref){UINT64_MAX}, M_TAG, NULL, 0), AXO_EGONE);
     assert_true(axo_ref_is_none(axo_system_guardian(system, (axo_guardian)3)));
     assert_true(axo_ref_is_none(axo_system_guardian(NULL, AXO_GUARDIAN_USER)));
+    kit_finish(k);
 }
 
 static uint32_t m_freed;
@@ -364,6 +369,7 @@ static void messages_malformed(kit *k)
     m_unchanged(k, &before);
     m_is(axo_system_send(system, ref, AXO_TAG_RESERVED - 1, NULL, 0), AXO_OK);
     kit_await(k, "a.unhandled(0xfffeffff)");
+    kit_finish(k);
 }
 
 /* ---- inside an actor ------------------------------------------------------------------------- */
@@ -530,6 +536,7 @@ static void contexts_kept_and_null(kit *k)
     kit_tell(k, f.a, KIT_NOTE, 1);
     kit_await(k, "a.note(1)");
     kit_expect(k, "a.stash=0", "b.stash=0");
+    kit_finish(k);
 }
 
 /* ---- systems --------------------------------------------------------------------------------- */

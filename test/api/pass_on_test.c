@@ -101,6 +101,7 @@ static void forward_copies(kit *k)
     kit_await(k, "c.got(1002)");
     kit_await_count(k, "b.forwarded(0)", 2); /* noted after the call: c may have been quicker */
     kit_order(k, "b.got(1000)", "c.got(1000)", "c.from(q)", "c.got(1002)");
+    kit_finish(k);
 }
 
 static void forward_hands_on(kit *k)
@@ -113,6 +114,7 @@ static void forward_hands_on(kit *k)
     kit_order(k, "b.got", "c.got", "d.got", "d.destroyed(1)");
     kit_settle(k);
     kit_expect_count(k, "d.destroyed", 1);
+    kit_finish(k);
 }
 
 static void forward_to_one_that_is_gone(kit *k)
@@ -124,6 +126,7 @@ static void forward_to_one_that_is_gone(kit *k)
     p_send_owned(k, b, p_thing_new(k, b, 1));
     kit_await(k, "b.forwarded(-7)");
     kit_expect(k, "b.destroyed(1)=1", "c.dl(1001)=1");
+    kit_finish(k);
 }
 
 /* Without memory nothing has happened: the payload is still the message's. */
@@ -166,6 +169,7 @@ static void take_moves_the_payload(kit *k)
     kit_order(k, "b.took(0)", "b.destroyed(1)");
     kit_settle(k);
     kit_expect_count(k, "b.destroyed", 1);
+    kit_finish(k);
 }
 
 /* pre_restart takes over what its instance failed under. */
@@ -204,6 +208,7 @@ static void pre_restart_passes_on(kit *k)
     kit_order(k, "b#2.got", "b#2.took(0)", "b.destroyed(2)");
     kit_settle(k);
     kit_expect_count(k, "b.destroyed", 2);
+    kit_finish(k);
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------- */
@@ -276,6 +281,7 @@ static void misuse(kit *k)
     axo_system_stop_actor(kit_system(k), kit_ref(b));
     kit_await(k, "user.child_gone(b)");
     kit_expect_count(k, "b.destroyed(1)", 1); /* a dead letter out of the stash */
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -137,6 +137,7 @@ static void AS_01_many(kit *k)
         kit_expect_count(k, pattern, 1);
     }
     kit_never(k, "a.failed");
+    kit_finish(k);
 }
 
 static void as_expect_text(kit *k, const axo_verdict *verdict, const char *part)
@@ -353,6 +354,7 @@ static void AS_04(kit *k)
         axo_system_send(kit_system(k), *ask, AS_LATE, &late, sizeof late), AXO_EGONE);
     kit_expect(k, "*.dl(1002)=2", "a.answered=1");
     assert_int_equal(kit_find(k, "a.with").arg, 1);
+    kit_finish(k);
 }
 
 /* An ask that has its answer is gone for good: each further one is a dead letter of its own. */
@@ -372,6 +374,7 @@ static void DL_11(kit *k)
             axo_system_send(kit_system(k), *ask, AS_LATE, &late, sizeof late), AXO_EGONE);
     assert_int_equal(kit_stats(k).dead - before.dead, 3);
     kit_expect(k, "*.dl(1002)=4", "a.answered=1");
+    kit_finish(k);
 }
 
 /* ---- AS-05 ----------------------------------------------------------------------------------- */
@@ -401,6 +404,7 @@ static void AS_05(kit *k)
     assert_int_equal(kit_find(k, "b.term").arg, ask->bits);
     kit_await(k, "b.known");
     assert_int_equal(kit_find(k, "b.known").arg, 1);
+    kit_finish(k);
 }
 
 /* ---- AS-06 ----------------------------------------------------------------------------------- */

@@ -161,6 +161,7 @@ static void DC_14_busy(kit *k)
     kit_settle(k);
     kit_expect(k, "p.decider=2", "p.decide=1", "g.decider(p)=1", "*.ctor=5");
     fail_expect_cause(&f, AXO_FAILURE_ORDINARY);
+    kit_finish(k);
 }
 
 /* Restart for it: the parent, and with it the child whose failure it could not decide. */

@@ -379,6 +379,7 @@ static void DI_06_counted(kit *k)
     assert_int_equal(axo_system_inspect(kit_system(k), kit_ref(r), kit_ref(q), &info), AXO_OK);
     assert_int_equal(info.queued, 0);
     assert_int_equal(info.place, 0);
+    kit_finish(k);
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------- */
@@ -434,6 +435,7 @@ static void DI_06_misuse(kit *k)
     shorter.priority = di_ten;
     props.mailbox = &shorter;
     assert_int_equal(axo_system_spawn(kit_system(k), &props, &ref), AXO_OK);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -85,6 +85,7 @@ static void DI_06_park_system(kit *k)
     assert_int_equal(info.suspends, 0);
     kit_gate_open(gate);
     kit_await_all(k, "s.note(9)", "r.note(2)");
+    kit_finish(k);
 }
 
 /* A child that a parked actor spawns is not parked with it (SC-03 is of suspensions). */
@@ -138,6 +139,7 @@ static void DI_06_park_two(kit *k)
     kit_order(k, "r.note(3)", "s.unpark", "s.note(9)");
     kit_order(k, "q.end", "s.unpark");
     kit_order(k, "q.note(4)", "q.note(5)", "q.note(6)");
+    kit_finish(k);
 }
 
 /* Nobody is parked on himself, nor from outside. */

@@ -318,6 +318,7 @@ static void DI_stuck(kit *k)
     kit_await(k, "pinned#2.preStart");
     kit_order(k, "p.decider(a)", "a#2.preStart", "p.decider(pinned)", "pinned#2.preStart");
     kit_gate_open(gate);
+    kit_finish(k);
 }
 
 /* Who sees to failures while all others block takes no messages of those that it sees to: a
@@ -351,6 +352,7 @@ static void DI_stuck_supervisor(kit *k)
     kit_never(k, "p.begin");
     kit_gate_open(gate);
     kit_await(k, "p.end");
+    kit_finish(k);
 }
 
 /* A handler that hangs is named, again and again. */

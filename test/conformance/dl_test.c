@@ -72,6 +72,7 @@ static void DL_01(kit *k)
     assert_true(axo_ref_equal(letter.sender, kit_ref(a)));
     assert_int_equal(letter.head_size, sizeof(uint32_t));
     assert_int_equal(kit_stats(k).dead, 2);
+    kit_finish(k);
 }
 
 /* What waits in a mailbox, in its order, with the path of who never got it. */
@@ -540,6 +541,7 @@ static void DL_07_path(kit *k)
     assert_int_equal(letter.reason, AXO_DEAD_OVERFLOW);
     assert_string_equal(letter.path, "/user/full");
     assert_true(axo_ref_equal(letter.recipient, ref));
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

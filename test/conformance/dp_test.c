@@ -64,6 +64,7 @@ static void DP_03(kit *k)
     kit_await(k, "w.note(2)");
     kit_order(k, "t.postStop", "w.stash(1001)", "w.unhandled(1001)", "w.note(2)");
     kit_expect(k, "w.fail=0", "w.ctor=1");
+    kit_finish(k);
 }
 
 /* All for one by termination: the supervisor watches its children and handles no notice. */
@@ -90,6 +91,7 @@ static void DP_04(kit *k)
     kit_order(k, "s#1.preRestart", "s#1.postStop", "s#2.ctor");
     /* The default pre_restart has unwatched those that it stopped. */
     kit_expect(k, "s.term=1", "*.postStop=4");
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

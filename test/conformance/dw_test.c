@@ -73,6 +73,7 @@ static void DW_02_race(kit *k)
         assert_int_equal(notices, WATCHERS);
     }
     kit_expect_count(k, "w.term", TARGETS * WATCHERS);
+    kit_finish(k);
 }
 
 static void DW_03(kit *k)
@@ -527,6 +528,7 @@ static void DW_20(kit *k)
     kit_order(k, "p#1.preRestart(7)", "p.child_gone(d)", "p#2.ctor", "p#2.postRestart(7)",
               "p#2.term(d)");
     kit_expect(k, "p.term=2", "p#1.term=0", "next.postStop=0");
+    kit_finish(k);
 }
 
 static axo_status dw_make(axo_ctx *ctx, kit_puppet *self, void *arg)

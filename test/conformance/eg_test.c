@@ -60,6 +60,7 @@ static void EG_01(kit *k)
                   "c2.resume(PARENT)");
     kit_expect_count(k, "c2.suspend", kit_count(k, "c2.resume"));
     kit_expect(k, "c2.suspend(OWN)=0", "c1.suspend=1", "c1.resume(OWN)=1");
+    kit_finish(k);
 }
 
 static void EG_02(kit *k)
@@ -70,6 +71,7 @@ static void EG_02(kit *k)
     kit_order(k, "g.decided(RESUME)", "s.get(10)");
     kit_order(k, "g.decided(RESUME)", "c1.get(11)");
     kit_expect(k, "*.preRestart=0", "*.postStop=0", "*.ctor=4");
+    kit_finish(k);
 }
 
 static void EG_03(kit *k)
@@ -89,6 +91,7 @@ static void EG_03(kit *k)
     kit_expect_count(k, "c1.dl(GET)", 1);
     kit_await_count(k, "c2.dl(GET)", 1);
     kit_expect(k, "c2.dl(GET)=1", "s.preRestartNone=1");
+    kit_finish(k);
 }
 
 static void EG_04(kit *k)
@@ -102,6 +105,7 @@ static void EG_04(kit *k)
     kit_order(k, "s#2.postRestart(7)", "c2#1.preRestart(7)", "c2#2.ctor", "c2#2.get(0)");
     kit_expect(k, "c2.preRestartNone=1", "s.ctor=2", "c1.ctor=2", "c2.ctor=2", "s.decider=1",
                "g.decider=1");
+    kit_finish(k);
 }
 
 static void EG_05(kit *k)
@@ -113,6 +117,7 @@ static void EG_05(kit *k)
               "g.child_gone(s)");
     kit_order(k, "g.decided(STOP)", "c2.postStop", "s.child_gone(c2)", "s.postStop");
     kit_expect(k, "*.preRestart=0", "*.get=0", "*.postStop=3", "*.dl(GET)=3");
+    kit_finish(k);
 }
 
 /* What /user's decider is given; set before the first failure. */

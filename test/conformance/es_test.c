@@ -228,6 +228,7 @@ static void ES_04_full(kit *k)
     ear_await(e, ES_A, (uint32_t)stats.events);
     assert_int_equal(es_value(e, 0), 0);
     assert_int_equal(kit_stats(k).dead, 0);
+    kit_finish(k);
 }
 
 /* A subscriber that fails for each event, or does not know them, harms only itself. */

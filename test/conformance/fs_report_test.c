@@ -70,6 +70,7 @@ static void FS_15(kit *k)
     report_expect_message(&l.low->list[1], KIT_FAIL_FATAL, axo_ref_none());
     report_expect_message(&l.low->list[2], KIT_THROW, kit_ref(l.probe));
     report_expect_message(&l.low->list[3], KIT_STATUS, kit_ref(l.p));
+    kit_finish(k);
 }
 
 /* Handed up: who reports is the one below who decides; all else is the first one's. */
@@ -85,6 +86,7 @@ static void FS_15_escalated(kit *k)
     report_expect(&l.high->list[0], l.p, l.c);
     report_expect_message(&l.low->list[0], KIT_FAIL, kit_ref(l.probe));
     report_expect_message(&l.high->list[0], KIT_FAIL, kit_ref(l.probe));
+    kit_finish(k);
 }
 
 static axo_status report_kill(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -117,6 +119,7 @@ static void FS_15_kinds(kit *k)
     assert_int_equal(pact->failure.kind, AXO_FAILURE_DEATH_PACT);
     report_expect_message(pact, AXO_TERMINATED, kit_ref(friend));
     assert_true(axo_ref_equal(pact->failure.about, kit_ref(friend)));
+    kit_finish(k);
 }
 
 /* What fails in another callback has no message, although an earlier failure had one. */
@@ -138,6 +141,7 @@ static void FS_15_hooks(kit *k)
     report_expect_message(&l.low->list[1], KIT_FAIL, kit_ref(l.probe));
     report_expect_none(&l.low->list[2], AXO_SITE_POST_RESTART);
     assert_int_equal(l.low->list[2].failure.original_code, 7);
+    kit_finish(k);
 }
 
 /* Ended by itself, and a decider's. */
@@ -158,6 +162,7 @@ static void FS_15_ended(kit *k)
     report_expect_none(&l.high->list[0], AXO_SITE_NONE);
     report_expect(&l.high->list[1], l.p, l.p);
     report_expect_none(&l.high->list[1], AXO_SITE_DECIDER);
+    kit_finish(k);
 }
 
 /* The message may be gone long before the decision looks at it: its actor ends meanwhile. */
@@ -216,6 +221,7 @@ static void FS_15_restart(kit *k)
     kit_tell_as(k, l.probe, l.c, KIT_FAIL, 8);
     kit_await(k, "c#3.looked");
     kit_expect_count(k, "*.looked", 6);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -141,6 +141,7 @@ static void NM_03(kit *k)
         for (int other = 0; other < i; other++)
             assert_string_not_equal(paths[i], paths[other]);
     }
+    kit_finish(k);
 }
 
 static void NM_04(kit *k)
@@ -158,6 +159,7 @@ static void NM_04(kit *k)
     kit_no_memory(k, false);
     nm_none(nm_at(k, "/user/a"));
     assert_int_equal(axo_system_spawn(kit_system(k), &large, &ref), AXO_OK);
+    kit_finish(k);
 }
 
 static axo_status nm_spawn_bad(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -189,6 +191,7 @@ static void NM_05(kit *k)
         kit_run(k, p, nm_spawn_bad, bad[i].text);
     }
     kit_await_count(k, "p.refused", sizeof bad / sizeof bad[0]);
+    kit_finish(k);
 }
 
 static axo_status nm_children(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -223,6 +226,7 @@ static void NM_06(kit *k)
     kit_await(k, "a.terminated");
     kit_run(k, p, nm_no_child, NULL);
     kit_await(k, "p.gone");
+    kit_finish(k);
 }
 
 /* ---- paths and patterns --------------------------------------------------------------------- */
@@ -337,6 +341,7 @@ static void NM_07_paths(kit *k)
     assert_int_equal(count, 1);
     assert_int_equal(axo_system_find_all(system, "p", refs, 4, &count), AXO_ENAME);
     assert_int_equal(count, 0);
+    kit_finish(k);
 }
 
 static axo_status nm_select(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -379,6 +384,7 @@ static void NM_07_selection(kit *k)
     assert_true(axo_ref_is_none(letters[0].recipient));
     assert_true(axo_ref_equal(letters[0].sender, kit_ref(f.a)));
     assert_int_equal(letters[0].tag, 77);
+    kit_finish(k);
 }
 
 static axo_status nm_select_scarce(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -536,6 +542,7 @@ static void PH_24(kit *k)
     assert_int_equal(axo_system_spawn_or_get(kit_system(k), &props, &ref, &created), AXO_OK);
     assert_true(created);
     nm_crowd_run(k, true);
+    kit_finish(k);
 }
 
 /* ---- ST-17 ---------------------------------------------------------------------------------- */

@@ -45,6 +45,7 @@ static void OR_13(kit *k)
     kit_settle(k);
     kit_expect_count(k, "*.term", OR_TARGETS);
     kit_never(k, "*.term(odd)");
+    kit_finish(k);
 }
 
 /* The same for reports: a child that fails again and again has one, which is on its way again as
@@ -70,6 +71,7 @@ static void OR_13_reports(kit *k)
     kit_expect_count(k, "p.report(c)", CHILDREN * FAILURES);
     kit_expect_count(k, "c.fails", CHILDREN * FAILURES);
     kit_expect_count(k, "c.ctor", CHILDREN);
+    kit_finish(k);
 }
 
 /* ---- OR-14 ---------------------------------------------------------------------------------- */
@@ -174,6 +176,7 @@ static void OR_15(kit *k)
             (void)snprintf(before, sizeof before, "%s", note);
         }
     }
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -199,6 +199,7 @@ static void OR_03(kit *k)
             kit_order(k, one, two);
         }
     }
+    kit_finish(k);
 }
 
 /* a tells c directly and by way of b: both come, in whatever order. */
@@ -227,6 +228,7 @@ static void OR_04(kit *k)
     kit_await_count(k, "c.note(2)", ROUNDS);
     kit_settle(k);
     kit_expect_count(k, "c.note", 2 * ROUNDS);
+    kit_finish(k);
 }
 
 /* A child tells its parent something and fails: both come once, in whatever order. */
@@ -325,6 +327,7 @@ static void OR_07(kit *k)
               "p.decider(c5)", "p.decider(c4)");
     kit_order(k, "c3.suspend(OWN)", "c2.suspend(OWN)", "c1.suspend(OWN)", "c0.suspend(OWN)",
               "c5.suspend(OWN)", "c4.suspend(OWN)");
+    kit_finish(k);
 }
 
 enum { OR_CHILDREN = 100 };
@@ -440,6 +443,7 @@ static void OR_10(kit *k)
     }
     kit_expect_count(k, "w.note", OR_DYING * OR_LAST_WORDS);
     kit_expect_count(k, "w.term", OR_DYING);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

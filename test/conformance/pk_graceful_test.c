@@ -81,6 +81,7 @@ static void PK_07_already_gone(kit *k)
     assert_int_equal(
         axo_system_graceful_stop(kit_system(k), kit_ref(f.a), NULL, PK_FOREVER, &verdict), AXO_OK);
     assert_int_equal(verdict.status, AXO_OK);
+    kit_finish(k);
 }
 
 /* It does not end: the caller is told what it does, and it is left alone. */
@@ -99,6 +100,7 @@ static void PK_07_late(kit *k)
     assert_non_null(strstr(text, "/user/a"));
     assert_non_null(strstr(text, "it is idle"));
     kit_expect(k, "a.stash(1001)=1", "a.postStop=0");
+    kit_finish(k);
 }
 
 static void PK_07_late_thread(kit *k)
@@ -117,6 +119,7 @@ static void PK_07_late_thread(kit *k)
     assert_int_equal(
         axo_system_graceful_stop(kit_system(k), kit_ref(a), NULL, PK_FOREVER, NULL), AXO_OK);
     kit_order(k, "a.end", "a.note(1)", "a.postStop");
+    kit_finish(k);
 }
 
 /* PH-20: a stop is at once, a pill after what is queued; from a thread. */
@@ -159,6 +162,7 @@ static void PK_07_own_message(kit *k)
     kit_run(k, f.p, pk_stop, order);
     kit_await(k, "p.ended(0)");
     kit_order(k, "b.bye(1)", "b.postStop", "p.ended");
+    kit_finish(k);
 }
 
 /* ---- misuse, no memory ----------------------------------------------------------------------- */

@@ -57,6 +57,7 @@ static void RR_02(kit *k)
     kit_order(k, "p#1.checked", "p#2.checked", "c#1.checked", "c#2.checked", "d#1.checked",
               "d#2.checked");
     kit_expect_count(k, "*.checked", 6);
+    kit_finish(k);
 }
 
 static void RR_03(kit *k)
@@ -153,6 +154,7 @@ static void RR_06(kit *k)
     kit_order(k, "p#2.postRestart(7)", "c2#1.preRestart(7)", "c2#2.get(0)");
     kit_order(k, "p#2.postRestart(7)", "c3#1.preRestart(7)", "c3#2.get(0)");
     kit_expect(k, "p.ctor=2", "q.ctor=2", "p.decider=1", "g.decider=1");
+    kit_finish(k);
 }
 
 /* ---- RR-07: fails while its parent is failing ----------------------------------------------- */
@@ -269,6 +271,7 @@ static void RR_09(kit *k)
     kit_expect_count(k, "p.ctor", 5 + RR_WIDTH);
     kit_expect_count(k, "g.decider(p)", 4 + RR_WIDTH);
     kit_expect_count(k, "w.pong", 1 + RR_LEVELS * RR_WIDTH);
+    kit_finish(k);
 }
 
 /* One survivor's pre_restart fails, two cannot be made again, one is busy: the others go on. */
@@ -305,6 +308,7 @@ static void RR_08(kit *k)
         family_expect(k, c[i], "preRestart(7)", 1);
     kit_expect(k, "c0.ctor=2", "c1.ctor=2", "c4.ctor=2", "c5.ctor=2", "p.decider=2",
                "p.decided(STOP)=2", "p.ctor=2", "g.decider=1");
+    kit_finish(k);
 }
 
 /* The old child fails in flight while it is told to stop; its namesake is left alone. */

@@ -157,6 +157,7 @@ static void RS_19(kit *k)
         family_expect(k, two[i], "terminated", 1);
     }
     kit_expect_count(k, "g.term", 2);
+    kit_finish(k);
 }
 
 static void RS_20(kit *k)
@@ -260,6 +261,7 @@ static void RS_21(kit *k)
     kit_order(k, "*.made(1)", "*.pre(1)", "*.made(2)", "*.post(1)", "*.handles(2)@1", "*.pre(2)",
               "*.made(3)", "*.post(2)", "*.handles(2)@2", "*.pre(3)", "*.made(4)", "*.post(3)",
               "*.handles(2)@3", "*.stop(1)");
+    kit_finish(k);
 }
 
 /* The test's own thread runs the host's actors until then. */

@@ -173,6 +173,7 @@ static void RS_06(kit *k)
     kit_await(k, "*.terminated");
     kit_expect_count(k, "*.made", 4);
     assert_int_equal(kit_stats(k).restarts, 3);
+    kit_finish(k);
 }
 
 static axo_status rs_same_ref(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -213,6 +214,7 @@ static void RS_07(kit *k)
     kit_await(k, "w.term(a)");
     kit_settle(k);
     kit_expect(k, "w.term=1", "a.terminated=1", "a.ctor=3");
+    kit_finish(k);
 }
 
 static void RS_08(kit *k)
@@ -268,6 +270,7 @@ static void RS_09(kit *k)
     kit_order(k, "q#1.preRestart(7)", "q#1.preRestartNone", "q#1.sender(0)"); /* a sibling's */
     kit_order(k, "c#1.preRestart(7)", "c#1.preRestartNone", "c#1.sender(0)"); /* its parent's */
     kit_expect(k, "*.preRestart=3", "*.preRestartWith=1", "*.preRestartNone=2", "*.sender=3");
+    kit_finish(k);
 }
 
 /* (a): restarted after an escalation. */
@@ -468,6 +471,7 @@ static void RS_16(kit *k)
     kit_order(k, "p#2.ctor", "kc.ctor");
     kit_order(k, "p#2.postRestart(7)", "kp.ctor");
     kit_order(k, "p#2.preStart", "ks.ctor");
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -127,6 +127,7 @@ static void RT_02(kit *k)
     assert_true(kit_find(k, "a.timeout(2)").time_ns - kit_find(k, "a.quiet(8)").time_ns >= after);
     kit_run(k, a, rt_on, NULL);
     kit_await(k, "a.timeout(3)");
+    kit_finish(k);
 }
 
 /* Quiet messages come all the time, and still the timeout comes. */
@@ -141,6 +142,7 @@ static void RT_02_quiet(kit *k)
                                                     RT_QUIET_TAG, NULL, 0, &timer), AXO_OK);
     kit_await(k, "a.timeout(2)");
     assert_true(axo_system_timer_cancel(kit_system(k), timer));
+    kit_finish(k);
 }
 
 /* Set in pre_start: the new instance's pre_start, on the way of its post_restart, sets it too. */
@@ -237,6 +239,7 @@ static void RT_05(kit *k)
     kit_await(k, "w.note(1)");
     kit_expect(k, "a.timeout=0", "a.dl=0");
     assert_int_equal(kit_stats(k).sent - sent, 2);
+    kit_finish(k);
 }
 
 /* An attempt to create the first instance that failed takes its setting along. */
@@ -266,6 +269,7 @@ static void RT_06(kit *k)
     kit_await(k, "w.note(1)");
     kit_settle(k);
     kit_never(k, "a.timeout");
+    kit_finish(k);
 }
 
 int main(int argc, char **argv)

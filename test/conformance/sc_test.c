@@ -129,6 +129,7 @@ static void SC_02(kit *k)
             sc_check_counts(k, labels[i], i > 0 && i <= failing,
                             i > 0 ? (uint32_t)(i - 1 < failing ? i - 1 : failing) : 0, failing);
     }
+    kit_finish(k);
 }
 
 static axo_status sc_spawn_and_tell(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -192,6 +193,7 @@ static void SC_04(kit *k)
         kit_expect_count(k, pattern, suspends);
     }
     kit_expect(k, "s.suspend=1", "s.resume=1");
+    kit_finish(k);
 }
 
 /* The Restart meets an actor that waits for its child to terminate: only the count changes. */

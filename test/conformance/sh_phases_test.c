@@ -71,6 +71,7 @@ static void SH_09(kit *k)
     assert_true(report.took_ns > 0);
     kit_order(k, "a.ping(1)", "b.ping(2)", "a.postStop");
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 /* The tasks of a phase run side by side: each waits until both have come. */
@@ -100,6 +101,7 @@ static void SH_09_parallel(kit *k)
     assert_int_equal(atomic_load(&meeting.calls), 2);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
     (void)pthread_barrier_destroy(&meeting.both);
+    kit_finish(k);
 }
 
 static void SH_09_cycle(kit *k)
@@ -129,6 +131,7 @@ static void SH_09_cycle(kit *k)
     assert_int_equal(axo_phases_check(phases, why, sizeof why), AXO_OK);
     assert_string_equal(why, "");
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 /* One is late: the report says who, where, doing what; the next phase runs, or not. */
@@ -212,6 +215,7 @@ static void SH_09_late_but_done(kit *k)
     assert_string_equal(trouble.phase, "slow");
     assert_true(trouble.late_ns > 0);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 static void SH_09_failure(kit *k)
@@ -230,6 +234,7 @@ static void SH_09_failure(kit *k)
     assert_int_equal(trouble.unfinished, 0);
     assert_int_equal(trouble.late_ns, 0);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 static axo_status sh_count(void *user)
@@ -276,6 +281,7 @@ static void SH_09_once(kit *k)
     assert_int_equal(axo_phases_cancel(phases, 1), AXO_EBUSY);
     assert_int_equal(atomic_load(&meeting.calls), 1);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 static void SH_09_cancel(kit *k)
@@ -318,6 +324,7 @@ static void SH_09_total(kit *k)
     }
     assert_int_equal(axo_phases_total_ns(NULL), 0);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 /* ---- misuse, no memory ----------------------------------------------------------------------- */
@@ -393,6 +400,7 @@ static void phases_refuse(kit *k)
     kit_await(k, "a.started");
     assert_int_equal(axo_phases_run(phases, NULL), AXO_OK);
     assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
 }
 
 /* After the system's end there is nobody to run it. */

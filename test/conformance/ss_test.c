@@ -303,6 +303,7 @@ static void SS_04(kit *k)
     kit_order(k, "c.kept(1)", "c.kept(2)", "c.fails(7)", "c.dl(NOTE)@1", "c.dl(NOTE)@2",
               "c.preStart@2", "c.note(3)");
     kit_expect(k, "c.dl=2", "c.note=1", "c.preRestart=0");
+    kit_finish(k);
 }
 
 /* Resume keeps the stash as it keeps the instance. */

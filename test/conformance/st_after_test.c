@@ -249,6 +249,7 @@ static void ST_21(kit *k)
     kit_order(k, "c.postStop", "c.terminated", "p.child_gone(c)");
     kit_order(k, "d.postStop", "d.terminated", "p.child_gone(d)");
     kit_expect(k, "*.postStop=4", "p.decider=0");
+    kit_finish(k);
 }
 
 /* ---- ST-22 ---------------------------------------------------------------------------------- */
@@ -354,6 +355,7 @@ static void ST_23(kit *k)
     assert_true(kit_stats(k).memory_bytes < before + ST_BIG / 2 * (uint64_t)AXO_ARGS_MAX);
     for (int i = 0; i < ST_BIG; i++)
         assert_int_equal(axo_system_send(kit_system(k), refs[i], 1, NULL, 0), AXO_EGONE);
+    kit_finish(k);
 }
 
 /* ---- ST-24: without the kit, for the volume -------------------------------------------------- */
@@ -503,6 +505,7 @@ static void ST_25(kit *k)
     kit_await(k, "p.listed(1)");
     kit_order(k, "p.listed(4)", "p.listed(3)", "p.listed(2)", "p.listed(1)");
     kit_expect(k, "p.lists(a)=1", "p.lists(b)=2", "p.lists(c)=3", "p.lists(d)=4");
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

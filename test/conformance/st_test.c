@@ -124,6 +124,7 @@ static void ST_05(kit *k)
     kit_expect(k, "a.postStop=1", "a.terminated=1");
     kit_await(k, "user.child_gone(a)");
     kit_expect(k, "user.child_gone(a)=1", "v.term=1", "w.term=1");
+    kit_finish(k);
 }
 
 static axo_status st_stop_then_spawn(axo_ctx *ctx, kit_puppet *self, void *arg)

@@ -136,6 +136,7 @@ static void UID_03(kit *k)
     assert_true(axo_ref_equal(kit_ref(new), kit_ref(new)));
     assert_int_equal(axo_system_path(kit_system(k), kit_ref(old), old_path, sizeof old_path),
                      AXO_EGONE);
+    kit_finish(k);
 }
 
 static void UID_04(kit *k)
@@ -170,6 +171,7 @@ static void UID_04(kit *k)
     kit_settle(k);
     kit_never(k, "life.note");
     kit_expect_count(k, "life.dl(NOTE)", LIVES - 1);
+    kit_finish(k);
 }
 
 /* While the notice handler of the old one runs, the new one is the child of that name. */

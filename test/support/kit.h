@@ -312,7 +312,8 @@ void kit_dump(kit *k);
 
 /* ---- registering ----------------------------------------------------------------------------
  * A test takes a started kit, as kit_start(state, NULL) makes it, which kit_finish ends when the
- * test has returned; or `void **state`, and starts and ends what it wants. */
+ * test has returned; or `void **state`, and starts and ends what it wants. A test whose actors may
+ * look at its locals ends the kit itself, by kit_finish as its last statement. */
 typedef struct kit_case {
     void (*plain)(kit *k);
     void (*own)(void **state);

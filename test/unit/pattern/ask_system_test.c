@@ -49,6 +49,7 @@ static void threads_ask_at_once(kit *k)
         assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
         assert_int_equal(callers[i].wrong, 0);
     }
+    kit_finish(k);
 }
 
 static void thread_gets_large_and_handed_payloads(kit *k)
@@ -76,6 +77,7 @@ static void thread_gets_large_and_handed_payloads(kit *k)
     assert_int_equal(atomic_load(&shop->freed), 0);
     axo_asked_free(system, &asked);
     assert_int_equal(atomic_load(&shop->freed), 1);
+    kit_finish(k);
 }
 
 /* The deadline and the answer race again and again: each answer is either the result or a dead
@@ -127,6 +129,7 @@ static void thread_learns_of_the_end(kit *k)
     assert_int_equal(axo_system_ask(system, kit_ref(s), ASK_BIG, NULL, 0, ASK_FOREVER, &asked),
                      AXO_EGONE);
     kit_expect_count(k, "s.dl(1001)", 1); /* AS-02 */
+    kit_finish(k);
 }
 
 /* A thread that waits while the system is stopped. */
@@ -180,6 +183,7 @@ static void thread_is_freed_by_a_stop(kit *k)
     assert_int_equal(axo_system_stop_actor(kit_system(k), shop->last), AXO_OK);
     assert_int_equal(pthread_join(caller.thread, NULL), 0);
     assert_int_equal(caller.wrong, 0);
+    kit_finish(k);
 }
 
 /* The same before it has run: the only worker is held. */
@@ -198,6 +202,7 @@ static void thread_is_freed_by_an_early_stop(kit *k)
     kit_gate_open(gate);
     assert_int_equal(pthread_join(caller.thread, NULL), 0);
     assert_int_equal(caller.wrong, 0);
+    kit_finish(k);
 }
 
 /* ---- what the verdict knows ------------------------------------------------------------------ */
@@ -236,6 +241,7 @@ static void verdict_says_what_the_target_does(kit *k)
     assert_int_equal(asked.verdict.running_tag, KIT_WAIT);
     ask_expect(&asked.verdict, "it is running tag 15 since ");
     kit_gate_open(gate);
+    kit_finish(k);
 }
 
 /* Suspended: its supervisor's decider waits. With one worker that would be the only one. */
@@ -337,6 +343,7 @@ static void thread_is_refused_without_memory(kit *k)
                                     sizeof(kit_payload), ASK_FOREVER, &asked),
                      AXO_OK);
     axo_asked_free(kit_system(k), &asked);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

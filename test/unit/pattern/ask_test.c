@@ -67,6 +67,7 @@ static void promise_is_kept_by_a_thread(kit *k)
     assert_int_equal(kit_find(k, "a.tag").arg, ASK_SILENT);
     assert_int_equal(pthread_join(thread, NULL), 0);
     kit_never(k, "a.failed");
+    kit_finish(k);
 }
 
 static void promise_times_out(kit *k)
@@ -271,6 +272,7 @@ static void misuse_is_refused(kit *k)
     assert_int_equal(axo_system_tag_name(system, to, 1, NULL, 4), AXO_EINVAL);
     assert_int_equal(axo_system_tag_name(system, to, 1, text, 0), AXO_EINVAL);
     assert_int_equal(axo_system_tag_name(system, (axo_ref){12345}, 1, text, 4), AXO_EGONE);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -57,6 +57,7 @@ static void a_bound_draft_is_for_one_instance(kit *k)
     assert_int_equal(kit_find(k, "a#1.instance").arg, 1);
     assert_int_equal(kit_find(k, "a#2.instance").arg, 2);
     kit_expect(k, "a.ping=2", "a.dl(PING)=2");
+    kit_finish(k);
 }
 
 /* ---- all 32 bits of an instance's number ---- */
@@ -232,6 +233,7 @@ static void drafts_own_and_refuse(kit *k)
     kit_await(k, "a.owned");
     kit_run(k, a, draft_misuse, &shop);
     kit_await(k, "a.misused");
+    kit_finish(k);
 }
 
 static axo_status draft_now(axo_ctx *ctx, kit_puppet *self, void *arg)
@@ -266,6 +268,7 @@ static void memory_and_time_of_the_system(kit *k)
     kit_no_memory(k, true);
     assert_null(axo_system_alloc(system, 16));
     kit_no_memory(k, false);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

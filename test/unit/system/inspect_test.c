@@ -66,6 +66,7 @@ static void since_when_after_a_sleep(kit *k)
     assert_int_equal(info.doing, AXO_DOING_RUNNING);
     assert_true(info.since_ns <= axo_system_now(kit_system(k)) - sent);
     kit_gate_open(gate);
+    kit_finish(k);
 }
 
 /* A decider that runs in the turn of a message is not in that message any more. */
@@ -159,6 +160,7 @@ static void stopping_and_gone(kit *k)
     assert_int_equal(info.doing, AXO_DOING_GONE);
     assert_true(axo_ref_equal(info.actor, was));
     assert_int_equal(info.path[0], 0);
+    kit_finish(k);
 }
 
 /* It waits for the child that its pre_restart stopped (RS-05). */
@@ -315,6 +317,7 @@ static void tags_have_names(kit *k)
         assert_string_equal(info.tag_name, names[i]);
         kit_gate_open(args[i].gate);
     }
+    kit_finish(k);
 }
 
 static void misuse(kit *k)
@@ -348,6 +351,7 @@ static void misuse(kit *k)
     assert_int_equal(axo_system_inspect(system, forged, none, &info), AXO_EGONE);
     assert_string_equal(axo_doing_name(AXO_DOING_IDLE), "idle");
     assert_string_equal(axo_doing_name(99), "?");
+    kit_finish(k);
 }
 
 /* ---- nothing is lost to the asking ---- */
@@ -446,6 +450,7 @@ static void no_wake_up_is_lost(kit *k)
         (void)sched_yield();
     assert_int_equal(atomic_load(&world->handled), LOST_SENDERS * LOST_EACH);
     assert_true(atomic_load(&world->looks) > 0);
+    kit_finish(k);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -56,6 +56,7 @@ static void a_key_goes_with_its_actor(kit *k)
     assert_int_equal(axo_system_register(NULL, "x", kit_ref(f.b)), AXO_EINVAL);
     assert_int_equal(axo_system_unregister(NULL, "mine"), AXO_EINVAL);
     assert_int_equal(axo_system_unregister(system, "mine"), AXO_OK);
+    kit_finish(k);
 }
 
 static void the_limit_is_the_options(void **state)
