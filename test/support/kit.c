@@ -24,6 +24,8 @@ void *kit_alloc(kit *k, size_t size)
 
 void kit_no_memory(kit *k, bool on)
 {
+    if (on && pthread_equal(pthread_self(), k->thread)) /* births under way need some yet */
+        kit_await_count(k, "*.started", kit_count(k, "*.spawn"));
     atomic_store(&k->no_memory, on);
 }
 
@@ -91,6 +93,7 @@ kit *kit_start(void **state, const axo_options *options)
     own.trace = kit_hook_trace;
     own.trace_user = k;
     k->state = state;
+    k->thread = pthread_self();
     k->workers = own.workers;
     k->actors = calloc(KIT_ACTORS_MAX, sizeof *k->actors);
     assert_non_null(k->actors);

@@ -200,7 +200,8 @@ axo_stats kit_stats(kit *k);
 /* Memory for the test that lives as long as the kit; zeroed. */
 void *kit_alloc(kit *k, size_t size);
 
-/* While on, every allocation of the library fails. */
+/* While on, every allocation of the library fails. From the test's thread, the call waits until all
+ * that were spawned have started. */
 void kit_no_memory(kit *k, bool on);
 
 /* ---- puppets -------------------------------------------------------------------------------- */

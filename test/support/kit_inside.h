@@ -25,6 +25,7 @@ typedef struct kit_block {
 } kit_block;
 
 struct kit {
+    pthread_t thread;      /* the test's */
     void **state;
     axo_system *system;
     uint32_t workers;
