@@ -12,7 +12,6 @@
 #include "sched/wake.h"
 #include "system/border.h"
 #include "system/guardian.h"
-#include "system/options.h"
 #include "system/pools.h"
 #include "system/shutdown.h"
 #include "system/system.h"

@@ -4,6 +4,7 @@
 #include "unit/step.h"
 
 #include "super/gone.c"
+#include "super/lane.c"
 #include "super/stop.c"
 
 #include <axo/find.h>
@@ -20,7 +21,8 @@ static struct {
     end_world it;
     axo__cell *parent;
     axo__cell *child;
-    axo_ref ref; /* the child's */
+    axo_ref ref;     /* of the name's owner */
+    axo_ref stopped; /* the child, once the callback has stopped it */
     name_plan plan;
     bool seen; /* the callback has seen the name taken */
     bool free; /* or free: and has taken it */
@@ -61,6 +63,7 @@ static void expect_taken(axo_ref ref)
     assert_true(is_listed(ref));
     axo_status status = axo_spawn_or_get(ctx(), &props, &out, &created);
     assert_true(status == AXO_OK || status == AXO_EEXIST);
+    assert_true(status == AXO_EEXIST || !axo_ref_equal(ref, world.stopped));
     assert_true(axo_ref_equal(out, ref) && !created);
 }
 
@@ -107,8 +110,10 @@ static void begin_plan(void)
     axo_ref out;
     bool created;
     world.seen = world.plan != NOTHING;
-    if (world.plan == STOPS)
+    if (world.plan == STOPS) {
         assert_int_equal(axo_stop(ctx(), world.ref), AXO_OK);
+        world.stopped = world.ref;
+    }
     if (world.plan == FINDS)
         assert_true(axo_ref_equal(axo_child(ctx(), "child"), world.ref));
     if (world.plan == FAILS_TO_SPAWN)
