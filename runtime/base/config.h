@@ -15,6 +15,7 @@
 #define AXO__TABLE_CHUNK_SHIFT 2
 #define AXO__TURN_STEP 2
 #define AXO__PORTION 2
+#define AXO__SWEEP_STEP 3
 #else
 /* A worker's local queue; more ready actors overflow to the injector. */
 #define AXO__RUNQ_SIZE 1024
@@ -36,6 +37,8 @@
 #else
 #define AXO__PORTION 64
 #endif
+/* Children that are told of one decision before others have a turn: 10 to 20 us. */
+#define AXO__SWEEP_STEP 256
 #endif
 
 /* The urgent lane of a worker; more overflow to the urgent injector. */

@@ -53,8 +53,9 @@ typedef enum axo__phase {
     AXO__PHASE_RECREATING = 2, /* waits for children before the new instance (RS-05) */
     AXO__PHASE_CREATING = 3,   /* waits for a failed attempt's children (IN-06) */
     AXO__PHASE_TERMINATING = 4,
-    AXO__PHASE_GONE = 5,
-    AXO__PHASE_BURYING = 6 /* as GONE; what is left in its mailbox has not been seen to */
+    AXO__PHASE_LEAVING = 5,    /* its instance has ended; own watches and timers are given back */
+    AXO__PHASE_GONE = 6,
+    AXO__PHASE_BURYING = 7     /* as GONE; what is left in its mailbox has not been seen to */
 } axo__phase;
 
 /* What there is of an instance. */
@@ -147,9 +148,7 @@ typedef struct axo__kin {
 
     /* ---- parent ---- */
     axo__slot_link next : 25;   /* siblings */
-    uint32_t stopping : 1;      /* told to stop by the parent */
-    uint32_t waited : 1;        /* counted in the family's `waiting` */
-    uint32_t elder : 1;         /* spawned by an earlier instance of the parent */
+    uint32_t stopping : 1;      /* told to stop by the parent: counted in its family's `stopping` */
     uint32_t told_late : 1;     /* the parent's notice waits until it has forgotten this one */
     axo__slot_link before;
 } axo__kin;

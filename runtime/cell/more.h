@@ -34,16 +34,28 @@ typedef struct axo__behaviour {
     axo_receive_fn receive;
 } axo__behaviour;
 
+/* Children that are told of a decision, a portion a turn (super/sweep.h). */
+typedef struct axo__sweep {
+    const struct axo__sweep_ops *ops; /* NULL: no sweep is under way */
+    axo__cell *next;                  /* the children from here on have not been told */
+    axo__cell *end;                   /* not among them */
+    axo__cell *about;                 /* a child that the decision treats apart; NULL: none */
+    int64_t number;                   /* the ops' own, as is `flag` */
+    bool flag;
+} axo__sweep;
+
 /* The runner's. */
 typedef struct axo__family {
     axo__cell *children;      /* youngest first */
+    axo__cell *elders;        /* the first of an earlier instance's; all behind it are too */
     uint32_t count;
-    uint32_t waiting;         /* children told to stop that this phase waits for */
+    uint32_t stopping;        /* children told to stop by their parent */
+    axo__sweep sweep;
     axo__stack_link held;     /* reports held back, oldest first (SC-09) */
     axo__stack_node *held_last;
     axo_ref perpetrator;      /* the child whose failure it escalated */
     axo__cause failure;       /* whole, where the cell's brief says so: a child's, escalated */
-    axo__cause restart_cause; /* while RECREATING: of the restart that waits for children */
+    axo__cause restart_cause; /* of a restart that waits for children, or of a sweep */
     uint8_t restart_own;      /* while RECREATING or CREATING: the restart answers the report */
     uint32_t kept;            /* children that have ended and wait for their DUE */
 } axo__family;
@@ -77,6 +89,7 @@ typedef struct axo__more {
     axo__chain stash;             /* oldest first */
     uint32_t stash_count;
     axo__stack_link lane;         /* taken out of the system lane and not seen to, oldest first */
+    axo__stack_link unturned;     /* behind those, newest first; it is 0 when a node is taken */
     axo__watch *above;            /* its parent's records, of one that is gone */
     axo_ref about;                /* whom the cell's failure is about, one it watched; none */
 } axo__more;
@@ -135,6 +148,20 @@ static inline axo__cell *axo__cell_children(const axo__cell *cell)
 {
     const axo__family *family = axo__cell_family(cell);
     return family != NULL ? family->children : NULL;
+}
+
+/* The youngest child of an earlier instance; NULL: none. */
+static inline axo__cell *axo__cell_elders(const axo__cell *cell)
+{
+    const axo__family *family = axo__cell_family(cell);
+    return family != NULL ? family->elders : NULL;
+}
+
+/* Children that the cell has told to stop and not forgotten yet. */
+static inline uint32_t axo__cell_stopping_count(const axo__cell *cell)
+{
+    const axo__family *family = axo__cell_family(cell);
+    return family != NULL ? family->stopping : 0;
 }
 
 static inline uint32_t axo__cell_child_count(const axo__cell *cell)

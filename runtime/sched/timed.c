@@ -29,6 +29,9 @@ struct axo__timed {
     timed_key *keys;  /* linear probing; `room` is a power of two, or 0 */
     uint32_t room;
     uint32_t count;
+    timed_key *stopped;      /* a table of stopped keys, whose timers are to be cancelled */
+    uint32_t stopped_room;
+    uint32_t stopped_at;     /* from this slot on */
 };
 
 /* Behind the payload of a keyed timer's message. */
@@ -70,6 +73,7 @@ void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
     axo__cell_more(cell)->timed = NULL;
     cell->aside &= (uint8_t)~AXO__ASIDE_TIMED;
     (void)axo__timer_disarm(&timed->timer);
+    AXO_DEBUG_ASSERT(timed->stopped == NULL);
     axo__pool_free(&core->pool, &local->cache, timed->keys, sizeof(timed_key) * timed->room);
     axo__pool_free(&core->pool, &local->cache, timed, sizeof *timed);
 }
@@ -221,6 +225,15 @@ void axo__timed_stop_keys(axo__worker *worker, axo__cell *cell)
     axo__timed *timed = timed_at(cell);
     if (timed == NULL || timed->count == 0)
         return;
+    if (timed->count > AXO__PORTION && timed->stopped == NULL) {
+        timed->stopped = timed->keys;
+        timed->stopped_room = timed->room;
+        timed->stopped_at = 0;
+        timed->keys = NULL;
+        timed->room = timed->count = 0;
+        cell->aside |= AXO__ASIDE_REST;
+        return;
+    }
     for (uint32_t i = 0; i < timed->room; i++) {
         if (timed->keys[i].number == 0)
             continue;
@@ -228,6 +241,30 @@ void axo__timed_stop_keys(axo__worker *worker, axo__cell *cell)
         timed->keys[i].number = 0;
     }
     timed->count = 0;
+}
+
+bool axo__timed_go_on(axo__worker *worker, axo__cell *cell)
+{
+    axo__timed *timed = timed_at(cell);
+    if (axo__likely(timed == NULL || timed->stopped == NULL))
+        return true;
+    uint32_t left = AXO__PORTION;
+    uint32_t looks = 16 * AXO__PORTION; /* slots may be free */
+    for (; timed->stopped_at < timed->stopped_room && left > 0 && looks > 0; looks--) {
+        const timed_key *slot = &timed->stopped[timed->stopped_at++];
+        if (slot->number == 0)
+            continue;
+        (void)axo__alarm_cancel(worker->core, &worker->local, slot->timer);
+        left--;
+    }
+    if (timed->stopped_at < timed->stopped_room) {
+        cell->aside |= AXO__ASIDE_REST;
+        return false;
+    }
+    axo__pool_free(&worker->core->pool, &worker->local.cache, timed->stopped,
+                   sizeof(timed_key) * timed->stopped_room);
+    timed->stopped = NULL;
+    return true;
 }
 
 /* ---- receive timeout ---- */

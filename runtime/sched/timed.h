@@ -35,8 +35,12 @@ axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell,
 axo_status axo__timed_stop_key(axo__worker *worker, axo__cell *cell, uint64_t key);
 bool axo__timed_has_key(const axo__cell *cell, uint64_t key);
 
-/* The instance ends: every key is stopped. */
+/* The instance ends: every key is stopped, so that no tick comes up any more. The timers of many
+ * keys are cancelled in portions, in turns of the cell that handle nothing else. */
 void axo__timed_stop_keys(axo__worker *worker, axo__cell *cell);
+
+/* The next portion, if there is one. false: more is left for the next turn. */
+bool axo__timed_go_on(axo__worker *worker, axo__cell *cell);
 
 /* AXO_OK, AXO_ENOMEM. 0: off. */
 axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int64_t after);

@@ -5,6 +5,7 @@
 
 #include "sched/ready.h"
 #include "super/delay.h"
+#include "super/sweep.h"
 #include "super/watch.h"
 
 /* ---- telling ---- */
@@ -12,6 +13,8 @@
 void axo__child_stop(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
+    if (!axo__cell_kin(child)->stopping)
+        axo__cell_own_family(axo__cell_parent(child))->stopping++;
     axo__cell_kin(child)->stopping = 1;
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
@@ -109,60 +112,40 @@ bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     return written;
 }
 
-void axo__children_stop(axo__worker *worker, axo__cell *parent)
-{
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
-    axo__cell *child = axo__cell_children(parent);
-    for (; child != NULL; child = axo__cell_next(child)) {
-        if (!axo__cell_kin(child)->stopping)
-            axo__child_stop(worker, child);
-    }
-}
-
-void axo__children_stop_young(axo__worker *worker, axo__cell *parent)
-{
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
-    axo__cell *child = axo__cell_children(parent);
-    for (; child != NULL; child = axo__cell_next(child)) {
-        if (!axo__cell_kin(child)->stopping && !axo__cell_kin(child)->elder)
-            axo__child_stop(worker, child);
-    }
-}
-
 void axo__children_age(axo__cell *parent)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state));
-    axo__cell *child = axo__cell_children(parent);
-    for (; child != NULL; child = axo__cell_next(child))
-        axo__cell_kin(child)->elder = 1;
+    axo__family *family = axo__cell_family(parent);
+    if (family != NULL)
+        family->elders = family->children;
 }
 
-uint32_t axo__children_wait_for_stopping(axo__cell *cell)
+/* ---- the sweeps of more than one file ---- */
+
+static void children_tell_stop(axo__worker *worker, axo__cell *parent, axo__cell *child)
 {
-    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    axo__family *family = axo__cell_family(cell);
-    if (family == NULL)
-        return 0;
-    axo__cell *child = axo__cell_children(cell);
-    for (; child != NULL; child = axo__cell_next(child)) {
-        if (axo__cell_kin(child)->stopping && !axo__cell_kin(child)->waited) {
-            axo__cell_kin(child)->waited = 1;
-            family->waiting++;
-        }
-    }
-    AXO_DEBUG_ASSERT(family->waiting <= family->count);
-    return family->waiting;
+    (void)parent;
+    if (!axo__cell_kin(child)->stopping)
+        axo__child_stop(worker, child);
 }
 
-/* RS-04, RS-13: what the default pre_restart does with children. */
-void axo__children_leave(axo__worker *worker, axo__cell *parent)
+bool axo__children_stop(axo__worker *worker, axo__cell *parent, axo__cell *first, axo__cell *end)
 {
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
-    const axo__more *more = axo__cell_more(parent);
-    axo__cell *child = more != NULL && more->watching != NULL ? axo__cell_children(parent) : NULL;
-    for (; child != NULL; child = axo__cell_next(child))
-        axo__watch_remove(worker, parent, axo__cell_ref(child));
-    axo__children_stop(worker, parent);
+    static const axo__sweep_ops stop = {.tell = children_tell_stop};
+    return axo__sweep_begin(worker, parent,
+                            &(axo__sweep){.ops = &stop, .next = first, .end = end});
+}
+
+static void children_tell_shift(axo__worker *worker, axo__cell *parent, axo__cell *child)
+{
+    axo__child_suspend(worker, child, (int32_t)axo__cell_own_family(parent)->sweep.number);
+}
+
+void axo__children_shift(axo__worker *worker, axo__cell *parent, axo__cell *first, int32_t delta)
+{
+    static const axo__sweep_ops shift = {.tell = children_tell_shift};
+    (void)axo__sweep_begin(worker, parent,
+                           &(axo__sweep){.ops = &shift, .next = first, .number = delta});
 }
 
 /* ---- what the parent keeps ---- */
@@ -254,7 +237,8 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
 {
     const axo__kin *kin = axo__cell_kin(child);
     axo__cell *next = kin->next != 0 ? axo__table_in(table, kin->next - 1U) : NULL;
-    AXO_DEBUG_ASSERT(family->count > 0 && family->waiting >= kin->waited);
+    AXO_DEBUG_ASSERT(family->count > 0 && family->stopping >= kin->stopping);
+    AXO_DEBUG_ASSERT(family->sweep.ops == NULL);
     AXO_DEBUG_ASSERT(kin->before != 0 || family->children == child);
     AXO_DEBUG_ASSERT(next == NULL || axo__cell_kin(next)->before == axo__cell_link(child));
     if (kin->before != 0)
@@ -263,9 +247,10 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
         family->children = next;
     if (next != NULL)
         axo__cell_kin(next)->before = kin->before;
+    if (family->elders == child)
+        family->elders = next;
     family->count--;
-    if (kin->waited)
-        family->waiting--;
+    family->stopping -= kin->stopping;
 }
 
 bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child)

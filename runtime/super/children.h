@@ -13,18 +13,12 @@ void axo__child_restart_own(axo__worker *worker, axo__cell *child);
 bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
                                bool resolve);
 
-/* Stops every child; every one that the parent's latest instance made. */
-void axo__children_stop(axo__worker *worker, axo__cell *parent);
-void axo__children_stop_young(axo__worker *worker, axo__cell *parent);
+/* Sweeps: stops the children from `first` to `end`; suspends or resumes all from `first` on. */
+bool axo__children_stop(axo__worker *worker, axo__cell *parent, axo__cell *first, axo__cell *end);
+void axo__children_shift(axo__worker *worker, axo__cell *parent, axo__cell *first, int32_t delta);
 
-/* Another instance of the parent begins. */
+/* Another instance of the parent begins: the children are an earlier one's. */
 void axo__children_age(axo__cell *parent);
-
-/* Unwatches and stops every child. */
-void axo__children_leave(axo__worker *worker, axo__cell *parent);
-
-/* Counts the children that are stopping and not yet waited for: how many are waited for now. */
-uint32_t axo__children_wait_for_stopping(axo__cell *cell);
 
 /* The parent has a family. */
 void axo__children_link(axo__cell *parent, axo__cell *child);

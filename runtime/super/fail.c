@@ -3,6 +3,25 @@
 
 #include "sched/ready.h"
 #include "super/children.h"
+#include "super/sweep.h"
+
+/* FS-02; a perpetrator is suspended already (SC-04). */
+static void fail_tell(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    if (child != axo__cell_own_family(cell)->sweep.about)
+        axo__child_suspend(worker, child, 1);
+}
+
+static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref perpetrator,
+                                  bool survivors)
+{
+    static const axo__sweep_ops suspend = {.tell = fail_tell, .done = axo__fail_report};
+    axo__sweep sweep = {.ops = &suspend,
+                        .next = axo__cell_children(cell),
+                        .end = survivors ? axo__cell_elders(cell) : NULL, /* HF-08 */
+                        .about = axo__sweep_child(worker->core, perpetrator)};
+    return axo__sweep_begin(worker, cell, &sweep);
+}
 
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
 {
@@ -25,27 +44,20 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     if (!survivors && family != NULL)
         family->perpetrator = perpetrator; /* a child: without a family there is none */
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
-    axo__cell *child = axo__cell_children(cell);
-    for (; child != NULL; child = axo__cell_next(child)) { /* FS-02 */
-        bool skip = axo_ref_equal(axo__cell_ref(child), perpetrator) || /* SC-04 */
-                    (survivors && axo__cell_kin(child)->elder);                        /* HF-08 */
-        if (!skip)
-            axo__child_suspend(worker, child, 1);
-    }
     axo__a64_bump_owner(&worker->local.count.failures);
-    if (cell->parent == 0) { /* GU-08: nobody above the root */
-        axo__cause cause = axo__cell_failure(cell);
-        core->root->root_failed(core, &cause);
-        axo__cell_stop_self(cell);
-        return false;
-    }
-    return true;
+    return fail_suspend_children(worker, cell, perpetrator, survivors);
 }
 
 void axo__fail_report(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->reported);
     axo__cell *parent = axo__cell_parent(cell);
+    if (axo__unlikely(parent == NULL)) { /* GU-08: nobody above the root */
+        axo__cause cause = axo__cell_failure(cell);
+        worker->core->root->root_failed(worker->core, &cause);
+        axo__cell_stop_self(cell);
+        return;
+    }
     axo__stack_push_any(&parent->system, &cell->report, AXO__SYS_FAILED); /* FS-11 */
     axo__sched_announce_system(worker, parent);
 }

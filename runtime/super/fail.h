@@ -8,7 +8,8 @@
  * be suspended again; `survivors`: nor are children older than the running instance (HF-08). */
 void axo__fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors);
 
-/* All of it but the report; false: there is nothing to report, or nobody to report to. */
+/* All of it but the report; false: there is nothing to report, or the report will follow when all
+ * children have been told (sweep.h). The root's is the end of the system. */
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors);
 void axo__fail_report(axo__worker *worker, axo__cell *cell);
 

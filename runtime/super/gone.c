@@ -156,6 +156,7 @@ static void gone_free_more(axo__core *core, axo__local *local, axo__cell *cell)
         return;
     AXO_DEBUG_ASSERT(more->family == NULL || more->family->children == NULL);
     AXO_DEBUG_ASSERT(more->family == NULL || more->family->held == 0);
+    AXO_DEBUG_ASSERT(more->lane == 0 && more->unturned == 0);
     if (more->name != NULL)
         axo__names_free(&core->names, more->name);
     axo__box_free(&core->pool, &local->cache, more->box);

@@ -4,6 +4,7 @@
 
 #include "sched/parked.h"
 #include "sched/ready.h"
+#include "sched/timed.h"
 #include "super/children.h"
 #include "super/fail.h"
 #include "super/gone.h"
@@ -12,6 +13,7 @@
 #include "super/spawn.h"
 #include "super/stop.h"
 #include "super/strategy.h"
+#include "super/sweep.h"
 #include "super/watch.h"
 
 /* The wait for children may be over. */
@@ -64,6 +66,25 @@ static void lane_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
     }
 }
 
+/* What was begun is not done: nothing else comes before it. */
+static bool lane_has_rest(const axo__cell *cell)
+{
+    return (cell->aside & AXO__ASIDE_REST) != 0;
+}
+
+/* Whether the oldest can be taken; what comes from now on waits for the next turn (`taken`). */
+static bool lane_is_ready(axo__cell *cell, axo__more *more, bool *taken)
+{
+    if (more->unturned == 0) {
+        if (more->lane != 0)
+            return true;
+        if (*taken || !axo__stack_has_any(&cell->system)) /* URGENT was taken: it is seen */
+            return false;
+        *taken = true;
+    }
+    return axo__super_turn_lane(cell, more);
+}
+
 /* A portion of the lane, oldest first (OR-07): what a turn before has left, and all that has come
  * until now. The rest stays for the next turn, or is answered at the end, if that has come. Who is
  * told something has a `more`. */
@@ -74,17 +95,16 @@ static void lane_take_portion(axo__worker *worker, axo__cell *cell)
     if (more == NULL)
         return;
     for (uint32_t left = AXO__PORTION; left > 0 && cell->phase < AXO__PHASE_GONE; left--) {
-        if (more->lane == 0) {
-            if (taken || !axo__stack_has_any(&cell->system)) /* URGENT was taken: it is seen */
-                return;
-            axo__super_turn_lane(cell, more);
-            taken = true;
-        }
+        if (lane_has_rest(cell))
+            return;
+        if (!lane_is_ready(cell, more, &taken))
+            break;
         axo__sys_kind kind;
         axo__stack_node *node = axo__super_next(more, &kind);
         lane_take(worker, cell, node, kind);
     }
-    bool rest = more->lane != 0 || (!taken && axo__stack_has_any(&cell->system));
+    bool rest = more->lane != 0 || more->unturned != 0 ||
+                (!taken && axo__stack_has_any(&cell->system));
     if (axo__unlikely(rest && cell->phase < AXO__PHASE_GONE))
         cell->aside |= AXO__ASIDE_REST;
 }
@@ -97,7 +117,7 @@ static void lane_directives(axo__worker *worker, axo__cell *cell)
     for (;;) {
         uint64_t word = axo__cell_directives(cell);
         int32_t delta = axo__directives_delta(word);
-        if (cell->phase >= AXO__PHASE_GONE || word == 0)
+        if (cell->phase >= AXO__PHASE_GONE || word == 0 || lane_has_rest(cell))
             return;
         if (axo__super_ends(cell, word)) { /* ST-12: stop wins */
             axo__cell_take_stops(cell, AXO__STOPS);
@@ -126,19 +146,23 @@ static void lane_system(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell == worker->current);
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_NONE && worker->message == NULL);
-    if (axo__unlikely(cell->phase >= AXO__PHASE_GONE)) {
-        axo__stop_go_on(worker, cell);
+    if (axo__unlikely(cell->phase >= AXO__PHASE_LEAVING)) {
+        if (cell->phase == AXO__PHASE_LEAVING)
+            axo__stop_leave(worker, cell);
+        else
+            axo__stop_go_on(worker, cell);
         return;
     }
     if (cell->phase == AXO__PHASE_NEW) { /* OR-09 */
         cell->phase = AXO__PHASE_NORMAL;
         axo__instance_create(worker, cell);
     }
-    lane_take_portion(worker, cell);
-    if (axo__likely((cell->aside & AXO__ASIDE_REST) == 0)) {
+    if (axo__sweep_go_on(worker, cell) && axo__timed_go_on(worker, cell))
+        lane_take_portion(worker, cell);
+    if (axo__likely(!lane_has_rest(cell)))
         lane_directives(worker, cell);
+    if (axo__likely(!lane_has_rest(cell)))
         axo__strategy_unhold(worker, cell);
-    }
     axo__state_settle(&cell->state);
 }
 

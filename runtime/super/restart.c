@@ -10,6 +10,8 @@
 #include "super/fail.h"
 #include "super/instance.h"
 #include "super/stash.h"
+#include "super/sweep.h"
+#include "super/watch.h"
 
 /* ---- hooks ---- */
 
@@ -31,14 +33,22 @@ static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell
     return status;
 }
 
-/* `within`: a pre_restart that is running calls it. */
+/* RS-04, RS-13: what the default pre_restart does with a child. */
+static void restart_tell_leave(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    if (axo__cell_more(cell)->watching != NULL)
+        axo__watch_remove(worker, cell, axo__cell_ref(child));
+    if (!axo__cell_kin(child)->stopping)
+        axo__child_stop(worker, child);
+}
+
+/* The children are left. `within`: a pre_restart that is running calls it. */
 static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, bool within)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__core *core = worker->core;
     bool has_hook = axo__cell_class(cell)->post_stop != NULL;
     axo_status status;
-    axo__children_leave(worker, cell); /* RS-13 */
     if (cell->life != AXO__INSTANCE_STARTED)
         return AXO_OK; /* it was called before */
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
@@ -53,24 +63,15 @@ static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, boo
 
 axo_status axo__restart_default_pre_restart(axo__worker *worker, axo__cell *cell)
 {
+    axo__cell *child = axo__cell_children(cell);
+    for (; child != NULL; child = axo__cell_next(child)) /* the caller may look at them at once */
+        restart_tell_leave(worker, cell, child);
     return restart_leave(worker, cell, true);
 }
 
-static void restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
+static void restart_left(axo__worker *worker, axo__cell *cell, axo_status status)
 {
-    AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
     axo__core *core = worker->core;
-    const axo_class *cls = axo__cell_class(cell);
-    axo__message *message = cell->failed; /* RS-09, D5 */
-    axo_status status = AXO_OK;
-    axo__timed_stop_keys(worker, cell); /* TM-03 */
-    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
-    if (cls->pre_restart != NULL) {
-        axo_failure failure = axo__cause_show(&core->texts, cause);
-        status = axo__run_own_hook(worker, cell, AXO__SITE_PRE_RESTART, &failure, message);
-    } else {
-        status = restart_leave(worker, cell, false);
-    }
     axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
     if (status == AXO_OK)
         return;
@@ -82,37 +83,85 @@ static void restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
     axo__cause_drop(&core->texts, &worker->pending);
 }
 
+/* All children have been told; the wait for them begins, and may be over. */
+static void restart_leave_late(axo__worker *worker, axo__cell *cell)
+{
+    restart_left(worker, cell, restart_leave(worker, cell, false));
+    axo__restart_go_on(worker, cell);
+}
+
+/* false: more children than a portion are told to stop, and restart_leave_late follows. */
+static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
+{
+    static const axo__sweep_ops leave = {.tell = restart_tell_leave, .done = restart_leave_late};
+    AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
+    axo__core *core = worker->core;
+    axo__message *message = cell->failed; /* RS-09, D5 */
+    axo__timed_stop_keys(worker, cell); /* TM-03 */
+    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
+    if (axo__cell_class(cell)->pre_restart != NULL) {
+        axo_failure failure = axo__cause_show(&core->texts, cause);
+        restart_left(worker, cell,
+                     axo__run_own_hook(worker, cell, AXO__SITE_PRE_RESTART, &failure, message));
+        return true;
+    }
+    axo__sweep sweep = {.ops = &leave, .next = axo__cell_children(cell)};
+    if (!axo__sweep_begin(worker, cell, &sweep))
+        return false;
+    restart_left(worker, cell, restart_leave(worker, cell, false));
+    return true;
+}
+
 /* ---- the second half ---- */
 
 /* The child whose failure it escalated; none from now on. */
-static axo_ref restart_take_perpetrator(axo__cell *cell)
+static axo__cell *restart_take_perpetrator(const axo__core *core, axo__cell *cell)
 {
     axo__family *family = axo__cell_family(cell);
-    axo_ref perpetrator = axo_ref_none();
-    if (family != NULL) {
-        perpetrator = family->perpetrator;
-        family->perpetrator = axo_ref_none();
-    }
-    return perpetrator;
+    if (family == NULL)
+        return NULL;
+    axo_ref perpetrator = family->perpetrator;
+    family->perpetrator = axo_ref_none();
+    return axo__sweep_child(core, perpetrator);
 }
 
-/* RR-01..RR-04: after the parent, with its cause, the perpetrator's own report answered too. */
-static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cell *survivor,
-                              const axo__cause *cause)
+/* The perpetrator's own report is answered too. sweep.number: holds of the cause's texts left. */
+static void restart_tell_survivor(axo__worker *worker, axo__cell *cell, axo__cell *survivor)
 {
-    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
+    axo__family *family = axo__cell_own_family(cell);
+    bool resolve = survivor == family->sweep.about;
+    if (axo__child_restart_parent(worker, survivor, &family->restart_cause, resolve))
+        family->sweep.number--;
+}
+
+static void restart_survivors_done(axo__worker *worker, axo__cell *cell)
+{
     axo__texts *texts = &worker->core->texts;
-    axo_ref perpetrator = restart_take_perpetrator(cell);
-    uint32_t left = axo__cell_child_count(cell);
-    if (left > 0)
-        axo__cause_hold_texts(texts, cause, left);
-    for (; survivor != NULL; survivor = axo__cell_next(survivor)) {
-        bool resolve = axo_ref_equal(axo__cell_ref(survivor), perpetrator);
-        if (axo__child_restart_parent(worker, survivor, cause, resolve))
-            left--;
+    axo__family *family = axo__cell_own_family(cell);
+    AXO_DEBUG_ASSERT(family->sweep.number >= 0);
+    if (family->sweep.number > 0)
+        axo__cause_unhold_texts(texts, &family->restart_cause, (uint32_t)family->sweep.number);
+    axo__cause_drop(texts, &family->restart_cause);
+}
+
+/* RR-01..RR-04: after the parent, with its cause, which is consumed. */
+static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cause *cause)
+{
+    static const axo__sweep_ops restart = {.tell = restart_tell_survivor,
+                                           .done = restart_survivors_done};
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
+    axo__cell *perpetrator = restart_take_perpetrator(worker->core, cell);
+    uint32_t count = axo__cell_child_count(cell);
+    if (count == 0) {
+        axo__cause_drop(&worker->core->texts, cause);
+        return;
     }
-    if (left > 0)
-        axo__cause_unhold_texts(texts, cause, left);
+    axo__cause_hold_texts(&worker->core->texts, cause, count);
+    axo__cell_own_family(cell)->restart_cause = *cause;
+    axo__sweep sweep = {.ops = &restart, .next = axo__cell_elders(cell), .about = perpetrator,
+                        .number = count};
+    if (axo__sweep_begin(worker, cell, &sweep))
+        restart_survivors_done(worker, cell);
 }
 
 /* The restart is what a stop by another than the parent leads to: it is taken in (LT-08). */
@@ -126,7 +175,6 @@ static void restart_take_end(axo__cell *cell)
 static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
     axo__core *core = worker->core;
-    axo__cell *survivor = axo__cell_children(cell); /* RR-04; new children come in front of it */
     axo_status status;
     AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE && cell->life != AXO__INSTANCE_NONE);
     cell->phase = AXO__PHASE_NORMAL;
@@ -143,17 +191,14 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
         cell->life = AXO__INSTANCE_STARTED;
         axo__a64_bump_owner(&worker->local.count.restarts);
         axo__event_life(core, &worker->local, cell, AXO_KIND_RESTARTED);
-        restart_survivors(worker, cell, survivor, cause);
-        axo__cause_drop(&core->texts, cause);
+        restart_survivors(worker, cell, cause);
         return;
     }
     cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
     axo__fail_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
     axo__cause_drop(&core->texts, cause);
-    if (cell->reported) { /* its answer will restart them once: this restart's share goes back */
-        for (; survivor != NULL; survivor = axo__cell_next(survivor))
-            axo__child_suspend(worker, survivor, -1);
-    }
+    if (cell->reported) /* its answer will restart them once: this restart's share goes back */
+        axo__children_shift(worker, cell, axo__cell_elders(cell), -1);
     axo__fail(worker, cell, axo_ref_none(), true);
 }
 
@@ -175,7 +220,7 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     if (cell->phase == AXO__PHASE_RECREATING) {
         axo__family *family = axo__cell_own_family(cell);
-        if (family->waiting > 0)
+        if (family->stopping > 0)
             return;
         axo__cause cause = family->restart_cause;
         memset(&family->restart_cause, 0, sizeof cause);
@@ -192,7 +237,7 @@ static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL);
     axo__timed_receive_timeout_off(cell); /* IN-09 */
-    axo__children_stop(worker, cell); /* IN-06 */
+    (void)axo__children_stop(worker, cell, axo__cell_children(cell), NULL); /* IN-06 */
     if (axo__cell_child_count(cell) == 0) {
         restart_finish_create(worker, cell, own);
         return;
@@ -217,11 +262,12 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         restart_create_again(worker, cell, own);
         return;
     }
-    if (cell->life == AXO__INSTANCE_BROKEN)
-        axo__children_stop_young(worker, cell); /* D4; HF-05: no pre_restart */
+    bool left; /* all children that are to be left have been told */
+    if (cell->life == AXO__INSTANCE_BROKEN) /* D4; HF-05: no pre_restart */
+        left = axo__children_stop(worker, cell, axo__cell_children(cell), axo__cell_elders(cell));
     else
-        restart_call_pre_restart(worker, cell, cause);
-    if (axo__children_wait_for_stopping(cell) == 0) {
+        left = restart_call_pre_restart(worker, cell, cause);
+    if (left && axo__cell_stopping_count(cell) == 0) {
         restart_finish(worker, cell, cause, own);
         return;
     }
@@ -260,8 +306,17 @@ void axo__restart_take(axo__worker *worker, axo__cell *cell, uint64_t word)
 
 /* ---- resume ---- */
 
+static void restart_tell_resume(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    if (child == axo__cell_own_family(cell)->sweep.about)
+        axo__child_resume_own(worker, child);
+    else
+        axo__child_suspend(worker, child, -1); /* DR-02 */
+}
+
 void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
 {
+    static const axo__sweep_ops resume = {.tell = restart_tell_resume};
     axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESUME);
     if (!cell->reported)
         return;
@@ -277,15 +332,11 @@ void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
     }
     axo__instance_drop_failed(worker, cell);
     axo__fail_resolve(worker, cell);
-    axo_ref perpetrator = restart_take_perpetrator(cell);
+    axo__cell *perpetrator = restart_take_perpetrator(worker->core, cell);
     axo__super_resume_self(worker, cell, 0);
-    axo__cell *child = axo__cell_children(cell);
-    for (; child != NULL; child = axo__cell_next(child)) { /* DR-02 */
-        if (axo_ref_equal(axo__cell_ref(child), perpetrator))
-            axo__child_resume_own(worker, child);
-        else
-            axo__child_suspend(worker, child, -1);
-    }
+    (void)axo__sweep_begin(worker, cell,
+                           &(axo__sweep){.ops = &resume, .next = axo__cell_children(cell),
+                                         .about = perpetrator});
 }
 
 void axo__restart_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
@@ -295,7 +346,5 @@ void axo__restart_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
         axo__super_suspend_self(worker, cell, 1);
     for (int32_t i = delta; i < 0; i++)
         axo__super_resume_self(worker, cell, 1);
-    for (axo__cell *child = axo__cell_children(cell); child != NULL;
-         child = axo__cell_next(child))
-        axo__child_suspend(worker, child, delta);
+    axo__children_shift(worker, cell, axo__cell_children(cell), delta);
 }

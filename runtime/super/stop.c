@@ -23,17 +23,6 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
         axo__cause_drop(&worker->core->texts, &family->restart_cause);
 }
 
-/* Its name, what it has sent and who it watches: from table_end on a target frees what comes
- * home. */
-static void stop_leave(axo__worker *worker, axo__cell *cell)
-{
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
-    axo__name *name = axo__cell_name(cell);
-    if (name != NULL)
-        axo__names_end(&worker->core->names, name); /* ST-17: before anybody can learn of it */
-    axo__parked_end(worker, cell);
-    axo__watch_drop_all(worker, cell);
-}
 
 /* A parent that has nothing to do takes note in this turn, without one of its own. */
 static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
@@ -55,8 +44,9 @@ static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *bud
     axo__more *more = axo__cell_more(cell);
     if (more == NULL)
         return true;
-    if (more->lane == 0 && axo__stack_has_any(&cell->system))
-        axo__super_turn_lane(cell, more);
+    bool turns = more->unturned != 0 || (more->lane == 0 && axo__stack_has_any(&cell->system));
+    if (turns && !axo__super_turn_lane(cell, more))
+        return false;
     for (; more->lane != 0 && *budget > 0; (*budget)--) {
         axo__sys_kind kind;
         axo__stack_node *node = axo__super_next(more, &kind);
@@ -131,8 +121,23 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
         cell->life = AXO__INSTANCE_STOPPED;
     }
     stop_release(worker, cell);
+    cell->phase = AXO__PHASE_LEAVING;
+    axo__name *name = axo__cell_name(cell);
+    if (name != NULL)
+        axo__names_end(&worker->core->names, name); /* ST-17: before anybody can learn of it */
     if (axo__cell_more(cell) != NULL)
-        stop_leave(worker, cell);
+        axo__parked_end(worker, cell);
+    axo__stop_leave(worker, cell);
+}
+
+/* From table_end on a target frees what comes home. */
+void axo__stop_leave(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_LEAVING);
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
+    if (axo__cell_more(cell) != NULL &&
+        !(axo__watch_drop(worker, cell) && axo__timed_go_on(worker, cell)))
+        return;
     axo__table_end(cell);
     cell->phase = AXO__PHASE_BURYING;
     axo__stop_go_on(worker, cell);
@@ -144,7 +149,7 @@ void axo__stop_begin(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(cell->phase < AXO__PHASE_GONE);
     if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
         worker->core->root->guardian_stops(worker, cell);
-    axo__children_stop(worker, cell);
+    (void)axo__children_stop(worker, cell, axo__cell_children(cell), NULL);
     axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;

@@ -8,6 +8,7 @@
 #include "super/children.h"
 #include "super/delay.h"
 #include "super/fail.h"
+#include "super/sweep.h"
 
 /* ---- deciders ---- */
 
@@ -167,7 +168,6 @@ typedef struct strategy_reach {
 typedef struct strategy_decision {
     axo_directive directive; /* as the decider said; 0: the decider has failed */
     bool refused;            /* a Restart that the child's lifetime or a budget turns into Stop */
-    strategy_reach reach;    /* of Restart and Stop */
 } strategy_decision;
 
 static strategy_reach strategy_only(axo__cell *child)
@@ -190,27 +190,19 @@ static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
     return reach;
 }
 
-static void strategy_stop(axo__worker *worker, strategy_reach reach)
+/* AF-06: every counter that the restart touches moves, whoever refuses. */
+static bool strategy_permits(const axo_strategy *strategy, const axo__cell *child, int64_t now)
 {
-    for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
-        if (!axo__cell_kin(one)->stopping)
-            axo__child_stop(worker, one);
-    }
+    bool counts = !axo__cell_kin(child)->stopping && child->lifetime != AXO_TEMPORARY;
+    return !counts || axo__strategy_permit(strategy, axo__cell_ward(child), now);
 }
 
-/* AF-06: every counter that the restart touches moves, whoever refuses. */
-static bool strategy_permits(axo__worker *worker, const axo__cell *cell, strategy_reach reach)
+static void strategy_tell_permit(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    const axo_strategy *strategy = axo__cell_strategy(cell);
-    bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
-    int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
-    bool permitted = true;
-    for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
-        bool counts = !axo__cell_kin(one)->stopping && one->lifetime != AXO_TEMPORARY;
-        if (counts && !axo__strategy_permit(strategy, axo__cell_ward(one), now))
-            permitted = false;
-    }
-    return permitted;
+    axo__sweep *sweep = &axo__cell_own_family(cell)->sweep;
+    (void)worker;
+    if (!strategy_permits(axo__cell_strategy(cell), child, sweep->number))
+        sweep->flag = false;
 }
 
 /* The failed child restarts: true, this is its own turn, which is to do it; else it is told. */
@@ -222,35 +214,48 @@ static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child
     return false;
 }
 
-/* Restarts all that are reached, with the failed child's cause. true: as above. */
-static bool strategy_restart_all(axo__worker *worker, axo__cell *child, strategy_reach reach)
+/* sweep.about: the failed child, which has been told. */
+static void strategy_tell_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    axo__family *family = axo__cell_own_family(cell);
     axo__texts *texts = &worker->core->texts;
-    bool here = false;
+    if (axo__cell_kin(child)->stopping || child == family->sweep.about)
+        return; /* AF-09 */
+    axo__child_suspend(worker, child, 1); /* AF-02 */
+    axo__cause_hold_texts(texts, &family->restart_cause, 1);
+    if (!axo__child_restart_parent(worker, child, &family->restart_cause, false))
+        axo__cause_unhold_texts(texts, &family->restart_cause, 1);
+}
+
+static void strategy_restarted(axo__worker *worker, axo__cell *cell)
+{
+    axo__cause_drop(&worker->core->texts, &axo__cell_own_family(cell)->restart_cause);
+}
+
+/* Restarts all that are reached, with the failed child's cause. true: as above. */
+static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                 strategy_reach reach)
+{
+    static const axo__sweep_ops restart = {.tell = strategy_tell_restart,
+                                           .done = strategy_restarted};
+    axo__family *family = axo__cell_own_family(cell);
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
+    AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
-    cause = axo__cause_copy(texts, &cause);
-    for (axo__cell *one = reach.first; one != reach.end; one = axo__cell_next(one)) {
-        if (axo__cell_kin(one)->stopping)
-            continue; /* AF-09 */
-        if (one == child) {
-            here = strategy_restart_failed(worker, child);
-            continue;
-        }
-        axo__child_suspend(worker, one, 1); /* AF-02 */
-        axo__cause_hold_texts(texts, &cause, 1);
-        if (!axo__child_restart_parent(worker, one, &cause, false))
-            axo__cause_unhold_texts(texts, &cause, 1);
-    }
-    axo__cause_drop(texts, &cause);
+    family->restart_cause = axo__cause_copy(&worker->core->texts, &cause);
+    bool here = !axo__cell_kin(child)->stopping && strategy_restart_failed(worker, child);
+    axo__sweep sweep = {.ops = &restart, .next = reach.first, .end = reach.end, .about = child};
+    if (axo__sweep_begin(worker, cell, &sweep))
+        strategy_restarted(worker, cell);
     return here;
 }
 
-static bool strategy_restart(axo__worker *worker, axo__cell *child, strategy_reach reach)
+static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
+    strategy_reach reach = strategy_scope(cell, child);
     if (reach.first == child && reach.end == axo__cell_next(child))
         return strategy_restart_failed(worker, child);
-    return strategy_restart_all(worker, child, reach);
+    return strategy_restart_all(worker, cell, child, reach);
 }
 
 /* What the parent's decider says: a directive; 0: the decider has failed, and why is pending. */
@@ -272,31 +277,16 @@ static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cel
     return directive;
 }
 
-/* Decides, counts and tells observers; nobody is restarted, resumed or stopped by it. */
-static strategy_decision strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
-{
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
-    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
-    strategy_decision decision = {.directive = strategy_ask(worker, cell, child)};
-    if (decision.directive == 0)
-        return decision;
-    decision.reach = strategy_scope(cell, child);
-    if (decision.directive == AXO_RESTART && child->lifetime == AXO_TEMPORARY) {
-        decision.refused = true; /* LT-02: it costs nothing, and goes alone */
-        decision.reach = strategy_only(child);
-    } else if (decision.directive == AXO_RESTART) {
-        decision.refused = !strategy_permits(worker, cell, decision.reach); /* RW-17 */
-    }
-    strategy_tell(worker, child, decision.directive,
-                  decision.refused ? AXO_STOP : decision.directive);
-    return decision;
-}
-
-/* Does what was decided. true: this is the failed child's own turn, which is to restart it. */
+/* Tells observers, then does what was decided. true: this is the failed child's own turn, which is
+ * to restart it. */
 static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
                            const strategy_decision *decision)
 {
     const axo__ward *ward = axo__cell_ward(child);
+    strategy_reach reach;
+    if (decision->directive != 0)
+        strategy_tell(worker, child, decision->directive,
+                      decision->refused ? AXO_STOP : decision->directive);
     switch (decision->refused ? AXO_STOP : decision->directive) {
     case AXO_RESUME:
         axo__child_resume_own(worker, child); /* AF-04: the failed one only */
@@ -304,9 +294,11 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     case AXO_RESTART:
         if (ward != NULL && ward->delay != NULL && axo__delay_begin(worker, cell, child))
             return false;
-        return strategy_restart(worker, child, decision->reach);
-    case AXO_STOP:
-        strategy_stop(worker, decision->reach); /* AF-03 */
+        return strategy_restart(worker, cell, child);
+    case AXO_STOP: /* AF-03; a temporary child goes alone: LT-02 */
+        reach = decision->refused && child->lifetime == AXO_TEMPORARY ? strategy_only(child)
+                                                                      : strategy_scope(cell, child);
+        (void)axo__children_stop(worker, cell, reach.first, reach.end);
         return false;
     case AXO_ESCALATE:
         break;
@@ -319,11 +311,47 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     return false;
 }
 
+/* Every budget has been asked, in a later turn than the decider; RW-17. */
+static void strategy_permitted(axo__worker *worker, axo__cell *cell)
+{
+    const axo__sweep *sweep = &axo__cell_own_family(cell)->sweep;
+    strategy_decision decision = {.directive = AXO_RESTART, .refused = !sweep->flag};
+    (void)strategy_apply(worker, cell, sweep->about, &decision);
+}
+
+/* Asks the budgets of all whom a restart reaches. false: strategy_permitted follows. */
+static bool strategy_ask_budgets(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                 bool *permitted)
+{
+    static const axo__sweep_ops permit = {.tell = strategy_tell_permit,
+                                          .done = strategy_permitted};
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
+    int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
+    strategy_reach reach = strategy_scope(cell, child);
+    if (reach.first == child && reach.end == axo__cell_next(child)) {
+        *permitted = strategy_permits(strategy, child, now);
+        return true;
+    }
+    axo__sweep sweep = {.ops = &permit, .next = reach.first, .end = reach.end, .about = child,
+                        .number = now, .flag = true};
+    bool all = axo__sweep_begin(worker, cell, &sweep);
+    *permitted = axo__cell_own_family(cell)->sweep.flag;
+    return all;
+}
+
 /* The parent's answer to a failure, in its own turn or in the failed child's. true: as
  * strategy_apply. */
 static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    strategy_decision decision = strategy_decide(worker, cell, child);
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
+    strategy_decision decision = {.directive = strategy_ask(worker, cell, child)};
+    bool permitted = child->lifetime != AXO_TEMPORARY; /* LT-02: it costs nothing */
+    if (decision.directive == AXO_RESTART && permitted &&
+        !strategy_ask_budgets(worker, cell, child, &permitted))
+        return false;
+    decision.refused = decision.directive == AXO_RESTART && !permitted;
     return strategy_apply(worker, cell, child, &decision);
 }
 
@@ -335,6 +363,15 @@ static bool strategy_may_decide(const axo__cell *cell)
     return cell->phase == AXO__PHASE_NORMAL && axo__directives_delta(waiting) <= 0 &&
            (waiting & (AXO__STOPS | AXO__RESTART_PARENT)) == 0 &&
            axo__state_suspends(&cell->state) == 0;
+}
+
+/* Whether such an answer takes more turns than one: the parent's own. */
+static bool strategy_sweeps(const axo__cell *cell, axo_directive directive)
+{
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    bool many = directive == AXO_ESCALATE ||
+                (strategy != NULL && strategy->scope != AXO_ONE_FOR_ONE);
+    return many && axo__cell_child_count(cell) > AXO__SWEEP_STEP;
 }
 
 /* SC-09 */
@@ -361,7 +398,7 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
                     axo__core_now(worker->core));
     if (!axo__cell_kin(child)->stopping) /* PH-13: whoever is in the scope by now */
-        (void)strategy_restart(worker, child, strategy_scope(cell, child));
+        (void)strategy_restart(worker, cell, child);
 }
 
 void axo__strategy_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
@@ -383,13 +420,14 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(worker->current == child && child->reported);
     axo__cell *parent = axo__cell_parent(child);
-    AXO_DEBUG_ASSERT(parent != NULL);
-    if (!axo__cell_is_in(worker->core, parent, worker->sched) ||
-        strategy_known(parent, axo__cell_failure_kind(child)) == 0 ||
-        !axo__state_borrow_idle(&parent->state))
+    if (parent == NULL || !axo__cell_is_in(worker->core, parent, worker->sched))
+        return AXO__ANSWER_LATER;
+    axo_directive known = strategy_known(parent, axo__cell_failure_kind(child));
+    if (known == 0 || !axo__state_borrow_idle(&parent->state))
         return AXO__ANSWER_LATER;
     bool holds = axo__cell_own_family(parent)->held != 0;
-    if (parent->parent == 0 || holds || !strategy_may_decide(parent)) {
+    if (parent->parent == 0 || holds || !strategy_may_decide(parent) ||
+        strategy_sweeps(parent, known)) {
         axo__sched_hand_back(worker, parent);
         return AXO__ANSWER_LATER;
     }
@@ -423,7 +461,8 @@ void axo__strategy_unhold(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__family *family = axo__cell_family(cell);
-    while (family != NULL && family->held != 0 && strategy_may_decide(cell)) {
+    while (family != NULL && family->held != 0 && family->sweep.ops == NULL &&
+           strategy_may_decide(cell)) {
         axo__stack_link link = family->held;
         axo__cell *child = axo__cell_of_report(axo__stack_node_of(link));
         family->held = child->report.next;

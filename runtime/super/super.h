@@ -6,7 +6,7 @@
  *   4       gone, strategy         what reaches a closed cell; what a parent decides
  *   3       instance, spawn        an instance's begin and end; a cell's
  *   2       fail                   suspends the subtree, keeps the cause, reports
- *   1       children               telling, counting and forgetting children
+ *   1       children, sweep        telling, counting and forgetting children; telling many
  *   0       watch, delay, stash    records that wait: death watch, back-off, messages put aside
  *
  * A file calls its own floor and those below. What a floor needs of one above is in the table that
@@ -18,7 +18,8 @@
  *             |  <-> CREATING    (waits for a failed attempt's children, IN-06)
  *             +---> TERMINATING (waits for all children)
  *   RECREATING, CREATING -> TERMINATING: stop wins (RS-19).
- *   TERMINATING -> BURYING -> GONE: its end goes on in portions, a turn each, until it is closed.
+ *   TERMINATING -> LEAVING -> BURYING -> GONE: its end goes on in portions, a turn each, until it
+ *   is closed. Few actors are LEAVING for longer than a step.
  *
  * Invariants
  *   I1  suspend count = (reported or restarting unresolved ? 1 : 0) + suspensions taken from the
@@ -71,16 +72,27 @@ static inline void axo__super_resume_self(axo__worker *worker, axo__cell *cell, 
     axo__trace(worker->core, &worker->local, cell, AXO_EV_RESUME, why);
 }
 
-/* All that has come until now, oldest first (OR-07). */
-static inline void axo__super_turn_lane(axo__cell *cell, axo__more *more)
+/* Puts all that has come until now in order, oldest first (OR-07), or a step of it: then false, and
+ * the rest waits for the next call. */
+static inline bool axo__super_turn_lane(axo__cell *cell, axo__more *more)
 {
-    AXO_DEBUG_ASSERT(more->lane == 0);
-    more->lane = axo__stack_reverse(axo__stack_take_any(&cell->system));
+    AXO_DEBUG_ASSERT(more->lane == 0 || more->unturned != 0);
+    if (more->unturned == 0)
+        more->unturned = axo__stack_take_any(&cell->system);
+    for (uint32_t left = AXO__TURN_STEP; left > 0 && more->unturned != 0; left--) {
+        axo__stack_link link = more->unturned;
+        axo__stack_node *node = axo__stack_node_of(link);
+        more->unturned = node->next;
+        node->next = more->lane;
+        more->lane = link;
+    }
+    return more->unturned == 0;
 }
 
 /* The oldest of the lane: its node may be used anew from here on. */
 static inline axo__stack_node *axo__super_next(axo__more *more, axo__sys_kind *kind)
 {
+    AXO_DEBUG_ASSERT(more->unturned == 0);
     axo__stack_node *node = axo__stack_node_of(more->lane);
     *kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
     more->lane = node->next;

@@ -233,12 +233,18 @@ void axo__watch_remove(axo__worker *worker, axo__cell *cell, axo_ref ref)
 }
 
 /* While the cell can still be found: a target that does not find it frees the record. */
-void axo__watch_drop_all(axo__worker *worker, axo__cell *cell)
+bool axo__watch_drop(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch;
-    while ((watch = watch_first(cell)) != NULL)
+    for (uint32_t left = AXO__PORTION; (watch = watch_first(cell)) != NULL; left--) {
+        if (axo__unlikely(left == 0)) {
+            cell->aside |= AXO__ASIDE_REST;
+            return false;
+        }
         watch_cancel(worker, cell, watch);
+    }
+    return true;
 }
 
 /* ---- the target's side ---- */

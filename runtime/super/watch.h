@@ -29,6 +29,9 @@ void axo__watch_tell_parent(axo__worker *worker, axo__watch *above);
 
 /* The parent has forgotten the child: now it may be told (DW-13). */
 void axo__watch_told_late(axo__worker *worker, axo__cell *cell, axo_ref child);
-void axo__watch_drop_all(axo__worker *worker, axo__cell *cell);
+
+/* The cell ends: a portion of its own watches is given up. false: more is left for the next
+ * turn. */
+bool axo__watch_drop(axo__worker *worker, axo__cell *cell);
 
 #endif

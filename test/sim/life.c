@@ -1,6 +1,7 @@
 /* life.c - what must hold of an actor's life, event by event. */
 #include "life.h"
 
+#include "look.h"
 #include "sched/elastic.h"
 #include "sched/fixed.h"
 #include "sched/host.h"
@@ -19,9 +20,18 @@ static bool ghost_is_served(const ghost *it)
     return g.manual || axo__self->sched->kind == kinds[it->dispatcher];
 }
 
+/* The default pre_restart of one that has many children goes on in its next turn. */
+static void ghost_pause(void)
+{
+    const axo__family *family = g.inside != NULL ? axo__cell_family(look_at(g.inside)) : NULL;
+    if (family != NULL && family->sweep.ops != NULL)
+        g.inside = NULL;
+}
+
 static void ghost_enter(ghost *it, const axo_event *e)
 {
     uint32_t pool = e->worker >> 16;
+    ghost_pause();
     bool nested = e->kind == AXO_EV_POST_STOP && it->letters == STATE_HALF;
     HOLDS(1, it, nested || (!it->inside && g.inside == NULL), "a callback within a callback");
     HOLDS(1, it, e->worker != GHOST_NOBODY, "a callback outside of a worker");
@@ -42,6 +52,7 @@ static void ghost_leave(ghost *it)
 
 void ghost_outside(void)
 {
+    ghost_pause();
     HOLDS_ALL(1, g.inside == NULL, "a step is over, and its worker is inside %014" PRIx64,
               g.inside != NULL ? g.inside->bits : 0);
     g.step++;

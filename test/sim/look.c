@@ -3,8 +3,13 @@
 
 #define LOOK_SELDOM 256
 
-/* Steps beside its share in which a runnable cell may wait: a thread is starved for so long. */
+/* Steps beside its share in which a runnable cell may wait: a thread is starved for so long. With
+ * tiny limits a crowd that ends has a turn for every two dead letters. */
+#ifdef AXO_HARD
+#define LOOK_PATIENCE 6000
+#else
 #define LOOK_PATIENCE 3000
+#endif
 
 #define LOOK_STARVED 30000 /* where a strategy starves threads on purpose */
 
@@ -32,6 +37,8 @@ bool look_is_over(const ghost *it)
 
 void look_life(const ghost *it, uint32_t kind)
 {
+    if (kind == AXO_EV_RECEIVE)
+        l.runnable_since[it->self] = 0; /* it has run */
     if (kind == AXO_EV_SPAWN) {
         l.place[it->self] = l.living_count;
         l.runnable_since[it->self] = 0;
@@ -102,13 +109,20 @@ static void look_nodes(const ghost *it, const axo__cell *cell, uint64_t word)
           "its node is in the urgent injector, and its word does not say so, or the other way");
 }
 
-/* Between two turns: the rest waits for the next one. */
-static void look_portion(const axo__cell *cell)
+/* Between two turns: the rest waits for the next one. One that has come further has run. */
+static void look_portion(const ghost *it, const axo__cell *cell)
 {
-    if (cell->phase == AXO__PHASE_BURYING)
-        probe_hit(PROBE_END_IN_PORTIONS);
-    else if ((cell->aside & AXO__ASIDE_REST) != 0)
-        probe_hit(PROBE_LANE_IN_PORTIONS);
+    if ((cell->aside & AXO__ASIDE_REST) == 0)
+        return;
+    probe_hit(cell->phase == AXO__PHASE_BURYING ? PROBE_END_IN_PORTIONS : PROBE_LANE_IN_PORTIONS);
+    const axo__more *more = axo__cell_more(cell);
+    const axo__family *family = axo__cell_family(cell);
+    uint64_t stands = more == NULL ? 0 : more->lane ^ more->unturned << 1;
+    if (family != NULL && family->sweep.ops != NULL && family->sweep.next != NULL)
+        stands ^= (uint64_t)family->sweep.next->slot << 48;
+    if (stands != l.portion[it->self])
+        l.runnable_since[it->self] = 0;
+    l.portion[it->self] = stands;
 }
 
 static void look_cell(const ghost *it)
@@ -116,7 +130,7 @@ static void look_cell(const ghost *it)
     const axo__cell *cell = look_at(it);
     uint64_t word = axo__state_look(&cell->state);
     look_nodes(it, cell, word);
-    look_portion(cell);
+    look_portion(it, cell);
     HOLDS(9, it, axo__state_suspends(&cell->state) == it->suspends,
           "the cell's suspend count is not the ghost's");
     bool newborn = it->unsure && (word & AXO__RUNNING) != 0;

@@ -386,7 +386,8 @@ static void mail_check_line(const ghost *it, const axo__box *box)
 static bool mail_somebody_ends(void)
 {
     for (uint32_t i = 0; i < g.count; i++) {
-        if (!g.all[i].terminated && look_at(&g.all[i])->phase == AXO__PHASE_BURYING)
+        axo__phase phase = look_at(&g.all[i])->phase;
+        if (!g.all[i].terminated && (phase == AXO__PHASE_LEAVING || phase == AXO__PHASE_BURYING))
             return true;
     }
     return false;

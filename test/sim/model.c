@@ -183,8 +183,28 @@ static void model_due_told(const ghost *parent)
     }
 }
 
+/* A sweep has not come to some children: what they are told, and when, the model does not know. Nor
+ * of any, if it may have begun with a delay that was over. */
+static void model_swept(const ghost *it)
+{
+    if (it == NULL || l.system == NULL || it->terminated)
+        return;
+    const axo__family *family = axo__cell_family(look_at(it));
+    if (family == NULL || family->sweep.ops == NULL)
+        return;
+    const axo__cell *child = g.delayed > 0 ? family->children : family->sweep.next;
+    for (; child != (g.delayed > 0 ? NULL : family->sweep.end); child = axo__cell_next(child)) {
+        ghost *one = ghost_find(axo__cell_ref(child).bits);
+        if (one != NULL)
+            one->wild = true;
+    }
+}
+
 void model_before(const axo_event *e)
 {
+    const ghost *actor = ghost_find(e->actor.bits);
+    if (actor != NULL)
+        model_swept(ghost_find(actor->parent));
     ghost *it = g.delayed > 0 ? ghost_find(e->actor.bits) : NULL;
     if (g.delayed > 0 && e->kind == AXO_EV_SPAWN)
         model_due_told(ghost_find(e->arg));
@@ -404,6 +424,7 @@ void model_event(ghost *it, const axo_event *e)
 
 /* ---- in lock-step ---- */
 
+
 static void model_told(ghost *it)
 {
     const axo__cell *cell = look_at(it);
@@ -436,6 +457,8 @@ void model_step(void)
         return;
     for (uint32_t i = 0; i < l.living_count && g.delayed > 0; i++)
         model_due_told(&g.all[l.living[i]]);
+    for (uint32_t i = 0; i < l.living_count; i++)
+        model_swept(&g.all[l.living[i]]);
     for (uint32_t i = 0; i < l.living_count; i++)
         model_told(&g.all[l.living[i]]);
 }

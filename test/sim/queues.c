@@ -262,6 +262,17 @@ bool __wrap_axo__timers_fire(axo__worker *worker, axo__timers *timers)
     return fired;
 }
 
+bool __real_axo__timers_fire_late(axo__worker *worker);
+bool __wrap_axo__timers_fire_late(axo__worker *worker);
+
+bool __wrap_axo__timers_fire_late(axo__worker *worker)
+{
+    q.firing = true;
+    bool fired = __real_axo__timers_fire_late(worker);
+    q.firing = false;
+    return fired;
+}
+
 /* Timers that are marked for it send their messages at the system's end: a box that finds no memory
  * for one takes it all the same. */
 void __real_axo__alarms_close(axo__worker *worker);

@@ -1,0 +1,41 @@
+/* sweep.c - children told of a decision, a portion a turn. */
+#include "super/sweep.h"
+
+static bool sweep_step(axo__worker *worker, axo__cell *cell, axo__sweep *sweep)
+{
+    for (uint32_t left = AXO__SWEEP_STEP; sweep->next != sweep->end; left--) {
+        if (axo__unlikely(left == 0)) {
+            cell->aside |= AXO__ASIDE_REST;
+            return false;
+        }
+        axo__cell *child = sweep->next;
+        sweep->next = axo__cell_next(child);
+        sweep->ops->tell(worker, cell, child);
+    }
+    sweep->ops = NULL;
+    return true;
+}
+
+bool axo__sweep_begin(axo__worker *worker, axo__cell *cell, const axo__sweep *sweep)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    axo__family *family = axo__cell_family(cell);
+    if (family == NULL)
+        return true; /* no children */
+    AXO_DEBUG_ASSERT(family->sweep.ops == NULL);
+    family->sweep = *sweep;
+    return sweep_step(worker, cell, &family->sweep);
+}
+
+bool axo__sweep_go_on(axo__worker *worker, axo__cell *cell)
+{
+    axo__family *family = axo__cell_family(cell);
+    if (axo__likely(family == NULL || family->sweep.ops == NULL))
+        return true;
+    const axo__sweep_ops *ops = family->sweep.ops;
+    if (!sweep_step(worker, cell, &family->sweep))
+        return false;
+    if (ops->done != NULL)
+        ops->done(worker, cell);
+    return (cell->aside & AXO__ASIDE_REST) == 0;
+}
