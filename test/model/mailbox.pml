@@ -82,11 +82,11 @@
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
  * stamp super/gone.c:gone_is_drained e3accf8a71c0
- * stamp super/lane.c:lane_directives a7709f129dfc
- * stamp super/lane.c:lane_system c0a265295f73
- * stamp super/restart.c:axo__restart_shift b243a6eea4d0
- * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 5db3e36663fb
+ * stamp super/lane.c:lane_directives 02c25f0bf3d4
+ * stamp super/lane.c:lane_system 3837bbe01628
+ * stamp super/restart.c:axo__restart_shift 4c9471a01df2
+ * stamp super/stop.c:axo__stop_begin e1112d4e3ea6
+ * stamp super/stop.c:axo__stop_finish 6134c87058af
  */
 #ifndef SENDERS
 #define SENDERS 2

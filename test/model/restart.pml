@@ -12,6 +12,8 @@
  * form small all    -DNF=2 -DALL
  * form small chain  -DNF=2 -DCHAIN
  * form small born   -DNF=2 -DCHAIN -DNEW
+ * form small sweep  -DNF=2 -DSWEEP
+ * form small sweeps -DNF=2 -DSWEEP -DALL
  * form large tree   -DNF=3
  * form large all    -DNF=3 -DALL
  * form large chain  -DNF=3 -DCHAIN
@@ -25,6 +27,7 @@
  * mutant chain M_NO_RESOLVE          a restart does not answer the failure that was escalated
  * mutant chain M_RESUME_NONE         a resume leaves a cell without an instance as it is
  * mutant tree M_HELD_GONE            a report of a child that has ended stays held
+ * mutant sweep M_SWEEP_LOST          a parent that is told something within a sweep forgets the rest
  */
 /* stamps: run.py --stamp writes them
  * stamp cell/directive.h:axo__directives_delta_add d0abecd927e8
@@ -33,61 +36,63 @@
  * stamp cell/directive.h:axo__directives_resume_own 13f15ce96422
  * stamp cell/directive.h:axo__directives_stop_parent f43cafed2a3f
  * stamp cell/directive.h:axo__directives_take 3305adccd20b
+ * stamp cell/more.h:axo__cell_stopping_count 6245e58133c5
  * stamp cell/state.h:axo__state_resume 3f00cdd8d482
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp super/children.c:axo__child_restart_own 35125ee55df3
  * stamp super/children.c:axo__child_restart_parent db542e1dc5a7
  * stamp super/children.c:axo__child_resume_own 4b74aea27d27
- * stamp super/children.c:axo__child_stop 75eb10849acb
+ * stamp super/children.c:axo__child_stop 01650a9a46a0
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:axo__children_forget d55ccbaa8625
- * stamp super/children.c:axo__children_stop 5076a4a41e70
- * stamp super/children.c:axo__children_wait_for_stopping efae440eb77d
+ * stamp super/children.c:axo__children_stop 80a676634758
  * stamp super/children.c:children_suspend_here f16617893dc3
  * stamp super/children.c:children_unhold 604515065ffe
- * stamp super/children.c:children_unlink 9caec02e1298
+ * stamp super/children.c:children_unlink 0e0b492b3da1
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin 519160b26249
- * stamp super/fail.c:axo__fail_report d6a417313de4
+ * stamp super/fail.c:axo__fail_begin e84a8a911067
+ * stamp super/fail.c:axo__fail_report 3a0d450f4cf7
  * stamp super/fail.c:axo__fail_resolve 6b62b6a6acff
  * stamp super/instance.c:axo__instance_construct 08d8cce8b41c
  * stamp super/instance.c:axo__instance_create 60586d4d174b
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
- * stamp super/lane.c:lane_directives a7709f129dfc
+ * stamp super/lane.c:lane_directives 02c25f0bf3d4
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
- * stamp super/lane.c:lane_system c0a265295f73
+ * stamp super/lane.c:lane_system 3837bbe01628
  * stamp super/lane.c:lane_take c9c52235dbe1
- * stamp super/restart.c:axo__restart_default_pre_restart fcd8aeb737b4
- * stamp super/restart.c:axo__restart_go_on 75c1a2458b1e
+ * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
+ * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
  * stamp super/restart.c:axo__restart_own 2db079a7d995
- * stamp super/restart.c:axo__restart_resume_own d7c9c0738eaa
- * stamp super/restart.c:axo__restart_shift b243a6eea4d0
+ * stamp super/restart.c:axo__restart_resume_own 3ebb99a08e3d
+ * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 4bfae5899bca
- * stamp super/restart.c:restart_begin 4bfc16e950c8
- * stamp super/restart.c:restart_call_pre_restart 2e4c1ac03363
- * stamp super/restart.c:restart_create_again 2741506f26c0
- * stamp super/restart.c:restart_finish 4e639d34b3b8
+ * stamp super/restart.c:restart_begin d8ba4c7b6a18
+ * stamp super/restart.c:restart_call_pre_restart 4dfa60fb1d77
+ * stamp super/restart.c:restart_create_again d31034e0d15f
+ * stamp super/restart.c:restart_finish f3c67f67d275
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
- * stamp super/restart.c:restart_survivors 6f5ce7b5d564
- * stamp super/restart.c:restart_take_perpetrator 68ba9b5ebc40
- * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 5db3e36663fb
+ * stamp super/restart.c:restart_survivors 4e97a68b5db3
+ * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
+ * stamp super/stop.c:axo__stop_begin e1112d4e3ea6
+ * stamp super/stop.c:axo__stop_finish 6134c87058af
  * stamp super/stop.c:stop_tell_parent c3ab23f998f8
- * stamp super/strategy.c:axo__strategy_decide_here 6abe2d398697
+ * stamp super/strategy.c:axo__strategy_decide_here a7cbdc129021
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
- * stamp super/strategy.c:axo__strategy_unhold 0b52ee7ce0fb
- * stamp super/strategy.c:strategy_answer 9c14aafa5c46
- * stamp super/strategy.c:strategy_apply 66bab8023942
- * stamp super/strategy.c:strategy_decide b8951cd18986
+ * stamp super/strategy.c:axo__strategy_unhold 4b688bce4150
+ * stamp super/strategy.c:strategy_answer a74dc545fb3a
+ * stamp super/strategy.c:strategy_apply 169622308886
  * stamp super/strategy.c:strategy_hold b0e0cc67c414
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
- * stamp super/strategy.c:strategy_restart 10f34c809799
- * stamp super/strategy.c:strategy_restart_all 55bc2b56d10a
- * stamp super/strategy.c:strategy_stop 2840eac4676b
+ * stamp super/strategy.c:strategy_restart 6e1d717df7ec
+ * stamp super/strategy.c:strategy_restart_all e05d38977595
+ * stamp super/strategy.c:strategy_tell_restart e87d49ae279c
  * stamp super/super.h:axo__super_ends 000ead678bf2
  * stamp super/super.h:axo__super_resume_self 5f1a52957fe3
+ * stamp super/sweep.c:axo__sweep_begin 931c7a417b44
+ * stamp super/sweep.c:axo__sweep_go_on 28401ff448e1
+ * stamp super/sweep.c:sweep_step e06fe8bb9c57
  */
 #ifndef NF
 #define NF 2
@@ -104,6 +109,18 @@
 #define WAITING(i) (WAITED(i, 1) || WAITED(i, 2) || WAITED(i, 3))
 #define DIRECTIVES(i) (delta[i] != 0 || stop[i] || resume[i] || own[i] || by_parent[i])
 #define IDLE(i) (!busy[i] && !urgent[i] && susp[i] == 0 && phase[i] == NORMAL)
+/* sweep_step super/sweep.c; axo__sweep_begin super/sweep.c; axo__sweep_go_on super/sweep.c: others have
+ * steps between two children of a family that are told; the parent has none. A `tell` is the last. */
+#ifdef SWEEP
+#define BETWEEN(i) if :: i == 1 -> sweeping = true; !sweeping :: else fi
+#else
+#define BETWEEN(i) skip
+#endif
+#ifdef M_SWEEP_LOST
+#define LAST(i, tell) BETWEEN(i); if :: urgent[i] :: else -> tell fi
+#else
+#define LAST(i, tell) BETWEEN(i); tell
+#endif
 #define MAY_DECIDE(i) (phase[i] == NORMAL && delta[i] <= 0 && !stop[i] && !by_parent[i] && \
                        susp[i] == 0)
 mtype = { FAILED, ENDED };
@@ -120,6 +137,7 @@ bool stop[N], resume[N], own[N], by_parent[N], parent_first[N], resolve[N];
 chan lane[N] = [4] of { mtype, byte };
 chan held[N] = [4] of { byte };
 byte failures, ends[N];
+bool sweeping;
 
 /* ---- telling a child ---- */
 
@@ -146,7 +164,7 @@ inline stop1(si, sj)
 }
 inline stop_children(si)
 {
-    stop1(si, 1); stop1(si, 2); stop1(si, 3)
+    stop1(si, 1); stop1(si, 2); LAST(si, stop1(si, 3))
 }
 /* axo__child_resume_own super/children.c; axo__directives_resume_own cell/directive.h */
 inline resume_child(sj)
@@ -196,7 +214,7 @@ inline fail(fi1, who, survivors)
         :: !survivors ->
             if :: !SPARED(1, who) -> shift1(fi1, 1, 1) :: else fi;
             if :: !SPARED(2, who) -> shift1(fi1, 2, 1) :: else fi;
-            if :: !SPARED(3, who) -> shift1(fi1, 3, 1) :: else fi
+            LAST(fi1, if :: !SPARED(3, who) -> shift1(fi1, 3, 1) :: else fi)
         :: else
         fi;
         lane[PARENT(fi1)]!FAILED, fi1;
@@ -204,9 +222,9 @@ inline fail(fi1, who, survivors)
     fi
 }
 
-/* strategy_decide super/strategy.c; strategy_apply super/strategy.c; strategy_answer
- * super/strategy.c; strategy_restart super/strategy.c; strategy_restart_all super/strategy.c;
- * strategy_stop super/strategy.c */
+/* strategy_apply super/strategy.c; strategy_answer super/strategy.c; strategy_restart super/strategy.c;
+ * strategy_restart_all super/strategy.c; strategy_tell_restart super/strategy.c. The failed child is told
+ * first, which nobody sees here. */
 inline all1(ai, aj, who)
 {
     if
@@ -228,7 +246,7 @@ inline decide(di, dc)
     :: true -> stop1(di, dc)
     :: di > 0 -> fail(di, dc, false)
 #ifdef ALL
-    :: di == 1 -> all1(di, 2, dc); all1(di, 3, dc)
+    :: di == 1 -> all1(di, 2, dc); LAST(di, all1(di, 3, dc))
 #endif
     fi
 }
@@ -274,13 +292,13 @@ inline finish_recreate(ri, answered)
         life[ri] = BROKEN;
 #ifndef M_NO_SHARE
         if
-        :: reported[ri] -> shift1(ri, 1, -1); shift1(ri, 2, -1); shift1(ri, 3, -1)
+        :: reported[ri] -> shift1(ri, 1, -1); shift1(ri, 2, -1); LAST(ri, shift1(ri, 3, -1))
         :: else
         fi;
 #endif
         fail(ri, 0, true)
     :: life[ri] = STARTED;
-        survivor1(ri, 1); survivor1(ri, 2); survivor1(ri, 3);
+        survivor1(ri, 1); survivor1(ri, 2); LAST(ri, survivor1(ri, 3));
         perpetrator[ri] = 0
     fi
 }
@@ -292,7 +310,7 @@ inline finish_create(ri, answered)
     resume_self(ri);
     create(ri)
 }
-/* axo__children_wait_for_stopping super/children.c */
+/* axo__cell_stopping_count cell/more.h: here those that are stopping when the wait begins */
 inline wait1(wi, wj)
 {
     if :: KID(wi, wj) && stopping[wj] -> waited[wj] = true :: else fi
@@ -416,7 +434,7 @@ inline take_resume(wi)
         reported[wi] = false;
         who = perpetrator[wi]; perpetrator[wi] = 0;
         resume_self(wi);
-        resume1(wi, 1); resume1(wi, 2); resume1(wi, 3);
+        resume1(wi, 1); resume1(wi, 2); LAST(wi, resume1(wi, 3));
         who = 0
     fi
 }
@@ -432,7 +450,7 @@ inline take_shift(wi)
 #else
     susp[wi] = (susp[wi] + by < 0 -> 0 : susp[wi] + by);
 #endif
-    shift1(wi, 1, by); shift1(wi, 2, by); shift1(wi, 3, by);
+    shift1(wi, 1, by); shift1(wi, 2, by); LAST(wi, shift1(wi, 3, by));
     by = 0
 }
 /* axo__restart_take super/restart.c; axo__restart_own super/restart.c */
@@ -483,10 +501,20 @@ end_c:
        od
     :: atomic { i > 0 && phase[i] == NORMAL && susp[i] == 0 && failures < NF ->
         assert(life[i] == STARTED && !reported[i]);
-        failures++; fail(i, 0, false) }              /* under a message */
+        failures++; busy[i] = true; fail(i, 0, false); busy[i] = false } /* under a message */
     :: phase[i] == GONE -> break
     od
 }
+
+#ifdef SWEEP
+active proctype Others()
+{
+end_others:
+    do
+    :: sweeping -> sweeping = false
+    od
+}
+#endif
 
 active proctype Monitor()
 {

@@ -45,11 +45,11 @@
  * stamp sched/worker.c:worker_idle e7fb8236d94c
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  * stamp super/gone.c:gone_abandon b281a3f42668
- * stamp super/lane.c:lane_system c0a265295f73
+ * stamp super/lane.c:lane_system 3837bbe01628
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
- * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 5db3e36663fb
+ * stamp super/stop.c:axo__stop_begin e1112d4e3ea6
+ * stamp super/stop.c:axo__stop_finish 6134c87058af
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8

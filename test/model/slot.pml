@@ -55,7 +55,7 @@
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
  * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
  * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
- * stamp super/stop.c:axo__stop_finish 5db3e36663fb
+ * stamp super/stop.c:axo__stop_finish 6134c87058af
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  */
