@@ -44,7 +44,7 @@
  * stamp super/children.c:axo__children_forget d55ccbaa8625
  * stamp super/children.c:axo__children_stop 5076a4a41e70
  * stamp super/children.c:axo__children_wait_for_stopping efae440eb77d
- * stamp super/children.c:children_suspend_here f16617893dc3
+ * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 9caec02e1298
  * stamp super/fail.c:axo__fail 89fdc8c2421e
