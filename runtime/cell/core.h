@@ -15,25 +15,32 @@
 
 #define AXO__NO_WORKER UINT32_MAX
 
+/* What is counted: each is a field of axo_stats too. They are summed up in this order: what has
+ * gone out before what has come in. */
+#define AXO__COUNTER_LIST(X)                                                                       \
+    X(handled)                                                                                     \
+    X(dead)                                                                                        \
+    X(dropped)                                                                                     \
+    X(sent)                                                                                        \
+    X(unhandled)                                                                                   \
+    X(terminated)                                                                                  \
+    X(spawned)                                                                                     \
+    X(failures)                                                                                    \
+    X(restarts)                                                                                    \
+    X(notices)                                                                                     \
+    X(turns)                                                                                       \
+    X(steals)                                                                                      \
+    X(parks)                                                                                       \
+    X(wakes)                                                                                       \
+    X(events)                                                                                      \
+    X(events_lost)                                                                                 \
+    X(restarts_merged)
+
 typedef struct axo__counters {
-    axo__a64 sent;
-    axo__a64 handled;
-    axo__a64 dead;
-    axo__a64 dropped;
-    axo__a64 unhandled;
-    axo__a64 spawned;
-    axo__a64 terminated;
     axo__a64 freed; /* slots given back */
-    axo__a64 failures;
-    axo__a64 restarts;
-    axo__a64 notices;
-    axo__a64 turns;
-    axo__a64 steals;
-    axo__a64 parks;
-    axo__a64 wakes;
-    axo__a64 events;
-    axo__a64 events_lost;
-    axo__a64 restarts_merged;
+#define CORE_COUNTER(name) axo__a64 name;
+    AXO__COUNTER_LIST(CORE_COUNTER)
+#undef CORE_COUNTER
 } axo__counters;
 
 /* A worker's or a door's own: touched by its thread, or under its mutex. The counters may be read

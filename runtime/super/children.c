@@ -32,8 +32,7 @@ static bool children_suspend_here(axo__worker *worker, axo__cell *child)
         axo__sched_hand_back(worker, child);
         return false;
     }
-    axo__state_suspend(&child->state);
-    axo__trace(worker->core, &worker->local, child, AXO_EV_SUSPEND, 1);
+    axo__super_suspend_self(worker, child, 1);
     axo__sched_hand_back_held(worker, child);
     return true;
 }

@@ -60,6 +60,7 @@ static inline bool axo__super_ends(const axo__cell *cell, uint64_t word)
     return (word & (any ? AXO__STOPS : AXO__STOP_PARENT)) != 0;
 }
 
+/* By its runner, or by who has borrowed it; `why`: see AXO_EV_SUSPEND. */
 static inline void axo__super_suspend_self(axo__worker *worker, axo__cell *cell, uint64_t why)
 {
     axo__state_suspend(&cell->state);

@@ -248,24 +248,8 @@ void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint6
 
 void axo__pools_stats(axo_system *system, axo_stats *stats)
 {
-#define POOLS_SUM(field) stats->field = axo__pools_sum(system, offsetof(axo__counters, field))
-    POOLS_SUM(handled);
-    POOLS_SUM(dead);
-    POOLS_SUM(dropped);
-    POOLS_SUM(sent);
-    POOLS_SUM(unhandled);
-    POOLS_SUM(terminated);
-    POOLS_SUM(spawned);
-    POOLS_SUM(failures);
-    POOLS_SUM(restarts);
-    POOLS_SUM(restarts_merged);
-    POOLS_SUM(notices);
-    POOLS_SUM(turns);
-    POOLS_SUM(steals);
-    POOLS_SUM(parks);
-    POOLS_SUM(wakes);
-    POOLS_SUM(events);
-    POOLS_SUM(events_lost);
+#define POOLS_SUM(name) stats->name = axo__pools_sum(system, offsetof(axo__counters, name));
+    AXO__COUNTER_LIST(POOLS_SUM)
 #undef POOLS_SUM
     stats->texts_lost = axo__a64_load_relaxed(&system->core.texts.lost);
     stats->actors = stats->spawned - stats->terminated;

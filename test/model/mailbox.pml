@@ -79,7 +79,7 @@
  * stamp sched/run.c:run_turn 22e729c63ee8
  * stamp sched/send.c:axo__send_keep b31d405bf340
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:children_suspend_here f16617893dc3
+ * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/gone.c:axo__gone_drain_users ab7185525cec
  * stamp super/gone.c:gone_is_drained e3accf8a71c0
  * stamp super/lane.c:lane_directives 02c25f0bf3d4
