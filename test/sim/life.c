@@ -1,10 +1,7 @@
 /* life.c - what must hold of an actor's life, event by event. */
 #include "life.h"
 
-#include "sched/elastic.h"
-#include "sched/fixed.h"
-#include "sched/host.h"
-#include "sched/pinned.h"
+#include "sched/kinds.h"
 
 /* ---- callbacks ---- */
 
