@@ -10,8 +10,7 @@
  *                                    parks, then looks whether it stays for an actor
  *   [W5] [W9]   as in sched/pool.h
  */
-#include "sched/elastic.h"
-
+#include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/wake.h"
 #include "sched/worker.h"

@@ -1,7 +1,6 @@
 /* fixed.c - the default pool: as many threads as workers from start to end, which steal from each
  * other, and spare ones that look after them. */
-#include "sched/fixed.h"
-
+#include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/spare.h"
 #include "sched/wake.h"

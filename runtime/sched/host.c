@@ -5,6 +5,7 @@
  */
 #include "sched/host.h"
 
+#include "sched/kinds.h"
 #include "sched/park.h"
 #include "sched/sched.h"
 #include "sched/wake.h"

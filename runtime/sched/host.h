@@ -1,10 +1,8 @@
-/* host.h - the kind of pool whose one worker is run by a thread of the program. */
+/* host.h - a pool whose one worker is run by a thread of the program. */
 #ifndef AXO__SCHED_HOST_H
 #define AXO__SCHED_HOST_H
 
 #include "sched/pool.h"
-
-extern const axo__sched_kind axo__host_kind;
 
 /* Runs a host pool on the calling thread until nothing is left to do, `budget_ns` of the operating
  * system's clock have passed (negative: no limit) or `turns_max` turns were run. AXO_OK,

@@ -1,6 +1,5 @@
 /* pinned.c - the pool of one actor: one thread, told to end when the actor has. */
-#include "sched/pinned.h"
-
+#include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/wake.h"
 #include "sched/worker.h"

@@ -14,7 +14,7 @@
  *   park      a worker goes to sleep          worker   a worker's step
  *   spare     workers for when all others are stuck
  *   sched     a pool is made, started, ended
- *   fixed, elastic, pinned, host   the kinds of pools
+ *   kinds     the kinds of pools, a file each
  *
  * Orders
  *   [W2] store release, next         the slot's cell; pairs with [W3]
@@ -70,9 +70,8 @@ enum {
     AXO__WORKER_ABSENT = 2 /* has no thread now */
 };
 
-/* What one kind of pools does in its own way: a constant in the kind's own file, which is fixed.c,
- * elastic.c, pinned.c or host.c. No function of it is called within a turn, or on the way from one
- * turn to the next. */
+/* What one kind of pools does in its own way: a constant in the kind's own file (kinds.h). No
+ * function of it is called within a turn, or on the way from one turn to the next. */
 typedef struct axo__sched_kind {
     bool shared; /* all its work lies in its injectors: its workers have no queues of their own */
     bool manned; /* every worker has a thread from axo__sched_start to axo__sched_quit */

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "sched/claim.h"
-#include "sched/fixed.h"
-#include "sched/host.h"
+#include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/send.h"
 #include "sched/wake.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/kinds.h"
 #include "system/system.h"
 
 axo_status axo__struct_room(const void *to, size_t size, size_t *room)
@@ -135,7 +136,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
         status = axo__struct_read(from, to, sizeof *to);
     if (status != AXO_OK)
         return status;
-    if (to->cls == NULL || to->dispatcher > AXO_DISPATCH_HOST || to->system_actor > 1 ||
+    if (to->cls == NULL || to->dispatcher >= AXO__DISPATCHERS || to->system_actor > 1 ||
         to->lifetime > AXO_TEMPORARY ||
         to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL))
         return AXO_EINVAL;

@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "cell/event.h"
-#include "sched/elastic.h"
-#include "sched/host.h"
-#include "sched/pinned.h"
+#include "sched/kinds.h"
 #include "sched/sched.h"
 #include "super/lane.h"
 #include "system/system.h"
@@ -104,18 +102,15 @@ axo__sched *axo__pools_host_if_any(axo_system *system)
 
 axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sched **out)
 {
-    static const axo__sched_kind *const kinds[] = {
-        [AXO_DISPATCH_DEFAULT] = NULL, /* there from the start */
-        [AXO_DISPATCH_PINNED] = &axo__pinned_kind,
-        [AXO_DISPATCH_BLOCKING] = &axo__elastic_kind,
-        [AXO_DISPATCH_HOST] = &axo__host_kind,
-    };
+#define POOLS_KIND(dispatcher, name) [dispatcher] = &axo__##name##_kind,
+    static const axo__sched_kind *const kinds[] = {AXO__DISPATCHER_LIST(POOLS_KIND)};
+#undef POOLS_KIND
     axo_system *system = core->system;
-    AXO_DEBUG_ASSERT((size_t)props->dispatcher < sizeof kinds / sizeof kinds[0]);
+    AXO_DEBUG_ASSERT(props->dispatcher < AXO__DISPATCHERS);
     const axo__sched_kind *kind = kinds[props->dispatcher];
     *out = &system->sched;
-    if (system->options.manual || kind == NULL)
-        return AXO_OK;
+    if (system->options.manual || props->dispatcher == AXO_DISPATCH_DEFAULT)
+        return AXO_OK; /* there from the start */
     axo_status status = pools_take(system, kind, out);
     return status == AXO_OK ? kind->enter(*out) : status;
 }

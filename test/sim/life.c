@@ -2,10 +2,7 @@
 #include "life.h"
 
 #include "look.h"
-#include "sched/elastic.h"
-#include "sched/fixed.h"
-#include "sched/host.h"
-#include "sched/pinned.h"
+#include "sched/kinds.h"
 
 /* ---- callbacks ---- */
 

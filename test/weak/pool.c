@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "sched/alarm.h"
-#include "sched/fixed.h"
-#include "sched/host.h"
+#include "sched/kinds.h"
 #include "sched/run.h"
 #include "sched/spare.h"
 #include "weak/scenes.h"

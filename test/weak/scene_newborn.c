@@ -1,7 +1,7 @@
 /* scene_newborn.c - the owner of a queue of newborns and its thieves; the next slot. */
 #include "sched/claim.h"
 #include "sched/find.h"
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/newborn.h"
 #include "sched/ready.h"
 #include "sched/run.h"

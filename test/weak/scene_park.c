@@ -2,10 +2,9 @@
  * the end; the host's worker. */
 #include "sched/claim.h"
 #include "sched/find.h"
-#include "sched/fixed.h"
 #include "sched/host.h"
+#include "sched/kinds.h"
 #include "sched/park.h"
-#include "sched/pinned.h"
 #include "sched/ready.h"
 #include "sched/sched.h"
 #include "sched/steal.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cell/more.h"
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "system/registry.h"
 #include "system/stream.h"
 #include "weak/pool.h"

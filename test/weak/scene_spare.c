@@ -1,8 +1,7 @@
 /* scene_spare.c - the spare worker's rest against those that get up or push; threads of the elastic
  * pool that come and go. */
 #include "sched/claim.h"
-#include "sched/elastic.h"
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/park.h"
 #include "sched/spare.h"
 #include "sched/wake.h"

@@ -16,7 +16,7 @@ static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *
 
 #include <axo/axo.h>
 
-#include "sched/elastic.h"
+#include "sched/kinds.h"
 #include "system/system.h"
 #include "unit/unit.h"
 

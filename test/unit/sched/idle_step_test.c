@@ -9,7 +9,7 @@
 #include "sched/steal.c"
 #include "sched/park.c"
 
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/newborn.h"
 #include "sched/park.h"
 #include "sched/ready.h"

@@ -4,7 +4,7 @@
 
 #include "sched/claim.h"
 #include "sched/find.h"
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/ready.h"
 #include "sched/steal.h"
 

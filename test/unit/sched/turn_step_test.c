@@ -5,7 +5,7 @@
 #include "sched/run.c"
 
 #include "sched/find.h"
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/ready.h"
 #include "sched/run.h"
 #include "sched/sched.h"

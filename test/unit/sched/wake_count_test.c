@@ -2,7 +2,7 @@
  * that is about to sleep says so, is taken out again, and counts itself only then. */
 #include <string.h>
 
-#include "sched/elastic.h"
+#include "sched/kinds.h"
 #include "sched/wake.h"
 #include "unit/unit.h"
 

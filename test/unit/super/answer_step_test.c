@@ -5,7 +5,7 @@
 #include "super/lane.c"
 #include "super/restart.c"
 
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/worker.h"
 #include "unit/unit.h"

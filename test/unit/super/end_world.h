@@ -4,7 +4,7 @@
 #define UNIT_SUPER_END_WORLD_H
 
 #include "sched/claim.h"
-#include "sched/fixed.h"
+#include "sched/kinds.h"
 #include "sched/ready.h"
 #include "sched/run.h"
 #include "sched/sched.h"

@@ -1,0 +1,25 @@
+/* kinds.h - which kind of pools runs the actors of which dispatcher. Each kind is a constant in a
+ * file of its own, which has its name. */
+#ifndef AXO__SCHED_KINDS_H
+#define AXO__SCHED_KINDS_H
+
+#include <axo/dispatcher.h>
+
+#include "sched/pool.h"
+
+/* Every dispatcher, in the order of their numbers. */
+#define AXO__DISPATCHER_LIST(X)                                                                    \
+    X(AXO_DISPATCH_DEFAULT, fixed)                                                                 \
+    X(AXO_DISPATCH_PINNED, pinned)                                                                 \
+    X(AXO_DISPATCH_BLOCKING, elastic)                                                              \
+    X(AXO_DISPATCH_HOST, host)
+
+#define AXO__KIND_DECLARE(dispatcher, name) extern const axo__sched_kind axo__##name##_kind;
+AXO__DISPATCHER_LIST(AXO__KIND_DECLARE)
+#undef AXO__KIND_DECLARE
+
+#define AXO__KIND_COUNT(dispatcher, name) +1
+enum { AXO__DISPATCHERS = AXO__DISPATCHER_LIST(AXO__KIND_COUNT) };
+#undef AXO__KIND_COUNT
+
+#endif
