@@ -1,4 +1,4 @@
-/* config.h - every compile-time limit, with its reason. */
+/* config.h - compile-time limits, each with its reason; those of one record stand beside it. */
 #ifndef AXO__BASE_CONFIG_H
 #define AXO__BASE_CONFIG_H
 

@@ -1,7 +1,7 @@
 /* cause.h - a failure by value, so that failing takes no memory; only its text is in a reserve.
  *
  * The reserve is made at the start. When it is spent a failure goes on without its text, and the
- * system counts it: supervision never waits for memory (DESIGN D10).
+ * system counts it: supervision never waits for memory (D10).
  */
 #ifndef AXO__CELL_CAUSE_H
 #define AXO__CELL_CAUSE_H

@@ -1,14 +1,15 @@
 /* directive.h - what a parent wants of a child, and who wants it stopped: one word, no memory.
  *
  * A parent's directives to one child may pile up without bound while the child is busy, and
- * failure handling takes no memory (DESIGN D10). So they are folded into a word: suspensions and
+ * failure handling takes no memory (D10). So they are folded into a word: suspensions and
  * resumptions are summed, the others are bits. Two restarts, one for the child's own failure and
  * one as a survivor or sibling, are kept apart and in order (RR-07); a further one that finds its
  * like still waiting is merged with it: it would only replace an instance that never ran.
  *
  * A stop by the parent is kept apart from another's: a permanent actor ends for its parent only.
  *
- * Roles      look, stop: anyone.  take: the child's runner.  The others: the parent's runner.
+ * Roles      look, stop: anyone.  take: the child's runner.  The others: the parent's runner;
+ *            restart_own also the child's, which has had its parent's answer in its own turn.
  *
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge

@@ -11,7 +11,7 @@
  *   ward     at spawn, if the parent may restart the child     when the parent forgets the child
  *            with others, counts its restarts or delays them
  *
- * None is taken by failing, restarting or ending (DESIGN D10): what those touch belongs to a child,
+ * None is taken by failing, restarting or ending (D10): what those touch belongs to a child,
  * a watch, a stash, a timer or memory that there is only because its record was taken before.
  *
  * `more` may be installed by the cell's runner and by a watcher of it: first come.

@@ -1,5 +1,5 @@
-/* os.h - the port's contract: threads, waiting, the clock, pages. posix.c and linux.c keep it on
- * a real machine; sim.c keeps it on one thread, with a seed and a clock of its own.
+/* os.h - the port's contract: threads, waiting, the clock, memory. posix.c and linux.c keep it
+ * on a real machine; sim.c keeps it on one thread, with a seed and a clock of its own.
  *
  * A thread is a step function: it does one bounded thing, never blocks, and says what next. Only
  * the port waits, so a simulator that calls the steps itself sees every choice.

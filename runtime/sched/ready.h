@@ -12,12 +12,14 @@
  *   4  next slot         a worker whose actor makes a cell ready     thieves: if its owner has
  *                                                                    not moved since they slept
  *   5  ready queue       what was in 4; a turn that is over, with    thieves: as of 3
- *                        messages left; a thief's further cells
+ *                        messages left; a thief's further cells;
+ *                        newborns without room
  *   6  injector          any thread; a ready queue without room      every worker of the pool
  *   7  slow queue        a turn that took all the time a turn may,   thieves: at once
- *                        with messages left: a spent cell
+ *                        with messages left: a spent cell; a
+ *                        thief's further ones
  *   8  slow injector     a slow queue without room                   every worker of the pool
- *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.h
+ *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.c
  *
  * Exceptions, each a bounded number of times in a row, so that no place waits for ever:
  *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has one, then they go on
@@ -28,7 +30,8 @@
  *   7, 8   go before 3 then, if they have waited for AXO__SLOW_QUANTA times the time of a turn
  *
  * A worker of a pool whose work is shared, and a spare one, has no queues of its own: 1, 3, 4, 5
- * and 7 stay empty, and what it pushes goes to 2, 6 and 8.
+ * and 7 stay empty, and what it pushes goes to 2, 6 and 8; where all work is shared, spent cells go
+ * to 6 as others do.
  *
  * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
  * leave it alone until its owner has been in one turn for a while. It is used only while some
