@@ -230,7 +230,7 @@ bench-plot:
 	$Qpython3 bench/plot.py $(BUILD)/bench $(BUILD)/plots
 bench-test: $B/test/bench/percentile_text
 	$Qtest/bench/percentile_text.sh $< $(BUILD)/npm
-lint: $(SHARED)
+lint: $(SHARED) $B/libaxo.a
 	$Qtools/lint.sh $(SHARED)
 
 # ---- what proves it: each piece has its own targets
