@@ -64,7 +64,7 @@
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/claim.c:axo__sched_unclaim 27f858b69e70
- * stamp sched/claim.h:axo__worker_claim ef9007996cba
+ * stamp sched/claim.h:axo__worker_claim d525ddfece6f
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
@@ -77,16 +77,16 @@
  * stamp sched/run.c:run_messages d2033bee68dd
  * stamp sched/run.c:run_take 8b93758b4dde
  * stamp sched/run.c:run_turn 22e729c63ee8
- * stamp sched/send.c:axo__send_keep b31d405bf340
+ * stamp sched/send.c:axo__send_keep bab567f454ea
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:children_suspend_here f16617893dc3
- * stamp super/gone.c:axo__gone_drain_users ab7185525cec
+ * stamp super/children.c:children_suspend_here 7029aad602da
+ * stamp super/gone.c:axo__gone_drain_users 80a31167b511
  * stamp super/gone.c:gone_is_drained e3accf8a71c0
- * stamp super/lane.c:lane_directives a7709f129dfc
+ * stamp super/lane.c:lane_directives 7e59a54ae4c5
  * stamp super/lane.c:lane_system c0a265295f73
  * stamp super/restart.c:axo__restart_shift b243a6eea4d0
- * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 5db3e36663fb
+ * stamp super/stop.c:axo__stop_begin 1e2fb28cd52e
+ * stamp super/stop.c:axo__stop_finish f0ae11d2263d
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -41,20 +41,20 @@
  * stamp super/children.c:axo__child_resume_own 4b74aea27d27
  * stamp super/children.c:axo__child_stop 75eb10849acb
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:axo__children_forget d55ccbaa8625
+ * stamp super/children.c:axo__children_forget 215299d9e224
  * stamp super/children.c:axo__children_stop 5076a4a41e70
  * stamp super/children.c:axo__children_wait_for_stopping efae440eb77d
- * stamp super/children.c:children_suspend_here f16617893dc3
+ * stamp super/children.c:children_suspend_here 7029aad602da
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 9caec02e1298
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin 519160b26249
+ * stamp super/fail.c:axo__fail_begin 49622b4e517b
  * stamp super/fail.c:axo__fail_report d6a417313de4
- * stamp super/fail.c:axo__fail_resolve 6b62b6a6acff
- * stamp super/instance.c:axo__instance_construct 08d8cce8b41c
- * stamp super/instance.c:axo__instance_create 60586d4d174b
+ * stamp super/fail.c:axo__fail_resolve da50cc633b56
+ * stamp super/instance.c:axo__instance_construct 0fac818637be
+ * stamp super/instance.c:axo__instance_create 6734c3abaf2f
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
- * stamp super/lane.c:lane_directives a7709f129dfc
+ * stamp super/lane.c:lane_directives 7e59a54ae4c5
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system c0a265295f73
@@ -62,32 +62,32 @@
  * stamp super/restart.c:axo__restart_default_pre_restart fcd8aeb737b4
  * stamp super/restart.c:axo__restart_go_on 75c1a2458b1e
  * stamp super/restart.c:axo__restart_own 2db079a7d995
- * stamp super/restart.c:axo__restart_resume_own d7c9c0738eaa
+ * stamp super/restart.c:axo__restart_resume_own 4633d1f4a6b5
  * stamp super/restart.c:axo__restart_shift b243a6eea4d0
  * stamp super/restart.c:axo__restart_take 4bfae5899bca
- * stamp super/restart.c:restart_begin 4bfc16e950c8
- * stamp super/restart.c:restart_call_pre_restart 2e4c1ac03363
+ * stamp super/restart.c:restart_begin e5416b0a0811
+ * stamp super/restart.c:restart_call_pre_restart dbaa7224e600
  * stamp super/restart.c:restart_create_again 2741506f26c0
- * stamp super/restart.c:restart_finish 4e639d34b3b8
+ * stamp super/restart.c:restart_finish 837145293e3e
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
- * stamp super/restart.c:restart_survivors 6f5ce7b5d564
+ * stamp super/restart.c:restart_survivors 36a396c6d95c
  * stamp super/restart.c:restart_take_perpetrator 68ba9b5ebc40
- * stamp super/stop.c:axo__stop_begin 85f8c24679b3
- * stamp super/stop.c:axo__stop_finish 5db3e36663fb
- * stamp super/stop.c:stop_tell_parent c3ab23f998f8
- * stamp super/strategy.c:axo__strategy_decide_here 6abe2d398697
+ * stamp super/stop.c:axo__stop_begin 1e2fb28cd52e
+ * stamp super/stop.c:axo__stop_finish f0ae11d2263d
+ * stamp super/stop.c:stop_tell_parent 7d4c4d723bb2
+ * stamp super/strategy.c:axo__strategy_decide_here 89c1083e6342
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
  * stamp super/strategy.c:axo__strategy_unhold 0b52ee7ce0fb
  * stamp super/strategy.c:strategy_answer 9c14aafa5c46
- * stamp super/strategy.c:strategy_apply 66bab8023942
+ * stamp super/strategy.c:strategy_apply a7ed086eac54
  * stamp super/strategy.c:strategy_decide b8951cd18986
- * stamp super/strategy.c:strategy_hold b0e0cc67c414
+ * stamp super/strategy.c:strategy_hold d6d51b5221c7
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_restart 10f34c809799
- * stamp super/strategy.c:strategy_restart_all 55bc2b56d10a
+ * stamp super/strategy.c:strategy_restart_all 6cf203441657
  * stamp super/strategy.c:strategy_stop 2840eac4676b
  * stamp super/super.h:axo__super_ends 000ead678bf2
- * stamp super/super.h:axo__super_resume_self 5f1a52957fe3
+ * stamp super/super.h:axo__super_resume_self 253646df95f8
  */
 #ifndef NF
 #define NF 2
