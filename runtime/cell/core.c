@@ -31,9 +31,9 @@ int64_t axo__core_clock(const axo__core *core)
     return now;
 }
 
-void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
-                     uint32_t kind, uint64_t arg)
+void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t kind, uint64_t arg)
 {
+    axo__core *core = local->core;
     AXO_DEBUG_ASSERT(kind < AXO_EVENT_KINDS);
     axo_event event = {
         .time_ns = axo__core_now(core),
@@ -49,9 +49,9 @@ void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *
 
 /* Cells for a local that has none; the first of them, which `free` begins with. A local of a pool
  * of its own keeps no others: there may be thousands of such locals. */
-static __attribute__((noinline)) axo__cell *local_take_more(axo__core *core, axo__local *local,
-                                                            axo_status *status)
+static __attribute__((noinline)) axo__cell *local_take_more(axo__local *local, axo_status *status)
 {
+    axo__core *core = local->core;
     axo__cell *first = local->freed;
     local->freed = NULL;
     local->freed_count = 0;
@@ -69,10 +69,10 @@ static __attribute__((noinline)) axo__cell *local_take_more(axo__core *core, axo
 }
 
 /* Of a birth that is counted, near the limit. */
-static __attribute__((noinline)) axo__cell *local_admit(axo__core *core, axo__local *local,
-                                                        axo__cell *cell, axo_status *status)
+static __attribute__((noinline)) axo__cell *local_admit(axo__local *local, axo__cell *cell,
+                                                        axo_status *status)
 {
-    if (axo__limit_admits(&core->limit, &local->count.spawned))
+    if (axo__limit_admits(&local->core->limit, &local->count.spawned))
         return cell;
     cell->free_next = local->free;
     local->free = cell;
@@ -80,19 +80,19 @@ static __attribute__((noinline)) axo__cell *local_admit(axo__core *core, axo__lo
     return NULL;
 }
 
-axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status)
+axo__cell *axo__local_take_cell(axo__local *local, axo_status *status)
 {
     axo__cell *cell = local->free;
     *status = AXO_OK;
     if (axo__unlikely(cell == NULL))
-        cell = local_take_more(core, local, status);
+        cell = local_take_more(local, status);
     if (axo__unlikely(cell == NULL))
         return NULL;
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     local->free = cell->free_next;
     axo__a64_bump_owner(&local->count.spawned); /* before the look: cell/limit.h */
-    if (axo__unlikely(axo__limit_is_tight(&core->limit)))
-        return local_admit(core, local, cell, status);
+    if (axo__unlikely(axo__limit_is_tight(&local->core->limit)))
+        return local_admit(local, cell, status);
     return cell;
 }
 
@@ -105,32 +105,31 @@ void axo__local_untake_cell(axo__local *local, axo__cell *cell)
     local->free = cell;
 }
 
-static void local_give_freed(axo__core *core, axo__local *local)
+static void local_give_freed(axo__local *local)
 {
     AXO_DEBUG_ASSERT(local->freed != NULL && local->freed_count > 0);
-    axo__table_give(&core->table, local->freed);
+    axo__table_give(&local->core->table, local->freed);
     local->freed = NULL;
     local->freed_count = 0;
 }
 
-void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__local_give_cell(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     AXO_DEBUG_ASSERT(axo__aptr_peek_owner(&cell->more) == NULL);
     axo__a64_bump_owner(&local->count.freed);
-    if (axo__table_is_spent(&core->table, cell))
+    if (axo__table_is_spent(&local->core->table, cell))
         return; /* spent: retired for good */
     cell->free_next = local->freed;
     local->freed = cell;
     if (++local->freed_count >= local->batch)
-        local_give_freed(core, local);
+        local_give_freed(local);
 }
 
-void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__local_retire(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
-    (void)core;
     cell->retired.next = local->retired;
     local->retired = &cell->retired;
     if (local->retired_last == NULL)
@@ -138,35 +137,35 @@ void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
     local->retired_count++;
 }
 
-void axo__local_hand_over(axo__core *core, axo__local *local)
+void axo__local_hand_over(axo__local *local)
 {
     if (local->retired == NULL)
         return;
     AXO_DEBUG_ASSERT(local->retired_last != NULL && local->retired_last->next == NULL);
     AXO_DEBUG_ASSERT(local->retired_count > 0);
-    axo__grace_retire(&core->grace, local->retired, local->retired_last);
+    axo__grace_retire(&local->core->grace, local->retired, local->retired_last);
     local->retired = NULL;
     local->retired_last = NULL;
     local->retired_count = 0;
 }
 
-void axo__local_flush(axo__core *core, axo__local *local)
+void axo__local_flush(axo__local *local)
 {
     if (local->freed != NULL)
-        local_give_freed(core, local);
-    axo__local_hand_over(core, local);
+        local_give_freed(local);
+    axo__local_hand_over(local);
 }
 
-void axo__local_fini(axo__core *core, axo__local *local)
+void axo__local_fini(axo__local *local)
 {
-    axo__local_flush(core, local);
+    axo__local_flush(local);
     while (local->free != NULL) {
         axo__cell *cell = local->free;
         local->free = cell->free_next;
         cell->free_next = NULL;
-        axo__table_give(&core->table, cell);
+        axo__table_give(&local->core->table, cell);
     }
-    axo__cache_flush(&core->pool, &local->cache);
+    axo__cache_flush(&local->cache);
 }
 
 /* What stands from `from` to the end of `out` comes to its beginning. `whole`: false, there was no

@@ -43,10 +43,13 @@ typedef struct axo__counters {
 #undef CORE_COUNTER
 } axo__counters;
 
+typedef struct axo__core axo__core;
+
 /* A worker's or a door's own: touched by its thread, or under its mutex. The counters may be read
- * by anyone. */
+ * by anyone. It is what a function is told of where its caller stands. */
 typedef struct axo__local {
-    axo__cache cache;
+    axo__core *core;          /* fixed */
+    axo__cache cache;         /* of the core's pool */
     axo__cell *free;          /* cells to spawn into, by `free_next` */
     axo__cell *freed;         /* cells to give back, by `free_next` */
     uint32_t freed_count;
@@ -60,7 +63,7 @@ typedef struct axo__local {
 
 struct axo__event;
 
-typedef struct axo__core {
+struct axo__core {
     axo__heap heap;
     axo__pool pool;
     axo__table table;
@@ -85,8 +88,7 @@ typedef struct axo__core {
     axo_clock_fn clock;       /* the program's; NULL: the operating system's */
     void *clock_user;
     /* The layers above: a handler hangs; the pool for an actor, and an actor's end in it. */
-    void (*stuck)(struct axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
-                  int64_t for_ns);
+    void (*stuck)(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns);
     axo_status (*dispatch)(struct axo__core *core, const axo_props *props,
                            struct axo__sched **out);
     void (*undispatch)(struct axo__core *core, struct axo__sched *sched);
@@ -95,14 +97,17 @@ typedef struct axo__core {
     axo__a64 wants[4];        /* a bit for each first byte of a kind that somebody wants */
     axo__a32 closing;         /* 1: a guardian is stopping, for good */
     /* The event stream and the book of dead letters, above; see cell/event.h. */
-    void (*publish)(struct axo__core *core, axo__local *local, const struct axo__event *event);
-    void (*record)(struct axo__core *core, axo__local *local, const axo_dead_record *record);
+    void (*publish)(axo__local *local, const struct axo__event *event);
+    void (*record)(axo__local *local, const axo_dead_record *record);
     const struct axo__root_ops *root; /* what becomes of the root, above; see super/super.h */
     /* A function of the program has come back in a child that it has forked: says so, and ends that
      * process. */
     __attribute__((noreturn)) void (*forked)(void);
     const axo__os_home *home; /* the process of the system; NULL: of none yet */
-} axo__core;
+    /* Where an outside thread stands that is in no door: it has a core and no more, so that nothing
+     * is taken from it, given to it or counted there. */
+    axo__local outside;
+};
 
 /* A function of the program has come back in the middle of something. */
 static inline void axo__core_back(const axo__core *core)
@@ -123,37 +128,52 @@ static inline int64_t axo__core_now(const axo__core *core)
 /* Tells the observer of traces. */
 void axo__core_tell(const axo__core *core, const axo_event *event);
 
-void axo__core_trace(axo__core *core, const axo__local *local, const axo__cell *cell,
-                     uint32_t kind, uint64_t arg);
+void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t kind, uint64_t arg);
 
 /* One predictable branch while nobody records the kind. */
-static inline void axo__trace(axo__core *core, const axo__local *local, const axo__cell *cell,
-                              uint32_t kind, uint64_t arg)
+static inline void axo__trace(const axo__local *local, const axo__cell *cell, uint32_t kind,
+                              uint64_t arg)
 {
-    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))
-        axo__core_trace(core, local, cell, kind, arg);
+    if (axo__unlikely((local->core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))
+        axo__local_trace(local, cell, kind, arg);
+}
+
+/* Of zeroed memory. `index`: the worker's, or AXO__NO_WORKER. */
+static inline void axo__local_init(axo__local *local, axo__core *core, uint32_t index,
+                                   uint32_t batch)
+{
+    local->core = core;
+    local->cache.pool = &core->pool;
+    local->index = index;
+    local->batch = batch;
+}
+
+/* Nothing of it may be touched but its core and its index. */
+static inline bool axo__local_is_outside(const axo__local *local)
+{
+    return local == &local->core->outside;
 }
 
 /* A free cell for a birth, which is counted; NULL: *status says why. */
-axo__cell *axo__local_take_cell(axo__core *core, axo__local *local, axo_status *status);
+axo__cell *axo__local_take_cell(axo__local *local, axo_status *status);
 
 /* The cell was not taken after all, nor was anybody born. */
 void axo__local_untake_cell(axo__local *local, axo__cell *cell);
 
 /* A cell that nobody can reach goes back. */
-void axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__local_give_cell(axo__local *local, axo__cell *cell);
 
 /* A cell that others may still reach goes back after a grace period. */
-void axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__local_retire(axo__local *local, axo__cell *cell);
 
 /* Gives everything back that a local holds, before it goes itself. */
-void axo__local_fini(axo__core *core, axo__local *local);
+void axo__local_fini(axo__local *local);
 
 /* Hands over what is retired: when there is enough of it, and now and then. */
-void axo__local_hand_over(axo__core *core, axo__local *local);
+void axo__local_hand_over(axo__local *local);
 
 /* Hands over all that is collected, free cells too: before a wait. */
-void axo__local_flush(axo__core *core, axo__local *local);
+void axo__local_flush(axo__local *local);
 
 /* The name of a child that was given none, from its reference's bits. */
 #define AXO__ANONYMOUS "$%" PRIx64

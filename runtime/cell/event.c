@@ -23,9 +23,9 @@ static uint32_t event_head(const axo__message *message, uint8_t *head)
     return size;
 }
 
-void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
-                          const axo__message *message)
+void axo__event_unhandled(axo__local *local, const axo__cell *cell, const axo__message *message)
 {
+    axo__core *core = local->core;
     AXO_DEBUG_ASSERT(axo__message_counts(message));
     axo_event_unhandled data;
     if (axo__unlikely(core->on_unhandled != NULL)) {
@@ -45,7 +45,7 @@ void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *c
     (void)axo__core_path(core, cell, data.path, sizeof data.path);
     axo__event event = {.kind = AXO_KIND_UNHANDLED, .source = data.recipient, .data = &data,
                         .size = sizeof data};
-    axo__event_publish(core, local, &event);
+    axo__event_publish(local, &event);
 }
 
 static axo_ref event_parent(const axo__cell *cell)
@@ -54,9 +54,10 @@ static axo_ref event_parent(const axo__cell *cell)
     return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
 }
 
-void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__cell *child,
-                                 axo_directive decided, axo_directive directive, uint32_t kind)
+void axo__event_tell_supervision(axo__local *local, const axo__cell *child, axo_directive decided,
+                                 axo_directive directive, uint32_t kind)
 {
+    axo__core *core = local->core;
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     axo_event_supervision data;
     axo__cause cause = axo__cell_failure(child);
@@ -74,19 +75,19 @@ void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__
     (void)axo__core_path(core, child, data.path, sizeof data.path);
     axo__event event = {.kind = kind, .source = data.child, .data = &data,
                         .size = sizeof data};
-    axo__event_publish(core, local, &event);
+    axo__event_publish(local, &event);
 }
 
-void axo__event_tell_life(axo__core *core, axo__local *local, const axo__cell *cell, uint32_t kind)
+void axo__event_tell_life(axo__local *local, const axo__cell *cell, uint32_t kind)
 {
     axo_event_lifecycle data;
     memset(&data, 0, sizeof data);
     data.actor = axo__cell_ref(cell);
     data.parent = event_parent(cell);
     data.instance = cell->instance;
-    (void)axo__core_path(core, cell, data.path, sizeof data.path);
+    (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
     axo__event event = {.kind = kind, .source = data.actor, .data = &data, .size = sizeof data};
-    axo__event_publish(core, local, &event);
+    axo__event_publish(local, &event);
 }
 
 axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message *message,
@@ -120,9 +121,9 @@ bool axo__event_logs(const axo__core *core, axo_log_level level)
     return core->log != NULL || axo__event_wants(core, event_log_kind(level));
 }
 
-void axo__event_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
-                    const char *format, ...)
+void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)
 {
+    axo__core *core = local->core;
     axo_event_log data;
     va_list list;
     if (!axo__event_logs(core, level))
@@ -141,31 +142,32 @@ void axo__event_log(axo__core *core, axo__local *local, axo_log_level level, axo
     }
     axo__event event = {.kind = event_log_kind(level), .source = actor, .data = &data,
                         .size = sizeof data};
-    axo__event_publish(core, local, &event);
+    axo__event_publish(local, &event);
 }
 
 /* ---- dead letters ---- */
 
 /* Its recipient may be gone, or another worker's: there is no instance to name. */
-static void event_trace_dead_letter(const axo__core *core, const axo__local *local,
-                                    const axo__message *message, axo_ref recipient)
+static void event_trace_dead_letter(const axo__local *local, const axo__message *message,
+                                    axo_ref recipient)
 {
+    axo__core *core = local->core;
     axo_event event = {
         .time_ns = axo__core_now(core),
         .actor = recipient,
         .arg = message->pub.tag,
         .kind = AXO_EV_DEAD_LETTER,
-        .worker = local != NULL ? local->index : AXO__NO_WORKER,
+        .worker = local->index,
     };
     axo__core_tell(core, &event);
 }
 
-void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
-                           axo_ref recipient, axo_dead_reason reason, const char *path,
-                           const char *why)
+void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_ref recipient,
+                           axo_dead_reason reason, const char *path, const char *why)
 {
+    axo__core *core = local->core;
     if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
-        event_trace_dead_letter(core, local, message, recipient);
+        event_trace_dead_letter(local, message, recipient);
     if (core->on_dead_letter != NULL) {
         axo_dead_letter letter = {
             .message = &message->pub,
@@ -184,26 +186,26 @@ void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__messag
         return;
     axo_dead_record record = axo__event_dead_record(core, message, recipient, reason, path);
     const axo__cell *cell = NULL;
-    if (path == NULL && local != NULL)
+    if (path == NULL && !axo__local_is_outside(local))
         cell = axo__table_find(&core->table, recipient);
     if (cell != NULL)
         (void)axo__core_path(core, cell, record.path, sizeof record.path);
     if (why != NULL)
         (void)snprintf(record.text, sizeof record.text, "%s", why);
-    core->record(core, local, &record);
+    core->record(local, &record);
     axo__event event = {.kind = record.suppressed ? AXO_KIND_DEAD_LETTER_SUPPRESSED
                                                   : AXO_KIND_DEAD_LETTER_ORDINARY,
                         .source = recipient, .data = &record, .size = sizeof record};
-    axo__event_publish(core, local, &event);
+    axo__event_publish(local, &event);
 }
 
-void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
-                         axo_ref recipient, axo_dead_reason reason, const char *path)
+void axo__dead_letter_at(axo__local *local, axo__message *message, axo_ref recipient,
+                         axo_dead_reason reason, const char *path)
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
     if (axo__message_counts(message)) {
         axo__a64_bump_owner(&local->count.dead); /* who is told finds it counted */
-        axo__dead_letter_tell(core, local, message, recipient, reason, path, NULL);
+        axo__dead_letter_tell(local, message, recipient, reason, path, NULL);
     }
-    axo__message_free(&core->pool, &local->cache, message);
+    axo__message_free(&local->cache, message);
 }

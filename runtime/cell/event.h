@@ -8,7 +8,8 @@
  *   a door's      inside that door: only axo__event_publish, whose way has no user code but the
  *                 allocator and priorities of mailboxes; nothing that logs or tells of a dead
  *                 letter
- *   NULL          an outside thread that is in no door (its dead letters, when it has left it)
+ *   the core's `outside`   an outside thread that is in no door: its dead letters, when it has left
+ *                 it
  * No event is supervision's concern: what cannot be told for want of memory is counted as lost, and
  * the caller goes on (ES-04).
  *
@@ -37,41 +38,38 @@ static inline bool axo__event_wants(const axo__core *core, uint32_t kind)
     return (axo__a64_load_relaxed(&core->wants[top >> 6]) >> (top & 63) & 1) != 0;
 }
 
-static inline void axo__event_publish(axo__core *core, axo__local *local, const axo__event *event)
+static inline void axo__event_publish(axo__local *local, const axo__event *event)
 {
+    axo__core *core = local->core;
     if (axo__unlikely(axo__event_wants(core, event->kind)))
-        core->publish(core, local, event);
+        core->publish(local, event);
 }
 
 /* A message that its receiver did not know, and that is counted: tells the observer and the stream;
  * on its runner. */
-void axo__event_unhandled(axo__core *core, axo__local *local, const axo__cell *cell,
-                          const axo__message *message);
+void axo__event_unhandled(axo__local *local, const axo__cell *cell, const axo__message *message);
 
-void axo__event_tell_supervision(axo__core *core, axo__local *local, const axo__cell *child,
-                                 axo_directive decided, axo_directive directive, uint32_t kind);
+void axo__event_tell_supervision(axo__local *local, const axo__cell *child, axo_directive decided,
+                                 axo_directive directive, uint32_t kind);
 
 /* What happens to a failed child; in its parent's turn. */
-static inline void axo__event_supervision(axo__core *core, axo__local *local,
-                                          const axo__cell *child, axo_directive decided,
-                                          axo_directive directive)
+static inline void axo__event_supervision(axo__local *local, const axo__cell *child,
+                                          axo_directive decided, axo_directive directive)
 {
     static const uint32_t kinds[] = {0, AXO_KIND_SUPERVISION_RESUME, AXO_KIND_SUPERVISION_RESTART,
                                      AXO_KIND_SUPERVISION_STOP, AXO_KIND_ESCALATION};
     AXO_DEBUG_ASSERT(directive >= AXO_RESUME && directive <= AXO_ESCALATE);
-    if (axo__unlikely(axo__event_wants(core, kinds[directive])))
-        axo__event_tell_supervision(core, local, child, decided, directive, kinds[directive]);
+    if (axo__unlikely(axo__event_wants(local->core, kinds[directive])))
+        axo__event_tell_supervision(local, child, decided, directive, kinds[directive]);
 }
 
-void axo__event_tell_life(axo__core *core, axo__local *local, const axo__cell *cell,
-                          uint32_t kind);
+void axo__event_tell_life(axo__local *local, const axo__cell *cell, uint32_t kind);
 
 /* A step in the cell's life, a kind under AXO_KIND_LIFECYCLE; on its runner. */
-static inline void axo__event_life(axo__core *core, axo__local *local, const axo__cell *cell,
-                                   uint32_t kind)
+static inline void axo__event_life(axo__local *local, const axo__cell *cell, uint32_t kind)
 {
-    if (axo__unlikely(axo__event_wants(core, kind)))
-        axo__event_tell_life(core, local, cell, kind);
+    if (axo__unlikely(axo__event_wants(local->core, kind)))
+        axo__event_tell_life(local, cell, kind);
 }
 
 /* How a message looks in a record. */
@@ -83,24 +81,23 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
 bool axo__event_logs(const axo__core *core, axo_log_level level);
 
 /* A line for people; `local` as above. */
-void axo__event_log(axo__core *core, axo__local *local, axo_log_level level, axo_ref actor,
-                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Tells the observer, the book and the stream of a counted message. `path`: the recipient's; NULL:
  * it is looked up, if the caller may. `why`: more about the reason, or NULL. With no lock held;
  * `local` as above. */
-void axo__dead_letter_tell(axo__core *core, axo__local *local, const axo__message *message,
-                           axo_ref recipient, axo_dead_reason reason, const char *path,
-                           const char *why);
+void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_ref recipient,
+                           axo_dead_reason reason, const char *path, const char *why);
 
 /* Tells of a message that counts, and frees any. With no lock held. */
-void axo__dead_letter_at(axo__core *core, axo__local *local, axo__message *message,
-                         axo_ref recipient, axo_dead_reason reason, const char *path);
+void axo__dead_letter_at(axo__local *local, axo__message *message, axo_ref recipient,
+                         axo_dead_reason reason, const char *path);
 
-static inline void axo__dead_letter(axo__core *core, axo__local *local, axo__message *message,
-                                    axo_ref recipient, axo_dead_reason reason)
+static inline void axo__dead_letter(axo__local *local, axo__message *message, axo_ref recipient,
+                                    axo_dead_reason reason)
 {
-    axo__dead_letter_at(core, local, message, recipient, reason, NULL);
+    axo__dead_letter_at(local, message, recipient, reason, NULL);
 }
 
 #endif

@@ -5,59 +5,59 @@
 
 #include "base/assert.h"
 
-static void *more_alloc(axo__core *core, axo__local *local, size_t size)
+static void *more_alloc(axo__local *local, size_t size)
 {
-    void *record = axo__pool_alloc(&core->pool, &local->cache, size);
+    void *record = axo__pool_alloc(&local->cache, size);
     if (record != NULL)
         memset(record, 0, size);
     return record;
 }
 
-axo__more *axo__more_take(axo__core *core, axo__local *local, axo__cell *cell)
+axo__more *axo__more_take(axo__local *local, axo__cell *cell)
 {
     axo__more *there = axo__cell_more(cell);
     if (there != NULL)
         return there;
-    axo__more *fresh = more_alloc(core, local, sizeof *fresh);
+    axo__more *fresh = more_alloc(local, sizeof *fresh);
     void *found = NULL;
     if (fresh == NULL || axo__aptr_cas_acq_rel(&cell->more, &found, fresh)) /* [M1] */
         return fresh;
-    axo__pool_free(&core->pool, &local->cache, fresh, sizeof *fresh);
+    axo__pool_free(&local->cache, fresh, sizeof *fresh);
     return found;
 }
 
-axo__family *axo__family_take(axo__core *core, axo__local *local, axo__cell *cell)
+axo__family *axo__family_take(axo__local *local, axo__cell *cell)
 {
-    axo__more *more = axo__more_take(core, local, cell);
+    axo__more *more = axo__more_take(local, cell);
     if (more == NULL)
         return NULL;
     if (more->family == NULL)
-        more->family = more_alloc(core, local, sizeof *more->family);
+        more->family = more_alloc(local, sizeof *more->family);
     return more->family;
 }
 
-axo__ward *axo__ward_take(axo__core *core, axo__local *local, axo__cell *cell)
+axo__ward *axo__ward_take(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
-    axo__more *more = axo__more_take(core, local, cell);
+    axo__more *more = axo__more_take(local, cell);
     if (more == NULL)
         return NULL;
     if (more->ward == NULL)
-        more->ward = more_alloc(core, local, sizeof *more->ward);
+        more->ward = more_alloc(local, sizeof *more->ward);
     return more->ward;
 }
 
-void axo__ward_free(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__ward_free(axo__local *local, axo__cell *cell)
 {
     axo__more *more = axo__cell_more(cell);
     if (more == NULL)
         return;
     AXO_DEBUG_ASSERT(more->ward == NULL || more->ward->cause.kind == AXO_FAILURE_NONE);
-    axo__pool_free(&core->pool, &local->cache, more->ward, sizeof *more->ward);
+    axo__pool_free(&local->cache, more->ward, sizeof *more->ward);
     more->ward = NULL;
 }
 
-void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__more_free(axo__local *local, axo__cell *cell)
 {
     axo__more *more = axo__cell_more(cell);
     if (more == NULL)
@@ -65,8 +65,8 @@ void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell)
     AXO_DEBUG_ASSERT(more->region == NULL && more->ward == NULL && more->stash_count == 0);
     AXO_DEBUG_ASSERT(more->watching == NULL && more->watchers == NULL);
     AXO_DEBUG_ASSERT(more->parked == NULL && more->timed == NULL);
-    axo__pool_free(&core->pool, &local->cache, more->family, sizeof *more->family);
-    axo__pool_free(&core->pool, &local->cache, more, sizeof *more);
+    axo__pool_free(&local->cache, more->family, sizeof *more->family);
+    axo__pool_free(&local->cache, more, sizeof *more);
     axo__aptr_store_relaxed(&cell->more, NULL);
 }
 

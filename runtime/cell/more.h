@@ -102,19 +102,19 @@ static inline axo__more *axo__cell_more(const axo__cell *cell)
 
 /* The record, made if need be; NULL: no memory. By its runner, by its maker, or by a worker that
  * has found the cell in this turn. */
-axo__more *axo__more_take(axo__core *core, axo__local *local, axo__cell *cell);
+axo__more *axo__more_take(axo__local *local, axo__cell *cell);
 
 /* A parent's, made if need be; NULL: no memory. */
-axo__family *axo__family_take(axo__core *core, axo__local *local, axo__cell *cell);
+axo__family *axo__family_take(axo__local *local, axo__cell *cell);
 
 /* A child's, by its maker; NULL: no memory. */
-axo__ward *axo__ward_take(axo__core *core, axo__local *local, axo__cell *cell);
+axo__ward *axo__ward_take(axo__local *local, axo__cell *cell);
 
 /* The parent forgets the child; its failures and its delay have gone before. */
-void axo__ward_free(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__ward_free(axo__local *local, axo__cell *cell);
 
 /* Nobody looks at the cell any more. All that was in the records has gone before. */
-void axo__more_free(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__more_free(axo__local *local, axo__cell *cell);
 
 static inline axo__family *axo__cell_family(const axo__cell *cell)
 {

@@ -17,17 +17,17 @@ AXO_STATIC_ASSERT(AXO__MESSAGE_FLAGS_END <= 1 << BOX_FLAG_BITS, "flags and a pri
 
 /* ---- make and free ---- */
 
-axo__box *axo__box_make(axo__pool *pool, axo__cache *cache, const axo_mailbox *how)
+axo__box *axo__box_make(axo__cache *cache, const axo_mailbox *how)
 {
-    axo__box *box = axo__pool_alloc(pool, cache, sizeof *box);
+    axo__box *box = axo__pool_alloc(cache, sizeof *box);
     if (box == NULL)
         return NULL;
     memset((void *)box, 0, sizeof *box);
     if (!axo__os_mutex_init(&box->mutex)) {
-        axo__pool_free(pool, cache, box, sizeof *box);
+        axo__pool_free(cache, box, sizeof *box);
         return NULL;
     }
-    box->heap = pool->heap;
+    box->heap = cache->pool->heap;
     memcpy(&box->how, how, how->size < sizeof box->how ? how->size : sizeof box->how);
     AXO_DEBUG_ASSERT(box->how.kind == AXO_MAILBOX_FIFO || box->how.priority != NULL);
     if (box->how.messages_max == 0)
@@ -37,7 +37,7 @@ axo__box *axo__box_make(axo__pool *pool, axo__cache *cache, const axo_mailbox *h
     return box;
 }
 
-void axo__box_free(axo__pool *pool, axo__cache *cache, axo__box *box)
+void axo__box_free(axo__cache *cache, axo__box *box)
 {
     if (box == NULL)
         return;
@@ -45,7 +45,7 @@ void axo__box_free(axo__pool *pool, axo__cache *cache, axo__box *box)
     axo__heap_free(box->heap, box->entries, sizeof(axo__box_entry) * box->entry_room,
                    AXO__CACHE_LINE);
     axo__os_mutex_fini(&box->mutex);
-    axo__pool_free(pool, cache, box, sizeof *box);
+    axo__pool_free(cache, box, sizeof *box);
 }
 
 /* ---- bounds ---- */

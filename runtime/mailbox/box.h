@@ -79,10 +79,10 @@ typedef enum axo__put {
 } axo__put;
 
 /* As a mailbox says that has been checked; NULL: no memory. */
-axo__box *axo__box_make(axo__pool *pool, axo__cache *cache, const axo_mailbox *how);
+axo__box *axo__box_make(axo__cache *cache, const axo_mailbox *how);
 
 /* It must be empty, and nobody may be on the way to it. NULL: nothing. */
-void axo__box_free(axo__pool *pool, axo__cache *cache, axo__box *box);
+void axo__box_free(axo__cache *cache, axo__box *box);
 
 /* `waiter`: NULL, or the sender's latest for this box; a NEW one may begin to wait. A closed box
  * takes everything. */

@@ -59,12 +59,12 @@ typedef struct axo__message_behind {
 
 /* An envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at the
  * room (NULL for size 0). */
-static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache, uint32_t tag,
-                                              axo_ref sender, size_t size)
+static inline axo__message *axo__message_make(axo__cache *cache, uint32_t tag, axo_ref sender,
+                                              size_t size)
 {
     size_t block = sizeof(axo__message) + size;
     AXO_DEBUG_ASSERT(block <= UINT32_MAX);
-    axo__message *message = axo__pool_alloc(pool, cache, block);
+    axo__message *message = axo__pool_alloc(cache, block);
     if (message == NULL)
         return NULL;
     message->pub.tag = tag;
@@ -77,11 +77,10 @@ static inline axo__message *axo__message_make(axo__pool *pool, axo__cache *cache
 }
 
 /* A copy of a message that owns no payload; NULL: no memory. */
-static inline axo__message *axo__message_copy(axo__pool *pool, axo__cache *cache,
-                                              const axo__message *message)
+static inline axo__message *axo__message_copy(axo__cache *cache, const axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_OWNED | AXO__MESSAGE_NOTICE)) == 0);
-    axo__message *copy = axo__pool_alloc(pool, cache, message->block);
+    axo__message *copy = axo__pool_alloc(cache, message->block);
     if (copy == NULL)
         return NULL;
     memcpy(copy, message, message->block);
@@ -113,11 +112,11 @@ static inline void axo__message_free_payload(axo__message *message)
 }
 
 /* The payload, then the block. Not for notices. */
-static inline void axo__message_free(axo__pool *pool, axo__cache *cache, axo__message *message)
+static inline void axo__message_free(axo__cache *cache, axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
     axo__message_free_payload(message);
-    axo__pool_free(pool, cache, message, message->block);
+    axo__pool_free(cache, message, message->block);
 }
 
 static inline axo__message *axo__message_of_node(axo__mpsc_node *node)

@@ -24,11 +24,11 @@ struct axo__region {
 AXO_STATIC_ASSERT(sizeof(struct axo__region) < AXO__REGION_CHUNK, "a chunk has room");
 AXO_STATIC_ASSERT(sizeof(struct axo__region) % REGION_ALIGN == 0, "chunks keep alignment");
 
-static bool region_grow(axo__region **region, axo__pool *pool, axo__cache *cache, size_t size)
+static bool region_grow(axo__region **region, axo__cache *cache, size_t size)
 {
     size_t least = sizeof(axo__region) + size;
     size_t want = least > AXO__REGION_CHUNK ? least : AXO__REGION_CHUNK;
-    axo__region *chunk = axo__pool_alloc(pool, cache, want);
+    axo__region *chunk = axo__pool_alloc(cache, want);
     if (chunk == NULL)
         return false;
     chunk->older = *region;
@@ -39,13 +39,13 @@ static bool region_grow(axo__region **region, axo__pool *pool, axo__cache *cache
     return true;
 }
 
-void *axo__region_alloc(axo__region **region, axo__pool *pool, axo__cache *cache, size_t size)
+void *axo__region_alloc(axo__region **region, axo__cache *cache, size_t size)
 {
     if (size == 0 || size > SIZE_MAX / 2)
         return NULL;
     size = (size + REGION_ALIGN - 1) & ~(size_t)(REGION_ALIGN - 1);
     if (*region == NULL || (*region)->size - (*region)->used < size) {
-        if (!region_grow(region, pool, cache, size))
+        if (!region_grow(region, cache, size))
             return NULL;
     }
     AXO_DEBUG_ASSERT((*region)->used + size <= (*region)->size);
@@ -54,11 +54,10 @@ void *axo__region_alloc(axo__region **region, axo__pool *pool, axo__cache *cache
     return block;
 }
 
-bool axo__region_defer(axo__region **region, axo__pool *pool, axo__cache *cache,
-                       void (*fn)(void *arg), void *arg)
+bool axo__region_defer(axo__region **region, axo__cache *cache, void (*fn)(void *arg), void *arg)
 {
     AXO_DEBUG_ASSERT(fn != NULL);
-    region_defer *defer = axo__region_alloc(region, pool, cache, sizeof *defer);
+    region_defer *defer = axo__region_alloc(region, cache, sizeof *defer);
     if (defer == NULL)
         return false;
     *defer = (region_defer){.next = (*region)->defers, .fn = fn, .arg = arg};
@@ -66,7 +65,7 @@ bool axo__region_defer(axo__region **region, axo__pool *pool, axo__cache *cache,
     return true;
 }
 
-void axo__region_end(axo__region **region, axo__pool *pool, axo__cache *cache)
+void axo__region_end(axo__region **region, axo__cache *cache)
 {
     axo__region *chunk = *region;
     *region = NULL;
@@ -78,7 +77,7 @@ void axo__region_end(axo__region **region, axo__pool *pool, axo__cache *cache)
     }
     while (chunk != NULL) {
         axo__region *older = chunk->older;
-        axo__pool_free(pool, cache, chunk, chunk->size);
+        axo__pool_free(cache, chunk, chunk->size);
         chunk = older;
     }
 }

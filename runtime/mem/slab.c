@@ -34,8 +34,9 @@ void axo__pool_fini(axo__pool *pool)
 }
 
 /* Cuts a new chunk into blocks; the first goes to the caller, the rest to the cache. */
-static void *slab_grow(axo__pool *pool, axo__cache *cache, uint32_t index)
+static void *slab_grow(axo__cache *cache, uint32_t index)
 {
+    axo__pool *pool = cache->pool;
     AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->count[index] == 0);
     char *memory = axo__heap_alloc(pool->heap, AXO__POOL_CHUNK, AXO__CACHE_LINE, AXO__SITE_POOL);
     if (memory == NULL)
@@ -59,8 +60,9 @@ static void *slab_grow(axo__pool *pool, axo__cache *cache, uint32_t index)
     return first;
 }
 
-static bool slab_refill(axo__pool *pool, axo__cache *cache, uint32_t index)
+static bool slab_refill(axo__cache *cache, uint32_t index)
 {
+    axo__pool *pool = cache->pool;
     AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->count[index] == 0);
     axo__os_mutex_lock(&pool->mutex);
     axo__block *magazine = pool->magazines[index];
@@ -74,13 +76,14 @@ static bool slab_refill(axo__pool *pool, axo__cache *cache, uint32_t index)
     return true;
 }
 
-void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
+void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
 {
+    axo__pool *pool = cache->pool;
     if (size > AXO__POOL_MAX)
         return axo__heap_alloc(pool->heap, size, AXO__CACHE_LINE, AXO__SITE_LARGE);
     uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
-    if (!slab_refill(pool, cache, index))
-        return slab_grow(pool, cache, index);
+    if (!slab_refill(cache, index))
+        return slab_grow(cache, index);
     axo__block *block = cache->free[index];
     cache->free[index] = block->next;
     cache->count[index]--;
@@ -89,8 +92,9 @@ void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
 }
 
 /* Moves one magazine from the cache to the depot. */
-void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index)
+void axo__pool_spill(axo__cache *cache, uint32_t index)
 {
+    axo__pool *pool = cache->pool;
     AXO_DEBUG_ASSERT(cache->count[index] >= AXO__MAGAZINE);
     axo__block *first = cache->free[index];
     axo__block *last = first;
@@ -112,10 +116,10 @@ void axo__pool_free_large(axo__pool *pool, void *block, size_t size)
         axo__heap_free(pool->heap, block, size, AXO__CACHE_LINE);
 }
 
-void axo__cache_flush(axo__pool *pool, axo__cache *cache)
+void axo__cache_flush(axo__cache *cache)
 {
     for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++) {
         while (cache->count[index] >= AXO__MAGAZINE)
-            axo__pool_spill(pool, cache, index);
+            axo__pool_spill(cache, index);
     }
 }

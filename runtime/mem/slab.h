@@ -25,11 +25,6 @@ typedef struct axo__block {
 AXO_STATIC_ASSERT(sizeof(axo__block) <= AXO__POOL_STEP, "the smallest block holds its links");
 AXO_STATIC_ASSERT(AXO__POOL_MAX <= AXO__POOL_CHUNK - AXO__CACHE_LINE, "a chunk has a block");
 
-typedef struct axo__cache {
-    axo__block *free[AXO__POOL_CLASSES];
-    uint32_t count[AXO__POOL_CLASSES];
-} axo__cache;
-
 typedef struct axo__chunk {
     struct axo__chunk *next;
 } axo__chunk;
@@ -42,6 +37,12 @@ typedef struct axo__pool {
     axo__chunk *chunks;
 } axo__pool;
 
+typedef struct axo__cache {
+    axo__pool *pool; /* fixed: what the cache takes from and gives to */
+    axo__block *free[AXO__POOL_CLASSES];
+    uint32_t count[AXO__POOL_CLASSES];
+} axo__cache;
+
 bool axo__pool_init(axo__pool *pool, axo__heap *heap);
 
 /* Everything taken must have been given back; caches die with the pool. */
@@ -50,20 +51,20 @@ void axo__pool_fini(axo__pool *pool);
 /* Bytes of the blocks of a class. */
 extern const uint16_t axo__pool_sizes[AXO__POOL_CLASSES];
 /* What the cache cannot do alone. */
-void *axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
+void *axo__pool_alloc_slow(axo__cache *cache, size_t size);
 void axo__pool_free_large(axo__pool *pool, void *block, size_t size);
-void axo__pool_spill(axo__pool *pool, axo__cache *cache, uint32_t index);
+void axo__pool_spill(axo__cache *cache, uint32_t index);
 
 /* A block of at least `size` bytes, aligned for any object, not initialised; NULL: no memory.
  * Sizes over AXO__POOL_MAX go straight to the allocator. */
-static inline void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t size)
+static inline void *axo__pool_alloc(axo__cache *cache, size_t size)
 {
     if (axo__unlikely(size > AXO__POOL_MAX))
-        return axo__pool_alloc_slow(pool, cache, size);
-    uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
+        return axo__pool_alloc_slow(cache, size);
+    uint32_t index = cache->pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
     axo__block *block = cache->free[index];
     if (axo__unlikely(block == NULL))
-        return axo__pool_alloc_slow(pool, cache, size);
+        return axo__pool_alloc_slow(cache, size);
     AXO_DEBUG_ASSERT(cache->count[index] > 0);
     cache->free[index] = block->next;
     cache->count[index]--;
@@ -72,8 +73,9 @@ static inline void *axo__pool_alloc(axo__pool *pool, axo__cache *cache, size_t s
 }
 
 /* Gives a block back, with the size it was asked for, through any cache. */
-static inline void axo__pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t size)
+static inline void axo__pool_free(axo__cache *cache, void *memory, size_t size)
 {
+    axo__pool *pool = cache->pool;
     if (axo__unlikely(memory == NULL || size > AXO__POOL_MAX)) {
         axo__pool_free_large(pool, memory, size);
         return;
@@ -85,10 +87,10 @@ static inline void axo__pool_free(axo__pool *pool, axo__cache *cache, void *memo
     cache->free[index] = block;
     AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);
     if (axo__unlikely(++cache->count[index] >= 4 * AXO__MAGAZINE))
-        axo__pool_spill(pool, cache, index);
+        axo__pool_spill(cache, index);
 }
 
 /* Hands the whole magazines of a cache to the depot: when its thread ends. */
-void axo__cache_flush(axo__pool *pool, axo__cache *cache);
+void axo__cache_flush(axo__cache *cache);
 
 #endif

@@ -148,12 +148,12 @@ void axo__alarms_fini(axo__timers *timers)
 
 /* ---- set, cancel, mark ---- */
 
-axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
-                          const axo__alarm_order *order, axo_timer *out)
+axo_status axo__alarm_set(axo__local *local, const axo__alarm_order *order, axo_timer *out)
 {
     AXO_DEBUG_ASSERT(order->first >= 0 && order->message != NULL);
     AXO_DEBUG_ASSERT(order->kind == AXO_TIMER_ONCE || order->period > 0);
-    axo__timers *timers = axo__timers_here(core, worker);
+    axo__core *core = local->core;
+    axo__timers *timers = axo__timers_here(local);
     int64_t now = axo__core_now(core);
     axo_status status = AXO_OK;
     axo__alarm *alarm = NULL;
@@ -180,7 +180,7 @@ axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
         }
     }
     axo__os_mutex_unlock(&timers->mutex);
-    axo__timers_told(timers, worker, nearer);
+    axo__timers_told(timers, axo__local_worker(local), nearer);
     return status;
 }
 
@@ -212,9 +212,9 @@ static bool alarm_waits(const axo__alarm *alarm)
     return alarm->timer.node.place != AXO__WHEEL_NONE;
 }
 
-bool axo__alarm_cancel(axo__core *core, axo__local *local, axo_timer timer)
+bool axo__alarm_cancel(axo__local *local, axo_timer timer)
 {
-    axo__timers *timers = alarm_home(core, timer);
+    axo__timers *timers = alarm_home(local->core, timer);
     axo__message *message = NULL;
     bool done = false;
     if (timers == NULL)
@@ -232,7 +232,7 @@ bool axo__alarm_cancel(axo__core *core, axo__local *local, axo_timer timer)
     }
     axo__os_mutex_unlock(&timers->mutex);
     if (message != NULL)
-        axo__message_free(&core->pool, &local->cache, message);
+        axo__message_free(&local->cache, message);
     return done;
 }
 
@@ -265,7 +265,7 @@ static void alarm_drop(axo__local *local)
 static int64_t alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__alarm *alarm = (axo__alarm *)(void *)timer;
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     (void)number;
     AXO_DEBUG_ASSERT(alarm->message != NULL);
     if (alarm->kind == AXO_TIMER_ONCE) {
@@ -275,7 +275,7 @@ static int64_t alarm_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     }
     if (axo__table_find(&core->table, alarm->to) == NULL)
         return 0;
-    axo__message *copy = axo__message_copy(&core->pool, &worker->local.cache, alarm->message);
+    axo__message *copy = axo__message_copy(&worker->local.cache, alarm->message);
     if (copy != NULL)
         axo__send_due(worker, alarm->to, copy);
     else
@@ -299,7 +299,7 @@ static void alarm_finish(axo__timers *timers, axo__worker *worker, axo__timer *t
         return;
     }
     if (alarm->message != NULL)
-        axo__message_free(&worker->core->pool, &worker->local.cache, alarm->message);
+        axo__message_free(&worker->local.cache, alarm->message);
     alarm_release(timers, alarm);
 }
 
@@ -352,7 +352,7 @@ static void alarm_close(axo__worker *worker, axo__timers *timers)
 
 void axo__alarms_close(axo__worker *worker)
 {
-    axo__sched *sched = axo__core_sched(worker->core);
+    axo__sched *sched = axo__core_sched(worker->local.core);
     for (uint32_t i = 0; i < sched->worker_count; i++)
         alarm_close(worker, sched->workers[i].timers);
 }
@@ -367,7 +367,7 @@ static bool alarm_end(axo__worker *worker, axo__timers *timers)
     timers->closed = timers->closed || idle;
     while (idle && (count = alarm_collect(timers, false, &at, batch)) > 0) {
         for (uint32_t i = 0; i < count; i++) {
-            axo__message_free(&worker->core->pool, &worker->local.cache, batch[i]->message);
+            axo__message_free(&worker->local.cache, batch[i]->message);
             alarm_drop(&worker->local);
             alarm_release(timers, batch[i]);
         }
@@ -378,7 +378,7 @@ static bool alarm_end(axo__worker *worker, axo__timers *timers)
 
 bool axo__alarms_end(axo__worker *worker)
 {
-    axo__sched *sched = axo__core_sched(worker->core);
+    axo__sched *sched = axo__core_sched(worker->local.core);
     bool idle = true;
     for (uint32_t i = 0; i < sched->worker_count; i++)
         idle = alarm_end(worker, sched->workers[i].timers) && idle;

@@ -38,12 +38,11 @@ typedef struct axo__alarm_order {
 } axo__alarm_order;
 
 /* Sets an alarm: AXO_OK, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING; then the message is still the
- * caller's. worker NULL: from outside. *out may be NULL. */
-axo_status axo__alarm_set(axo__core *core, const axo__worker *worker,
-                          const axo__alarm_order *order, axo_timer *out);
+ * caller's. *out may be NULL. */
+axo_status axo__alarm_set(axo__local *local, const axo__alarm_order *order, axo_timer *out);
 
 /* true: it was waiting and is no more. Any thread with a local of its own. */
-bool axo__alarm_cancel(axo__core *core, axo__local *local, axo_timer timer);
+bool axo__alarm_cancel(axo__local *local, axo_timer timer);
 
 /* true: it was waiting and will run at close. */
 bool axo__alarm_mark(axo__core *core, axo_timer timer);

@@ -26,7 +26,7 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
         cell->aside |= AXO__ASIDE_SYSTEM;
     if (lane != NULL)
         axo__inbox_put(&cell->inbox, lane);
-    if (axo__likely(axo__cell_is_in(worker->core, cell, worker->sched)))
+    if (axo__likely(axo__cell_is_in(worker->local.core, cell, worker->sched)))
         return cell;
     axo__sched_unclaim(cell);
     return NULL;

@@ -54,7 +54,7 @@ static void host_leave(axo__sched *sched, bool dry)
 static bool host_reclaim(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current == NULL);
-    if (!worker->core->manual || !axo__grace_run(&worker->core->grace))
+    if (!worker->local.core->manual || !axo__grace_run(&worker->local.core->grace))
         return false;
     axo__worker_unpark_owner(worker);
     axo__os_event_clear(&worker->sched->event);

@@ -33,7 +33,7 @@ void axo__worker_unpark_owner(axo__worker *worker)
  * sched/timer.h, once more. */
 static bool park_sees_time(const axo__worker *worker)
 {
-    return axo__unlikely(worker->core->clock != NULL) && worker->timers != NULL &&
+    return axo__unlikely(worker->local.core->clock != NULL) && worker->timers != NULL &&
            axo__timers_due(worker->timers, axo__worker_time(worker));
 }
 

@@ -37,10 +37,9 @@ axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
 axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
-    if (axo__more_take(worker->core, &worker->local, worker->current) == NULL)
+    if (axo__more_take(&worker->local, worker->current) == NULL)
         return NULL;
-    axo__parked *parked =
-        axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *parked);
+    axo__parked *parked = axo__pool_alloc(&worker->local.cache, sizeof *parked);
     if (parked == NULL)
         return NULL;
     memset((void *)parked, 0, sizeof *parked);
@@ -50,19 +49,19 @@ axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
     return parked;
 }
 
-static void parked_drop(axo__core *core, axo__local *local, axo__parked *parked)
+static void parked_drop(axo__local *local, axo__parked *parked)
 {
     uint32_t users = axo__a32_add_acq_rel(&parked->users, UINT32_MAX); /* [K1] */
     AXO_DEBUG_ASSERT(users == 1 || users == 2);
     if (users == 1)
-        axo__pool_free(&core->pool, &local->cache, parked, sizeof *parked);
+        axo__pool_free(&local->cache, parked, sizeof *parked);
 }
 
-void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked)
+void axo__parked_free(axo__local *local, axo__parked *parked)
 {
     if (axo__timer_disarm(&parked->timer))
         axo__a32_store_relaxed(&parked->users, 1);
-    parked_drop(core, local, parked);
+    parked_drop(local, parked);
 }
 
 static axo__parked *parked_of_room(axo__stack_node *node)
@@ -92,7 +91,7 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
         return;
     parked->stops = true;
     axo__state_wait(&cell->state);
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_PARK, parked->receiver.bits);
+    axo__trace(&worker->local, cell, AXO_EV_PARK, parked->receiver.bits);
 }
 
 void axo__parked_seal(axo__cell *cell)
@@ -105,7 +104,7 @@ void axo__parked_seal(axo__cell *cell)
 static void parked_go_on(axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_unwait(&cell->state))
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_UNPARK, 0);
+        axo__trace(&worker->local, cell, AXO_EV_UNPARK, 0);
 }
 
 void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *room)
@@ -122,7 +121,7 @@ void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *roo
         stops = stops || (*link)->stops;
         link = &(*link)->next;
     }
-    axo__parked_free(worker->core, &worker->local, parked);
+    axo__parked_free(&worker->local, parked);
     if (!stops)
         parked_go_on(worker, cell);
 }
@@ -139,14 +138,13 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
-    axo__core *core = worker->core;
     axo__parked *parked;
     while ((parked = parked_first(cell)) != NULL) {
         axo__cell_more(cell)->parked = parked->next;
-        axo__cell *receiver = axo__table_find(&core->table, parked->receiver);
+        axo__cell *receiver = axo__table_find(&worker->local.core->table, parked->receiver);
         if (receiver == NULL || !axo__box_let_in_any(axo__cell_box(receiver), &parked->waiter))
             continue; /* it is on its way home */
-        axo__parked_free(core, &worker->local, parked);
+        axo__parked_free(&worker->local, parked);
         axo__sched_announce_user(worker, receiver);
     }
 }
@@ -157,10 +155,9 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
 static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__parked *parked = parked_of_timer(timer);
-    axo__core *core = worker->core;
     axo__local *local = &worker->local;
     axo_ref to = parked->receiver;
-    axo__cell *receiver = axo__table_find(&core->table, to);
+    axo__cell *receiver = axo__table_find(&worker->local.core->table, to);
     axo__chain held = {NULL, NULL};
     axo__waiter *done = NULL;
     (void)number;
@@ -168,11 +165,11 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
     if (box != NULL && axo__box_expire_any(box, &parked->waiter, &held, &done)) {
         axo__message *message;
         while ((message = axo__chain_pop(&held)) != NULL)
-            axo__dead_letter(core, local, message, to, AXO_DEAD_OVERFLOW);
+            axo__dead_letter(local, message, to, AXO_DEAD_OVERFLOW);
         axo__sched_announce_user(worker, receiver);
-        axo__parked_return(core, local, done);
+        axo__parked_return(local, done);
     }
-    parked_drop(core, local, parked);
+    parked_drop(local, parked);
     return 0;
 }
 
@@ -181,7 +178,7 @@ static const axo__timer_ops parked_ops = {.fire = parked_fire, .finish = axo__ti
 void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns)
 {
     AXO_DEBUG_ASSERT(park_ns > 0 && axo__a32_peek_owner(&parked->users) == 1);
-    uint64_t due = axo__timer_due(axo__core_now(worker->core), park_ns);
+    uint64_t due = axo__timer_due(axo__core_now(worker->local.core), park_ns);
     axo__a32_store_relaxed(&parked->users, 2);
     parked->timer.ops = &parked_ops;
     if (!axo__timer_arm(worker, &parked->timer, due))
@@ -190,14 +187,14 @@ void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns
 
 /* ---- the receiver's side ---- */
 
-void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done)
+void axo__parked_return(axo__local *local, axo__waiter *done)
 {
     while (done != NULL) {
         axo__parked *parked = (axo__parked *)(void *)done;
         done = done->next;
-        axo__cell *sender = axo__table_find(&core->table, parked->sender);
+        axo__cell *sender = axo__table_find(&local->core->table, parked->sender);
         if (sender == NULL) {
-            axo__parked_free(core, local, parked);
+            axo__parked_free(local, parked);
             continue;
         }
         axo__stack_push_any(&sender->system, &parked->room, AXO__SYS_ROOM);
@@ -205,7 +202,7 @@ void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done)
     }
 }
 
-void axo__parked_closed(axo__core *core, axo__local *local, axo__stack_node *room)
+void axo__parked_closed(axo__local *local, axo__stack_node *room)
 {
-    axo__parked_free(core, local, parked_of_room(room));
+    axo__parked_free(local, parked_of_room(room));
 }

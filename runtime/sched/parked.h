@@ -20,7 +20,7 @@ axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver);
 
 /* A record that is not in use yet; NULL: no memory. */
 axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver);
-void axo__parked_free(axo__core *core, axo__local *local, axo__parked *parked);
+void axo__parked_free(axo__local *local, axo__parked *parked);
 
 /* A message of the running cell is held in `parked`, which is in its list, or new. */
 void axo__parked_held(axo__worker *worker, axo__parked *parked);
@@ -32,13 +32,13 @@ void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns
 void axo__parked_seal(axo__cell *cell);
 
 /* Records whose messages have all found room go home. On a worker. */
-void axo__parked_return(axo__core *core, axo__local *local, axo__waiter *done);
+void axo__parked_return(axo__local *local, axo__waiter *done);
 
 /* One has come home. */
 void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *room);
 
 /* It has come home to one that is gone. */
-void axo__parked_closed(axo__core *core, axo__local *local, axo__stack_node *room);
+void axo__parked_closed(axo__local *local, axo__stack_node *room);
 
 /* The cell stops: it is not parked any more (SC-13); what is held stays held. */
 void axo__parked_undo(axo__worker *worker, axo__cell *cell);

@@ -28,11 +28,11 @@ static __attribute__((constructor)) void pool_at_fork(void)
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 {
     AXO_DEBUG_ASSERT(index < sched->worker_count + sched->spare_count);
-    worker->core = sched->core;
+    bool batches = sched == axo__core_sched(sched->core);
+    axo__local_init(&worker->local, sched->core, sched->number << 16 | index,
+                    batches ? sched->core->table.batch : 1);
     worker->sched = sched;
     worker->own = sched->kind->shared || index >= sched->worker_count ? NULL : sched;
-    worker->local.index = sched->number << 16 | index;
-    worker->local.batch = sched == axo__core_sched(sched->core) ? sched->core->table.batch : 1;
     worker->clock_stride = 1;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;

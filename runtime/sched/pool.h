@@ -57,11 +57,11 @@ typedef struct axo__super_ops {
     /* A notice that was given to the handler is stashed: an unwatch reaches it again. */
     void (*notice_keep)(axo__cell *cell, axo__message *message);
     /* A notice was handled: its record goes. */
-    void (*notice_free)(axo__core *core, axo__local *local, axo__message *message);
+    void (*notice_free)(axo__local *local, axo__message *message);
     /* Answers what has reached a closed cell since its last look; any local. */
-    void (*drain)(axo__core *core, axo__local *local, axo__cell *cell);
+    void (*drain)(axo__local *local, axo__cell *cell);
     /* A cell whose grace period is over: leftovers, then the slot. */
-    void (*expire)(axo__core *core, axo__local *local, axo__cell *cell);
+    void (*expire)(axo__local *local, axo__cell *cell);
 } axo__super_ops;
 
 enum {
@@ -114,7 +114,6 @@ typedef struct axo__seen {
 
 struct axo__worker {
     axo__local local;
-    axo__core *core;
     axo__sched *sched;
     axo__sched *own;        /* the pool whose private queues it may push to; NULL: none */
 
@@ -324,7 +323,7 @@ static inline void axo__worker_read_clock(axo__worker *worker)
 /* The time, for timers: as of the last reading, or what the program's clock says. */
 static inline int64_t axo__worker_time(const axo__worker *worker)
 {
-    const axo__core *core = worker->core;
+    const axo__core *core = worker->local.core;
     return axo__likely(core->clock == NULL) ? worker->now : axo__core_clock(core);
 }
 

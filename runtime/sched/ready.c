@@ -121,7 +121,7 @@ void axo__worker_offer_urgent(axo__worker *worker)
 /* The pool whose queues this worker may push to as their owner. */
 static bool ready_is_own(const axo__worker *worker, const axo__cell *cell)
 {
-    return worker != NULL && axo__likely(axo__cell_is_in(worker->core, cell, worker->own));
+    return worker != NULL && axo__likely(axo__cell_is_in(worker->local.core, cell, worker->own));
 }
 
 void axo__sched_push_ready(axo__worker *worker, axo__cell *cell)

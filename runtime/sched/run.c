@@ -33,7 +33,7 @@ void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, c
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
     AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);
-    axo__texts *texts = &worker->core->texts;
+    axo__texts *texts = &worker->local.core->texts;
     axo__cause *pending = &worker->pending;
     axo__cause_drop(texts, pending);
     pending->kind = (uint8_t)kind;
@@ -55,7 +55,7 @@ static void run_blame(axo__worker *worker, const axo__cell *cell, axo_status sta
     axo__cause *pending = &worker->pending;
     if (pending->kind != AXO_FAILURE_NONE && status == AXO_EFAILED)
         return;
-    axo__cause_drop(&worker->core->texts, pending);
+    axo__cause_drop(&worker->local.core->texts, pending);
     pending->kind = AXO_FAILURE_ORDINARY;
     pending->root_kind = AXO_FAILURE_ORDINARY;
     pending->site = (uint8_t)worker->site;
@@ -68,9 +68,9 @@ void axo__run_free(axo__worker *worker, axo__message *message)
     if ((message->flags & AXO__MESSAGE_STASHED) != 0)
         return;
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
-        worker->sched->ops->notice_free(worker->core, &worker->local, message);
+        worker->sched->ops->notice_free(&worker->local, message);
     else
-        axo__message_free(&worker->core->pool, &worker->local.cache, message);
+        axo__message_free(&worker->local.cache, message);
 }
 
 static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message)
@@ -80,7 +80,7 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->site = AXO_SITE_NONE;
     AXO_DEBUG_ASSERT(axo__site_has_message(worker->pending.site));
     worker->pending.tag = message->pub.tag;
-    axo__cause_sent_by(&worker->core->texts, &worker->pending, message->pub.sender);
+    axo__cause_sent_by(&worker->local.core->texts, &worker->pending, message->pub.sender);
     if (cell->failed != NULL)
         axo__run_free(worker, cell->failed);
     cell->failed = message;
@@ -94,9 +94,9 @@ static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__messa
     worker->message = NULL;
     if (counts) /* who is told finds it counted */
         axo__a64_bump_owner(&worker->local.count.unhandled);
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
+    axo__trace(&worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
     if (counts)
-        axo__event_unhandled(worker->core, &worker->local, cell, message);
+        axo__event_unhandled(&worker->local, cell, message);
     axo__run_free(worker, message);
 }
 
@@ -107,26 +107,26 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
 {
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     if (axo__unlikely(worker->forked))
-        worker->core->forked();
+        worker->local.core->forked();
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
+    axo__trace(&worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
     if ((cell->aside & AXO__ASIDE_TIMED) != 0)
         axo__timed_handled(worker, cell, message->pub.tag);
     if (status == AXO_OK || (status == AXO_UNHANDLED && stashed)) {
-        axo__cause_drop(&worker->core->texts, &worker->pending);
+        axo__cause_drop(&worker->local.core->texts, &worker->pending);
         worker->message = NULL;
         axo__run_free(worker, message);
         return;
     }
     if (status == AXO_UNHANDLED) {
-        axo__cause_drop(&worker->core->texts, &worker->pending);
+        axo__cause_drop(&worker->local.core->texts, &worker->pending);
         if ((message->flags & AXO__MESSAGE_NOTICE) == 0 || message->pub.tag != AXO_TERMINATED) {
             run_unhandled(worker, cell, message); /* DP-03 */
             return;
         }
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
+        axo__trace(&worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
         run_blame(worker, cell, status); /* DP-01 */
         worker->pending.kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;
@@ -177,25 +177,23 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
             !worker->sched->ops->notice(worker, cell, message))
             return;
         if (!axo__message_is_for(message, cell->instance)) {
-            axo__dead_letter(worker->core, &worker->local, message, axo__cell_ref(cell),
-                             AXO_DEAD_GONE);
+            axo__dead_letter(&worker->local, message, axo__cell_ref(cell), AXO_DEAD_GONE);
             return;
         }
     }
     worker->message = message;
     worker->site = AXO_SITE_RECEIVE;
     axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    axo__trace(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
     AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
-                    (worker->core->trace_kinds & AXO_EVENT_BIT(AXO_EV_RECEIVED)) == 0 &&
-                    message->flags == 0 &&
-                    (cell->aside & AXO__ASIDE_TIMED) == 0)) {
+                    (worker->local.core->trace_kinds & AXO_EVENT_BIT(AXO_EV_RECEIVED)) == 0 &&
+                    message->flags == 0 && (cell->aside & AXO__ASIDE_TIMED) == 0)) {
         worker->message = NULL;
         axo__a64_bump_owner(&worker->local.count.handled);
-        axo__pool_free(&worker->core->pool, &worker->local.cache, message, message->block);
+        axo__pool_free(&worker->local.cache, message, message->block);
         return;
     }
     worker->site = AXO_SITE_RECEIVE;
@@ -229,7 +227,7 @@ static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
         return NULL;
     message = axo__box_take_owner(axo__cell_box(cell), &done);
     if (axo__unlikely(done != NULL))
-        axo__parked_return(worker->core, &worker->local, done);
+        axo__parked_return(&worker->local, done);
     return message;
 }
 
@@ -435,11 +433,11 @@ static axo_status run_call(axo__cell *cell, uint32_t site, const axo_failure *fa
 static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
 {
     if (axo__unlikely(worker->forked))
-        worker->core->forked();
+        worker->local.core->forked();
     if (status != AXO_OK)
         run_blame(worker, cell, status);
     else
-        axo__cause_drop(&worker->core->texts, &worker->pending);
+        axo__cause_drop(&worker->local.core->texts, &worker->pending);
 }
 
 axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there)
@@ -498,7 +496,7 @@ bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *c
         decided = false;
     }
     if (axo__unlikely(worker->forked))
-        worker->core->forked();
+        worker->local.core->forked();
     worker->sender = axo_ref_none();
     worker->unwind = outer;
     worker->site = outer_site;

@@ -41,7 +41,7 @@ axo_status axo__sched_make_workers(axo__sched *sched)
         axo__worker_init(worker, sched, i);
         if (sched != axo__core_sched(sched->core) || i >= sched->worker_count)
             continue;
-        worker->timers = axo__timers_make(sched->core, worker);
+        worker->timers = axo__timers_make(worker);
         if (worker->timers == NULL)
             return AXO_ENOMEM;
     }

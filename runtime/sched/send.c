@@ -5,8 +5,8 @@
 #include "sched/parked.h"
 
 /* Dead letters of a call: seen to here, or by the caller when he has left the door. */
-static void send_bury(axo__core *core, const axo__worker *worker, axo__local *local, axo_ref to,
-                      axo__chain *letters, axo_dead_reason reason, axo__message **dead)
+static void send_bury(const axo__worker *worker, axo__local *local, axo_ref to, axo__chain *letters,
+                      axo_dead_reason reason, axo__message **dead)
 {
     axo__message *message;
     AXO_DEBUG_ASSERT(worker != NULL || dead != NULL);
@@ -15,7 +15,7 @@ static void send_bury(axo__core *core, const axo__worker *worker, axo__local *lo
         return;
     }
     while ((message = axo__chain_pop(letters)) != NULL)
-        axo__dead_letter(core, local, message, to, reason);
+        axo__dead_letter(local, message, to, reason);
 }
 
 /* No room: the running actor waits for it. Memory is taken before anything is accepted. */
@@ -30,7 +30,7 @@ static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__m
         return AXO__PUT_NO_MEMORY;
     axo__put put = axo__box_put_any(box, message, &parked->waiter, dropped);
     if (put != AXO__PUT_HELD) {
-        axo__parked_free(worker->core, &worker->local, parked);
+        axo__parked_free(&worker->local, parked);
         return put;
     }
     axo__parked_held(worker, parked);
@@ -66,8 +66,7 @@ static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *
     if (put == AXO__PUT_IN)
         axo__sched_announce_user(worker, cell);
     if (axo__unlikely(dropped.first != NULL))
-        send_bury(axo__cell_sched(cell)->core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW,
-                  dead);
+        send_bury(worker, local, to, &dropped, AXO_DEAD_OVERFLOW, dead);
     return AXO_OK;
 }
 
@@ -88,7 +87,7 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
     axo__chain gone = {NULL, NULL};
     axo__a64_bump_owner(&local->count.sent);
     axo__chain_push(&gone, message);
-    send_bury(sched->core, worker, local, to, &gone, AXO_DEAD_GONE, dead);
+    send_bury(worker, local, to, &gone, AXO_DEAD_GONE, dead);
     return AXO_EGONE;
 }
 
@@ -97,7 +96,7 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
 {
     axo_status status = axo__send_keep(sched, worker, local, to, message, dead);
     if (axo__unlikely(status != AXO_OK && status != AXO_EGONE))
-        axo__pool_free(&sched->core->pool, &local->cache, message, message->block);
+        axo__pool_free(&local->cache, message, message->block);
     return status;
 }
 
@@ -105,13 +104,12 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_STASHED)) == 0);
-    axo__core *core = worker->core;
     axo__local *local = &worker->local;
-    axo__cell *cell = axo__table_find(&core->table, to);
+    axo__cell *cell = axo__table_find(&local->core->table, to);
     axo__chain dropped = {NULL, NULL};
     axo__a64_bump_owner(&local->count.sent);
     if (cell == NULL) {
-        axo__dead_letter(core, local, message, to, AXO_DEAD_GONE);
+        axo__dead_letter(local, message, to, AXO_DEAD_GONE);
         return;
     }
     axo__put put = AXO__PUT_NO_MEMORY;
@@ -123,7 +121,7 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
     }
     if (put == AXO__PUT_FULL)
         axo__chain_push(&dropped, message);
-    send_bury(core, worker, local, to, &dropped, AXO_DEAD_OVERFLOW, NULL);
+    send_bury(worker, local, to, &dropped, AXO_DEAD_OVERFLOW, NULL);
     axo__sched_announce_user(worker, cell);
 }
 

@@ -28,7 +28,7 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
 static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
-    axo__cell *cell = axo__table_find(&worker->core->table, to);
+    axo__cell *cell = axo__table_find(&worker->local.core->table, to);
     if (axo__unlikely(cell == NULL || cell->boxed))
         return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
     axo__a64_bump_owner(&worker->local.count.sent);

@@ -33,7 +33,7 @@ static uint32_t spare_rank(const axo__worker *spare)
 
 static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
 {
-    axo__core *core = spare->core;
+    axo__core *core = spare->local.core;
     axo__cell *cell = axo__aptr_load_relaxed(&worker->running);
     int64_t stuck_ns = spare->sched->stuck_ns;
     if (cell == NULL || stuck_ns == 0 || spare->now - mark->since < stuck_ns)
@@ -44,7 +44,7 @@ static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mar
         return;
     mark->reported = spare->now;
     if (core->stuck != NULL)
-        core->stuck(core, &spare->local, cell, axo__a64_load_relaxed(&worker->running_tag),
+        core->stuck(&spare->local, cell, axo__a64_load_relaxed(&worker->running_tag),
                     spare->now - mark->since);
 }
 
@@ -162,7 +162,7 @@ static int64_t spare_deadline(axo__worker *spare)
 static axo__step spare_rest(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
-    axo__local_flush(spare->core, &spare->local);
+    axo__local_flush(&spare->local);
     spare->thread.ticket = axo__os_parker_ticket(&spare->thread.parker);
     if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
         return AXO__STEP_EXIT;

@@ -50,11 +50,10 @@ static axo__timed *timed_at(const axo__cell *cell)
 static axo__timed *timed_take(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    axo__more *more = axo__more_take(worker->core, &worker->local, cell);
+    axo__more *more = axo__more_take(&worker->local, cell);
     if (more == NULL || more->timed != NULL)
         return more != NULL ? more->timed : NULL;
-    axo__timed *timed =
-        axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *timed);
+    axo__timed *timed = axo__pool_alloc(&worker->local.cache, sizeof *timed);
     if (timed == NULL)
         return NULL;
     memset(timed, 0, sizeof *timed);
@@ -64,7 +63,7 @@ static axo__timed *timed_take(axo__worker *worker, axo__cell *cell)
     return timed;
 }
 
-void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__timed_free(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__timed *timed = timed_at(cell);
@@ -74,8 +73,8 @@ void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell)
     cell->aside &= (uint8_t)~AXO__ASIDE_TIMED;
     (void)axo__timer_disarm(&timed->timer);
     AXO_DEBUG_ASSERT(timed->stopped == NULL);
-    axo__pool_free(&core->pool, &local->cache, timed->keys, sizeof(timed_key) * timed->room);
-    axo__pool_free(&core->pool, &local->cache, timed, sizeof *timed);
+    axo__pool_free(&local->cache, timed->keys, sizeof(timed_key) * timed->room);
+    axo__pool_free(&local->cache, timed, sizeof *timed);
 }
 
 /* ---- the table of keys ---- */
@@ -114,9 +113,8 @@ static bool timed_grow(axo__worker *worker, axo__timed *timed)
 {
     if ((timed->count + 1) * 4 <= timed->room * 3)
         return true;
-    axo__pool *pool = &worker->core->pool;
     uint32_t room = timed->room != 0 ? timed->room * 2 : TIMED_ROOM_MIN;
-    timed_key *keys = axo__pool_alloc(pool, &worker->local.cache, sizeof *keys * room);
+    timed_key *keys = axo__pool_alloc(&worker->local.cache, sizeof *keys * room);
     if (keys == NULL)
         return false;
     memset(keys, 0, sizeof *keys * room);
@@ -124,7 +122,7 @@ static bool timed_grow(axo__worker *worker, axo__timed *timed)
         if (timed->keys[i].number != 0)
             *timed_free_slot(keys, room, timed->keys[i].key) = timed->keys[i];
     }
-    axo__pool_free(pool, &worker->local.cache, timed->keys, sizeof *keys * timed->room);
+    axo__pool_free(&worker->local.cache, timed->keys, sizeof *keys * timed->room);
     timed->keys = keys;
     timed->room = room;
     return true;
@@ -159,8 +157,8 @@ static axo__message *timed_message(axo__worker *worker, axo__cell *cell,
                                    const axo__timed_start *what, uint64_t number)
 {
     size_t room = (what->size + 7) / 8 * 8 + sizeof(timed_stamp);
-    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache, what->tag,
-                                              axo__cell_ref(cell), room);
+    axo__message *message =
+        axo__message_make(&worker->local.cache, what->tag, axo__cell_ref(cell), room);
     if (message == NULL)
         return NULL;
     message->flags = what->flags | AXO__MESSAGE_TICK;
@@ -177,7 +175,6 @@ axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo_
 {
     AXO_DEBUG_ASSERT((what->flags & ~(uint32_t)(AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) == 0);
     AXO_DEBUG_ASSERT(what->first >= 0 && (what->kind == AXO_TIMER_ONCE || what->period > 0));
-    axo__core *core = worker->core;
     axo__timed *timed = timed_take(worker, cell);
     axo_timer timer;
     if (timed == NULL || !timed_grow(worker, timed))
@@ -187,14 +184,14 @@ axo_status axo__timed_start_key(axo__worker *worker, axo__cell *cell, const axo_
         return AXO_ENOMEM;
     axo__alarm_order order = {.to = timed->self, .message = message, .first = what->first,
                               .period = what->period, .kind = what->kind};
-    axo_status status = axo__alarm_set(core, worker, &order, &timer);
+    axo_status status = axo__alarm_set(&worker->local, &order, &timer);
     if (status != AXO_OK) {
-        axo__message_free(&core->pool, &worker->local.cache, message);
+        axo__message_free(&worker->local.cache, message);
         return status;
     }
     timed_key *slot = timed_find(timed, what->key);
     if (slot != NULL) {
-        (void)axo__alarm_cancel(core, &worker->local, slot->timer);
+        (void)axo__alarm_cancel(&worker->local, slot->timer);
     } else {
         slot = timed_free_slot(timed->keys, timed->room, what->key);
         timed->count++;
@@ -210,7 +207,7 @@ axo_status axo__timed_stop_key(axo__worker *worker, axo__cell *cell, uint64_t ke
     timed_key *slot = timed_find(timed_at(cell), key);
     if (slot == NULL)
         return AXO_ENOENT;
-    (void)axo__alarm_cancel(worker->core, &worker->local, slot->timer);
+    (void)axo__alarm_cancel(&worker->local, slot->timer);
     timed_remove(timed_at(cell), slot);
     return AXO_OK;
 }
@@ -237,7 +234,7 @@ void axo__timed_stop_keys(axo__worker *worker, axo__cell *cell)
     for (uint32_t i = 0; i < timed->room; i++) {
         if (timed->keys[i].number == 0)
             continue;
-        (void)axo__alarm_cancel(worker->core, &worker->local, timed->keys[i].timer);
+        (void)axo__alarm_cancel(&worker->local, timed->keys[i].timer);
         timed->keys[i].number = 0;
     }
     timed->count = 0;
@@ -254,14 +251,14 @@ bool axo__timed_go_on(axo__worker *worker, axo__cell *cell)
         const timed_key *slot = &timed->stopped[timed->stopped_at++];
         if (slot->number == 0)
             continue;
-        (void)axo__alarm_cancel(worker->core, &worker->local, slot->timer);
+        (void)axo__alarm_cancel(&worker->local, slot->timer);
         left--;
     }
     if (timed->stopped_at < timed->stopped_room) {
         cell->aside |= AXO__ASIDE_REST;
         return false;
     }
-    axo__pool_free(&worker->core->pool, &worker->local.cache, timed->stopped,
+    axo__pool_free(&worker->local.cache, timed->stopped,
                    sizeof(timed_key) * timed->stopped_room);
     timed->stopped = NULL;
     return true;
@@ -271,13 +268,13 @@ bool axo__timed_go_on(axo__worker *worker, axo__cell *cell)
 
 static int64_t timed_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
-    axo__core *core = worker->core;
-    axo__cell *cell = axo__table_find(&core->table, ((axo__timed *)(void *)timer)->self);
+    axo__cell *cell =
+        axo__table_find(&worker->local.core->table, ((axo__timed *)(void *)timer)->self);
     (void)number;
     if (cell == NULL)
         return 0;
-    axo__message *message = axo__message_make(&core->pool, &worker->local.cache,
-                                              AXO_RECEIVE_TIMEOUT, axo_ref_none(), 0);
+    axo__message *message =
+        axo__message_make(&worker->local.cache, AXO_RECEIVE_TIMEOUT, axo_ref_none(), 0);
     if (message == NULL)
         return TIMED_RETRY_NS;
     message->flags = AXO__MESSAGE_SIGNAL | AXO__MESSAGE_TICK;
@@ -316,7 +313,7 @@ axo_status axo__timed_receive_timeout(axo__worker *worker, axo__cell *cell, int6
     if (timed == NULL)
         return AXO_ENOMEM;
     timed->after = after;
-    timed->last = axo__core_now(worker->core);
+    timed->last = axo__core_now(worker->local.core);
     timed_bring_forward(timed);
     timed_arm(worker, timed);
     return AXO_OK;
@@ -339,7 +336,7 @@ static bool timed_timeout(axo__worker *worker, axo__timed *timed)
     timed->out = false;
     if (timed->after == 0)
         return false;
-    if (axo__clock_since(axo__core_now(worker->core), timed->last) >= timed->after)
+    if (axo__clock_since(axo__core_now(worker->local.core), timed->last) >= timed->after)
         return true; /* armed again when it has been handled */
     timed_arm(worker, timed);
     return false;
@@ -350,12 +347,11 @@ bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message
     axo__timed *timed = timed_at(cell);
     AXO_DEBUG_ASSERT(timed != NULL); /* its message is a tick */
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_TICK) != 0);
-    axo__core *core = worker->core;
     message->flags &= ~(uint32_t)AXO__MESSAGE_TICK;
     if ((message->flags & AXO__MESSAGE_SIGNAL) != 0) {
         if (timed_timeout(worker, timed))
             return true;
-        axo__message_free(&core->pool, &worker->local.cache, message);
+        axo__message_free(&worker->local.cache, message);
         return false;
     }
     const timed_stamp *stamp = timed_stamp_of(message);
@@ -366,7 +362,7 @@ bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message
         return true;
     }
     axo__a64_bump_owner(&worker->local.count.dropped);
-    axo__message_free(&core->pool, &worker->local.cache, message);
+    axo__message_free(&worker->local.cache, message);
     return false;
 }
 
@@ -378,7 +374,7 @@ void axo__timed_handled(axo__worker *worker, axo__cell *cell, uint32_t tag)
         return;
     bool quiet = (tag & AXO_TAG_QUIET) != 0 && tag < AXO_TAG_SERVICES;
     if (!quiet) {
-        int64_t now = axo__core_now(worker->core);
+        int64_t now = axo__core_now(worker->local.core);
         bool back = now < timed->last;
         timed->last = now;
         if (axo__unlikely(back))

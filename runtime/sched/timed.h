@@ -55,6 +55,6 @@ bool axo__timed_tick(axo__worker *worker, axo__cell *cell, axo__message *message
 void axo__timed_handled(axo__worker *worker, axo__cell *cell, uint32_t tag);
 
 /* Nobody reaches the cell any more. */
-void axo__timed_free(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__timed_free(axo__local *local, axo__cell *cell);
 
 #endif

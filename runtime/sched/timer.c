@@ -14,8 +14,9 @@
 /* Other inputs of the hash than those of cell/lives.c. */
 #define TIMER_KEYS (UINT64_C(1) << 33)
 
-axo__timers *axo__timers_make(axo__core *core, axo__worker *owner)
+axo__timers *axo__timers_make(axo__worker *owner)
 {
+    axo__core *core = owner->local.core;
     axo__timers *timers =
         axo__heap_alloc(&core->heap, sizeof *timers, AXO__CACHE_LINE, AXO__SITE_TIMERS);
     if (timers == NULL)
@@ -43,11 +44,12 @@ void axo__timers_free(axo__timers *timers)
     axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
 }
 
-axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker)
+axo__timers *axo__timers_here(axo__local *local)
 {
-    if (worker != NULL && worker->core == core && worker->timers != NULL)
+    const axo__worker *worker = axo__local_worker(local);
+    if (worker != NULL && worker->timers != NULL)
         return worker->timers;
-    axo__sched *sched = axo__core_sched(core);
+    axo__sched *sched = axo__core_sched(local->core);
     return sched->workers[axo__os_cpu_index() % sched->worker_count].timers;
 }
 
@@ -83,7 +85,7 @@ void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool neare
 
 bool axo__timer_arm(axo__worker *worker, axo__timer *timer, uint64_t due)
 {
-    axo__timers *timers = axo__timers_here(worker->core, worker);
+    axo__timers *timers = axo__timers_here(&worker->local);
     int64_t now = axo__core_now(timers->core);
     bool nearer = false;
     axo__os_mutex_lock(&timers->mutex);
@@ -173,7 +175,7 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     timer_refresh(timers);
     axo__os_mutex_unlock(&timers->mutex);
     axo__timers_told(timers, worker, true);
-    worker->sched->idle(worker->core); /* the end may have waited for this */
+    worker->sched->idle(worker->local.core); /* the end may have waited for this */
     return any;
 }
 
@@ -183,7 +185,7 @@ bool axo__timers_fire_late(axo__worker *worker)
     const axo__sched *sched = worker->sched;
     int64_t late = axo__worker_time(worker);
     bool any = false;
-    if (worker->core->clock == NULL)
+    if (worker->local.core->clock == NULL)
         late -= AXO__TIMER_LATE_NS;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = axo__sched_worker(sched, i);

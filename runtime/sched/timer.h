@@ -91,7 +91,7 @@ struct axo__timers {
 };
 
 /* NULL: no memory. */
-axo__timers *axo__timers_make(axo__core *core, axo__worker *owner);
+axo__timers *axo__timers_make(axo__worker *owner);
 void axo__timers_free(axo__timers *timers);
 
 /* When there may be something to fire; AXO__NEVER: not before the last moment of all. NULL: of a
@@ -108,8 +108,8 @@ static inline uint64_t axo__timer_due(int64_t now, int64_t delay)
     return now > INT64_MAX - delay ? AXO__TICK_NEVER : axo__tick_at(now + delay);
 }
 
-/* The wheel to use on this worker, or (NULL) from outside. */
-axo__timers *axo__timers_here(axo__core *core, const axo__worker *worker);
+/* The wheel to use on this worker, or inside this door. */
+axo__timers *axo__timers_here(axo__local *local);
 
 /* Arms a timer that is not armed; ops is set. false: the system has ended, it will not fire. */
 bool axo__timer_arm(axo__worker *worker, axo__timer *timer, uint64_t due);

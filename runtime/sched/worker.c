@@ -32,7 +32,7 @@ static axo__grace_item *worker_take_expired(axo__core *core, uint32_t max)
 /* Cells whose grace period is over: anybody may finish them. */
 static bool worker_expire(axo__worker *worker, uint32_t max)
 {
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     if (axo__a32_load_relaxed(&core->expired_any) == 0)
         return false;
     axo__grace_item *items = worker_take_expired(core, max);
@@ -44,7 +44,7 @@ static bool worker_expire(axo__worker *worker, uint32_t max)
             __builtin_prefetch(items);
             __builtin_prefetch(axo__cell_of_retired(items));
         }
-        worker->sched->ops->expire(core, &worker->local, cell);
+        worker->sched->ops->expire(&worker->local, cell);
     }
     return any;
 }
@@ -56,7 +56,7 @@ static void worker_house(axo__worker *worker, uint32_t turn)
         axo__worker_offer_quiet(worker); /* before the destructors of what has expired */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % (AXO__HOUSE_TURNS * AXO__HOUSE_ROUNDS) == 0)
-        axo__local_hand_over(worker->core, &worker->local);
+        axo__local_hand_over(&worker->local);
     uint32_t left = AXO__HOUSE_TURNS * 4; /* as many as can have ended since, and some */
     while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
            axo__os_now() < worker->until)
@@ -100,10 +100,10 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
 
 static axo__step worker_idle(axo__worker *worker)
 {
-    axo__local_flush(worker->core, &worker->local);
+    axo__local_flush(&worker->local);
     if (worker_expire(worker, AXO__PORTION))
         return AXO__STEP_AGAIN;
-    worker->sched->idle(worker->core);
+    worker->sched->idle(worker->local.core);
     if (axo__worker_clock(worker) || axo__timers_fire_late(worker))
         return AXO__STEP_AGAIN; /* to what was fired */
     if (worker->sched->kind->ends(worker))
@@ -119,14 +119,15 @@ axo__step axo__worker_step(void *argument)
 {
     axo__worker *worker = argument;
     if (axo__unlikely(worker->forked))
-        worker->core->forked();
+        worker->local.core->forked();
     axo__self = worker;
     axo__grace_quiet();
     axo__cell *cell = axo__worker_find(worker);
     if (axo__unlikely(cell == NULL)) {
         if (axo__a32_load_acquire(&worker->sched->quit) == 0) /* [W5] */
             return worker_idle(worker);
-        worker->sched->idle(worker->core); /* the last cell of all may be one that it has freed */
+        /* The last cell of all may be one that it has freed. */
+        worker->sched->idle(worker->local.core);
         return AXO__STEP_EXIT;
     }
     worker_run(worker, cell);
@@ -150,7 +151,7 @@ void axo__worker_end(void *argument)
 {
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
-    axo__local_flush(worker->core, &worker->local);
+    axo__local_flush(&worker->local);
     axo__grace_leave();
     axo__self = NULL;
 }
@@ -188,7 +189,7 @@ void axo__worker_wake_parker(axo__worker *worker)
 
 int64_t axo__worker_deadline(const axo__worker *worker)
 {
-    bool ticks = axo__likely(worker->core->clock == NULL);
+    bool ticks = axo__likely(worker->local.core->clock == NULL);
     return ticks ? axo__timers_next(worker->timers) : AXO__NEVER;
 }
 

@@ -75,8 +75,7 @@ void axo__child_restart_own(axo__worker *worker, axo__cell *child)
 static __attribute__((noinline)) void children_merged(axo__worker *worker, const axo__cell *child)
 {
     axo__a64_bump_owner(&worker->local.count.restarts_merged);
-    axo__trace(worker->core, &worker->local, axo__cell_parent(child), AXO_EV_MERGE,
-               axo__cell_ref(child).bits);
+    axo__trace(&worker->local, axo__cell_parent(child), AXO_EV_MERGE, axo__cell_ref(child).bits);
 }
 
 /* The cause is written while RESTART_PARENT is clear. A restart that still waits is merged with
@@ -160,8 +159,7 @@ static bool children_restart_along(const axo__cell *parent)
 }
 
 /* What the parent keeps of the child. */
-bool axo__children_take_ward(axo__core *core, axo__local *local, const axo__cell *parent,
-                             axo__cell *cell)
+bool axo__children_take_ward(axo__local *local, const axo__cell *parent, axo__cell *cell)
 {
     if (parent == NULL || cell->lifetime == AXO_TEMPORARY)
         return true;
@@ -169,17 +167,16 @@ bool axo__children_take_ward(axo__core *core, axo__local *local, const axo__cell
     bool counts = strategy != NULL && (strategy->limited != 0 || strategy->backoff != NULL);
     if (!counts && !children_restart_along(parent))
         return true;
-    axo__ward *ward = axo__ward_take(core, local, cell);
+    axo__ward *ward = axo__ward_take(local, cell);
     if (ward == NULL)
         return false;
     if (counts && strategy->window == AXO_WINDOW_SLIDING) {
-        ward->failures = axo__pool_alloc(&core->pool, &local->cache,
-                                         sizeof(int64_t) * AXO_SLIDING_MAX);
+        ward->failures = axo__pool_alloc(&local->cache, sizeof(int64_t) * AXO_SLIDING_MAX);
         if (ward->failures == NULL)
             return false;
     }
     if (counts && strategy->backoff != NULL) {
-        ward->delay = axo__pool_alloc(&core->pool, &local->cache, sizeof *ward->delay);
+        ward->delay = axo__pool_alloc(&local->cache, sizeof *ward->delay);
         if (ward->delay == NULL)
             return false;
         memset(ward->delay, 0, sizeof *ward->delay);
@@ -187,16 +184,16 @@ bool axo__children_take_ward(axo__core *core, axo__local *local, const axo__cell
     return true;
 }
 
-void axo__children_free_ward(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__children_free_ward(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
     axo__ward *ward = axo__cell_ward(cell);
     if (ward == NULL)
         return;
-    axo__cause_drop(&core->texts, &ward->cause);
-    axo__pool_free(&core->pool, &local->cache, ward->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
-    axo__pool_free(&core->pool, &local->cache, ward->delay, sizeof *ward->delay);
-    axo__ward_free(core, local, cell);
+    axo__cause_drop(&local->core->texts, &ward->cause);
+    axo__pool_free(&local->cache, ward->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
+    axo__pool_free(&local->cache, ward->delay, sizeof *ward->delay);
+    axo__ward_free(local, cell);
 }
 
 void axo__children_link(axo__cell *parent, axo__cell *child)
@@ -256,7 +253,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_GONE && child->parent == axo__cell_link(cell));
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     axo__family *family = axo__cell_own_family(cell);
     if (!axo__delay_end(child)) {
         family->kept++;
@@ -270,11 +267,11 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
         axo__names_unlink(&core->names, name); /* readers may still look at it */
-    axo__trace(core, &worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
+    axo__trace(&worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     if (axo__unlikely(axo__cell_kin(child)->told_late))
         axo__watch_told_late(worker, cell, axo__cell_ref(child));
     axo__cell_drop_failure(&core->texts, child);
-    axo__children_free_ward(core, &worker->local, child);
-    axo__local_retire(core, &worker->local, child);
+    axo__children_free_ward(&worker->local, child);
+    axo__local_retire(&worker->local, child);
     return true;
 }

@@ -28,8 +28,7 @@ void axo__children_link(axo__cell *parent, axo__cell *child);
 bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
 /* What the parent keeps of a child: taken with its birth, given back when it forgets it. */
-bool axo__children_take_ward(axo__core *core, axo__local *local, const axo__cell *parent,
-                             axo__cell *cell);
-void axo__children_free_ward(axo__core *core, axo__local *local, axo__cell *cell);
+bool axo__children_take_ward(axo__local *local, const axo__cell *parent, axo__cell *cell);
+void axo__children_free_ward(axo__local *local, axo__cell *cell);
 
 #endif

@@ -57,14 +57,13 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
-    axo__core *core = worker->core;
     axo__delay *delay = axo__cell_own_ward(child)->delay;
-    int64_t now = axo__core_now(core);
+    int64_t now = axo__core_now(worker->local.core);
     double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
     int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
     uint64_t due = axo__timer_due(now, wait);
     AXO_DEBUG_ASSERT(wait >= 0 && !delay->waits && !delay->gone);
-    axo__trace(core, &worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
+    axo__trace(&worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;
     delay->waits = true;
     delay->timer.ops = &delay_ops;

@@ -19,20 +19,20 @@ static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref 
     axo__sweep sweep = {.ops = &suspend,
                         .next = axo__cell_children(cell),
                         .end = survivors ? axo__cell_elders(cell) : NULL, /* HF-08 */
-                        .about = axo__sweep_child(worker->core, perpetrator)};
+                        .about = axo__sweep_child(worker->local.core, perpetrator)};
     return axo__sweep_begin(worker, cell, &sweep);
 }
 
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
 {
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     axo__cause *pending = &worker->pending;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_NONE);
-    axo__trace(core, &worker->local, cell, AXO_EV_FAIL,
+    axo__trace(&worker->local, cell, AXO_EV_FAIL,
                (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
     if (cell->phase == AXO__PHASE_TERMINATING || cell->reported) { /* FS-10, FS-07 */
-        axo__event_log(core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
+        axo__event_log(&worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
                        "a further failure of an actor that has failed, code %d",
                        (int)pending->code);
         axo__cause_drop(&core->texts, pending);
@@ -54,7 +54,7 @@ void axo__fail_report(axo__worker *worker, axo__cell *cell)
     axo__cell *parent = axo__cell_parent(cell);
     if (axo__unlikely(parent == NULL)) { /* GU-08: nobody above the root */
         axo__cause cause = axo__cell_failure(cell);
-        worker->core->root->root_failed(worker->core, &cause);
+        worker->local.core->root->root_failed(worker->local.core, &cause);
         axo__cell_stop_self(cell);
         return;
     }
@@ -72,7 +72,7 @@ void axo__fail_resolve(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->reported && axo__state_suspends(&cell->state) > 0); /* I1 */
     cell->reported = 0;
-    axo__cell_drop_failure(&worker->core->texts, cell);
+    axo__cell_drop_failure(&worker->local.core->texts, cell);
 }
 
 void axo__fail_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *original)
@@ -101,7 +101,7 @@ bool axo__fail_ended(axo__worker *worker, axo__cell *cell)
     if (cell->reported)
         return false;
     axo__cell_take_stops(cell, AXO__STOP);
-    axo__cause_drop(&worker->core->texts, &worker->pending);
+    axo__cause_drop(&worker->local.core->texts, &worker->pending);
     worker->pending.kind = AXO_FAILURE_ENDED;
     worker->pending.root_kind = AXO_FAILURE_ENDED;
     worker->pending.actor = axo__cell_ref(cell);

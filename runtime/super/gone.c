@@ -11,17 +11,16 @@
 
 /* ---- its mailbox ---- */
 
-static void gone_bury(axo__core *core, axo__local *local, axo__cell *cell, axo__message *message,
-                      char *path)
+static void gone_bury(axo__local *local, axo__cell *cell, axo__message *message, char *path)
 {
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0) {
-        axo__watch_notice_void(core, local, cell, message);
+        axo__watch_notice_void(local, cell, message);
         return;
     }
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     if (path != NULL && path[0] == 0)
-        (void)axo__core_path(core, cell, path, AXO_EVENT_PATH_MAX);
-    axo__dead_letter_at(core, local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
+        (void)axo__core_path(local->core, cell, path, AXO_EVENT_PATH_MAX);
+    axo__dead_letter_at(local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
 }
 
 /* Nothing is there: what is pushed from now on is seen to when the grace period is over. */
@@ -31,20 +30,19 @@ static bool gone_is_drained(const axo__cell *cell)
            axo__cell_more(cell) == NULL;
 }
 
-static bool gone_drain_chain(axo__core *core, axo__local *local, axo__cell *cell, axo__chain *chain,
-                             char *path, uint32_t *budget)
+static bool gone_drain_chain(axo__local *local, axo__cell *cell, axo__chain *chain, char *path,
+                             uint32_t *budget)
 {
     axo__message *message;
     while (*budget > 0 && (message = axo__chain_pop(chain)) != NULL) {
-        gone_bury(core, local, cell, message, path);
+        gone_bury(local, cell, message, path);
         (*budget)--;
     }
     return chain->first == NULL;
 }
 
 /* true: the lane is empty. A step of putting it in order costs what is left of the budget. */
-static bool gone_drain_lane(axo__core *core, axo__local *local, axo__cell *cell, char *path,
-                            uint32_t *budget)
+static bool gone_drain_lane(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     axo__message *message;
     for (;;) {
@@ -59,61 +57,58 @@ static bool gone_drain_lane(axo__core *core, axo__local *local, axo__cell *cell,
             continue;
         }
         while (*budget > 0 && (message = axo__inbox_take(&cell->inbox)) != NULL) {
-            gone_bury(core, local, cell, message, path);
+            gone_bury(local, cell, message, path);
             (*budget)--;
         }
     }
 }
 
 /* The box is closed at one blow: what was in it waits in front. */
-static bool gone_drain_box(axo__core *core, axo__local *local, axo__cell *cell, char *path,
-                           uint32_t *budget)
+static bool gone_drain_box(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     axo__waiter *done = NULL;
     axo__more *more = axo__cell_more(cell);
     axo__box_close_owner(more->box, &more->front, &done);
-    axo__parked_return(core, local, done);
-    return gone_drain_chain(core, local, cell, &more->front, path, budget);
+    axo__parked_return(local, done);
+    return gone_drain_chain(local, cell, &more->front, path, budget);
 }
 
-bool axo__gone_drain_users(axo__core *core, axo__local *local, axo__cell *cell, char *path,
-                           uint32_t *budget)
+bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     if (axo__likely(gone_is_drained(cell)))
         return true;
     axo__stash_return(cell, UINT32_MAX);
     axo__more *more = axo__cell_more(cell);
-    return (more == NULL || gone_drain_chain(core, local, cell, &more->front, path, budget)) &&
-           gone_drain_lane(core, local, cell, path, budget) &&
-           (!cell->boxed || gone_drain_box(core, local, cell, path, budget));
+    return (more == NULL || gone_drain_chain(local, cell, &more->front, path, budget)) &&
+           gone_drain_lane(local, cell, path, budget) &&
+           (!cell->boxed || gone_drain_box(local, cell, path, budget));
 }
 
 /* ---- its system lane ---- */
 
 /* A newborn whose guardian is gone: it never runs. */
-static void gone_abandon(axo__core *core, axo__local *local, axo__cell *child)
+static void gone_abandon(axo__local *local, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
-        axo__names_unlink(&core->names, name);
+        axo__names_unlink(&local->core->names, name);
     axo__state_close(&child->state);
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
-    axo__spawn_free_blocks(core, local, child);
-    axo__children_free_ward(core, local, child);
+    axo__spawn_free_blocks(local, child);
+    axo__children_free_ward(local, child);
     axo__a64_bump_owner(&local->count.terminated);
-    axo__trace(core, local, child, AXO_EV_TERMINATED, 0);
-    axo__local_retire(core, local, child);
+    axo__trace(local, child, AXO_EV_TERMINATED, 0);
+    axo__local_retire(local, child);
 }
 
-void axo__gone_answer(axo__core *core, axo__local *local, axo__cell *cell, axo__stack_node *node,
-                      axo__sys_kind kind)
+void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node, axo__sys_kind kind)
 {
     switch (kind) {
     case AXO__SYS_ADOPT:
-        gone_abandon(core, local, axo__cell_of_passage(node));
+        gone_abandon(local, axo__cell_of_passage(node));
         return;
     /* GCOV_EXCL_START cannot be: children are gone before their parent */
     case AXO__SYS_FAILED:
@@ -125,15 +120,15 @@ void axo__gone_answer(axo__core *core, axo__local *local, axo__cell *cell, axo__
     case AXO__SYS_WATCH:
     case AXO__SYS_UNWATCH:
     case AXO__SYS_RETURN:
-        axo__watch_answer(core, local, cell, node, kind);
+        axo__watch_answer(local, cell, node, kind);
         return;
     case AXO__SYS_ROOM:
-        axo__parked_closed(core, local, node);
+        axo__parked_closed(local, node);
         return;
     }
 }
 
-void axo__gone_drain(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__gone_drain(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     if (axo__likely(!axo__stack_has_any(&cell->system)))
@@ -143,13 +138,13 @@ void axo__gone_drain(axo__core *core, axo__local *local, axo__cell *cell)
         axo__stack_node *node = axo__stack_node_of(link);
         axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
         link = node->next;
-        axo__gone_answer(core, local, cell, node, kind);
+        axo__gone_answer(local, cell, node, kind);
     }
 }
 
 /* ---- its slot ---- */
 
-static void gone_free_more(axo__core *core, axo__local *local, axo__cell *cell)
+static void gone_free_more(axo__local *local, axo__cell *cell)
 {
     const axo__more *more = axo__cell_more(cell);
     if (more == NULL)
@@ -158,27 +153,28 @@ static void gone_free_more(axo__core *core, axo__local *local, axo__cell *cell)
     AXO_DEBUG_ASSERT(more->family == NULL || more->family->held == 0);
     AXO_DEBUG_ASSERT(more->lane == 0 && more->unturned == 0);
     if (more->name != NULL)
-        axo__names_free(&core->names, more->name);
-    axo__box_free(&core->pool, &local->cache, more->box);
-    axo__more_free(core, local, cell);
+        axo__names_free(&local->core->names, more->name);
+    axo__box_free(&local->cache, more->box);
+    axo__more_free(local, cell);
 }
 
 /* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
-void axo__gone_expire(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__gone_expire(axo__local *local, axo__cell *cell)
 {
+    axo__core *core = local->core;
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     uint32_t all = UINT32_MAX; /* of what met its end: few */
-    (void)axo__gone_drain_users(core, local, cell, NULL, &all);
-    axo__gone_drain(core, local, cell);
+    (void)axo__gone_drain_users(local, cell, NULL, &all);
+    axo__gone_drain(local, cell);
     if (axo__cell_more(cell) != NULL)
-        axo__timed_free(core, local, cell);
+        axo__timed_free(local, cell);
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     if ((axo__state_look(&cell->state) & nodes) != 0)
-        axo__local_retire(core, local, cell); /* an injector still has its node */
+        axo__local_retire(local, cell); /* an injector still has its node */
     else {
         core->undispatch(core, axo__cell_sched(cell));
-        gone_free_more(core, local, cell);
-        axo__local_give_cell(core, local, cell);
+        gone_free_more(local, cell);
+        axo__local_give_cell(local, cell);
     }
 }

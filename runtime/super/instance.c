@@ -22,13 +22,13 @@ void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
     axo__more *more = axo__cell_more(cell);
     if (more != NULL) {
         axo__timed_stop_keys(worker, cell); /* TM-04 */
-        axo__region_end(&more->region, &worker->core->pool, &worker->local.cache); /* D2 */
+        axo__region_end(&more->region, &worker->local.cache); /* D2 */
         if (axo__unlikely(worker->forked))
-            worker->core->forked();
+            worker->local.core->forked();
         more->behaviours = NULL; /* RS-11 */
     }
     if (cell->constructed)
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_DESTROY, 0);
+        axo__trace(&worker->local, cell, AXO_EV_DESTROY, 0);
     cell->constructed = 0;
     cell->receive = axo__cell_class(cell)->receive;
     cell->life = AXO__INSTANCE_NONE;
@@ -44,10 +44,10 @@ axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
     const axo_class *cls = axo__cell_class(cell);
     if (cls->state_size > 0)
         memset(cell->state_block, 0, cls->state_size);
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCT, 0);
+    axo__trace(&worker->local, cell, AXO_EV_CONSTRUCT, 0);
     axo_status status = axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, cls->construct != NULL);
     cell->constructed = status == AXO_OK;
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
+    axo__trace(&worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
     return status;
 }
 
@@ -58,14 +58,13 @@ void axo__instance_create(axo__worker *worker, axo__cell *cell)
     const axo_class *cls = axo__cell_class(cell);
     axo_status status = axo__instance_construct(worker, cell);
     if (status == AXO_OK) {
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_PRE_START, 0);
+        axo__trace(&worker->local, cell, AXO_EV_PRE_START, 0);
         status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED,
-                   (uint64_t)(uint32_t)status);
+        axo__trace(&worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
     }
     if (status == AXO_OK) {
         cell->life = AXO__INSTANCE_STARTED;
-        axo__event_life(worker->core, &worker->local, cell, AXO_KIND_STARTED);
+        axo__event_life(&worker->local, cell, AXO_KIND_STARTED);
         return;
     }
     axo__fail_wrap(worker, AXO_FAILURE_INIT, NULL); /* IN-02 */

@@ -121,7 +121,7 @@ static void lane_directives(axo__worker *worker, axo__cell *cell)
             return;
         if (axo__super_ends(cell, word)) { /* ST-12: stop wins */
             axo__cell_take_stops(cell, AXO__STOPS);
-            axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_STOP);
+            axo__trace(&worker->local, cell, AXO_EV_DIRECTIVE, AXO_STOP);
             axo__stop_begin(worker, cell);
         } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
             return; /* RS-18: held back until the restart is over */

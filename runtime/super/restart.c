@@ -20,16 +20,16 @@ static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell
 {
     const axo_class *cls = axo__cell_class(cell);
     axo_status status;
-    axo__trace(worker->core, &worker->local, cell,
+    axo__trace(&worker->local, cell,
                cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
     if (cls->post_restart != NULL) {
-        axo_failure failure = axo__cause_show(&worker->core->texts, cause);
+        axo_failure failure = axo__cause_show(&worker->local.core->texts, cause);
         status = axo__run_own_hook(worker, cell, AXO_SITE_POST_RESTART, &failure, NULL);
     } else {
         status = /* RS-01 */
             axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
     }
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
+    axo__trace(&worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
     return status;
 }
 
@@ -46,18 +46,17 @@ static void restart_tell_leave(axo__worker *worker, axo__cell *cell, axo__cell *
 static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, bool within)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    axo__core *core = worker->core;
     bool has_hook = axo__cell_class(cell)->post_stop != NULL;
     axo_status status;
     if (cell->life != AXO__INSTANCE_STARTED)
         return AXO_OK; /* it was called before */
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
-    axo__trace(core, &worker->local, cell, AXO_EV_POST_STOP, 0);
+    axo__trace(&worker->local, cell, AXO_EV_POST_STOP, 0);
     if (within)
         status = axo__run_within(cell, AXO__SITE_POST_STOP, has_hook);
     else
         status = axo__run_hook(worker, cell, AXO__SITE_POST_STOP, has_hook);
-    axo__trace(core, &worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+    axo__trace(&worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
     return status;
 }
 
@@ -71,13 +70,12 @@ axo_status axo__restart_default_pre_restart(axo__worker *worker, axo__cell *cell
 
 static void restart_left(axo__worker *worker, axo__cell *cell, axo_status status)
 {
-    axo__core *core = worker->core;
-    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
+    axo__core *core = worker->local.core;
+    axo__trace(&worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
     if (status == AXO_OK)
         return;
-    axo__event_log(core, &worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
-                   "pre_restart failed, code %d: %s",
-                   (int)worker->pending.code,
+    axo__event_log(&worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
+                   "pre_restart failed, code %d: %s", (int)worker->pending.code,
                    worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
                                             : ""); /* HF-01, HF-03 */
     axo__cause_drop(&core->texts, &worker->pending);
@@ -95,10 +93,10 @@ static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
 {
     static const axo__sweep_ops leave = {.tell = restart_tell_leave, .done = restart_leave_late};
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     axo__message *message = cell->failed; /* RS-09, D5 */
     axo__timed_stop_keys(worker, cell); /* TM-03 */
-    axo__trace(core, &worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
+    axo__trace(&worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (axo__cell_class(cell)->pre_restart != NULL) {
         axo_failure failure = axo__cause_show(&core->texts, cause);
         restart_left(worker, cell,
@@ -136,7 +134,7 @@ static void restart_tell_survivor(axo__worker *worker, axo__cell *cell, axo__cel
 
 static void restart_survivors_done(axo__worker *worker, axo__cell *cell)
 {
-    axo__texts *texts = &worker->core->texts;
+    axo__texts *texts = &worker->local.core->texts;
     axo__family *family = axo__cell_own_family(cell);
     AXO_DEBUG_ASSERT(family->sweep.number >= 0);
     if (family->sweep.number > 0)
@@ -150,13 +148,13 @@ static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cause *
     static const axo__sweep_ops restart = {.tell = restart_tell_survivor,
                                            .done = restart_survivors_done};
     AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
-    axo__cell *perpetrator = restart_take_perpetrator(worker->core, cell);
+    axo__cell *perpetrator = restart_take_perpetrator(worker->local.core, cell);
     uint32_t count = axo__cell_child_count(cell);
     if (count == 0) {
-        axo__cause_drop(&worker->core->texts, cause);
+        axo__cause_drop(&worker->local.core->texts, cause);
         return;
     }
-    axo__cause_hold_texts(&worker->core->texts, cause, count);
+    axo__cause_hold_texts(&worker->local.core->texts, cause, count);
     axo__cell_own_family(cell)->restart_cause = *cause;
     axo__sweep sweep = {.ops = &restart, .next = axo__cell_elders(cell), .about = perpetrator,
                         .number = count};
@@ -174,7 +172,7 @@ static void restart_take_end(axo__cell *cell)
 /* The second half: from here on nothing is waited for. `cause` is consumed. */
 static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     axo_status status;
     AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE && cell->life != AXO__INSTANCE_NONE);
     cell->phase = AXO__PHASE_NORMAL;
@@ -190,7 +188,7 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     if (status == AXO_OK) {
         cell->life = AXO__INSTANCE_STARTED;
         axo__a64_bump_owner(&worker->local.count.restarts);
-        axo__event_life(core, &worker->local, cell, AXO_KIND_RESTARTED);
+        axo__event_life(&worker->local, cell, AXO_KIND_RESTARTED);
         restart_survivors(worker, cell, cause);
         return;
     }
@@ -249,8 +247,8 @@ static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
 /* `cause` is consumed. */
 static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
-    axo__texts *texts = &worker->core->texts;
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESTART);
+    axo__texts *texts = &worker->local.core->texts;
+    axo__trace(&worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESTART);
     if (cell->phase == AXO__PHASE_TERMINATING) { /* SC-05 */
         axo__cause_drop(texts, cause);
         axo__super_resume_self(worker, cell, 1);
@@ -317,22 +315,22 @@ static void restart_tell_resume(axo__worker *worker, axo__cell *cell, axo__cell 
 void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
 {
     static const axo__sweep_ops resume = {.tell = restart_tell_resume};
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESUME);
+    axo__trace(&worker->local, cell, AXO_EV_DIRECTIVE, AXO_RESUME);
     if (!cell->reported)
         return;
     if (cell->phase != AXO__PHASE_TERMINATING &&
         (cell->life == AXO__INSTANCE_NONE || cell->life == AXO__INSTANCE_BROKEN)) {
         if (cell->life == AXO__INSTANCE_BROKEN)
-            axo__event_log(worker->core, &worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
+            axo__event_log(&worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
                            "resume of an instance that failed to restart: restart"); /* HF-07 */
         axo__cause cause = axo__cell_failure(cell);
-        cause = axo__cause_copy(&worker->core->texts, &cause);
+        cause = axo__cause_copy(&worker->local.core->texts, &cause);
         restart_begin(worker, cell, &cause, true);
         return;
     }
     axo__instance_drop_failed(worker, cell);
     axo__fail_resolve(worker, cell);
-    axo__cell *perpetrator = restart_take_perpetrator(worker->core, cell);
+    axo__cell *perpetrator = restart_take_perpetrator(worker->local.core, cell);
     axo__super_resume_self(worker, cell, 0);
     (void)axo__sweep_begin(worker, cell,
                            &(axo__sweep){.ops = &resume, .next = axo__cell_children(cell),

@@ -16,12 +16,13 @@ static bool spawn_is_special(const axo_props *props)
 }
 
 /* What the props say that most do not. */
-static bool spawn_take_more(axo__core *core, axo__local *local, const axo_props *props,
-                            axo__sched *sched, axo__cell *cell)
+static bool spawn_take_more(axo__local *local, const axo_props *props, axo__sched *sched,
+                            axo__cell *cell)
 {
+    axo__core *core = local->core;
     if (!spawn_is_special(props) && sched == core->sched)
         return true;
-    axo__more *more = axo__more_take(core, local, cell);
+    axo__more *more = axo__more_take(local, cell);
     if (more == NULL)
         return false;
     more->strategy = props->strategy;
@@ -32,7 +33,7 @@ static bool spawn_take_more(axo__core *core, axo__local *local, const axo_props 
     }
     if (props->mailbox == NULL)
         return true;
-    more->box = axo__box_make(&core->pool, &local->cache, props->mailbox);
+    more->box = axo__box_make(&local->cache, props->mailbox);
     cell->boxed = more->box != NULL ? 1 : 0;
     cell->aside = more->box != NULL ? AXO__ASIDE_BOX : 0;
     return more->box != NULL;
@@ -50,8 +51,7 @@ static size_t spawn_block_size(const axo__cell *cell)
     return spawn_state_room(cell) + cell->args_units * AXO__ARGS_UNIT;
 }
 
-static bool spawn_take_block(axo__core *core, axo__local *local, const axo_props *props,
-                             axo__cell *cell)
+static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
     axo__cell_kin(cell)->args = props->args;
@@ -59,7 +59,7 @@ static bool spawn_take_block(axo__core *core, axo__local *local, const axo_props
     size_t size = spawn_block_size(cell);
     if (size == 0)
         return true;
-    char *block = axo__pool_alloc(&core->pool, &local->cache, size);
+    char *block = axo__pool_alloc(&local->cache, size);
     if (block == NULL) {
         cell->args_units = 0;
         return false;
@@ -73,31 +73,31 @@ static bool spawn_take_block(axo__core *core, axo__local *local, const axo_props
 }
 
 /* What needs memory, all of it or none. */
-static axo_status spawn_take(axo__core *core, axo__local *local, const axo__birth *birth,
-                             axo__sched *sched, axo__cell *cell)
+static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sched *sched,
+                             axo__cell *cell)
 {
     const axo_props *props = birth->props;
     axo_status status = AXO_OK;
-    if (!spawn_take_more(core, local, props, sched, cell))
+    if (!spawn_take_more(local, props, sched, cell))
         return AXO_ENOMEM;
-    if (!spawn_take_block(core, local, props, cell))
+    if (!spawn_take_block(local, props, cell))
         return AXO_ENOMEM;
-    if (!axo__children_take_ward(core, local, birth->parent_cell, cell))
+    if (!axo__children_take_ward(local, birth->parent_cell, cell))
         return AXO_ENOMEM;
     if (props->name != NULL)
-        status = axo__names_take(&core->names, birth->parent, props->name, birth->now,
+        status = axo__names_take(&local->core->names, birth->parent, props->name, birth->now,
                                  &axo__cell_more(cell)->name);
     return status;
 }
 
-void axo__spawn_free_blocks(axo__core *core, axo__local *local, axo__cell *cell)
+void axo__spawn_free_blocks(axo__local *local, axo__cell *cell)
 {
     const axo__kin *kin = axo__cell_kin(cell);
     void *block = cell->state_block;
     if (block == NULL && cell->args_units > 0)
         block = (void *)(uintptr_t)kin->args;
     if (block != NULL)
-        axo__pool_free(&core->pool, &local->cache, block, spawn_block_size(cell));
+        axo__pool_free(&local->cache, block, spawn_block_size(cell));
     cell->state_block = NULL;
     cell->args_units = 0;
 }
@@ -116,23 +116,23 @@ static void spawn_reset(axo__cell *cell)
 }
 
 /* A birth that found no memory: all of it goes back. */
-static void spawn_undo(axo__core *core, axo__local *local, axo__cell *cell)
+static void spawn_undo(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
-    axo__spawn_free_blocks(core, local, cell);
-    axo__children_free_ward(core, local, cell);
-    axo__box_free(&core->pool, &local->cache, axo__cell_box(cell));
-    axo__more_free(core, local, cell);
+    axo__spawn_free_blocks(local, cell);
+    axo__children_free_ward(local, cell);
+    axo__box_free(&local->cache, axo__cell_box(cell));
+    axo__more_free(local, cell);
     axo__local_untake_cell(local, cell);
 }
 
-axo_status axo__spawn_make(axo__core *core, axo__local *local, const axo__birth *birth,
-                           axo__cell **out)
+axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell **out)
 {
+    axo__core *core = local->core;
     const axo_props *props = birth->props;
     axo_status status = AXO_OK;
     *out = NULL;
-    axo__cell *cell = axo__local_take_cell(core, local, &status);
+    axo__cell *cell = axo__local_take_cell(local, &status);
     if (cell == NULL)
         return status;
     spawn_reset(cell);
@@ -141,12 +141,12 @@ axo_status axo__spawn_make(axo__core *core, axo__local *local, const axo__birth 
     axo__sched *sched = NULL;
     status = core->dispatch(core, props, &sched);
     if (status == AXO_OK) {
-        status = spawn_take(core, local, birth, sched, cell);
+        status = spawn_take(local, birth, sched, cell);
         if (status != AXO_OK)
             core->undispatch(core, sched);
     }
     if (status != AXO_OK) {
-        spawn_undo(core, local, cell);
+        spawn_undo(local, cell);
         return status;
     }
     cell->receive = props->cls->receive;
@@ -157,7 +157,7 @@ axo_status axo__spawn_make(axo__core *core, axo__local *local, const axo__birth 
     axo__table_begin(&core->table, cell);
     if (props->name != NULL)
         axo__names_bind(&core->names, axo__cell_name(cell), axo__cell_ref(cell));
-    axo__trace(core, local, cell, AXO_EV_SPAWN, birth->parent.bits);
+    axo__trace(local, cell, AXO_EV_SPAWN, birth->parent.bits);
     *out = cell;
     return AXO_OK;
 }
@@ -166,7 +166,6 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
                       axo_ref *out)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
-    axo__core *core = worker->core;
     axo__cell *child = NULL;
     if (parent->phase >= AXO__PHASE_TERMINATING ||
         worker->site == AXO__SITE_POST_STOP) {
@@ -180,9 +179,9 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
         .suspends = axo__state_suspends(&parent->state),
         .now = axo__worker_moment(worker),
     };
-    if (axo__family_take(core, &worker->local, parent) == NULL)
+    if (axo__family_take(&worker->local, parent) == NULL)
         return AXO_ENOMEM;
-    axo_status status = axo__spawn_make(core, &worker->local, &birth, &child);
+    axo_status status = axo__spawn_make(&worker->local, &birth, &child);
     if (status != AXO_OK)
         return status;
     *out = axo__cell_ref(child);

@@ -12,8 +12,7 @@ typedef struct axo__birth {
     uint32_t suspends;
     axo__moment now; /* the parent's callback */
 } axo__birth;
-axo_status axo__spawn_make(axo__core *core, axo__local *local, const axo__birth *birth,
-                           axo__cell **out);
+axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell **out);
 
 /* In the parent's turn. */
 axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
@@ -23,6 +22,6 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
 void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
 /* Gives back state and args, which the birth took: the instance is gone. */
-void axo__spawn_free_blocks(axo__core *core, axo__local *local, axo__cell *cell);
+void axo__spawn_free_blocks(axo__local *local, axo__cell *cell);
 
 #endif

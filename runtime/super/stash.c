@@ -10,7 +10,7 @@ axo_status axo__stash_keep(axo__worker *worker, axo__cell *cell)
     if (message == NULL || worker->site != AXO_SITE_RECEIVE ||
         (message->flags & AXO__MESSAGE_STASHED) != 0)
         return AXO_EINVAL;
-    axo__more *more = axo__more_take(worker->core, &worker->local, cell);
+    axo__more *more = axo__more_take(&worker->local, cell);
     if (more == NULL)
         return AXO_ENOMEM;
     if (more->stash_count >= (more->stash_max != 0 ? more->stash_max : AXO_STASH_DEFAULT))

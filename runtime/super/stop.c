@@ -17,17 +17,17 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
     axo__instance_drop_failed(worker, cell);
     axo__instance_destroy(worker, cell);
     axo__timed_receive_timeout_off(cell); /* RT-05 */
-    axo__spawn_free_blocks(worker->core, &worker->local, cell);
+    axo__spawn_free_blocks(&worker->local, cell);
     axo__family *family = axo__cell_family(cell);
     if (family != NULL)
-        axo__cause_drop(&worker->core->texts, &family->restart_cause);
+        axo__cause_drop(&worker->local.core->texts, &family->restart_cause);
 }
 
 
 /* A parent that has nothing to do takes note in this turn, without one of its own. */
 static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
 {
-    if (axo__cell_is_in(worker->core, parent, worker->sched) &&
+    if (axo__cell_is_in(worker->local.core, parent, worker->sched) &&
         axo__state_borrow_idle(&parent->state)) {
         AXO_DEBUG_ASSERT(parent->phase == AXO__PHASE_NORMAL);
         (void)axo__children_forget(worker, parent, cell); /* it waits for no child */
@@ -50,7 +50,7 @@ static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *bud
     for (; more->lane != 0 && *budget > 0; (*budget)--) {
         axo__sys_kind kind;
         axo__stack_node *node = axo__super_next(more, &kind);
-        axo__gone_answer(worker->core, &worker->local, cell, node, kind);
+        axo__gone_answer(&worker->local, cell, node, kind);
     }
     return more->lane == 0;
 }
@@ -58,7 +58,7 @@ static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *bud
 /* Its last step. From here on who pushes something finds it closed, and sees to that. */
 static void stop_close(axo__worker *worker, axo__cell *cell)
 {
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     axo__local *local = &worker->local;
     const axo__more *more = axo__cell_more(cell);
     axo__watch *above = more != NULL ? more->above : NULL;
@@ -66,32 +66,31 @@ static void stop_close(axo__worker *worker, axo__cell *cell)
     axo__state_close(&cell->state);
     if (parent != NULL)
         stop_tell_parent(worker, parent, cell);
-    axo__gone_drain(core, local, cell); /* the cell is ours until this turn is over */
+    axo__gone_drain(local, cell); /* the cell is ours until this turn is over */
     axo__watch_tell_parent(worker, above); /* DW-13: it has forgotten the child by then */
     if (parent != NULL)
         return;
     axo__cell_drop_failure(&core->texts, cell);
-    axo__local_retire(core, local, cell);
+    axo__local_retire(local, cell);
     core->root->root_gone(core);
 }
 
 void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
 {
-    axo__core *core = worker->core;
     axo__local *local = &worker->local;
     uint32_t budget = AXO__PORTION;
     char path[AXO_EVENT_PATH_MAX];
     path[0] = 0;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell->phase >= AXO__PHASE_GONE);
     if (cell->phase == AXO__PHASE_BURYING) {
-        if (!axo__gone_drain_users(core, local, cell, path, &budget)) {
+        if (!axo__gone_drain_users(local, cell, path, &budget)) {
             cell->aside |= AXO__ASIDE_REST;
             return;
         }
         cell->phase = AXO__PHASE_GONE;
         axo__a64_bump_owner(&local->count.terminated);
-        axo__trace(core, local, cell, AXO_EV_TERMINATED, 0);
-        axo__event_life(core, local, cell, AXO_KIND_TERMINATED);
+        axo__trace(local, cell, AXO_EV_TERMINATED, 0);
+        axo__event_life(local, cell, AXO_KIND_TERMINATED);
     }
     if (axo__watch_tell(worker, cell, &budget) && stop_answer_lane(worker, cell, &budget))
         stop_close(worker, cell);
@@ -101,7 +100,6 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
 
 void axo__stop_finish(axo__worker *worker, axo__cell *cell)
 {
-    axo__core *core = worker->core;
     axo__local *local = &worker->local;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_children(cell) == NULL);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_TERMINATING);
@@ -109,22 +107,22 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
         axo__timed_stop_keys(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         const axo_class *cls = axo__cell_class(cell);
-        axo__trace(core, local, cell, AXO_EV_POST_STOP, 0);
+        axo__trace(local, cell, AXO_EV_POST_STOP, 0);
         axo_status status =
             axo__run_hook(worker, cell, AXO__SITE_POST_STOP, cls->post_stop != NULL);
-        axo__trace(core, local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+        axo__trace(local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK) { /* HF-12 */
-            axo__event_log(core, local, AXO_LOG_ERROR, axo__cell_ref(cell),
-                           "post_stop failed, code %d", (int)worker->pending.code);
-            axo__cause_drop(&core->texts, &worker->pending);
+            axo__event_log(local, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",
+                           (int)worker->pending.code);
+            axo__cause_drop(&worker->local.core->texts, &worker->pending);
         }
         cell->life = AXO__INSTANCE_STOPPED;
     }
     stop_release(worker, cell);
     cell->phase = AXO__PHASE_LEAVING;
     axo__name *name = axo__cell_name(cell);
-    if (name != NULL)
-        axo__names_end(&worker->core->names, name); /* ST-17: before anybody can learn of it */
+    if (name != NULL) /* ST-17: before anybody can learn of it */
+        axo__names_end(&worker->local.core->names, name);
     if (axo__cell_more(cell) != NULL)
         axo__parked_end(worker, cell);
     axo__stop_leave(worker, cell);
@@ -148,18 +146,17 @@ void axo__stop_begin(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(cell->phase < AXO__PHASE_GONE);
     if (axo__unlikely(cell->guardian) && cell->phase != AXO__PHASE_TERMINATING)
-        worker->core->root->guardian_stops(worker, cell);
+        worker->local.core->root->guardian_stops(worker, cell);
     (void)axo__children_stop(worker, cell, axo__cell_children(cell), NULL);
     axo__parked_undo(worker, cell); /* SC-13 */
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_STOPPING,
-                   axo__cell_child_count(cell));
+        axo__trace(&worker->local, cell, AXO_EV_STOPPING, axo__cell_child_count(cell));
         if (axo__cell_more(cell) != NULL) /* it may have children, and be found by its name */
             axo__state_terminate(&cell->state); /* and suspends it: ST-04 */
         else
             axo__state_suspend(&cell->state); /* it is closed before it is left */
-        axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, 2);
+        axo__trace(&worker->local, cell, AXO_EV_SUSPEND, 2);
     }
     if (axo__cell_child_count(cell) == 0)
         axo__stop_finish(worker, cell);

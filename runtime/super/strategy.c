@@ -146,14 +146,14 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
                           axo_directive directive)
 {
     static const char *const names[] = {"?", "resume", "restart", "stop", "escalate"};
-    axo__core *core = worker->core;
+    axo__core *core = worker->local.core;
     axo_log_level level = directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR;
-    axo__event_supervision(core, &worker->local, child, decided, directive);
+    axo__event_supervision(&worker->local, child, decided, directive);
     if (directive == AXO_ESCALATE || !axo__event_logs(core, level))
         return;
     axo__cause cause = axo__cell_failure(child);
     axo_failure failure = axo__cause_show(&core->texts, &cause);
-    axo__event_log(core, &worker->local, level, axo__cell_ref(child),
+    axo__event_log(&worker->local, level, axo__cell_ref(child),
                    "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
                    failure.kind, failure.code, failure.text);
 }
@@ -218,7 +218,7 @@ static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child
 static void strategy_tell_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(cell);
-    axo__texts *texts = &worker->core->texts;
+    axo__texts *texts = &worker->local.core->texts;
     if (axo__cell_kin(child)->stopping || child == family->sweep.about)
         return; /* AF-09 */
     axo__child_suspend(worker, child, 1); /* AF-02 */
@@ -229,7 +229,7 @@ static void strategy_tell_restart(axo__worker *worker, axo__cell *cell, axo__cel
 
 static void strategy_restarted(axo__worker *worker, axo__cell *cell)
 {
-    axo__cause_drop(&worker->core->texts, &axo__cell_own_family(cell)->restart_cause);
+    axo__cause_drop(&worker->local.core->texts, &axo__cell_own_family(cell)->restart_cause);
 }
 
 /* Restarts all that are reached, with the failed child's cause. true: as above. */
@@ -242,7 +242,7 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
-    family->restart_cause = axo__cause_copy(&worker->core->texts, &cause);
+    family->restart_cause = axo__cause_copy(&worker->local.core->texts, &cause);
     bool here = !axo__cell_kin(child)->stopping && strategy_restart_failed(worker, child);
     axo__sweep sweep = {.ops = &restart, .next = reach.first, .end = reach.end, .about = child};
     if (axo__sweep_begin(worker, cell, &sweep))
@@ -262,17 +262,17 @@ static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
 static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
+    axo__trace(&worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
     if (directive == 0) {
         axo__cause cause = axo__cell_failure(child);
-        axo_failure failure = axo__cause_show(&worker->core->texts, &cause);
+        axo_failure failure = axo__cause_show(&worker->local.core->texts, &cause);
         failure.reporter = axo__cell_ref(child);
         if (!axo__run_decider(worker, cell, child, &failure, &directive))
             return (axo_directive)0; /* DC-09 */
         if (directive < AXO_RESUME || directive > AXO_ESCALATE)
             directive = AXO_ESCALATE;
     }
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_DECIDE,
+    axo__trace(&worker->local, cell, AXO_EV_DECIDE,
                (uint64_t)directive << 32 | (axo__cell_ref(child).bits & AXO__SLOT_MASK));
     return directive;
 }
@@ -305,7 +305,7 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     }
     if (decision->directive == AXO_ESCALATE) {
         axo__cause cause = axo__cell_failure(child);
-        worker->pending = axo__cause_copy(&worker->core->texts, &cause); /* DR-05 */
+        worker->pending = axo__cause_copy(&worker->local.core->texts, &cause); /* DR-05 */
     }
     axo__fail(worker, cell, axo__cell_ref(child), false);
     return false;
@@ -327,7 +327,7 @@ static bool strategy_ask_budgets(axo__worker *worker, axo__cell *cell, axo__cell
                                           .done = strategy_permitted};
     const axo_strategy *strategy = axo__cell_strategy(cell);
     bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
-    int64_t now = timed ? axo__core_now(worker->core) : 0; /* RW-18 */
+    int64_t now = timed ? axo__core_now(worker->local.core) : 0; /* RW-18 */
     strategy_reach reach = strategy_scope(cell, child);
     if (reach.first == child && reach.end == axo__cell_next(child)) {
         *permitted = strategy_permits(strategy, child, now);
@@ -378,7 +378,7 @@ static bool strategy_sweeps(const axo__cell *cell, axo_directive directive)
 static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child,
                           axo__sys_kind kind)
 {
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
+    axo__trace(&worker->local, cell, AXO_EV_HOLD, axo__cell_ref(child).bits);
     axo__family *family = axo__cell_own_family(cell);
     axo__stack_link link = axo__stack_link_to(&child->report, kind);
     AXO_DEBUG_ASSERT((family->held == 0) == (family->held_last == NULL));
@@ -396,7 +396,7 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
-                    axo__core_now(worker->core));
+                    axo__core_now(worker->local.core));
     if (!axo__cell_kin(child)->stopping) /* PH-13: whoever is in the scope by now */
         (void)strategy_restart(worker, cell, child);
 }
@@ -420,7 +420,7 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(worker->current == child && child->reported);
     axo__cell *parent = axo__cell_parent(child);
-    if (parent == NULL || !axo__cell_is_in(worker->core, parent, worker->sched))
+    if (parent == NULL || !axo__cell_is_in(worker->local.core, parent, worker->sched))
         return AXO__ANSWER_LATER;
     axo_directive known = strategy_known(parent, axo__cell_failure_kind(child));
     if (known == 0 || !axo__state_borrow_idle(&parent->state))

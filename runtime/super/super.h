@@ -64,13 +64,13 @@ static inline bool axo__super_ends(const axo__cell *cell, uint64_t word)
 static inline void axo__super_suspend_self(axo__worker *worker, axo__cell *cell, uint64_t why)
 {
     axo__state_suspend(&cell->state);
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_SUSPEND, why);
+    axo__trace(&worker->local, cell, AXO_EV_SUSPEND, why);
 }
 
 static inline void axo__super_resume_self(axo__worker *worker, axo__cell *cell, uint64_t why)
 {
     axo__state_resume(&cell->state); /* SC-07 */
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_RESUME, why);
+    axo__trace(&worker->local, cell, AXO_EV_RESUME, why);
 }
 
 /* Puts all that has come until now in order, oldest first (OR-07), or a step of it: then false, and

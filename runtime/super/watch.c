@@ -51,12 +51,12 @@ static axo__watch *watch_of_node(axo__stack_node *node, axo__sys_kind kind)
     return (axo__watch *)(void *)((char *)node - at);
 }
 
-static void watch_drop(axo__core *core, axo__local *local, axo__watch *watch)
+static void watch_drop(axo__local *local, axo__watch *watch)
 {
     uint32_t users = axo__a32_add_acq_rel(&watch->users, UINT32_MAX); /* [H1] */
     AXO_DEBUG_ASSERT(users == 1 || users == 2);
     if (users == 1)
-        axo__pool_free(&core->pool, &local->cache, watch, sizeof *watch + watch->own_size);
+        axo__pool_free(&local->cache, watch, sizeof *watch + watch->own_size);
 }
 
 static void watch_keep(axo__cell *cell, axo__watch *watch)
@@ -103,12 +103,12 @@ static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
 static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->queued && !watch->cancelled && !watch->waits);
-    axo__core *core = worker->core;
-    watch->payload.existence_known = axo__table_knows(&core->table, watch->target) ? 1 : 0;
+    watch->payload.existence_known =
+        axo__table_knows(&worker->local.core->table, watch->target) ? 1 : 0;
     watch->queued = 1;
     axo__a64_bump_owner(&worker->local.count.notices);
     (void)axo__cell_accept(cell, &watch->notice); /* its runner is here */
-    axo__trace(core, &worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
+    axo__trace(&worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
 }
 
 /* DW-13: a parent is told of a child when it has forgotten it. */
@@ -165,7 +165,6 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
                           const axo_message *own)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    axo__core *core = worker->core;
     const axo__watch *known = watch_find(cell, ref);
     size_t own_size = own != NULL ? own->size : 0;
     if (axo_ref_equal(axo__cell_ref(cell), ref))
@@ -174,12 +173,11 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
         return watch_says(known, own) ? AXO_OK : AXO_EINVAL; /* DW-07, DW-08 */
     if (cell->phase >= AXO__PHASE_TERMINATING)
         return AXO_OK; /* DW-14: it would hear nothing */
-    axo__cell *target = axo__table_find(&core->table, ref);
-    if (axo__more_take(core, &worker->local, cell) == NULL ||
-        (target != NULL && axo__more_take(core, &worker->local, target) == NULL))
+    axo__cell *target = axo__table_find(&worker->local.core->table, ref);
+    if (axo__more_take(&worker->local, cell) == NULL ||
+        (target != NULL && axo__more_take(&worker->local, target) == NULL))
         return AXO_ENOMEM;
-    axo__watch *watch =
-        axo__pool_alloc(&core->pool, &worker->local.cache, sizeof *watch + own_size);
+    axo__watch *watch = axo__pool_alloc(&worker->local.cache, sizeof *watch + own_size);
     if (watch == NULL)
         return AXO_ENOMEM;
     memset((void *)watch, 0, sizeof *watch);
@@ -189,7 +187,7 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
     watch->target = ref;
     axo__a32_store_relaxed(&watch->users, 1);
     watch_keep(cell, watch);
-    axo__trace(core, &worker->local, cell, AXO_EV_WATCH, ref.bits);
+    axo__trace(&worker->local, cell, AXO_EV_WATCH, ref.bits);
     if (target == NULL) {
         watch_home(worker, cell, watch, true); /* DW-02, DW-10 */
         return AXO_OK;
@@ -197,21 +195,20 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
     axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
     axo__sched_announce_system(worker, target);
     if (axo__unlikely((axo__state_look(&target->state) & AXO__CLOSED) != 0))
-        worker->sched->ops->drain(core, &worker->local, target); /* its last look is over */
+        worker->sched->ops->drain(&worker->local, target); /* its last look is over */
     return AXO_OK;
 }
 
 static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 {
-    axo__core *core = worker->core;
     watch_forget(cell, watch);
     if (watch->queued)
         return; /* swallowed when it comes up (DW-05) */
     if (watch->waits) {
-        watch_drop(core, &worker->local, watch);
+        watch_drop(&worker->local, watch);
         return;
     }
-    axo__cell *target = axo__table_find(&core->table, watch->target);
+    axo__cell *target = axo__table_find(&worker->local.core->table, watch->target);
     if (target == NULL)
         return; /* it is on its way back */
     (void)axo__a32_add_acq_rel(&watch->users, 1); /* [H1] */
@@ -225,7 +222,7 @@ void axo__watch_remove(axo__worker *worker, axo__cell *cell, axo_ref ref)
     axo__watch *watch = watch_find(cell, ref);
     if (watch == NULL)
         return;
-    axo__trace(worker->core, &worker->local, cell, AXO_EV_UNWATCH, ref.bits);
+    axo__trace(&worker->local, cell, AXO_EV_UNWATCH, ref.bits);
     do { /* a stashed notice and a later watch may be two */
         watch_cancel(worker, cell, watch);
         watch = watch_find(cell, ref);
@@ -275,13 +272,12 @@ static void watch_unlink(axo__cell *cell, axo__watch *watch)
 }
 
 /* Sends the record home; a watcher that is gone too has no use for it. */
-static void watch_return(axo__core *core, axo__worker *worker, axo__local *local,
-                         axo__watch *watch)
+static void watch_return(axo__worker *worker, axo__local *local, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->linked);
-    axo__cell *watcher = axo__table_find(&core->table, watch->watcher);
+    axo__cell *watcher = axo__table_find(&local->core->table, watch->watcher);
     if (watcher == NULL) {
-        watch_drop(core, local, watch);
+        watch_drop(local, watch);
         return;
     }
     axo__stack_push_any(&watcher->system, &watch->request, AXO__SYS_RETURN);
@@ -301,7 +297,7 @@ bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget)
             more->above = watch;
             continue;
         }
-        watch_return(worker->core, worker, &worker->local, watch); /* DW-01 */
+        watch_return(worker, &worker->local, watch); /* DW-01 */
     }
     return more == NULL || more->watchers == NULL;
 }
@@ -311,7 +307,7 @@ void axo__watch_tell_parent(axo__worker *worker, axo__watch *above)
     while (above != NULL) {
         axo__watch *watch = above;
         above = watch->next_watcher;
-        watch_return(worker->core, worker, &worker->local, watch);
+        watch_return(worker, &worker->local, watch);
     }
 }
 
@@ -320,17 +316,16 @@ void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__watch *watch = watch_of_node(node, kind);
-    axo__core *core = worker->core;
     if (kind == AXO__SYS_WATCH) {
         watch_link(cell, watch);
     } else if (kind == AXO__SYS_UNWATCH) {
         if (watch->linked) {
             watch_unlink(cell, watch);
-            watch_drop(core, &worker->local, watch);
+            watch_drop(&worker->local, watch);
         }
-        watch_drop(core, &worker->local, watch);
+        watch_drop(&worker->local, watch);
     } else if (watch->cancelled) {
-        watch_drop(core, &worker->local, watch);
+        watch_drop(&worker->local, watch);
     } else {
         const axo__family *family = axo__cell_family(cell);
         watch_home(worker, cell, watch, watch->late || (family != NULL && family->kept > 0));
@@ -338,20 +333,20 @@ void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node
 }
 
 /* The lane of one that is gone: every WATCH is answered (DW-18). */
-void axo__watch_answer(axo__core *core, axo__local *local, axo__cell *cell,
-                       axo__stack_node *node, axo__sys_kind kind)
+void axo__watch_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
+                       axo__sys_kind kind)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__watch *watch = watch_of_node(node, kind);
     axo__worker *worker = axo__self;
     if (kind == AXO__SYS_WATCH) {
         watch->late = 1;
-        watch_return(core, worker, local, watch);
+        watch_return(worker, local, watch);
         return;
     }
     if (kind == AXO__SYS_RETURN && !watch->cancelled)
         watch_forget(cell, watch);
-    watch_drop(core, local, watch);
+    watch_drop(local, watch);
 }
 
 /* ---- notices ---- */
@@ -363,7 +358,7 @@ bool axo__watch_notice(axo__worker *worker, axo__cell *cell, axo__message *messa
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) != 0);
     axo__watch *watch = watch_of_notice(message);
     if (watch->cancelled) {
-        watch_drop(worker->core, &worker->local, watch);
+        watch_drop(&worker->local, watch);
         return false;
     }
     watch_forget(cell, watch);
@@ -376,17 +371,16 @@ void axo__watch_notice_keep(axo__cell *cell, axo__message *message)
     watch_keep(cell, watch_of_notice(message));
 }
 
-void axo__watch_notice_free(axo__core *core, axo__local *local, axo__message *message)
+void axo__watch_notice_free(axo__local *local, axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) != 0);
-    watch_drop(core, local, watch_of_notice(message));
+    watch_drop(local, watch_of_notice(message));
 }
 
-void axo__watch_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
-                            axo__message *message)
+void axo__watch_notice_void(axo__local *local, axo__cell *cell, axo__message *message)
 {
     axo__watch *watch = watch_of_notice(message);
     if (!watch->cancelled)
         watch_forget(cell, watch);
-    watch_drop(core, local, watch);
+    watch_drop(local, watch);
 }

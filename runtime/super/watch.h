@@ -12,15 +12,14 @@ void axo__watch_remove(axo__worker *worker, axo__cell *cell, axo_ref ref);
 /* WATCH, UNWATCH or RETURN: taken from the lane of a living cell; of one that is gone. */
 void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
                      axo__sys_kind kind);
-void axo__watch_answer(axo__core *core, axo__local *local, axo__cell *cell, axo__stack_node *node,
+void axo__watch_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
                        axo__sys_kind kind);
 
 /* A notice: it has come up, is stashed, was handled; it was left in a closed mailbox. */
 bool axo__watch_notice(axo__worker *worker, axo__cell *cell, axo__message *message);
 void axo__watch_notice_keep(axo__cell *cell, axo__message *message);
-void axo__watch_notice_free(axo__core *core, axo__local *local, axo__message *message);
-void axo__watch_notice_void(axo__core *core, axo__local *local, axo__cell *cell,
-                            axo__message *message);
+void axo__watch_notice_free(axo__local *local, axo__message *message);
+void axo__watch_notice_void(axo__local *local, axo__cell *cell, axo__message *message);
 
 /* Up to *budget watchers of one that is gone are told; true: all but the parent are. The parent's
  * records are put aside: it is to be told when it knows that the child is gone (DW-13). */

@@ -49,13 +49,13 @@ uint64_t axo_seed(axo_ctx *ctx)
     const axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return 0;
-    const uint64_t key[2] = {axo__self->core->seed, UINT64_C(0x6163746f7273)};
+    const uint64_t key[2] = {axo__self->local.core->seed, UINT64_C(0x6163746f7273)};
     return axo__random_hash(key, (uint64_t)cell->slot << 32 | cell->instance);
 }
 
 int64_t axo_now(axo_ctx *ctx)
 {
-    return axo__caller(ctx) != NULL ? axo__core_now(axo__self->core) : 0;
+    return axo__caller(ctx) != NULL ? axo__core_now(axo__self->local.core) : 0;
 }
 
 axo_ref axo_parent(axo_ctx *ctx)
@@ -79,7 +79,7 @@ axo_ref axo_sender(axo_ctx *ctx)
 
 axo_system *axo_system_of(axo_ctx *ctx)
 {
-    return axo__caller(ctx) != NULL ? axo__self->core->system : NULL;
+    return axo__caller(ctx) != NULL ? axo__self->local.core->system : NULL;
 }
 
 uint32_t axo_child_count(axo_ctx *ctx)
@@ -108,7 +108,7 @@ axo_ref axo_child(axo_ctx *ctx, const char *name)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL || name == NULL)
         return axo_ref_none();
-    return axo__names_own(&axo__self->core->names, axo__cell_ref(cell), name,
+    return axo__names_own(&axo__self->local.core->names, axo__cell_ref(cell), name,
                           axo__worker_moment(axo__self));
 }
 
@@ -127,7 +127,7 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
     }
     if (found == NULL)
         return AXO_EGONE;
-    return axo__core_path(axo__self->core, found, out, size) ? AXO_OK : AXO_ETOOBIG;
+    return axo__core_path(axo__self->local.core, found, out, size) ? AXO_OK : AXO_ETOOBIG;
 }
 
 /* ---- spawn and stop ---- */
@@ -153,7 +153,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
         return axo__no_caller();
     if (axo_ref_is_none(ref))
         return AXO_EINVAL;
-    axo__cell *target = axo__table_find(&axo__self->core->table, ref);
+    axo__cell *target = axo__table_find(&axo__self->local.core->table, ref);
     if (target == NULL)
         return AXO_EGONE;
     if (axo__cell_parent(target) == cell)
@@ -176,8 +176,7 @@ static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const 
                                   size_t size, uint32_t flags)
 {
     axo__worker *worker = axo__self;
-    axo__message *message =
-        axo__message_make(&worker->core->pool, &worker->local.cache, tag, from, size);
+    axo__message *message = axo__message_make(&worker->local.cache, tag, from, size);
     if (axo__unlikely(message == NULL))
         return AXO_ENOMEM;
     message->flags = flags;
@@ -249,8 +248,8 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
         return AXO_EINVAL;
     if (size > UINT32_MAX)
         return AXO_ETOOBIG;
-    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache, tag,
-                                              axo__cell_ref(cell), sizeof user);
+    axo__message *message =
+        axo__message_make(&worker->local.cache, tag, axo__cell_ref(cell), sizeof user);
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload, size, destroy, user);
@@ -271,8 +270,8 @@ axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    axo__message *message = axo__message_make(&axo__self->core->pool, &axo__self->local.cache, tag,
-                                              axo__cell_ref(cell), size);
+    axo__message *message =
+        axo__message_make(&axo__self->local.cache, tag, axo__cell_ref(cell), size);
     if (message == NULL)
         return AXO_ENOMEM;
     *draft = (axo_draft *)(void *)message;
@@ -292,8 +291,8 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
         return AXO_EINVAL;
     if (payload->size > UINT32_MAX)
         return AXO_ETOOBIG;
-    axo__message *message = axo__message_make(&axo__self->core->pool, &axo__self->local.cache, tag,
-                                              axo__cell_ref(cell), sizeof(axo__message_behind));
+    axo__message *message = axo__message_make(&axo__self->local.cache, tag, axo__cell_ref(cell),
+                                              sizeof(axo__message_behind));
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);
@@ -336,8 +335,7 @@ void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
 {
     if (axo__caller(ctx) == NULL || draft == NULL)
         return;
-    axo__message_free(&axo__self->core->pool, &axo__self->local.cache,
-                      (axo__message *)(void *)draft);
+    axo__message_free(&axo__self->local.cache, (axo__message *)(void *)draft);
 }
 
 /* ---- fail ---- */
@@ -413,15 +411,15 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
         return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
-    axo__local_flush(worker->core, &worker->local);
+    axo__local_flush(&worker->local);
     axo__grace_offline();
     axo__worker *outer = axo__away;
     axo__away = worker;
     axo__self = NULL; /* to the library this is an outside thread */
     AXO_BORDER();
     fn(arg);
-    if (axo__unlikely(!axo__os_at_home(&worker->core->system->home)))
-        worker->core->forked();
+    if (axo__unlikely(!axo__os_at_home(&worker->local.core->system->home)))
+        worker->local.core->forked();
     axo__away = outer;
     axo__self = worker;
     axo__grace_online();
@@ -435,10 +433,10 @@ void *axo_alloc(axo_ctx *ctx, size_t size)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return NULL;
-    axo__more *more = axo__more_take(axo__self->core, &axo__self->local, cell);
+    axo__more *more = axo__more_take(&axo__self->local, cell);
     if (more == NULL)
         return NULL;
-    return axo__region_alloc(&more->region, &axo__self->core->pool, &axo__self->local.cache, size);
+    return axo__region_alloc(&more->region, &axo__self->local.cache, size);
 }
 
 axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
@@ -448,11 +446,10 @@ axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
         return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
-    axo__more *more = axo__more_take(axo__self->core, &axo__self->local, cell);
+    axo__more *more = axo__more_take(&axo__self->local, cell);
     if (more == NULL)
         return AXO_ENOMEM;
-    bool done = axo__region_defer(&more->region, &axo__self->core->pool, &axo__self->local.cache,
-                                  fn, arg);
+    bool done = axo__region_defer(&more->region, &axo__self->local.cache, fn, arg);
     return done ? AXO_OK : AXO_ENOMEM;
 }
 
@@ -548,7 +545,7 @@ axo_status axo_termination_hook(axo_ctx *ctx)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
-    axo_system *system = axo__self->core->system;
+    axo_system *system = axo__self->local.core->system;
     if (axo__cell_parent(cell) != system->cells[AXO_GUARDIAN_SYSTEM])
         return AXO_EINVAL;
     return axo__guardian_add_hook(system, axo__self, cell);
@@ -559,5 +556,5 @@ axo_status axo_termination_hook_done(axo_ctx *ctx)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
-    return axo__guardian_hook_done(axo__self->core->system, axo__self, cell);
+    return axo__guardian_hook_done(axo__self->local.core->system, axo__self, cell);
 }

@@ -19,7 +19,7 @@ axo_status axo_subscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
         return axo__no_caller();
     if (axo_ref_is_none(who))
         return AXO_EINVAL;
-    return axo__stream_subscribe(&axo__self->core->system->stream, who, kind);
+    return axo__stream_subscribe(&axo__self->local.core->system->stream, who, kind);
 }
 
 axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
@@ -28,7 +28,7 @@ axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
         return axo__no_caller();
     if (axo_ref_is_none(who))
         return AXO_EINVAL;
-    return axo__stream_unsubscribe(&axo__self->core->system->stream, who, kind);
+    return axo__stream_unsubscribe(&axo__self->local.core->system->stream, who, kind);
 }
 
 static axo_status event_check(uint32_t kind, const void *data, size_t size)
@@ -48,7 +48,7 @@ axo_status axo_publish(axo_ctx *ctx, uint32_t kind, const void *data, size_t siz
     axo__event event = {.kind = kind, .source = axo__cell_ref(axo__self->current),
                         .sender = axo__cell_ref(axo__self->current), .data = data,
                         .size = (uint32_t)size};
-    axo__event_publish(axo__self->core, &axo__self->local, &event);
+    axo__event_publish(&axo__self->local, &event);
     return AXO_OK;
 }
 
@@ -59,8 +59,7 @@ axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient,
     axo__worker *worker = axo__self;
     if (message == NULL || worker->message == NULL || message != &worker->message->pub)
         return AXO_EINVAL;
-    axo__dead_letter_tell(worker->core, &worker->local, worker->message, recipient,
-                          AXO_DEAD_DROPPED, NULL, why);
+    axo__dead_letter_tell(&worker->local, worker->message, recipient, AXO_DEAD_DROPPED, NULL, why);
     return AXO_OK;
 }
 
@@ -97,7 +96,7 @@ axo_status axo_system_publish(axo_system *system, uint32_t kind, const void *dat
     if (status != AXO_OK)
         return status;
     axo__event event = {.kind = kind, .data = data, .size = (uint32_t)size};
-    axo__event_publish(&system->core, NULL, &event);
+    axo__event_publish(&system->core.outside, &event);
     return AXO_OK;
 }
 

@@ -42,7 +42,7 @@ axo_status axo_inspect(axo_ctx *ctx, axo_ref ref, axo_ref waiting_sender, axo_ac
     axo_status status = find_info_check(ref, info, &room);
     if (status != AXO_OK)
         return status;
-    axo__inspect(axo__self->core, cell, ref, waiting_sender, &full, &cls);
+    axo__inspect(axo__self->local.core, cell, ref, waiting_sender, &full, &cls);
     return find_info_give(&full, cls, room, info);
 }
 
@@ -130,7 +130,7 @@ axo_status axo_find(axo_ctx *ctx, const char *path, axo_ref *out)
         return axo__no_caller();
     if (path == NULL || out == NULL)
         return AXO_EINVAL;
-    axo__find_from from = {.core = axo__self->core, .cell = cell};
+    axo__find_from from = {.core = axo__self->local.core, .cell = cell};
     return find_one(&from, path, out);
 }
 
@@ -158,7 +158,7 @@ axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out, uint32_
         return axo__no_caller();
     if (pattern == NULL || count == NULL || (out == NULL && max > 0))
         return AXO_EINVAL;
-    axo__find_from from = {.core = axo__self->core, .cell = cell};
+    axo__find_from from = {.core = axo__self->local.core, .cell = cell};
     axo__pattern rest;
     find_list list = {.out = out, .max = max};
     axo_status status = axo__find_walk(&from, pattern, &rest);
@@ -231,15 +231,14 @@ typedef struct find_mail {
 static void find_write(void *user, axo_ref to)
 {
     find_mail *mail = user;
-    axo__pool *pool = &mail->worker->core->pool;
     axo__cache *cache = &mail->worker->local.cache;
     if (mail->failed)
         return;
-    find_post *post = axo__pool_alloc(pool, cache, sizeof *post);
+    find_post *post = axo__pool_alloc(cache, sizeof *post);
     axo__message *message =
-        post != NULL ? axo__message_make(pool, cache, mail->tag, mail->from, mail->size) : NULL;
+        post != NULL ? axo__message_make(cache, mail->tag, mail->from, mail->size) : NULL;
     if (message == NULL) {
-        axo__pool_free(pool, cache, post, sizeof *post);
+        axo__pool_free(cache, post, sizeof *post);
         mail->failed = true;
         return;
     }
@@ -259,11 +258,11 @@ static uint32_t find_post_all(find_mail *mail)
         find_post *post = mail->first;
         mail->first = post->next;
         if (mail->failed)
-            axo__message_free(&worker->core->pool, &worker->local.cache, post->message);
+            axo__message_free(&worker->local.cache, post->message);
         else if (axo__send_from(worker, post->to, post->message) ==
                  AXO_OK)
             count++;
-        axo__pool_free(&worker->core->pool, &worker->local.cache, post, sizeof *post);
+        axo__pool_free(&worker->local.cache, post, sizeof *post);
     }
     return count;
 }
@@ -275,9 +274,8 @@ static void find_dead(find_mail *mail, const char *path)
     find_post *post = mail->first;
     mail->first = NULL;
     axo__a64_bump_owner(&worker->local.count.sent);
-    axo__dead_letter_at(worker->core, &worker->local, post->message, axo_ref_none(), AXO_DEAD_GONE,
-                        path);
-    axo__pool_free(&worker->core->pool, &worker->local.cache, post, sizeof *post);
+    axo__dead_letter_at(&worker->local, post->message, axo_ref_none(), AXO_DEAD_GONE, path);
+    axo__pool_free(&worker->local.cache, post, sizeof *post);
 }
 
 static axo_status find_select(axo__find_from *from, find_mail *mail, const char *path,
@@ -314,7 +312,7 @@ axo_status axo_select(axo_ctx *ctx, const char *pattern, uint32_t tag, const voi
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    axo__find_from from = {.core = axo__self->core, .cell = cell};
+    axo__find_from from = {.core = axo__self->local.core, .cell = cell};
     find_mail mail = {.worker = axo__self, .from = axo__cell_ref(cell), .tag = tag,
                       .payload = payload, .size = size};
     mail.last = &mail.first;
@@ -360,7 +358,7 @@ axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props, axo_ref *out, 
         *created = true;
     if (status != AXO_EEXIST)
         return status;
-    return axo__find_sibling(axo__self->core, axo__cell_ref(cell), copy.name,
+    return axo__find_sibling(axo__self->local.core, axo__cell_ref(cell), copy.name,
                              axo__worker_moment(axo__self), out);
 }
 
@@ -422,14 +420,14 @@ axo_status axo_register(axo_ctx *ctx, const char *key, axo_ref ref)
 {
     if (axo__caller(ctx) == NULL)
         return axo__no_caller();
-    return find_register(axo__self->core->system, key, ref);
+    return find_register(axo__self->local.core->system, key, ref);
 }
 
 axo_status axo_unregister(axo_ctx *ctx, const char *key)
 {
     if (axo__caller(ctx) == NULL)
         return axo__no_caller();
-    return find_unregister(axo__self->core->system, key);
+    return find_unregister(axo__self->local.core->system, key);
 }
 
 axo_status axo_system_register(axo_system *system, const char *key, axo_ref ref)

@@ -98,8 +98,8 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
     if (owned && !mailbox_can_take(given))
         return AXO_EINVAL;
     size_t room = owned ? sizeof(void *) : given->pub.size;
-    axo__message *copy = axo__message_make(&worker->core->pool, &worker->local.cache,
-                                           given->pub.tag, given->pub.sender, room);
+    axo__message *copy =
+        axo__message_make(&worker->local.cache, given->pub.tag, given->pub.sender, room);
     if (copy == NULL)
         return AXO_ENOMEM;
     if (owned) {

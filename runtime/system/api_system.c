@@ -139,7 +139,6 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
 /* Dead letters are seen to outside the door: their observer is user code. */
 static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
 {
-    axo__core *core = &system->core;
     char path[AXO_EVENT_PATH_MAX] = "";
     if (message != NULL && status != AXO_EGONE)
         (void)axo_system_path(system, to, path, sizeof path);
@@ -148,13 +147,13 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
         axo__door *door = axo__door_enter(&system->sched);
         axo__a64_bump_owner(&door->local.count.dead); /* who is told finds it counted */
         axo__door_leave(door);
-        axo__dead_letter_tell(core, NULL, message, to,
+        axo__dead_letter_tell(&system->core.outside, message, to,
                               status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path, NULL);
         int before = axo__os_cancel_hold();
         axo__message_free_payload(message);
         axo__os_cancel_let(before);
         door = axo__door_enter(&system->sched);
-        axo__message_free(&core->pool, &door->local.cache, message);
+        axo__message_free(&door->local.cache, message);
         axo__door_leave(door);
         message = next;
     }
@@ -174,16 +173,14 @@ typedef struct api_outside {
 static axo_status api_send_outside(axo_system *system, const api_outside *what)
 {
     bool owned = (what->flags & AXO__MESSAGE_OWNED) != 0;
-    axo__core *core = &system->core;
     axo__message *dead = NULL;
     axo_status status = axo__system_check(system);
     if (status != AXO_OK)
         return status;
     status = AXO_ENOMEM;
     axo__door *door = axo__door_enter(&system->sched);
-    axo__message *message =
-        axo__message_make(&core->pool, &door->local.cache, what->tag, what->from,
-                          owned ? sizeof(void *) : what->size);
+    axo__message *message = axo__message_make(&door->local.cache, what->tag, what->from,
+                                              owned ? sizeof(void *) : what->size);
     if (message != NULL) {
         if (owned)
             axo__message_own(message, (void *)(uintptr_t)what->payload, what->size, what->destroy,

@@ -43,11 +43,10 @@ static axo_status time_check(time_what *what)
 
 /* ---- raw timers ---- */
 
-static axo_status time_set(axo__core *core, const axo__worker *worker, axo__local *local,
-                           const time_what *what, axo_ref from, axo_ref to, axo_timer *out)
+static axo_status time_set(axo__local *local, const time_what *what, axo_ref from, axo_ref to,
+                           axo_timer *out)
 {
-    axo__message *message =
-        axo__message_make(&core->pool, &local->cache, what->tag, from, what->size);
+    axo__message *message = axo__message_make(&local->cache, what->tag, from, what->size);
     if (message == NULL)
         return AXO_ENOMEM;
     message->flags = what->flags;
@@ -55,9 +54,9 @@ static axo_status time_set(axo__core *core, const axo__worker *worker, axo__loca
         memcpy(message + 1, what->payload, what->size);
     axo__alarm_order order = {.to = to, .message = message, .first = what->first,
                               .period = what->period, .kind = what->kind};
-    axo_status status = axo__alarm_set(core, worker, &order, out);
+    axo_status status = axo__alarm_set(local, &order, out);
     if (status != AXO_OK)
-        axo__message_free(&core->pool, &local->cache, message);
+        axo__message_free(&local->cache, message);
     return status;
 }
 
@@ -73,8 +72,7 @@ static axo_status time_schedule(axo_ctx *ctx, time_what what, axo_ref to, axo_ti
     axo_status status = time_check(&what);
     if (status != AXO_OK)
         return status;
-    axo__worker *worker = axo__self;
-    return time_set(worker->core, worker, &worker->local, &what, axo__cell_ref(cell), to, out);
+    return time_set(&axo__self->local, &what, axo__cell_ref(cell), to, out);
 }
 
 static axo_status time_schedule_outside(axo_system *system, time_what what, axo_ref to,
@@ -89,7 +87,7 @@ static axo_status time_schedule_outside(axo_system *system, time_what what, axo_
     if (status != AXO_OK)
         return status;
     axo__door *door = axo__door_enter(&system->sched);
-    status = time_set(&system->core, NULL, &door->local, &what, axo_ref_none(), to, out);
+    status = time_set(&door->local, &what, axo_ref_none(), to, out);
     axo__door_leave(door);
     return status;
 }
@@ -159,13 +157,12 @@ axo_status axo_system_schedule_fixed_rate(axo_system *system, int64_t first_ns, 
 
 bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer)
 {
-    return axo__caller(ctx) != NULL &&
-           axo__alarm_cancel(axo__self->core, &axo__self->local, timer);
+    return axo__caller(ctx) != NULL && axo__alarm_cancel(&axo__self->local, timer);
 }
 
 bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer)
 {
-    return axo__caller(ctx) != NULL && axo__alarm_mark(axo__self->core, timer);
+    return axo__caller(ctx) != NULL && axo__alarm_mark(axo__self->local.core, timer);
 }
 
 bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
@@ -173,7 +170,7 @@ bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
     if (axo__system_check(system) != AXO_OK)
         return false;
     axo__door *door = axo__door_enter(&system->sched);
-    bool done = axo__alarm_cancel(&system->core, &door->local, timer);
+    bool done = axo__alarm_cancel(&door->local, timer);
     axo__door_leave(door);
     return done;
 }

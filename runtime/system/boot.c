@@ -43,10 +43,10 @@ static const axo__grace_ops boot_grace_ops = {
     .reap = axo__pools_reap,
 };
 
-static void boot_publish(axo__core *core, axo__local *local, const axo__event *event)
+static void boot_publish(axo__local *local, const axo__event *event)
 {
-    axo_system *system = core->system;
-    if (local != NULL) {
+    axo_system *system = local->core->system;
+    if (!axo__local_is_outside(local)) {
         axo__stream_publish(&system->stream, local, event);
         return;
     }
@@ -55,9 +55,9 @@ static void boot_publish(axo__core *core, axo__local *local, const axo__event *e
     axo__door_leave(door);
 }
 
-static void boot_record(axo__core *core, axo__local *local, const axo_dead_record *record)
+static void boot_record(axo__local *local, const axo_dead_record *record)
 {
-    axo__book_record(&core->system->book, core, local, record);
+    axo__book_record(&local->core->system->book, local, record);
 }
 
 /* Stream, book and list of the end: after the core they stand on. */
@@ -155,6 +155,7 @@ static axo_status boot_core(axo_system *system)
     core->forked = axo__border_forked;
     core->dispatch = axo__pools_dispatch;
     core->undispatch = axo__pools_undispatch;
+    core->outside = (axo__local){.core = core, .index = AXO__NO_WORKER};
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
     const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()}; /* D18: not of the seed */
@@ -221,8 +222,8 @@ static bool boot_doors(axo_system *system)
     if (sched->doors == NULL)
         return false;
     for (uint32_t i = 0; i < doors; i++) {
-        sched->doors[i].local.index = AXO__NO_WORKER;
-        sched->doors[i].local.batch = system->core.table.batch;
+        axo__local_init(&sched->doors[i].local, &system->core, AXO__NO_WORKER,
+                        system->core.table.batch);
         if (axo__os_mutex_init(&sched->doors[i].mutex))
             continue;
         while (i-- > 0)
@@ -278,7 +279,7 @@ static void boot_free_guardians(axo_system *system)
             axo__names_unlink(&core->names, name);
             axo__names_free(&core->names, name);
         }
-        axo__more_free(core, &system->sched.workers[0].local, system->cells[i]);
+        axo__more_free(&system->sched.workers[0].local, system->cells[i]);
     }
 }
 

@@ -64,7 +64,7 @@ static void border_say(const axo__worker *worker, const char *before, const char
     }
     const char *name = axo__cell_class(cell)->name;
     border_message(worker, cell, message, sizeof message);
-    (void)axo__core_path(worker->core, cell, path, sizeof path);
+    (void)axo__core_path(worker->local.core, cell, path, sizeof path);
     (void)fprintf(stderr, "axo: %s %s of %s (class %s, %s): %s\n", before, border_site(worker),
                   path, name != NULL ? name : "without a name", message, after);
 }

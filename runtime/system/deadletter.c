@@ -52,22 +52,21 @@ static const char *book_reason(const axo_dead_record *record)
     return record->reason < sizeof texts / sizeof texts[0] ? texts[record->reason] : "?";
 }
 
-static void book_say(axo__core *core, axo__local *local, const axo_dead_record *record,
-                     const char *more)
+static void book_say(axo__local *local, const axo_dead_record *record, const char *more)
 {
     char name[32];
     char from[32] = ""; /* DL-05 */
     if (!axo_ref_is_none(record->sender))
         (void)snprintf(from, sizeof from, " from #%" PRIx64, record->sender.bits);
-    axo__event_log(core, local, AXO_LOG_INFO, record->recipient,
+    axo__event_log(local, AXO_LOG_INFO, record->recipient,
                    "dead letter: tag %" PRIu32 ", %" PRIu32 " bytes%s to %s: %s%s", record->tag,
                    record->size, from, book_name(record, name, sizeof name), book_reason(record),
                    more);
 }
 
-void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
-                      const axo_dead_record *record)
+void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record *record)
 {
+    axo__core *core = local->core;
     axo__throttle_answer answer = AXO__THROTTLE_CLOSED;
     uint64_t skipped = 0;
     bool logging = book->logging && record->suppressed == 0 && /* DL-03 */
@@ -82,13 +81,13 @@ void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
         answer = axo__throttle_take(&book->throttles[reason], record->time_ns, &skipped);
     axo__os_mutex_unlock(&book->mutex);
     if (skipped > 0)
-        axo__event_log(core, local, AXO_LOG_INFO, axo_ref_none(),
+        axo__event_log(local, AXO_LOG_INFO, axo_ref_none(),
                        "%" PRIu64 " more dead letters were not logged: %s", skipped,
                        book_reason(record));
     if (answer == AXO__THROTTLE_OPEN)
-        book_say(core, local, record, "");
+        book_say(local, record, "");
     else if (answer == AXO__THROTTLE_CLOSING)
-        book_say(core, local, record, "; no more of these are logged for a while");
+        book_say(local, record, "; no more of these are logged for a while");
 }
 
 uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total)

@@ -34,8 +34,7 @@ axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *o
 void axo__book_fini(axo__book *book, axo__heap *heap);
 
 /* What axo__core.record calls. */
-void axo__book_record(axo__book *book, axo__core *core, axo__local *local,
-                      const axo_dead_record *record);
+void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record *record);
 
 /* The latest, newest first; how many were written. */
 uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total);

@@ -13,7 +13,7 @@
 
 static axo_system *guardian_system(void)
 {
-    return axo__self->core->system;
+    return axo__self->local.core->system;
 }
 
 static axo__cell *guardian_cell(axo_ctx *ctx)
@@ -48,11 +48,11 @@ static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_
     (void)state;
     (void)user;
     (void)failure;
-    axo__cell *child = axo__table_at(&axo__self->core->table,
+    axo__cell *child = axo__table_at(&axo__self->local.core->table,
                                      (uint32_t)(axo__self->sender.bits & AXO__SLOT_MASK));
     AXO_DEBUG_ASSERT(child != NULL && child->guardian);
     axo__cause cause = axo__cell_failure(child);
-    axo__guardian_root_failed(axo__self->core, &cause);
+    axo__guardian_root_failed(axo__self->local.core, &cause);
     return AXO_STOP;
 }
 
@@ -90,7 +90,7 @@ static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cel
             continue;
         AXO_DEBUG_ASSERT(system->hooks_waiting > 0);
         *link = hook->next;
-        axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
+        axo__pool_free(&worker->local.cache, hook, sizeof *hook);
         system->hooks_waiting--;
         break;
     }
@@ -105,20 +105,19 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
     system->hooks_told = true;
     for (axo__hook **link = &system->hooks; *link != NULL;) {
         axo__hook *hook = *link;
-        axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache,
-                                                  AXO_TERMINATION_HOOK, axo__cell_ref(cell), 0);
-        axo__cell *actor = axo__table_find(&worker->core->table, hook->actor);
+        axo__message *message =
+            axo__message_make(&worker->local.cache, AXO_TERMINATION_HOOK, axo__cell_ref(cell), 0);
+        axo__cell *actor = axo__table_find(&worker->local.core->table, hook->actor);
         if (message == NULL && actor != NULL) { /* without memory it is not asked */
             axo__watch_remove(worker, cell, hook->actor);
             *link = hook->next;
-            axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
+            axo__pool_free(&worker->local.cache, hook, sizeof *hook);
             system->hooks_waiting--;
             continue;
         }
         link = &hook->next;
         if (actor == NULL) { /* its notice is on the way */
-            axo__pool_free(&worker->core->pool, &worker->local.cache, message,
-                           sizeof(axo__message));
+            axo__pool_free(&worker->local.cache, message, sizeof(axo__message));
             continue;
         }
         message->flags = AXO__MESSAGE_SIGNAL;
@@ -135,16 +134,15 @@ static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cel
                                uint32_t what)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    axo__message *message = axo__message_make(&worker->core->pool, &worker->local.cache,
-                                              AXO_TAG_RESERVED + 0x100 + what,
+    axo__message *message = axo__message_make(&worker->local.cache, AXO_TAG_RESERVED + 0x100 + what,
                                               axo__cell_ref(cell), 0);
     if (message == NULL)
         return AXO_ENOMEM;
     message->flags = AXO__MESSAGE_SIGNAL;
     axo__cell *guardian =
-        axo__table_find(&worker->core->table, system->guardians[AXO_GUARDIAN_SYSTEM]);
+        axo__table_find(&worker->local.core->table, system->guardians[AXO_GUARDIAN_SYSTEM]);
     if (guardian == NULL) {
-        axo__message_free(&worker->core->pool, &worker->local.cache, message);
+        axo__message_free(&worker->local.cache, message);
         return AXO_ESTOPPING;
     }
     axo__sched_accept(worker, guardian, message);
@@ -168,10 +166,10 @@ static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cel
         if (axo_ref_equal(hook->actor, actor))
             return;
     }
-    axo__hook *hook = axo__pool_alloc(&worker->core->pool, &worker->local.cache, sizeof *hook);
+    axo__hook *hook = axo__pool_alloc(&worker->local.cache, sizeof *hook);
     if (hook == NULL || system->hooks_told ||
         axo__watch_add(worker, cell, actor, NULL) != AXO_OK) {
-        axo__pool_free(&worker->core->pool, &worker->local.cache, hook, sizeof *hook);
+        axo__pool_free(&worker->local.cache, hook, sizeof *hook);
         return;
     }
     hook->actor = actor;
@@ -247,7 +245,7 @@ static axo_status guardian_system_stop(axo_ctx *ctx, void *state)
     while (system->hooks != NULL) {
         axo__hook *hook = system->hooks;
         system->hooks = hook->next;
-        axo__pool_free(&system->core.pool, &axo__self->local.cache, hook, sizeof *hook);
+        axo__pool_free(&axo__self->local.cache, hook, sizeof *hook);
     }
     return AXO_OK;
 }
@@ -292,11 +290,11 @@ axo_status axo__guardians_make(axo_system *system)
         axo__birth birth = {.props = &props, .parent_cell = root};
         if (root != NULL)
             birth.parent = axo__cell_ref(root);
-        status = axo__spawn_make(&system->core, local, &birth, &system->cells[i]);
+        status = axo__spawn_make(local, &birth, &system->cells[i]);
         if (status != AXO_OK)
             break;
         system->guardians[i] = axo__cell_ref(system->cells[i]);
-        if (axo__family_take(&system->core, local, system->cells[i]) == NULL)
+        if (axo__family_take(local, system->cells[i]) == NULL)
             return AXO_ENOMEM; /* before anybody is adopted */
         if (root != NULL)
             axo__children_link(root, system->cells[i]);
@@ -307,10 +305,9 @@ axo_status axo__guardians_make(axo_system *system)
 axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_ref *out)
 {
     axo_guardian which = props->system_actor ? AXO_GUARDIAN_SYSTEM : AXO_GUARDIAN_USER;
-    axo__core *core = &system->core;
     axo__cell *child = NULL;
     axo__door *door = axo__door_enter(&system->sched);
-    axo__cell *parent = axo__table_find(&core->table, system->guardians[which]);
+    axo__cell *parent = axo__table_find(&system->core.table, system->guardians[which]);
     axo_status status = AXO_ESTOPPING;
     if (parent != NULL &&
         (axo__a32_load_relaxed(&system->refused[which]) != 0 ||
@@ -322,7 +319,7 @@ axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_r
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
                             .parent_cell = parent};
-        status = axo__spawn_make(core, &door->local, &birth, &child);
+        status = axo__spawn_make(&door->local, &birth, &child);
     }
     if (status == AXO_OK) {
         *out = axo__cell_ref(child);

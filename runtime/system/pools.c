@@ -141,7 +141,7 @@ static void pools_fold(axo_system *system, axo__sched *pool)
         for (size_t k = 0; k < sizeof(axo__counters) / sizeof(axo__a64); k++)
             axo__a64_store_relaxed(&to[k], axo__a64_load_relaxed(&to[k]) +
                                                axo__a64_load_relaxed(&from[k]));
-        axo__local_fini(&system->core, &worker->local);
+        axo__local_fini(&worker->local);
     }
 }
 
@@ -220,8 +220,7 @@ uint64_t axo__pools_sum(axo_system *system, size_t offset)
     return sum;
 }
 
-void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
-                      int64_t for_ns)
+void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns)
 {
     axo_event_stuck data;
     char name[16] = "none";
@@ -230,15 +229,15 @@ void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint6
     data.for_ns = for_ns;
     data.tag = (uint32_t)tag;
     data.has_tag = tag != 0;
-    (void)axo__core_path(core, cell, data.path, sizeof data.path);
+    (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
     if (data.has_tag)
         (void)snprintf(name, sizeof name, "%" PRIu32, data.tag);
-    axo__event_log(core, local, AXO_LOG_WARNING, data.actor,
+    axo__event_log(local, AXO_LOG_WARNING, data.actor,
                    "stuck: %s has held its worker for %" PRId64 " ms, message tag %s", data.path,
                    for_ns / 1000000, name);
     axo__event event = {.kind = AXO_KIND_STUCK, .source = data.actor, .data = &data,
                         .size = sizeof data};
-    axo__event_publish(core, local, &event);
+    axo__event_publish(local, &event);
 }
 
 void axo__pools_stats(axo_system *system, axo_stats *stats)

@@ -23,7 +23,6 @@ void axo__pools_fini(axo_system *system);
 uint64_t axo__pools_sum(axo_system *system, size_t offset);
 void axo__pools_stats(axo_system *system, axo_stats *stats);
 
-void axo__pools_stuck(axo__core *core, axo__local *local, axo__cell *cell, uint64_t tag,
-                      int64_t for_ns);
+void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns);
 
 #endif

@@ -13,8 +13,8 @@
 static void shutdown_guardian_stops(axo__worker *worker, const axo__cell *guardian)
 {
     AXO_DEBUG_ASSERT(guardian->guardian);
-    axo__a32_store_relaxed(&worker->core->closing, 1); /* DL-12 */
-    if (guardian == worker->core->system->cells[AXO_GUARDIAN_USER])
+    axo__a32_store_relaxed(&worker->local.core->closing, 1); /* DL-12 */
+    if (guardian == worker->local.core->system->cells[AXO_GUARDIAN_USER])
         axo__alarms_close(worker); /* SH-08 */
 }
 
@@ -40,7 +40,7 @@ static void shutdown_check_end(axo_system *system)
     uint64_t freed = axo__pools_sum(system, offsetof(axo__counters, freed));
     if (freed != axo__pools_sum(system, offsetof(axo__counters, spawned)))
         return;
-    AXO_DEBUG_ASSERT(axo__self != NULL && axo__self->core == &system->core);
+    AXO_DEBUG_ASSERT(axo__self != NULL && axo__self->local.core == &system->core);
     if (!axo__alarms_end(axo__self))
         return; /* who fires comes here later */
     if (!axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
@@ -49,7 +49,7 @@ static void shutdown_check_end(axo_system *system)
     worker->ending = true;
     axo__ending_run(&system->ending, &system->core.heap, system);
     if (axo__unlikely(worker->forked))
-        worker->core->forked();
+        worker->local.core->forked();
     worker->ending = false;
     axo__os_latch_set(&system->terminated);
 }

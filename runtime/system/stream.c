@@ -282,17 +282,14 @@ static void stream_bury(axo__stream *stream, axo__place *place, uint64_t who)
 }
 
 /* A message of the runtime's own: not counted, and freed in silence if it finds nobody (DL-06). */
-static void stream_tell(axo__stream *stream, axo__local *local, axo__cell *cell,
-                        const axo__event *event, int64_t now)
+static void stream_tell(axo__local *local, axo__cell *cell, const axo__event *event, int64_t now)
 {
-    axo__core *core = stream->core;
     if (cell->boxed && axo__box_crowded(axo__cell_box(cell))) {
         axo__a64_bump_owner(&local->count.events_lost); /* nothing is dropped for an event: DL-06 */
         return;
     }
-    axo__message *message =
-        axo__message_make(&core->pool, &local->cache, AXO_EVENT, event->sender,
-                          sizeof(axo_event_message) + event->size);
+    axo__message *message = axo__message_make(&local->cache, AXO_EVENT, event->sender,
+                                              sizeof(axo_event_message) + event->size);
     if (message == NULL) {
         axo__a64_bump_owner(&local->count.events_lost); /* ES-04 */
         return;
@@ -322,7 +319,7 @@ void axo__stream_publish(axo__stream *stream, axo__local *local, const axo__even
             axo_ref who = {rules.who};
             axo__cell *cell = axo__table_find(&stream->core->table, who);
             if (cell != NULL)
-                stream_tell(stream, local, cell, event, now);
+                stream_tell(local, cell, event, now);
             else
                 stream_bury(stream, place, rules.who);
         }

@@ -11,6 +11,6 @@ axo_status axo__system_away(const axo_system *system)
 axo_status axo__no_caller(void)
 {
     const axo__worker *worker = axo__self != NULL ? axo__self : axo__away;
-    const axo_system *system = worker != NULL ? worker->core->system : NULL;
+    const axo_system *system = worker != NULL ? worker->local.core->system : NULL;
     return system != NULL && !axo__os_at_home(&system->home) ? AXO_EFORKED : AXO_ECONTEXT;
 }

@@ -11,8 +11,8 @@
 extern refuse_site __start_refuse_sites[];
 extern refuse_site __stop_refuse_sites[];
 
-void *refuse_pool_alloc(refuse_site *site, axo__pool *pool, axo__cache *cache, size_t size);
-void refuse_pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t size);
+void *refuse_pool_alloc(refuse_site *site, axo__cache *cache, size_t size);
+void refuse_pool_free(axo__cache *cache, void *memory, size_t size);
 
 /* A block that is out. */
 typedef struct site_block {
@@ -164,7 +164,7 @@ void refuse_from(refuse_site *site)
     site_from = site;
 }
 
-void *refuse_pool_alloc(refuse_site *site, axo__pool *pool, axo__cache *cache, size_t size)
+void *refuse_pool_alloc(refuse_site *site, axo__cache *cache, size_t size)
 {
     if (site == NULL) {
         site = site_from;
@@ -178,8 +178,8 @@ void *refuse_pool_alloc(refuse_site *site, axo__pool *pool, axo__cache *cache, s
     (void)pthread_mutex_unlock(&site_all.mutex);
     if (denied)
         return NULL;
-    void *block = alone ? axo__heap_alloc(pool->heap, size, AXO__CACHE_LINE, AXO__SITE_POOL)
-                        : axo__pool_alloc(pool, cache, size);
+    void *block = alone ? axo__heap_alloc(cache->pool->heap, size, AXO__CACHE_LINE, AXO__SITE_POOL)
+                        : axo__pool_alloc(cache, size);
     if (block == NULL)
         return NULL;
     (void)pthread_mutex_lock(&site_all.mutex);
@@ -188,7 +188,7 @@ void *refuse_pool_alloc(refuse_site *site, axo__pool *pool, axo__cache *cache, s
     return block;
 }
 
-void refuse_pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t size)
+void refuse_pool_free(axo__cache *cache, void *memory, size_t size)
 {
     site_block found = {.alone = false};
     if (memory != NULL) {
@@ -197,9 +197,9 @@ void refuse_pool_free(axo__pool *pool, axo__cache *cache, void *memory, size_t s
         (void)pthread_mutex_unlock(&site_all.mutex);
     }
     if (found.alone)
-        axo__heap_free(pool->heap, memory, size, AXO__CACHE_LINE);
+        axo__heap_free(cache->pool->heap, memory, size, AXO__CACHE_LINE);
     else
-        axo__pool_free(pool, cache, memory, size);
+        axo__pool_free(cache, memory, size);
 }
 
 void refuse_arm(refuse_mode mode, uint64_t n)

@@ -176,7 +176,7 @@ static void newborn_open(uint32_t from)
     memset((void *)&n.worker, 0, offsetof(axo__worker, urgent));
     memset((void *)&n.worker.newborns, 0, sizeof n.worker.newborns);
     n.core.sched = &n.sched;
-    n.worker.core = &n.core;
+    n.worker.local.core = &n.core;
     n.worker.sched = n.worker.own = &n.sched;
     axo__a32_store_relaxed(&n.worker.newborn_floor, from);
     axo__a32_store_relaxed(&n.worker.newborn_top, from);

@@ -135,9 +135,9 @@ static void timers_open(void)
     t.sched.idle = timers_idle;
     t.sched.workers = &t.worker;
     t.sched.worker_count = 1;
-    t.worker.core = &t.core;
+    t.worker.local.core = &t.core;
     t.worker.sched = t.worker.own = &t.sched;
-    t.worker.timers = axo__timers_make(&t.core, &t.worker);
+    t.worker.timers = axo__timers_make(&t.worker);
     fuzz_require(t.worker.timers != NULL);
 }
 

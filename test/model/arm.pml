@@ -19,8 +19,8 @@
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 0631d698ff67
- * stamp sched/timer.c:axo__timer_arm e0891fe2d343
- * stamp sched/timer.c:axo__timers_fire e017f2287387
+ * stamp sched/timer.c:axo__timer_arm 977baddeb069
+ * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
  * stamp sched/timer.c:axo__timers_put 19f5191c8343
  * stamp sched/timer.c:axo__timers_told a1b628962176
  * stamp sched/timer.c:timer_refresh 322766d1c6b8

@@ -39,26 +39,26 @@
  * stamp mailbox/box.c:box_put 1bb4bee33a83
  * stamp mailbox/box.c:box_unhold 1ce1c2ba287a
  * stamp mailbox/box.c:box_unqueue bcdcc9d74fcf
- * stamp sched/parked.c:axo__parked_closed 0906ed7421d6
- * stamp sched/parked.c:axo__parked_end a5028c82fcc6
+ * stamp sched/parked.c:axo__parked_closed 1152ab5c5477
+ * stamp sched/parked.c:axo__parked_end 717f840e055f
  * stamp sched/parked.c:axo__parked_find c9527ae56a4b
- * stamp sched/parked.c:axo__parked_free 9f1d6e8a0e8f
- * stamp sched/parked.c:axo__parked_held d75a742ac090
- * stamp sched/parked.c:axo__parked_home 43be3cfa16b6
- * stamp sched/parked.c:axo__parked_limit 4f6408c75246
- * stamp sched/parked.c:axo__parked_make f6cfbf624927
- * stamp sched/parked.c:axo__parked_return 7cf96ac14b8c
+ * stamp sched/parked.c:axo__parked_free cf0d157cd3d6
+ * stamp sched/parked.c:axo__parked_held 4bc2275fe1bd
+ * stamp sched/parked.c:axo__parked_home fce0c464fc86
+ * stamp sched/parked.c:axo__parked_limit 55d67d71f6f9
+ * stamp sched/parked.c:axo__parked_make da3d7886d5b0
+ * stamp sched/parked.c:axo__parked_return 862c39eaec91
  * stamp sched/parked.c:axo__parked_undo a2eed43ee7b2
- * stamp sched/parked.c:parked_drop e2536d036796
- * stamp sched/parked.c:parked_fire 139d270f0420
- * stamp sched/parked.c:parked_go_on 2214b157624d
- * stamp sched/run.c:run_take_aside b83fcf21230f
- * stamp sched/send.c:send_boxed bf3ea02f7461
- * stamp sched/send.c:send_park 1337a2b8aa10
+ * stamp sched/parked.c:parked_drop d3a4b427ca78
+ * stamp sched/parked.c:parked_fire 492bfc48746e
+ * stamp sched/parked.c:parked_go_on 90a48d8bd902
+ * stamp sched/run.c:run_take_aside 63efdf78ff9d
+ * stamp sched/send.c:send_boxed 18649b3ca88f
+ * stamp sched/send.c:send_park d281a565fa99
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect fbb34cf31fa9
- * stamp super/gone.c:axo__gone_drain_users ab7185525cec
- * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
+ * stamp super/gone.c:axo__gone_drain_users 80a31167b511
+ * stamp super/gone.c:axo__gone_expire f57e7f672360
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -39,9 +39,9 @@
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_end 1a55ed14db31
- * stamp sched/worker.c:axo__worker_step 613a757cac5c
- * stamp sched/worker.c:worker_idle e7fb8236d94c
+ * stamp sched/worker.c:axo__worker_end 9b25ab9c05b1
+ * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:worker_idle 31ac6389d422
  */
 #ifndef W
 #define W 2

@@ -64,7 +64,7 @@
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/claim.c:axo__sched_unclaim 27f858b69e70
- * stamp sched/claim.h:axo__worker_claim ef9007996cba
+ * stamp sched/claim.h:axo__worker_claim d525ddfece6f
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
@@ -77,16 +77,16 @@
  * stamp sched/run.c:run_messages d2033bee68dd
  * stamp sched/run.c:run_take 8b93758b4dde
  * stamp sched/run.c:run_turn 22e729c63ee8
- * stamp sched/send.c:axo__send_keep b31d405bf340
+ * stamp sched/send.c:axo__send_keep bab567f454ea
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
- * stamp super/gone.c:axo__gone_drain_users ab7185525cec
+ * stamp super/gone.c:axo__gone_drain_users 80a31167b511
  * stamp super/gone.c:gone_is_drained e3accf8a71c0
- * stamp super/lane.c:lane_directives 02c25f0bf3d4
+ * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_system 3837bbe01628
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
- * stamp super/stop.c:axo__stop_begin e1112d4e3ea6
- * stamp super/stop.c:axo__stop_finish 6134c87058af
+ * stamp super/stop.c:axo__stop_begin 0c439cd6d192
+ * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
  */
 #ifndef SENDERS
 #define SENDERS 2

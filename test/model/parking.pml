@@ -67,10 +67,10 @@
  * stamp sched/wake.c:axo__wake_offer 0bcaacd8124d
  * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_step 613a757cac5c
+ * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
  * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
  * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
- * stamp sched/worker.c:worker_idle e7fb8236d94c
+ * stamp sched/worker.c:worker_idle 31ac6389d422
  * stamp sched/worker.c:worker_run 0984ed174412
  * stamp sched/worker.c:worker_unwatched 2d71c1a40e45
  */

@@ -45,19 +45,19 @@
  * stamp super/children.c:axo__child_resume_own 4b74aea27d27
  * stamp super/children.c:axo__child_stop 01650a9a46a0
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:axo__children_forget d55ccbaa8625
+ * stamp super/children.c:axo__children_forget 215299d9e224
  * stamp super/children.c:axo__children_stop 80a676634758
- * stamp super/children.c:children_suspend_here f16617893dc3
+ * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 0e0b492b3da1
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin e84a8a911067
- * stamp super/fail.c:axo__fail_report 3a0d450f4cf7
- * stamp super/fail.c:axo__fail_resolve 6b62b6a6acff
- * stamp super/instance.c:axo__instance_construct 08d8cce8b41c
- * stamp super/instance.c:axo__instance_create 60586d4d174b
+ * stamp super/fail.c:axo__fail_begin 25326f80bf20
+ * stamp super/fail.c:axo__fail_report 3eb838d99925
+ * stamp super/fail.c:axo__fail_resolve da50cc633b56
+ * stamp super/instance.c:axo__instance_construct 0fac818637be
+ * stamp super/instance.c:axo__instance_create 6734c3abaf2f
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
- * stamp super/lane.c:lane_directives 02c25f0bf3d4
+ * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system 3837bbe01628
@@ -65,31 +65,31 @@
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
  * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
  * stamp super/restart.c:axo__restart_own 2db079a7d995
- * stamp super/restart.c:axo__restart_resume_own 3ebb99a08e3d
+ * stamp super/restart.c:axo__restart_resume_own 0baf65154c7e
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 4bfae5899bca
- * stamp super/restart.c:restart_begin d8ba4c7b6a18
- * stamp super/restart.c:restart_call_pre_restart 4dfa60fb1d77
+ * stamp super/restart.c:restart_begin a7303055c73e
+ * stamp super/restart.c:restart_call_pre_restart b8c9e9588029
  * stamp super/restart.c:restart_create_again d31034e0d15f
- * stamp super/restart.c:restart_finish f3c67f67d275
+ * stamp super/restart.c:restart_finish 11390c757948
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
- * stamp super/restart.c:restart_survivors 4e97a68b5db3
+ * stamp super/restart.c:restart_survivors a5be89e45751
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
- * stamp super/stop.c:axo__stop_begin e1112d4e3ea6
- * stamp super/stop.c:axo__stop_finish 6134c87058af
- * stamp super/stop.c:stop_tell_parent c3ab23f998f8
- * stamp super/strategy.c:axo__strategy_decide_here a7cbdc129021
+ * stamp super/stop.c:axo__stop_begin 0c439cd6d192
+ * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
+ * stamp super/stop.c:stop_tell_parent 7d4c4d723bb2
+ * stamp super/strategy.c:axo__strategy_decide_here 8e8dafd9abc2
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
  * stamp super/strategy.c:axo__strategy_unhold 4b688bce4150
  * stamp super/strategy.c:strategy_answer a74dc545fb3a
- * stamp super/strategy.c:strategy_apply 169622308886
- * stamp super/strategy.c:strategy_hold b0e0cc67c414
+ * stamp super/strategy.c:strategy_apply 33e28c3fed5b
+ * stamp super/strategy.c:strategy_hold d6d51b5221c7
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_restart 6e1d717df7ec
- * stamp super/strategy.c:strategy_restart_all e05d38977595
- * stamp super/strategy.c:strategy_tell_restart e87d49ae279c
+ * stamp super/strategy.c:strategy_restart_all 73123a6941e0
+ * stamp super/strategy.c:strategy_tell_restart 18c3fd2f78a9
  * stamp super/super.h:axo__super_ends 000ead678bf2
- * stamp super/super.h:axo__super_resume_self 5f1a52957fe3
+ * stamp super/super.h:axo__super_resume_self 253646df95f8
  * stamp super/sweep.c:axo__sweep_begin 931c7a417b44
  * stamp super/sweep.c:axo__sweep_go_on 28401ff448e1
  * stamp super/sweep.c:sweep_step e06fe8bb9c57

@@ -22,8 +22,8 @@
  * mutant none M_TWO_ENDS     two workers may run the last calls
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/core.c:axo__local_flush 7654843297bb
- * stamp cell/core.c:axo__local_give_cell d963405d816d
+ * stamp cell/core.c:axo__local_flush 6304c2a0dedf
+ * stamp cell/core.c:axo__local_give_cell 9f09fbf38b54
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
@@ -40,24 +40,24 @@
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_step 613a757cac5c
- * stamp sched/worker.c:worker_expire 36e9e7eb70a6
- * stamp sched/worker.c:worker_idle e7fb8236d94c
- * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
- * stamp super/gone.c:gone_abandon b281a3f42668
+ * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:worker_expire 30eb9013acbb
+ * stamp sched/worker.c:worker_idle 31ac6389d422
+ * stamp super/gone.c:axo__gone_expire f57e7f672360
+ * stamp super/gone.c:gone_abandon e6d2ce12db14
  * stamp super/lane.c:lane_system 3837bbe01628
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
- * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
- * stamp super/stop.c:axo__stop_begin e1112d4e3ea6
- * stamp super/stop.c:axo__stop_finish 6134c87058af
+ * stamp super/spawn.c:axo__spawn_make 1d2452c8ed0c
+ * stamp super/stop.c:axo__stop_begin 0c439cd6d192
+ * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  * stamp system/ending.c:axo__ending_run dbd5b1765970
- * stamp system/guardian.c:axo__guardian_spawn 7aa1f0597092
+ * stamp system/guardian.c:axo__guardian_spawn d2351071e73c
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/shutdown.c:axo__shutdown_begin 5449c9ccbdd3
- * stamp system/shutdown.c:shutdown_check_end e6afbf96eb28
+ * stamp system/shutdown.c:shutdown_check_end 21fe799a5576
  * stamp system/shutdown.c:shutdown_root_gone c23427cdd086
  */
 #ifndef W

@@ -23,9 +23,9 @@
  * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/core.c:axo__local_give_cell d963405d816d
- * stamp cell/core.c:axo__local_retire 4969bd5164d7
- * stamp cell/core.c:axo__local_take_cell 181064334a5b
+ * stamp cell/core.c:axo__local_give_cell 9f09fbf38b54
+ * stamp cell/core.c:axo__local_retire 04856175b489
+ * stamp cell/core.c:axo__local_take_cell 13f0c341bc5b
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init 313a3cdeabc0
@@ -48,14 +48,14 @@
  * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
- * stamp sched/send.c:axo__send_keep b31d405bf340
+ * stamp sched/send.c:axo__send_keep bab567f454ea
  * stamp sched/steal.c:steal_keep 2f9c61bec1fc
- * stamp sched/worker.c:axo__worker_step 613a757cac5c
- * stamp sched/worker.c:worker_expire 36e9e7eb70a6
- * stamp super/gone.c:axo__gone_drain_users ab7185525cec
- * stamp super/gone.c:axo__gone_expire 39bfa7f865c5
- * stamp super/spawn.c:axo__spawn_make 40f7b2df2e6a
- * stamp super/stop.c:axo__stop_finish 6134c87058af
+ * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:worker_expire 30eb9013acbb
+ * stamp super/gone.c:axo__gone_drain_users 80a31167b511
+ * stamp super/gone.c:axo__gone_expire f57e7f672360
+ * stamp super/spawn.c:axo__spawn_make 1d2452c8ed0c
+ * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  */

@@ -29,7 +29,7 @@
  * stamp sched/spare.c:spare_deadline fd4be46e837d
  * stamp sched/spare.c:spare_look 351db1d73e9d
  * stamp sched/spare.c:spare_mode b17d9423e7a2
- * stamp sched/spare.c:spare_rest 0abfb6884a23
+ * stamp sched/spare.c:spare_rest 391156f950e8
  * stamp sched/spare.c:spare_saw_turns 5115380e6e54
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake fe24c85cbb18

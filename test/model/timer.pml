@@ -20,20 +20,20 @@
  * mutant once M_CLOSED            an alarm is set after the end
  */
 /* stamps: run.py --stamp writes them
- * stamp sched/alarm.c:alarm_end a57198bf97b4
+ * stamp sched/alarm.c:alarm_end f8eab6145644
  * stamp sched/alarm.c:alarm_find 3ec74d1232e3
- * stamp sched/alarm.c:alarm_finish 984ffdfbd773
- * stamp sched/alarm.c:alarm_fire 495f632c2863
+ * stamp sched/alarm.c:alarm_finish 2647f34a70d5
+ * stamp sched/alarm.c:alarm_fire 57135c4b6650
  * stamp sched/alarm.c:alarm_release f212b0b45f4c
  * stamp sched/alarm.c:alarm_take 3d967c410511
  * stamp sched/alarm.c:alarm_waits dd2c0599ac1f
- * stamp sched/alarm.c:axo__alarm_cancel 3117a796d368
- * stamp sched/alarm.c:axo__alarm_set a21f87b8a81a
- * stamp sched/alarm.c:axo__alarms_end 10d522380189
- * stamp sched/timer.c:axo__timers_fire e017f2287387
+ * stamp sched/alarm.c:axo__alarm_cancel e94c92ca32ac
+ * stamp sched/alarm.c:axo__alarm_set 81e8e97f9d9f
+ * stamp sched/alarm.c:axo__alarms_end 42ce1e58e785
+ * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect fbb34cf31fa9
- * stamp system/shutdown.c:shutdown_check_end e6afbf96eb28
+ * stamp system/shutdown.c:shutdown_check_end 21fe799a5576
  */
 #ifndef ALARMS
 #define ALARMS 2

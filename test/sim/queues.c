@@ -311,14 +311,14 @@ bool __wrap_axo__box_let_in_any(axo__box *box, axo__waiter *waiter)
 }
 
 /* Failing, stopping take no memory, from the pool either. */
-void *__real_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
+void *__real_axo__pool_alloc_slow(axo__cache *cache, size_t size);
 
-void *__wrap_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size);
+void *__wrap_axo__pool_alloc_slow(axo__cache *cache, size_t size);
 
-void *__wrap_axo__pool_alloc_slow(axo__pool *pool, axo__cache *cache, size_t size)
+void *__wrap_axo__pool_alloc_slow(axo__cache *cache, size_t size)
 {
     HOLDS_ALL(57, g.memory_barred == 0 || q.firing, "a block is asked for by who fails or ends");
-    return __real_axo__pool_alloc_slow(pool, cache, size);
+    return __real_axo__pool_alloc_slow(cache, size);
 }
 
 /* ---- texts: never used again from zero ---- */
@@ -404,13 +404,13 @@ void __wrap_axo__grace_online(void)
     q.woke = true;
 }
 
-void __real_axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell);
-void __wrap_axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell);
+void __real_axo__local_retire(axo__local *local, axo__cell *cell);
+void __wrap_axo__local_retire(axo__local *local, axo__cell *cell);
 
-void __wrap_axo__local_retire(axo__core *core, axo__local *local, axo__cell *cell)
+void __wrap_axo__local_retire(axo__local *local, axo__cell *cell)
 {
     q.retired[cell->slot % QUEUE_NODES] = q.graces + 1;
-    __real_axo__local_retire(core, local, cell);
+    __real_axo__local_retire(local, cell);
 }
 
 /* The reclaimer's grace period lies between; a manual system's is the end of a turn. */
@@ -422,11 +422,11 @@ static void queues_give_cell(const axo__core *core, const axo__cell *cell)
     *retired = 0;
 }
 
-void __real_axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell);
-void __wrap_axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell);
+void __real_axo__local_give_cell(axo__local *local, axo__cell *cell);
+void __wrap_axo__local_give_cell(axo__local *local, axo__cell *cell);
 
-void __wrap_axo__local_give_cell(axo__core *core, axo__local *local, axo__cell *cell)
+void __wrap_axo__local_give_cell(axo__local *local, axo__cell *cell)
 {
-    queues_give_cell(core, cell);
-    __real_axo__local_give_cell(core, local, cell);
+    queues_give_cell(local->core, cell);
+    __real_axo__local_give_cell(local, cell);
 }

@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHORT, LONG = 20000, 120000
-HOOK = "    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))\n        axo__core_trace("
+HOOK = "    if (axo__unlikely((local->core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))\n        axo__local_trace("
 
 
 def build(folder, hooks):
@@ -33,7 +33,7 @@ def build(folder, hooks):
         if text.count(HOOK) != 1:
             sys.exit(f"error: {path} has no trace point of the known form")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace(HOOK, "    if (0)\n        axo__core_trace("))
+            file.write(text.replace(HOOK, "    if (0)\n        axo__local_trace("))
     subprocess.run(["make", "-s", "-C", tree, "VARIANT=release", "BUILD=build",
                     "build/release/test/soak/seams"], check=True, stdout=subprocess.DEVNULL)
     return os.path.join(tree, "build", "release", "test", "soak", "seams")

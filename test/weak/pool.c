@@ -135,15 +135,13 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
     } while (axo__state_finish(&cell->state, false) == AXO__FINISH_AGAIN);
 }
 
-void axo__local_flush(axo__core *core, axo__local *local)
+void axo__local_flush(axo__local *local)
 {
-    (void)core;
     (void)local;
 }
 
-void axo__local_hand_over(axo__core *core, axo__local *local)
+void axo__local_hand_over(axo__local *local)
 {
-    (void)core;
     (void)local;
 }
 

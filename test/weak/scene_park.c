@@ -187,7 +187,7 @@ static void setup_timer(void)
     axo__wheel_init(&weak_pool.timers.wheel);
     axo__a64_store_relaxed(&weak_pool.timers.next, (uint64_t)AXO__NEVER);
     worker_at(0)->timers = &weak_pool.timers;
-    worker_at(1)->core = &weak_pool.core; /* of another pool: it has no wheel */
+    worker_at(1)->local.core = &weak_pool.core; /* of another pool: it has no wheel */
     weak_pool.timer.ops = &timer_ops;
     weak_pool.timer.node.place = AXO__WHEEL_NONE;
     weak_pool.wanted = 1;

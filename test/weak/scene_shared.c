@@ -157,7 +157,7 @@ static void setup_stream(void)
         it.refs[i] = axo__cell_ref(pool_cell(i));
     }
     for (uint32_t i = 0; i <= WEAK_FIBERS; i++)
-        it.locals[i].index = AXO__NO_WORKER;
+        axo__local_init(&it.locals[i], &weak_pool.core, AXO__NO_WORKER, 1);
     weak_expect(axo__stream_subscribe(&it.stream, it.refs[0], KIND_OLD) == AXO_OK);
 }
 
@@ -222,9 +222,8 @@ static void check_both_untold(void)
 
 /* ---- a record that is installed by the runner or by a watcher ---- */
 
-void *axo__pool_alloc_slow(axo__pool *from, axo__cache *cache, size_t size)
+void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
 {
-    (void)from;
     (void)cache;
     if (size != sizeof(axo__more)) {
         weak_expect(size <= sizeof it.events);
@@ -243,9 +242,8 @@ void axo__pool_free_large(axo__pool *from, void *block, size_t size)
     weak_expect(block == NULL);
 }
 
-void axo__pool_spill(axo__pool *from, axo__cache *cache, uint32_t index)
+void axo__pool_spill(axo__cache *cache, uint32_t index)
 {
-    (void)from;
     (void)cache;
     (void)index;
     weak_fail("one block is too much for a cache");
@@ -255,13 +253,15 @@ static void setup_more(void)
 {
     memset(&it, 0, sizeof it);
     memset((void *)&shelf, 0, sizeof shelf);
+    for (uint32_t i = 0; i <= WEAK_FIBERS; i++)
+        axo__local_init(&it.locals[i], &it.core, AXO__NO_WORKER, 1);
     weak_name(&shelf.cells[0].more, "more");
 }
 
 static void taker(void)
 {
     axo__local *local = &it.locals[weak_self()];
-    const axo__more *more = axo__more_take(&it.core, local, &shelf.cells[0]);
+    const axo__more *more = axo__more_take(local, &shelf.cells[0]);
     weak_reads(&more->name);
     weak_expect(more->name == NULL);
 }

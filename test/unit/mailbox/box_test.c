@@ -19,6 +19,7 @@ static void fixture_open(fixture *f)
     memset((void *)f, 0, sizeof *f);
     unit_heap(&f->heap, &f->memory, 1u << 20);
     assert_true(axo__pool_init(&f->pool, &f->heap));
+    f->cache.pool = &f->pool;
 }
 
 static void fixture_close(fixture *f)
@@ -38,7 +39,7 @@ static uint32_t priority_of(const axo_message *message, void *user)
 static axo__message *message_new(fixture *f, uint32_t tag, size_t size)
 {
     axo__message *message =
-        axo__message_make(&f->pool, &f->cache, tag, (axo_ref){.bits = tag >> 8}, size);
+        axo__message_make(&f->cache, tag, (axo_ref){.bits = tag >> 8}, size);
     assert_non_null(message);
     return message;
 }
@@ -52,7 +53,7 @@ static axo__message *special_new(fixture *f, uint32_t tag, uint32_t flags)
 
 static axo__box *box_new(fixture *f, axo_mailbox how)
 {
-    axo__box *box = axo__box_make(&f->pool, &f->cache, &how);
+    axo__box *box = axo__box_make(&f->cache, &how);
     assert_non_null(box);
     return box;
 }
@@ -76,13 +77,13 @@ static uint32_t take(fixture *f, axo__box *box)
     uint32_t tag = message->pub.tag;
     assert_true(message->flags < AXO__MESSAGE_FLAGS_END); /* nothing is carried any more */
     message->flags &= ~(uint32_t)AXO__MESSAGE_NOTICE; /* its block is its own here */
-    axo__message_free(&f->pool, &f->cache, message);
+    axo__message_free(&f->cache, message);
     return tag;
 }
 
 static void box_end(fixture *f, axo__box *box)
 {
-    axo__box_free(&f->pool, &f->cache, box);
+    axo__box_free(&f->cache, box);
     fixture_close(f);
 }
 
@@ -265,7 +266,7 @@ static void expect_chain(fixture *f, axo__chain *chain, const uint32_t *tags, ui
         axo__message *message = axo__chain_pop(chain);
         assert_int_equal(message->pub.tag, tags[i]);
         assert_true(message->flags < AXO__MESSAGE_FLAGS_END);
-        axo__message_free(&f->pool, &f->cache, message);
+        axo__message_free(&f->cache, message);
     }
     assert_null(axo__chain_pop(chain));
 }
@@ -344,7 +345,7 @@ static void no_memory_is_no_box(void **state)
     axo_mailbox how = AXO_MAILBOX(.kind = AXO_MAILBOX_FIFO);
     fixture_open(&f);
     axo__a64_store_relaxed(&f.memory.budget, 0);
-    assert_null(axo__box_make(&f.pool, &f.cache, &how));
+    assert_null(axo__box_make(&f.cache, &how));
     axo__a64_store_relaxed(&f.memory.budget, 100);
     fixture_close(&f);
 }
@@ -379,7 +380,7 @@ static void heap_without_memory(void **state)
     for (uint32_t i = 1; i < count; i++)
         assert_int_equal(take(&f, box), 0x1004);
     assert_int_equal(take(&f, box), UINT32_MAX);
-    axo__message_free(&f.pool, &f.cache, more[3]);
+    axo__message_free(&f.cache, more[3]);
     axo__a64_store_relaxed(&f.memory.budget, 100);
     box_end(&f, box);
 }
@@ -401,7 +402,7 @@ static axo__put put_as(fixture *f, axo__box *box, axo__waiter *waiter, uint32_t 
     axo__put result = axo__box_put_any(box, message, waiter, &dropped);
     assert_null(dropped.first);
     if (result == AXO__PUT_FULL)
-        axo__message_free(&f->pool, &f->cache, message);
+        axo__message_free(&f->cache, message);
     return result;
 }
 
@@ -412,7 +413,7 @@ static void expect_take(fixture *f, axo__box *box, uint32_t tag, const axo__wait
     assert_non_null(message);
     assert_int_equal(message->pub.tag, tag);
     assert_int_equal(message->flags, 0);
-    axo__message_free(&f->pool, &f->cache, message);
+    axo__message_free(&f->cache, message);
     assert_ptr_equal(done, wanted);
     if (done != NULL) {
         assert_int_equal(done->state, AXO__WAITER_DONE);
@@ -580,7 +581,7 @@ static void line_is_sealed(void **state)
     one.sealed = true;
     axo__message *more = message_new(&f, 3, 0);
     assert_int_equal(axo__box_put_any(box, more, &one, &dropped), AXO__PUT_SEALED);
-    axo__message_free(&f.pool, &f.cache, more);
+    axo__message_free(&f.cache, more);
     axo__message *pill = special_new(&f, 4, AXO__MESSAGE_PILL);
     assert_int_equal(axo__box_put_any(box, pill, &one, &dropped), AXO__PUT_HELD);
     expect_take(&f, box, 1, &one);

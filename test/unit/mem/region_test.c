@@ -16,11 +16,12 @@ static void world_open(region_world *world, uint64_t budget)
     memset(world, 0, sizeof *world);
     unit_heap(&world->heap, &world->memory, budget);
     assert_true(axo__pool_init(&world->pool, &world->heap));
+    world->cache.pool = &world->pool;
 }
 
 static void world_close(region_world *world)
 {
-    axo__region_end(&world->region, &world->pool, &world->cache);
+    axo__region_end(&world->region, &world->cache);
     assert_null(world->region);
     axo__pool_fini(&world->pool);
     unit_heap_empty(&world->heap);
@@ -28,7 +29,7 @@ static void world_close(region_world *world)
 
 static void *take(region_world *world, size_t size)
 {
-    return axo__region_alloc(&world->region, &world->pool, &world->cache, size);
+    return axo__region_alloc(&world->region, &world->cache, size);
 }
 
 static void blocks_do_not_overlap(void **state)
@@ -81,11 +82,11 @@ static void clean_ups_run_last_in_first_out(void **state)
         char *letter = take(&world, AXO__REGION_CHUNK / 2);
         assert_non_null(letter);
         *letter = (char)('a' + i);
-        assert_true(axo__region_defer(&world.region, &world.pool, &world.cache, note, letter));
+        assert_true(axo__region_defer(&world.region, &world.cache, note, letter));
     }
-    axo__region_end(&world.region, &world.pool, &world.cache);
+    axo__region_end(&world.region, &world.cache);
     assert_string_equal(order, "hgfedcba");
-    axo__region_end(&world.region, &world.pool, &world.cache);
+    axo__region_end(&world.region, &world.cache);
     assert_int_equal(order_count, 8);
     world_close(&world);
 }
@@ -98,7 +99,7 @@ static void memory_goes_at_the_end(void **state)
     for (int i = 0; i < 5; i++)
         assert_non_null(take(&world, AXO__POOL_MAX));
     assert_int_equal(unit_heap_blocks(&world.heap), 5);
-    axo__region_end(&world.region, &world.pool, &world.cache);
+    axo__region_end(&world.region, &world.cache);
     unit_heap_empty(&world.heap);
     assert_non_null(take(&world, 10));
     world_close(&world);
@@ -111,16 +112,16 @@ static void no_memory_keeps_what_there_is(void **state)
     world_open(&world, 0);
     order_count = 0;
     assert_null(take(&world, 10));
-    assert_false(axo__region_defer(&world.region, &world.pool, &world.cache, note, &letter));
+    assert_false(axo__region_defer(&world.region, &world.cache, note, &letter));
     axo__a64_store_relaxed(&world.memory.budget, 1);
     unsigned char *kept = take(&world, 100);
     assert_non_null(kept);
     memset(kept, 7, 100);
-    assert_true(axo__region_defer(&world.region, &world.pool, &world.cache, note, &letter));
+    assert_true(axo__region_defer(&world.region, &world.cache, note, &letter));
     assert_null(take(&world, AXO__POOL_MAX + 1));
     for (int i = 0; i < 100; i++)
         assert_int_equal(kept[i], 7);
-    axo__region_end(&world.region, &world.pool, &world.cache);
+    axo__region_end(&world.region, &world.cache);
     assert_int_equal(order_count, 1);
     world_close(&world);
 }

@@ -16,6 +16,8 @@ static void world_open(pool_world *world, uint64_t budget)
     memset(world, 0, sizeof *world);
     unit_heap(&world->heap, &world->memory, budget);
     assert_true(axo__pool_init(&world->pool, &world->heap));
+    world->a.pool = &world->pool;
+    world->b.pool = &world->pool;
 }
 
 static void world_close(pool_world *world)
@@ -38,7 +40,7 @@ static void blocks_do_not_overlap(void **state)
     world_open(&world, UINT64_MAX);
     for (size_t s = 0; s < SIZES; s++) {
         for (int i = 0; i < EACH; i++) {
-            blocks[s][i] = axo__pool_alloc(&world.pool, &world.a, sizes[s]);
+            blocks[s][i] = axo__pool_alloc(&world.a, sizes[s]);
             assert_non_null(blocks[s][i]);
             assert_int_equal((uintptr_t)blocks[s][i] % _Alignof(max_align_t), 0);
             memset(blocks[s][i], (int)(s * 7 + (size_t)i) & 0xff, sizes[s]);
@@ -48,7 +50,7 @@ static void blocks_do_not_overlap(void **state)
         for (int i = 0; i < EACH; i++) {
             for (size_t k = 0; k < sizes[s]; k++)
                 assert_int_equal(blocks[s][i][k], (s * 7 + (size_t)i) & 0xff);
-            axo__pool_free(&world.pool, &world.a, blocks[s][i], sizes[s]);
+            axo__pool_free(&world.a, blocks[s][i], sizes[s]);
         }
     }
     world_close(&world);
@@ -58,16 +60,16 @@ static void a_freed_block_is_used_again(void **state)
 {
     pool_world world;
     world_open(&world, UINT64_MAX);
-    void *first = axo__pool_alloc(&world.pool, &world.a, 100);
-    axo__pool_free(&world.pool, &world.a, first, 100);
+    void *first = axo__pool_alloc(&world.a, 100);
+    axo__pool_free(&world.a, first, 100);
     uint64_t blocks = unit_heap_blocks(&world.heap);
     for (int i = 0; i < 10000; i++) {
-        void *block = axo__pool_alloc(&world.pool, &world.a, 100);
+        void *block = axo__pool_alloc(&world.a, 100);
         assert_non_null(block);
-        axo__pool_free(&world.pool, &world.a, block, 100);
+        axo__pool_free(&world.a, block, 100);
     }
     assert_int_equal(unit_heap_blocks(&world.heap), blocks);
-    axo__pool_free(&world.pool, &world.a, NULL, 100);
+    axo__pool_free(&world.a, NULL, 100);
     world_close(&world);
 }
 
@@ -81,9 +83,9 @@ static void blocks_come_back_from_elsewhere(void **state)
     world_open(&world, UINT64_MAX);
     for (int round = 0; round < 200; round++) {
         for (int i = 0; i < MANY; i++)
-            blocks[i] = axo__pool_alloc(&world.pool, &world.a, 200);
+            blocks[i] = axo__pool_alloc(&world.a, 200);
         for (int i = 0; i < MANY; i++)
-            axo__pool_free(&world.pool, &world.b, blocks[i], 200);
+            axo__pool_free(&world.b, blocks[i], 200);
         if (round == 20)
             after_warm_up = unit_heap_blocks(&world.heap);
     }
@@ -98,13 +100,13 @@ static void flush_hands_whole_magazines_over(void **state)
     pool_world world;
     world_open(&world, UINT64_MAX);
     for (int i = 0; i < MANY; i++)
-        blocks[i] = axo__pool_alloc(&world.pool, &world.a, 64);
+        blocks[i] = axo__pool_alloc(&world.a, 64);
     for (int i = 0; i < MANY; i++)
-        axo__pool_free(&world.pool, &world.a, blocks[i], 64);
-    axo__cache_flush(&world.pool, &world.a);
+        axo__pool_free(&world.a, blocks[i], 64);
+    axo__cache_flush(&world.a);
     uint64_t held = unit_heap_blocks(&world.heap);
     for (int i = 0; i < MANY; i++)
-        blocks[i] = axo__pool_alloc(&world.pool, &world.b, 64);
+        blocks[i] = axo__pool_alloc(&world.b, 64);
     assert_int_equal(unit_heap_blocks(&world.heap), held);
     world_close(&world);
 }
@@ -113,10 +115,10 @@ static void large_blocks_go_straight_through(void **state)
 {
     pool_world world;
     world_open(&world, UINT64_MAX);
-    void *block = axo__pool_alloc(&world.pool, &world.a, AXO__POOL_MAX + 1);
+    void *block = axo__pool_alloc(&world.a, AXO__POOL_MAX + 1);
     assert_non_null(block);
     assert_int_equal(unit_heap_blocks(&world.heap), 1);
-    axo__pool_free(&world.pool, &world.a, block, AXO__POOL_MAX + 1);
+    axo__pool_free(&world.a, block, AXO__POOL_MAX + 1);
     unit_heap_empty(&world.heap);
     world_close(&world);
 }
@@ -125,12 +127,12 @@ static void no_memory_changes_nothing(void **state)
 {
     pool_world world;
     world_open(&world, 0);
-    assert_null(axo__pool_alloc(&world.pool, &world.a, 64));
-    assert_null(axo__pool_alloc(&world.pool, &world.a, AXO__POOL_MAX + 1));
+    assert_null(axo__pool_alloc(&world.a, 64));
+    assert_null(axo__pool_alloc(&world.a, AXO__POOL_MAX + 1));
     unit_heap_empty(&world.heap);
     axo__a64_store_relaxed(&world.memory.budget, 1);
     uint32_t got = 0;
-    while (axo__pool_alloc(&world.pool, &world.a, 64) != NULL)
+    while (axo__pool_alloc(&world.a, 64) != NULL)
         got++;
     assert_int_equal(got, (AXO__POOL_CHUNK - AXO__CACHE_LINE) / 64);
     world_close(&world);
@@ -141,7 +143,6 @@ static void no_memory_changes_nothing(void **state)
 enum { SWAP_SLOTS = 64, SWAP_TURNS = 50000, SWAPPERS = 4 };
 
 typedef struct swap {
-    axo__pool *pool;
     axo__cache caches[SWAPPERS];
     axo__aptr slots[SWAP_SLOTS];
     axo__a32 wrong;
@@ -151,7 +152,7 @@ static void swap_thread(void *arg, uint32_t index)
 {
     swap *shared = arg;
     for (uint32_t turn = 0; turn < SWAP_TURNS; turn++) {
-        uint64_t *block = axo__pool_alloc(shared->pool, &shared->caches[index], 48);
+        uint64_t *block = axo__pool_alloc(&shared->caches[index], 48);
         if (block == NULL) {
             (void)axo__a32_add_relaxed(&shared->wrong, 1);
             continue;
@@ -165,9 +166,9 @@ static void swap_thread(void *arg, uint32_t index)
             if (block[i] != (uintptr_t)block + i)
                 (void)axo__a32_add_relaxed(&shared->wrong, 1);
         }
-        axo__pool_free(shared->pool, &shared->caches[index], block, 48);
+        axo__pool_free(&shared->caches[index], block, 48);
     }
-    axo__cache_flush(shared->pool, &shared->caches[index]);
+    axo__cache_flush(&shared->caches[index]);
 }
 
 static void threads_hand_blocks_round(void **state)
@@ -175,7 +176,8 @@ static void threads_hand_blocks_round(void **state)
     static swap shared;
     pool_world world;
     world_open(&world, UINT64_MAX);
-    shared.pool = &world.pool;
+    for (uint32_t i = 0; i < SWAPPERS; i++)
+        shared.caches[i].pool = &world.pool;
     unit_run_threads(SWAPPERS, swap_thread, &shared);
     assert_int_equal(axo__a32_load_relaxed(&shared.wrong), 0);
     world_close(&world);

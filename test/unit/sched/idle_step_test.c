@@ -81,7 +81,7 @@ static void world_close(void)
     for (uint32_t i = 0; i < world.sched.worker_count + world.sched.spare_count; i++) {
         worker_at(i)->current = NULL;
         axo__worker_body.end(worker_at(i));
-        axo__local_fini(&world.core, &worker_at(i)->local);
+        axo__local_fini(&worker_at(i)->local);
     }
     axo__sched_fini(&world.sched);
     axo__pool_fini(&world.core.pool);
@@ -573,8 +573,7 @@ static void a_timer_that_fires_within_a_turn(void **state)
     axo__worker *worker = worker_at(0);
     axo__timer timer = {.ops = &offer_ops};
     for (uint32_t tag = 1; tag <= 2; tag++) {
-        axo__message *message = axo__message_make(&world.core.pool, &worker->local.cache, tag,
-                                                  axo_ref_none(), 0);
+        axo__message *message = axo__message_make(&worker->local.cache, tag, axo_ref_none(), 0);
         assert_non_null(message);
         (void)axo__state_push(&cell->state, &message->node);
     }

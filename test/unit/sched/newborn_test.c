@@ -20,11 +20,11 @@ static void world_open(uint32_t cells)
 {
     memset((void *)&world, 0, sizeof world);
     world.core.sched = &world.sched;
-    world.worker.core = &world.core;
+    world.worker.local.core = &world.core;
     world.worker.sched = &world.sched;
     world.worker.own = &world.sched;
     for (uint32_t i = 0; i < THIEVES; i++) {
-        world.thieves[i].core = &world.core;
+        world.thieves[i].local.core = &world.core;
         world.thieves[i].sched = &world.sched;
     }
     for (uint32_t i = 0; i < cells; i++) {

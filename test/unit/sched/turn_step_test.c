@@ -53,8 +53,7 @@ static axo__worker *world_worker(void)
 
 static axo__message *world_message(void)
 {
-    axo__message *message = axo__message_make(&world.core.pool, &world_worker()->local.cache, 1,
-                                              axo_ref_none(), 0);
+    axo__message *message = axo__message_make(&world_worker()->local.cache, 1, axo_ref_none(), 0);
     assert_non_null(message);
     return message;
 }
@@ -90,7 +89,7 @@ static void world_open(void)
 static void world_close(void)
 {
     axo__worker_body.end(world_worker());
-    axo__local_fini(&world.core, &world_worker()->local);
+    axo__local_fini(&world_worker()->local);
     axo__sched_fini(&world.sched);
     axo__pool_fini(&world.core.pool);
     unit_heap_empty(&world.core.heap);
@@ -130,7 +129,7 @@ static uint32_t turn_at(uint32_t one, uint32_t two, void (*other)(void), uint32_
     assert_int_equal(world.systems, other == other_directs ? 3 : 1);
     assert_int_equal(world.handled, other == other_sends ? 5 : 3);
     for (uint32_t i = 0; i < 2 && other == other_directs; i++)
-        axo__message_free(&world.core.pool, &world_worker()->local.cache, world.messages[i]);
+        axo__message_free(&world_worker()->local.cache, world.messages[i]);
     world_close();
     return steps;
 }
@@ -183,7 +182,7 @@ static uint32_t goes_on_at(uint32_t at)
     while ((cell = axo__worker_find(worker)) != NULL)
         axo__run_cells(worker, cell, 64, 1);
     for (uint32_t i = world.acts; i < 2; i++)
-        axo__message_free(&world.core.pool, &worker->local.cache, world.messages[i]);
+        axo__message_free(&worker->local.cache, world.messages[i]);
     world_close();
     return steps;
 }

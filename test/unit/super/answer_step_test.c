@@ -77,7 +77,7 @@ static void world_open(void)
     world.cell->life = AXO__INSTANCE_STARTED;
     world.cell->instance = 1;
     world.cell->reported = 1;
-    assert_non_null(axo__ward_take(&world.core, &world_worker()->local, world.cell));
+    assert_non_null(axo__ward_take(&world_worker()->local, world.cell));
     axo__cell_ward(world.cell)->cause.kind = AXO_FAILURE_ORDINARY;
     uint64_t old = 0;
     assert_true(axo__directives_restart_parent(&world.cell->directives, &old, false, false));
@@ -85,11 +85,11 @@ static void world_open(void)
 
 static void world_close(void)
 {
-    axo__ward_free(&world.core, &world_worker()->local, world.cell);
-    axo__more_free(&world.core, &world_worker()->local, world.cell);
+    axo__ward_free(&world_worker()->local, world.cell);
+    axo__more_free(&world_worker()->local, world.cell);
     world_worker()->current = NULL;
     axo__worker_body.end(world_worker());
-    axo__local_fini(&world.core, &world_worker()->local);
+    axo__local_fini(&world_worker()->local);
     axo__sched_fini(&world.sched);
     axo__texts_fini(&world.core.texts);
     axo__pool_fini(&world.core.pool);

@@ -29,7 +29,7 @@ static void target_ends(void)
     end_turn(worker, world.target);
     for (uint32_t i = 0; i < END_CLASSES; i++) {
         size_t size = (i + 1) * END_SIZE;
-        world.blocks[i] = axo__pool_alloc(&world.it.core.pool, &worker->local.cache, size);
+        world.blocks[i] = axo__pool_alloc(&worker->local.cache, size);
         assert_non_null(world.blocks[i]);
         memset(world.blocks[i], 0xdb, size);
     }
@@ -93,7 +93,7 @@ static void a_path_is_good_until_the_grace_period_is_over(void **state)
     assert_int_equal(axo__cell_child_count(parent), 0);
     assert_true(axo__core_path(&world.it.core, cell, path, sizeof path));
     assert_non_null(strstr(path, "/reader-may-look"));
-    axo__gone_expire(&world.it.core, &end_worker(&world.it, 0)->local, cell);
+    axo__gone_expire(&end_worker(&world.it, 0)->local, cell);
     end_close(&world.it);
 }
 

@@ -111,8 +111,7 @@ static inline void end_make_root(end_world *it)
 {
     axo_props props = AXO_PROPS(.cls = &end_class);
     axo__birth birth = {.props = &props};
-    assert_int_equal(axo__spawn_make(&it->core, &end_worker(it, 0)->local, &birth, &it->root),
-                     AXO_OK);
+    assert_int_equal(axo__spawn_make(&end_worker(it, 0)->local, &birth, &it->root), AXO_OK);
     axo__state_birth(&it->root->state);
     end_turn(end_worker(it, 0), it->root);
 }
@@ -150,7 +149,7 @@ static inline void end_close(end_world *it)
         axo__local *local = &end_worker(it, i)->local;
         local->retired = local->retired_last = NULL;
         axo__worker_body.end(end_worker(it, i));
-        axo__local_fini(&it->core, local);
+        axo__local_fini(local);
     }
     axo__sched_fini(&it->sched);
     axo__names_fini(&it->core.names);

@@ -29,17 +29,17 @@ static void adopted_too_late(void **state)
     axo_props props = AXO_PROPS(.cls = &end_class, .name = "late");
     axo__birth birth = {.props = &props, .parent = axo__cell_ref(it.root), .parent_cell = it.root};
     axo__cell *child = NULL;
-    assert_int_equal(axo__spawn_make(&it.core, local, &birth, &child), AXO_OK);
+    assert_int_equal(axo__spawn_make(local, &birth, &child), AXO_OK);
     axo_ref ref = axo__cell_ref(child);
     assert_ptr_equal(axo__table_find(&it.core.table, ref), child);
     uint64_t terminated = axo__a64_load_relaxed(&local->count.terminated);
-    axo__gone_answer(&it.core, local, it.root, &child->passage, AXO__SYS_ADOPT);
+    axo__gone_answer(local, it.root, &child->passage, AXO__SYS_ADOPT);
     assert_null(axo__table_find(&it.core.table, ref));
     assert_int_equal(child->phase, AXO__PHASE_GONE);
     assert_int_equal(axo__a64_load_relaxed(&local->count.terminated), terminated + 1);
     assert_true(axo_ref_is_none(
         axo__names_find(&it.core.names, axo__cell_ref(it.root), props.name, strlen(props.name))));
-    axo__gone_expire(&it.core, local, child);
+    axo__gone_expire(local, child);
     end_close(&it);
 }
 
@@ -47,8 +47,7 @@ static void lane_fail(end_world *it, axo__cell *cell)
 {
     axo__worker *worker = end_worker(it, 0);
     cell->receive = lane_fails;
-    axo__message *message =
-        axo__message_make(&it->core.pool, &worker->local.cache, 1, axo_ref_none(), 0);
+    axo__message *message = axo__message_make(&worker->local.cache, 1, axo_ref_none(), 0);
     assert_non_null(message);
     axo__sched_accept(worker, cell, message);
     end_turn(worker, cell);
@@ -218,7 +217,7 @@ static void entry_of_another_pool(void **state)
     axo__sched other = {.core = &it.core};
     axo__worker *stray = calloc(1, sizeof *stray);
     assert_non_null(stray);
-    stray->core = &it.core;
+    stray->local.core = &it.core;
     stray->sched = &other;
     axo__cell *cell = end_spawn(&it, end_spawn(&it, it.root, NULL), NULL);
     assert_null(axo__worker_claim(stray, cell)); /* nothing to do */

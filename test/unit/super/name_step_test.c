@@ -130,8 +130,8 @@ static void end_all(void)
     end_turn(end_worker(&world.it, 0), last);
     end_turn(end_worker(&world.it, 0), world.parent);
     assert_int_equal(axo__cell_child_count(world.parent), 0);
-    axo__gone_expire(&world.it.core, &end_worker(&world.it, 0)->local, world.child);
-    axo__gone_expire(&world.it.core, &end_worker(&world.it, 0)->local, last);
+    axo__gone_expire(&end_worker(&world.it, 0)->local, world.child);
+    axo__gone_expire(&end_worker(&world.it, 0)->local, last);
     end_close(&world.it);
 }
 

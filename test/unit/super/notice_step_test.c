@@ -90,7 +90,7 @@ static uint32_t ends_at(uint32_t watch_at, uint32_t at)
     uint32_t steps = step_end();
     world.it.core.trace_kinds = 0;
     end_turn(end_worker(&world.it, 1), world.parent);
-    axo__gone_expire(&world.it.core, &end_worker(&world.it, 1)->local, world.child);
+    axo__gone_expire(&end_worker(&world.it, 1)->local, world.child);
     end_turn(end_worker(&world.it, 1), world.parent);
     assert_int_equal(world.notices, world.watched ? 1 : 0);
     assert_int_equal(world.known, 0);

@@ -55,7 +55,7 @@ static uint32_t watched_at(uint32_t at, bool by_parent, bool busy)
     assert_int_equal(world.notices, 1);
     assert_int_equal(world.known, 0);
     end_turn(end_worker(&world.it, 0), world.parent);
-    axo__gone_expire(&world.it.core, &end_worker(&world.it, 0)->local, world.child);
+    axo__gone_expire(&end_worker(&world.it, 0)->local, world.child);
     end_turn(end_worker(&world.it, 0), watcher);
     assert_int_equal(world.notices, 1);
     end_close(&world.it);

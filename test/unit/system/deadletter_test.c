@@ -33,6 +33,7 @@ static void book_start(book_fixture *f, const axo_options *options)
 {
     memset((void *)f, 0, sizeof *f);
     unit_heap(&f->heap, &f->memory, 100);
+    f->core.outside.core = &f->core;
     f->core.log = book_hook;
     f->core.log_user = &f->log;
     assert_int_equal(axo__book_init(&f->book, &f->heap, options), AXO_OK);
@@ -49,7 +50,7 @@ static void book_letter(book_fixture *f, int64_t now, axo_dead_reason reason, ui
 {
     axo_dead_record record = {.time_ns = now, .recipient = {5}, .tag = 9, .reason = reason,
                               .suppressed = suppressed};
-    axo__book_record(&f->book, &f->core, NULL, &record);
+    axo__book_record(&f->book, &f->core.outside, &record);
 }
 
 #define BOOK_OPTIONS(...)                                                                          \
@@ -112,7 +113,7 @@ static void unknown_reasons(void **state)
     assert_int_equal(f.log.lines, 1);
     record.time_ns = 5000;
     (void)snprintf(record.path, sizeof record.path, "/user/r");
-    axo__book_record(&f.book, &f.core, NULL, &record);
+    axo__book_record(&f.book, &f.core.outside, &record);
     assert_int_equal(f.log.lines, 2);
     assert_non_null(strstr(f.log.last, "to /user/r: no routee"));
     book_end(&f);
@@ -147,7 +148,7 @@ static void book_write(void *arg, uint32_t index)
     for (uint32_t i = 0; i < 5000; i++) {
         axo_dead_record record = {.time_ns = i, .recipient = {i}, .sender = {i}, .tag = i,
                                   .size = i, .suppressed = 1};
-        axo__book_record(&f->book, &f->core, NULL, &record);
+        axo__book_record(&f->book, &f->core.outside, &record);
         for (uint32_t n = axo__book_read(&f->book, out, 4, &total); n-- > 0;) {
             if (out[n].recipient.bits != out[n].sender.bits || out[n].tag != out[n].size)
                 f->log.errors++;

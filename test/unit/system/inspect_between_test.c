@@ -25,7 +25,7 @@ static void between_claim_and_callback(void **state)
     axo__cell *cell = end_spawn(&it, end_spawn(&it, it.root, NULL), NULL);
     assert_int_equal(doing(&it, cell), AXO_DOING_IDLE);
     axo__message *message =
-        axo__message_make(&it.core.pool, &end_worker(&it, 1)->local.cache, 1, axo_ref_none(), 0);
+        axo__message_make(&end_worker(&it, 1)->local.cache, 1, axo_ref_none(), 0);
     assert_non_null(message);
     axo__self = end_worker(&it, 1);
     axo__sched_accept(end_worker(&it, 1), cell, message);

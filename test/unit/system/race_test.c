@@ -106,8 +106,7 @@ static void pushed_after_the_end(void **state)
     race_await(&it->terminated, 1);
     assert_null(axo__table_find(&core->table, it->target));
     for (int i = 0; i < RACE_LETTERS; i++) {
-        axo__message *message = axo__message_make(&core->pool, &door->local.cache, RACE_TAG,
-                                                  axo_ref_none(), 16);
+        axo__message *message = axo__message_make(&door->local.cache, RACE_TAG, axo_ref_none(), 16);
         assert_non_null(message);
         axo__a64_bump_owner(&door->local.count.sent);
         axo__sched_accept(NULL, cell, message);

@@ -6,14 +6,14 @@
 #include "mem/slab.h"
 
 #undef axo__pool_alloc
-#define axo__pool_alloc(pool, cache, size) refuse_pool_alloc(NULL, pool, cache, size)
+#define axo__pool_alloc(cache, size) refuse_pool_alloc(NULL, cache, size)
 #include "../../../../runtime/mailbox/message.h"
 #undef axo__pool_alloc
-#define axo__pool_alloc(pool, cache, size) refuse_pool_alloc(REFUSE_HERE, pool, cache, size)
+#define axo__pool_alloc(cache, size) refuse_pool_alloc(REFUSE_HERE, cache, size)
 
-#define axo__message_make(pool, cache, tag, sender, size)                                          \
-    (refuse_from(REFUSE_HERE), axo__message_make(pool, cache, tag, sender, size))
-#define axo__message_copy(pool, cache, message)                                                    \
-    (refuse_from(REFUSE_HERE), axo__message_copy(pool, cache, message))
+#define axo__message_make(cache, tag, sender, size)                                                \
+    (refuse_from(REFUSE_HERE), axo__message_make(cache, tag, sender, size))
+#define axo__message_copy(cache, message)                                                          \
+    (refuse_from(REFUSE_HERE), axo__message_copy(cache, message))
 
 #endif

@@ -8,10 +8,10 @@
 #include "../../../../runtime/mem/slab.h"
 
 struct axo__pool;
-void *refuse_pool_alloc(refuse_site *site, struct axo__pool *pool, axo__cache *cache, size_t size);
-void refuse_pool_free(struct axo__pool *pool, axo__cache *cache, void *memory, size_t size);
+void *refuse_pool_alloc(refuse_site *site, axo__cache *cache, size_t size);
+void refuse_pool_free(axo__cache *cache, void *memory, size_t size);
 
-#define axo__pool_alloc(pool, cache, size) refuse_pool_alloc(REFUSE_HERE, pool, cache, size)
-#define axo__pool_free(pool, cache, memory, size) refuse_pool_free(pool, cache, memory, size)
+#define axo__pool_alloc(cache, size)        refuse_pool_alloc(REFUSE_HERE, cache, size)
+#define axo__pool_free(cache, memory, size) refuse_pool_free(cache, memory, size)
 
 #endif
