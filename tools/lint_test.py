@@ -93,7 +93,7 @@ PLANTED = [
     ("layers", line("runtime/cell/state.h", "#include SOMETHING"), "cannot tell"),
     ("layers", line("runtime/sched/run.c", "#include <urcu/urcu-qsbr.h>"), "liburcu"),
     ("layers", line("runtime/base/atomic.h", "#include <urcu-qsbr.h>"), "liburcu"),
-    ("layers", line("runtime/mailbox/box.h", "#include <ck_ring.h>"), "CK's"),
+    ("layers", line("runtime/mailbox/bounded.h", "#include <ck_ring.h>"), "CK's"),
     ("layers", line("runtime/pattern/ask.c", '#include "base/atomic.h"'), "pattern/"),
     ("layers", line("runtime/pattern/ask.c", "#include <sys/epoll.h>"), "pattern/"),
     ("layers", line("runtime/extra/new.c", ""), "not in runtime/LAYERS"),

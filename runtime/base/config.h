@@ -50,9 +50,9 @@
  * the place of the youngest. */
 #define AXO__NEWBORN_RUNS_MAX 64
 #define AXO__NEWBORN_OLDEST 16384
-/* Times as long as a turn may last that ready cells run while spent ones wait: these have a fifth
+/* Times as long as a turn may last that ready cells run while overrun ones wait: these have a fifth
  * of a worker at least. */
-#define AXO__SLOW_QUANTA 4
+#define AXO__OVERRUN_QUANTA 4
 /* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
 #define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */
@@ -64,13 +64,13 @@
 #define AXO__INJECT_MESSAGES 128
 /* Every how many turns expired cells are taken, and retired ones handed over if there are enough
  * for a grace period; after so many of these rounds if there are any. */
-#define AXO__HOUSE_TURNS 256
-#define AXO__HOUSE_ROUNDS 16
+#define AXO__HOUSEKEEPING_TURNS 256
+#define AXO__HOUSEKEEPING_ROUNDS 16
 /* Messages of a turn, if the program does not say; and how often that is doubled for a cell that
  * has left messages turn after turn: a consumer of many producers keeps up, and the time of a turn
  * bounds it as ever. */
 #define AXO__QUANTUM 64
-#define AXO__BEHIND_MAX 5
+#define AXO__BACKLOG_TURNS_MAX 5
 /* A queue shorter than this is left to its owner, unless the last of it would wait for
  * AXO__WATCH_MIN_NS at its owner's pace. */
 #define AXO__STEAL_MIN 4

@@ -17,13 +17,13 @@
 #include "base/assert.h"
 #include "base/config.h"
 
-AXO_STATIC_ASSERT(sizeof(axo__brief) == 16, "small");
-AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a brief's `kind`");
-AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a brief's `site`");
+AXO_STATIC_ASSERT(sizeof(axo__cause_short) == 16, "small");
+AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a short cause's `kind`");
+AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a short cause's `site`");
 
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
 {
-    AXO_ASSERT(count < UINT32_C(1) << 21); /* an index fits a brief */
+    AXO_ASSERT(count < UINT32_C(1) << 21); /* an index fits a short cause */
     memset(texts, 0, sizeof *texts);
     texts->heap = heap;
     texts->count = count + 1;
@@ -150,13 +150,13 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
     return failure;
 }
 
-axo__brief axo__cause_brief(const axo__cause *cause)
+axo__cause_short axo__cause_shorten(const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->kind < 1 << 5 && cause->site < 1 << 6);
     AXO_DEBUG_ASSERT(cause->original_kind < 1 << 5 && cause->root_kind < 1 << 5);
     bool message = axo__site_has_message(cause->site);
     AXO_DEBUG_ASSERT(!message || cause->original_kind == AXO_FAILURE_NONE);
-    return (axo__brief){
+    return (axo__cause_short){
         .code = cause->code,
         .original_code = message ? (int32_t)cause->tag : cause->original_code,
         .text = cause->text & ((UINT32_C(1) << 21) - 1),
@@ -168,20 +168,20 @@ axo__brief axo__cause_brief(const axo__cause *cause)
     };
 }
 
-axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor)
+axo__cause axo__cause_of_short(const axo__cause_short *shortened, axo_ref actor)
 {
-    AXO_DEBUG_ASSERT(!brief->whole);
-    bool message = axo__site_has_message(brief->site);
+    AXO_DEBUG_ASSERT(!shortened->whole);
+    bool message = axo__site_has_message(shortened->site);
     return (axo__cause){
-        .kind = brief->kind,
-        .site = brief->site,
-        .root_kind = brief->root_kind,
-        .original_kind = brief->original_kind,
-        .code = brief->code,
-        .original_code = message ? 0 : brief->original_code,
-        .text = brief->text,
-        .original_text = brief->original_text,
-        .tag = message ? (uint32_t)brief->original_code : 0,
+        .kind = shortened->kind,
+        .site = shortened->site,
+        .root_kind = shortened->root_kind,
+        .original_kind = shortened->original_kind,
+        .code = shortened->code,
+        .original_code = message ? 0 : shortened->original_code,
+        .text = shortened->text,
+        .original_text = shortened->original_text,
+        .tag = message ? (uint32_t)shortened->original_code : 0,
         .actor = actor,
     };
 }

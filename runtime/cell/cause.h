@@ -36,7 +36,7 @@ static inline bool axo__site_has_message(uint32_t site)
 
 /* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and what it is about
  * is kept elsewhere, or it is about nobody. */
-typedef struct axo__brief {
+typedef struct axo__cause_short {
     int32_t code;
     int32_t original_code; /* with a message: its tag; no such failure has an original one */
     uint32_t text : 21; /* as in a cause */
@@ -46,7 +46,7 @@ typedef struct axo__brief {
     uint32_t original_kind : 5;
     uint32_t root_kind : 5;
     uint32_t whole : 1; /* not an own one: all of it is kept elsewhere, but kind and code */
-} axo__brief;
+} axo__cause_short;
 
 /* A failure's text, and the sender of the message under which it happened: a failure that has one
  * and no text takes an empty text for it, so that an actor pays for neither before it fails. */
@@ -108,10 +108,10 @@ static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_
         texts->all[cause->text].sender = sender;
 }
 
-axo__brief axo__cause_brief(const axo__cause *cause);
+axo__cause_short axo__cause_shorten(const axo__cause *cause);
 
-/* The cause that an actor's own brief stands for, about nobody. */
-axo__cause axo__cause_of_brief(const axo__brief *brief, axo_ref actor);
+/* The cause that an actor's own short one stands for, about nobody. */
+axo__cause axo__cause_of_short(const axo__cause_short *shortened, axo_ref actor);
 
 /* What users see, but for the reporter; it lives as long as the cause. */
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause);

@@ -5,7 +5,7 @@
  * after a grace period, with another generation.
  *
  * A million idle leaves are the case that a cell is cut for. What few actors have is in records of
- * cell/more.h: taken at spawn if the props or the parent's ways ask for it, else when it is first
+ * cell/extra.h: taken at spawn if the props or the parent's ways ask for it, else when it is first
  * used, so that failing and ending take no memory.
  */
 #ifndef AXO__CELL_CELL_H
@@ -17,7 +17,7 @@
 #include "cell/cause.h"
 #include "cell/directive.h"
 #include "cell/state.h"
-#include "mailbox/box.h"
+#include "mailbox/bounded.h"
 #include "mailbox/inbox.h"
 #include "mem/grace.h"
 #include "mem/region.h"
@@ -36,9 +36,9 @@ typedef uint32_t axo__slot_link;
 /* Messages of the system lane: the tags of its links. Each node is part of a cell, a watch record
  * or a parked one, and in one lane at a time (OR-13). */
 typedef enum axo__sys_kind {
-    AXO__SYS_ADOPT = 0,   /* child's passage -> parent: spawned from outside, take me in */
+    AXO__SYS_ADOPT = 0,   /* child's life_node -> parent: spawned from outside, take me in */
     AXO__SYS_FAILED = 1,  /* child's report -> parent: I have failed */
-    AXO__SYS_GONE = 2,    /* child's passage -> parent: I have terminated */
+    AXO__SYS_GONE = 2,    /* child's life_node -> parent: I have terminated */
     AXO__SYS_WATCH = 3,   /* watcher -> target */
     AXO__SYS_UNWATCH = 4, /* watcher -> target */
     AXO__SYS_RETURN = 5,  /* target -> watcher: the record comes back */
@@ -66,18 +66,18 @@ typedef enum axo__instance {
     AXO__INSTANCE_STOPPED = 3  /* post_stop ran */
 } axo__instance;
 
-/* What makes its messages more than ordinary: the runner looks into cell/more.h then. */
+/* What makes its messages more than ordinary: the runner looks into cell/extra.h then. */
 enum {
-    AXO__ASIDE_FRONT = 1,  /* messages may be in front of the lane */
-    AXO__ASIDE_TIMED = 2,  /* it has used timers of its own */
-    AXO__ASIDE_SYSTEM = 4, /* there is system work that the word does not show any more */
-    AXO__ASIDE_STOP = 8,   /* it has asked itself to stop: with SYSTEM, and until that is taken */
-    AXO__ASIDE_BOX = 16,   /* it has a box */
-    AXO__ASIDE_REST = 32   /* a portion of its system work is done; the rest needs another turn */
+    AXO__ATTENTION_FRONT = 1,    /* messages may be in front of the lane */
+    AXO__ATTENTION_TIMERS = 2,   /* it has used timers of its own */
+    AXO__ATTENTION_SYSTEM = 4,   /* there is system work that the word does not show any more */
+    AXO__ATTENTION_STOP = 8,     /* it has asked itself to stop: with SYSTEM, until that is taken */
+    AXO__ATTENTION_BOUNDED = 16, /* it has a bounded mailbox */
+    AXO__ATTENTION_REST = 32     /* of its system work a portion is done; the rest needs a turn */
 };
 
 AXO_STATIC_ASSERT(AXO__PHASE_BURYING < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
-AXO_STATIC_ASSERT(AXO__ASIDE_REST <= UINT8_MAX, "a cell's `aside`");
+AXO_STATIC_ASSERT(AXO__ATTENTION_REST <= UINT8_MAX, "a cell's `attention`");
 AXO_STATIC_ASSERT(AXO__SYS_ROOM <= AXO__STACK_TAGS, "kinds are tags");
 AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
 
@@ -85,7 +85,7 @@ AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
 AXO_STATIC_ASSERT(AXO_ARGS_MAX / 16 < 1 << 13, "a copy of args is counted in 13 bits");
 
 /* Two cache lines, all that the message path of a leaf touches: a sender the first one, the runner
- * both. A cell has its slot for good, and the axo__kin of the same number. */
+ * both. A cell has its slot for good, and the axo__cold of the same number. */
 struct axo__cell {
     /* ---- senders write ---- */
     _Alignas(AXO__CACHE_LINE) axo__state state; /* the scheduling word and the user lane */
@@ -98,8 +98,8 @@ struct axo__cell {
     axo__a32 latest;            /* generation of the living or the last one; 0: there was none */
     uint32_t slot : 24;         /* fixed */
     uint32_t lifetime : 2;      /* an axo_lifetime */
-    uint32_t boxed : 1;         /* it has a box in place of the lane (cell/more.h) */
-    uint32_t elsewhere : 1;     /* another pool than the default one runs it (cell/more.h) */
+    uint32_t bounded : 1;       /* it has a bounded mailbox in place of the lane (cell/extra.h) */
+    uint32_t elsewhere : 1;     /* another pool than the default one runs it (cell/extra.h) */
     uint32_t guardian : 1;      /* the root is its parent */
     axo__slot_link parent;
 
@@ -107,16 +107,16 @@ struct axo__cell {
     _Alignas(AXO__CACHE_LINE) axo_receive_fn receive; /* top of the behaviour stack */
     void *state_block;
     axo__inbox inbox;           /* taken out of the lane */
-    axo__aptr more;             /* cell/more.h; NULL: nothing of it */
+    axo__aptr extra;            /* cell/extra.h; NULL: nothing of it */
     /* One at a time, in this order: until it is adopted nobody runs it, so it cannot fail; `failed`
      * is dropped before GONE is pushed, and no callback comes after; the parent takes GONE before
      * it retires the cell; a cell is free when its grace period is over. */
     union {
-        axo__stack_node passage; /* ADOPT, then GONE */
-        axo__message *failed;    /* the message this instance failed under, until it ends; while it
-                                    is stashed the stash owns it */
+        axo__stack_node life_node; /* ADOPT, then GONE */
+        axo__message *failed;      /* this instance failed under it, until it ends; while it is
+                                      stashed the stash owns it */
         axo__grace_item retired;
-        axo__cell *free_next;    /* in its list of free cells */
+        axo__cell *free_next;      /* in its list of free cells */
     };
     /* Its parent, which owns the node while it is told of a failure, has no more of it when the
      * cell is free. */
@@ -129,37 +129,37 @@ struct axo__cell {
     uint8_t life : 2;            /* an axo__instance */
     uint8_t reported : 1;        /* its own failure is with the parent, undecided */
     uint8_t constructed : 1;     /* construct succeeded, destroy is owed */
-    uint8_t aside;               /* AXO__ASIDE_ bits */
-    uint16_t behind : 3;         /* turns in a row that left messages, to a bound */
+    uint8_t attention;           /* AXO__ATTENTION_ bits */
+    uint16_t backlog_turns : 3;  /* turns in a row that left messages, to a bound */
     uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: they were handed on */
 };
 
-_Static_assert(AXO__BEHIND_MAX < 1 << 3, "`behind` has 3 bits");
+_Static_assert(AXO__BACKLOG_TURNS_MAX < 1 << 3, "`backlog_turns` has 3 bits");
 AXO_STATIC_ASSERT(sizeof(axo__cell) == (size_t)2 * AXO__CACHE_LINE, "two lines");
 
-/* What else each cell has. */
-typedef struct axo__kin {
+/* The cold part of a cell: a leaf's messages do not touch it. */
+typedef struct axo__cold {
     /* ---- runner ---- */
     const axo_class *cls;
     const void *args;
 
     /* ---- runner writes before the report, parent reads after ---- */
-    axo__brief failure;    /* cell/more.h has the rest of it, if there is more to say */
+    axo__cause_short failure; /* cell/extra.h has the rest of it, if there is more to say */
 
     /* ---- parent ---- */
     axo__slot_link next : 25;   /* siblings */
     uint32_t stopping : 1;      /* told to stop by the parent: counted in its family's `stopping` */
-    uint32_t told_late : 1;     /* the parent's notice waits until it has forgotten this one */
+    uint32_t told_late : 1;     /* the parent's notice waits until this is forgotten */
     axo__slot_link before;
-} axo__kin;
-AXO_STATIC_ASSERT(sizeof(axo__kin) == 40, "small");
+} axo__cold;
+AXO_STATIC_ASSERT(sizeof(axo__cold) == 40, "small");
 
 /* Asks the cell to stop, by its runner: who looks again before it is done. */
 static inline void axo__cell_stop_self(axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    cell->aside |= AXO__ASIDE_SYSTEM | AXO__ASIDE_STOP;
-    if (axo__aptr_load_relaxed(&cell->more) != NULL)
+    cell->attention |= AXO__ATTENTION_SYSTEM | AXO__ATTENTION_STOP;
+    if (axo__aptr_load_relaxed(&cell->extra) != NULL)
         axo__directives_stop(&cell->directives); /* who finds it by its name is told */
 }
 
@@ -168,7 +168,7 @@ static inline uint64_t axo__cell_directives(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     uint64_t word = axo__directives_look(&cell->directives);
-    return (cell->aside & AXO__ASIDE_STOP) != 0 ? word | AXO__STOP : word;
+    return (cell->attention & AXO__ATTENTION_STOP) != 0 ? word | AXO__STOP : word;
 }
 
 /* Takes STOP and perhaps STOP_PARENT. By its runner. */
@@ -176,7 +176,7 @@ static inline void axo__cell_take_stops(axo__cell *cell, uint64_t bits)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     AXO_DEBUG_ASSERT(bits != 0 && (bits & ~AXO__STOPS) == 0);
-    cell->aside &= (uint8_t)~AXO__ASIDE_STOP;
+    cell->attention &= (uint8_t)~AXO__ATTENTION_STOP;
     if ((axo__directives_look(&cell->directives) & bits) != 0)
         (void)axo__directives_take(&cell->directives, bits, 0);
 }
@@ -196,9 +196,9 @@ static inline axo__cell *axo__cell_of_report(axo__stack_node *node)
     return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, report));
 }
 
-static inline axo__cell *axo__cell_of_passage(axo__stack_node *node)
+static inline axo__cell *axo__cell_of_life_node(axo__stack_node *node)
 {
-    return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, passage));
+    return (axo__cell *)(void *)((char *)node - offsetof(axo__cell, life_node));
 }
 
 static inline axo__cell *axo__cell_of_retired(axo__grace_item *item)

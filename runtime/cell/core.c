@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/border.h"
-#include "cell/more.h"
+#include "cell/extra.h"
 
 _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 
@@ -116,7 +116,7 @@ static void local_give_freed(axo__local *local)
 void axo__local_give_cell(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
-    AXO_DEBUG_ASSERT(axo__aptr_peek_owner(&cell->more) == NULL);
+    AXO_DEBUG_ASSERT(axo__aptr_peek_owner(&cell->extra) == NULL);
     axo__a64_bump_owner(&local->count.freed);
     if (axo__table_is_spent(&local->core->table, cell))
         return; /* spent: retired for good */

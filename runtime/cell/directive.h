@@ -14,8 +14,8 @@
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
  *       that adds -1.
- *   I2  The cause of RESTART_PARENT (axo__ward.cause) is written by the parent only while the bit
- *       is clear, and taken out by the child only while it is set.
+ *   I2  The cause of RESTART_PARENT (axo__child_record.cause) is written by the parent only while
+ *       the bit is clear, and taken out by the child only while it is set.
  *
  * Orders
  *   [D1] cas acq_rel, add    releases the cause; pairs with [D2]

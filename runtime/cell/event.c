@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/border.h"
-#include "cell/more.h"
+#include "cell/extra.h"
 
 /* Only what was copied: an owned payload may be anything. */
 static uint32_t event_head(const axo__message *message, uint8_t *head)

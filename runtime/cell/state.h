@@ -13,10 +13,10 @@
  * on top of what is there, whatever it is, and taken out all at once.
  *
  * Bits: RUNNING a worker is inside; READY there are messages that the word does not show: the
- * runner left some that it had taken, or the cell has a box; URGENT system work was announced;
- * INJECTED, URGENT_INJECTED the node of that injector is in use; TERMINATING it takes in no more
- * children; CLOSED terminated; WAITING it has sent where there was no room, HELD it is suspended,
- * `suspends` times: it takes no messages of users.
+ * runner left some that it had taken, or the cell has a bounded mailbox; URGENT system work was
+ * announced; INJECTED, URGENT_INJECTED the node of that injector is in use; TERMINATING it takes in
+ * no more children; CLOSED terminated; WAITING it has sent where there was no room, HELD it is
+ * suspended, `suspends` times: it takes no messages of users.
  *
  * Invariants
  *   I1  URGENT, or (READY or a message) and free (not HELD, not WAITING), without RUNNING and
@@ -40,9 +40,10 @@
  * clear and is pushed by its announcer. Nothing is left to the exchange's order but that. An entry
  * that was there before and was not tried makes a second one: a hint too many (I3).
  *
- * Wake-up: a message is in the lane and announced in one step. What is queued elsewhere (a box, the
- * system lane) is announced after the enqueue is complete, with a read-modify-write, so on every
- * machine the link is visible before the bit; the worker clears the bit first and looks after.
+ * Wake-up: a message is in the lane and announced in one step. What is queued elsewhere (a bounded
+ * mailbox, the system lane) is announced after the enqueue is complete, with a read-modify-write,
+ * so on every machine the link is visible before the bit; the worker clears the bit first and looks
+ * after.
  *
  * Orders
  *   [S1] or/cas acq_rel, announce, push   releases the enqueue, the message; pairs with [S2] [S3]
@@ -121,7 +122,7 @@ static inline bool axo__state_free(uint64_t word)
     return (word & (AXO__WAITING | AXO__HELD)) == 0;
 }
 
-/* There are messages of users, or a box may have some. */
+/* There are messages of users, or a bounded mailbox may have some. */
 static inline bool axo__state_has(uint64_t word)
 {
     return (word & (AXO__READY | AXO__LANE)) != 0;
@@ -291,9 +292,9 @@ static inline void axo__state_take_urgent(axo__state *state)
     (void)axo__a64_and_acq_rel(&state->word, ~AXO__URGENT); /* [S3] */
 }
 
-/* `more`: messages that were taken may be left, or a box may have some; the batch is over. Without
- * it there are none, or a sender is about to announce one. AGAIN: the runner looks for messages
- * anew. */
+/* `more`: messages that were taken may be left, or a bounded mailbox may have some; the batch is
+ * over. Without it there are none, or a sender is about to announce one. AGAIN: the runner looks
+ * for messages anew. */
 static inline axo__finish axo__state_finish(axo__state *state, bool more)
 {
     uint64_t old = AXO__RUNNING; /* mostly, and then this is all */

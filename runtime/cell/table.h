@@ -30,16 +30,16 @@ AXO_STATIC_ASSERT(AXO__SLOT_MASK < AXO__LINK_MASK, "a link is a slot and one");
 
 struct axo__table;
 
-/* What the table grows by: cells, then what else each of them has. So a cell finds its kin, and
- * those that it is linked to, by its slot's number. Two lines of a cell are a pair that processors
- * fetch together; kin do not lie in the way of them. */
+/* What the table grows by: cells, then what else each of them has. So a cell finds its cold part,
+ * and those that it is linked to, by its slot's number. Two lines of a cell are a pair that
+ * processors fetch together; cold parts do not lie in the way of them. */
 typedef struct axo__shelf {
     _Alignas(2 * AXO__CACHE_LINE) axo__cell cells[AXO__TABLE_CHUNK];
-    axo__kin kin[AXO__TABLE_CHUNK];
+    axo__cold cold[AXO__TABLE_CHUNK];
     const struct axo__table *table;
 } axo__shelf;
 AXO_STATIC_ASSERT(offsetof(axo__shelf, cells) == 0, "a shelf is where its first cell is");
-AXO_STATIC_ASSERT(sizeof(axo__cell) > sizeof(axo__kin), "kin are found from cells");
+AXO_STATIC_ASSERT(sizeof(axo__cell) > sizeof(axo__cold), "cold parts are found from cells");
 
 typedef struct axo__table {
     axo__heap *heap;
@@ -91,17 +91,18 @@ static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)
 }
 
 /* The place in the second array from the place in the first: each step between them is as much
- * shorter as a kin is smaller than a cell. */
-static inline axo__kin *axo__cell_kin(const axo__cell *cell)
+ * shorter as a cold part is smaller than a cell. */
+static inline axo__cold *axo__cell_cold(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell != NULL);
-    size_t shorter = (cell->slot & (AXO__TABLE_CHUNK - 1)) * (sizeof(axo__cell) - sizeof(axo__kin));
-    return (axo__kin *)((uintptr_t)cell + offsetof(axo__shelf, kin) - shorter);
+    size_t shorter =
+        (cell->slot & (AXO__TABLE_CHUNK - 1)) * (sizeof(axo__cell) - sizeof(axo__cold));
+    return (axo__cold *)((uintptr_t)cell + offsetof(axo__shelf, cold) - shorter);
 }
 
 static inline const axo_class *axo__cell_class(const axo__cell *cell)
 {
-    return axo__cell_kin(cell)->cls;
+    return axo__cell_cold(cell)->cls;
 }
 
 static inline axo__slot_link axo__cell_link(const axo__cell *cell)
@@ -125,7 +126,7 @@ static inline axo__cell *axo__cell_parent(const axo__cell *cell)
 /* The next older sibling, for the parent. */
 static inline axo__cell *axo__cell_next(const axo__cell *cell)
 {
-    return axo__cell_linked(cell, axo__cell_kin(cell)->next);
+    return axo__cell_linked(cell, axo__cell_cold(cell)->next);
 }
 
 /* The living cell of a reference; NULL: stale, forged or none. */

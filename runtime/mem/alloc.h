@@ -19,7 +19,7 @@
     X(TIMERS)                                                                                      \
     X(STREAM)                                                                                      \
     X(SERVICES)                                                                                    \
-    X(BOXES)
+    X(BOUNDED)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

@@ -39,7 +39,7 @@ static void claim_push_any(axo__cell *cell, axo__unclaim what)
 void axo__sched_unclaim(axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    bool urgent = (cell->aside & AXO__ASIDE_SYSTEM) != 0;
-    cell->aside &= (uint8_t)~AXO__ASIDE_SYSTEM;
+    bool urgent = (cell->attention & AXO__ATTENTION_SYSTEM) != 0;
+    cell->attention &= (uint8_t)~AXO__ATTENTION_SYSTEM;
     claim_push_any(cell, axo__state_unclaim(&cell->state, urgent));
 }

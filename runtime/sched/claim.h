@@ -23,7 +23,7 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
     if (claim == AXO__CLAIM_STALE)
         return NULL;
     if (axo__unlikely(claim == AXO__CLAIM_URGENT))
-        cell->aside |= AXO__ASIDE_SYSTEM;
+        cell->attention |= AXO__ATTENTION_SYSTEM;
     if (lane != NULL)
         axo__inbox_put(&cell->inbox, lane);
     if (axo__likely(axo__cell_is_in(worker->local.core, cell, worker->sched)))

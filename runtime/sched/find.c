@@ -13,8 +13,11 @@
 static uint32_t find_turn_messages(const axo__worker *worker)
 {
     const axo__cell *cell = worker->current;
-    AXO_DEBUG_ASSERT(cell == NULL || worker->left <= worker->sched->quantum << cell->behind);
-    return cell != NULL ? (worker->sched->quantum << cell->behind) - worker->left : 0;
+    if (cell == NULL)
+        return 0;
+    uint32_t messages = worker->sched->quantum << cell->backlog_turns;
+    AXO_DEBUG_ASSERT(worker->messages_left <= messages);
+    return messages - worker->messages_left;
 }
 
 /* Who has used up the time of a turn: the cell of this one, or those that follow each other through
@@ -25,19 +28,19 @@ static void find_clock_shares(axo__worker *worker, uint32_t stride)
     int64_t quantum = worker->sched->quantum_ns;
     bool over = worker->now - worker->turn_clock >= quantum;
     if (over && find_turn_messages(worker) >= stride)
-        worker->spent_turn = axo__a32_load_relaxed(&worker->turn);
+        worker->overrun_turn = axo__a32_load_relaxed(&worker->turn);
     if (over || worker->yields || worker->now >= worker->until)
-        worker->left = 0;
+        worker->messages_left = 0;
     if (worker->next_runs == 0)
         worker->next_clock = AXO__NEVER;
     else if (worker->next_clock == AXO__NEVER)
         worker->next_clock = worker->now;
     else if (worker->now - worker->next_clock >= quantum)
         worker->next_runs = AXO__NEXT_RUNS_MAX;
-    if (axo__runq_is_empty_any(&worker->slow) && !axo__inject_has_any(&worker->sched->slow))
-        worker->slow_clock = worker->now;
-    else if (worker->now - worker->slow_clock >= AXO__SLOW_QUANTA * quantum)
-        worker->slow_due = true;
+    if (axo__runq_is_empty_any(&worker->overrun) && !axo__inject_has_any(&worker->sched->overrun))
+        worker->overrun_clock = worker->now;
+    else if (worker->now - worker->overrun_clock >= AXO__OVERRUN_QUANTA * quantum)
+        worker->overrun_due = true;
 }
 
 /* The stride adapts, so that short messages do not pay for the clock and long ones are seen. */
@@ -124,25 +127,25 @@ static axo__cell *find_from_newborns(axo__worker *worker)
 }
 
 /* One that found no room follows into the place that has come free: first in, first out. */
-static void find_refill_slow(axo__worker *worker)
+static void find_refill_overrun(axo__worker *worker)
 {
     axo__mpsc_node *node = NULL;
     AXO_DEBUG_ASSERT(worker->own != NULL); /* the place is in a queue of its own */
-    if (axo__inject_pop_any(&worker->sched->slow, &node) != AXO__INJECT_ITEM)
+    if (axo__inject_pop_any(&worker->sched->overrun, &node) != AXO__INJECT_ITEM)
         return;
     axo__cell *cell = axo__cell_of_inject(node);
     axo__state_injected(&cell->state, AXO__INJECTED);
-    axo__worker_push_slow(worker, cell);
+    axo__worker_push_overrun(worker, cell);
 }
 
 /* Each of its messages may take long, so the clock is read after each. */
-static axo__cell *find_from_slow(axo__worker *worker)
+static axo__cell *find_from_overrun(axo__worker *worker)
 {
-    axo__inject *more = &worker->sched->slow;
-    axo__cell *cell = find_from_queue(worker, &worker->slow);
+    axo__inject *more = &worker->sched->overrun;
+    axo__cell *cell = find_from_queue(worker, &worker->overrun);
     if (axo__unlikely(axo__inject_has_any(more))) {
         if (cell != NULL)
-            find_refill_slow(worker);
+            find_refill_overrun(worker);
         else
             cell = find_from_inject(worker, more, AXO__INJECTED);
     }
@@ -151,7 +154,7 @@ static axo__cell *find_from_slow(axo__worker *worker)
     axo__worker_read_clock(worker);
     worker->clock_stride = 1;
     worker->until_clock = 1;
-    worker->slow_clock = worker->now;
+    worker->overrun_clock = worker->now;
     return cell;
 }
 
@@ -180,9 +183,9 @@ static axo__cell *find_ready(axo__worker *worker)
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
         cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
-        if (cell == NULL && worker->slow_due) {
-            worker->slow_due = false;
-            cell = find_from_slow(worker);
+        if (cell == NULL && worker->overrun_due) {
+            worker->overrun_due = false;
+            cell = find_from_overrun(worker);
         }
         if (cell != NULL)
             return cell;
@@ -201,7 +204,7 @@ static axo__cell *find_ready(axo__worker *worker)
         cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
     if (cell == NULL && others_first)
         cell = find_from_newborns(worker);
-    return cell != NULL ? cell : find_from_slow(worker);
+    return cell != NULL ? cell : find_from_overrun(worker);
 }
 
 axo__cell *axo__worker_find(axo__worker *worker)
@@ -229,10 +232,10 @@ axo__cell *axo__worker_find(axo__worker *worker)
     return find_ready(worker);
 }
 
-/* The house is kept between steps. */
+/* Housekeeping is done between steps. */
 axo__cell *axo__worker_find_next(axo__worker *worker)
 {
-    if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSE_TURNS == 0))
+    if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSEKEEPING_TURNS == 0))
         return NULL;
     axo__grace_quiet();
     axo__cell *cell = axo__worker_find(worker);

@@ -10,7 +10,7 @@ static inline void axo__worker_outside(axo__worker *worker)
     uint64_t handled = axo__a64_load_relaxed(&worker->local.count.handled);
     if (handled < worker->inject_from)
         return;
-    worker->left = 0;
+    worker->messages_left = 0;
     worker->inject_from = handled + AXO__INJECT_MESSAGES;
     worker->inject_turn = axo__a32_load_relaxed(&worker->turn) - AXO__INJECT_TURNS;
 }

@@ -47,7 +47,7 @@ static bool park_look(axo__worker *worker, bool *busy)
     if (axo__a32_load_seq_cst(&sched->core->expired_any) != 0) /* [W1] */
         return true;
     if (axo__inject_has_any(&sched->urgent) || axo__inject_has_any(&sched->inject) ||
-        axo__inject_has_any(&sched->slow))
+        axo__inject_has_any(&sched->overrun))
         return true;
     if (park_sees_time(worker))
         return true;
@@ -55,7 +55,7 @@ static bool park_look(axo__worker *worker, bool *busy)
         axo__worker *other = axo__sched_worker(sched, i);
         if (other == NULL)
             break;
-        if (axo__runq_count_any(&other->urgent) > 0 || axo__runq_count_any(&other->slow) > 0)
+        if (axo__runq_count_any(&other->urgent) > 0 || axo__runq_count_any(&other->overrun) > 0)
             return true;
         uint32_t ready = axo__runq_count_any(&other->ready);
         uint32_t newborns = axo__newborn_count_any(other);

@@ -2,9 +2,9 @@
  *
  * A record is made by the first send that finds no room, and makes one round trip: it stands in the
  * receiver's line with the messages that it holds, and ROOM brings it home when the last of them is
- * in, or dead. Who takes it out of the line, under the box's mutex, answers for it: the receiver or
- * the timer sends it home, or frees it if the sender cannot be found any more; the sender's end
- * frees it. `next` and `stops` are the sender's runner's.
+ * in, or dead. Who takes it out of the line, under the bounded mailbox's mutex, answers for it: the
+ * receiver or the timer sends it home, or frees it if the sender cannot be found any more; the
+ * sender's end frees it. `next` and `stops` are the sender's runner's.
  *
  * The timer of its limit may have left its wheel, not to be disarmed any more, and be about to look
  * at the record when this is freed. So an armed timer counts as a user of it: one that is disarmed
@@ -22,8 +22,8 @@
 
 static axo__parked *parked_first(const axo__cell *cell)
 {
-    const axo__more *more = axo__cell_more(cell);
-    return more != NULL ? more->parked : NULL;
+    const axo__extra *extra = axo__cell_extra(cell);
+    return extra != NULL ? extra->parked : NULL;
 }
 
 axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
@@ -37,7 +37,7 @@ axo__parked *axo__parked_find(const axo__cell *sender, axo_ref receiver)
 axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
-    if (axo__more_take(&worker->local, worker->current) == NULL)
+    if (axo__extra_take(&worker->local, worker->current) == NULL)
         return NULL;
     axo__parked *parked = axo__pool_alloc(&worker->local.cache, sizeof *parked);
     if (parked == NULL)
@@ -82,9 +82,9 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(axo_ref_equal(parked->sender, axo__cell_ref(cell)));
     if (axo__parked_find(cell, parked->receiver) != parked) {
-        axo__more *more = axo__cell_more(cell);
-        parked->next = more->parked;
-        more->parked = parked;
+        axo__extra *extra = axo__cell_extra(cell);
+        parked->next = extra->parked;
+        extra->parked = parked;
     }
     if (parked->stops || axo_ref_equal(parked->receiver, parked->sender) ||
         cell->phase == AXO__PHASE_TERMINATING)
@@ -111,7 +111,7 @@ void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *roo
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__parked *parked = parked_of_room(room);
-    axo__parked **link = &axo__cell_more(cell)->parked;
+    axo__parked **link = &axo__cell_extra(cell)->parked;
     bool stops = false;
     while (*link != NULL) {
         if (*link == parked) {
@@ -140,9 +140,10 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
     axo__parked *parked;
     while ((parked = parked_first(cell)) != NULL) {
-        axo__cell_more(cell)->parked = parked->next;
+        axo__cell_extra(cell)->parked = parked->next;
         axo__cell *receiver = axo__table_find(&worker->local.core->table, parked->receiver);
-        if (receiver == NULL || !axo__box_let_in_any(axo__cell_box(receiver), &parked->waiter))
+        if (receiver == NULL ||
+            !axo__bounded_let_in_any(axo__cell_bounded(receiver), &parked->waiter))
             continue; /* it is on its way home */
         axo__parked_free(&worker->local, parked);
         axo__sched_announce_user(worker, receiver);
@@ -161,8 +162,8 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
     axo__chain held = {NULL, NULL};
     axo__waiter *done = NULL;
     (void)number;
-    axo__box *box = receiver != NULL ? axo__cell_box(receiver) : NULL;
-    if (box != NULL && axo__box_expire_any(box, &parked->waiter, &held, &done)) {
+    axo__bounded_mailbox *bounded = receiver != NULL ? axo__cell_bounded(receiver) : NULL;
+    if (bounded != NULL && axo__bounded_expire_any(bounded, &parked->waiter, &held, &done)) {
         axo__message *message;
         while ((message = axo__chain_pop(&held)) != NULL)
             axo__dead_letter(local, message, to, AXO_DEAD_OVERFLOW);

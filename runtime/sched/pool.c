@@ -15,7 +15,7 @@ static void pool_forked(void)
     worker->forked_in = worker->current;
     worker->current = NULL;
     worker->pending.kind = AXO_FAILURE_ORDINARY;
-    worker->left = 0;
+    worker->messages_left = 0;
     worker->turns_left = 1;
 }
 
@@ -44,7 +44,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     axo__worker_slots *slots = queues ? &sched->slots[index] : NULL;
     axo__runq_init(&worker->urgent, queues ? slots->urgent : NULL, queues ? AXO__URGENT_SIZE : 1);
     axo__runq_init(&worker->ready, queues ? slots->ready : NULL, queues ? AXO__RUNQ_SIZE : 1);
-    axo__runq_init(&worker->slow, queues ? slots->slow : NULL, queues ? AXO__RUNQ_SIZE : 1);
+    axo__runq_init(&worker->overrun, queues ? slots->overrun : NULL, queues ? AXO__RUNQ_SIZE : 1);
 }
 
 /* A worker that has released the cell names it until it leaves the turn, but without a tag: the

@@ -8,7 +8,7 @@
  *   ready     where ready cells are put, and the table of all the places
  *   timer     a wheel behind its mutex; wheel: without it
  *   parked    senders that wait for room      send     a message's way to its mailbox; doors
- *   alarm     messages that wait for a time   timed    what an actor has of time
+ *   scheduled   messages that wait for a time   keyed_timer  what an actor has of time
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   run       one turn of one cell
  *   park      a worker goes to sleep          worker   a worker's step
@@ -31,7 +31,7 @@
 #include "base/config.h"
 #include "base/random.h"
 #include "base/unwind.h"
-#include "cell/more.h"
+#include "cell/extra.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
 #include "sched/idle.h"
@@ -47,8 +47,8 @@ typedef struct axo__spare_mark axo__spare_mark;
 
 /* What the layer above does for a runner. */
 typedef struct axo__super_ops {
-    /* Takes the system lane and the directives, or a portion: then ASIDE_REST says that there is
-     * more. */
+    /* Takes the system lane and the directives, or a portion: then ATTENTION_REST says that there
+     * is more. */
     void (*system)(axo__worker *worker, axo__cell *cell);
     /* The running callback failed: worker->pending says why. */
     void (*fail)(axo__worker *worker, axo__cell *cell);
@@ -122,7 +122,7 @@ struct axo__worker {
     axo__message *message;  /* in receive */
     axo__unwind *unwind;    /* where a throw lands */
     uint32_t site;          /* axo_site of the running callback, or AXO__SITE_*; NONE outside */
-    uint32_t left;          /* messages left in this turn */
+    uint32_t messages_left; /* messages left in this turn */
     bool yields;            /* the turn ends with this message */
     uint32_t turns_left;    /* turns left in this step */
     uint32_t until_clock;   /* messages until the clock is read */
@@ -138,10 +138,10 @@ struct axo__worker {
     int64_t now;            /* last reading of the operating system's clock: effort, never time */
     int64_t turn_clock;     /* reading known at the turn's start */
     int64_t next_clock;     /* the first reading while it is used; AXO__NEVER: none yet */
-    int64_t slow_clock;     /* reading when a spent cell had its turn last, or none waited */
-    uint32_t spent_turn;    /* the turn that has used up its time by itself */
+    int64_t overrun_clock;  /* reading when an overrun cell had its turn last, or none waited */
+    uint32_t overrun_turn;  /* the turn that has used up its time by itself */
     bool quiet;             /* it has pushed between two turns, and told nobody yet */
-    bool slow_due;          /* a spent cell has waited for long: it goes before the ready ones */
+    bool overrun_due;       /* an overrun cell has waited for long: it goes before the ready ones */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     uint64_t asked_at;      /* the callback under which the last one failed */
@@ -175,7 +175,7 @@ struct axo__worker {
     axo__a32 newborn_top;
     axo__a32 newborn_taken;
     axo__aptr newborns[AXO__NEWBORNS];
-    axo__runq slow;         /* spent cells */
+    axo__runq overrun;      /* overrun cells */
 };
 
 /* What a worker's queues lie in. Those of a pool whose work is shared have none: their queues are
@@ -183,7 +183,7 @@ struct axo__worker {
 typedef struct axo__worker_slots {
     struct ck_ring_buffer urgent[AXO__URGENT_SIZE];
     struct ck_ring_buffer ready[AXO__RUNQ_SIZE];
-    struct ck_ring_buffer slow[AXO__RUNQ_SIZE];
+    struct ck_ring_buffer overrun[AXO__RUNQ_SIZE];
 } axo__worker_slots;
 
 /* A door: outside threads pass one at a time. */
@@ -206,7 +206,7 @@ struct axo__sched {
     uint32_t worker_count;
     uint32_t spare_count;
     uint32_t quantum;
-    uint32_t behind_max;           /* how often it may be doubled */
+    uint32_t backlog_turns_max;    /* how often it may be doubled */
     uint32_t turns;                /* in a step, at most */
     int64_t quantum_ns;            /* AXO__QUANTUM_NEVER: time ends no turn */
     axo__door *doors;              /* the default pool's only */
@@ -230,16 +230,16 @@ struct axo__sched {
     axo__a32 quit;
     _Alignas(AXO__CACHE_LINE) axo__inject inject;
     axo__inject urgent;
-    axo__inject slow;              /* spent cells that no worker's own queue has room for */
+    axo__inject overrun;           /* overrun cells that no worker's own queue has room for */
 };
 
-/* The running callback. `left` goes down with each message, so no two of a turn are alike but a
- * message and the hooks that run before the next one. Those of a restart within the turn in which
- * the actor failed are told apart from the message it failed under. */
+/* The running callback. `messages_left` goes down with each message, so no two of a turn are alike
+ * but a message and the hooks that run before the next one. Those of a restart within the turn in
+ * which the actor failed are told apart from the message it failed under. */
 static inline uint64_t axo__worker_count(const axo__worker *worker)
 {
     uint64_t turn = axo__a32_load_relaxed(&worker->turn);
-    return turn << 33 | (uint64_t)worker->left << 1;
+    return turn << 33 | (uint64_t)worker->messages_left << 1;
 }
 
 static inline axo__moment axo__worker_moment(const axo__worker *worker)
@@ -274,7 +274,7 @@ static inline axo__sched *axo__core_sched(axo__core *core)
 static inline axo__sched *axo__cell_sched(const axo__cell *cell)
 {
     return axo__likely(!cell->elsewhere) ? axo__cell_shelf(cell)->table->home
-                                         : axo__cell_more(cell)->sched;
+                                         : axo__cell_extra(cell)->sched;
 }
 
 /* Whether that is this one. */
@@ -283,9 +283,9 @@ static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
 {
     const axo__sched *its = core->sched;
     if (axo__unlikely(cell->elsewhere)) {
-        const axo__more *more = axo__cell_more(cell);
-        AXO_DEBUG_ASSERT(more != NULL && more->sched != NULL);
-        its = more->sched;
+        const axo__extra *extra = axo__cell_extra(cell);
+        AXO_DEBUG_ASSERT(extra != NULL && extra->sched != NULL);
+        its = extra->sched;
     }
     return its == sched;
 }

@@ -27,10 +27,10 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
     axo__wake_offer(worker, axo__runq_count_any(&worker->ready));
 }
 
-void axo__worker_push_slow(axo__worker *worker, axo__cell *cell)
+void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
-    if (axo__runq_push_owner(&worker->slow, cell)) {
+    if (axo__runq_push_owner(&worker->overrun, cell)) {
         axo__wake_offer(worker, AXO__STEAL_MIN);
         return;
     }
@@ -38,7 +38,7 @@ void axo__worker_push_slow(axo__worker *worker, axo__cell *cell)
         ready_share_back(sched, cell);
         return;
     }
-    axo__claim_inject(&sched->slow, cell);
+    axo__claim_inject(&sched->overrun, cell);
     axo__sched_wake_one(sched);
 }
 
@@ -104,7 +104,7 @@ void axo__worker_offer_quiet(axo__worker *worker)
     worker->quiet = false;
     if (newborns > ready)
         ready = newborns;
-    if (axo__runq_count_any(&worker->urgent) > 0 || axo__runq_count_any(&worker->slow) > 0)
+    if (axo__runq_count_any(&worker->urgent) > 0 || axo__runq_count_any(&worker->overrun) > 0)
         axo__wake_tell(worker, AXO__STEAL_MIN);
     else if (ready > 0 || axo__aptr_load_relaxed(&worker->next) != NULL)
         axo__wake_tell(worker, ready);

@@ -15,10 +15,10 @@
  *                        messages left; a thief's further cells;
  *                        newborns without room
  *   6  injector          any thread; a ready queue without room      every worker of the pool
- *   7  slow queue        a turn that took all the time a turn may,   thieves: at once
- *                        with messages left: a spent cell; a
+ *   7  overrun queue     a turn that took all the time a turn may,   thieves: at once
+ *                        with messages left: an overrun cell; a
  *                        thief's further ones
- *   8  slow injector     a slow queue without room                   every worker of the pool
+ *   8  overrun injector  an overrun queue without room               every worker of the pool
  *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.c
  *
  * Exceptions, each a bounded number of times in a row, so that no place waits for ever:
@@ -27,11 +27,11 @@
  *          is the oldest
  *   4      AXO__NEXT_RUNS_MAX turns, or the time of one turn; then its cell goes to the end of 5
  *   6      goes before 3 each AXO__INJECT_TURNS turns, and when somebody outside waits
- *   7, 8   go before 3 then, if they have waited for AXO__SLOW_QUANTA times the time of a turn
+ *   7, 8   go before 3 then, if they have waited for AXO__OVERRUN_QUANTA times the time of a turn
  *
  * A worker of a pool whose work is shared, and a spare one, has no queues of its own: 1, 3, 4, 5
- * and 7 stay empty, and what it pushes goes to 2, 6 and 8; where all work is shared, spent cells go
- * to 6 as others do.
+ * and 7 stay empty, and what it pushes goes to 2, 6 and 8; where all work is shared, overrun cells
+ * go to 6 as others do.
  *
  * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
  * leave it alone until its owner has been in one turn for a while. It is used only while some
@@ -46,8 +46,8 @@
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell);
 
-/* The same for a spent one: its turn took all the time that a turn may. */
-void axo__worker_push_slow(axo__worker *worker, axo__cell *cell);
+/* The same for an overrun one: its turn took all the time that a turn may. */
+void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 
 /* Newborns stay behind while this worker begins a turn: others are told of many. */

@@ -10,7 +10,7 @@
 #include "sched/find.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 
 /* A text that is one already is copied: most are, and formatting costs ten times as much. */
 static void run_format(char *out, const char *format, va_list list)
@@ -112,8 +112,8 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
     axo__trace(&worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
-    if ((cell->aside & AXO__ASIDE_TIMED) != 0)
-        axo__timed_handled(worker, cell, message->pub.tag);
+    if ((cell->attention & AXO__ATTENTION_TIMERS) != 0)
+        axo__keyed_timer_handled(worker, cell, message->pub.tag);
     if (status == AXO_OK || (status == AXO_UNHANDLED && stashed)) {
         axo__cause_drop(&worker->local.core->texts, &worker->pending);
         worker->message = NULL;
@@ -167,7 +167,8 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED);
     AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
     if (axo__unlikely(message->flags > AXO__MESSAGE_OWNED)) {
-        if ((message->flags & AXO__MESSAGE_TICK) != 0 && !axo__timed_tick(worker, cell, message))
+        if ((message->flags & AXO__MESSAGE_TICK) != 0 &&
+            !axo__keyed_timer_tick(worker, cell, message))
             return;
         if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0) {
             run_special(worker, cell, message);
@@ -190,7 +191,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
                     (worker->local.core->trace_kinds & AXO_EVENT_BIT(AXO_EV_RECEIVED)) == 0 &&
-                    message->flags == 0 && (cell->aside & AXO__ASIDE_TIMED) == 0)) {
+                    message->flags == 0 && (cell->attention & AXO__ATTENTION_TIMERS) == 0)) {
         worker->message = NULL;
         axo__a64_bump_owner(&worker->local.count.handled);
         axo__pool_free(&worker->local.cache, message, message->block);
@@ -203,29 +204,29 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
 
 static inline bool run_has_system(const axo__cell *cell)
 {
-    return (cell->aside & (AXO__ASIDE_SYSTEM | AXO__ASIDE_REST)) != 0;
+    return (cell->attention & (AXO__ATTENTION_SYSTEM | AXO__ATTENTION_REST)) != 0;
 }
 
-static inline bool run_has_aside(const axo__cell *cell)
+static inline bool run_needs_attention(const axo__cell *cell)
 {
-    return axo__unlikely((cell->aside & (AXO__ASIDE_FRONT | AXO__ASIDE_BOX)) != 0);
+    return axo__unlikely((cell->attention & (AXO__ATTENTION_FRONT | AXO__ATTENTION_BOUNDED)) != 0);
 }
 
 /* What comes before the lane, or in its place. */
-static axo__message *run_take_aside(axo__worker *worker, axo__cell *cell)
+static axo__message *run_take_attended(axo__worker *worker, axo__cell *cell)
 {
-    axo__more *more = axo__cell_more(cell);
-    axo__message *message = more != NULL ? axo__chain_pop(&more->front) : NULL;
+    axo__extra *extra = axo__cell_extra(cell);
+    axo__message *message = extra != NULL ? axo__chain_pop(&extra->front) : NULL;
     axo__waiter *done = NULL;
     if (message != NULL) {
         AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_STASHED) != 0);
         message->flags &= ~(uint32_t)AXO__MESSAGE_STASHED;
         return message;
     }
-    cell->aside &= (uint8_t)~AXO__ASIDE_FRONT;
-    if (!cell->boxed)
+    cell->attention &= (uint8_t)~AXO__ATTENTION_FRONT;
+    if (!cell->bounded)
         return NULL;
-    message = axo__box_take_owner(axo__cell_box(cell), &done);
+    message = axo__bounded_take_owner(axo__cell_bounded(cell), &done);
     if (axo__unlikely(done != NULL))
         axo__parked_return(&worker->local, done);
     return message;
@@ -245,9 +246,9 @@ static axo__message *run_fill(axo__cell *cell, uint64_t word)
 static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint64_t word)
 {
     axo__inbox *inbox = &cell->inbox;
-    if (run_has_aside(cell)) {
-        axo__message *message = run_take_aside(worker, cell);
-        if (message != NULL || cell->boxed)
+    if (run_needs_attention(cell)) {
+        axo__message *message = run_take_attended(worker, cell);
+        if (message != NULL || cell->bounded)
             return message;
     }
     if (axo__likely(inbox->rest == NULL && inbox->first != NULL))
@@ -268,22 +269,22 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
                 axo__parked_seal(cell);
             if ((word & AXO__URGENT) != 0)
                 axo__state_take_urgent(&cell->state); /* clear, then look (OR-06) */
-            cell->aside &= (uint8_t)~(AXO__ASIDE_SYSTEM | AXO__ASIDE_REST);
+            cell->attention &= (uint8_t)~(AXO__ATTENTION_SYSTEM | AXO__ATTENTION_REST);
             axo__a64_store_relaxed(&worker->running_tag, 0);
             worker->sched->ops->system(worker, cell);
             told = true;
-            if (axo__unlikely((cell->aside & AXO__ASIDE_REST) != 0))
+            if (axo__unlikely((cell->attention & AXO__ATTENTION_REST) != 0))
                 return true;
             continue;
         }
         if (axo__unlikely(!axo__state_free(word)))
             return true;
-        if (worker->left == 0)
+        if (worker->messages_left == 0)
             return true;
         axo__message *message = run_take(worker, cell, word);
         if (message == NULL && axo__inbox_is_empty(&cell->inbox))
             return false;
-        worker->left--;
+        worker->messages_left--;
         if (axo__unlikely(message == NULL)) { /* a step of putting them in order counts as one */
             if (--worker->until_clock == 0)
                 told = axo__worker_clock(worker) || told;
@@ -298,7 +299,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             told = axo__worker_clock(worker);
         if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
             axo__worker_outside(worker);
-        if (axo__inbox_is_empty(&cell->inbox) && !run_has_aside(cell) && !run_has_system(cell))
+        if (axo__inbox_is_empty(&cell->inbox) && !run_needs_attention(cell) &&
+            !run_has_system(cell))
             return false; /* finish looks at the word */
     }
 }
@@ -315,26 +317,27 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
 static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
-    uint32_t behind = cell->behind;
+    uint32_t backlog_turns = cell->backlog_turns;
     for (;;) {
         bool more = run_messages(worker, cell);
         if (!more) {
-            cell->behind = 0;
-        } else if (axo__unlikely((cell->aside & AXO__ASIDE_REST) != 0)) {
+            cell->backlog_turns = 0;
+        } else if (axo__unlikely((cell->attention & AXO__ATTENTION_REST) != 0)) {
             run_rest(worker, cell);
             return;
-        } else if (behind < worker->sched->behind_max) {
-            cell->behind = (behind + 1) & 7;
+        } else if (backlog_turns < worker->sched->backlog_turns_max) {
+            cell->backlog_turns = (backlog_turns + 1) & 7;
         }
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
-            cell->behind = behind & 7; /* the same turn: `left` counts from it */
+            /* The same turn: `messages_left` counts from it. */
+            cell->backlog_turns = backlog_turns & 7;
             continue;
         case AXO__FINISH_PUSH:
             worker->current = NULL; /* the turn is over: see axo__wake_offer */
-            if (axo__unlikely(worker->spent_turn == axo__a32_load_relaxed(&worker->turn)))
-                axo__worker_push_slow(worker, cell);
+            if (axo__unlikely(worker->overrun_turn == axo__a32_load_relaxed(&worker->turn)))
+                axo__worker_push_overrun(worker, cell);
             else
                 axo__worker_push_back(worker, cell);
             return;
@@ -348,12 +351,12 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
 static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
-    AXO_DEBUG_ASSERT(cell->behind <= AXO__BEHIND_MAX);
+    AXO_DEBUG_ASSERT(cell->backlog_turns <= AXO__BACKLOG_TURNS_MAX);
     axo__a32_bump_owner(&worker->turn);
     axo__a64_bump_owner(&worker->local.count.turns);
     axo__aptr_store_relaxed(&worker->running, cell);
     worker->current = cell;
-    worker->left = messages << cell->behind;
+    worker->messages_left = messages << cell->backlog_turns;
     worker->yields = false;
     worker->turn_clock = worker->now;
 }
@@ -412,7 +415,7 @@ static axo_status run_call(axo__cell *cell, uint32_t site, const axo_failure *fa
     switch (site) {
     case AXO_SITE_CONSTRUCT:
         AXO_BORDER();
-        return cls->construct(ctx, state, axo__cell_kin(cell)->args);
+        return cls->construct(ctx, state, axo__cell_cold(cell)->args);
     case AXO_SITE_PRE_START:
         AXO_BORDER();
         return cls->pre_start(ctx, state);

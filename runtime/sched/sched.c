@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sched/alarm.h"
+#include "sched/scheduled.h"
 #include "sched/pool.h"
 #include "sched/spare.h"
 #include "sched/timer.h"
@@ -54,7 +54,7 @@ void axo__sched_unmake_workers(axo__sched *sched)
     for (uint32_t i = 0; i < all && sched->workers != NULL; i++) {
         axo__worker *worker = &sched->workers[i];
         AXO_DEBUG_ASSERT(!worker->has_thread);
-        axo__alarms_fini(worker->timers);
+        axo__scheduled_fini(worker->timers);
         axo__timers_free(worker->timers);
     }
     axo__sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
@@ -80,7 +80,7 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
     sched->event.fd = -1;
     axo__inject_init(&sched->inject);
     axo__inject_init(&sched->urgent);
-    axo__inject_init(&sched->slow);
+    axo__inject_init(&sched->overrun);
     if (!axo__os_mutex_init(&sched->mutex))
         return AXO_ETHREAD;
     axo_status status = sched->kind->make(sched);

@@ -19,31 +19,31 @@ static void send_bury(const axo__worker *worker, axo__local *local, axo_ref to, 
 }
 
 /* No room: the running actor waits for it. Memory is taken before anything is accepted. */
-static axo__put send_park(axo__worker *worker, axo__box *box, axo_ref to, axo__message *message,
-                          axo__chain *dropped)
+static axo__put send_park(axo__worker *worker, axo__bounded_mailbox *bounded, axo_ref to,
+                          axo__message *message, axo__chain *dropped)
 {
     AXO_DEBUG_ASSERT(worker == NULL || worker == axo__self);
-    if (worker == NULL || worker->current == NULL || box->how.overflow != AXO_OVERFLOW_PARK)
+    if (worker == NULL || worker->current == NULL || bounded->how.overflow != AXO_OVERFLOW_PARK)
         return AXO__PUT_FULL;
     axo__parked *parked = axo__parked_make(worker, to);
     if (parked == NULL)
         return AXO__PUT_NO_MEMORY;
-    axo__put put = axo__box_put_any(box, message, &parked->waiter, dropped);
+    axo__put put = axo__bounded_put_any(bounded, message, &parked->waiter, dropped);
     if (put != AXO__PUT_HELD) {
         axo__parked_free(&worker->local, parked);
         return put;
     }
     axo__parked_held(worker, parked);
-    if (box->how.park_ns > 0)
-        axo__parked_limit(worker, parked, box->how.park_ns);
+    if (bounded->how.park_ns > 0)
+        axo__parked_limit(worker, parked, bounded->how.park_ns);
     return put;
 }
 
-static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *cell,
-                             axo__message *message, axo__message **dead)
+static axo_status send_bounded(axo__worker *worker, axo__local *local, axo__cell *cell,
+                               axo__message *message, axo__message **dead)
 {
-    AXO_DEBUG_ASSERT(cell->boxed);
-    axo__box *box = axo__cell_box(cell);
+    AXO_DEBUG_ASSERT(cell->bounded);
+    axo__bounded_mailbox *bounded = axo__cell_bounded(cell);
     axo_ref to = axo__cell_ref(cell);
     axo__chain dropped = {NULL, NULL};
     axo__parked *parked = NULL;
@@ -51,13 +51,13 @@ static axo_status send_boxed(axo__worker *worker, axo__local *local, axo__cell *
         parked = axo__parked_find(worker->current, to);
     int before = worker == NULL ? axo__os_cancel_hold() : 0; /* it asks for the priority */
     axo__put put =
-        axo__box_put_any(box, message, parked != NULL ? &parked->waiter : NULL, &dropped);
+        axo__bounded_put_any(bounded, message, parked != NULL ? &parked->waiter : NULL, &dropped);
     if (worker == NULL)
         axo__os_cancel_let(before);
     if (put == AXO__PUT_HELD)
         axo__parked_held(worker, parked);
     else if (put == AXO__PUT_FULL)
-        put = send_park(worker, box, to, message, &dropped);
+        put = send_park(worker, bounded, to, message, &dropped);
     if (put == AXO__PUT_FULL || put == AXO__PUT_SEALED)
         return AXO_EFULL;
     if (put == AXO__PUT_NO_MEMORY)
@@ -76,14 +76,14 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
     AXO_DEBUG_ASSERT(worker == NULL || (worker == axo__self && local == &worker->local));
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_STASHED)) == 0);
     axo__cell *cell = axo__table_find(&sched->core->table, to);
-    if (axo__likely(cell != NULL && !cell->boxed)) {
+    if (axo__likely(cell != NULL && !cell->bounded)) {
         axo__a64_bump_owner(&local->count.sent);
         if (axo__state_woken(axo__state_push(&cell->state, &message->node)) == AXO__ANNOUNCE_PUSH)
             axo__sched_push_ready(worker, cell);
         return AXO_OK;
     }
     if (cell != NULL)
-        return send_boxed(worker, local, cell, message, dead);
+        return send_bounded(worker, local, cell, message, dead);
     axo__chain gone = {NULL, NULL};
     axo__a64_bump_owner(&local->count.sent);
     axo__chain_push(&gone, message);
@@ -113,8 +113,8 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
         return;
     }
     axo__put put = AXO__PUT_NO_MEMORY;
-    if (cell->boxed)
-        put = axo__box_put_any(axo__cell_box(cell), message, NULL, &dropped);
+    if (cell->bounded)
+        put = axo__bounded_put_any(axo__cell_bounded(cell), message, NULL, &dropped);
     if (put == AXO__PUT_NO_MEMORY) {
         axo__sched_accept(worker, cell, message);
         return;

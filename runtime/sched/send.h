@@ -29,7 +29,7 @@ static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__me
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
     axo__cell *cell = axo__table_find(&worker->local.core->table, to);
-    if (axo__unlikely(cell == NULL || cell->boxed))
+    if (axo__unlikely(cell == NULL || cell->bounded))
         return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
     axo__a64_bump_owner(&worker->local.count.sent);
     uint64_t before = axo__state_push(&cell->state, &message->node);

@@ -55,7 +55,7 @@ static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued)
 
 /* One victim. What is few of its newborns and of its queue is taken only if the last of it would
  * wait for long at the pace of its owner since this worker last slept, its next slot only if the
- * owner has not moved at all; spent cells at once. */
+ * owner has not moved at all; overrun cells at once. */
 static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
@@ -73,7 +73,7 @@ static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
     if (cell == NULL && (ready >= AXO__STEAL_MIN || steal_is_late(span, turns, ready)))
         cell = steal_half(worker, &victim->ready, &worker->ready);
     if (cell == NULL)
-        cell = steal_half(worker, &victim->slow, &worker->slow);
+        cell = steal_half(worker, &victim->overrun, &worker->overrun);
     if (cell != NULL)
         return cell;
     if (!aged)
@@ -101,8 +101,9 @@ axo__cell *axo__worker_steal(axo__worker *worker)
     }
     uint32_t searching = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX); /* [W1] */
     AXO_DEBUG_ASSERT(searching > 0);
-    if (cell != NULL && searching == 1 && (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
-                                 axo__runq_count_any(&worker->slow) > 0))
+    if (cell != NULL && searching == 1 &&
+        (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
+         axo__runq_count_any(&worker->overrun) > 0))
         axo__sched_wake_one(sched);
     return cell;
 }
@@ -115,7 +116,7 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
     if (urgent_only)
         return NULL;
     while ((cell = axo__runq_take_any(&victim->ready)) != NULL ||
-           (cell = axo__runq_take_any(&victim->slow)) != NULL) {
+           (cell = axo__runq_take_any(&victim->overrun)) != NULL) {
         if (axo__worker_claim(worker, cell) != NULL)
             return cell;
     }

@@ -39,7 +39,7 @@ void axo__timers_free(axo__timers *timers)
 {
     if (timers == NULL)
         return;
-    AXO_DEBUG_ASSERT(!timers->firing && timers->alarms.chunks == NULL);
+    AXO_DEBUG_ASSERT(!timers->firing && timers->scheduled.chunks == NULL);
     axo__os_mutex_fini(&timers->mutex);
     axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
 }

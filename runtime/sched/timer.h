@@ -46,7 +46,7 @@
 #include "sched/wheel.h"
 
 typedef struct axo__timer axo__timer;
-typedef struct axo__alarm_chunk axo__alarm_chunk;
+typedef struct axo__scheduled_chunk axo__scheduled_chunk;
 
 /* What a kind of timers does when its time has come. */
 typedef struct axo__timer_ops {
@@ -66,16 +66,16 @@ struct axo__timer {
     uint64_t number;      /* of that arming, never the same twice */
 };
 
-/* The alarms of a wheel; see alarm.h. Records come in chunks; a chunk that is empty goes back to
- * the allocator, but for one. */
-typedef struct axo__alarms {
-    axo__alarm_chunk **chunks;
+/* The scheduled messages of a wheel; see scheduled.h. Records come in chunks; a chunk that is empty
+ * goes back to the allocator, but for one. */
+typedef struct axo__scheduled_all {
+    axo__scheduled_chunk **chunks;
     uint32_t room;
     uint32_t count;
-    uint32_t marked;         /* to run at close */
-    axo__alarm_chunk *open;  /* chunks with room */
-    axo__alarm_chunk *spare; /* the empty one */
-} axo__alarms;
+    uint32_t marked;             /* to run at close */
+    axo__scheduled_chunk *open;  /* chunks with room */
+    axo__scheduled_chunk *spare; /* the empty one */
+} axo__scheduled_all;
 
 struct axo__timers {
     axo__os_mutex mutex; /* guards what follows but `next`; a leaf: under it only the pool's */
@@ -83,9 +83,9 @@ struct axo__timers {
     axo__worker *owner;
     uint64_t number;
     bool firing;
-    bool closing;        /* /user stops: marked alarms have been run */
+    bool closing;        /* /user stops: what is marked for it has been run */
     bool closed;         /* nothing is armed or fired any more */
-    axo__alarms alarms;
+    axo__scheduled_all scheduled;
     axo__wheel wheel;
     _Alignas(AXO__CACHE_LINE) axo__a64 next; /* written under the mutex */
 };

@@ -1,4 +1,4 @@
-/* worker.c - a worker's step: find a cell and run it, keep house, or park. */
+/* worker.c - a worker's step: find a cell and run it, do housekeeping, or park. */
 #include "sched/worker.h"
 
 #include "sched/find.h"
@@ -50,14 +50,14 @@ static bool worker_expire(axo__worker *worker, uint32_t max)
 }
 
 /* Few grace periods for many cells, but none waits for long. */
-static void worker_house(axo__worker *worker, uint32_t turn)
+static void worker_housekeeping(axo__worker *worker, uint32_t turn)
 {
     if (worker->quiet)
         axo__worker_offer_quiet(worker); /* before the destructors of what has expired */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
-        turn % (AXO__HOUSE_TURNS * AXO__HOUSE_ROUNDS) == 0)
+        turn % (AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
         axo__local_hand_over(&worker->local);
-    uint32_t left = AXO__HOUSE_TURNS * 4; /* as many as can have ended since, and some */
+    uint32_t left = AXO__HOUSEKEEPING_TURNS * 4; /* as many as can have ended since, and some */
     while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
            axo__os_now() < worker->until)
         left -= AXO__PORTION;
@@ -132,8 +132,8 @@ axo__step axo__worker_step(void *argument)
     }
     worker_run(worker, cell);
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
-    if (axo__unlikely(turn % AXO__HOUSE_TURNS == 0))
-        worker_house(worker, turn);
+    if (axo__unlikely(turn % AXO__HOUSEKEEPING_TURNS == 0))
+        worker_housekeeping(worker, turn);
     return AXO__STEP_AGAIN;
 }
 

@@ -1,4 +1,4 @@
-/* worker.h - a worker's step: find a cell and run it, keep house, or park. */
+/* worker.h - a worker's step: find a cell and run it, do housekeeping, or park. */
 #ifndef AXO__SCHED_WORKER_H
 #define AXO__SCHED_WORKER_H
 

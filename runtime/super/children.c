@@ -13,9 +13,9 @@
 void axo__child_stop(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
-    if (!axo__cell_kin(child)->stopping)
+    if (!axo__cell_cold(child)->stopping)
         axo__cell_own_family(axo__cell_parent(child))->stopping++;
-    axo__cell_kin(child)->stopping = 1;
+    axo__cell_cold(child)->stopping = 1;
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
         name->seen = axo__worker_moment(worker);
@@ -51,9 +51,9 @@ void axo__child_suspend(axo__worker *worker, axo__cell *child, int32_t delta)
 void axo__child_resume_own(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
-    if (axo__cell_kin(child)->stopping)
+    if (axo__cell_cold(child)->stopping)
         return;
-    const axo__brief *failure = &axo__cell_kin(child)->failure;
+    const axo__cause_short *failure = &axo__cell_cold(child)->failure;
     if (child->lifetime == AXO_TEMPORARY && failure->kind == AXO_FAILURE_INIT && !failure->whole) {
         axo__child_stop(worker, child); /* LT-05: there is no instance to go on with */
         return;
@@ -65,7 +65,7 @@ void axo__child_resume_own(axo__worker *worker, axo__cell *child)
 void axo__child_restart_own(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
-    if (axo__cell_kin(child)->stopping)
+    if (axo__cell_cold(child)->stopping)
         return;
     axo__directives_restart_own(&child->directives);
     axo__sched_announce_system(worker, child);
@@ -88,19 +88,19 @@ bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     uint64_t old = axo__directives_look(&child->directives);
     bool written = false;
     bool merge;
-    if (axo__cell_kin(child)->stopping)
+    if (axo__cell_cold(child)->stopping)
         return false;
     if (child->lifetime == AXO_TEMPORARY) { /* LT-04 */
         axo__child_stop(worker, child);
         return false;
     }
-    axo__ward *ward = axo__cell_ward(child);
-    AXO_ASSERT(ward != NULL);
+    axo__child_record *record = axo__cell_child_record(child);
+    AXO_ASSERT(record != NULL);
     do {
         merge = (old & AXO__RESTART_PARENT) != 0 && !written;
         if (!merge && !written) {
-            AXO_DEBUG_ASSERT(ward->cause.kind == AXO_FAILURE_NONE);
-            ward->cause = *cause;
+            AXO_DEBUG_ASSERT(record->cause.kind == AXO_FAILURE_NONE);
+            record->cause = *cause;
             written = true;
         }
     } while (!axo__directives_restart_parent(&child->directives, &old, resolve, merge));
@@ -110,12 +110,12 @@ bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     return written;
 }
 
-void axo__children_age(axo__cell *parent)
+void axo__children_mark_earlier(axo__cell *parent)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state));
     axo__family *family = axo__cell_family(parent);
     if (family != NULL)
-        family->elders = family->children;
+        family->earlier = family->children;
 }
 
 /* ---- the sweeps of more than one file ---- */
@@ -123,7 +123,7 @@ void axo__children_age(axo__cell *parent)
 static void children_tell_stop(axo__worker *worker, axo__cell *parent, axo__cell *child)
 {
     (void)parent;
-    if (!axo__cell_kin(child)->stopping)
+    if (!axo__cell_cold(child)->stopping)
         axo__child_stop(worker, child);
 }
 
@@ -159,7 +159,7 @@ static bool children_restart_along(const axo__cell *parent)
 }
 
 /* What the parent keeps of the child. */
-bool axo__children_take_ward(axo__local *local, const axo__cell *parent, axo__cell *cell)
+bool axo__children_take_record(axo__local *local, const axo__cell *parent, axo__cell *cell)
 {
     if (parent == NULL || cell->lifetime == AXO_TEMPORARY)
         return true;
@@ -167,46 +167,47 @@ bool axo__children_take_ward(axo__local *local, const axo__cell *parent, axo__ce
     bool counts = strategy != NULL && (strategy->limited != 0 || strategy->backoff != NULL);
     if (!counts && !children_restart_along(parent))
         return true;
-    axo__ward *ward = axo__ward_take(local, cell);
-    if (ward == NULL)
+    axo__child_record *record = axo__child_record_take(local, cell);
+    if (record == NULL)
         return false;
     if (counts && strategy->window == AXO_WINDOW_SLIDING) {
-        ward->failures = axo__pool_alloc(&local->cache, sizeof(int64_t) * AXO_SLIDING_MAX);
-        if (ward->failures == NULL)
+        record->failures = axo__pool_alloc(&local->cache, sizeof(int64_t) * AXO_SLIDING_MAX);
+        if (record->failures == NULL)
             return false;
     }
     if (counts && strategy->backoff != NULL) {
-        ward->delay = axo__pool_alloc(&local->cache, sizeof *ward->delay);
-        if (ward->delay == NULL)
+        record->delay = axo__pool_alloc(&local->cache, sizeof *record->delay);
+        if (record->delay == NULL)
             return false;
-        memset(ward->delay, 0, sizeof *ward->delay);
+        memset(record->delay, 0, sizeof *record->delay);
     }
     return true;
 }
 
-void axo__children_free_ward(axo__local *local, axo__cell *cell)
+void axo__children_free_record(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
-    axo__ward *ward = axo__cell_ward(cell);
-    if (ward == NULL)
+    axo__child_record *record = axo__cell_child_record(cell);
+    if (record == NULL)
         return;
-    axo__cause_drop(&local->core->texts, &ward->cause);
-    axo__pool_free(&local->cache, ward->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
-    axo__pool_free(&local->cache, ward->delay, sizeof *ward->delay);
-    axo__ward_free(local, cell);
+    axo__cause_drop(&local->core->texts, &record->cause);
+    axo__pool_free(&local->cache, record->failures, sizeof(int64_t) * AXO_SLIDING_MAX);
+    axo__pool_free(&local->cache, record->delay, sizeof *record->delay);
+    axo__child_record_free(local, cell);
 }
 
 void axo__children_link(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(parent);
-    axo__kin *kin = axo__cell_kin(child);
+    axo__cold *cold = axo__cell_cold(child);
     AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state));
-    AXO_DEBUG_ASSERT(child->parent == axo__cell_link(parent) && kin->next == 0 && kin->before == 0);
+    AXO_DEBUG_ASSERT(child->parent == axo__cell_link(parent) && cold->next == 0 &&
+                     cold->before == 0);
     child->failed = NULL; /* it was ADOPT */
-    kin->before = 0;
-    kin->next = axo__cell_link(family->children) & AXO__LINK_MASK;
+    cold->before = 0;
+    cold->next = axo__cell_link(family->children) & AXO__LINK_MASK;
     if (family->children != NULL)
-        axo__cell_kin(family->children)->before = axo__cell_link(child);
+        axo__cell_cold(family->children)->before = axo__cell_link(child);
     family->children = child;
     family->count++;
 }
@@ -231,22 +232,22 @@ static void children_unhold(axo__family *family, axo__cell *child)
 
 static void children_unlink(const axo__table *table, axo__family *family, const axo__cell *child)
 {
-    const axo__kin *kin = axo__cell_kin(child);
-    axo__cell *next = kin->next != 0 ? axo__table_in(table, kin->next - 1U) : NULL;
-    AXO_DEBUG_ASSERT(family->count > 0 && family->stopping >= kin->stopping);
+    const axo__cold *cold = axo__cell_cold(child);
+    axo__cell *next = cold->next != 0 ? axo__table_in(table, cold->next - 1U) : NULL;
+    AXO_DEBUG_ASSERT(family->count > 0 && family->stopping >= cold->stopping);
     AXO_DEBUG_ASSERT(family->sweep.ops == NULL);
-    AXO_DEBUG_ASSERT(kin->before != 0 || family->children == child);
-    AXO_DEBUG_ASSERT(next == NULL || axo__cell_kin(next)->before == axo__cell_link(child));
-    if (kin->before != 0)
-        axo__cell_kin(axo__table_in(table, kin->before - 1))->next = kin->next;
+    AXO_DEBUG_ASSERT(cold->before != 0 || family->children == child);
+    AXO_DEBUG_ASSERT(next == NULL || axo__cell_cold(next)->before == axo__cell_link(child));
+    if (cold->before != 0)
+        axo__cell_cold(axo__table_in(table, cold->before - 1))->next = cold->next;
     else
         family->children = next;
     if (next != NULL)
-        axo__cell_kin(next)->before = kin->before;
-    if (family->elders == child)
-        family->elders = next;
+        axo__cell_cold(next)->before = cold->before;
+    if (family->earlier == child)
+        family->earlier = next;
     family->count--;
-    family->stopping -= kin->stopping;
+    family->stopping -= cold->stopping;
 }
 
 bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child)
@@ -268,10 +269,10 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
     if (name != NULL)
         axo__names_unlink(&core->names, name); /* readers may still look at it */
     axo__trace(&worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
-    if (axo__unlikely(axo__cell_kin(child)->told_late))
+    if (axo__unlikely(axo__cell_cold(child)->told_late))
         axo__watch_told_late(worker, cell, axo__cell_ref(child));
     axo__cell_drop_failure(&core->texts, child);
-    axo__children_free_ward(&worker->local, child);
+    axo__children_free_record(&worker->local, child);
     axo__local_retire(&worker->local, child);
     return true;
 }

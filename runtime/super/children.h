@@ -18,7 +18,7 @@ bool axo__children_stop(axo__worker *worker, axo__cell *parent, axo__cell *first
 void axo__children_shift(axo__worker *worker, axo__cell *parent, axo__cell *first, int32_t delta);
 
 /* Another instance of the parent begins: the children are an earlier one's. */
-void axo__children_age(axo__cell *parent);
+void axo__children_mark_earlier(axo__cell *parent);
 
 /* The parent has a family. */
 void axo__children_link(axo__cell *parent, axo__cell *child);
@@ -28,7 +28,7 @@ void axo__children_link(axo__cell *parent, axo__cell *child);
 bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
 /* What the parent keeps of a child: taken with its birth, given back when it forgets it. */
-bool axo__children_take_ward(axo__local *local, const axo__cell *parent, axo__cell *cell);
-void axo__children_free_ward(axo__local *local, axo__cell *cell);
+bool axo__children_take_record(axo__local *local, const axo__cell *parent, axo__cell *cell);
+void axo__children_free_record(axo__local *local, axo__cell *cell);
 
 #endif

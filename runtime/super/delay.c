@@ -57,7 +57,7 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
-    axo__delay *delay = axo__cell_own_ward(child)->delay;
+    axo__delay *delay = axo__cell_own_child_record(child)->delay;
     int64_t now = axo__core_now(worker->local.core);
     double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
     int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
@@ -75,8 +75,8 @@ bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
 
 bool axo__delay_end(axo__cell *child)
 {
-    const axo__ward *ward = axo__cell_ward(child);
-    axo__delay *delay = ward != NULL ? ward->delay : NULL;
+    const axo__child_record *record = axo__cell_child_record(child);
+    axo__delay *delay = record != NULL ? record->delay : NULL;
     if (delay == NULL || !delay->waits)
         return true;
     AXO_DEBUG_ASSERT(!delay->gone && delay->child == child);

@@ -18,7 +18,7 @@ static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref 
     static const axo__sweep_ops suspend = {.tell = fail_tell, .done = axo__fail_report};
     axo__sweep sweep = {.ops = &suspend,
                         .next = axo__cell_children(cell),
-                        .end = survivors ? axo__cell_elders(cell) : NULL, /* HF-08 */
+                        .end = survivors ? axo__cell_earlier_children(cell) : NULL, /* HF-08 */
                         .about = axo__sweep_child(worker->local.core, perpetrator)};
     return axo__sweep_begin(worker, cell, &sweep);
 }

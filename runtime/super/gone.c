@@ -3,7 +3,7 @@
 
 #include "cell/event.h"
 #include "sched/parked.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/spawn.h"
 #include "super/stash.h"
@@ -27,7 +27,7 @@ static void gone_bury(axo__local *local, axo__cell *cell, axo__message *message,
 static bool gone_is_drained(const axo__cell *cell)
 {
     return !axo__state_has(axo__state_look(&cell->state)) && axo__inbox_is_empty(&cell->inbox) &&
-           axo__cell_more(cell) == NULL;
+           axo__cell_extra(cell) == NULL;
 }
 
 static bool gone_drain_chain(axo__local *local, axo__cell *cell, axo__chain *chain, char *path,
@@ -63,14 +63,14 @@ static bool gone_drain_lane(axo__local *local, axo__cell *cell, char *path, uint
     }
 }
 
-/* The box is closed at one blow: what was in it waits in front. */
-static bool gone_drain_box(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
+/* The bounded mailbox is closed at one blow: what was in it waits in front. */
+static bool gone_drain_bounded(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     axo__waiter *done = NULL;
-    axo__more *more = axo__cell_more(cell);
-    axo__box_close_owner(more->box, &more->front, &done);
+    axo__extra *extra = axo__cell_extra(cell);
+    axo__bounded_close_owner(extra->bounded, &extra->front, &done);
     axo__parked_return(local, done);
-    return gone_drain_chain(local, cell, &more->front, path, budget);
+    return gone_drain_chain(local, cell, &extra->front, path, budget);
 }
 
 bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
@@ -79,10 +79,10 @@ bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint3
     if (axo__likely(gone_is_drained(cell)))
         return true;
     axo__stash_return(cell, UINT32_MAX);
-    axo__more *more = axo__cell_more(cell);
-    return (more == NULL || gone_drain_chain(local, cell, &more->front, path, budget)) &&
+    axo__extra *extra = axo__cell_extra(cell);
+    return (extra == NULL || gone_drain_chain(local, cell, &extra->front, path, budget)) &&
            gone_drain_lane(local, cell, path, budget) &&
-           (!cell->boxed || gone_drain_box(local, cell, path, budget));
+           (!cell->bounded || gone_drain_bounded(local, cell, path, budget));
 }
 
 /* ---- its system lane ---- */
@@ -98,7 +98,7 @@ static void gone_abandon(axo__local *local, axo__cell *child)
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
     axo__spawn_free_blocks(local, child);
-    axo__children_free_ward(local, child);
+    axo__children_free_record(local, child);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(local, child, AXO_EV_TERMINATED, 0);
     axo__local_retire(local, child);
@@ -108,7 +108,7 @@ void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
 {
     switch (kind) {
     case AXO__SYS_ADOPT:
-        gone_abandon(local, axo__cell_of_passage(node));
+        gone_abandon(local, axo__cell_of_life_node(node));
         return;
     /* GCOV_EXCL_START cannot be: children are gone before their parent */
     case AXO__SYS_FAILED:
@@ -144,18 +144,18 @@ void axo__gone_drain(axo__local *local, axo__cell *cell)
 
 /* ---- its slot ---- */
 
-static void gone_free_more(axo__local *local, axo__cell *cell)
+static void gone_free_extra(axo__local *local, axo__cell *cell)
 {
-    const axo__more *more = axo__cell_more(cell);
-    if (more == NULL)
+    const axo__extra *extra = axo__cell_extra(cell);
+    if (extra == NULL)
         return;
-    AXO_DEBUG_ASSERT(more->family == NULL || more->family->children == NULL);
-    AXO_DEBUG_ASSERT(more->family == NULL || more->family->held == 0);
-    AXO_DEBUG_ASSERT(more->lane == 0 && more->unturned == 0);
-    if (more->name != NULL)
-        axo__names_free(&local->core->names, more->name);
-    axo__box_free(&local->cache, more->box);
-    axo__more_free(local, cell);
+    AXO_DEBUG_ASSERT(extra->family == NULL || extra->family->children == NULL);
+    AXO_DEBUG_ASSERT(extra->family == NULL || extra->family->held == 0);
+    AXO_DEBUG_ASSERT(extra->lane == 0 && extra->unturned == 0);
+    if (extra->name != NULL)
+        axo__names_free(&local->core->names, extra->name);
+    axo__bounded_free(&local->cache, extra->bounded);
+    axo__extra_free(local, cell);
 }
 
 /* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
@@ -167,14 +167,14 @@ void axo__gone_expire(axo__local *local, axo__cell *cell)
     uint32_t all = UINT32_MAX; /* of what met its end: few */
     (void)axo__gone_drain_users(local, cell, NULL, &all);
     axo__gone_drain(local, cell);
-    if (axo__cell_more(cell) != NULL)
-        axo__timed_free(local, cell);
+    if (axo__cell_extra(cell) != NULL)
+        axo__keyed_timer_free(local, cell);
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     if ((axo__state_look(&cell->state) & nodes) != 0)
         axo__local_retire(local, cell); /* an injector still has its node */
     else {
         core->undispatch(core, axo__cell_sched(cell));
-        gone_free_more(local, cell);
+        gone_free_extra(local, cell);
         axo__local_give_cell(local, cell);
     }
 }

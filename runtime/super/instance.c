@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sched/run.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/fail.h"
 
@@ -19,13 +19,13 @@ void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
 void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    axo__more *more = axo__cell_more(cell);
-    if (more != NULL) {
-        axo__timed_stop_keys(worker, cell); /* TM-04 */
-        axo__region_end(&more->region, &worker->local.cache); /* D2 */
+    axo__extra *extra = axo__cell_extra(cell);
+    if (extra != NULL) {
+        axo__keyed_timer_stop_all(worker, cell); /* TM-04 */
+        axo__region_end(&extra->region, &worker->local.cache); /* D2 */
         if (axo__unlikely(worker->forked))
             worker->local.core->forked();
-        more->behaviours = NULL; /* RS-11 */
+        extra->behaviours = NULL; /* RS-11 */
     }
     if (cell->constructed)
         axo__trace(&worker->local, cell, AXO_EV_DESTROY, 0);
@@ -39,8 +39,8 @@ axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->failed == NULL);
     axo__instance_destroy(worker, cell);
     cell->instance = cell->instance < UINT32_MAX ? cell->instance + 1 : 1;
-    if (axo__cell_more(cell) != NULL)
-        axo__children_age(cell);
+    if (axo__cell_extra(cell) != NULL)
+        axo__children_mark_earlier(cell);
     const axo_class *cls = axo__cell_class(cell);
     if (cls->state_size > 0)
         memset(cell->state_block, 0, cls->state_size);

@@ -4,7 +4,7 @@
 
 #include "sched/parked.h"
 #include "sched/ready.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/fail.h"
 #include "super/gone.h"
@@ -43,7 +43,7 @@ static void lane_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
     AXO_DEBUG_ASSERT(cell->phase < AXO__PHASE_GONE);
     switch (kind) {
     case AXO__SYS_ADOPT:
-        axo__spawn_adopt(worker, cell, axo__cell_of_passage(node));
+        axo__spawn_adopt(worker, cell, axo__cell_of_life_node(node));
         return;
     case AXO__SYS_FAILED:
         axo__strategy_report(worker, cell, axo__cell_of_report(node));
@@ -53,7 +53,7 @@ static void lane_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
             lane_child_gone(worker, cell, axo__cell_of_report(node));
         return;
     case AXO__SYS_GONE:
-        lane_child_gone(worker, cell, axo__cell_of_passage(node));
+        lane_child_gone(worker, cell, axo__cell_of_life_node(node));
         return;
     case AXO__SYS_WATCH:
     case AXO__SYS_UNWATCH:
@@ -69,44 +69,44 @@ static void lane_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
 /* What was begun is not done: nothing else comes before it. */
 static bool lane_has_rest(const axo__cell *cell)
 {
-    return (cell->aside & AXO__ASIDE_REST) != 0;
+    return (cell->attention & AXO__ATTENTION_REST) != 0;
 }
 
 /* Whether the oldest can be taken; what comes from now on waits for the next turn (`taken`). */
-static bool lane_is_ready(axo__cell *cell, axo__more *more, bool *taken)
+static bool lane_is_ready(axo__cell *cell, axo__extra *extra, bool *taken)
 {
-    if (more->unturned == 0) {
-        if (more->lane != 0)
+    if (extra->unturned == 0) {
+        if (extra->lane != 0)
             return true;
         if (*taken || !axo__stack_has_any(&cell->system)) /* URGENT was taken: it is seen */
             return false;
         *taken = true;
     }
-    return axo__super_turn_lane(cell, more);
+    return axo__super_turn_lane(cell, extra);
 }
 
 /* A portion of the lane, oldest first (OR-07): what a turn before has left, and all that has come
  * until now. The rest stays for the next turn, or is answered at the end, if that has come. Who is
- * told something has a `more`. */
+ * told something has a `extra`. */
 static void lane_take_portion(axo__worker *worker, axo__cell *cell)
 {
-    axo__more *more = axo__cell_more(cell);
+    axo__extra *extra = axo__cell_extra(cell);
     bool taken = false;
-    if (more == NULL)
+    if (extra == NULL)
         return;
     for (uint32_t left = AXO__PORTION; left > 0 && cell->phase < AXO__PHASE_GONE; left--) {
         if (lane_has_rest(cell))
             return;
-        if (!lane_is_ready(cell, more, &taken))
+        if (!lane_is_ready(cell, extra, &taken))
             break;
         axo__sys_kind kind;
-        axo__stack_node *node = axo__super_next(more, &kind);
+        axo__stack_node *node = axo__super_next(extra, &kind);
         lane_take(worker, cell, node, kind);
     }
-    bool rest = more->lane != 0 || more->unturned != 0 ||
-                (!taken && axo__stack_has_any(&cell->system));
+    bool rest =
+        extra->lane != 0 || extra->unturned != 0 || (!taken && axo__stack_has_any(&cell->system));
     if (axo__unlikely(rest && cell->phase < AXO__PHASE_GONE))
-        cell->aside |= AXO__ASIDE_REST;
+        cell->attention |= AXO__ATTENTION_REST;
 }
 
 /* ---- directives ---- */

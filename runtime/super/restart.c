@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sched/run.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/fail.h"
 #include "super/instance.h"
@@ -36,9 +36,9 @@ static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell
 /* RS-04, RS-13: what the default pre_restart does with a child. */
 static void restart_tell_leave(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    if (axo__cell_more(cell)->watching != NULL)
+    if (axo__cell_extra(cell)->watching != NULL)
         axo__watch_remove(worker, cell, axo__cell_ref(child));
-    if (!axo__cell_kin(child)->stopping)
+    if (!axo__cell_cold(child)->stopping)
         axo__child_stop(worker, child);
 }
 
@@ -95,7 +95,7 @@ static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
     axo__core *core = worker->local.core;
     axo__message *message = cell->failed; /* RS-09, D5 */
-    axo__timed_stop_keys(worker, cell); /* TM-03 */
+    axo__keyed_timer_stop_all(worker, cell); /* TM-03 */
     axo__trace(&worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (axo__cell_class(cell)->pre_restart != NULL) {
         axo_failure failure = axo__cause_show(&core->texts, cause);
@@ -156,7 +156,7 @@ static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cause *
     }
     axo__cause_hold_texts(&worker->local.core->texts, cause, count);
     axo__cell_own_family(cell)->restart_cause = *cause;
-    axo__sweep sweep = {.ops = &restart, .next = axo__cell_elders(cell), .about = perpetrator,
+    axo__sweep sweep = {.ops = &restart, .next = axo__cell_earlier_children(cell), .about = perpetrator,
                         .number = count};
     if (axo__sweep_begin(worker, cell, &sweep))
         restart_survivors_done(worker, cell);
@@ -196,7 +196,7 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     axo__fail_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
     axo__cause_drop(&core->texts, cause);
     if (cell->reported) /* its answer will restart them once: this restart's share goes back */
-        axo__children_shift(worker, cell, axo__cell_elders(cell), -1);
+        axo__children_shift(worker, cell, axo__cell_earlier_children(cell), -1);
     axo__fail(worker, cell, axo_ref_none(), true);
 }
 
@@ -234,7 +234,7 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
 static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL);
-    axo__timed_receive_timeout_off(cell); /* IN-09 */
+    axo__keyed_timer_receive_timeout_off(cell); /* IN-09 */
     (void)axo__children_stop(worker, cell, axo__cell_children(cell), NULL); /* IN-06 */
     if (axo__cell_child_count(cell) == 0) {
         restart_finish_create(worker, cell, own);
@@ -262,7 +262,7 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
     }
     bool left; /* all children that are to be left have been told */
     if (cell->life == AXO__INSTANCE_BROKEN) /* D4; HF-05: no pre_restart */
-        left = axo__children_stop(worker, cell, axo__cell_children(cell), axo__cell_elders(cell));
+        left = axo__children_stop(worker, cell, axo__cell_children(cell), axo__cell_earlier_children(cell));
     else
         left = restart_call_pre_restart(worker, cell, cause);
     if (left && axo__cell_stopping_count(cell) == 0) {
@@ -288,10 +288,10 @@ void axo__restart_take(axo__worker *worker, axo__cell *cell, uint64_t word)
     bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
                      ((word & AXO__RESTART_OWN) == 0 || (word & AXO__PARENT_FIRST) != 0);
     if (by_parent) {
-        axo__ward *ward = axo__cell_own_ward(cell);
-        axo__cause cause = ward->cause;
+        axo__child_record *record = axo__cell_own_child_record(cell);
+        axo__cause cause = record->cause;
         AXO_DEBUG_ASSERT(cause.kind != AXO_FAILURE_NONE); /* directive.h's I2 */
-        ward->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
+        record->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
         bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */

@@ -16,27 +16,27 @@ static bool spawn_is_special(const axo_props *props)
 }
 
 /* What the props say that most do not. */
-static bool spawn_take_more(axo__local *local, const axo_props *props, axo__sched *sched,
-                            axo__cell *cell)
+static bool spawn_take_extra(axo__local *local, const axo_props *props, axo__sched *sched,
+                             axo__cell *cell)
 {
     axo__core *core = local->core;
     if (!spawn_is_special(props) && sched == core->sched)
         return true;
-    axo__more *more = axo__more_take(local, cell);
-    if (more == NULL)
+    axo__extra *extra = axo__extra_take(local, cell);
+    if (extra == NULL)
         return false;
-    more->strategy = props->strategy;
-    more->stash_max = props->stash_max;
+    extra->strategy = props->strategy;
+    extra->stash_max = props->stash_max;
     if (sched != core->sched) {
-        more->sched = sched;
+        extra->sched = sched;
         cell->elsewhere = 1;
     }
     if (props->mailbox == NULL)
         return true;
-    more->box = axo__box_make(&local->cache, props->mailbox);
-    cell->boxed = more->box != NULL ? 1 : 0;
-    cell->aside = more->box != NULL ? AXO__ASIDE_BOX : 0;
-    return more->box != NULL;
+    extra->bounded = axo__bounded_make(&local->cache, props->mailbox);
+    cell->bounded = extra->bounded != NULL ? 1 : 0;
+    cell->attention = extra->bounded != NULL ? AXO__ATTENTION_BOUNDED : 0;
+    return extra->bounded != NULL;
 }
 
 /* Bytes of the state in the block that it shares with the copy of the args. */
@@ -54,7 +54,7 @@ static size_t spawn_block_size(const axo__cell *cell)
 static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
-    axo__cell_kin(cell)->args = props->args;
+    axo__cell_cold(cell)->args = props->args;
     cell->args_units = ((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT) & 0x1fff;
     size_t size = spawn_block_size(cell);
     if (size == 0)
@@ -67,7 +67,7 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
     if (props->cls->state_size > 0)
         cell->state_block = block;
     if (props->args_size > 0)
-        axo__cell_kin(cell)->args =
+        axo__cell_cold(cell)->args =
             memcpy(block + spawn_state_room(cell), props->args, props->args_size);
     return true;
 }
@@ -78,24 +78,24 @@ static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sc
 {
     const axo_props *props = birth->props;
     axo_status status = AXO_OK;
-    if (!spawn_take_more(local, props, sched, cell))
+    if (!spawn_take_extra(local, props, sched, cell))
         return AXO_ENOMEM;
     if (!spawn_take_block(local, props, cell))
         return AXO_ENOMEM;
-    if (!axo__children_take_ward(local, birth->parent_cell, cell))
+    if (!axo__children_take_record(local, birth->parent_cell, cell))
         return AXO_ENOMEM;
     if (props->name != NULL)
         status = axo__names_take(&local->core->names, birth->parent, props->name, birth->now,
-                                 &axo__cell_more(cell)->name);
+                                 &axo__cell_extra(cell)->name);
     return status;
 }
 
 void axo__spawn_free_blocks(axo__local *local, axo__cell *cell)
 {
-    const axo__kin *kin = axo__cell_kin(cell);
+    const axo__cold *cold = axo__cell_cold(cell);
     void *block = cell->state_block;
     if (block == NULL && cell->args_units > 0)
-        block = (void *)(uintptr_t)kin->args;
+        block = (void *)(uintptr_t)cold->args;
     if (block != NULL)
         axo__pool_free(&local->cache, block, spawn_block_size(cell));
     cell->state_block = NULL;
@@ -108,8 +108,8 @@ static void spawn_reset(axo__cell *cell)
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     size_t from = offsetof(axo__cell, receive);
     memset((char *)cell + from, 0, sizeof *cell - from);
-    memset((void *)axo__cell_kin(cell), 0, sizeof(axo__kin));
-    cell->boxed = 0;
+    memset((void *)axo__cell_cold(cell), 0, sizeof(axo__cold));
+    cell->bounded = 0;
     cell->elsewhere = 0;
     cell->guardian = 0;
     axo__a64_store_relaxed(&cell->directives, 0);
@@ -120,9 +120,9 @@ static void spawn_undo(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     axo__spawn_free_blocks(local, cell);
-    axo__children_free_ward(local, cell);
-    axo__box_free(&local->cache, axo__cell_box(cell));
-    axo__more_free(local, cell);
+    axo__children_free_record(local, cell);
+    axo__bounded_free(&local->cache, axo__cell_bounded(cell));
+    axo__extra_free(local, cell);
     axo__local_untake_cell(local, cell);
 }
 
@@ -136,7 +136,7 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
     if (cell == NULL)
         return status;
     spawn_reset(cell);
-    axo__cell_kin(cell)->cls = props->cls;
+    axo__cell_cold(cell)->cls = props->cls;
     cell->lifetime = props->lifetime & 3;
     axo__sched *sched = NULL;
     status = core->dispatch(core, props, &sched);

@@ -10,15 +10,15 @@ axo_status axo__stash_keep(axo__worker *worker, axo__cell *cell)
     if (message == NULL || worker->site != AXO_SITE_RECEIVE ||
         (message->flags & AXO__MESSAGE_STASHED) != 0)
         return AXO_EINVAL;
-    axo__more *more = axo__more_take(&worker->local, cell);
-    if (more == NULL)
+    axo__extra *extra = axo__extra_take(&worker->local, cell);
+    if (extra == NULL)
         return AXO_ENOMEM;
-    if (more->stash_count >= (more->stash_max != 0 ? more->stash_max : AXO_STASH_DEFAULT))
+    if (extra->stash_count >= (extra->stash_max != 0 ? extra->stash_max : AXO_STASH_DEFAULT))
         return AXO_EFULL;
     message->flags |= AXO__MESSAGE_STASHED;
-    AXO_DEBUG_ASSERT((more->stash_count == 0) == (more->stash.first == NULL));
-    axo__chain_push(&more->stash, message);
-    more->stash_count++;
+    AXO_DEBUG_ASSERT((extra->stash_count == 0) == (extra->stash.first == NULL));
+    axo__chain_push(&extra->stash, message);
+    extra->stash_count++;
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0)
         axo__watch_notice_keep(cell, message);
     return AXO_OK;
@@ -26,19 +26,19 @@ axo_status axo__stash_keep(axo__worker *worker, axo__cell *cell)
 
 void axo__stash_return(axo__cell *cell, uint32_t count)
 {
-    axo__more *more = axo__cell_more(cell);
+    axo__extra *extra = axo__cell_extra(cell);
     axo__chain moved = {NULL, NULL};
-    if (more == NULL || more->stash_count == 0)
+    if (extra == NULL || extra->stash_count == 0)
         return;
-    if (count >= more->stash_count) {
-        axo__chain_append(&moved, &more->stash);
-        more->stash_count = 0;
+    if (count >= extra->stash_count) {
+        axo__chain_append(&moved, &extra->stash);
+        extra->stash_count = 0;
     } else {
-        more->stash_count -= count;
+        extra->stash_count -= count;
         for (; count > 0; count--)
-            axo__chain_push(&moved, axo__chain_pop(&more->stash));
+            axo__chain_push(&moved, axo__chain_pop(&extra->stash));
     }
-    axo__chain_append(&moved, &more->front);
-    more->front = moved;
-    cell->aside |= AXO__ASIDE_FRONT;
+    axo__chain_append(&moved, &extra->front);
+    extra->front = moved;
+    cell->attention |= AXO__ATTENTION_FRONT;
 }

@@ -4,7 +4,7 @@
 #include "sched/parked.h"
 #include "sched/ready.h"
 #include "sched/run.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/gone.h"
 #include "super/instance.h"
@@ -16,7 +16,7 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__cell_child_count(cell) == 0);
     axo__instance_drop_failed(worker, cell);
     axo__instance_destroy(worker, cell);
-    axo__timed_receive_timeout_off(cell); /* RT-05 */
+    axo__keyed_timer_receive_timeout_off(cell); /* RT-05 */
     axo__spawn_free_blocks(&worker->local, cell);
     axo__family *family = axo__cell_family(cell);
     if (family != NULL)
@@ -34,25 +34,25 @@ static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *
         axo__sched_hand_back(worker, parent);
         return;
     }
-    axo__stack_push_any(&parent->system, &cell->passage, AXO__SYS_GONE);
+    axo__stack_push_any(&parent->system, &cell->life_node, AXO__SYS_GONE);
     axo__sched_announce_system(worker, parent);
 }
 
 /* The lane of one that is gone, a portion: everybody is answered. true: it is empty. */
 static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
-    axo__more *more = axo__cell_more(cell);
-    if (more == NULL)
+    axo__extra *extra = axo__cell_extra(cell);
+    if (extra == NULL)
         return true;
-    bool turns = more->unturned != 0 || (more->lane == 0 && axo__stack_has_any(&cell->system));
-    if (turns && !axo__super_turn_lane(cell, more))
+    bool turns = extra->unturned != 0 || (extra->lane == 0 && axo__stack_has_any(&cell->system));
+    if (turns && !axo__super_turn_lane(cell, extra))
         return false;
-    for (; more->lane != 0 && *budget > 0; (*budget)--) {
+    for (; extra->lane != 0 && *budget > 0; (*budget)--) {
         axo__sys_kind kind;
-        axo__stack_node *node = axo__super_next(more, &kind);
+        axo__stack_node *node = axo__super_next(extra, &kind);
         axo__gone_answer(&worker->local, cell, node, kind);
     }
-    return more->lane == 0;
+    return extra->lane == 0;
 }
 
 /* Its last step. From here on who pushes something finds it closed, and sees to that. */
@@ -60,8 +60,8 @@ static void stop_close(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->local.core;
     axo__local *local = &worker->local;
-    const axo__more *more = axo__cell_more(cell);
-    axo__watch *above = more != NULL ? more->above : NULL;
+    const axo__extra *extra = axo__cell_extra(cell);
+    axo__watch *above = extra != NULL ? extra->above : NULL;
     axo__cell *parent = axo__cell_parent(cell);
     axo__state_close(&cell->state);
     if (parent != NULL)
@@ -84,7 +84,7 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell->phase >= AXO__PHASE_GONE);
     if (cell->phase == AXO__PHASE_BURYING) {
         if (!axo__gone_drain_users(local, cell, path, &budget)) {
-            cell->aside |= AXO__ASIDE_REST;
+            cell->attention |= AXO__ATTENTION_REST;
             return;
         }
         cell->phase = AXO__PHASE_GONE;
@@ -95,7 +95,7 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
     if (axo__watch_tell(worker, cell, &budget) && stop_answer_lane(worker, cell, &budget))
         stop_close(worker, cell);
     else
-        cell->aside |= AXO__ASIDE_REST;
+        cell->attention |= AXO__ATTENTION_REST;
 }
 
 void axo__stop_finish(axo__worker *worker, axo__cell *cell)
@@ -103,8 +103,8 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
     axo__local *local = &worker->local;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && axo__cell_children(cell) == NULL);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_TERMINATING);
-    if (axo__cell_more(cell) != NULL)
-        axo__timed_stop_keys(worker, cell); /* TM-05 */
+    if (axo__cell_extra(cell) != NULL)
+        axo__keyed_timer_stop_all(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         const axo_class *cls = axo__cell_class(cell);
         axo__trace(local, cell, AXO_EV_POST_STOP, 0);
@@ -123,7 +123,7 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
     axo__name *name = axo__cell_name(cell);
     if (name != NULL) /* ST-17: before anybody can learn of it */
         axo__names_end(&worker->local.core->names, name);
-    if (axo__cell_more(cell) != NULL)
+    if (axo__cell_extra(cell) != NULL)
         axo__parked_end(worker, cell);
     axo__stop_leave(worker, cell);
 }
@@ -133,7 +133,7 @@ void axo__stop_leave(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_LEAVING);
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
-    if (axo__cell_more(cell) != NULL &&
+    if (axo__cell_extra(cell) != NULL &&
         !(axo__watch_drop(worker, cell) && axo__timed_go_on(worker, cell)))
         return;
     axo__table_end(cell);
@@ -152,7 +152,7 @@ void axo__stop_begin(axo__worker *worker, axo__cell *cell)
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
         axo__trace(&worker->local, cell, AXO_EV_STOPPING, axo__cell_child_count(cell));
-        if (axo__cell_more(cell) != NULL) /* it may have children, and be found by its name */
+        if (axo__cell_extra(cell) != NULL) /* it may have children, and be found by its name */
             axo__state_terminate(&cell->state); /* and suspends it: ST-04 */
         else
             axo__state_suspend(&cell->state); /* it is closed before it is left */

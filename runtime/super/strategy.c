@@ -93,50 +93,50 @@ static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 /* ---- budgets ---- */
 
 /* Proto.Actor's: the failure is recorded, then the young ones are counted (RW-19, PH-08). */
-static bool strategy_sliding(const axo_strategy *strategy, axo__ward *ward, int64_t now)
+static bool strategy_sliding(const axo_strategy *strategy, axo__child_record *record, int64_t now)
 {
     uint32_t kept = 0;
-    AXO_DEBUG_ASSERT(ward->restarts <= AXO_SLIDING_MAX);
+    AXO_DEBUG_ASSERT(record->restarts <= AXO_SLIDING_MAX);
     if (strategy->retries_max <= 0)
         return strategy->retries_max < 0;
-    for (uint32_t i = 0; i < ward->restarts; i++) {
+    for (uint32_t i = 0; i < record->restarts; i++) {
         if (strategy->within_ns <= 0 ||
-            axo__clock_since(now, ward->failures[i]) < strategy->within_ns)
-            ward->failures[kept++] = ward->failures[i];
+            axo__clock_since(now, record->failures[i]) < strategy->within_ns)
+            record->failures[kept++] = record->failures[i];
     }
     if (kept < AXO_SLIDING_MAX)
-        ward->failures[kept++] = now;
-    ward->restarts = kept;
+        record->failures[kept++] = now;
+    record->restarts = kept;
     if (kept <= (uint32_t)strategy->retries_max)
         return true;
-    ward->restarts = 0;
+    record->restarts = 0;
     return false;
 }
 
-bool axo__strategy_permit(const axo_strategy *strategy, axo__ward *ward, int64_t now)
+bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *record, int64_t now)
 {
     if (strategy == NULL || strategy->limited == 0)
         return true;
-    AXO_DEBUG_ASSERT(ward != NULL);
-    if (strategy->window == AXO_WINDOW_SLIDING && ward->failures != NULL)
-        return strategy_sliding(strategy, ward, now);
+    AXO_DEBUG_ASSERT(record != NULL);
+    if (strategy->window == AXO_WINDOW_SLIDING && record->failures != NULL)
+        return strategy_sliding(strategy, record, now);
     bool counted = strategy->retries_max >= 0;
     if (counted && strategy->retries_max == 0)
         return false; /* RW-04 */
     if (strategy->within_ns < 0) /* no window: RW-01, RW-02 */
-        return !counted || ward->restarts++ < (uint32_t)strategy->retries_max;
+        return !counted || record->restarts++ < (uint32_t)strategy->retries_max;
     uint32_t most = counted ? (uint32_t)strategy->retries_max : 1; /* RW-03 */
-    bool inside = ward->limited && strategy->within_ns > 0 && /* RW-09 */
-                  axo__clock_since(now, ward->window_start) <= strategy->within_ns; /* RW-06 */
+    bool inside = record->limited && strategy->within_ns > 0 && /* RW-09 */
+                  axo__clock_since(now, record->window_start) <= strategy->within_ns; /* RW-06 */
     if (!inside) { /* RW-05: the first failure after the window opens a new one */
-        ward->limited = 1;
-        ward->window_start = now;
-        ward->restarts = 1;
+        record->limited = 1;
+        record->window_start = now;
+        record->restarts = 1;
         return true;
     }
-    if (ward->restarts > most)
+    if (record->restarts > most)
         return false;
-    return ++ward->restarts <= most;
+    return ++record->restarts <= most;
 }
 
 /* ---- deciding ---- */
@@ -193,8 +193,8 @@ static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
 /* AF-06: every counter that the restart touches moves, whoever refuses. */
 static bool strategy_permits(const axo_strategy *strategy, const axo__cell *child, int64_t now)
 {
-    bool counts = !axo__cell_kin(child)->stopping && child->lifetime != AXO_TEMPORARY;
-    return !counts || axo__strategy_permit(strategy, axo__cell_ward(child), now);
+    bool counts = !axo__cell_cold(child)->stopping && child->lifetime != AXO_TEMPORARY;
+    return !counts || axo__strategy_permit(strategy, axo__cell_child_record(child), now);
 }
 
 static void strategy_tell_permit(axo__worker *worker, axo__cell *cell, axo__cell *child)
@@ -208,7 +208,7 @@ static void strategy_tell_permit(axo__worker *worker, axo__cell *cell, axo__cell
 /* The failed child restarts: true, this is its own turn, which is to do it; else it is told. */
 static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child)
 {
-    if (worker->current == child && !axo__cell_kin(child)->stopping)
+    if (worker->current == child && !axo__cell_cold(child)->stopping)
         return true;
     axo__child_restart_own(worker, child);
     return false;
@@ -219,7 +219,7 @@ static void strategy_tell_restart(axo__worker *worker, axo__cell *cell, axo__cel
 {
     axo__family *family = axo__cell_own_family(cell);
     axo__texts *texts = &worker->local.core->texts;
-    if (axo__cell_kin(child)->stopping || child == family->sweep.about)
+    if (axo__cell_cold(child)->stopping || child == family->sweep.about)
         return; /* AF-09 */
     axo__child_suspend(worker, child, 1); /* AF-02 */
     axo__cause_hold_texts(texts, &family->restart_cause, 1);
@@ -243,7 +243,7 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
     AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
     family->restart_cause = axo__cause_copy(&worker->local.core->texts, &cause);
-    bool here = !axo__cell_kin(child)->stopping && strategy_restart_failed(worker, child);
+    bool here = !axo__cell_cold(child)->stopping && strategy_restart_failed(worker, child);
     axo__sweep sweep = {.ops = &restart, .next = reach.first, .end = reach.end, .about = child};
     if (axo__sweep_begin(worker, cell, &sweep))
         strategy_restarted(worker, cell);
@@ -282,7 +282,7 @@ static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cel
 static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
                            const strategy_decision *decision)
 {
-    const axo__ward *ward = axo__cell_ward(child);
+    const axo__child_record *record = axo__cell_child_record(child);
     strategy_reach reach;
     if (decision->directive != 0)
         strategy_tell(worker, child, decision->directive,
@@ -292,7 +292,7 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
         axo__child_resume_own(worker, child); /* AF-04: the failed one only */
         return false;
     case AXO_RESTART:
-        if (ward != NULL && ward->delay != NULL && axo__delay_begin(worker, cell, child))
+        if (record != NULL && record->delay != NULL && axo__delay_begin(worker, cell, child))
             return false;
         return strategy_restart(worker, cell, child);
     case AXO_STOP: /* AF-03; a temporary child goes alone: LT-02 */
@@ -395,9 +395,9 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
-    axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_ward(child)->delay,
+    axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_child_record(child)->delay,
                     axo__core_now(worker->local.core));
-    if (!axo__cell_kin(child)->stopping) /* PH-13: whoever is in the scope by now */
+    if (!axo__cell_cold(child)->stopping) /* PH-13: whoever is in the scope by now */
         (void)strategy_restart(worker, cell, child);
 }
 
@@ -440,7 +440,7 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
 
 bool axo__strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    axo__delay *delay = axo__cell_own_ward(child)->delay;
+    axo__delay *delay = axo__cell_own_child_record(child)->delay;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && delay->waits);
     delay->waits = false;
     if (delay->gone) {

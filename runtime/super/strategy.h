@@ -20,8 +20,8 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child);
 /* Decides what was held back, in order, as long as the cell may (SC-10). */
 void axo__strategy_unhold(axo__worker *worker, axo__cell *cell);
 
-/* Restart permission for one child, counted (RW). Without a budget, `ward` is not looked at. */
-bool axo__strategy_permit(const axo_strategy *strategy, axo__ward *ward, int64_t now);
+/* Restart permission for one child, counted (RW). Without a budget, `record` is not looked at. */
+bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *record, int64_t now);
 
 /* A delayed restart is due: held back, or done. true: the child has terminated meanwhile, and is to
  * be forgotten. */

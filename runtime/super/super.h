@@ -75,28 +75,28 @@ static inline void axo__super_resume_self(axo__worker *worker, axo__cell *cell, 
 
 /* Puts all that has come until now in order, oldest first (OR-07), or a step of it: then false, and
  * the rest waits for the next call. */
-static inline bool axo__super_turn_lane(axo__cell *cell, axo__more *more)
+static inline bool axo__super_turn_lane(axo__cell *cell, axo__extra *extra)
 {
-    AXO_DEBUG_ASSERT(more->lane == 0 || more->unturned != 0);
-    if (more->unturned == 0)
-        more->unturned = axo__stack_take_any(&cell->system);
-    for (uint32_t left = AXO__TURN_STEP; left > 0 && more->unturned != 0; left--) {
-        axo__stack_link link = more->unturned;
+    AXO_DEBUG_ASSERT(extra->lane == 0 || extra->unturned != 0);
+    if (extra->unturned == 0)
+        extra->unturned = axo__stack_take_any(&cell->system);
+    for (uint32_t left = AXO__TURN_STEP; left > 0 && extra->unturned != 0; left--) {
+        axo__stack_link link = extra->unturned;
         axo__stack_node *node = axo__stack_node_of(link);
-        more->unturned = node->next;
-        node->next = more->lane;
-        more->lane = link;
+        extra->unturned = node->next;
+        node->next = extra->lane;
+        extra->lane = link;
     }
-    return more->unturned == 0;
+    return extra->unturned == 0;
 }
 
 /* The oldest of the lane: its node may be used anew from here on. */
-static inline axo__stack_node *axo__super_next(axo__more *more, axo__sys_kind *kind)
+static inline axo__stack_node *axo__super_next(axo__extra *extra, axo__sys_kind *kind)
 {
-    AXO_DEBUG_ASSERT(more->unturned == 0);
-    axo__stack_node *node = axo__stack_node_of(more->lane);
-    *kind = (axo__sys_kind)axo__stack_tag_of(more->lane);
-    more->lane = node->next;
+    AXO_DEBUG_ASSERT(extra->unturned == 0);
+    axo__stack_node *node = axo__stack_node_of(extra->lane);
+    *kind = (axo__sys_kind)axo__stack_tag_of(extra->lane);
+    extra->lane = node->next;
     return node;
 }
 

@@ -5,7 +5,7 @@ static bool sweep_step(axo__worker *worker, axo__cell *cell, axo__sweep *sweep)
 {
     for (uint32_t left = AXO__SWEEP_STEP; sweep->next != sweep->end; left--) {
         if (axo__unlikely(left == 0)) {
-            cell->aside |= AXO__ASIDE_REST;
+            cell->attention |= AXO__ATTENTION_REST;
             return false;
         }
         axo__cell *child = sweep->next;
@@ -37,5 +37,5 @@ bool axo__sweep_go_on(axo__worker *worker, axo__cell *cell)
         return false;
     if (ops->done != NULL)
         ops->done(worker, cell);
-    return (cell->aside & AXO__ASIDE_REST) == 0;
+    return (cell->attention & AXO__ATTENTION_REST) == 0;
 }

@@ -2,12 +2,13 @@
  *
  * A family of a million is told in 20 ms and more. So whoever tells children begins a sweep: the
  * first portion is told at once, and what is left of it in turns of the parent that handle nothing
- * else (AXO__ASIDE_REST): no message, no directive, no report, no end of a child. The list of
+ * else (AXO__ATTENTION_REST): no message, no directive, no report, no end of a child. The list of
  * children stays as it is until the sweep is over, and the decision is one for all observers but
  * the children's own turns.
  *
  * Invariants
- *   I1  sweep.ops != NULL: the cell's runner is in a step of the sweep, or AXO__ASIDE_REST is set.
+ *   I1  sweep.ops != NULL: the cell's runner is in a step of the sweep, or AXO__ATTENTION_REST is
+ *   set.
  *   I2  A cell has one sweep at a time; what follows from it is in `done`, or done by the caller.
  */
 #ifndef AXO__SUPER_SWEEP_H

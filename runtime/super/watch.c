@@ -64,21 +64,21 @@ static void watch_keep(axo__cell *cell, axo__watch *watch)
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     watch->cancelled = 0;
     watch->before_watching = NULL;
-    axo__more *more = axo__cell_more(cell);
-    watch->next_watching = more->watching;
-    if (more->watching != NULL)
-        more->watching->before_watching = watch;
-    more->watching = watch;
+    axo__extra *extra = axo__cell_extra(cell);
+    watch->next_watching = extra->watching;
+    if (extra->watching != NULL)
+        extra->watching->before_watching = watch;
+    extra->watching = watch;
 }
 
 static void watch_forget(axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->cancelled);
-    AXO_DEBUG_ASSERT(watch->before_watching != NULL || axo__cell_more(cell)->watching == watch);
+    AXO_DEBUG_ASSERT(watch->before_watching != NULL || axo__cell_extra(cell)->watching == watch);
     if (watch->before_watching != NULL)
         watch->before_watching->next_watching = watch->next_watching;
     else
-        axo__cell_more(cell)->watching = watch->next_watching;
+        axo__cell_extra(cell)->watching = watch->next_watching;
     if (watch->next_watching != NULL)
         watch->next_watching->before_watching = watch->before_watching;
     watch->cancelled = 1;
@@ -86,8 +86,8 @@ static void watch_forget(axo__cell *cell, axo__watch *watch)
 
 static axo__watch *watch_first(const axo__cell *cell)
 {
-    const axo__more *more = axo__cell_more(cell);
-    return more != NULL ? more->watching : NULL;
+    const axo__extra *extra = axo__cell_extra(cell);
+    return extra != NULL ? extra->watching : NULL;
 }
 
 static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
@@ -119,7 +119,7 @@ static void watch_home(axo__worker *worker, axo__cell *cell, axo__watch *watch, 
         watch_queue(worker, cell, watch);
         return;
     }
-    axo__cell_kin(child)->told_late = 1;
+    axo__cell_cold(child)->told_late = 1;
     watch->waits = 1;
 }
 
@@ -174,8 +174,8 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
     if (cell->phase >= AXO__PHASE_TERMINATING)
         return AXO_OK; /* DW-14: it would hear nothing */
     axo__cell *target = axo__table_find(&worker->local.core->table, ref);
-    if (axo__more_take(&worker->local, cell) == NULL ||
-        (target != NULL && axo__more_take(&worker->local, target) == NULL))
+    if (axo__extra_take(&worker->local, cell) == NULL ||
+        (target != NULL && axo__extra_take(&worker->local, target) == NULL))
         return AXO_ENOMEM;
     axo__watch *watch = axo__pool_alloc(&worker->local.cache, sizeof *watch + own_size);
     if (watch == NULL)
@@ -236,7 +236,7 @@ bool axo__watch_drop(axo__worker *worker, axo__cell *cell)
     axo__watch *watch;
     for (uint32_t left = AXO__PORTION; (watch = watch_first(cell)) != NULL; left--) {
         if (axo__unlikely(left == 0)) {
-            cell->aside |= AXO__ASIDE_REST;
+            cell->attention |= AXO__ATTENTION_REST;
             return false;
         }
         watch_cancel(worker, cell, watch);
@@ -251,21 +251,21 @@ static void watch_link(axo__cell *cell, axo__watch *watch)
     AXO_DEBUG_ASSERT(!watch->linked);
     watch->linked = 1;
     watch->before_watcher = NULL;
-    axo__more *more = axo__cell_more(cell); /* the watcher has seen to it */
-    watch->next_watcher = more->watchers;
-    if (more->watchers != NULL)
-        more->watchers->before_watcher = watch;
-    more->watchers = watch;
+    axo__extra *extra = axo__cell_extra(cell); /* the watcher has seen to it */
+    watch->next_watcher = extra->watchers;
+    if (extra->watchers != NULL)
+        extra->watchers->before_watcher = watch;
+    extra->watchers = watch;
 }
 
 static void watch_unlink(axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(watch->linked);
-    AXO_DEBUG_ASSERT(watch->before_watcher != NULL || axo__cell_more(cell)->watchers == watch);
+    AXO_DEBUG_ASSERT(watch->before_watcher != NULL || axo__cell_extra(cell)->watchers == watch);
     if (watch->before_watcher != NULL)
         watch->before_watcher->next_watcher = watch->next_watcher;
     else
-        axo__cell_more(cell)->watchers = watch->next_watcher;
+        axo__cell_extra(cell)->watchers = watch->next_watcher;
     if (watch->next_watcher != NULL)
         watch->next_watcher->before_watcher = watch->before_watcher;
     watch->linked = 0;
@@ -287,19 +287,19 @@ static void watch_return(axo__worker *worker, axo__local *local, axo__watch *wat
 bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
-    axo__more *more = axo__cell_more(cell);
+    axo__extra *extra = axo__cell_extra(cell);
     const axo__cell *parent = axo__cell_parent(cell);
-    for (; more != NULL && more->watchers != NULL && *budget > 0; (*budget)--) {
-        axo__watch *watch = more->watchers;
+    for (; extra != NULL && extra->watchers != NULL && *budget > 0; (*budget)--) {
+        axo__watch *watch = extra->watchers;
         watch_unlink(cell, watch);
         if (parent != NULL && axo_ref_equal(watch->watcher, axo__cell_ref(parent))) {
-            watch->next_watcher = more->above;
-            more->above = watch;
+            watch->next_watcher = extra->above;
+            extra->above = watch;
             continue;
         }
         watch_return(worker, &worker->local, watch); /* DW-01 */
     }
-    return more == NULL || more->watchers == NULL;
+    return extra == NULL || extra->watchers == NULL;
 }
 
 void axo__watch_tell_parent(axo__worker *worker, axo__watch *above)

@@ -433,10 +433,10 @@ void *axo_alloc(axo_ctx *ctx, size_t size)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return NULL;
-    axo__more *more = axo__more_take(&axo__self->local, cell);
-    if (more == NULL)
+    axo__extra *extra = axo__extra_take(&axo__self->local, cell);
+    if (extra == NULL)
         return NULL;
-    return axo__region_alloc(&more->region, &axo__self->local.cache, size);
+    return axo__region_alloc(&extra->region, &axo__self->local.cache, size);
 }
 
 axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
@@ -446,10 +446,10 @@ axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
         return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
-    axo__more *more = axo__more_take(&axo__self->local, cell);
-    if (more == NULL)
+    axo__extra *extra = axo__extra_take(&axo__self->local, cell);
+    if (extra == NULL)
         return AXO_ENOMEM;
-    bool done = axo__region_defer(&more->region, &axo__self->local.cache, fn, arg);
+    bool done = axo__region_defer(&extra->region, &axo__self->local.cache, fn, arg);
     return done ? AXO_OK : AXO_ENOMEM;
 }
 
@@ -463,9 +463,9 @@ axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
     axo__behaviour *behaviour = axo_alloc(ctx, sizeof *behaviour);
     if (behaviour == NULL)
         return AXO_ENOMEM;
-    axo__more *more = axo__cell_more(cell); /* the region is in it */
-    *behaviour = (axo__behaviour){.below = more->behaviours, .receive = cell->receive};
-    more->behaviours = behaviour;
+    axo__extra *extra = axo__cell_extra(cell); /* the region is in it */
+    *behaviour = (axo__behaviour){.below = extra->behaviours, .receive = cell->receive};
+    extra->behaviours = behaviour;
     cell->receive = receive;
     return AXO_OK;
 }
@@ -475,11 +475,11 @@ axo_status axo_unbecome(axo_ctx *ctx)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo__no_caller();
-    axo__more *more = axo__cell_more(cell);
-    if (more == NULL || more->behaviours == NULL)
+    axo__extra *extra = axo__cell_extra(cell);
+    if (extra == NULL || extra->behaviours == NULL)
         return AXO_OK;
-    cell->receive = more->behaviours->receive;
-    more->behaviours = more->behaviours->below;
+    cell->receive = extra->behaviours->receive;
+    extra->behaviours = extra->behaviours->below;
     return AXO_OK;
 }
 

@@ -32,8 +32,8 @@ axo_status axo_unstash_all(axo_ctx *ctx)
 uint32_t axo_stash_count(axo_ctx *ctx)
 {
     axo__cell *cell = axo__caller(ctx);
-    const axo__more *more = cell != NULL ? axo__cell_more(cell) : NULL;
-    return more != NULL ? more->stash_count : 0;
+    const axo__extra *extra = cell != NULL ? axo__cell_extra(cell) : NULL;
+    return extra != NULL ? extra->stash_count : 0;
 }
 
 /* ---- passing on ---- */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "sched/alarm.h"
+#include "sched/scheduled.h"
 #include "sched/send.h"
-#include "sched/timed.h"
+#include "sched/keyed_timer.h"
 #include "sched/timer.h"
 #include "system/system.h"
 
@@ -52,9 +52,9 @@ static axo_status time_set(axo__local *local, const time_what *what, axo_ref fro
     message->flags = what->flags;
     if (what->size > 0)
         memcpy(message + 1, what->payload, what->size);
-    axo__alarm_order order = {.to = to, .message = message, .first = what->first,
-                              .period = what->period, .kind = what->kind};
-    axo_status status = axo__alarm_set(local, &order, out);
+    axo__scheduled_order order = {.to = to, .message = message, .first = what->first,
+                                  .period = what->period, .kind = what->kind};
+    axo_status status = axo__scheduled_set(local, &order, out);
     if (status != AXO_OK)
         axo__message_free(&local->cache, message);
     return status;
@@ -157,12 +157,12 @@ axo_status axo_system_schedule_fixed_rate(axo_system *system, int64_t first_ns, 
 
 bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer)
 {
-    return axo__caller(ctx) != NULL && axo__alarm_cancel(&axo__self->local, timer);
+    return axo__caller(ctx) != NULL && axo__scheduled_cancel(&axo__self->local, timer);
 }
 
 bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer)
 {
-    return axo__caller(ctx) != NULL && axo__alarm_mark(axo__self->local.core, timer);
+    return axo__caller(ctx) != NULL && axo__scheduled_mark(axo__self->local.core, timer);
 }
 
 bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
@@ -170,14 +170,14 @@ bool axo_system_timer_cancel(axo_system *system, axo_timer timer)
     if (axo__system_check(system) != AXO_OK)
         return false;
     axo__door *door = axo__door_enter(&system->sched);
-    bool done = axo__alarm_cancel(&door->local, timer);
+    bool done = axo__scheduled_cancel(&door->local, timer);
     axo__door_leave(door);
     return done;
 }
 
 bool axo_system_timer_at_close(axo_system *system, axo_timer timer)
 {
-    return axo__system_check(system) == AXO_OK && axo__alarm_mark(&system->core, timer);
+    return axo__system_check(system) == AXO_OK && axo__scheduled_mark(&system->core, timer);
 }
 
 /* ---- what is the actor's ---- */
@@ -192,22 +192,22 @@ axo_status axo_timer_start(axo_ctx *ctx, uint64_t key, axo_timer_kind kind, int6
     axo_status status = time_check(&what);
     if (status != AXO_OK)
         return status;
-    axo__timed_start start = {.key = key, .kind = what.kind, .first = what.first,
-                              .period = what.period, .tag = what.tag, .flags = what.flags,
-                              .payload = what.payload, .size = what.size};
-    return axo__timed_start_key(axo__self, cell, &start);
+    axo__keyed_timer_order start = {.key = key, .kind = what.kind, .first = what.first,
+                                    .period = what.period, .tag = what.tag, .flags = what.flags,
+                                    .payload = what.payload, .size = what.size};
+    return axo__keyed_timer_start(axo__self, cell, &start);
 }
 
 axo_status axo_timer_stop(axo_ctx *ctx, uint64_t key)
 {
     axo__cell *cell = axo__caller(ctx);
-    return cell != NULL ? axo__timed_stop_key(axo__self, cell, key) : axo__no_caller();
+    return cell != NULL ? axo__keyed_timer_stop(axo__self, cell, key) : axo__no_caller();
 }
 
 bool axo_timer_active(axo_ctx *ctx, uint64_t key)
 {
     const axo__cell *cell = axo__caller(ctx);
-    return cell != NULL && axo__timed_has_key(cell, key);
+    return cell != NULL && axo__keyed_timer_is_there(cell, key);
 }
 
 axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
@@ -217,7 +217,7 @@ axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
         return axo__no_caller();
     if (after_ns < 0 || after_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
-    return axo__timed_receive_timeout(axo__self, cell, after_ns);
+    return axo__keyed_timer_receive_timeout(axo__self, cell, after_ns);
 }
 
 /* ---- the program's clock ---- */

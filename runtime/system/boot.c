@@ -279,7 +279,7 @@ static void boot_free_guardians(axo_system *system)
             axo__names_unlink(&core->names, name);
             axo__names_free(&core->names, name);
         }
-        axo__more_free(&system->sched.workers[0].local, system->cells[i]);
+        axo__extra_free(&system->sched.workers[0].local, system->cells[i]);
     }
 }
 

@@ -219,7 +219,7 @@ axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, 
         return AXO_EEXIST;
     }
     /* Between the taking of a directive and its end a child shows neither; its parent knows. */
-    bool stops = (now.who != NULL && axo__cell_kin(cell)->stopping) ||
+    bool stops = (now.who != NULL && axo__cell_cold(cell)->stopping) ||
                  (axo__state_look(&cell->state) & AXO__TERMINATING) != 0 ||
                  (axo__directives_look(&cell->directives) & AXO__STOPS) != 0;
     return stops ? AXO_EEXIST : AXO_OK;

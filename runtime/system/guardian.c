@@ -323,7 +323,7 @@ axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_r
     }
     if (status == AXO_OK) {
         *out = axo__cell_ref(child);
-        axo__stack_push_any(&parent->system, &child->passage, AXO__SYS_ADOPT);
+        axo__stack_push_any(&parent->system, &child->life_node, AXO__SYS_ADOPT);
         axo__sched_announce_system(NULL, parent);
     }
     axo__door_leave(door);

@@ -40,11 +40,12 @@ static bool inspect_is_from(const axo__message *message, axo_ref waiting_sender)
 }
 
 /* One that counts says so at any time. */
-static void inspect_box(axo__box *box, axo_ref waiting_sender, axo_actor_info *info)
+static void inspect_bounded(axo__bounded_mailbox *bounded, axo_ref waiting_sender,
+                            axo_actor_info *info)
 {
-    uint64_t queued = axo__box_count(box);
+    uint64_t queued = axo__bounded_count(bounded);
     if (info->place == 0 && !axo_ref_is_none(waiting_sender)) {
-        uint64_t place = axo__box_place_any(box, waiting_sender);
+        uint64_t place = axo__bounded_place_any(bounded, waiting_sender);
         if (place > 0 && place < UINT32_MAX - info->queued)
             info->place = info->queued + (uint32_t)place;
     }
@@ -98,13 +99,13 @@ static const axo__message *inspect_lane(const axo__cell *cell)
 /* As the mailbox's consumer: in the order in which they will be handled. */
 static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
-    const axo__more *more = axo__cell_more(cell);
-    info->stashed = more != NULL ? more->stash_count : 0;
+    const axo__extra *extra = axo__cell_extra(cell);
+    info->stashed = extra != NULL ? extra->stash_count : 0;
     info->counted = AXO_COUNTED_PART;
-    if (more != NULL && !inspect_in_order(more->front.first, waiting_sender, info))
+    if (extra != NULL && !inspect_in_order(extra->front.first, waiting_sender, info))
         return;
-    if (cell->boxed) {
-        inspect_box(axo__cell_box(cell), waiting_sender, info);
+    if (cell->bounded) {
+        inspect_bounded(axo__cell_bounded(cell), waiting_sender, info);
         return;
     }
     if (inspect_newest_first(cell->inbox.rest, waiting_sender, info) &&
@@ -169,8 +170,8 @@ static bool inspect_other(axo__cell *cell, axo_ref waiting_sender, axo_actor_inf
             return false;
         info->suspends = axo__state_suspends(&cell->state);
         if (inspect_running(cell, info)) {
-            if (cell->boxed)
-                inspect_box(axo__cell_box(cell), waiting_sender, info);
+            if (cell->bounded)
+                inspect_bounded(axo__cell_bounded(cell), waiting_sender, info);
             return true;
         }
         info->doing = inspect_word(word, axo__directives_look(&cell->directives));

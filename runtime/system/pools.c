@@ -35,7 +35,7 @@ void axo__pools_settings(axo_system *system, axo__sched *pool,
     pool->idle = system->sched.idle;
     pool->kind = kind;
     pool->quantum = options->quantum != 0 ? options->quantum : AXO__QUANTUM;
-    pool->behind_max = options->quantum != 0 ? 0 : AXO__BEHIND_MAX;
+    pool->backlog_turns_max = options->quantum != 0 ? 0 : AXO__BACKLOG_TURNS_MAX;
     pool->quantum_ns =
         options->no_quantum_us ? AXO__QUANTUM_NEVER : (int64_t)options->quantum_us * 1000;
     pool->timers_max = options->timers_max;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sched/alarm.h"
+#include "sched/scheduled.h"
 #include "sched/ready.h"
 #include "sched/send.h"
 #include "system/guardian.h"
@@ -15,7 +15,7 @@ static void shutdown_guardian_stops(axo__worker *worker, const axo__cell *guardi
     AXO_DEBUG_ASSERT(guardian->guardian);
     axo__a32_store_relaxed(&worker->local.core->closing, 1); /* DL-12 */
     if (guardian == worker->local.core->system->cells[AXO_GUARDIAN_USER])
-        axo__alarms_close(worker); /* SH-08 */
+        axo__scheduled_close(worker); /* SH-08 */
 }
 
 static void shutdown_root_gone(axo__core *core)
@@ -41,7 +41,7 @@ static void shutdown_check_end(axo_system *system)
     if (freed != axo__pools_sum(system, offsetof(axo__counters, spawned)))
         return;
     AXO_DEBUG_ASSERT(axo__self != NULL && axo__self->local.core == &system->core);
-    if (!axo__alarms_end(axo__self))
+    if (!axo__scheduled_end(axo__self))
         return; /* who fires comes here later */
     if (!axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
         return;

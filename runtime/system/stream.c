@@ -284,7 +284,7 @@ static void stream_bury(axo__stream *stream, axo__place *place, uint64_t who)
 /* A message of the runtime's own: not counted, and freed in silence if it finds nobody (DL-06). */
 static void stream_tell(axo__local *local, axo__cell *cell, const axo__event *event, int64_t now)
 {
-    if (cell->boxed && axo__box_crowded(axo__cell_box(cell))) {
+    if (cell->bounded && axo__bounded_crowded(axo__cell_bounded(cell))) {
         axo__a64_bump_owner(&local->count.events_lost); /* nothing is dropped for an event: DL-06 */
         return;
     }

@@ -211,7 +211,7 @@ static void sp_make_tick(void)
     sp_do(sp_tick);
 }
 
-static void sp_make_alarm(void)
+static void sp_make_scheduled(void)
 {
     assert_int_equal(axo_system_schedule_once(sp.system, SV_MS, sp.victim, SP_USER, "ab", 3, NULL),
                      AXO_OK);
@@ -254,7 +254,7 @@ static const sp_row sp_rows[] = {
     {"receive timeout", sp_make_timeout, AXO_RECEIVE_TIMEOUT, 0, AXO_EINVAL, true, false},
     {"event", sp_make_event, AXO_EVENT, sizeof(axo_event_message) + 3, AXO_EINVAL, true, false},
     {"keyed timer", sp_make_tick, SP_USER, 3, AXO_OK, true, false},
-    {"raw timer", sp_make_alarm, SP_USER, 3, AXO_OK, true, false},
+    {"raw timer", sp_make_scheduled, SP_USER, 3, AXO_OK, true, false},
     {"message", sp_make_message, SP_USER, 3, AXO_OK, true, false},
     {"handed over", sp_make_owned, SP_OWNED, 0, AXO_OK, true, true},
 };

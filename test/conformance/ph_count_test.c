@@ -119,7 +119,7 @@ static void PH_08_table(void **state)
         {1, 10 * SECOND, 2, 5 * SECOND, true, 0},
         {1, 10 * SECOND, 2, 11 * SECOND, false, 1},
     };
-    static axo__ward child;
+    static axo__child_record child;
     int64_t failures[AXO_SLIDING_MAX];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         axo_strategy strategy = AXO_STRATEGY(.window = AXO_WINDOW_SLIDING, .limited = 1,

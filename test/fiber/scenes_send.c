@@ -102,7 +102,7 @@ static void spenders_send(void *arg)
         CHECK(stage_send(spenders[i], 1) == AXO_OK);
 }
 
-static void play_spent(void)
+static void play_overrun(void)
 {
     stage_boot_with((axo_options)AXO_OPTIONS(.workers = 2, .quantum_us = 1));
     for (uint32_t i = 0; i < SPENDERS; i++)
@@ -114,8 +114,8 @@ static void play_spent(void)
     stage_end();
 }
 
-const stage_scene scene_spent = {.name = "spent", .what = "actors that use up their turns",
-                                 .play = play_spent, .early_one_in = 16};
+const stage_scene scene_overrun = {.name = "overrun", .what = "actors that use up their turns",
+                                   .play = play_overrun, .early_one_in = 16};
 
 /* ---- a bounded mailbox: a sender that parks against room ---- */
 

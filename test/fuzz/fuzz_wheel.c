@@ -2,8 +2,8 @@
  *
  * Length 1024. By the first byte: the wheel alone (sched/wheel.c), with small budgets and a clock
  * that may go back, and may say anything; the timers of a worker that embed it (sched/timer.c); or
- * raw timers of a system through the public functions (sched/alarm.c). Never early, at most a tick
- * late, in order; a cancelled one never fires, and a cancel succeeds exactly once.
+ * raw timers of a system through the public functions (sched/scheduled.c). Never early, at most a
+ * tick late, in order; a cancelled one never fires, and a cancel succeeds exactly once.
  */
 #include "fuzz/fuzz.h"
 #include "fuzz/timers.h"
@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         timers_run(&in);
         break;
     default:
-        alarms_run(&in);
+        scheduled_run(&in);
         break;
     }
     return 0;

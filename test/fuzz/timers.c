@@ -170,9 +170,9 @@ void timers_run(fuzz_in *in)
 
 /* ---- raw timers, through the public functions ----------------------------------------------- */
 
-enum { ALARMS = 40, ALARMS_MAX = 32, ALARMS_OPERATIONS_MAX = 200, ALARMS_TAG = 7 };
+enum { SCHEDULED = 40, SCHEDULED_MAX = 32, SCHEDULED_OPERATIONS_MAX = 200, SCHEDULED_TAG = 7 };
 
-typedef struct alarm_item {
+typedef struct scheduled_item {
     axo_timer timer;
     axo_timer_kind kind;
     int64_t due; /* next */
@@ -180,32 +180,32 @@ typedef struct alarm_item {
     uint32_t life; /* of this record: a message of an earlier one is wrong */
     bool never;    /* `due` has no number */
     bool waits;
-} alarm_item;
+} scheduled_item;
 
 static struct {
     axo_system *system;
     axo_ref receiver;
-    alarm_item items[ALARMS];
+    scheduled_item items[SCHEDULED];
     axo_timer stale; /* one that was cancelled or has fired */
     int64_t now;
     uint64_t fired;
 } a;
 
-typedef struct alarm_word {
+typedef struct scheduled_word {
     uint32_t index;
     uint32_t life;
-} alarm_word;
+} scheduled_word;
 
-static int64_t alarms_clock(void *user)
+static int64_t scheduled_clock(void *user)
 {
     return a.now;
 }
 
-static axo_status alarms_receive(axo_ctx *ctx, void *state, const axo_message *message)
+static axo_status scheduled_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    const alarm_word *word = AXO_PAYLOAD(message, alarm_word);
-    fuzz_require(message->tag == ALARMS_TAG && message->size == sizeof *word);
-    alarm_item *it = &a.items[word->index];
+    const scheduled_word *word = AXO_PAYLOAD(message, scheduled_word);
+    fuzz_require(message->tag == SCHEDULED_TAG && message->size == sizeof *word);
+    scheduled_item *it = &a.items[word->index];
     fuzz_require(it->life == word->life && it->waits && it->due <= a.now && !it->never);
     a.fired++;
     if (it->kind == AXO_TIMER_ONCE) {
@@ -219,54 +219,54 @@ static axo_status alarms_receive(axo_ctx *ctx, void *state, const axo_message *m
     return AXO_OK;
 }
 
-static const axo_class alarms_class = AXO_CLASS(.receive = alarms_receive);
+static const axo_class scheduled_class = AXO_CLASS(.receive = scheduled_receive);
 
-static uint32_t alarms_waiting(void)
+static uint32_t scheduled_waiting(void)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < ALARMS; i++)
+    for (uint32_t i = 0; i < SCHEDULED; i++)
         count += a.items[i].waits ? 1 : 0;
     return count;
 }
 
-static void alarms_set(fuzz_in *in, uint32_t index)
+static void scheduled_set(fuzz_in *in, uint32_t index)
 {
-    alarm_item *it = &a.items[index];
+    scheduled_item *it = &a.items[index];
     axo_timer_kind kind = (axo_timer_kind)(fuzz_u8(in) % 3);
     int64_t first = fuzz_far(in);
     int64_t period = kind == AXO_TIMER_ONCE ? 1 : fuzz_far(in);
-    alarm_word word = {.index = index, .life = it->life + 1};
+    scheduled_word word = {.index = index, .life = it->life + 1};
     axo_status status;
     axo_timer timer;
     if (it->waits)
         return;
     if (kind == AXO_TIMER_ONCE)
-        status = axo_system_schedule_once(a.system, first, a.receiver, ALARMS_TAG, &word,
+        status = axo_system_schedule_once(a.system, first, a.receiver, SCHEDULED_TAG, &word,
                                           sizeof word, &timer);
     else if (kind == AXO_TIMER_FIXED_DELAY)
-        status = axo_system_schedule_fixed_delay(a.system, first, period, a.receiver, ALARMS_TAG,
+        status = axo_system_schedule_fixed_delay(a.system, first, period, a.receiver, SCHEDULED_TAG,
                                                  &word, sizeof word, &timer);
     else
-        status = axo_system_schedule_fixed_rate(a.system, first, period, a.receiver, ALARMS_TAG,
+        status = axo_system_schedule_fixed_rate(a.system, first, period, a.receiver, SCHEDULED_TAG,
                                                 &word, sizeof word, &timer);
     bool wrong = first < 0 || first > AXO_DELAY_MAX || period < 1 || period > AXO_DELAY_MAX;
-    if (wrong || alarms_waiting() >= ALARMS_MAX) {
+    if (wrong || scheduled_waiting() >= SCHEDULED_MAX) {
         fuzz_require(status == (wrong ? AXO_EINVAL : AXO_ELIMIT));
         fuzz_require(timer.bits == 0 && timer.bits2 == 0);
         return;
     }
     fuzz_require(status == AXO_OK);
     bool never = a.now > INT64_MAX - first;
-    *it = (alarm_item){.timer = timer,
-                       .kind = kind,
-                       .due = never ? INT64_MAX : a.now + first,
-                       .period = period,
-                       .life = word.life,
-                       .never = never,
-                       .waits = true};
+    *it = (scheduled_item){.timer = timer,
+                           .kind = kind,
+                           .due = never ? INT64_MAX : a.now + first,
+                           .period = period,
+                           .life = word.life,
+                           .never = never,
+                           .waits = true};
 }
 
-static void alarms_cancel(alarm_item *it)
+static void scheduled_cancel(scheduled_item *it)
 {
     bool done = axo_system_timer_cancel(a.system, it->timer);
     fuzz_require(done == it->waits);
@@ -275,7 +275,7 @@ static void alarms_cancel(alarm_item *it)
 }
 
 /* A handle that is no timer's, or is no more. */
-static void alarms_wrong(fuzz_in *in)
+static void scheduled_wrong(fuzz_in *in)
 {
     axo_timer timer = a.stale;
     uint8_t which = fuzz_u8(in);
@@ -283,7 +283,7 @@ static void alarms_wrong(fuzz_in *in)
         timer.bits2 ^= UINT64_C(1) << which % 64;
     if ((which & 2) != 0)
         timer = (axo_timer){.bits = fuzz_u64(in), .bits2 = fuzz_u64(in)};
-    for (uint32_t i = 0; i < ALARMS; i++) {
+    for (uint32_t i = 0; i < SCHEDULED; i++) {
         if (a.items[i].timer.bits == timer.bits)
             return;
     }
@@ -291,11 +291,11 @@ static void alarms_wrong(fuzz_in *in)
     fuzz_require(!axo_system_timer_cancel(a.system, timer));
 }
 
-static void alarms_advance(int64_t to)
+static void scheduled_advance(int64_t to)
 {
     uint64_t turns = 1;
-    for (uint32_t i = 0; i < ALARMS; i++) { /* what is late is caught up on, one by one */
-        const alarm_item *it = &a.items[i];
+    for (uint32_t i = 0; i < SCHEDULED; i++) { /* what is late is caught up on, one by one */
+        const scheduled_item *it = &a.items[i];
         if (it->waits && it->kind == AXO_TIMER_FIXED_RATE && !it->never &&
             axo__clock_since(to, it->due) / 64 > it->period)
             to = it->due + 64 * it->period;
@@ -303,30 +303,31 @@ static void alarms_advance(int64_t to)
     a.now = to;
     while (turns > 0)
         fuzz_require(axo_step_host(a.system, 1000, &turns) == AXO_OK);
-    for (uint32_t i = 0; i < ALARMS; i++) {
+    for (uint32_t i = 0; i < SCHEDULED; i++) {
         if (a.items[i].waits && !a.items[i].never)
             fuzz_require(!fuzz_is_late(a.items[i].due, a.now));
     }
 }
 
-static void alarms_open(void)
+static void scheduled_open(void)
 {
-    axo_options options = AXO_OPTIONS(FUZZ_SMALL, .timers_max = ALARMS_MAX, .clock = alarms_clock);
-    axo_props props = AXO_PROPS(.cls = &alarms_class);
+    axo_options options =
+        AXO_OPTIONS(FUZZ_SMALL, .timers_max = SCHEDULED_MAX, .clock = scheduled_clock);
+    axo_props props = AXO_PROPS(.cls = &scheduled_class);
     memset(&a, 0, sizeof a);
     fuzz_require(axo_system_start(&options, &a.system) == AXO_OK);
     fuzz_require(axo_system_spawn(a.system, &props, &a.receiver) == AXO_OK);
-    alarms_advance(1);
+    scheduled_advance(1);
 }
 
-static void alarms_close(void)
+static void scheduled_close(void)
 {
     axo_stats stats = AXO_STATS(.sent = 0);
-    uint64_t waiting = alarms_waiting();
+    uint64_t waiting = scheduled_waiting();
     uint64_t periodic = 0; /* of them: one that comes up when its receiver is gone was never sent */
-    for (uint32_t i = 0; i < ALARMS; i++)
+    for (uint32_t i = 0; i < SCHEDULED; i++)
         periodic += a.items[i].waits && a.items[i].kind != AXO_TIMER_ONCE ? 1 : 0;
-    for (uint32_t i = 0; i < ALARMS; i++)
+    for (uint32_t i = 0; i < SCHEDULED; i++)
         a.items[i].life += a.items[i].waits ? 0 : 1; /* nothing more of these */
     fuzz_require(axo_system_stop(a.system, -1, NULL, 0, NULL) == AXO_OK);
     fuzz_require(axo_system_stats(a.system, &stats) == AXO_OK);
@@ -336,30 +337,30 @@ static void alarms_close(void)
     fuzz_require(axo_system_destroy(a.system) == AXO_OK);
 }
 
-void alarms_run(fuzz_in *in)
+void scheduled_run(fuzz_in *in)
 {
-    alarms_open();
-    for (uint32_t i = 0; i < ALARMS_OPERATIONS_MAX && in->left > 0; i++) {
+    scheduled_open();
+    for (uint32_t i = 0; i < SCHEDULED_OPERATIONS_MAX && in->left > 0; i++) {
         uint8_t op = fuzz_u8(in);
-        uint32_t index = (op >> 2) % ALARMS;
+        uint32_t index = (op >> 2) % SCHEDULED;
         switch (op & 3) {
         case 0:
-            alarms_set(in, index);
+            scheduled_set(in, index);
             break;
         case 1:
             if ((op & 0x80) != 0)
                 fuzz_require(axo_system_timer_at_close(a.system, a.items[index].timer) ==
                              a.items[index].waits);
             else
-                alarms_cancel(&a.items[index]);
+                scheduled_cancel(&a.items[index]);
             break;
         case 2:
-            alarms_wrong(in);
+            scheduled_wrong(in);
             break;
         default:
-            alarms_advance(fuzz_clock(in, op >> 2, a.now));
+            scheduled_advance(fuzz_clock(in, op >> 2, a.now));
             break;
         }
     }
-    alarms_close();
+    scheduled_close();
 }

@@ -9,6 +9,6 @@
 #include "sched/timer.h"
 
 void timers_run(fuzz_in *in);
-void alarms_run(fuzz_in *in);
+void scheduled_run(fuzz_in *in);
 
 #endif

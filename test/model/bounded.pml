@@ -1,8 +1,8 @@
 /* bounded.pml - senders that wait for room in a bounded mailbox: their records, the line they stand
  * in, and who takes a record out of it.
  *
- * The box takes one message. A sender sends BURST in a callback, MSGS in all; the record of what
- * finds no room is in the line, on its way home (ROOM), or freed. What happens under the box's mutex
+ * The mailbox takes one message. A sender sends BURST in a callback, MSGS in all; the record of what
+ * finds no room is in the line, on its way home (ROOM), or freed. What happens under the bounded mailbox's mutex
  * is one step, so is a timer's disarming. LIMIT: records have a timer. SUSPEND: a parent suspends and
  * resumes the senders. STOP: the first sender is stopped; CLOSE: the receiver is.
  *
@@ -26,39 +26,39 @@
 /* stamps: run.py --stamp writes them
  * stamp cell/state.h:axo__state_unwait c393dde86b5e
  * stamp cell/state.h:axo__state_wait d9fa2e5e6cce
- * stamp mailbox/box.c:axo__box_close_owner 73b4e913ec74
- * stamp mailbox/box.c:axo__box_expire_any 682c25d91ed0
- * stamp mailbox/box.c:axo__box_let_in_any 851f426cd759
- * stamp mailbox/box.c:axo__box_put_any 744effc931f5
- * stamp mailbox/box.c:axo__box_take_owner 6613a4d18569
- * stamp mailbox/box.c:box_done 901f855f0712
- * stamp mailbox/box.c:box_hold fef764d93a20
- * stamp mailbox/box.c:box_line_remove f9d1db10fb02
- * stamp mailbox/box.c:box_move_line 3c7781dd3165
- * stamp mailbox/box.c:box_overflow faab0a2e5213
- * stamp mailbox/box.c:box_put 1bb4bee33a83
- * stamp mailbox/box.c:box_unhold 1ce1c2ba287a
- * stamp mailbox/box.c:box_unqueue bcdcc9d74fcf
+ * stamp mailbox/bounded.c:axo__bounded_close_owner 779cc6283486
+ * stamp mailbox/bounded.c:axo__bounded_expire_any 4c421cf539de
+ * stamp mailbox/bounded.c:axo__bounded_let_in_any bb639b916ddc
+ * stamp mailbox/bounded.c:axo__bounded_put_any 1e68e3088f47
+ * stamp mailbox/bounded.c:axo__bounded_take_owner 39777e12a259
+ * stamp mailbox/bounded.c:bounded_done b4e516627363
+ * stamp mailbox/bounded.c:bounded_hold 8a52eb52e339
+ * stamp mailbox/bounded.c:bounded_line_remove ac308f9d4a4b
+ * stamp mailbox/bounded.c:bounded_move_line c60d90249b3e
+ * stamp mailbox/bounded.c:bounded_overflow 576b03ec757c
+ * stamp mailbox/bounded.c:bounded_put 48233082aee2
+ * stamp mailbox/bounded.c:bounded_unhold 833e68e9de75
+ * stamp mailbox/bounded.c:bounded_unqueue 8b17d95b4f73
  * stamp sched/parked.c:axo__parked_closed 1152ab5c5477
- * stamp sched/parked.c:axo__parked_end 717f840e055f
+ * stamp sched/parked.c:axo__parked_end 55877ef90ba8
  * stamp sched/parked.c:axo__parked_find c9527ae56a4b
  * stamp sched/parked.c:axo__parked_free cf0d157cd3d6
- * stamp sched/parked.c:axo__parked_held 4bc2275fe1bd
- * stamp sched/parked.c:axo__parked_home fce0c464fc86
+ * stamp sched/parked.c:axo__parked_held 479de5b89706
+ * stamp sched/parked.c:axo__parked_home be9ab6919671
  * stamp sched/parked.c:axo__parked_limit 55d67d71f6f9
- * stamp sched/parked.c:axo__parked_make da3d7886d5b0
+ * stamp sched/parked.c:axo__parked_make f339833b5d97
  * stamp sched/parked.c:axo__parked_return 862c39eaec91
  * stamp sched/parked.c:axo__parked_undo a2eed43ee7b2
  * stamp sched/parked.c:parked_drop d3a4b427ca78
- * stamp sched/parked.c:parked_fire 492bfc48746e
+ * stamp sched/parked.c:parked_fire b1e2be5abc8d
  * stamp sched/parked.c:parked_go_on 90a48d8bd902
- * stamp sched/run.c:run_take_aside 63efdf78ff9d
- * stamp sched/send.c:send_boxed 18649b3ca88f
- * stamp sched/send.c:send_park d281a565fa99
+ * stamp sched/run.c:run_take_attended 85e9c68d13de
+ * stamp sched/send.c:send_bounded 31c86539ea81
+ * stamp sched/send.c:send_park 447d689cdec1
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect fbb34cf31fa9
- * stamp super/gone.c:axo__gone_drain_users 80a31167b511
- * stamp super/gone.c:axo__gone_expire f57e7f672360
+ * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
+ * stamp super/gone.c:axo__gone_expire 22b021abf1e0
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -72,7 +72,7 @@
 #define RECORDS (2 * SENDERS)
 mtype = { FREED, FRESH, WAITS, DONE };
 
-/* ---- the box, under its mutex ---- */
+/* ---- the bounded mailbox, under its mutex ---- */
 chan queued = [SENDERS * MSGS] of { byte, byte };
 chan line = [RECORDS] of { byte };
 bool box_closed, receiver_findable = true, receiver_gone;
@@ -129,7 +129,7 @@ inline return_home(r)
     fi
 #endif
 }
-/* box_move_line mailbox/box.c; box_done mailbox/box.c: at most one finds room */
+/* bounded_move_line mailbox/bounded.c; bounded_done mailbox/bounded.c: at most one finds room */
 inline move_line()
 {
     if
@@ -152,8 +152,8 @@ inline tell_done()
 
 /* ---- the sender ---- */
 
-/* axo__box_put_any mailbox/box.c; box_put mailbox/box.c; box_overflow mailbox/box.c; box_hold
- * mailbox/box.c; send_boxed sched/send.c; send_park sched/send.c; axo__parked_find sched/parked.c;
+/* axo__bounded_put_any mailbox/bounded.c; bounded_put mailbox/bounded.c; bounded_overflow mailbox/bounded.c; bounded_hold
+ * mailbox/bounded.c; send_bounded sched/send.c; send_park sched/send.c; axo__parked_find sched/parked.c;
  * axo__parked_make sched/parked.c; axo__parked_held sched/parked.c; axo__parked_limit
  * sched/parked.c */
 inline send()
@@ -206,8 +206,8 @@ inline home()
 #endif
     r = 0
 }
-/* axo__parked_undo sched/parked.c; axo__parked_end sched/parked.c; axo__box_let_in_any
- * mailbox/box.c; box_line_remove mailbox/box.c */
+/* axo__parked_undo sched/parked.c; axo__parked_end sched/parked.c; axo__bounded_let_in_any
+ * mailbox/bounded.c; bounded_line_remove mailbox/bounded.c */
 inline end_record()
 {
     if
@@ -268,8 +268,8 @@ end_idle:
 
 /* ---- the receiver ---- */
 
-/* axo__box_take_owner mailbox/box.c; box_unqueue mailbox/box.c; run_take_aside sched/run.c;
- * axo__box_close_owner mailbox/box.c; box_unhold mailbox/box.c; axo__gone_drain_users
+/* axo__bounded_take_owner mailbox/bounded.c; bounded_unqueue mailbox/bounded.c; run_take_attended sched/run.c;
+ * axo__bounded_close_owner mailbox/bounded.c; bounded_unhold mailbox/bounded.c; axo__gone_drain_users
  * super/gone.c */
 active proctype Receiver()
 {
@@ -303,7 +303,7 @@ end_idle:
 
 /* ---- others ---- */
 
-/* parked_fire sched/parked.c; axo__box_expire_any mailbox/box.c; timer_collect sched/timer.c */
+/* parked_fire sched/parked.c; axo__bounded_expire_any mailbox/bounded.c; timer_collect sched/timer.c */
 #ifdef LIMIT
 active proctype Timer()
 {

@@ -35,12 +35,12 @@
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 0631d698ff67
+ * stamp sched/park.c:park_look 60bb7809bb97
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_end 9b25ab9c05b1
- * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:axo__worker_step cdb9a86379d9
  * stamp sched/worker.c:worker_idle 31ac6389d422
  */
 #ifndef W

@@ -3,7 +3,7 @@
  *
  * A compare-and-swap that is repeated until it succeeds is one step; so is each load. Queues of
  * entries are counters (an entry is a hint); the injectors have one node of the cell each. Left
- * out: boxes and WAITING (bounded.pml), what a failure does (restart.pml), who wakes whom
+ * out: bounded mailboxes and WAITING (bounded.pml), what a failure does (restart.pml), who wakes whom
  * (parking.pml), memory order weaker than sequential (test/weak), and portions of an end and of the
  * system lane: an unfinished turn ends with URGENT set and an entry, as if told once more.
  *
@@ -63,8 +63,8 @@
  * stamp mailbox/inbox.h:axo__inbox_turn af85aeb4d1a0
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
- * stamp sched/claim.c:axo__sched_unclaim 27f858b69e70
- * stamp sched/claim.h:axo__worker_claim d525ddfece6f
+ * stamp sched/claim.c:axo__sched_unclaim b1db173005ab
+ * stamp sched/claim.h:axo__worker_claim a88bfa9bbee3
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
@@ -74,19 +74,19 @@
  * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages d2033bee68dd
- * stamp sched/run.c:run_take 8b93758b4dde
- * stamp sched/run.c:run_turn 22e729c63ee8
- * stamp sched/send.c:axo__send_keep bab567f454ea
+ * stamp sched/run.c:run_messages b9bba537fa3a
+ * stamp sched/run.c:run_take d60a26224a93
+ * stamp sched/run.c:run_turn ab48a516eb7e
+ * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
- * stamp super/gone.c:axo__gone_drain_users 80a31167b511
- * stamp super/gone.c:gone_is_drained e3accf8a71c0
+ * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
+ * stamp super/gone.c:gone_is_drained 87dd7abe04a5
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_system 3837bbe01628
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
- * stamp super/stop.c:axo__stop_begin 0c439cd6d192
- * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
+ * stamp super/stop.c:axo__stop_begin cc953e2cef6f
+ * stamp super/stop.c:axo__stop_finish 459035acdd73
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -286,7 +286,7 @@ inline claim()
         :: running || !OPEN || !(urgent || (FREE && HAS)) -> mine = false
         :: else ->
             mine = true; inside++; assert(inside == 1 && !closed);
-            aside = urgent; urgent = false; running = true;
+            attention = urgent; urgent = false; running = true;
             if
             :: FREE && LEFT -> ready = false
             :: FREE && !LEFT -> take_lane()
@@ -365,10 +365,10 @@ inline messages()
     :: atomic {                            /* one look, and what is the runner's own */
         if
         :: closed -> more = false; act = 0
-        :: !closed && (urgent || aside) -> aside = false; act = 1
-        :: !closed && !urgent && !aside && !FREE -> more = true; act = 0
-        :: !closed && !urgent && !aside && FREE && left == 0 -> more = true; act = 0
-        :: !closed && !urgent && !aside && FREE && left > 0 ->
+        :: !closed && (urgent || attention) -> attention = false; act = 1
+        :: !closed && !urgent && !attention && !FREE -> more = true; act = 0
+        :: !closed && !urgent && !attention && FREE && left == 0 -> more = true; act = 0
+        :: !closed && !urgent && !attention && FREE && left > 0 ->
             if
             :: len(inbox) == 0 && len(lane) > 0 -> act = 2
             :: len(inbox) == 0 && len(lane) == 0 -> more = false; act = 0
@@ -475,7 +475,7 @@ proctype Worker()
 {
     byte left, m, n, act, result, node;
     short by;
-    bool more, aside, mine, push, was;
+    bool more, attention, mine, push, was;
 end_idle:
     do
     :: find();
@@ -493,7 +493,7 @@ end_idle:
        fi;
        give_node();
        d_step {
-        left = 0; result = 0; act = 0; n = 0; more = false; mine = false; aside = false;
+        left = 0; result = 0; act = 0; n = 0; more = false; mine = false; attention = false;
         push = false; was = false
        }
     od
@@ -503,13 +503,13 @@ end_idle:
 proctype Stranger()
 {
     byte m, n;
-    bool aside, mine, push, was, push_user;
+    bool attention, mine, push, was, push_user;
     claim();
     if
     :: mine ->
         atomic {
             inside--;
-            urgent = urgent || aside;
+            urgent = urgent || attention;
             push = urgent;
 #ifdef M_UNCLAIM
             push_user = FREE && HAS;

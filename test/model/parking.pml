@@ -6,7 +6,7 @@
  * nothing else moves it ends for certain, and QUIET such ends must be enough for the next token.
  *
  * Time is left out: a cell that waits "for long" does if the thief has slept through a watch and
- * the owner has not begun a turn since. Newborns, urgent and spent cells lie in queues with the same
+ * the owner has not begun a turn since. Newborns, urgent and overrun cells lie in queues with the same
  * rules as the ready ones, and are left out. The store of a push to the owner's queue stays in its
  * buffer (BUFFER) until a read-modify-write or until the machine empties it; others are seen at once. The
  * spares are left out (spare.pml), so are timers (timer.pml) and the end (shutdown.pml).
@@ -46,28 +46,28 @@
  * stamp sched/find.c:find_from_inject_slow df39b376ccea
  * stamp sched/find.c:find_from_next a2d28353a5eb
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
- * stamp sched/find.c:find_ready ce505e8feb7e
+ * stamp sched/find.c:find_ready 3332c47b6347
  * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
  * stamp sched/idle.h:axo__idle_search 40a90784d2e5
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 0631d698ff67
+ * stamp sched/park.c:park_look 60bb7809bb97
  * stamp sched/park.c:park_was_taken 2d5d7264b319
- * stamp sched/ready.c:axo__worker_offer_quiet ea636330c2f7
+ * stamp sched/ready.c:axo__worker_offer_quiet 28e733b4677a
  * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
  * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
- * stamp sched/run.c:run_enter 0b74d236eaf0
- * stamp sched/run.c:run_turn 22e729c63ee8
- * stamp sched/steal.c:axo__worker_steal 3711d65f75ad
- * stamp sched/steal.c:steal_from f494a873fc26
+ * stamp sched/run.c:run_enter 4db60a8092cf
+ * stamp sched/run.c:run_turn ab48a516eb7e
+ * stamp sched/steal.c:axo__worker_steal 1225e8e3490a
+ * stamp sched/steal.c:steal_from ff73ee87d222
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
  * stamp sched/steal.c:steal_is_late 5969f5f4d227
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__wake_offer 0bcaacd8124d
  * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:axo__worker_step cdb9a86379d9
  * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
  * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
  * stamp sched/worker.c:worker_idle 31ac6389d422

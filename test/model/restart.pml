@@ -36,63 +36,63 @@
  * stamp cell/directive.h:axo__directives_resume_own 13f15ce96422
  * stamp cell/directive.h:axo__directives_stop_parent f43cafed2a3f
  * stamp cell/directive.h:axo__directives_take 3305adccd20b
- * stamp cell/more.h:axo__cell_stopping_count 6245e58133c5
+ * stamp cell/extra.h:axo__cell_stopping_count 6245e58133c5
  * stamp cell/state.h:axo__state_resume 3f00cdd8d482
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
- * stamp super/children.c:axo__child_restart_own 35125ee55df3
- * stamp super/children.c:axo__child_restart_parent db542e1dc5a7
- * stamp super/children.c:axo__child_resume_own 4b74aea27d27
- * stamp super/children.c:axo__child_stop 01650a9a46a0
+ * stamp super/children.c:axo__child_restart_own c70191843b57
+ * stamp super/children.c:axo__child_restart_parent c97f1f7a8ea4
+ * stamp super/children.c:axo__child_resume_own 6d0d3548d592
+ * stamp super/children.c:axo__child_stop 368a5c465077
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:axo__children_forget 215299d9e224
+ * stamp super/children.c:axo__children_forget 2606cdb513ca
  * stamp super/children.c:axo__children_stop 80a676634758
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/children.c:children_unhold 604515065ffe
- * stamp super/children.c:children_unlink 0e0b492b3da1
+ * stamp super/children.c:children_unlink cff696414cff
  * stamp super/fail.c:axo__fail 89fdc8c2421e
  * stamp super/fail.c:axo__fail_begin 25326f80bf20
  * stamp super/fail.c:axo__fail_report 3eb838d99925
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
- * stamp super/instance.c:axo__instance_construct 0fac818637be
+ * stamp super/instance.c:axo__instance_construct 4e1f8b231cc5
  * stamp super/instance.c:axo__instance_create 6734c3abaf2f
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system 3837bbe01628
- * stamp super/lane.c:lane_take c9c52235dbe1
+ * stamp super/lane.c:lane_take b96407841ec0
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
  * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
  * stamp super/restart.c:axo__restart_own 2db079a7d995
  * stamp super/restart.c:axo__restart_resume_own 0baf65154c7e
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
- * stamp super/restart.c:axo__restart_take 4bfae5899bca
- * stamp super/restart.c:restart_begin a7303055c73e
- * stamp super/restart.c:restart_call_pre_restart b8c9e9588029
- * stamp super/restart.c:restart_create_again d31034e0d15f
- * stamp super/restart.c:restart_finish 11390c757948
+ * stamp super/restart.c:axo__restart_take 2e8e49958cad
+ * stamp super/restart.c:restart_begin 34736a14618a
+ * stamp super/restart.c:restart_call_pre_restart 8a644b2bad0e
+ * stamp super/restart.c:restart_create_again fe7a20b597ae
+ * stamp super/restart.c:restart_finish 18b938ae8848
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
- * stamp super/restart.c:restart_survivors a5be89e45751
+ * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
- * stamp super/stop.c:axo__stop_begin 0c439cd6d192
- * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
- * stamp super/stop.c:stop_tell_parent 7d4c4d723bb2
+ * stamp super/stop.c:axo__stop_begin cc953e2cef6f
+ * stamp super/stop.c:axo__stop_finish 459035acdd73
+ * stamp super/stop.c:stop_tell_parent d2598b02b34a
  * stamp super/strategy.c:axo__strategy_decide_here 8e8dafd9abc2
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
  * stamp super/strategy.c:axo__strategy_unhold 4b688bce4150
  * stamp super/strategy.c:strategy_answer a74dc545fb3a
- * stamp super/strategy.c:strategy_apply 33e28c3fed5b
+ * stamp super/strategy.c:strategy_apply 52b0cdb61da5
  * stamp super/strategy.c:strategy_hold d6d51b5221c7
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
  * stamp super/strategy.c:strategy_restart 6e1d717df7ec
- * stamp super/strategy.c:strategy_restart_all 73123a6941e0
- * stamp super/strategy.c:strategy_tell_restart 18c3fd2f78a9
+ * stamp super/strategy.c:strategy_restart_all 459490ab33dd
+ * stamp super/strategy.c:strategy_tell_restart 9d66e6d9366c
  * stamp super/super.h:axo__super_ends 000ead678bf2
  * stamp super/super.h:axo__super_resume_self 253646df95f8
  * stamp super/sweep.c:axo__sweep_begin 931c7a417b44
- * stamp super/sweep.c:axo__sweep_go_on 28401ff448e1
- * stamp super/sweep.c:sweep_step e06fe8bb9c57
+ * stamp super/sweep.c:axo__sweep_go_on d4ab6c46fa42
+ * stamp super/sweep.c:sweep_step 686802bd708e
  */
 #ifndef NF
 #define NF 2
@@ -310,7 +310,7 @@ inline finish_create(ri, answered)
     resume_self(ri);
     create(ri)
 }
-/* axo__cell_stopping_count cell/more.h: here those that are stopping when the wait begins */
+/* axo__cell_stopping_count cell/extra.h: here those that are stopping when the wait begins */
 inline wait1(wi, wj)
 {
     if :: KID(wi, wj) && stopping[wj] -> waited[wj] = true :: else fi

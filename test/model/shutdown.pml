@@ -23,7 +23,7 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__local_flush 6304c2a0dedf
- * stamp cell/core.c:axo__local_give_cell 9f09fbf38b54
+ * stamp cell/core.c:axo__local_give_cell 84f28c1eb0f6
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
@@ -33,31 +33,31 @@
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 0631d698ff67
+ * stamp sched/park.c:park_look 60bb7809bb97
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 790f75e0ba05
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:axo__worker_step cdb9a86379d9
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp sched/worker.c:worker_idle 31ac6389d422
- * stamp super/gone.c:axo__gone_expire f57e7f672360
- * stamp super/gone.c:gone_abandon e6d2ce12db14
+ * stamp super/gone.c:axo__gone_expire 22b021abf1e0
+ * stamp super/gone.c:gone_abandon 154f8a98d994
  * stamp super/lane.c:lane_system 3837bbe01628
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
- * stamp super/spawn.c:axo__spawn_make 1d2452c8ed0c
- * stamp super/stop.c:axo__stop_begin 0c439cd6d192
- * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
+ * stamp super/spawn.c:axo__spawn_make f202a298891b
+ * stamp super/stop.c:axo__stop_begin cc953e2cef6f
+ * stamp super/stop.c:axo__stop_finish 459035acdd73
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  * stamp system/ending.c:axo__ending_run dbd5b1765970
- * stamp system/guardian.c:axo__guardian_spawn d2351071e73c
+ * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/shutdown.c:axo__shutdown_begin 5449c9ccbdd3
- * stamp system/shutdown.c:shutdown_check_end 21fe799a5576
+ * stamp system/shutdown.c:shutdown_check_end 57f7545cc026
  * stamp system/shutdown.c:shutdown_root_gone c23427cdd086
  */
 #ifndef W

@@ -23,7 +23,7 @@
  * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/core.c:axo__local_give_cell 9f09fbf38b54
+ * stamp cell/core.c:axo__local_give_cell 84f28c1eb0f6
  * stamp cell/core.c:axo__local_retire 04856175b489
  * stamp cell/core.c:axo__local_take_cell 13f0c341bc5b
  * stamp cell/state.h:axo__state_claim 37995a4ece08
@@ -48,14 +48,14 @@
  * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
- * stamp sched/send.c:axo__send_keep bab567f454ea
+ * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp sched/steal.c:steal_keep 2f9c61bec1fc
- * stamp sched/worker.c:axo__worker_step bcf731a7f4c3
+ * stamp sched/worker.c:axo__worker_step cdb9a86379d9
  * stamp sched/worker.c:worker_expire 30eb9013acbb
- * stamp super/gone.c:axo__gone_drain_users 80a31167b511
- * stamp super/gone.c:axo__gone_expire f57e7f672360
- * stamp super/spawn.c:axo__spawn_make 1d2452c8ed0c
- * stamp super/stop.c:axo__stop_finish 24f8a9aaf5af
+ * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
+ * stamp super/gone.c:axo__gone_expire 22b021abf1e0
+ * stamp super/spawn.c:axo__spawn_make f202a298891b
+ * stamp super/stop.c:axo__stop_finish 459035acdd73
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  */

@@ -2,41 +2,41 @@
  * the end of the system.
  *
  * What happens under the wheel's mutex is one step. Time is left out: what waits is due. The record
- * is taken again by the next alarm, so an old handle may name it. PERIODIC: it fires again and
+ * is taken again by the next one, so an old handle may name it. PERIODIC: it fires again and
  * again, at most FIRES times.
  *
  * form small once     -DALARMS=2
  * form small periodic -DALARMS=2 -DPERIODIC
  * form large once     -DALARMS=3 -DCANCELLERS=2
  * form large periodic -DALARMS=3 -DPERIODIC -DFIRES=3 -DCANCELLERS=2
- * mutant once M_CANCEL_FIRES      a cancel is true while its alarm fires
+ * mutant once M_CANCEL_FIRES      a cancel is true while it fires
  * mutant once M_NUMBER            a cancel does not look at the number of the record
  * mutant once M_APART             who fires looks, and takes out in a second step
- * mutant periodic M_REARM         an alarm that was cancelled while it fired waits again
+ * mutant periodic M_REARM         a message that was cancelled while it fired waits again
  * mutant periodic M_RELEASE       a cancel gives a record back that is being fired
  * mutant once M_END_FIRES         the end does not wait for who fires
  * mutant once M_END_NOT_TOLD      who has fired does not look whether the end waits for it
  * mutant once M_TWO_FIRE          a wheel is fired by two at once
- * mutant once M_CLOSED            an alarm is set after the end
+ * mutant once M_CLOSED            one is scheduled after the end
  */
 /* stamps: run.py --stamp writes them
- * stamp sched/alarm.c:alarm_end f8eab6145644
- * stamp sched/alarm.c:alarm_find 3ec74d1232e3
- * stamp sched/alarm.c:alarm_finish 2647f34a70d5
- * stamp sched/alarm.c:alarm_fire 57135c4b6650
- * stamp sched/alarm.c:alarm_release f212b0b45f4c
- * stamp sched/alarm.c:alarm_take 3d967c410511
- * stamp sched/alarm.c:alarm_waits dd2c0599ac1f
- * stamp sched/alarm.c:axo__alarm_cancel e94c92ca32ac
- * stamp sched/alarm.c:axo__alarm_set 81e8e97f9d9f
- * stamp sched/alarm.c:axo__alarms_end 42ce1e58e785
+ * stamp sched/scheduled.c:axo__scheduled_cancel 70ee19b0f1fc
+ * stamp sched/scheduled.c:axo__scheduled_end 24778fc58632
+ * stamp sched/scheduled.c:axo__scheduled_set d02a0ea9b084
+ * stamp sched/scheduled.c:scheduled_end 545846dbf772
+ * stamp sched/scheduled.c:scheduled_find 7b0c633e3403
+ * stamp sched/scheduled.c:scheduled_finish c2fbfc929809
+ * stamp sched/scheduled.c:scheduled_fire 740cc94c7641
+ * stamp sched/scheduled.c:scheduled_release ed0b3e72ae22
+ * stamp sched/scheduled.c:scheduled_take 4070096b24f3
+ * stamp sched/scheduled.c:scheduled_waits ebb5dec0f652
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
  * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
  * stamp sched/timer.c:timer_collect fbb34cf31fa9
- * stamp system/shutdown.c:shutdown_check_end 21fe799a5576
+ * stamp system/shutdown.c:shutdown_check_end 57f7545cc026
  */
-#ifndef ALARMS
-#define ALARMS 2
+#ifndef SCHEDULED
+#define SCHEDULED 2
 #endif
 #ifndef FIRES
 #define FIRES 2
@@ -51,8 +51,8 @@ byte number, used;              /* of the record, 0: free; how many were given *
 bool waits, firing, closed, cancelled;
 byte message = NONE;            /* what the record holds; NONE: nothing */
 /* ---- ghosts ---- */
-byte handle[ALARMS + 1], fates[ALARMS + 1], sent[ALARMS + 1];
-bool over[ALARMS + 1];          /* somebody was told that it does not fire, or not again */
+byte handle[SCHEDULED + 1], fates[SCHEDULED + 1], sent[SCHEDULED + 1];
+bool over[SCHEDULED + 1];          /* somebody was told that it does not fire, or not again */
 bool gone, ended, setting = true, last;
 
 #ifdef PERIODIC
@@ -66,12 +66,12 @@ inline release()
     number = 0; message = NONE; waits = false
 }
 
-/* axo__alarm_set sched/alarm.c; alarm_take sched/alarm.c */
+/* axo__scheduled_set sched/scheduled.c; scheduled_take sched/scheduled.c */
 active proctype Setter()
 {
     byte k = 1;
     do
-    :: k <= ALARMS ->
+    :: k <= SCHEDULED ->
         atomic {                            /* the record is free, or there is another one */
             if
 #ifdef M_CLOSED
@@ -91,13 +91,13 @@ active proctype Setter()
     setting = false
 }
 
-/* axo__alarm_cancel sched/alarm.c; alarm_find sched/alarm.c; alarm_waits sched/alarm.c;
- * alarm_release sched/alarm.c; axo__timers_take sched/timer.c */
+/* axo__scheduled_cancel sched/scheduled.c; scheduled_find sched/scheduled.c; scheduled_waits sched/scheduled.c;
+ * scheduled_release sched/scheduled.c; axo__timers_take sched/timer.c */
 active [CANCELLERS] proctype Canceller()
 {
     byte k = 1;
     do
-    :: k <= ALARMS && handle[k] != 0 ->
+    :: k <= SCHEDULED && handle[k] != 0 ->
         atomic {
             if
 #ifdef M_NUMBER
@@ -120,12 +120,12 @@ active [CANCELLERS] proctype Canceller()
             fi
         };
         k++
-    :: k <= ALARMS -> k++
+    :: k <= SCHEDULED -> k++
     :: else -> break
     od
 }
 
-/* axo__alarms_end sched/alarm.c; alarm_end sched/alarm.c; shutdown_check_end system/shutdown.c:
+/* axo__scheduled_end sched/scheduled.c; scheduled_end sched/scheduled.c; shutdown_check_end system/shutdown.c:
  * every actor has gone, so nothing is set any more but by who is late */
 inline check_end()
 {
@@ -148,8 +148,8 @@ inline check_end()
     fi
 }
 
-/* axo__timers_fire sched/timer.c; timer_collect sched/timer.c; alarm_fire sched/alarm.c;
- * alarm_finish sched/alarm.c */
+/* axo__timers_fire sched/timer.c; timer_collect sched/timer.c; scheduled_fire sched/scheduled.c;
+ * scheduled_finish sched/scheduled.c */
 proctype Worker(byte fires)
 {
     byte one = NONE, with;
@@ -229,7 +229,7 @@ init {
         assert(number == 0 && !waits && message == NONE);
         k = 1;
         do
-        :: k <= ALARMS ->
+        :: k <= SCHEDULED ->
             assert(handle[k] == 0 || fates[k] == 1);      /* once sent, cancelled or dropped */
             assert(AGAIN || sent[k] <= 1);
             k++

@@ -11,7 +11,7 @@ void act_know(axo_ref ref, uint64_t identity, const axo_props *props)
     ghost *it = ghost_find(ref.bits);
     it->dispatcher = props->dispatcher;
     it->identity = identity;
-    mail_know(it, axo__cell_box(look_at(it)));
+    mail_know(it, axo__cell_bounded(look_at(it)));
     if (w.refs < GHOSTS_MAX)
         w.known[w.refs++] = ref;
 }

@@ -16,62 +16,62 @@ ghost *model_reach(const ghost *parent, ghost *child, const ghost **last)
     return scope == AXO_ONE_FOR_ONE ? child : ghost_at(parent->first_child);
 }
 
-static decide_answer decide_sliding(const axo_strategy *how, ghost_ward *ward, int64_t now)
+static decide_answer decide_sliding(const axo_strategy *how, ghost_record *record, int64_t now)
 {
     uint32_t young = 0;
     bool edge = false;
-    for (uint32_t i = 0; i < ward->restarts; i++) {
-        int64_t age = now - ward->failures[i];
+    for (uint32_t i = 0; i < record->restarts; i++) {
+        int64_t age = now - record->failures[i];
         edge = edge || (age > how->within_ns - DECIDE_BLUR && age < how->within_ns + DECIDE_BLUR);
         if (age < how->within_ns)
-            ward->failures[young++] = ward->failures[i];
+            record->failures[young++] = record->failures[i];
     }
-    ward->failures[young++] = now;
-    ward->restarts = young;
+    record->failures[young++] = now;
+    record->restarts = young;
     if (edge)
         return DECIDE_EITHER;
     if (young <= (uint32_t)how->retries_max)
         return DECIDE_YES;
-    ward->restarts = 0;
+    record->restarts = 0;
     return DECIDE_NO;
 }
 
-static decide_answer decide_fixed(const axo_strategy *how, ghost_ward *ward, int64_t now)
+static decide_answer decide_fixed(const axo_strategy *how, ghost_record *record, int64_t now)
 {
     uint32_t most = how->retries_max >= 0 ? (uint32_t)how->retries_max : 1;
-    int64_t age = now - ward->start;
+    int64_t age = now - record->start;
     if (how->within_ns < 0)
-        return ward->restarts++ < most ? DECIDE_YES : DECIDE_NO;
-    if (ward->limited && age > how->within_ns - DECIDE_BLUR && age < how->within_ns + DECIDE_BLUR)
+        return record->restarts++ < most ? DECIDE_YES : DECIDE_NO;
+    if (record->limited && age > how->within_ns - DECIDE_BLUR && age < how->within_ns + DECIDE_BLUR)
         return DECIDE_EITHER;
-    if (!ward->limited || age > how->within_ns) {
-        ward->limited = true;
-        ward->start = now;
-        ward->restarts = 1;
+    if (!record->limited || age > how->within_ns) {
+        record->limited = true;
+        record->start = now;
+        record->restarts = 1;
         return DECIDE_YES;
     }
-    if (ward->restarts >= most) {
-        ward->restarts = most + 1;
+    if (record->restarts >= most) {
+        record->restarts = most + 1;
         return DECIDE_NO;
     }
-    return ++ward->restarts <= most ? DECIDE_YES : DECIDE_NO;
+    return ++record->restarts <= most ? DECIDE_YES : DECIDE_NO;
 }
 
 /* One child's budget takes the restart in. */
-static decide_answer decide_one(const axo_strategy *how, ghost_ward *ward, int64_t now)
+static decide_answer decide_one(const axo_strategy *how, ghost_record *record, int64_t now)
 {
     if (how == NULL || how->limited == 0)
         return DECIDE_YES;
     if (how->retries_max == 0)
         return DECIDE_NO; /* RW-04 */
-    if (ward->unsure)
+    if (record->unsure)
         return DECIDE_EITHER;
-    decide_answer answer = how->window == AXO_WINDOW_SLIDING ? decide_sliding(how, ward, now)
-                                                             : decide_fixed(how, ward, now);
-    ward->unsure = answer == DECIDE_EITHER;
+    decide_answer answer = how->window == AXO_WINDOW_SLIDING ? decide_sliding(how, record, now)
+                                                             : decide_fixed(how, record, now);
+    record->unsure = answer == DECIDE_EITHER;
     if (answer == DECIDE_NO)
         probe_hit(PROBE_BUDGET_SPENT);
-    if (answer == DECIDE_YES && ward->restarts == (uint32_t)how->retries_max)
+    if (answer == DECIDE_YES && record->restarts == (uint32_t)how->retries_max)
         probe_hit(PROBE_BUDGET_LAST);
     return answer;
 }
@@ -86,7 +86,7 @@ decide_answer model_permits(const ghost *parent, ghost *child, int64_t now)
             continue;
         decide_answer answer = one->wild || one->unsure
                                    ? DECIDE_EITHER
-                                   : decide_one(parent->strategy, &one->ward, now);
+                                   : decide_one(parent->strategy, &one->record, now);
         if (answer == DECIDE_NO)
             all = DECIDE_NO;
         else if (answer == DECIDE_EITHER && all == DECIDE_YES)
@@ -117,21 +117,21 @@ void model_delay(ghost *it, const axo_event *e)
     HOLDS(21, it, wait > 0, "a delay of no time");
     const axo_backoff *how = it->strategy != NULL ? it->strategy->backoff : NULL;
     HOLDS(21, it, how != NULL, "a delay without a back-off");
-    ghost_ward *ward = &child->ward;
+    ghost_record *record = &child->record;
     bool linear = how->kind == AXO_BACKOFF_LINEAR;
     int64_t quiet = linear ? how->window_ns : how->reset_after_ns;
     if (!linear && quiet == 0)
         quiet = how->min_ns;
-    bool may = quiet >= 0 && e->time_ns - ward->since >= quiet - DECIDE_BLUR;
-    bool must = quiet >= 0 && e->time_ns - ward->since_most >= quiet + DECIDE_BLUR;
-    bool kept = !must && decide_lasts(how, ward->tries, wait);
-    bool reset = (may || ward->tries == 0) && decide_lasts(how, 0, wait);
+    bool may = quiet >= 0 && e->time_ns - record->since >= quiet - DECIDE_BLUR;
+    bool must = quiet >= 0 && e->time_ns - record->since_most >= quiet + DECIDE_BLUR;
+    bool kept = !must && decide_lasts(how, record->tries, wait);
+    bool reset = (may || record->tries == 0) && decide_lasts(how, 0, wait);
     HOLDS(21, child, kept || reset, "a delay out of its back-off's bounds");
-    if (kept && reset && ward->tries > 0)
-        ward->since = INT64_MIN / 2; /* either: the next may be a reset too */
-    ward->tries = kept ? ward->tries + 1 : 1;
-    ward->since = ward->since < 0 ? ward->since : e->time_ns;
-    ward->since_most = e->time_ns;
+    if (kept && reset && record->tries > 0)
+        record->since = INT64_MIN / 2; /* either: the next may be a reset too */
+    record->tries = kept ? record->tries + 1 : 1;
+    record->since = record->since < 0 ? record->since : e->time_ns;
+    record->since_most = e->time_ns;
     child->due = e->time_ns + wait;
     child->delayed = true;
     g.delayed++;
@@ -147,7 +147,7 @@ void model_delay_over(const ghost *parent, ghost *child)
     child->delayed = false;
     if (how == NULL || how->kind != AXO_BACKOFF_EXPONENTIAL)
         return;
-    if (child->ward.since >= 0)
-        child->ward.since = child->due;
-    child->ward.over = true;
+    if (child->record.since >= 0)
+        child->record.since = child->due;
+    child->record.over = true;
 }

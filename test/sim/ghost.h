@@ -42,7 +42,7 @@ typedef struct ghost_cause {
 } ghost_cause;
 
 /* What a parent keeps of a child: its budget, its back-off. */
-typedef struct ghost_ward {
+typedef struct ghost_record {
     int64_t start;       /* of the window */
     int64_t failures[GHOST_FAILURES];
     int64_t since;       /* the last failure or restart, at the earliest */
@@ -52,7 +52,7 @@ typedef struct ghost_ward {
     bool limited;
     bool over;           /* a delay is, since some time before the restart that is to be seen */
     bool unsure;         /* it was decided at the very edge of a window */
-} ghost_ward;
+} ghost_record;
 
 typedef struct ghost {
     uint64_t bits;
@@ -86,7 +86,7 @@ typedef struct ghost {
     const axo_class *cls;
     ghost_cause pending;  /* of AXO_EV_FAIL */
     ghost_cause cause;    /* of the failure that is reported */
-    ghost_ward ward;
+    ghost_record record;
     int32_t told;         /* model: suspensions told and not yet taken */
     uint8_t answer;       /* model: to its own failure, told and not yet taken */
     uint8_t merges;       /* model: restarts told that met one, and were not said yet to be one */

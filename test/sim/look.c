@@ -57,15 +57,15 @@ static void look_received(const ghost *it, const axo__cell *cell)
 {
     const axo__worker *worker = axo__self;
     bool urgent = (axo__state_look(&cell->state) & AXO__URGENT) != 0 ||
-                  (cell->aside & AXO__ASIDE_SYSTEM) != 0;
-    HOLDS(40, it, cell->boxed || !urgent, "a message before system work that has come");
+                  (cell->attention & AXO__ATTENTION_SYSTEM) != 0;
+    HOLDS(40, it, cell->bounded || !urgent, "a message before system work that has come");
     if (worker != l.turn_worker || axo__a32_load_relaxed(&worker->turn) != l.turn ||
         g.step != l.turn_step)
         l.turn_messages = 0;
     l.turn_worker = worker;
     l.turn_step = g.step;
     l.turn = axo__a32_load_relaxed(&worker->turn);
-    uint32_t most = worker->sched->quantum << worker->sched->behind_max;
+    uint32_t most = worker->sched->quantum << worker->sched->backlog_turns_max;
     HOLDS(50, it, ++l.turn_messages <= most, "more messages in a turn than its quantum");
 }
 
@@ -112,12 +112,12 @@ static void look_nodes(const ghost *it, const axo__cell *cell, uint64_t word)
 /* Between two turns: the rest waits for the next one. One that has come further has run. */
 static void look_portion(const ghost *it, const axo__cell *cell)
 {
-    if ((cell->aside & AXO__ASIDE_REST) == 0)
+    if ((cell->attention & AXO__ATTENTION_REST) == 0)
         return;
     probe_hit(cell->phase == AXO__PHASE_BURYING ? PROBE_END_IN_PORTIONS : PROBE_LANE_IN_PORTIONS);
-    const axo__more *more = axo__cell_more(cell);
+    const axo__extra *extra = axo__cell_extra(cell);
     const axo__family *family = axo__cell_family(cell);
-    uint64_t stands = more == NULL ? 0 : more->lane ^ more->unturned << 1;
+    uint64_t stands = extra == NULL ? 0 : extra->lane ^ extra->unturned << 1;
     if (family != NULL && family->sweep.ops != NULL && family->sweep.next != NULL)
         stands ^= (uint64_t)family->sweep.next->slot << 48;
     if (stands != l.portion[it->self])

@@ -63,15 +63,15 @@ void mail_refused(uint32_t number)
 static void mail_overflow(const axo_dead_letter *letter, uint32_t number)
 {
     const axo__cell *cell = axo__table_find(&l.system->core.table, letter->recipient);
-    const axo__box *box = cell != NULL ? axo__cell_box(cell) : NULL;
-    HOLDS_ALL(42, box != NULL, "no room in a mailbox without a bound");
-    axo_overflow how = box->how.overflow;
+    const axo__bounded_mailbox *bounded = cell != NULL ? axo__cell_bounded(cell) : NULL;
+    HOLDS_ALL(42, bounded != NULL, "no room in a mailbox without a bound");
+    axo_overflow how = bounded->how.overflow;
     HOLDS_ALL(42, how != AXO_OVERFLOW_REFUSE || m.sending == 0,
               "a message that should be refused is a dead letter");
     if (how == AXO_OVERFLOW_DROP_NEW && number != 0 && m.sending != 0)
         HOLDS_ALL(42, number == m.sending, "another message than the new one is dropped");
     if (how == AXO_OVERFLOW_DROP_OLD && number != 0 && m.sending != 0 &&
-        box->how.kind == AXO_MAILBOX_FIFO)
+        bounded->how.kind == AXO_MAILBOX_FIFO)
         HOLDS_ALL(42, number != m.sending, "the new message is dropped, and not an old one");
     if (how == AXO_OVERFLOW_PARK)
         probe_hit(PROBE_PARKED_TIMEOUT);
@@ -109,7 +109,7 @@ static mail_pair *mail_pair_of(uint64_t from, uint64_t to, uint32_t priority)
 }
 
 /* Nothing that was there before this one was taken would have been the better one. */
-static void mail_best(const ghost *it, const axo__box *box, uint32_t priority)
+static void mail_best(const ghost *it, const axo__bounded_mailbox *bounded, uint32_t priority)
 {
     mail_box *seen = NULL;
     for (uint32_t i = 0; i < m.boxes; i++) {
@@ -118,21 +118,22 @@ static void mail_best(const ghost *it, const axo__box *box, uint32_t priority)
     }
     if (seen == NULL)
         return;
-    for (uint32_t i = 0; i < box->entry_count && box->how.kind == AXO_MAILBOX_PRIORITY; i++) {
-        const axo__box_entry *entry = &box->entries[i];
+    for (uint32_t i = 0; i < bounded->entry_count && bounded->how.kind == AXO_MAILBOX_PRIORITY;
+         i++) {
+        const axo__bounded_entry *entry = &bounded->entries[i];
         if (entry->number < seen->seen)
             HOLDS(38, it, entry->priority >= priority, "a message of lower priority came first");
     }
-    if (box->how.kind == AXO_MAILBOX_CONTROL && box->how.overflow != AXO_OVERFLOW_PARK)
-        HOLDS(38, it, priority == 0 || box->control.first == NULL, "a control message waits");
-    seen->seen = box->number;
+    if (bounded->how.kind == AXO_MAILBOX_CONTROL && bounded->how.overflow != AXO_OVERFLOW_PARK)
+        HOLDS(38, it, priority == 0 || bounded->control.first == NULL, "a control message waits");
+    seen->seen = bounded->number;
 }
 
 /* The first time that it comes. */
-static void mail_in_order(const ghost *it, const axo__box *box, const axo_message *message,
-                          const work *what)
+static void mail_in_order(const ghost *it, const axo__bounded_mailbox *bounded,
+                          const axo_message *message, const work *what)
 {
-    axo_mailbox_kind kind = box != NULL ? box->how.kind : AXO_MAILBOX_FIFO;
+    axo_mailbox_kind kind = bounded != NULL ? bounded->how.kind : AXO_MAILBOX_FIFO;
     uint32_t class = kind == AXO_MAILBOX_FIFO       ? 0
                      : kind == AXO_MAILBOX_PRIORITY ? what->priority
                                                     : what->priority == 0;
@@ -144,7 +145,7 @@ static void mail_in_order(const ghost *it, const axo__box *box, const axo_messag
               "message %" PRIu32 " comes after %" PRIu32 " of the same sender", what->number,
               pair->last);
     pair->last = what->number;
-    if (kind != AXO_MAILBOX_FIFO || box != NULL)
+    if (kind != AXO_MAILBOX_FIFO || bounded != NULL)
         return;
     HOLDS(44, it, pair->pill == 0 || what->number < pair->pill, "a message after a pill");
     HOLDS(44, it,
@@ -222,14 +223,14 @@ static void mail_shot_comes(const ghost *it, const work *what)
 void mail_received(axo_ctx *ctx, const axo_message *message)
 {
     const ghost *it = ghost_find(axo_self(ctx).bits);
-    const axo__box *box = axo__cell_box((const axo__cell *)(const void *)ctx);
+    const axo__bounded_mailbox *bounded = axo__cell_bounded((const axo__cell *)(const void *)ctx);
     mail_aside *aside = mail_aside_of(it->bits);
     const work *what = message->tag == TAG_WORK ? message->payload : NULL;
     HOLDS(45, it, axo_stash_count(ctx) == aside->count - aside->front,
           "the stash has another count than it should");
     bool again = mail_take_aside(it, aside, message);
-    if (!again && box != NULL && what != NULL)
-        mail_best(it, box, what->priority);
+    if (!again && bounded != NULL && what != NULL)
+        mail_best(it, bounded, what->priority);
     if (what != NULL && !again)
         mail_shot_comes(it, what);
     if (what == NULL || what->number == 0)
@@ -238,7 +239,7 @@ void mail_received(axo_ctx *ctx, const axo_message *message)
               "message %" PRIu32 " comes, and was %u", what->number, m.state[what->number]);
     m.state[what->number] = MAIL_HANDLED;
     if (!again && !m.passed_on[what->number])
-        mail_in_order(it, box, message, what);
+        mail_in_order(it, bounded, message, what);
     mail_mind *mind = mail_mind_of(it->bits);
     mind->heard = what->said;
     mind->heard_to = what->said_to;
@@ -362,16 +363,16 @@ static uint64_t mail_bytes(const axo__message *it)
     return it->block + ((it->flags & AXO__MESSAGE_OWNED) != 0 ? it->pub.size : 0);
 }
 
-static void mail_check_line(const ghost *it, const axo__box *box)
+static void mail_check_line(const ghost *it, const axo__bounded_mailbox *bounded)
 {
-    const axo__waiter *first = box->line.first;
+    const axo__waiter *first = bounded->line.first;
     if (first == NULL)
         return;
-    const axo_mailbox *how = &box->how;
+    const axo_mailbox *how = &bounded->how;
     HOLDS(42, it, how->overflow == AXO_OVERFLOW_PARK, "a line where nobody is parked");
-    HOLDS(42, it, box->messages > 0, "a line before an empty mailbox");
-    bool room = box->messages < how->messages_max &&
-                box->bytes + mail_bytes(first->held.first) <= how->bytes_max;
+    HOLDS(42, it, bounded->messages > 0, "a line before an empty mailbox");
+    bool room = bounded->messages < how->messages_max &&
+                bounded->bytes + mail_bytes(first->held.first) <= how->bytes_max;
     HOLDS(42, it, !room, "somebody is parked though there is room");
     for (const axo__waiter *waiter = first; waiter != NULL; waiter = waiter->next) {
         const axo__parked *parked = (const axo__parked *)(const void *)waiter;
@@ -394,20 +395,23 @@ static bool mail_somebody_ends(void)
 }
 
 /* An actor's end lets in what is held of it, past the bound. */
-static void mail_check_box(const ghost *it, const axo__box *box, mail_box *seen, bool ended)
+static void mail_check_box(const ghost *it, const axo__bounded_mailbox *bounded, mail_box *seen,
+                           bool ended)
 {
-    uint64_t queued = mail_chain(&box->control) + mail_chain(&box->rest) + mail_chain(&box->late) +
-                      box->entry_count;
-    HOLDS(42, it, queued == axo__box_count(box), "the mailbox miscounts");
-    HOLDS(42, it, box->messages <= queued, "more are counted than wait");
-    bool more = box->messages > seen->messages && !ended;
-    if (more && (box->messages > box->how.messages_max || box->bytes > box->how.bytes_max))
+    uint64_t queued = mail_chain(&bounded->control) + mail_chain(&bounded->rest) +
+                      mail_chain(&bounded->late) + bounded->entry_count;
+    HOLDS(42, it, queued == axo__bounded_count(bounded), "the mailbox miscounts");
+    HOLDS(42, it, bounded->messages <= queued, "more are counted than wait");
+    bool more = bounded->messages > seen->messages && !ended;
+    if (more &&
+        (bounded->messages > bounded->how.messages_max || bounded->bytes > bounded->how.bytes_max))
         more = !mail_somebody_ends();
-    HOLDS(42, it, !more || box->messages <= box->how.messages_max, "over the bound of messages");
-    HOLDS(42, it, !more || box->messages == 1 || box->bytes <= box->how.bytes_max,
+    HOLDS(42, it, !more || bounded->messages <= bounded->how.messages_max,
+          "over the bound of messages");
+    HOLDS(42, it, !more || bounded->messages == 1 || bounded->bytes <= bounded->how.bytes_max,
           "over the bound of bytes");
-    seen->messages = box->messages;
-    mail_check_line(it, box);
+    seen->messages = bounded->messages;
+    mail_check_line(it, bounded);
 }
 
 void mail_check(axo_system *system)
@@ -417,17 +421,18 @@ void mail_check(axo_system *system)
     for (uint32_t i = 0; i < m.boxes; i++) {
         const axo__cell *cell = axo__table_find(&system->core.table, m.box[i].ref);
         if (cell != NULL)
-            mail_check_box(ghost_find(m.box[i].ref.bits), axo__cell_box(cell), &m.box[i], ended);
+            mail_check_box(ghost_find(m.box[i].ref.bits), axo__cell_bounded(cell), &m.box[i],
+                           ended);
         else
             m.box[i--] = m.box[--m.boxes];
     }
 }
 
-void mail_know(ghost *it, const axo__box *box)
+void mail_know(ghost *it, const axo__bounded_mailbox *bounded)
 {
-    if (box == NULL)
+    if (bounded == NULL)
         return;
-    it->narrow = box->how.overflow == AXO_OVERFLOW_PARK && box->how.park_ns == 0;
+    it->narrow = bounded->how.overflow == AXO_OVERFLOW_PARK && bounded->how.park_ns == 0;
     if (m.boxes == MAIL_BOXES)
         ghost_fail("more mailboxes than the checker has room for");
     m.box[m.boxes++] = (mail_box){.ref = {.bits = it->bits}};
@@ -440,10 +445,11 @@ void mail_check_rest(axo_system *system)
         const axo__cell *cell = axo__table_find(&system->core.table, (axo_ref){.bits = it->bits});
         if (it->terminated || cell == NULL)
             continue;
-        const axo__more *more = axo__cell_more(cell);
-        HOLDS(46, it, !it->parked && (more == NULL || more->parked == NULL), "at rest, and parked");
+        const axo__extra *extra = axo__cell_extra(cell);
+        HOLDS(46, it, !it->parked && (extra == NULL || extra->parked == NULL),
+              "at rest, and parked");
         HOLDS(46, it, m.aside[i].front == 0, "at rest, and messages in front");
-        HOLDS(46, it, !cell->boxed || axo__box_count(axo__cell_box(cell)) == 0,
+        HOLDS(46, it, !cell->bounded || axo__bounded_count(axo__cell_bounded(cell)) == 0,
               "at rest, and messages in the mailbox");
     }
 }

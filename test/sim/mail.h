@@ -147,7 +147,7 @@ void mail_event(const axo_event *e);
 
 uint64_t mail_stashed(void);
 void mail_check(axo_system *system);
-void mail_know(ghost *it, const axo__box *box);
+void mail_know(ghost *it, const axo__bounded_mailbox *bounded);
 
 /* Nothing can run: nobody is parked, nothing is queued but what is stashed. */
 void mail_check_rest(axo_system *system);

@@ -121,7 +121,7 @@ void model_said(axo_ref ref, const char *text)
     }
     decide_answer answer = model_permits(it, child, g.time);
     if (answer == DECIDE_EITHER && !restarts)
-        child->ward.unsure = true;
+        child->record.unsure = true;
     HOLDS(18, child, answer == DECIDE_EITHER || restarts == (answer == DECIDE_YES),
           restarts ? "restarted beyond its budget" : "refused within its budget");
     if (!restarts)
@@ -140,8 +140,8 @@ static bool model_is_told(const ghost *child)
 /* Its timer has fired, and nobody holds that back. */
 static bool model_has_fired(const ghost *child)
 {
-    const axo__ward *ward = axo__cell_ward(look_at(child));
-    return ward != NULL && ward->delay != NULL && !ward->delay->waits;
+    const axo__child_record *record = axo__cell_child_record(look_at(child));
+    return record != NULL && record->delay != NULL && !record->delay->waits;
 }
 
 /* Carries out what was put off: of `own`, or (NULL) of a child but `other` that has been told, or
@@ -275,9 +275,9 @@ static void model_restarts(ghost *it)
     HOLDS(25, it, it->wild || again || above || it->answer == AXO_RESTART,
           "it restarts, and nobody has told it to");
     it->resuming = false;
-    if (it->ward.over)
-        it->ward.since_most = g.time;
-    it->ward.over = false;
+    if (it->record.over)
+        it->record.since_most = g.time;
+    it->record.over = false;
     if (above)
         it->restart_told = it->restart_resolves = it->parent_first = false;
     else if (!again)
@@ -442,7 +442,7 @@ static void model_told(ghost *it)
           "told to restart, and the model says no, or the other way");
     HOLDS(17, it, ((word & AXO__RESTART_PARENT) != 0) == it->restart_told,
           "told to restart from above, and the model says no, or the other way");
-    HOLDS(17, it, (axo__cell_kin(cell)->stopping != 0) == it->stop_told,
+    HOLDS(17, it, (axo__cell_cold(cell)->stopping != 0) == it->stop_told,
           "told to stop by its parent, and the model says no, or the other way");
     const axo__family *family = axo__cell_family(cell);
     HOLDS(17, it, (family != NULL ? family->perpetrator.bits : 0) == it->perpetrator,

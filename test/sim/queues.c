@@ -273,39 +273,39 @@ bool __wrap_axo__timers_fire_late(axo__worker *worker)
     return fired;
 }
 
-/* Timers that are marked for it send their messages at the system's end: a box that finds no memory
- * for one takes it all the same. */
-void __real_axo__alarms_close(axo__worker *worker);
+/* Timers that are marked for it send their messages at the system's end: a bounded mailbox that
+ * finds no memory for one takes it all the same. */
+void __real_axo__scheduled_close(axo__worker *worker);
 
-void __wrap_axo__alarms_close(axo__worker *worker);
+void __wrap_axo__scheduled_close(axo__worker *worker);
 
-void __wrap_axo__alarms_close(axo__worker *worker)
+void __wrap_axo__scheduled_close(axo__worker *worker)
 {
     bool before = q.firing;
     q.firing = true;
-    __real_axo__alarms_close(worker);
+    __real_axo__scheduled_close(worker);
     q.firing = before;
 }
 
-void __real_axo__box_accept_any(axo__box *box, axo__message *message);
-void __wrap_axo__box_accept_any(axo__box *box, axo__message *message);
+void __real_axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message);
+void __wrap_axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message);
 
-void __wrap_axo__box_accept_any(axo__box *box, axo__message *message)
+void __wrap_axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message)
 {
     bool before = q.firing;
     q.firing = true;
-    __real_axo__box_accept_any(box, message);
+    __real_axo__bounded_accept_any(bounded, message);
     q.firing = before;
 }
 
-bool __real_axo__box_let_in_any(axo__box *box, axo__waiter *waiter);
-bool __wrap_axo__box_let_in_any(axo__box *box, axo__waiter *waiter);
+bool __real_axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter);
+bool __wrap_axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter);
 
-bool __wrap_axo__box_let_in_any(axo__box *box, axo__waiter *waiter)
+bool __wrap_axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter)
 {
     bool before = q.firing;
     q.firing = true;
-    bool stood = __real_axo__box_let_in_any(box, waiter);
+    bool stood = __real_axo__bounded_let_in_any(bounded, waiter);
     q.firing = before;
     return stood;
 }

@@ -29,8 +29,8 @@ typedef struct queue_timer {
 
 typedef struct queues {
     int32_t locks;       /* held */
-    bool firing;         /* a worker fires timers, or a box takes what must not be refused: it asks
-                            for memory, and can do without */
+    bool firing;         /* a worker fires timers, or a mailbox takes what must not be refused: it
+                            asks for memory, and can do without */
     bool woke;           /* a thread has, in this step */
     uint64_t graces;     /* grace periods so far */
     uint32_t timer_count;

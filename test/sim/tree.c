@@ -72,7 +72,7 @@ static void tree_meet(ghost *it)
     it->cls = axo__cell_class(cell);
     it->strategy = axo__cell_strategy(cell);
     it->lifetime = (axo_lifetime)cell->lifetime;
-    it->boxed = cell->boxed != 0;
+    it->boxed = cell->bounded != 0;
     if (cell->elsewhere == 0 && !l.system->core.manual)
         it->pool = 0;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sched/alarm.h"
+#include "sched/scheduled.h"
 #include "sched/kinds.h"
 #include "sched/run.h"
 #include "sched/spare.h"
@@ -38,7 +38,7 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
                           .spare_count = spares, .quantum = 1, .turns = 1, .quantum_ns = 1000000,
                           .marks = weak_pool.marks, .idle_ns = 1};
     axo__inject_init(&sched->inject);
-    axo__inject_init(&sched->slow);
+    axo__inject_init(&sched->overrun);
     axo__inject_init(&sched->urgent);
     weak_name(&sched->parked, "parked");
     weak_name(&sched->quit, "quit");
@@ -62,7 +62,7 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
         weak_name(&worker->fence, "fence%u", i);
         weak_name(&worker->next, "next%u", i);
         weak_name(&worker->thread.parker, "parker%u", i);
-        weak_name(&worker->slow.ring.p_tail, "slow%u.tail", i);
+        weak_name(&worker->overrun.ring.p_tail, "overrun%u.tail", i);
         weak_name(&worker->ready.ring.p_tail, "ready%u.tail", i);
     }
     for (uint32_t i = 0; i < POOL_CELLS; i++) {
@@ -145,14 +145,14 @@ void axo__local_hand_over(axo__local *local)
     (void)local;
 }
 
-void axo__box_accept_any(axo__box *box, axo__message *message)
+void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message)
 {
-    (void)box;
+    (void)bounded;
     (void)message;
     weak_fail("a cell here has no box");
 }
 
-void axo__alarms_fini(axo__timers *timers)
+void axo__scheduled_fini(axo__timers *timers)
 {
     (void)timers;
 }

@@ -71,13 +71,13 @@ static void setup_table(void)
     weak_name(&shelf.cells[0].generation, "generation");
     weak_name(&shelf.cells[0].latest, "latest");
     weak_name(&shelf.cells[0].state.word, "word");
-    weak_name(&shelf.kin[0].cls, "class");
+    weak_name(&shelf.cold[0].cls, "class");
 }
 
 /* A life that another instance of the same slot's cell must not be taken for. */
 static void live(axo__cell *cell)
 {
-    weak_wrote(&axo__cell_kin(cell)->cls);
+    weak_wrote(&axo__cell_cold(cell)->cls);
     axo__state_init(&cell->state, 0);
     axo__table_begin(&it.table, cell);
 }
@@ -110,8 +110,8 @@ static void quiet(void)
     it.readers--;
 }
 
-/* Ends one life; begins another after a grace period, and gives its reference away: by a box that
- * orders (release), or by one that does not. */
+/* Ends one life; begins another after a grace period, and gives its reference away: by a bounded
+ * mailbox that orders (release), or by one that does not. */
 static void recycle(void)
 {
     axo__state_close(&it.cell->state);
@@ -139,7 +139,7 @@ static void old_reader(void)
 {
     axo__cell *cell = axo__table_find(&it.table, it.old);
     if (cell != NULL) {
-        weak_reads(&axo__cell_kin(cell)->cls);
+        weak_reads(&axo__cell_cold(cell)->cls);
         weak_expect((axo__cell_ref(cell)).bits == it.old.bits);
     }
     quiet();
@@ -157,7 +157,7 @@ static void new_reader(bool ordered)
     weak_expect(cell != NULL || !ordered);
     if (cell == NULL)
         return;
-    weak_reads(&axo__cell_kin(cell)->cls);
+    weak_reads(&axo__cell_cold(cell)->cls);
     weak_expect((axo__cell_ref(cell)).bits == ref.bits);
     weak_expect((axo__state_look(&cell->state) & AXO__CLOSED) == 0);
 }
@@ -196,7 +196,7 @@ static void guesser(void)
     axo__cell *cell = axo__table_find(&it.table, ref);
     if (cell == NULL)
         return;
-    weak_reads(&axo__cell_kin(cell)->cls);
+    weak_reads(&axo__cell_cold(cell)->cls);
     (void)axo__state_look(&cell->state);
     it.found++;
 }

@@ -136,7 +136,7 @@ static void setup_worker(void)
 static void worker_pushes(void)
 {
     pool_work(0);
-    axo__worker_push_slow(worker_at(0), pool_cell(0));
+    axo__worker_push_overrun(worker_at(0), pool_cell(0));
 }
 
 /* It pushes between two turns, and tells others before its next one. */
@@ -145,7 +145,7 @@ static void worker_is_quiet(void)
     axo__worker *worker = worker_at(0);
     worker->current = NULL;
     pool_work(0);
-    axo__worker_push_slow(worker, pool_cell(0));
+    axo__worker_push_overrun(worker, pool_cell(0));
     weak_expect(worker->quiet);
     axo__worker_offer_quiet(worker);
 }

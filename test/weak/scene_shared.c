@@ -2,7 +2,7 @@
  * cell's rare record, installed by whoever comes first. */
 #include <string.h>
 
-#include "cell/more.h"
+#include "cell/extra.h"
 #include "sched/kinds.h"
 #include "system/registry.h"
 #include "system/stream.h"
@@ -26,7 +26,7 @@ static struct {
     axo__key b;
     axo__key c;
     axo_ref refs[3];
-    axo__more mores[WEAK_FIBERS + 1];
+    axo__extra extras[WEAK_FIBERS + 1];
     axo__local locals[WEAK_FIBERS + 1];
     axo__stream stream;
     uint64_t events[16];
@@ -225,14 +225,14 @@ static void check_both_untold(void)
 void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
 {
     (void)cache;
-    if (size != sizeof(axo__more)) {
+    if (size != sizeof(axo__extra)) {
         weak_expect(size <= sizeof it.events);
         return it.events;
     }
-    axo__more *more = &it.mores[weak_self()];
-    weak_wrote(&more->name);
-    memset((void *)more, 0xaa, sizeof *more);
-    return more;
+    axo__extra *extra = &it.extras[weak_self()];
+    weak_wrote(&extra->name);
+    memset((void *)extra, 0xaa, sizeof *extra);
+    return extra;
 }
 
 void axo__pool_free_large(axo__pool *from, void *block, size_t size)
@@ -249,38 +249,38 @@ void axo__pool_spill(axo__cache *cache, uint32_t index)
     weak_fail("one block is too much for a cache");
 }
 
-static void setup_more(void)
+static void setup_extra(void)
 {
     memset(&it, 0, sizeof it);
     memset((void *)&shelf, 0, sizeof shelf);
     for (uint32_t i = 0; i <= WEAK_FIBERS; i++)
         axo__local_init(&it.locals[i], &it.core, AXO__NO_WORKER, 1);
-    weak_name(&shelf.cells[0].more, "more");
+    weak_name(&shelf.cells[0].extra, "extra");
 }
 
 static void taker(void)
 {
     axo__local *local = &it.locals[weak_self()];
-    const axo__more *more = axo__more_take(local, &shelf.cells[0]);
-    weak_reads(&more->name);
-    weak_expect(more->name == NULL);
+    const axo__extra *extra = axo__extra_take(local, &shelf.cells[0]);
+    weak_reads(&extra->name);
+    weak_expect(extra->name == NULL);
 }
 
-static void more_looker(void)
+static void extra_looker(void)
 {
-    const axo__more *more = axo__cell_more(&shelf.cells[0]);
-    if (more == NULL)
+    const axo__extra *extra = axo__cell_extra(&shelf.cells[0]);
+    if (extra == NULL)
         return;
-    weak_reads(&more->name);
-    weak_expect(more->name == NULL);
+    weak_reads(&extra->name);
+    weak_expect(extra->name == NULL);
 }
 
 /* What was not needed went back to who had made it. */
-static void check_more(void)
+static void check_extra(void)
 {
-    const axo__more *more = axo__cell_more(&shelf.cells[0]);
+    const axo__extra *extra = axo__cell_extra(&shelf.cells[0]);
     for (uint32_t i = 0; i <= WEAK_FIBERS; i++)
-        weak_expect((const void *)it.locals[i].cache.free[0] != (const void *)more);
+        weak_expect((const void *)it.locals[i].cache.free[0] != (const void *)extra);
 }
 
 const weak_scenario weak_shared_scenes[] = {
@@ -306,8 +306,8 @@ const weak_scenario weak_shared_scenes[] = {
     {.name = "stream_rules", .what = "the same, with rules that say no",
      .setup = setup_rules, .fibers = {rules_changer, publisher_of_old},
      .check = check_both_untold, .bound = 1},
-    {.name = "more", .what = "two install a record, a third looks",
-     .setup = setup_more, .fibers = {taker, taker, more_looker}, .check = check_more,
+    {.name = "extra", .what = "two install a record, a third looks",
+     .setup = setup_extra, .fibers = {taker, taker, extra_looker}, .check = check_extra,
      .bound = 2},
     {.name = NULL},
 };

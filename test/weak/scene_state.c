@@ -21,7 +21,7 @@ static struct {
     axo__state state;
     axo__stack system;
     axo__inbox inbox;
-    bool aside;
+    bool attention;
     bool closed;
     uint32_t instance; /* the runner's */
     uint32_t suspends; /* as the runner counts them */
@@ -35,7 +35,7 @@ static struct {
     uint32_t handled;
     uint32_t taken;
     uint32_t dropped;
-    axo__a64 count; /* of a box, whose messages are there before it says so */
+    axo__a64 count; /* of a bounded mailbox, whose messages are there before it says so */
     uint32_t boxed[3];
     uint32_t unboxed;
 } it;
@@ -211,12 +211,12 @@ static bool run_messages(void)
 {
     for (;;) {
         uint64_t word = axo__state_look(&it.state);
-        if ((word & (AXO__URGENT | AXO__CLOSED)) != 0 || it.aside) {
+        if ((word & (AXO__URGENT | AXO__CLOSED)) != 0 || it.attention) {
             if ((word & AXO__CLOSED) != 0)
                 return false;
             if ((word & AXO__URGENT) != 0)
                 axo__state_take_urgent(&it.state);
-            it.aside = false;
+            it.attention = false;
             take_orders();
             continue;
         }
@@ -230,7 +230,7 @@ static bool run_messages(void)
         if (message == NULL)
             return false;
         handle(message);
-        if (axo__inbox_is_empty(&it.inbox) && !it.aside)
+        if (axo__inbox_is_empty(&it.inbox) && !it.attention)
             return false;
     }
 }
@@ -271,7 +271,7 @@ static void runner(void)
         if (claim == AXO__CLAIM_STALE)
             continue;
         weak_wrote(&it.instance);
-        it.aside = it.aside || claim == AXO__CLAIM_URGENT;
+        it.attention = it.attention || claim == AXO__CLAIM_URGENT;
         keep(lane);
         run();
     }
@@ -284,10 +284,10 @@ static void unclaimer(void)
     axo__claim claim = axo__state_claim(&it.state, &lane);
     if (claim != AXO__CLAIM_STALE) {
         weak_wrote(&it.instance);
-        it.aside = it.aside || claim == AXO__CLAIM_URGENT;
+        it.attention = it.attention || claim == AXO__CLAIM_URGENT;
         keep(lane);
-        bool urgent = it.aside;
-        it.aside = false;
+        bool urgent = it.attention;
+        it.attention = false;
         entry_push(axo__state_unclaim(&it.state, urgent) != AXO__UNCLAIM_IDLE);
     }
     it.senders--;
@@ -350,7 +350,7 @@ static void runner_inside(void)
     runner();
 }
 
-/* ---- a box in place of the lane: mailbox/box.h ---- */
+/* ---- a bounded mailbox in place of the lane: mailbox/bounded.h ---- */
 
 static void box_put(uint32_t number)
 {
@@ -517,7 +517,7 @@ const weak_scenario weak_state_scenes[] = {
     {.name = "urgent_late", .what = "an order that comes between the look and the clearing",
      .setup = setup_inside, .fibers = {teller_of_one, runner_inside}, .check = check_one_one,
      .bound = 2},
-    {.name = "boxed", .what = "messages of a box, announced while the runner finishes",
+    {.name = "boxed", .what = "messages of a bounded mailbox, announced while the runner finishes",
      .setup = setup_boxed, .fibers = {boxer, runner_boxed}, .check = check_boxed, .bound = 2},
     {.name = "stale_entry", .what = "a newborn is not run before its parent knows it",
      .setup = setup_gone, .fibers = {parent, stale_runner, stale_runner}, .bound = 2},

@@ -155,8 +155,8 @@ static void a_message_is_shown_where_there_was_one(void **state)
             .actor = {.bits = 11},
         };
         axo__cause_sent_by(&world.texts, &cause, (axo_ref){.bits = 12});
-        axo__brief brief = axo__cause_brief(&cause);
-        axo__cause again = axo__cause_of_brief(&brief, cause.actor);
+        axo__cause_short shortened = axo__cause_shorten(&cause);
+        axo__cause again = axo__cause_of_short(&shortened, cause.actor);
         assert_memory_equal(&again, &cause, sizeof cause);
         axo_failure failure = axo__cause_show(&world.texts, &again);
         assert_int_equal(failure.has_message, 1);
@@ -168,8 +168,8 @@ static void a_message_is_shown_where_there_was_one(void **state)
         cause.site = AXO_SITE_POST_RESTART;
         cause.original_kind = AXO_FAILURE_ORDINARY;
         cause.original_code = (int32_t)(0 - i);
-        brief = axo__cause_brief(&cause);
-        again = axo__cause_of_brief(&brief, cause.actor);
+        shortened = axo__cause_shorten(&cause);
+        again = axo__cause_of_short(&shortened, cause.actor);
         assert_int_equal(again.original_code, (int32_t)(0 - i));
         assert_int_equal(again.original_kind, AXO_FAILURE_ORDINARY);
         failure = axo__cause_show(&world.texts, &cause);

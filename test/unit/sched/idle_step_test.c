@@ -376,12 +376,12 @@ static void a_short_queue_is_taken_if_it_would_wait(void **state)
     assert_false(watch_takes(AXO__WATCH_MIN_NS - 1, 0));
 }
 
-static void a_spent_cell_is_taken_at_once(void **state)
+static void an_overrun_cell_is_taken_at_once(void **state)
 {
     watch_open();
     axo__cell *cell = cell_new();
     announced(cell);
-    axo__worker_push_slow(worker_at(0), cell);
+    axo__worker_push_overrun(worker_at(0), cell);
     assert_int_equal(axo__a32_load_relaxed(&worker_at(1)->state), AXO__WORKER_AWAKE);
     assert_true(watch_takes(1, 1000));
 }
@@ -538,7 +538,7 @@ static axo_directive offer_decide(axo_ctx *ctx, void *state, const axo_failure *
 static const axo_class offer_class =
     AXO_CLASS(.receive = offer_receive, .post_stop = offer_post_stop);
 static const axo_strategy offer_strategy = AXO_STRATEGY(.decider = offer_decide);
-static axo__more offer_more = {.strategy = &offer_strategy};
+static axo__extra offer_extra = {.strategy = &offer_strategy};
 
 /* The first worker is up, the other one is parked and nobody watches. */
 static axo__cell *offer_open(void)
@@ -550,12 +550,12 @@ static axo__cell *offer_open(void)
     wake(worker_at(0));
     axo__self = worker_at(0);
     axo__cell *cell = cell_new();
-    axo__cell_kin(cell)->cls = &offer_class;
+    axo__cell_cold(cell)->cls = &offer_class;
     cell->receive = offer_class.receive;
     cell->phase = AXO__PHASE_NORMAL;
     cell->life = AXO__INSTANCE_STARTED;
     (void)axo__a64_or_acq_rel(&cell->state.word, AXO__RUNNING);
-    axo__aptr_store_relaxed(&cell->more, &offer_more);
+    axo__aptr_store_relaxed(&cell->extra, &offer_extra);
     return cell;
 }
 
@@ -617,7 +617,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(newborns_at_every_step_of_a_search),
     cmocka_unit_test(a_newborn_of_one_that_hangs),
     cmocka_unit_test(a_short_queue_is_taken_if_it_would_wait),
-    cmocka_unit_test(a_spent_cell_is_taken_at_once),
+    cmocka_unit_test(an_overrun_cell_is_taken_at_once),
     cmocka_unit_test(between_two_turns_one_is_nobody_elses),
     cmocka_unit_test(what_a_handler_tells_while_nobody_watches),
     cmocka_unit_test(a_storm_of_urgent_cells_leaves_others_their_turns),

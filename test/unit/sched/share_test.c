@@ -149,7 +149,7 @@ static void share_close(share *it)
     share_open_one = NULL;
 }
 
-/* ---- spent cells ---- */
+/* ---- overrun cells ---- */
 
 static void share_burners(share *it, int64_t long_ns)
 {
@@ -161,7 +161,7 @@ static void share_burners(share *it, int64_t long_ns)
     share_step(it, (uint64_t)8 * SHARES); /* until they are known */
 }
 
-static void light_ones_go_before_those_that_are_spent(void **state)
+static void light_ones_go_before_those_that_overran(void **state)
 {
     share it = {0};
     skip_with_tiny_limits();
@@ -179,7 +179,7 @@ static void light_ones_go_before_those_that_are_spent(void **state)
 
 /* Many more of them than a worker's queue has room for: they all have their turns, and light ones
  * go before. */
-static void more_spent_ones_than_there_is_room_for(void **state)
+static void more_overrun_ones_than_there_is_room_for(void **state)
 {
     share it = {0};
     share_open(&it);
@@ -208,8 +208,8 @@ static void more_spent_ones_than_there_is_room_for(void **state)
     share_close(&it);
 }
 
-/* A spent one has its turns of the full time: no more of them than needed. */
-static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
+/* An overrun one has its turns of the full time: no more of them than needed. */
+static void a_turn_of_an_overrun_one_lasts_as_long_as_a_turn_may(void **state)
 {
     share it = {0};
     skip_with_tiny_limits();
@@ -222,7 +222,7 @@ static void a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may(void **state)
 }
 
 /* Two that answer each other without end are always ready. */
-static void spent_ones_keep_their_share(void **state)
+static void overrun_ones_keep_their_share(void **state)
 {
     share it = {.short_ns = 10 * US};
     skip_with_tiny_limits();
@@ -303,10 +303,10 @@ static void a_stream_from_outside_is_taken_in_batches(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(light_ones_go_before_those_that_are_spent),
-    cmocka_unit_test(more_spent_ones_than_there_is_room_for),
-    cmocka_unit_test(a_turn_of_a_spent_one_lasts_as_long_as_a_turn_may),
-    cmocka_unit_test(spent_ones_keep_their_share),
+    cmocka_unit_test(light_ones_go_before_those_that_overran),
+    cmocka_unit_test(more_overrun_ones_than_there_is_room_for),
+    cmocka_unit_test(a_turn_of_an_overrun_one_lasts_as_long_as_a_turn_may),
+    cmocka_unit_test(overrun_ones_keep_their_share),
     cmocka_unit_test(the_next_slot_is_used_no_longer_than_a_turn_may_last),
     cmocka_unit_test(who_waits_outside_cuts_a_turn_short),
     cmocka_unit_test(a_stream_from_outside_is_taken_in_batches),

@@ -51,7 +51,7 @@ static void world_open(void)
     world.sched.worker_count = 2;
     axo__inject_init(&world.sched.inject);
     axo__inject_init(&world.sched.urgent);
-    axo__inject_init(&world.sched.slow);
+    axo__inject_init(&world.sched.overrun);
     for (uint32_t i = 0; i < 2; i++)
         axo__worker_init(&world.workers[i], &world.sched, i);
     mine->seen = world.seen;

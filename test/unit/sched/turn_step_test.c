@@ -167,8 +167,8 @@ static uint32_t goes_on_at(uint32_t at)
     world_open();
     worker = world_worker();
     world.sched.quantum_ns = 1;
-    world.sched.behind_max = 3;
-    world.cell->behind = 2;
+    world.sched.backlog_turns_max = 3;
+    world.cell->backlog_turns = 2;
     worker->clock_stride = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 4;
     for (uint32_t i = 0; i < 3; i++)
@@ -178,7 +178,7 @@ static uint32_t goes_on_at(uint32_t at)
     step_begin(at, other_sends);
     axo__run_cells(worker, cell, 64, 1);
     uint32_t steps = step_end();
-    assert_int_equal(worker->spent_turn, 0);
+    assert_int_equal(worker->overrun_turn, 0);
     while ((cell = axo__worker_find(worker)) != NULL)
         axo__run_cells(worker, cell, 64, 1);
     for (uint32_t i = world.acts; i < 2; i++)

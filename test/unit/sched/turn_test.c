@@ -80,7 +80,7 @@ static uint32_t steps(uint32_t messages)
 
 static void who_is_behind_has_longer_turns(void **state)
 {
-    enum { MANY = 3 << (AXO__BEHIND_MAX + 6) };
+    enum { MANY = 3 << (AXO__BACKLOG_TURNS_MAX + 6) };
     skip_with_tiny_limits();
     axo_system *system = turn_start(0);
     turn_peer peer = {.handled = 0};
@@ -95,12 +95,12 @@ static void who_is_behind_has_longer_turns(void **state)
         spent -= order;
         if (peer.handled < MANY)
             assert_int_equal(handled, expected - order);
-        if (doubled < AXO__BEHIND_MAX) {
+        if (doubled < AXO__BACKLOG_TURNS_MAX) {
             doubled++;
             expected *= 2;
         }
     }
-    assert_int_equal(doubled, AXO__BEHIND_MAX);
+    assert_int_equal(doubled, AXO__BACKLOG_TURNS_MAX);
     turn_send(system, ref, 2 * AXO__QUANTUM); /* it had caught up */
     assert_int_equal(turn_one(system, &peer), AXO__QUANTUM);
     turn_end(system);
@@ -124,7 +124,7 @@ static void a_quantum_that_is_given_is_kept(void **state)
 /* Its turn ends with the message under which it sent to one that had left messages. */
 static void who_sends_to_one_behind_yields(void **state)
 {
-    enum { MANY = 3 << (AXO__BEHIND_MAX + 6) };
+    enum { MANY = 3 << (AXO__BACKLOG_TURNS_MAX + 6) };
     axo_system *system = turn_start(0);
     turn_peer slow = {.handled = 0};
     turn_peer sender = {.handled = 0, .sends = 1};

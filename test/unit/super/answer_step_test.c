@@ -70,23 +70,23 @@ static void world_open(void)
     axo__worker_body.begin(world_worker());
     world_worker()->current = &world.shelf.cells[0];
     world.cell = &world.shelf.cells[0];
-    axo__cell_kin(world.cell)->cls = &cls;
+    axo__cell_cold(world.cell)->cls = &cls;
     axo__stack_init(&world.cell->system);
     axo__state_init(&world.cell->state, 2);
     world.cell->phase = AXO__PHASE_NORMAL;
     world.cell->life = AXO__INSTANCE_STARTED;
     world.cell->instance = 1;
     world.cell->reported = 1;
-    assert_non_null(axo__ward_take(&world_worker()->local, world.cell));
-    axo__cell_ward(world.cell)->cause.kind = AXO_FAILURE_ORDINARY;
+    assert_non_null(axo__child_record_take(&world_worker()->local, world.cell));
+    axo__cell_child_record(world.cell)->cause.kind = AXO_FAILURE_ORDINARY;
     uint64_t old = 0;
     assert_true(axo__directives_restart_parent(&world.cell->directives, &old, false, false));
 }
 
 static void world_close(void)
 {
-    axo__ward_free(&world_worker()->local, world.cell);
-    axo__more_free(&world_worker()->local, world.cell);
+    axo__child_record_free(&world_worker()->local, world.cell);
+    axo__extra_free(&world_worker()->local, world.cell);
     world_worker()->current = NULL;
     axo__worker_body.end(world_worker());
     axo__local_fini(&world_worker()->local);

@@ -100,10 +100,10 @@ static void a_path_is_good_until_the_grace_period_is_over(void **state)
 static void an_unwatch_leaves_nothing_with_the_target(void **state)
 {
     world_open();
-    assert_non_null(axo__cell_more(world.target)->watchers);
+    assert_non_null(axo__cell_extra(world.target)->watchers);
     end_unwatch(end_worker(&world.it, 0), world.watcher, axo__cell_ref(world.target));
     end_turn(end_worker(&world.it, 1), world.target);
-    assert_null(axo__cell_more(world.target)->watchers);
+    assert_null(axo__cell_extra(world.target)->watchers);
     end_close(&world.it);
 }
 

@@ -33,7 +33,7 @@ static void adopted_too_late(void **state)
     axo_ref ref = axo__cell_ref(child);
     assert_ptr_equal(axo__table_find(&it.core.table, ref), child);
     uint64_t terminated = axo__a64_load_relaxed(&local->count.terminated);
-    axo__gone_answer(local, it.root, &child->passage, AXO__SYS_ADOPT);
+    axo__gone_answer(local, it.root, &child->life_node, AXO__SYS_ADOPT);
     assert_null(axo__table_find(&it.core.table, ref));
     assert_int_equal(child->phase, AXO__PHASE_GONE);
     assert_int_equal(axo__a64_load_relaxed(&local->count.terminated), terminated + 1);
@@ -69,7 +69,7 @@ static axo__cell *lane_put_off(end_world *it, axo__cell **parent)
     lane_fail(it, child);
     end_turn(worker, *parent);
     end_turn(worker, child);
-    assert_true(axo__cell_own_ward(child)->delay->waits);
+    assert_true(axo__cell_own_child_record(child)->delay->waits);
     return child;
 }
 
@@ -115,7 +115,7 @@ static axo__timer *lane_end_before_due(end_world *it, axo__cell **parent, axo_re
                                        const axo_message *own)
 {
     axo__cell *child = lane_put_off(it, parent);
-    axo__timer *timer = &axo__cell_own_ward(child)->delay->timer;
+    axo__timer *timer = &axo__cell_own_child_record(child)->delay->timer;
     *ref = axo__cell_ref(child);
     lane_notices = lane_known = 0;
     (*parent)->receive = lane_hears;
@@ -183,7 +183,7 @@ static void put_off_at_the_end(void **state)
     lane_fail(&it, child);
     end_turn(end_worker(&it, 0), parent);
     end_turn(end_worker(&it, 0), child);
-    assert_false(axo__cell_own_ward(child)->delay->waits);
+    assert_false(axo__cell_own_child_record(child)->delay->waits);
     restarts = axo__a64_load_relaxed(&end_worker(&it, 0)->local.count.restarts);
     assert_int_equal(restarts, 2);
     end_close(&it);
@@ -201,7 +201,7 @@ static void due_while_terminating(void **state)
     lane_fire(&it);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(parent->phase, AXO__PHASE_TERMINATING);
-    assert_false(axo__cell_own_ward(child)->delay->waits);
+    assert_false(axo__cell_own_child_record(child)->delay->waits);
     end_turn(end_worker(&it, 1), child);
     end_turn(end_worker(&it, 0), parent);
     assert_int_equal(parent->phase, AXO__PHASE_GONE);
@@ -232,7 +232,7 @@ static void entry_of_another_pool(void **state)
     axo__sched_stop(end_worker(&it, 1), cell);
     assert_null(axo__worker_claim(stray, cell));
     assert_int_equal(axo__state_look(&cell->state) & (AXO__RUNNING | AXO__URGENT), AXO__URGENT);
-    assert_int_equal(cell->aside & AXO__ASIDE_SYSTEM, 0);
+    assert_int_equal(cell->attention & AXO__ATTENTION_SYSTEM, 0);
     assert_true(axo__inject_has_any(&it.sched.urgent));
     end_turn(end_worker(&it, 0), cell);
     assert_int_equal(cell->phase, AXO__PHASE_GONE);

@@ -140,7 +140,7 @@ static void next_callback(void)
 {
     axo__worker *worker = end_worker(&world.it, 0);
     axo_ref out;
-    worker->left--;
+    worker->messages_left--;
     axo__self = worker;
     if (!world.free) {
         assert_true(axo_ref_is_none(axo_child(ctx(), "child")));
@@ -159,7 +159,7 @@ static uint32_t child_ends(name_plan plan, uint32_t at, uint32_t gap)
     world.ref = axo__cell_ref(world.child);
     world.plan = plan;
     end_enter(end_worker(&world.it, 0), world.parent);
-    end_worker(&world.it, 0)->left = 10;
+    end_worker(&world.it, 0)->messages_left = 10;
     begin_plan();
     if (plan != STOPS)
         axo__sched_stop(end_worker(&world.it, 1), world.child);

@@ -8,14 +8,14 @@
 #define DAY    (24 * 3600 * SECOND)
 
 typedef struct budget_child {
-    axo__ward ward;
+    axo__child_record record;
     int64_t failures[AXO_SLIDING_MAX];
 } budget_child;
 
 static void child_init(budget_child *child, bool sliding)
 {
     memset((void *)child, 0, sizeof *child);
-    child->ward.failures = sliding ? child->failures : NULL;
+    child->record.failures = sliding ? child->failures : NULL;
 }
 
 static axo_strategy budget(axo_window window, int32_t retries_max, int64_t within_ns)
@@ -31,7 +31,7 @@ static void timeline(axo_strategy strategy, const int64_t *times, const char *ex
     budget_child child;
     child_init(&child, strategy.window == AXO_WINDOW_SLIDING);
     for (size_t i = 0; expected[i] != 0; i++) {
-        bool permitted = axo__strategy_permit(&strategy, &child.ward, times[i]);
+        bool permitted = axo__strategy_permit(&strategy, &child.record, times[i]);
         if (permitted != (expected[i] == '+'))
             fail_msg("failure %zu: permitted %d, expected '%c'", i + 1, permitted, expected[i]);
     }
@@ -52,12 +52,12 @@ static void unlimited(void **state)
     budget_child child;
     child_init(&child, false);
     for (int i = 0; i < 1000; i++) {
-        assert_true(axo__strategy_permit(NULL, &child.ward, 0));
-        assert_true(axo__strategy_permit(&strategy, &child.ward, 0));
+        assert_true(axo__strategy_permit(NULL, &child.record, 0));
+        assert_true(axo__strategy_permit(&strategy, &child.record, 0));
     }
     strategy = budget(AXO_WINDOW_FIXED, AXO_RETRIES_UNLIMITED, -1); /* RW-02 */
     for (int i = 0; i < 1000; i++)
-        assert_true(axo__strategy_permit(&strategy, &child.ward, i));
+        assert_true(axo__strategy_permit(&strategy, &child.record, i));
 }
 
 static void RW_01_without_a_window(void **state)
@@ -146,7 +146,8 @@ static void RW_13_each_child_has_its_own(void **state)
         child_init(&children[i], false);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 3; i++)
-            assert_int_equal(axo__strategy_permit(&strategy, &children[i].ward, round), round < 2);
+            assert_int_equal(axo__strategy_permit(&strategy, &children[i].record, round),
+                             round < 2);
     }
 }
 
@@ -175,10 +176,10 @@ static void PH_08(void **state)
         budget_child child;
         int64_t now = DAY;
         child_init(&child, true);
-        for (; child.ward.restarts < rows[i].before; child.ward.restarts++)
-            child.failures[child.ward.restarts] = now - rows[i].age;
-        assert_int_equal(axo__strategy_permit(&strategy, &child.ward, now), rows[i].permitted);
-        assert_int_equal(child.ward.restarts, rows[i].left);
+        for (; child.record.restarts < rows[i].before; child.record.restarts++)
+            child.failures[child.record.restarts] = now - rows[i].age;
+        assert_int_equal(axo__strategy_permit(&strategy, &child.record, now), rows[i].permitted);
+        assert_int_equal(child.record.restarts, rows[i].left);
     }
 }
 

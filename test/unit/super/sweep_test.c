@@ -5,7 +5,7 @@
 
 #include <axo/axo.h>
 
-#include "cell/more.h"
+#include "cell/extra.h"
 #include "sched/timer.h"
 #include "system/system.h"
 
@@ -165,7 +165,7 @@ static uint64_t sweep_told(const axo__cell *cell)
 {
     return axo__directives_look(&cell->directives) ^
            (uint64_t)axo__state_suspends(&cell->state) << 56 ^
-           (uint64_t)axo__cell_kin(cell)->stopping << 55;
+           (uint64_t)axo__cell_cold(cell)->stopping << 55;
 }
 
 /* How many have been told something, or have done it. */
@@ -357,7 +357,7 @@ static int64_t owner_clock(void *user)
 
 static uint32_t owner_timers(void)
 {
-    return w.system->sched.workers[0].timers->alarms.count;
+    return w.system->sched.workers[0].timers->scheduled.count;
 }
 
 static void owner_open(void)

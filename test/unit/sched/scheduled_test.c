@@ -1,4 +1,4 @@
-/* alarm_test.c - timers that nobody owns: cancelled and marked while they are being fired, and
+/* scheduled_test.c - timers that nobody owns: cancelled and marked while they are being fired, and
  * handles that name nothing. */
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 enum { TIMEOUT = 2, DRAIN = 3, DRAFTS = 4096 };
 #define BIG 10000 /* such a message takes a block of its own, so firing it asks the allocator */
 
-typedef struct alarm_world {
+typedef struct scheduled_world {
     axo_system *system;
     int64_t now;
     axo_timer timer;
@@ -27,11 +27,11 @@ typedef struct alarm_world {
     uint32_t looked;
     axo_draft *drafts[DRAFTS]; /* all the memory that there was for messages */
     uint32_t drafts_count;
-} alarm_world;
+} scheduled_world;
 
-static int64_t alarm_now(void *user)
+static int64_t scheduled_now(void *user)
 {
-    alarm_world *world = user;
+    scheduled_world *world = user;
     if (world->looks) {
         axo__os_mutex *mutex = &world->system->sched.workers[0].timers->mutex;
         assert_int_equal(pthread_mutex_trylock(&mutex->mutex), 0);
@@ -41,9 +41,9 @@ static int64_t alarm_now(void *user)
     return world->now;
 }
 
-static void *alarm_alloc(void *user, size_t size, size_t align)
+static void *scheduled_alloc(void *user, size_t size, size_t align)
 {
-    alarm_world *world = user;
+    scheduled_world *world = user;
     if (size > BIG && world->then != NULL) {
         bool (*then)(axo_system *, axo_timer) = world->then;
         world->then = NULL;
@@ -60,14 +60,14 @@ static void *alarm_alloc(void *user, size_t size, size_t align)
     return block;
 }
 
-static void alarm_free(void *user, void *block, size_t size, size_t align)
+static void scheduled_free(void *user, void *block, size_t size, size_t align)
 {
     (void)user, (void)size, (void)align;
     free(block);
 }
 
 /* Its tick will find no memory. */
-static axo_status alarm_drain(axo_ctx *ctx, alarm_world *world)
+static axo_status scheduled_drain(axo_ctx *ctx, scheduled_world *world)
 {
     void *payload;
     axo_status status = axo_receive_timeout(ctx, 10000000);
@@ -80,7 +80,7 @@ static axo_status alarm_drain(axo_ctx *ctx, alarm_world *world)
     return status == AXO_ENOMEM ? AXO_OK : status;
 }
 
-static axo_status alarm_ticked(axo_ctx *ctx, alarm_world *world)
+static axo_status scheduled_ticked(axo_ctx *ctx, scheduled_world *world)
 {
     while (world->drafts_count > 0)
         axo_message_discard(ctx, world->drafts[--world->drafts_count]);
@@ -88,41 +88,41 @@ static axo_status alarm_ticked(axo_ctx *ctx, alarm_world *world)
     return axo_receive_timeout(ctx, 0);
 }
 
-static axo_status alarm_receive(axo_ctx *ctx, void *state, const axo_message *message)
+static axo_status scheduled_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
-    alarm_world *world = *(alarm_world **)state;
+    scheduled_world *world = *(scheduled_world **)state;
     if (message->tag == TIMEOUT) /* twice: the second finds the first one armed */
         return axo_receive_timeout(ctx, AXO_DELAY_MAX - 1) == AXO_OK
                    ? axo_receive_timeout(ctx, AXO_DELAY_MAX)
                    : AXO_EFAILED;
     if (message->tag == DRAIN)
-        return alarm_drain(ctx, world);
+        return scheduled_drain(ctx, world);
     if (message->tag == AXO_RECEIVE_TIMEOUT)
-        return alarm_ticked(ctx, world);
+        return scheduled_ticked(ctx, world);
     assert_int_equal(message->tag, 1);
     world->got++;
     return AXO_OK;
 }
 
-static axo_status alarm_construct(axo_ctx *ctx, void *state, const void *args)
+static axo_status scheduled_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    memcpy(state, args, sizeof(alarm_world *));
+    memcpy(state, args, sizeof(scheduled_world *));
     return AXO_OK;
 }
 
-static const axo_class alarm_class =
-    AXO_CLASS(.state_size = sizeof(alarm_world *), .construct = alarm_construct,
-              .receive = alarm_receive);
+static const axo_class scheduled_class =
+    AXO_CLASS(.state_size = sizeof(scheduled_world *), .construct = scheduled_construct,
+              .receive = scheduled_receive);
 
-static axo_ref alarm_open(alarm_world *world)
+static axo_ref scheduled_open(scheduled_world *world)
 {
     axo_ref ref;
-    axo_props props = AXO_PROPS(.cls = &alarm_class, .args = &world, .args_size = sizeof world);
+    axo_props props = AXO_PROPS(.cls = &scheduled_class, .args = &world, .args_size = sizeof world);
     memset((void *)world, 0, sizeof *world);
     world->now = 1000;
-    axo_options options = AXO_OPTIONS(.manual = 1, .clock = alarm_now, .clock_user = world);
-    options.allocator.alloc = alarm_alloc;
-    options.allocator.free = alarm_free;
+    axo_options options = AXO_OPTIONS(.manual = 1, .clock = scheduled_now, .clock_user = world);
+    options.allocator.alloc = scheduled_alloc;
+    options.allocator.free = scheduled_free;
     options.allocator.user = world;
     assert_int_equal(axo_system_start(&options, &world->system), AXO_OK);
     assert_int_equal(axo_system_spawn(world->system, &props, &ref), AXO_OK);
@@ -130,13 +130,13 @@ static axo_ref alarm_open(alarm_world *world)
     return ref;
 }
 
-static void alarm_advance(alarm_world *world, int64_t ns)
+static void scheduled_advance(scheduled_world *world, int64_t ns)
 {
     world->now += ns + 2000000; /* the wheel's tick */
     assert_int_equal(axo_run_host(world->system, -1, NULL), AXO_OK);
 }
 
-static void alarm_close(alarm_world *world)
+static void scheduled_close(scheduled_world *world)
 {
     assert_int_equal(axo_system_stop(world->system, -1, NULL, 0, NULL), AXO_OK);
     axo_system_destroy(world->system);
@@ -144,24 +144,24 @@ static void alarm_close(alarm_world *world)
 
 static void cancelled_while_fired(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
     assert_int_equal(axo_system_schedule_fixed_delay(world.system, 10000000, 10000000, to, 1,
                                                      world.payload, BIG, &world.timer),
                      AXO_OK);
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.got, 1);
     world.then = axo_system_timer_cancel;
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.asked, 1);
     assert_int_equal(world.done, 1);
     assert_int_equal(world.got, 2); /* that was its last time */
     for (int i = 0; i < 5; i++)
-        alarm_advance(&world, 10000000);
+        scheduled_advance(&world, 10000000);
     assert_int_equal(world.got, 2);
     assert_false(axo_system_timer_cancel(world.system, world.timer));
     assert_false(axo_system_timer_at_close(world.system, world.timer));
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 static bool cancel_twice(axo_system *system, axo_timer timer)
@@ -173,73 +173,73 @@ static bool cancel_twice(axo_system *system, axo_timer timer)
 
 static void cancelled_twice_while_fired(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
     assert_int_equal(axo_system_schedule_fixed_rate(world.system, 10000000, 10000000, to, 1,
                                                     world.payload, BIG, &world.timer),
                      AXO_OK);
     world.then = cancel_twice;
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.done, 1);
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.got, 1);
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 /* It comes again, and once more at the close. */
 static void marked_while_fired(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
     assert_int_equal(axo_system_schedule_fixed_delay(world.system, 10000000, 10000000, to, 1,
                                                      world.payload, BIG, &world.timer),
                      AXO_OK);
     world.then = axo_system_timer_at_close;
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.done, 1);
     assert_int_equal(world.got, 1);
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.got, 2);
     assert_true(axo_system_timer_at_close(world.system, world.timer)); /* it is already */
     assert_true(axo_system_timer_cancel(world.system, world.timer));
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 /* A period whose end no clock reaches: it fires once. */
 static void far_away(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
     assert_int_equal(axo_system_schedule_fixed_rate(world.system, AXO_DELAY_MAX, AXO_DELAY_MAX, to,
                                                     1, NULL, 0, &world.timer),
                      AXO_OK);
-    alarm_advance(&world, AXO_DELAY_MAX);
+    scheduled_advance(&world, AXO_DELAY_MAX);
     assert_int_equal(world.got, 1);
     assert_false(axo_system_timer_cancel(world.system, world.timer));
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 /* A clock that is so far that the longest delay from there has no number. */
 static void at_the_end_of_time(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
-    alarm_advance(&world, AXO_DELAY_MAX);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
+    scheduled_advance(&world, AXO_DELAY_MAX);
     assert_int_equal(axo_system_schedule_once(world.system, AXO_DELAY_MAX, to, 1, NULL, 0,
                                               &world.timer),
                      AXO_OK);
     assert_int_equal(axo_system_send(world.system, to, TIMEOUT, NULL, 0), AXO_OK);
-    alarm_advance(&world, 1000000000);
-    alarm_advance(&world, 1000000000);
+    scheduled_advance(&world, 1000000000);
+    scheduled_advance(&world, 1000000000);
     assert_int_equal(world.got, 0);
     assert_true(axo_system_timer_cancel(world.system, world.timer));
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 static void forged(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
     assert_int_equal(axo_system_schedule_once(world.system, 10000000, to, 1, NULL, 0, &world.timer),
                      AXO_OK);
     axo_timer none = {0};
@@ -252,36 +252,36 @@ static void forged(void **state)
         assert_false(axo_system_timer_cancel(world.system, all[i]));
         assert_false(axo_system_timer_at_close(world.system, all[i]));
     }
-    alarm_advance(&world, 10000000);
+    scheduled_advance(&world, 10000000);
     assert_int_equal(world.got, 1);
     assert_false(axo_system_timer_cancel(world.system, world.timer));
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 /* The program's clock may take a lock of the program's, under which another thread sets a timer: it
  * is asked without the wheel's mutex, also where a tick without memory is tried again. */
 static void the_clock_is_asked_without_a_lock(void **state)
 {
-    alarm_world world;
-    axo_ref to = alarm_open(&world);
+    scheduled_world world;
+    axo_ref to = scheduled_open(&world);
     axo_timer timer;
     world.looks = true;
     assert_int_equal(axo_system_schedule_fixed_delay(world.system, 1000000, 1000000, to, 1, NULL, 0,
                                                      &timer), AXO_OK);
-    alarm_advance(&world, 3000000);
+    scheduled_advance(&world, 3000000);
     assert_true(axo_system_timer_cancel(world.system, timer));
     assert_true(world.got > 0 && world.looked > 0);
     world.got = 0;
     assert_int_equal(axo_system_send(world.system, to, DRAIN, world.payload, BIG), AXO_OK);
-    alarm_advance(&world, 1000000);
+    scheduled_advance(&world, 1000000);
     uint32_t refused = world.refused;
-    alarm_advance(&world, 12000000);
+    scheduled_advance(&world, 12000000);
     assert_true(world.refused > refused && world.got == 0); /* it came, and had none */
     world.refuses = false;
-    alarm_advance(&world, 2000000);
+    scheduled_advance(&world, 2000000);
     assert_int_equal(world.got, 1);
     world.looks = false;
-    alarm_close(&world);
+    scheduled_close(&world);
 }
 
 int main(void)

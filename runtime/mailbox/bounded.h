@@ -1,13 +1,13 @@
-/* box.h - a mailbox with a bound or an order of its own: short sections under one mutex.
+/* bounded.h - a mailbox with a bound or an order of its own: short sections under one mutex.
  *
  * Used in place of the user lane by actors whose props ask for it. Senders that may wait for room
  * stand in a line, each with the messages that are held of it; one message of each finds room in
  * turn. Nobody passes the line, so one sender's messages keep their order.
  *
  * Roles      put, accept, let_in, expire: every thread.  take, close: the one consumer.
- * Memory     a FIFO and a control box link messages by their nodes and take none. A priority box
- *            has an array; a message that must not be refused and finds no memory for its entry
- *            waits in `late` until one is free.
+ * Memory     a FIFO and a control mailbox link messages by their nodes and take none. A priority
+ *            mailbox has an array; a message that must not be refused and finds no memory for its
+ *            entry waits in `late` until one is free.
  *
  * Invariants, under the mutex
  *   I1  The line is empty, or a message that the bounds count is queued: so it will move.
@@ -19,8 +19,8 @@
  *   [B2] load acquire, count     the consumer's look without the mutex. Who sees an older value is
  *                                announced to after it (cell/state.h)
  */
-#ifndef AXO__MAILBOX_BOX_H
-#define AXO__MAILBOX_BOX_H
+#ifndef AXO__MAILBOX_BOUNDED_H
+#define AXO__MAILBOX_BOUNDED_H
 
 #include <axo/mailbox.h>
 
@@ -32,7 +32,7 @@ enum {
     AXO__WAITER_DONE = 2 /* out of the line for good */
 };
 
-/* A sender that may wait. Guarded by the box's mutex, but for what is the sender's. */
+/* A sender that may wait. Guarded by the bounded mailbox's mutex, but for what is the sender's. */
 typedef struct axo__waiter {
     struct axo__waiter *next;
     axo__chain held;
@@ -45,29 +45,29 @@ typedef struct axo__waiters {
     axo__waiter *last;
 } axo__waiters;
 
-typedef struct axo__box_entry {
+typedef struct axo__bounded_entry {
     axo__message *message;
     uint64_t number; /* equals come in the order of arrival */
     uint32_t priority;
-} axo__box_entry;
+} axo__bounded_entry;
 
-typedef struct axo__box {
+typedef struct axo__bounded_mailbox {
     axo__os_mutex mutex;
     axo__heap *heap;
-    axo_mailbox how;     /* no bound is UINT64_MAX; fixed */
-    axo__a64 count;      /* written under the mutex */
-    uint64_t messages;   /* of those that the bounds count */
+    axo_mailbox how;             /* no bound is UINT64_MAX; fixed */
+    axo__a64 count;              /* written under the mutex */
+    uint64_t messages;           /* of those that the bounds count */
     uint64_t bytes;
     axo__chain control;
     axo__chain rest;
     axo__chain late;
-    axo__box_entry *entries; /* a heap */
+    axo__bounded_entry *entries; /* a heap */
     uint32_t entry_count;
     uint32_t entry_room;
     uint64_t number;
     axo__waiters line;
     bool closed;
-} axo__box;
+} axo__bounded_mailbox;
 
 typedef enum axo__put {
     AXO__PUT_IN = 0,      /* queued; what was dropped for it is in `dropped` */
@@ -79,45 +79,46 @@ typedef enum axo__put {
 } axo__put;
 
 /* As a mailbox says that has been checked; NULL: no memory. */
-axo__box *axo__box_make(axo__cache *cache, const axo_mailbox *how);
+axo__bounded_mailbox *axo__bounded_make(axo__cache *cache, const axo_mailbox *how);
 
 /* It must be empty, and nobody may be on the way to it. NULL: nothing. */
-void axo__box_free(axo__cache *cache, axo__box *box);
+void axo__bounded_free(axo__cache *cache, axo__bounded_mailbox *bounded);
 
-/* `waiter`: NULL, or the sender's latest for this box; a NEW one may begin to wait. A closed box
- * takes everything. */
-axo__put axo__box_put_any(axo__box *box, axo__message *message, axo__waiter *waiter,
-                          axo__chain *dropped);
+/* `waiter`: NULL, or the sender's latest for this bounded mailbox; a NEW one may begin to wait. A
+ * closed bounded mailbox takes everything. */
+axo__put axo__bounded_put_any(axo__bounded_mailbox *bounded, axo__message *message,
+                              axo__waiter *waiter, axo__chain *dropped);
 
 /* Queues it whatever the bound; takes memory if there is some. */
-void axo__box_accept_any(axo__box *box, axo__message *message);
+void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message);
 
 /* Lets in what is held, whatever the bound. true: it stood in the line, and is DONE. */
-bool axo__box_let_in_any(axo__box *box, axo__waiter *waiter);
+bool axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter);
 
 /* Gives up: what is held goes to `held`, and others may find room: they are DONE, in *done, and the
  * receiver is to be told. true: it stood in the line, and is DONE, first in *done. */
-bool axo__box_expire_any(axo__box *box, axo__waiter *waiter, axo__chain *held, axo__waiter **done);
+bool axo__bounded_expire_any(axo__bounded_mailbox *bounded, axo__waiter *waiter, axo__chain *held,
+                             axo__waiter **done);
 
 /* The next message; NULL: none. Waiters whose messages have all found room are DONE, in *done. */
-axo__message *axo__box_take_owner(axo__box *box, axo__waiter **done);
+axo__message *axo__bounded_take_owner(axo__bounded_mailbox *bounded, axo__waiter **done);
 
 /* All that is queued, in its order, then what is held. From now on nobody waits. */
-void axo__box_close_owner(axo__box *box, axo__chain *left, axo__waiter **done);
+void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, axo__waiter **done);
 
 /* Which place the first message of a sender has, from 1; 0: none is queued. */
-uint64_t axo__box_place_any(axo__box *box, axo_ref sender);
+uint64_t axo__bounded_place_any(axo__bounded_mailbox *bounded, axo_ref sender);
 
 /* How many are queued, about. */
-static inline uint64_t axo__box_count(const axo__box *box)
+static inline uint64_t axo__bounded_count(const axo__bounded_mailbox *bounded)
 {
-    return axo__a64_load_acquire(&box->count); /* [B2] */
+    return axo__a64_load_acquire(&bounded->count); /* [B2] */
 }
 
 /* As many wait as its bound of messages says, or more, about: those without a bound count too. */
-static inline bool axo__box_crowded(const axo__box *box)
+static inline bool axo__bounded_crowded(const axo__bounded_mailbox *bounded)
 {
-    return axo__box_count(box) >= box->how.messages_max;
+    return axo__bounded_count(bounded) >= bounded->how.messages_max;
 }
 
 #endif

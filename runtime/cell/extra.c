@@ -1,0 +1,115 @@
+/* extra.c - what few actors have: taken when it is asked for, given back with the slot. */
+#include "cell/extra.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+
+static void *extra_alloc(axo__local *local, size_t size)
+{
+    void *record = axo__pool_alloc(&local->cache, size);
+    if (record != NULL)
+        memset(record, 0, size);
+    return record;
+}
+
+axo__extra *axo__extra_take(axo__local *local, axo__cell *cell)
+{
+    axo__extra *there = axo__cell_extra(cell);
+    if (there != NULL)
+        return there;
+    axo__extra *fresh = extra_alloc(local, sizeof *fresh);
+    void *found = NULL;
+    if (fresh == NULL || axo__aptr_cas_acq_rel(&cell->extra, &found, fresh)) /* [M1] */
+        return fresh;
+    axo__pool_free(&local->cache, fresh, sizeof *fresh);
+    return found;
+}
+
+axo__family *axo__family_take(axo__local *local, axo__cell *cell)
+{
+    axo__extra *extra = axo__extra_take(local, cell);
+    if (extra == NULL)
+        return NULL;
+    if (extra->family == NULL)
+        extra->family = extra_alloc(local, sizeof *extra->family);
+    return extra->family;
+}
+
+axo__child_record *axo__child_record_take(axo__local *local, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    axo__extra *extra = axo__extra_take(local, cell);
+    if (extra == NULL)
+        return NULL;
+    if (extra->child_record == NULL)
+        extra->child_record = extra_alloc(local, sizeof *extra->child_record);
+    return extra->child_record;
+}
+
+void axo__child_record_free(axo__local *local, axo__cell *cell)
+{
+    axo__extra *extra = axo__cell_extra(cell);
+    if (extra == NULL)
+        return;
+    AXO_DEBUG_ASSERT(extra->child_record == NULL ||
+                     extra->child_record->cause.kind == AXO_FAILURE_NONE);
+    axo__pool_free(&local->cache, extra->child_record, sizeof *extra->child_record);
+    extra->child_record = NULL;
+}
+
+void axo__extra_free(axo__local *local, axo__cell *cell)
+{
+    axo__extra *extra = axo__cell_extra(cell);
+    if (extra == NULL)
+        return;
+    AXO_DEBUG_ASSERT(extra->region == NULL && extra->child_record == NULL &&
+                     extra->stash_count == 0);
+    AXO_DEBUG_ASSERT(extra->watching == NULL && extra->watchers == NULL);
+    AXO_DEBUG_ASSERT(extra->parked == NULL && extra->keyed == NULL);
+    axo__pool_free(&local->cache, extra->family, sizeof *extra->family);
+    axo__pool_free(&local->cache, extra, sizeof *extra);
+    axo__aptr_store_relaxed(&cell->extra, NULL);
+}
+
+axo__cause axo__cell_failure(const axo__cell *cell)
+{
+    const axo__extra *extra = axo__cell_extra(cell);
+    const axo__cause_short *shortened = &axo__cell_cold(cell)->failure;
+    if (shortened->whole)
+        return axo__cell_own_family(cell)->failure;
+    axo__cause cause = axo__cause_of_short(shortened, axo__cell_ref(cell));
+    if (cause.kind != AXO_FAILURE_NONE && extra != NULL)
+        cause.about = extra->about;
+    return cause;
+}
+
+/* Only a child's failure names another actor, and only a death pact is about somebody: so there is
+ * a family, or a watch, and with it the room. */
+void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
+{
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
+    axo__extra *extra = axo__cell_extra(cell);
+    axo__cause_short *shortened = &axo__cell_cold(cell)->failure;
+    *shortened = axo__cause_shorten(cause);
+    if (!axo_ref_equal(cause->actor, axo__cell_ref(cell))) {
+        AXO_ASSERT(extra != NULL && extra->family != NULL);
+        shortened->whole = 1;
+        extra->family->failure = *cause;
+    } else {
+        AXO_ASSERT(extra != NULL || axo_ref_is_none(cause->about));
+        if (extra != NULL)
+            extra->about = cause->about;
+    }
+    memset(cause, 0, sizeof *cause);
+}
+
+axo__cause axo__cell_take_failure(axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) != AXO_FAILURE_NONE);
+    axo__cause cause = axo__cell_failure(cell);
+    memset(&axo__cell_cold(cell)->failure, 0, sizeof(axo__cause_short));
+    return cause;
+}

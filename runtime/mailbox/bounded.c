@@ -1,0 +1,499 @@
+/* bounded.c - a mailbox with a bound or an order of its own. */
+#include "mailbox/bounded.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/border.h"
+
+#define BOUNDED_ROOM_MIN 32 /* entries */
+/* While it is held a message carries its priority in the upper bits of its flags. */
+#define BOUNDED_FLAG_BITS 8
+#define BOUNDED_PRIORITY_MAX (UINT32_MAX >> BOUNDED_FLAG_BITS)
+/* Of PoisonPill and Kill. */
+#define BOUNDED_LAST BOUNDED_PRIORITY_MAX
+
+AXO_STATIC_ASSERT(AXO__MESSAGE_FLAGS_END <= 1 << BOUNDED_FLAG_BITS,
+                  "flags and a priority in a word");
+
+/* ---- make and free ---- */
+
+axo__bounded_mailbox *axo__bounded_make(axo__cache *cache, const axo_mailbox *how)
+{
+    axo__bounded_mailbox *bounded = axo__pool_alloc(cache, sizeof *bounded);
+    if (bounded == NULL)
+        return NULL;
+    memset((void *)bounded, 0, sizeof *bounded);
+    if (!axo__os_mutex_init(&bounded->mutex)) {
+        axo__pool_free(cache, bounded, sizeof *bounded);
+        return NULL;
+    }
+    bounded->heap = cache->pool->heap;
+    memcpy(&bounded->how, how, how->size < sizeof bounded->how ? how->size : sizeof bounded->how);
+    AXO_DEBUG_ASSERT(bounded->how.kind == AXO_MAILBOX_FIFO || bounded->how.priority != NULL);
+    if (bounded->how.messages_max == 0)
+        bounded->how.messages_max = UINT64_MAX;
+    if (bounded->how.bytes_max == 0)
+        bounded->how.bytes_max = UINT64_MAX;
+    return bounded;
+}
+
+void axo__bounded_free(axo__cache *cache, axo__bounded_mailbox *bounded)
+{
+    if (bounded == NULL)
+        return;
+    AXO_ASSERT(axo__bounded_count(bounded) == 0 && bounded->line.first == NULL);
+    axo__heap_free(bounded->heap, bounded->entries,
+                   sizeof(axo__bounded_entry) * bounded->entry_room, AXO__CACHE_LINE);
+    axo__os_mutex_fini(&bounded->mutex);
+    axo__pool_free(cache, bounded, sizeof *bounded);
+}
+
+/* ---- bounds ---- */
+
+static bool bounded_counts(const axo__message *message)
+{
+    uint32_t flags = message->flags & ((1u << BOUNDED_FLAG_BITS) - 1);
+    return (flags & ~(uint32_t)AXO__MESSAGE_OWNED) == 0;
+}
+
+static uint64_t bounded_bytes(const axo__message *message)
+{
+    uint64_t owned = (message->flags & AXO__MESSAGE_OWNED) != 0 ? message->pub.size : 0;
+    return message->block + owned;
+}
+
+static bool bounded_admits(const axo__bounded_mailbox *bounded, const axo__message *message)
+{
+    if (!bounded_counts(message) || bounded->messages == 0)
+        return true;
+    return bounded->messages < bounded->how.messages_max &&
+           bounded->bytes + bounded_bytes(message) <= bounded->how.bytes_max;
+}
+
+static void bounded_counted(axo__bounded_mailbox *bounded, uint64_t more)
+{
+    /* [B1] */
+    axo__a64_store_release(&bounded->count, axo__a64_load_relaxed(&bounded->count) + more);
+}
+
+/* Left the queue, whichever way. */
+static void bounded_left(axo__bounded_mailbox *bounded, const axo__message *message)
+{
+    AXO_DEBUG_ASSERT(axo__a64_peek_owner(&bounded->count) > 0); /* I3 */
+    bounded_counted(bounded, UINT64_MAX);
+    if (!bounded_counts(message))
+        return;
+    AXO_DEBUG_ASSERT(bounded->messages > 0 && bounded->bytes >= bounded_bytes(message));
+    bounded->messages--;
+    bounded->bytes -= bounded_bytes(message);
+}
+
+/* ---- the heap ---- */
+
+static bool bounded_before(const axo__bounded_entry *one, const axo__bounded_entry *other)
+{
+    return one->priority != other->priority ? one->priority < other->priority
+                                            : one->number < other->number;
+}
+
+static bool bounded_room(axo__bounded_mailbox *bounded)
+{
+    if (bounded->how.kind != AXO_MAILBOX_PRIORITY || bounded->entry_count < bounded->entry_room)
+        return true;
+    if (bounded->entry_room > UINT32_MAX / 2)
+        return false;
+    uint32_t room = bounded->entry_room != 0 ? bounded->entry_room * 2 : BOUNDED_ROOM_MIN;
+    axo__bounded_entry *grown =
+        axo__heap_alloc(bounded->heap, sizeof *grown * room, AXO__CACHE_LINE, AXO__SITE_BOUNDED);
+    if (grown == NULL)
+        return false;
+    if (bounded->entry_count > 0)
+        memcpy(grown, bounded->entries, sizeof *grown * bounded->entry_count);
+    axo__heap_free(bounded->heap, bounded->entries, sizeof *grown * bounded->entry_room,
+                   AXO__CACHE_LINE);
+    bounded->entries = grown;
+    bounded->entry_room = room;
+    return true;
+}
+
+/* There is room. */
+static void bounded_heap_push(axo__bounded_mailbox *bounded, axo__bounded_entry entry)
+{
+    AXO_DEBUG_ASSERT(bounded->entry_count < bounded->entry_room);
+    uint32_t at = bounded->entry_count++;
+    while (at > 0 && bounded_before(&entry, &bounded->entries[(at - 1) / 2])) {
+        bounded->entries[at] = bounded->entries[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    bounded->entries[at] = entry;
+}
+
+static axo__message *bounded_heap_pop(axo__bounded_mailbox *bounded)
+{
+    AXO_DEBUG_ASSERT(bounded->entry_count > 0);
+    axo__message *first = bounded->entries[0].message;
+    axo__bounded_entry last = bounded->entries[--bounded->entry_count];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = at * 2 + 1;
+        if (child >= bounded->entry_count)
+            break;
+        if (child + 1 < bounded->entry_count &&
+            bounded_before(&bounded->entries[child + 1], &bounded->entries[child]))
+            child++;
+        if (!bounded_before(&bounded->entries[child], &last))
+            break;
+        bounded->entries[at] = bounded->entries[child];
+        at = child;
+    }
+    bounded->entries[at] = last;
+    return first;
+}
+
+/* ---- priorities: asked before the mutex is taken, carried while a message is held ---- */
+
+static uint32_t bounded_ask(const axo__bounded_mailbox *bounded, const axo__message *message)
+{
+    if (bounded->how.kind == AXO_MAILBOX_FIFO)
+        return 0;
+    if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0)
+        return BOUNDED_LAST;
+    AXO_BORDER();
+    uint32_t priority = bounded->how.priority(&message->pub, bounded->how.user);
+    return priority < BOUNDED_PRIORITY_MAX ? priority : BOUNDED_PRIORITY_MAX;
+}
+
+/* One that is for an instance comes first among what waits for room: its bits have a meaning. */
+static void bounded_carry(axo__message *message, uint32_t priority)
+{
+    AXO_DEBUG_ASSERT(priority <= BOUNDED_PRIORITY_MAX);
+    if ((message->flags & AXO__MESSAGE_BOUND) != 0)
+        return;
+    AXO_DEBUG_ASSERT(message->flags >> BOUNDED_FLAG_BITS == 0);
+    message->flags |= priority << BOUNDED_FLAG_BITS;
+}
+
+static uint32_t bounded_carried(axo__message *message)
+{
+    uint32_t priority = message->flags >> BOUNDED_FLAG_BITS;
+    if ((message->flags & AXO__MESSAGE_BOUND) != 0)
+        return 0;
+    message->flags &= (1u << BOUNDED_FLAG_BITS) - 1;
+    return priority;
+}
+
+/* ---- queue and unqueue ---- */
+
+static void bounded_place(axo__bounded_mailbox *bounded, axo__message *message, uint32_t priority)
+{
+    if (bounded->how.kind != AXO_MAILBOX_PRIORITY) {
+        bool control = bounded->how.kind == AXO_MAILBOX_CONTROL && priority == 0;
+        axo__chain_push(control ? &bounded->control : &bounded->rest, message);
+    } else if (bounded_room(bounded)) {
+        bounded_heap_push(bounded, (axo__bounded_entry){message, bounded->number++, priority});
+    } else {
+        bounded_carry(message, priority);
+        axo__chain_push(&bounded->late, message);
+    }
+}
+
+static void bounded_queue(axo__bounded_mailbox *bounded, axo__message *message, uint32_t priority)
+{
+    bounded_place(bounded, message, priority);
+    if (bounded_counts(message)) {
+        bounded->messages++;
+        bounded->bytes += bounded_bytes(message);
+    }
+    bounded_counted(bounded, 1);
+}
+
+static axo__message *bounded_unqueue(axo__bounded_mailbox *bounded)
+{
+    axo__message *message;
+    if (bounded->entry_count > 0) {
+        message = bounded_heap_pop(bounded);
+        axo__message *late = axo__chain_pop(&bounded->late);
+        if (late != NULL)
+            bounded_place(bounded, late, bounded_carried(late));
+    } else {
+        message = axo__chain_pop(&bounded->control);
+        if (message == NULL)
+            message = axo__chain_pop(&bounded->rest);
+        if (message == NULL)
+            message = axo__chain_pop(&bounded->late);
+        if (message != NULL)
+            (void)bounded_carried(message);
+    }
+    AXO_DEBUG_ASSERT(message != NULL || axo__a64_peek_owner(&bounded->count) == 0); /* I3 */
+    if (message != NULL)
+        bounded_left(bounded, message);
+    return message;
+}
+
+/* The oldest that the bounds count goes to `dropped`; there is one. */
+static void bounded_drop_oldest(axo__bounded_mailbox *bounded, axo__chain *dropped)
+{
+    axo__chain *chains[] = {&bounded->rest, &bounded->control};
+    AXO_DEBUG_ASSERT(bounded->messages > 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        axo__message *before = NULL;
+        axo__message *message = chains[i]->first;
+        while (message != NULL && !bounded_counts(message)) {
+            before = message;
+            message = axo__message_next(message);
+        }
+        if (message == NULL)
+            continue;
+        if (before == NULL)
+            chains[i]->first = axo__message_next(message);
+        else
+            before->node.next = message->node.next;
+        if (chains[i]->last == message)
+            chains[i]->last = before;
+        bounded_left(bounded, message);
+        axo__chain_push(dropped, message);
+        return;
+    }
+}
+
+/* ---- the line ---- */
+
+static void bounded_line_push(axo__bounded_mailbox *bounded, axo__waiter *waiter)
+{
+    AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
+    waiter->next = NULL;
+    if (bounded->line.first == NULL)
+        bounded->line.first = waiter;
+    else
+        bounded->line.last->next = waiter;
+    bounded->line.last = waiter;
+}
+
+static void bounded_line_remove(axo__bounded_mailbox *bounded, const axo__waiter *waiter)
+{
+    axo__waiters line = bounded->line;
+    bounded->line.first = NULL;
+    while (line.first != NULL) {
+        axo__waiter *one = line.first;
+        line.first = one->next;
+        if (one != waiter)
+            bounded_line_push(bounded, one);
+    }
+}
+
+static void bounded_done(axo__waiter *waiter, axo__waiter **done)
+{
+    AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS && waiter->held.first == NULL);
+    waiter->state = AXO__WAITER_DONE;
+    waiter->next = *done;
+    *done = waiter;
+}
+
+/* One of each waiter in turn, while there is room. */
+static void bounded_move_line(axo__bounded_mailbox *bounded, axo__waiter **done)
+{
+    while (bounded->line.first != NULL &&
+           bounded_admits(bounded, bounded->line.first->held.first)) {
+        axo__waiter *waiter = bounded->line.first;
+        axo__message *message = axo__chain_pop(&waiter->held);
+        bounded_queue(bounded, message, bounded_carried(message));
+        bounded->line.first = waiter->next;
+        if (waiter->held.first != NULL)
+            bounded_line_push(bounded, waiter);
+        else
+            bounded_done(waiter, done);
+    }
+    AXO_DEBUG_ASSERT(bounded->line.first == NULL || bounded->messages > 0); /* I1 */
+}
+
+/* ---- put ---- */
+
+static axo__put bounded_hold(axo__message *message, uint32_t priority, axo__waiter *waiter)
+{
+    AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
+    bounded_carry(message, priority);
+    axo__chain_push(&waiter->held, message);
+    return AXO__PUT_HELD;
+}
+
+/* There is no room, or others wait for it. */
+static axo__put bounded_overflow(axo__bounded_mailbox *bounded, axo__message *message,
+                                 uint32_t priority, axo__waiter *waiter, axo__chain *dropped)
+{
+    switch (bounded->how.overflow) {
+    case AXO_OVERFLOW_DROP_NEW:
+        axo__chain_push(dropped, message);
+        return AXO__PUT_DROPPED;
+    case AXO_OVERFLOW_DROP_OLD:
+        while (!bounded_admits(bounded, message))
+            bounded_drop_oldest(bounded, dropped);
+        bounded_queue(bounded, message, priority);
+        return AXO__PUT_IN;
+    case AXO_OVERFLOW_PARK:
+        if (waiter == NULL || waiter->state != AXO__WAITER_NEW)
+            return AXO__PUT_FULL;
+        AXO_DEBUG_ASSERT(bounded->messages > 0); /* I1 */
+        waiter->state = AXO__WAITER_WAITS;
+        bounded_line_push(bounded, waiter);
+        return bounded_hold(message, priority, waiter);
+    case AXO_OVERFLOW_REFUSE:
+        break;
+    }
+    return AXO__PUT_FULL;
+}
+
+static axo__put bounded_put(axo__bounded_mailbox *bounded, axo__message *message, uint32_t priority,
+                            axo__waiter *waiter, axo__chain *dropped)
+{
+    bool counts = bounded_counts(message) && !bounded->closed;
+    if (waiter != NULL && waiter->state == AXO__WAITER_WAITS)
+        return counts && waiter->sealed ? AXO__PUT_SEALED : bounded_hold(message, priority, waiter);
+    if (counts && (bounded->line.first != NULL || !bounded_admits(bounded, message)))
+        return bounded_overflow(bounded, message, priority, waiter, dropped);
+    if (counts && !bounded_room(bounded))
+        return AXO__PUT_NO_MEMORY;
+    bounded_queue(bounded, message, priority);
+    return AXO__PUT_IN;
+}
+
+axo__put axo__bounded_put_any(axo__bounded_mailbox *bounded, axo__message *message,
+                              axo__waiter *waiter, axo__chain *dropped)
+{
+    uint32_t priority = bounded_ask(bounded, message);
+    axo__os_mutex_lock(&bounded->mutex);
+    axo__put put = bounded_put(bounded, message, priority, waiter, dropped);
+    axo__os_mutex_unlock(&bounded->mutex);
+    return put;
+}
+
+void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message)
+{
+    uint32_t priority = bounded_ask(bounded, message);
+    axo__os_mutex_lock(&bounded->mutex);
+    bounded_queue(bounded, message, priority);
+    axo__os_mutex_unlock(&bounded->mutex);
+}
+
+bool axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter)
+{
+    axo__os_mutex_lock(&bounded->mutex);
+    bool waits = waiter->state == AXO__WAITER_WAITS;
+    if (waits) {
+        axo__message *message;
+        AXO_DEBUG_ASSERT(waiter->held.first != NULL); /* I2 */
+        bounded_line_remove(bounded, waiter);
+        while ((message = axo__chain_pop(&waiter->held)) != NULL)
+            bounded_queue(bounded, message, bounded_carried(message));
+        waiter->state = AXO__WAITER_DONE;
+    }
+    axo__os_mutex_unlock(&bounded->mutex);
+    return waits;
+}
+
+/* What is left of a waiter that gives up or whose receiver is gone. */
+static void bounded_unhold(axo__waiter *waiter, axo__chain *left)
+{
+    axo__message *message;
+    while ((message = axo__chain_pop(&waiter->held)) != NULL) {
+        (void)bounded_carried(message);
+        axo__chain_push(left, message);
+    }
+}
+
+/* The line moves: the next one's message may be a smaller one. */
+bool axo__bounded_expire_any(axo__bounded_mailbox *bounded, axo__waiter *waiter, axo__chain *held,
+                             axo__waiter **done)
+{
+    axo__os_mutex_lock(&bounded->mutex);
+    bool waits = waiter->state == AXO__WAITER_WAITS;
+    if (waits) {
+        AXO_DEBUG_ASSERT(waiter->held.first != NULL); /* I2 */
+        bounded_line_remove(bounded, waiter);
+        bounded_unhold(waiter, held);
+        bounded_move_line(bounded, done);
+        bounded_done(waiter, done);
+    }
+    axo__os_mutex_unlock(&bounded->mutex);
+    return waits;
+}
+
+/* ---- take ---- */
+
+axo__message *axo__bounded_take_owner(axo__bounded_mailbox *bounded, axo__waiter **done)
+{
+    if (axo__bounded_count(bounded) == 0)
+        return NULL;
+    axo__os_mutex_lock(&bounded->mutex);
+    axo__message *message = bounded_unqueue(bounded);
+    if (axo__unlikely(bounded->line.first != NULL))
+        bounded_move_line(bounded, done);
+    axo__os_mutex_unlock(&bounded->mutex);
+    return message;
+}
+
+void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, axo__waiter **done)
+{
+    axo__message *message;
+    axo__os_mutex_lock(&bounded->mutex);
+    AXO_DEBUG_ASSERT(bounded->line.first == NULL || bounded->messages > 0); /* I1 */
+    bounded->closed = true;
+    while ((message = bounded_unqueue(bounded)) != NULL)
+        axo__chain_push(left, message);
+    while (bounded->line.first != NULL) {
+        axo__waiter *waiter = bounded->line.first;
+        bounded->line.first = waiter->next;
+        bounded_unhold(waiter, left);
+        bounded_done(waiter, done);
+    }
+    axo__os_mutex_unlock(&bounded->mutex);
+}
+
+/* ---- looking ---- */
+
+static bool bounded_is_of(const axo__message *message, axo_ref sender)
+{
+    return axo_ref_equal(message->pub.sender, sender) &&
+           (message->flags & AXO__MESSAGE_NOTICE) == 0;
+}
+
+static uint64_t bounded_heap_place(const axo__bounded_mailbox *bounded, axo_ref sender)
+{
+    const axo__bounded_entry *first = NULL;
+    uint64_t place = 1;
+    for (uint32_t i = 0; i < bounded->entry_count; i++) {
+        const axo__bounded_entry *entry = &bounded->entries[i];
+        if (bounded_is_of(entry->message, sender) &&
+            (first == NULL || bounded_before(entry, first)))
+            first = entry;
+    }
+    if (first == NULL)
+        return 0;
+    for (uint32_t i = 0; i < bounded->entry_count; i++)
+        place += bounded_before(&bounded->entries[i], first) ? 1 : 0;
+    return place;
+}
+
+static uint64_t bounded_chain_place(const axo__bounded_mailbox *bounded, axo_ref sender)
+{
+    const axo__chain *const chains[] = {&bounded->control, &bounded->rest};
+    uint64_t place = 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        const axo__message *message = chains[i]->first;
+        for (; message != NULL; message = axo__message_next(message), place++) {
+            if (bounded_is_of(message, sender))
+                return place;
+        }
+    }
+    return 0;
+}
+
+uint64_t axo__bounded_place_any(axo__bounded_mailbox *bounded, axo_ref sender)
+{
+    axo__os_mutex_lock(&bounded->mutex);
+    uint64_t place = bounded->how.kind == AXO_MAILBOX_PRIORITY
+                         ? bounded_heap_place(bounded, sender)
+                         : bounded_chain_place(bounded, sender);
+    axo__os_mutex_unlock(&bounded->mutex);
+    return place;
+}
