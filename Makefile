@@ -37,8 +37,8 @@
 # CFLAGS and LDFLAGS are yours; BUILD=folder builds elsewhere; WERROR= lets warnings be warnings.
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all test run-tests conformance run-conformance run sim sim-replay stress asan tsan hard \
-  run-stress proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
+.PHONY: all test run-tests conformance run-conformance run asan tsan hard \
+  proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
   bench-plot bench-test install install-tools uninstall deb deps clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
@@ -128,14 +128,14 @@ OBJECTS := $(if $(filter release,$v),$B/obj/$B/axo_unity.o,$(SOURCES:%.c=$B/obj/
 SUPPORT := $(patsubst %.c,$B/obj/%.o,$(wildcard test/support/*.c))
 SHARED := $B/libaxo.so.$(VERSION)
 programs = $(patsubst %.c,$B/%,$(wildcard $(1)))
-TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fault stress))
-SIMS := $B/test/sim/tree_sim
+TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fault schedules/stress))
+SIMS := $B/test/schedules/sim/tree_sim
 EXAMPLES := $(call programs,test/example/*.c)
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/tools/axo-restart-bench
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/restart_bench/*.c))
 QUOTED := $(patsubst %.expected,$B/%,$(wildcard test/example/*.expected))
-SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh))
+SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
 RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)'
 
@@ -160,7 +160,7 @@ $(SHARED): $(OBJECTS) $B/libaxo.map
 	  -o $@ $(OBJECTS) $(PACKAGES_LIBS)
 	$Qln -sf $(@F) $B/libaxo.so.$(ABI) && ln -sf libaxo.so.$(ABI) $B/libaxo.so
 $(TESTS) $(SIMS): $B/libsupport.a
-$(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
+$(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) -lm $(if $(filter %support.a,$^),-lcmocka)
@@ -183,16 +183,6 @@ run-conformance: $(filter $B/test/conformance/%,$(TESTS))
 	$Qpython3 tools/conformance.py --jobs $(or $(JOBS),2) --variant $v $^
 run: all $(EXAMPLES)
 	$QAXO_BUILD=$B test/example/main_job.sh
-sim sim-replay:
-	+$Q$(call in,sim) $(BUILD)/sim/test/sim/tree_sim
-	$Q$(if $(filter sim,$@),$(BUILD)/sim/test/sim/tree_sim --corpus test/sim/corpus)
-	$Q$(BUILD)/sim/test/sim/tree_sim $(if $(filter sim,$@),--seeds $(or $(SEEDS),200),\
-	  $(if $(FILE),--replay $(FILE),--seed $(or $(SEED),$(error sim-replay needs SEED=number or FILE=bundle))))
-stress:
-	+$Q$(in_tests) run-stress
-run-stress: $B/test/stress/hierarchy_test
-	$Q$< --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --items $(or $(ITEMS),500000) \
-	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 proof proof-ci soak:
 	+$Qpython3 tools/proof.py $(patsubst proof-ci,ci,$@) $(ONLY:%=--only %)
 defects:
@@ -228,8 +218,8 @@ bench-accept:
 	  $(if $(ANYWAY),--anyway)
 bench-plot:
 	$Qpython3 bench/plot.py $(BUILD)/bench $(BUILD)/plots
-bench-test: $B/test/bench/percentile_text
-	$Qtest/bench/percentile_text.sh $< $(BUILD)/npm
+bench-test: $B/test/unit/bench/percentile_text
+	$Qtest/unit/bench/percentile_text.sh $< $(BUILD)/npm
 lint: $(SHARED) $B/libaxo.a
 	$Qtools/lint.sh $(SHARED)
 

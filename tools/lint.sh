@@ -36,6 +36,6 @@ check mutants python3 test/mutant/run.py --fit
 check figures python3 tools/figures.py --check
 check "self test" python3 tools/lint_test.py
 check "doc tools" python3 tools/doc/doc_test.py
-check "bench tools" python3 test/bench/compare_test.py
+check "bench tools" python3 test/unit/bench/compare_test.py
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -171,7 +171,7 @@ PLANTED = [
     ("words", line("runtime/cell/state.c", "/* read_any */"), "read_any names nothing"),
     ("words", line("runtime/cell/state.c", "/* AXO_LATER, NO_LATE */"), "NO_LATE names nothing"),
     ("words", line("runtime/cell/state.c", "/* cell/word.h */"), "there is no file cell/word.h"),
-    ("words", line("runtime/cell/state.c", "/* test/model/word */"), "there is no test/model/word"),
+    ("words", line("runtime/cell/state.c", "/* test/schedules/model/word */"), "there is no test/schedules/model/word"),
     ("words", line("include/axo/axo.h", "/* D11 */"), "D11 is in no table"),
     ("words", line("include/axo/axo.h", "/* RS-08 */"), "RS-08 is in no table"),
     ("words", {"runtime/cell/tell.c": "/* tell.c - nothing. */\n"}, "no comment needs sem_wait"),

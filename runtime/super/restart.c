@@ -156,8 +156,8 @@ static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cause *
     }
     axo__cause_hold_texts(&worker->local.core->texts, cause, count);
     axo__cell_own_family(cell)->restart_cause = *cause;
-    axo__sweep sweep = {.ops = &restart, .next = axo__cell_earlier_children(cell), .about = perpetrator,
-                        .number = count};
+    axo__sweep sweep = {.ops = &restart, .next = axo__cell_earlier_children(cell),
+                        .about = perpetrator, .number = count};
     if (axo__sweep_begin(worker, cell, &sweep))
         restart_survivors_done(worker, cell);
 }
@@ -262,7 +262,8 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
     }
     bool left; /* all children that are to be left have been told */
     if (cell->life == AXO__INSTANCE_BROKEN) /* D4; HF-05: no pre_restart */
-        left = axo__children_stop(worker, cell, axo__cell_children(cell), axo__cell_earlier_children(cell));
+        left = axo__children_stop(worker, cell, axo__cell_children(cell),
+                                  axo__cell_earlier_children(cell));
     else
         left = restart_call_pre_restart(worker, cell, cause);
     if (left && axo__cell_stopping_count(cell) == 0) {

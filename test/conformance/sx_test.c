@@ -1,5 +1,5 @@
 /* sx_test.c - the hierarchy stress (SX), small: each entry checked in runs of its own. The long
- * form is stress/hierarchy_test.c. */
+ * form is schedules/stress/hierarchy_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@ FUZZ_SIMULATED := fuzz_sched
 FUZZ_HERE := $(if $(filter sim,$v),$(FUZZ_SIMULATED),$(filter-out $(FUZZ_SIMULATED),$(FUZZ_ALL)))
 FUZZ_PROGRAMS := $(FUZZ_HERE:%=$B/test/fuzz/%)
 FUZZ_MAIN := $(if $(FUZZING),,$B/obj/test/fuzz/replay.o) $B/obj/test/fuzz/chance.o
-FUZZ_SCENES := $(patsubst %.c,$B/obj/%.o,test/fiber/stage.c $(wildcard test/fiber/scenes*.c))
+FUZZ_SCENES := $(patsubst %.c,$B/obj/%.o,test/schedules/fiber/stage.c $(wildcard test/schedules/fiber/scenes*.c))
 FUZZ_WANTED := $(or $(TARGET),$(FUZZ_ALL))
 ifneq ($v,sim)
 TESTS += $(FUZZ_PROGRAMS)

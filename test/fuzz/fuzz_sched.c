@@ -1,11 +1,11 @@
-/* fuzz_sched.c - a scene of test/fiber and a schedule of it: the input is the choices.
+/* fuzz_sched.c - a scene of test/schedules/fiber and a schedule of it: the input is the choices.
  *
  * Length 600. The first byte names the scene, mostly the tree's, whose program comes next; then
  * each two are a choice: how many choices of its kind go before as if nobody had chosen, and which
  * fiber goes on instead of the one that runs, or that a wait ends before its time. What each scene
  * says must hold; nobody waits for ever.
  */
-#include "fiber/scenes.h"
+#include "schedules/fiber/scenes.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/tree.h"
 

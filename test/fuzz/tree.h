@@ -7,7 +7,7 @@
 #ifndef TEST_FUZZ_TREE_H
 #define TEST_FUZZ_TREE_H
 
-#include "fiber/stage.h"
+#include "schedules/fiber/stage.h"
 #include "fuzz/fuzz.h"
 
 extern const stage_scene tree_scene;

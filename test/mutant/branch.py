@@ -26,7 +26,7 @@ FILE = re.compile(r'^\t\.file (\d+) "([^"]*)"(?: "([^"]*)")?')
 LOC = re.compile(r"^\t\.loc (\d+) (\d+)")
 LIMIT_WALL_S = 60
 EXPLAINED = os.path.join(ROOT, "test", "mutant", "branches.txt")
-SIMS = (("test/sim/tree_sim", ("--seeds", "60")),)
+SIMS = (("test/schedules/sim/tree_sim", ("--seeds", "60")),)
 FOLDERS = ("unit", "conformance", "fault", "api")
 
 

@@ -9,7 +9,7 @@
 #   # m07_uid_not_checked - what is wrong
 #   from: where such a bug was
 #   breaks: 15 53                          numbers of invariants
-#   kill: sim test/sim/tree_sim --seeds 300      build, program of the Makefile, arguments
+#   kill: sim test/schedules/sim/tree_sim --seeds 300      build, program of the Makefile, arguments
 #   kill: debug test/conformance/uid_test        the next one, if the first passes
 #   @@ runtime/cell/table.h
 #   the old text, which is there exactly once

@@ -1,0 +1,234 @@
+/* pool.c - a pool of workers for scenarios, and what the product would call above them. */
+#include "schedules/weak/pool.h"
+
+#include <string.h>
+
+#include "sched/scheduled.h"
+#include "sched/kinds.h"
+#include "sched/run.h"
+#include "sched/spare.h"
+#include "schedules/weak/scenes.h"
+
+pool weak_pool;
+static axo__table table;
+
+static bool pool_has_enough(void)
+{
+    return weak_pool.pushers == 0 && weak_pool.ran >= weak_pool.wanted && !weak_pool.stopped;
+}
+
+static void pool_idle(axo__core *core)
+{
+    (void)core;
+}
+
+void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
+{
+    axo__sched *sched = &weak_pool.sched;
+    memset((void *)&weak_pool, 0, sizeof weak_pool);
+    weak_clock_now = AXO__TIMER_LATE_NS * 4;
+    weak_no_time = false;
+    weak_enough = pool_has_enough;
+    table = (axo__table){.home = sched};
+    weak_pool.shelf.table = &table;
+    weak_pool.core.sched = sched;
+    *sched = (axo__sched){.core = &weak_pool.core, .idle = pool_idle, .kind = kind,
+                          .workers = weak_pool.workers, .slots = weak_pool.slots,
+                          .worker_count = workers,
+                          .spare_count = spares, .quantum = 1, .turns = 1, .quantum_ns = 1000000,
+                          .marks = weak_pool.marks, .idle_ns = 1};
+    axo__inject_init(&sched->inject);
+    axo__inject_init(&sched->overrun);
+    axo__inject_init(&sched->urgent);
+    weak_name(&sched->parked, "parked");
+    weak_name(&sched->quit, "quit");
+    weak_name(&sched->watcher, "watcher");
+    weak_name(&sched->searching, "searching");
+    weak_name(&sched->spare_mode, "spare_mode");
+    weak_name(&sched->live, "live");
+    weak_name(&sched->starting, "starting");
+    weak_name(&sched->actors, "actors");
+    weak_name(&sched->inject.pushed, "inject.pushed");
+    weak_name(&sched->urgent.pushed, "urgent.pushed");
+    weak_name(&sched->inject.queue.head, "inject.head");
+    weak_name(&sched->inject.queue.tail, "inject.tail");
+    weak_name(&weak_pool.timers.next, "timers.next");
+    for (uint32_t i = 0; i < workers + spares; i++) {
+        axo__worker *worker = &weak_pool.workers[i];
+        axo__worker_init(worker, sched, i);
+        worker->seen = kind == &axo__fixed_kind ? weak_pool.seen[i] : NULL;
+        worker->has_thread = true;
+        weak_name(&worker->state, "state%u", i);
+        weak_name(&worker->fence, "fence%u", i);
+        weak_name(&worker->next, "next%u", i);
+        weak_name(&worker->thread.parker, "parker%u", i);
+        weak_name(&worker->overrun.ring.p_tail, "overrun%u.tail", i);
+        weak_name(&worker->ready.ring.p_tail, "ready%u.tail", i);
+    }
+    for (uint32_t i = 0; i < POOL_CELLS; i++) {
+        pool_cell(i)->slot = i & AXO__SLOT_MASK;
+        weak_name(&pool_cell(i)->state.word, "word%u", i);
+    }
+}
+
+void pool_parked(axo__worker *worker)
+{
+    axo__a32_store_relaxed(&worker->state, AXO__WORKER_PARKED);
+    (void)axo__a32_add_relaxed(&worker->sched->parked, 1);
+}
+
+axo__cell *pool_cell(uint32_t which)
+{
+    return &weak_pool.shelf.cells[which];
+}
+
+void pool_work(uint32_t which)
+{
+    weak_wrote(&weak_pool.written[which]);
+    weak_expect(axo__state_announce_user(&pool_cell(which)->state) == AXO__ANNOUNCE_PUSH);
+}
+
+void pool_thread(axo__worker *worker)
+{
+    bool spare = worker >= worker->sched->workers + worker->sched->worker_count;
+    const axo__os_body *body = spare ? &axo__spare_body : worker->sched->kind->body;
+    body->begin(worker);
+    while (!pool_has_enough()) {
+        uint32_t ran = weak_pool.ran;
+        axo__step step = body->step(worker);
+        if (step == AXO__STEP_EXIT)
+            break;
+        if (step != AXO__STEP_PARK) {
+            if (ran == weak_pool.ran && !pool_has_enough())
+                weak_spin();
+            continue;
+        }
+        weak_unspin();
+        body->sleep(worker);
+        axo__os_parker_wait(&worker->thread.parker, worker->thread.ticket,
+                            worker->thread.deadline);
+        if (pool_has_enough())
+            break;
+        body->wake(worker);
+    }
+    body->end(worker);
+}
+
+void pool_check(void)
+{
+    weak_expect(weak_pool.ran == weak_pool.wanted);
+}
+
+/* ---- what the product has above ---- */
+
+const uint32_t axo__os_turns = 1;
+
+void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
+{
+    (void)messages;
+    (void)turns;
+    axo__a32_bump_owner(&worker->turn);
+    do {
+        weak_reads(&weak_pool.written[cell->slot]);
+        weak_wrote(&cell->state_block);
+        weak_pool.ran++;
+    } while (axo__state_finish(&cell->state, false) == AXO__FINISH_AGAIN);
+}
+
+void axo__local_flush(axo__local *local)
+{
+    (void)local;
+}
+
+void axo__local_hand_over(axo__local *local)
+{
+    (void)local;
+}
+
+void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message)
+{
+    (void)bounded;
+    (void)message;
+    weak_fail("a cell here has no box");
+}
+
+void axo__scheduled_fini(axo__timers *timers)
+{
+    (void)timers;
+}
+
+/* Around all that a thread does as a worker. */
+void axo__grace_enter(void)
+{
+    if (weak_pool.sched.kind == &axo__host_kind)
+        weak_wrote(&weak_pool.workers[0].now);
+}
+
+void axo__grace_leave(void)
+{
+    if (weak_pool.sched.kind == &axo__host_kind)
+        weak_wrote(&weak_pool.workers[0].now);
+}
+
+void axo__grace_quiet(void)
+{
+}
+
+void axo__grace_offline(void)
+{
+}
+
+void axo__grace_online(void)
+{
+}
+
+/* Reading and writing a descriptor orders: the kernel locks. */
+bool axo__os_event_init(axo__os_event *event)
+{
+    event->fd = 0;
+    return true;
+}
+
+void axo__os_event_fini(axo__os_event *event)
+{
+    event->fd = -1;
+}
+
+void axo__os_event_set(const axo__os_event *event)
+{
+    (void)weak_change((void *)(uintptr_t)&event->fd, sizeof event->fd, WEAK_XCHG, 1,
+                      WEAK_SITE("event_set", WEAK_ACQUIRE | WEAK_RELEASE));
+}
+
+void axo__os_event_clear(const axo__os_event *event)
+{
+    (void)weak_change((void *)(uintptr_t)&event->fd, sizeof event->fd, WEAK_XCHG, 0,
+                      WEAK_SITE("event_clear", WEAK_ACQUIRE | WEAK_RELEASE));
+}
+
+/* A scenario's fiber is the thread that is started. */
+bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg)
+{
+    thread->body = body;
+    thread->arg = arg;
+    weak_pool.started++;
+    return true;
+}
+
+void axo__os_thread_join(axo__os_thread *thread)
+{
+    (void)thread;
+    weak_fail("nobody joins here");
+}
+
+bool axo__os_thread_try_join(axo__os_thread *thread)
+{
+    (void)thread;
+    return true;
+}
+
+bool axo__grace_run(axo__grace *grace)
+{
+    (void)grace;
+    return false;
+}

@@ -1,5 +1,0 @@
-#!/bin/bash
-# proof_test.sh - the runner of the proof plan and its table: proof_test.py says what.
-set -eu
-cd "$(dirname "$0")/../.."
-exec python3 test/tools/proof_test.py
