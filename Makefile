@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, tools/axo-restart-bench
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -106,8 +106,8 @@ unsanitized_tsan := runtime/queue/mpsc.c runtime/queue/runq.c runtime/mem/rcu.c 
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(WARN_runtime)) -pthread -fPIC -fvisibility=hidden \
   -fasynchronous-unwind-tables -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
-  $(if $(filter bench/% tools/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
-  $(if $(filter tools/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
+  $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
+  $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 # A folder of the build is not part of what is built.
 flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) \
@@ -132,8 +132,8 @@ TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fau
 SIMS := $B/test/schedules/sim/tree_sim
 EXAMPLES := $(call programs,test/example/*.c)
 BENCHES := $(call programs,bench/*.c)
-TOOL := $B/tools/axo-restart-bench
-TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/restart_bench/*.c))
+TOOL := $B/bench/axo-restart-bench
+TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
 QUOTED := $(patsubst %.expected,$B/%,$(wildcard test/example/*.expected))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
 RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \

@@ -1,5 +1,5 @@
 /* restart.h - one run of a case of RESTART.md: an actor that fails again and again, the tree around
- * it, and the clocks. w8_restart.c and tools/restart_bench/ share it.
+ * it, and the clocks. w8_restart.c and bench/restart/ share it.
  *
  * The victim fails on a message while `queue` further ones are queued behind it. The clock is read
  * just before the failing call and as the first thing when the next message is handled in the

@@ -45,7 +45,7 @@ cp "$stage/root/usr/share/axo/installed.txt" "$stage/list"
 staged install
 tree root | diff "$stage/once" - || fail "a second installation changes something"
 cmp "$stage/list" "$stage/root/usr/share/axo/installed.txt"
-if make -n VARIANT=release BUILD="$stage/none" install | grep -q restart_bench; then
+if make -n VARIANT=release BUILD="$stage/none" install | grep -q bench/restart; then
     fail "install builds the tool"
 fi
 for variant in asan sim; do

@@ -11,7 +11,7 @@ mkdir -p "$out"
 begin=$(date +%s)
 say() { printf '== %3d s  %s\n' "$(($(date +%s) - begin))" "$*"; }
 
-tool=$build/tools/axo-restart-bench
+tool=$build/bench/axo-restart-bench
 [ -x "$tool" ] || make --no-print-directory "$tool"
 
 if [ -z "$log" ]; then

@@ -8,7 +8,7 @@
 DOC_SOURCES := $(wildcard include/axo/*.h tools/doc/headers.py) README.md bench/RESTART.md \
   test/conformance/entries.txt test/example/hello_supervisor.c
 MAN_LIST := $(BUILD)/man/list
-$(MAN_LIST): $(DOC_SOURCES) tools/doc/man.py tools/restart_bench/options.c
+$(MAN_LIST): $(DOC_SOURCES) tools/doc/man.py bench/restart/options.c
 	$(call say,MAN  )
 	$Qmkdir -p $(@D) && python3 tools/doc/man.py $(@D)
 man: $(MAN_LIST)

@@ -14,7 +14,7 @@ import tempfile
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(TOOLS))
 READ = ("LICENSE", "include", "README.md", "bench/RESTART.md", "test/conformance", "test/example",
-        "tools/restart_bench/options.c", "runtime")
+        "bench/restart/options.c", "runtime")
 
 HEADERS, MAN, AMALGAMATE, PROMISES = "headers.py", "man.py", "amalgamate.py", "promises.py"
 
@@ -59,11 +59,11 @@ CASES = [
     (MAN, "README.md", "It stands on two", "It <b>stands</b> on two", "Markdown that is not understood"),
     (MAN, "README.md", "## Supported, and limits", "## Limits", "there is no section"),
     (MAN, "bench/RESTART.md", "## 9. Traps", "## 9. Snares", "there is no section \"Traps\""),
-    (MAN, "tools/restart_bench/options.c", '    {"seed", req', '    {"salt", no_argument, NULL, 7},\n    {"seed", req',
+    (MAN, "bench/restart/options.c", '    {"seed", req', '    {"salt", no_argument, NULL, 7},\n    {"seed", req',
      "--salt is in no line of --help"),
-    (MAN, "tools/restart_bench/options.c", '"  --seed N           of', '"  --seeds N          of',
+    (MAN, "bench/restart/options.c", '"  --seed N           of', '"  --seeds N          of',
      "--seed"),
-    (MAN, "tools/restart_bench/options.c", '"  --list             only prints the cases\' names\\n"',
+    (MAN, "bench/restart/options.c", '"  --list             only prints the cases\' names\\n"',
      '"  --list\\n"', "says nothing of --list"),
     (AMALGAMATE, "runtime/cell/name.c", '#include "cell/name.h"', '#include "cell/nome.h"',
      "cell/nome.h"),

@@ -645,7 +645,7 @@ def pages_of(root, library):
             yield writer.page(header, date, version)
     yield overview(library, read(root, "README.md"),
                    read(root, "test", "example", "hello_supervisor.c"), date, version)
-    yield bench_page(read(root, "tools", "restart_bench", "options.c"),
+    yield bench_page(read(root, "bench", "restart", "options.c"),
                      read(root, "bench", "RESTART.md"), date, version)
 
 

@@ -97,7 +97,7 @@ library() {
     refresh
 }
 tools() {
-    put 755 "$BINDIR" "$built/tools/axo-restart-bench"
+    put 755 "$BINDIR" "$built/bench/axo-restart-bench"
     pages 1
 }
 uninstall() {

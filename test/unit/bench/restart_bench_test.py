@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # restart_bench_test.py - axo-restart-bench: options, wrong options, every output, and its sums.
 #
-#   test/unit/tools/restart_bench_test.py PROGRAM [unittest's options]
+#   test/unit/bench/restart_bench_test.py PROGRAM [unittest's options]
 #
 # Runs are as short as they can be: no figure is judged, only that figures are there and agree.
 import csv
@@ -191,7 +191,7 @@ class Options(Case):
             said = self.start(option if valued else option + "=1")
             self.assertEqual(said.returncode, 2, option)
             self.assertIn("needs a value" if valued else "takes no value", said.stderr)
-        with open(os.path.join(os.path.dirname(__file__), "../../../tools/restart_bench/options.c"),
+        with open(os.path.join(os.path.dirname(__file__), "../../../bench/restart/options.c"),
                   encoding="utf-8") as file:
             source = file.read()
         known = {"--" + name for name in re.findall(r'{"([a-z-]+)", (?:required|no)_argument', source)}
