@@ -5,6 +5,9 @@
  * Progress   push is wait-free.  pop says BUSY while a push is half done; nobody waits for it: the
  *            pusher announces itself to the consumer's scheduler after push has returned.
  * Memory     a node is the queue's from push to pop; the queue never frees one.
+ *
+ * A file apart from inject.h, its one user: the simulator (mpsc_sim.c) and the checker of weak
+ * memory put theirs in its place, and what inject.c does is the product's own there too.
  */
 #ifndef AXO__QUEUE_MPSC_H
 #define AXO__QUEUE_MPSC_H
