@@ -178,7 +178,8 @@ AXO_BEGIN_DECLS
 /* Starts a system: its memory, its guardians, its workers.
  *   blocks    until the workers run
  *   owns      copies the options; hooks must stay valid until axo_system_destroy
- *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_ENOMEM, AXO_ETHREAD
+ *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_ENOMEM, AXO_ETHREAD, AXO_EFORKED (a
+ *             child of fork whose parent had a system then)
  *   after     on failure *out is NULL and nothing is left behind */
 AXO_API AXO_NODISCARD axo_status axo_system_start(const axo_options *options, axo_system **out);
 

@@ -283,13 +283,32 @@ static void boot_free_guardians(axo_system *system)
     }
 }
 
+/* Systems of this process, while they start too. A child of fork has their memory and none of their
+ * threads: a grace period of a system of its own would wait for the parent's workers for ever. */
+static axo__a32 boot_systems;
+static bool boot_orphan;
+
+static void boot_forked(void)
+{
+    boot_orphan = boot_orphan || axo__a32_load_relaxed(&boot_systems) > 0;
+}
+
+/* Once for each copy of the library that is loaded. */
+static __attribute__((constructor)) void boot_at_fork(void)
+{
+    axo__os_at_fork(boot_forked);
+}
+
 axo_status axo__boot_start(const axo_options *options, axo_system **out)
 {
     axo__heap heap;
+    if (boot_orphan)
+        return AXO_EFORKED;
     axo__heap_init(&heap, &options->allocator);
     axo_system *system = axo__heap_alloc(&heap, sizeof *system, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
     if (system == NULL)
         return AXO_ENOMEM;
+    (void)axo__a32_add_relaxed(&boot_systems, 1);
     memset((void *)system, 0, sizeof *system);
     system->core.heap = heap;
     system->options = *options;
@@ -344,6 +363,7 @@ fail_home:
     axo__os_home_fini(&system->home);
 fail_system:
     boot_free(system);
+    (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
     return status;
 }
 
@@ -363,4 +383,5 @@ void axo__boot_destroy(axo_system *system)
     axo__os_latch_fini(&system->terminated);
     axo__os_home_fini(&system->home);
     boot_free(system);
+    (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
 }

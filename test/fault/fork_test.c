@@ -182,12 +182,41 @@ static void a_child_without_a_system_starts_one(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A child of one that has a system, and a child of that child, which has none of its own either. */
+static void a_child_of_one_with_a_system_starts_none(void **state)
+{
+    parts_heap heap = {0};
+    axo_system *system = parts_start(&heap, 2);
+    axo_options options = AXO_OPTIONS(.manual = 1);
+    int status = -1;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        axo_system *own = system;
+        (void)alarm(20);
+        if (axo_system_start(&options, &own) != AXO_EFORKED || own != NULL)
+            _exit(1);
+        pid_t below = fork();
+        own = system;
+        if (below == 0)
+            _exit(axo_system_start(&options, &own) == AXO_EFORKED && own == NULL ? 7 : 2);
+        _exit(waitpid(below, &status, 0) == below && WEXITSTATUS(status) == 7 ? 0 : 3);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    parts_finish(system, &heap);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(fork_while_it_runs),
         cmocka_unit_test(a_child_exits),
         cmocka_unit_test(a_child_without_a_system_starts_one),
+        cmocka_unit_test(a_child_of_one_with_a_system_starts_none),
+        cmocka_unit_test(a_child_without_a_system_starts_one), /* as before */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
