@@ -263,26 +263,6 @@ static axo_status boot_threads(axo_system *system)
     return status;
 }
 
-static void boot_free(axo_system *system)
-{
-    axo__heap heap = system->core.heap;
-    axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE);
-}
-
-/* Guardians that have never run. */
-static void boot_free_guardians(axo_system *system)
-{
-    axo__core *core = &system->core;
-    for (uint32_t i = 0; i < 3 && system->cells[i] != NULL; i++) {
-        axo__name *name = axo__cell_name(system->cells[i]);
-        if (name != NULL) {
-            axo__names_unlink(&core->names, name);
-            axo__names_free(&core->names, name);
-        }
-        axo__extra_free(&system->sched.workers[0].local, system->cells[i]);
-    }
-}
-
 /* Systems of this process, while they start too. A child of fork has their memory and none of their
  * threads: a grace period of a system of its own would wait for the parent's workers for ever. */
 static axo__a32 boot_systems;
@@ -299,21 +279,50 @@ static __attribute__((constructor)) void boot_at_fork(void)
     axo__os_at_fork(boot_forked);
 }
 
-axo_status axo__boot_start(const axo_options *options, axo_system **out)
+static axo_system *boot_make(const axo_options *options)
 {
     axo__heap heap;
-    if (boot_orphan)
-        return AXO_EFORKED;
     axo__heap_init(&heap, &options->allocator);
     axo_system *system = axo__heap_alloc(&heap, sizeof *system, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
     if (system == NULL)
-        return AXO_ENOMEM;
+        return NULL;
     (void)axo__a32_add_relaxed(&boot_systems, 1);
     memset((void *)system, 0, sizeof *system);
     system->core.heap = heap;
     system->options = *options;
     (void)snprintf(system->name, sizeof system->name, "%s", options->name);
     system->options.name = system->name;
+    return system;
+}
+
+static void boot_free(axo_system *system)
+{
+    axo__heap heap = system->core.heap;
+    axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE);
+    (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
+}
+
+/* Guardians that have never run. */
+static void boot_free_guardians(axo_system *system)
+{
+    axo__core *core = &system->core;
+    for (uint32_t i = 0; i < 3 && system->cells[i] != NULL; i++) {
+        axo__name *name = axo__cell_name(system->cells[i]);
+        if (name != NULL) {
+            axo__names_unlink(&core->names, name);
+            axo__names_free(&core->names, name);
+        }
+        axo__extra_free(&system->sched.workers[0].local, system->cells[i]);
+    }
+}
+
+axo_status axo__boot_start(const axo_options *options, axo_system **out)
+{
+    if (boot_orphan)
+        return AXO_EFORKED;
+    axo_system *system = boot_make(options);
+    if (system == NULL)
+        return AXO_ENOMEM;
     axo_status status = AXO_ETHREAD;
     if (!axo__os_home_init(&system->home))
         goto fail_system;
@@ -363,7 +372,6 @@ fail_home:
     axo__os_home_fini(&system->home);
 fail_system:
     boot_free(system);
-    (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
     return status;
 }
 
@@ -383,5 +391,4 @@ void axo__boot_destroy(axo_system *system)
     axo__os_latch_fini(&system->terminated);
     axo__os_home_fini(&system->home);
     boot_free(system);
-    (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
 }

@@ -50,7 +50,7 @@
  * stamp super/spawn.c:axo__spawn_make f202a298891b
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish 459035acdd73
- * stamp system/boot.c:axo__boot_destroy 0db5593c112a
+ * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  * stamp system/ending.c:axo__ending_run dbd5b1765970
