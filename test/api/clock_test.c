@@ -1,11 +1,5 @@
 /* clock_test.c - a clock of the program's own: with workers, over the whole range, back and forth.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -13,6 +7,8 @@
 #include <time.h>
 
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { TICK = 1, SET, HOLD, TIMEOUT, FAIL };
 #define MS INT64_C(1000000)
@@ -294,18 +290,15 @@ static void bad_calls(void **state)
     clock_close(&world);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(timers_at_any_time),
-        cmocka_unit_test(every_jump),
-        cmocka_unit_test(a_receive_timeout_of_a_clock_that_goes_back),
-        cmocka_unit_test(a_window_over_the_whole_range),
-        cmocka_unit_test(a_back_off_at_any_time),
-        cmocka_unit_test(workers_are_told_that_it_has_changed),
-        cmocka_unit_test(a_worker_in_a_handler_leaves_its_timers_to_others),
-        cmocka_unit_test(a_thread_waits_by_its_own_clock),
-        cmocka_unit_test(bad_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(timers_at_any_time),
+    cmocka_unit_test(every_jump),
+    cmocka_unit_test(a_receive_timeout_of_a_clock_that_goes_back),
+    cmocka_unit_test(a_window_over_the_whole_range),
+    cmocka_unit_test(a_back_off_at_any_time),
+    cmocka_unit_test(workers_are_told_that_it_has_changed),
+    cmocka_unit_test(a_worker_in_a_handler_leaves_its_timers_to_others),
+    cmocka_unit_test(a_thread_waits_by_its_own_clock),
+    cmocka_unit_test(bad_calls),
+};
+TEST_MAIN(tests)

@@ -656,13 +656,10 @@ static void every_call_is_there(void **state)
     assert_true(door.names >= DOOR_CALLS);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structs_of_every_size),
-        cmocka_unit_test(every_struct_is_there),
-        cmocka_unit_test(contexts_before_all_else),
-        cmocka_unit_test(every_call_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(structs_of_every_size),
+    cmocka_unit_test(every_struct_is_there),
+    cmocka_unit_test(contexts_before_all_else),
+    cmocka_unit_test(every_call_is_there),
+};
+TEST_MAIN(tests)

@@ -3,15 +3,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 #define HOST_WAIT_MS 20000
 
@@ -392,19 +389,16 @@ static void stuck_is_named(void **state)
     (void)sem_destroy(&world.told);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_in_run_host),
-        cmocka_unit_test(stop_meets_the_first_host_actor),
-        cmocka_unit_test(fails_and_restarts_there),
-        cmocka_unit_test(a_budget_ends_a_run),
-        cmocka_unit_test(one_thread_at_a_time),
-        cmocka_unit_test(bad_calls),
-        cmocka_unit_test(manual_is_the_same_each_time),
-        cmocka_unit_test(manual_waits_for_its_clock),
-        cmocka_unit_test(a_jump_of_the_clock),
-        cmocka_unit_test(stuck_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(only_in_run_host),
+    cmocka_unit_test(stop_meets_the_first_host_actor),
+    cmocka_unit_test(fails_and_restarts_there),
+    cmocka_unit_test(a_budget_ends_a_run),
+    cmocka_unit_test(one_thread_at_a_time),
+    cmocka_unit_test(bad_calls),
+    cmocka_unit_test(manual_is_the_same_each_time),
+    cmocka_unit_test(manual_waits_for_its_clock),
+    cmocka_unit_test(a_jump_of_the_clock),
+    cmocka_unit_test(stuck_is_named),
+};
+TEST_MAIN(tests)

@@ -204,14 +204,11 @@ static void an_answer_that_is_none(void **state)
     assert_true(answer.payload == NULL && answer.size == 0 && answer.tag == SV_NOTE);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_largest_comes_whole),
-        cmocka_unit_test(one_that_is_too_large),
-        cmocka_unit_test(a_promise_that_is_kept_too_largely),
-        cmocka_unit_test(a_gathered_answer_comes_whole),
-        cmocka_unit_test(an_answer_that_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_largest_comes_whole),
+    cmocka_unit_test(one_that_is_too_large),
+    cmocka_unit_test(a_promise_that_is_kept_too_largely),
+    cmocka_unit_test(a_gathered_answer_comes_whole),
+    cmocka_unit_test(an_answer_that_is_none),
+};
+TEST_MAIN(tests)

@@ -616,4 +616,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(spawns_after_shutdown),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -294,4 +294,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("misuse", misuse),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -3,16 +3,12 @@
 #ifndef AXO_TEST_SERVICE_H
 #define AXO_TEST_SERVICE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 #define SV_MS INT64_C(1000000)
 #define SV_S INT64_C(1000000000)

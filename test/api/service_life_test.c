@@ -497,21 +497,18 @@ static void a_child_for_which_there_is_no_room(void **state)
     sv_end(&host);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_state_lasts_as_long_as_it_says),
-        cmocka_unit_test(a_state_that_is_left_has_no_timeout),
-        cmocka_unit_test(a_state_that_is_entered_anew_begins_anew),
-        cmocka_unit_test(an_exit_that_fails_keeps_the_timeout),
-        cmocka_unit_test(a_start_without_a_timer),
-        cmocka_unit_test(states_of_other_sizes),
-        cmocka_unit_test(timers_of_instances_that_never_were),
-        cmocka_unit_test(a_receive_timeout_and_become),
-        cmocka_unit_test(a_childs_mailbox_is_full),
-        cmocka_unit_test(tags_of_ones_own_pass),
-        cmocka_unit_test(a_child_that_cannot_be_spawned),
-        cmocka_unit_test(a_child_for_which_there_is_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_state_lasts_as_long_as_it_says),
+    cmocka_unit_test(a_state_that_is_left_has_no_timeout),
+    cmocka_unit_test(a_state_that_is_entered_anew_begins_anew),
+    cmocka_unit_test(an_exit_that_fails_keeps_the_timeout),
+    cmocka_unit_test(a_start_without_a_timer),
+    cmocka_unit_test(states_of_other_sizes),
+    cmocka_unit_test(timers_of_instances_that_never_were),
+    cmocka_unit_test(a_receive_timeout_and_become),
+    cmocka_unit_test(a_childs_mailbox_is_full),
+    cmocka_unit_test(tags_of_ones_own_pass),
+    cmocka_unit_test(a_child_that_cannot_be_spawned),
+    cmocka_unit_test(a_child_for_which_there_is_no_room),
+};
+TEST_MAIN(tests)

@@ -225,11 +225,8 @@ static void no_system_and_no_plan(void **state)
     assert_int_equal(tally.wrong, 0);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_that_are_not_the_callers),
-        cmocka_unit_test(no_system_and_no_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(contexts_that_are_not_the_callers),
+    cmocka_unit_test(no_system_and_no_plan),
+};
+TEST_MAIN(tests)

@@ -412,24 +412,21 @@ static void finding_keeps_its_bounds(void **state)
     sv_end(&host);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ask_is_late_to_the_tick),
-        cmocka_unit_test(a_promise_is_late_to_the_tick),
-        cmocka_unit_test(a_stop_is_late_to_the_tick),
-        cmocka_unit_test(a_stop_ends_in_time),
-        cmocka_unit_test(an_ask_is_refused),
-        cmocka_unit_test(a_farewell_is_refused),
-        cmocka_unit_test(the_askers_mailbox_is_full),
-        cmocka_unit_test(a_verdict_finds_a_full_mailbox),
-        cmocka_unit_test(a_keepers_answer_is_refused),
-        cmocka_unit_test(a_promise_is_kept_twice),
-        cmocka_unit_test(the_asker_is_restarted),
-        cmocka_unit_test(the_asker_stops),
-        cmocka_unit_test(a_promise_is_taken_back),
-        cmocka_unit_test(no_timer_for_the_deadline),
-        cmocka_unit_test(finding_keeps_its_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_ask_is_late_to_the_tick),
+    cmocka_unit_test(a_promise_is_late_to_the_tick),
+    cmocka_unit_test(a_stop_is_late_to_the_tick),
+    cmocka_unit_test(a_stop_ends_in_time),
+    cmocka_unit_test(an_ask_is_refused),
+    cmocka_unit_test(a_farewell_is_refused),
+    cmocka_unit_test(the_askers_mailbox_is_full),
+    cmocka_unit_test(a_verdict_finds_a_full_mailbox),
+    cmocka_unit_test(a_keepers_answer_is_refused),
+    cmocka_unit_test(a_promise_is_kept_twice),
+    cmocka_unit_test(the_asker_is_restarted),
+    cmocka_unit_test(the_asker_stops),
+    cmocka_unit_test(a_promise_is_taken_back),
+    cmocka_unit_test(no_timer_for_the_deadline),
+    cmocka_unit_test(finding_keeps_its_bounds),
+};
+TEST_MAIN(tests)

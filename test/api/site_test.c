@@ -132,10 +132,7 @@ static void each_place_is_seen(void **state)
     assert_true(names >= 5);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_place_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_place_is_seen),
+};
+TEST_MAIN(tests)

@@ -445,12 +445,9 @@ static void no_door_takes_a_reserved_tag(void **state)
     sv_end(&host);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_that_a_hook_is_shown),
-        cmocka_unit_test(specials_as_dead_letters),
-        cmocka_unit_test(no_door_takes_a_reserved_tag),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_kind_that_a_hook_is_shown),
+    cmocka_unit_test(specials_as_dead_letters),
+    cmocka_unit_test(no_door_takes_a_reserved_tag),
+};
+TEST_MAIN(tests)

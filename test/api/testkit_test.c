@@ -1,14 +1,10 @@
 /* testkit_test.c - the kit for users' tests, used as they would: on public headers only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)
@@ -426,20 +422,17 @@ static void bad_calls(void **state)
     assert_int_equal(axo_testkit_stop(kit), AXO_OK);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_exchange),       cmocka_unit_test(the_clock_is_the_tests),
-        cmocka_unit_test(the_end_of_an_advance),
-        cmocka_unit_test(steps_by_hand),     cmocka_unit_test(failures_and_ends),
-        cmocka_unit_test(the_end_of_another),
-        cmocka_unit_test(options_of_other_sizes),
-        cmocka_unit_test(a_fatal_failure),   cmocka_unit_test(no_memory),
-        cmocka_unit_test(hours_of_back_off),
-        cmocka_unit_test(a_reset_that_comes_too_late),
-        cmocka_unit_test(runs_are_the_same),
-        cmocka_unit_test(trace_tells_the_kinds_that_are_asked_for),
-        cmocka_unit_test(bad_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_exchange),       cmocka_unit_test(the_clock_is_the_tests),
+    cmocka_unit_test(the_end_of_an_advance),
+    cmocka_unit_test(steps_by_hand),     cmocka_unit_test(failures_and_ends),
+    cmocka_unit_test(the_end_of_another),
+    cmocka_unit_test(options_of_other_sizes),
+    cmocka_unit_test(a_fatal_failure),   cmocka_unit_test(no_memory),
+    cmocka_unit_test(hours_of_back_off),
+    cmocka_unit_test(a_reset_that_comes_too_late),
+    cmocka_unit_test(runs_are_the_same),
+    cmocka_unit_test(trace_tells_the_kinds_that_are_asked_for),
+    cmocka_unit_test(bad_calls),
+};
+TEST_MAIN(tests)

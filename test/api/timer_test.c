@@ -1,18 +1,14 @@
 /* timer_test.c - time.h in a manual system whose clock is the test's: exact times, what is refused,
  * limits, memory; and, on threads, cancels against firings. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
 #define TICK AXO_TICK_NS

@@ -404,4 +404,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("AF-10", AF_10), KIT_TEST("AF-11", AF_11), KIT_TEST("AF-12", AF_12),
     KIT_TEST("AF-13", AF_13), KIT_TEST("AF-14", AF_14),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -447,4 +447,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PH-23 answer first", PH_23_answer_first),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

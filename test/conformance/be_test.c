@@ -83,4 +83,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("BE-02", BE_02),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

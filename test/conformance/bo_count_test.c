@@ -155,4 +155,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("BO-18 lapsed", BO_18_lapsed),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

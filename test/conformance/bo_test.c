@@ -428,4 +428,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("BO-24", BO_24),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

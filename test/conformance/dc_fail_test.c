@@ -220,4 +220,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DC-14 busy", DC_14_busy),         KIT_TEST("DC-14 restart", DC_14_restart),
     KIT_TEST("DC-14 user", DC_14_user),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -463,4 +463,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DC-10", DC_10), KIT_TEST("DC-11", DC_11),
     KIT_TEST("DC-12", DC_12), KIT_TEST("DC-13", DC_13),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -1,16 +1,12 @@
 /* dead_letter_race_test.c - the account of messages that race with stops (DL-10, DESIGN D7). */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { RACE_THREADS = 3, RACE_ROUNDS = 60, RACE_SENDS = 200, RACE_HIT = 1, RACE_START = 2 };
 #define RACE_DEADLINE_NS INT64_C(30000000000)

@@ -305,4 +305,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DI-07 bounded", DI_07_bounded),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -1,15 +1,11 @@
 /* di_limit_test.c - how long a sender is parked (DI-06, the push timeout), on a clock that the test
  * moves. The receiver is one that waits for its delayed restart, so that it takes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
 #define LIMIT (10 * MS)
@@ -387,19 +383,16 @@ static void DI_06_limit_misuse(void **state)
     limit_close(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(DI_06_limit),
-        cmocka_unit_test(DI_06_limit_in_time),
-        cmocka_unit_test(DI_06_limit_at_once),
-        cmocka_unit_test(DI_06_limit_of_each),
-        cmocka_unit_test(DI_06_limit_restart),
-        cmocka_unit_test(DI_06_limit_sender_ends),
-        cmocka_unit_test(DI_06_limit_receiver_ends),
-        cmocka_unit_test(DI_06_limit_end),
-        cmocka_unit_test(DI_06_limit_without_memory),
-        cmocka_unit_test(DI_06_limit_misuse),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(DI_06_limit),
+    cmocka_unit_test(DI_06_limit_in_time),
+    cmocka_unit_test(DI_06_limit_at_once),
+    cmocka_unit_test(DI_06_limit_of_each),
+    cmocka_unit_test(DI_06_limit_restart),
+    cmocka_unit_test(DI_06_limit_sender_ends),
+    cmocka_unit_test(DI_06_limit_receiver_ends),
+    cmocka_unit_test(DI_06_limit_end),
+    cmocka_unit_test(DI_06_limit_without_memory),
+    cmocka_unit_test(DI_06_limit_misuse),
+};
+TEST_MAIN(tests)

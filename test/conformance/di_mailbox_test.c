@@ -456,4 +456,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("OR-12 restart", OR_12_restart),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -443,4 +443,4 @@ static const struct CMUnitTest tests[] = {
     PART_TEST_MANY("SC-13 both stop", SC_13_both_stop),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -386,4 +386,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DI-04 stuck report", DI_stuck_report),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -1,15 +1,11 @@
 /* dl_clock_test.c - the windows of dead-letter lines, on a clock of the program's own (DL-04,
  * PH-26). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { CLOCK_LINES = 32, CLOCK_TEXT = 256 };
 

@@ -565,4 +565,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DL-12", DL_12),
     KIT_TEST("DL-12 at stop", DL_12_at_stop),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -101,4 +101,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DP-04", DP_04),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -450,4 +450,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DR-07", DR_07), KIT_TEST("DR-08", DR_08), KIT_TEST("DR-09", DR_09),
     KIT_TEST("DR-10", DR_10), KIT_TEST("DR-11", DR_11),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -573,4 +573,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DW-19", DW_19), KIT_TEST("DW-20", DW_20), KIT_TEST("DW-22", DW_22),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

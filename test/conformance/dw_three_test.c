@@ -50,4 +50,4 @@ static void DW_03(void **state)
 
 static const struct CMUnitTest tests[] = {KIT_TEST("DW-03 of three", DW_03)};
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -288,4 +288,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST_ONE("EG-08 in flight", EG_08_in_flight, 4, "workers"),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -385,4 +385,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PH-06 escalate", PH_06_escalate),
     KIT_TEST("GU-12 events", GU_12_events),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -233,4 +233,4 @@ static const struct CMUnitTest tests[] = {
     PART_TEST_MANY("FS-15 gone", FS_15_gone),
     KIT_TEST("FS-15 restart", FS_15_restart),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -557,4 +557,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("FS-09", FS_09), KIT_TEST("FS-10", FS_10), KIT_TEST("FS-11", FS_11),
     KIT_TEST("FS-12", FS_12), KIT_TEST("FS-13", FS_13), KIT_TEST("FS-14", FS_14),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

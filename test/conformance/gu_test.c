@@ -365,4 +365,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("GU-11", GU_11),         KIT_TEST("GU-12", GU_12),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

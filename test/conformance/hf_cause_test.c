@@ -267,4 +267,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("HF-16 decider", HF_16_decider),
     KIT_TEST("HF-16 pre_restart", HF_16_pre_restart),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

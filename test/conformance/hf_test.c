@@ -505,4 +505,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("HF-13", HF_13), KIT_TEST("HF-14", HF_14), KIT_TEST("HF-15", HF_15),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -450,4 +450,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("IN-12", IN_12),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

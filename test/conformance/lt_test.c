@@ -333,4 +333,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("LT-09", LT_09),
     KIT_TEST("LT-10", LT_10),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

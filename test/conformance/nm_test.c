@@ -631,4 +631,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST_ONE("ST-17 quick", ST_17_quick, 2, "workers"),
     KIT_TEST_ONE("ST-17 quick", ST_17_quick, 4, "workers"),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -186,4 +186,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("OR-15", OR_15),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -453,4 +453,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("OR-10", OR_10),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -476,4 +476,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PH-13 parent restarts without", PH_13_parent_restarts_without),
     KIT_TEST("PH-13 sibling", PH_13_sibling),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

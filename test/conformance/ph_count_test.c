@@ -214,4 +214,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(PH_12_clock),
     cmocka_unit_test(PH_13_reset_table),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

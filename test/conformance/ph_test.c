@@ -145,4 +145,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PH-18", PH_18), KIT_TEST("PH-19", PH_19), KIT_TEST("PH-28", PH_28),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

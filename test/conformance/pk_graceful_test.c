@@ -241,4 +241,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PK-07 refused", graceful_stop_refuses),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -176,4 +176,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PK-06", PK_06),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

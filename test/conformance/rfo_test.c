@@ -215,4 +215,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("RFO-04", RFO_04), KIT_TEST("RFO-05", RFO_05), KIT_TEST("RFO-06", RFO_06),
     KIT_TEST("RFO-07", RFO_07), KIT_TEST("RFO-08", RFO_08), KIT_TEST("RFO-09", RFO_09),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -227,22 +227,17 @@ static void DL_13_handed_over(void **state)
 
 #define CLOCK_TEST(id, function) {id, function, NULL, NULL, NULL}
 
-int main(int argc, char **argv)
-{
-    static const struct CMUnitTest tests[] = {
-        CLOCK_TEST("RO-01 last", RO_01_last),
-        CLOCK_TEST("RO-01 leaving", RO_01_leaving),
-        CLOCK_TEST("RO-04 delay", RO_04_delay),
-        CLOCK_TEST("RO-06 waiting", RO_06_waiting),
-        CLOCK_TEST("RO-06 resizer", RO_06_resizer),
-        CLOCK_TEST("RO-06 share", RO_06_share),
-        CLOCK_TEST("RO-06 steady", RO_06_steady),
-        CLOCK_TEST("RO-06 no back-off", RO_06_no_back_off),
-        CLOCK_TEST("DL-13 empty", DL_13_empty),
-        CLOCK_TEST("DL-13 full", DL_13_full),
-        CLOCK_TEST("DL-13 handed over", DL_13_handed_over),
-    };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    CLOCK_TEST("RO-01 last", RO_01_last),
+    CLOCK_TEST("RO-01 leaving", RO_01_leaving),
+    CLOCK_TEST("RO-04 delay", RO_04_delay),
+    CLOCK_TEST("RO-06 waiting", RO_06_waiting),
+    CLOCK_TEST("RO-06 resizer", RO_06_resizer),
+    CLOCK_TEST("RO-06 share", RO_06_share),
+    CLOCK_TEST("RO-06 steady", RO_06_steady),
+    CLOCK_TEST("RO-06 no back-off", RO_06_no_back_off),
+    CLOCK_TEST("DL-13 empty", DL_13_empty),
+    CLOCK_TEST("DL-13 full", DL_13_full),
+    CLOCK_TEST("DL-13 handed over", DL_13_handed_over),
+};
+TEST_MAIN(tests)

@@ -395,4 +395,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("PK-09", PK_09),
     KIT_TEST("PK-09 broadcast", PK_09_broadcast),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -465,4 +465,4 @@ static const struct CMUnitTest tests[] = {
     PART_TEST_MANY("RR-12 permanent", RR_12_permanent),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

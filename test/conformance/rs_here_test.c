@@ -201,4 +201,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("ST-12 here", ST_12),
     KIT_TEST("UID-01 here", UID_01),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -381,4 +381,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("RS-25", RS_25),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

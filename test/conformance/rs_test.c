@@ -494,4 +494,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("RS-16", RS_16),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

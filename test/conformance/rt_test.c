@@ -272,21 +272,16 @@ static void RT_06(kit *k)
     kit_finish(k);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        KIT_TEST("RT-01", RT_01),
-        KIT_TEST("RT-01 armed anew", RT_01_rearmed),
-        KIT_TEST("RT-02", RT_02),
-        KIT_TEST("RT-02 quiet", RT_02_quiet),
-        KIT_TEST("RT-03", RT_03),
-        KIT_TEST("RT-04", RT_04),
-        KIT_TEST("RT-04 suspended", RT_04_suspended),
-        KIT_TEST("RT-05", RT_05),
-        KIT_TEST("RT-06", RT_06),
-        KIT_TEST("IN-09", RT_06),
-    };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    KIT_TEST("RT-01", RT_01),
+    KIT_TEST("RT-01 armed anew", RT_01_rearmed),
+    KIT_TEST("RT-02", RT_02),
+    KIT_TEST("RT-02 quiet", RT_02_quiet),
+    KIT_TEST("RT-03", RT_03),
+    KIT_TEST("RT-04", RT_04),
+    KIT_TEST("RT-04 suspended", RT_04_suspended),
+    KIT_TEST("RT-05", RT_05),
+    KIT_TEST("RT-06", RT_06),
+    KIT_TEST("IN-09", RT_06),
+};
+TEST_MAIN(tests)

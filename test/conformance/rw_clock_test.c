@@ -118,4 +118,4 @@ static const struct CMUnitTest tests[] = {
     CLOCK_TESTS("RW-18", RW_18),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

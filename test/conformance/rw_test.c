@@ -419,4 +419,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("RW-17", RW_17), KIT_TEST("RW-19", RW_19), KIT_TEST("RW-19 range", RW_19_range),
     KIT_TEST("RW-19 timeline", RW_19_timeline),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

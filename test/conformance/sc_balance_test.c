@@ -78,4 +78,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SC-12", SC_12),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -561,4 +561,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SC-11 parent and child", SC_11_parent_and_child),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -430,4 +430,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SH-09 after the end", phases_after_the_end),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -443,4 +443,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SH-07 events", SH_07_events),
     KIT_TEST("SH-10", SH_10),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -544,4 +544,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DL-02 stash", DL_02_stash),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

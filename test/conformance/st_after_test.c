@@ -515,4 +515,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("ST-25", ST_25),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -411,4 +411,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("ST-16", ST_16), KIT_TEST("ST-17", ST_17),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -1,16 +1,11 @@
 /* sx_test.c - the hierarchy stress (SX), small: each entry checked in runs of its own. The long
  * form is schedules/stress/hierarchy_test.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/cmocka.h"
 #include "support/hierarchy.h"
 #include "support/slower.h"
 

@@ -321,4 +321,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("UID-08", UID_08),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

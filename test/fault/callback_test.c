@@ -256,13 +256,10 @@ static void a_gap_of_an_hour(void **state)
     parts_made("clock jumps by an hour", 4);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_status_that_is_none),
-        cmocka_unit_test(a_directive_that_is_none),
-        cmocka_unit_test(calls_that_would_wait),
-        cmocka_unit_test(a_gap_of_an_hour),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_status_that_is_none),
+    cmocka_unit_test(a_directive_that_is_none),
+    cmocka_unit_test(calls_that_would_wait),
+    cmocka_unit_test(a_gap_of_an_hour),
+};
+TEST_MAIN(tests)

@@ -411,14 +411,11 @@ static void threads_of_the_library_are_not_cancelled(void **state)
     parts_finish(system, &heap);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_comes_back),
-        cmocka_unit_test(what_only_some_do_comes_back),
-        cmocka_unit_test(a_clock_comes_back),
-        cmocka_unit_test(those_that_wait_leave_nothing),
-        cmocka_unit_test(threads_of_the_library_are_not_cancelled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_comes_back),
+    cmocka_unit_test(what_only_some_do_comes_back),
+    cmocka_unit_test(a_clock_comes_back),
+    cmocka_unit_test(those_that_wait_leave_nothing),
+    cmocka_unit_test(threads_of_the_library_are_not_cancelled),
+};
+TEST_MAIN(tests)

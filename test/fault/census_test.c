@@ -54,11 +54,8 @@ static void those_that_run_are_counted(void **state)
     assert_int_equal(pthread_barrier_destroy(&both), 0);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_joined_are_not_counted),
-        cmocka_unit_test(those_that_run_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_joined_are_not_counted),
+    cmocka_unit_test(those_that_run_are_counted),
+};
+TEST_MAIN(tests)

@@ -209,14 +209,11 @@ static void a_child_of_one_with_a_system_starts_none(void **state)
     parts_finish(system, &heap);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fork_while_it_runs),
-        cmocka_unit_test(a_child_exits),
-        cmocka_unit_test(a_child_without_a_system_starts_one),
-        cmocka_unit_test(a_child_of_one_with_a_system_starts_none),
-        cmocka_unit_test(a_child_without_a_system_starts_one), /* as before */
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(fork_while_it_runs),
+    cmocka_unit_test(a_child_exits),
+    cmocka_unit_test(a_child_without_a_system_starts_one),
+    cmocka_unit_test(a_child_of_one_with_a_system_starts_none),
+    cmocka_unit_test(a_child_without_a_system_starts_one), /* as before */
+};
+TEST_MAIN(tests)

@@ -365,13 +365,10 @@ static void one_that_goes_on_ends(void **state)
     parts_made("callback that goes on in a forked child", GOES_ON_WAYS + 3);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_export_has_a_row),
-        cmocka_unit_test(each_says_so_from_outside),
-        cmocka_unit_test(each_says_so_in_a_callback),
-        cmocka_unit_test(one_that_goes_on_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_export_has_a_row),
+    cmocka_unit_test(each_says_so_from_outside),
+    cmocka_unit_test(each_says_so_in_a_callback),
+    cmocka_unit_test(one_that_goes_on_ends),
+};
+TEST_MAIN(tests)

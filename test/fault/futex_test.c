@@ -104,13 +104,10 @@ static void an_idle_system_waits_again(void **state)
 #function " [" #n "]", function, NULL, NULL, (void *)(uintptr_t)(n)                        \
     }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        FUTEX_TEST(waits_that_end_without_a_reason, 1),
-        FUTEX_TEST(waits_that_end_without_a_reason, 2),
-        FUTEX_TEST(waits_that_end_without_a_reason, 4),
-        cmocka_unit_test(an_idle_system_waits_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    FUTEX_TEST(waits_that_end_without_a_reason, 1),
+    FUTEX_TEST(waits_that_end_without_a_reason, 2),
+    FUTEX_TEST(waits_that_end_without_a_reason, 4),
+    cmocka_unit_test(an_idle_system_waits_again),
+};
+TEST_MAIN(tests)

@@ -255,13 +255,10 @@ static void a_kit_inside_itself(void **state)
                "axo: misuse: a testkit is run in a callback");
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_after_destroy),
-        cmocka_unit_test(a_throw_without_a_callback),
-        cmocka_unit_test(a_kit_inside_itself),
-        cmocka_unit_test(a_thread_that_ends_in_a_callback),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_call_after_destroy),
+    cmocka_unit_test(a_throw_without_a_callback),
+    cmocka_unit_test(a_kit_inside_itself),
+    cmocka_unit_test(a_thread_that_ends_in_a_callback),
+};
+TEST_MAIN(tests)

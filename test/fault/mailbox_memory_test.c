@@ -1,17 +1,13 @@
 /* mailbox_memory_test.c - a life with every kind of mailbox in which each allocation in turn is the
  * first to fail: what is refused has changed nothing, the account is exact, nothing is left. */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { GO = 1, ITEM, RELEASE, PAYLOAD = 1500, ITEMS = 100 };
 

@@ -1,18 +1,14 @@
 /* no_memory_test.c - failure handling takes no memory (DESIGN D10): after the start every
  * allocation fails, and still a thousand actors fail, are restarted and go on. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { WORKS_MAX = 8, PARENTS = 25, CHILDREN = 40, ACTORS = PARENTS * CHILDREN, ROUNDS = 2 };
 enum { TAG_FAIL = 1, TAG_THROW, TAG_ASK, TAG_HOLD, TAG_STATUS };

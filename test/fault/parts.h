@@ -5,22 +5,17 @@
 
 #include <dirent.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
 
 #include "support/census.h"
+#include "support/cmocka.h"
 
 #define PARTS_MS INT64_C(1000000)
 #define PARTS_S INT64_C(1000000000)

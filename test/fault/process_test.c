@@ -173,13 +173,10 @@ static void two_hundred_lives(void **state)
     (void)printf("bar 26 is 0: bytes, blocks, threads, descriptors left of %d systems\n", LIVES);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_while_it_runs), /* first: it forks */
-        cmocka_unit_test(nobody_asks_the_wall_clock),
-        cmocka_unit_test(one_cpu_for_four_workers),
-        cmocka_unit_test(two_hundred_lives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(exit_while_it_runs), /* first: it forks */
+    cmocka_unit_test(nobody_asks_the_wall_clock),
+    cmocka_unit_test(one_cpu_for_four_workers),
+    cmocka_unit_test(two_hundred_lives),
+};
+TEST_MAIN(tests)

@@ -167,14 +167,11 @@ static void who_asked_has_no_room(void **state)
     world_stop(&w);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_allocation_fails_once),
-        cmocka_unit_test(a_restart_without_memory),
-        cmocka_unit_test(a_start_without_memory),
-        cmocka_unit_test(a_request_to_many_without_memory),
-        cmocka_unit_test(who_asked_has_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_allocation_fails_once),
+    cmocka_unit_test(a_restart_without_memory),
+    cmocka_unit_test(a_start_without_memory),
+    cmocka_unit_test(a_request_to_many_without_memory),
+    cmocka_unit_test(who_asked_has_no_room),
+};
+TEST_MAIN(tests)

@@ -523,18 +523,15 @@ static void a_million_timers_most_of_them_cancelled(void **state)
     assert_int_equal(meter.bytes, 0);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_allocation_of_an_actors_services),
-        cmocka_unit_test(a_payload_too_large_for_the_pool),
-        cmocka_unit_test(the_waiter_finds_no_memory),
-        cmocka_unit_test(a_waiter_never_finds_memory),
-        cmocka_unit_test(a_deadline_needs_no_memory),
-        cmocka_unit_test(an_answer_finds_no_memory),
-        cmocka_unit_test(a_refusal_needs_no_memory),
-        cmocka_unit_test(a_window_finds_no_memory),
-        cmocka_unit_test(a_million_timers_most_of_them_cancelled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_allocation_of_an_actors_services),
+    cmocka_unit_test(a_payload_too_large_for_the_pool),
+    cmocka_unit_test(the_waiter_finds_no_memory),
+    cmocka_unit_test(a_waiter_never_finds_memory),
+    cmocka_unit_test(a_deadline_needs_no_memory),
+    cmocka_unit_test(an_answer_finds_no_memory),
+    cmocka_unit_test(a_refusal_needs_no_memory),
+    cmocka_unit_test(a_window_finds_no_memory),
+    cmocka_unit_test(a_million_timers_most_of_them_cancelled),
+};
+TEST_MAIN(tests)

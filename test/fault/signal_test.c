@@ -156,13 +156,10 @@ static void workers_that_are_interrupted(void **state)
 #function " [" #n "]", function, NULL, NULL, (void *)(uintptr_t)(n)                        \
     }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        SIGNAL_TEST(workers_take_no_signals, 1),
-        SIGNAL_TEST(workers_take_no_signals, 4),
-        SIGNAL_TEST(workers_that_are_interrupted, 1),
-        SIGNAL_TEST(workers_that_are_interrupted, 4),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    SIGNAL_TEST(workers_take_no_signals, 1),
+    SIGNAL_TEST(workers_take_no_signals, 4),
+    SIGNAL_TEST(workers_that_are_interrupted, 1),
+    SIGNAL_TEST(workers_that_are_interrupted, 4),
+};
+TEST_MAIN(tests)

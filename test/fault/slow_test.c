@@ -153,13 +153,10 @@ static void handlers_that_take_long(void **state)
 #function " [" #n "]", function, NULL, NULL, (void *)(uintptr_t)(n)                        \
     }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        SLOW_TEST(a_handler_that_does_not_return, 1),
-        SLOW_TEST(a_handler_that_does_not_return, 4),
-        SLOW_TEST(handlers_that_take_long, 1),
-        SLOW_TEST(handlers_that_take_long, 4),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    SLOW_TEST(a_handler_that_does_not_return, 1),
+    SLOW_TEST(a_handler_that_does_not_return, 4),
+    SLOW_TEST(handlers_that_take_long, 1),
+    SLOW_TEST(handlers_that_take_long, 4),
+};
+TEST_MAIN(tests)

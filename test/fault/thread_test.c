@@ -148,12 +148,9 @@ static void the_blocking_pool_gets_few(void **state)
     }
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_start_that_gets_too_few),
-        cmocka_unit_test(a_pinned_actor_gets_none),
-        cmocka_unit_test(the_blocking_pool_gets_few),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_start_that_gets_too_few),
+    cmocka_unit_test(a_pinned_actor_gets_none),
+    cmocka_unit_test(the_blocking_pool_gets_few),
+};
+TEST_MAIN(tests)

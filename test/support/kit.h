@@ -22,7 +22,7 @@
  *         kit_order(k, "a.fails(7)", "p.decider(a)", "a#1.postStop", "a#2.ctor", "a#2.note(1)");
  *     }                                               // kit_finish: stops, checks all balances
  *     static const struct CMUnitTest tests[] = {KIT_TEST("FS-01", FS_01)};   // 1, 2, 4 workers
- *     KIT_MAIN(tests)
+ *     TEST_MAIN(tests)
  *
  * Records are named by patterns:  label[#instance].word[(argument)][@occurrence]
  *   label       the script's label; "*" any actor; "user", "system", "root" the guardians
@@ -54,16 +54,12 @@
 #ifndef AXO_TEST_KIT_H
 #define AXO_TEST_KIT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 typedef struct kit kit;
 typedef struct kit_gate kit_gate;
@@ -338,14 +334,5 @@ void kit_case_run(void **state);
 #define KIT_TEST(id, function)                                                                     \
     KIT_TEST_ONE(id, function, 1, "worker"), KIT_TEST_ONE(id, function, 2, "workers"),             \
         KIT_TEST_ONE(id, function, 4, "workers")
-
-/* main: an argument is a filter on names, such as "FS-01*". */
-#define KIT_MAIN(tests)                                                                            \
-    int main(int argc, char **argv)                                                                \
-    {                                                                                              \
-        if (argc > 1)                                                                              \
-            cmocka_set_test_filter(argv[1]);                                                       \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                          \
-    }
 
 #endif

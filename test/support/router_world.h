@@ -2,16 +2,12 @@
 #ifndef AXO_TEST_ROUTER_WORLD_H
 #define AXO_TEST_ROUTER_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
 #define ROUTEES_SEEN 128

@@ -2,13 +2,6 @@
 #ifndef UNIT_UNIT_H
 #define UNIT_UNIT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -16,14 +9,9 @@
 
 #include "base/atomic.h"
 #include "mem/alloc.h"
+#include "support/cmocka.h"
 
 #define UNIT_THREADS_MAX 8
-
-#define UNIT_MAIN(tests)                                                                           \
-    int main(void)                                                                                 \
-    {                                                                                              \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                          \
-    }
 
 /* ---- threads: cmocka's asserts are for the main thread only, so these count what is wrong ---- */
 

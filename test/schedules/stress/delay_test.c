@@ -1,14 +1,10 @@
 /* delay_test.c - restarts that come due while their child is being stopped: it stays stopped,
  * nothing is lost, and the slots are used again all the time (PH-13). */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { BOSSES = 4, VICTIMS = 8, ROUNDS = 300 };
 enum { TAG_FAIL = 1, TAG_END };

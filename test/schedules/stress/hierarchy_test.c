@@ -6,18 +6,13 @@
  *                  --actors 500 --items 500000 --workers W (0: drawn)
  *                  --mixed 1    nodes on all dispatchers
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/cmocka.h"
 #include "support/hierarchy.h"
 
 enum { SHORT_ITEMS = 12000 };

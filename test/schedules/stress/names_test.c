@@ -203,4 +203,4 @@ static void free_for_whoever_is_told(void **state)
     }
 
 static const struct CMUnitTest tests[] = {NAMES_TEST(1), NAMES_TEST(2), NAMES_TEST(4)};
-KIT_MAIN(tests)
+TEST_MAIN(tests)

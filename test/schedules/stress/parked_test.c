@@ -1,20 +1,15 @@
 /* parked_test.c - senders parked at narrow mailboxes with limits so short that they pass while room
  * is made, while senders fail, are restarted and end, and while receivers do: every message is
  * handled once or dead once, in order, and nobody stays parked. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
 
 #include "base/random.h"
+#include "support/cmocka.h"
 
 enum { GO = 1, ITEM, DONE, SENDERS = 12, RECEIVERS = 4, ROUNDS = 1500, DEADLINE_S = 120 };
 
@@ -226,13 +221,10 @@ static void limit_none(void **state)
     stress_all(0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limit_passed_at_once),
-        cmocka_unit_test(limit_of_ticks),
-        cmocka_unit_test(limit_far),
-        cmocka_unit_test(limit_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(limit_passed_at_once),
+    cmocka_unit_test(limit_of_ticks),
+    cmocka_unit_test(limit_far),
+    cmocka_unit_test(limit_none),
+};
+TEST_MAIN(tests)

@@ -1,13 +1,9 @@
 /* priority_test.c - a failure is decided at once, whatever is queued around it (DR-06). */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 enum { LIGHTS = 10000, FAIL_AT = 2000 };
 

@@ -147,4 +147,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(PH_11_linear),
     cmocka_unit_test(every_field_is_checked),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

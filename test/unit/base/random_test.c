@@ -102,4 +102,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(below_stays_below),
     cmocka_unit_test(below_is_even),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -85,4 +85,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(event_names),
     cmocka_unit_test(version_is_the_header_s),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

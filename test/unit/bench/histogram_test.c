@@ -131,14 +131,11 @@ static void text_of_nothing_has_no_row(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets_have_no_gaps),
-        cmocka_unit_test(percentiles_are_those_of_sorted_values),
-        cmocka_unit_test(added_is_as_recorded),
-        cmocka_unit_test(text_is_hdr_histograms),
-        cmocka_unit_test(text_of_nothing_has_no_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(buckets_have_no_gaps),
+    cmocka_unit_test(percentiles_are_those_of_sorted_values),
+    cmocka_unit_test(added_is_as_recorded),
+    cmocka_unit_test(text_is_hdr_histograms),
+    cmocka_unit_test(text_of_nothing_has_no_row),
+};
+TEST_MAIN(tests)

@@ -128,14 +128,11 @@ static void rows_have_an_end(void **state)
     assert_int_equal(own->count, 2);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_add_up),
-        cmocka_unit_test(others_leave_no_mark),
-        cmocka_unit_test(a_restart_that_is_not_measured_leaves_nothing),
-        cmocka_unit_test(broken_marks_are_counted),
-        cmocka_unit_test(rows_have_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(phases_add_up),
+    cmocka_unit_test(others_leave_no_mark),
+    cmocka_unit_test(a_restart_that_is_not_measured_leaves_nothing),
+    cmocka_unit_test(broken_marks_are_counted),
+    cmocka_unit_test(rows_have_an_end),
+};
+TEST_MAIN(tests)

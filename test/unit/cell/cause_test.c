@@ -246,4 +246,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_sender_takes_an_empty_text),
     cmocka_unit_test(threads_share_the_reserve),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

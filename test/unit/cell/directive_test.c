@@ -240,4 +240,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_answer_is_lost_in_a_merge),
     cmocka_unit_test(nothing_is_lost_between_threads),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

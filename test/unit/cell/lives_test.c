@@ -137,4 +137,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_bit_of_the_secret_counts),
     cmocka_unit_test(zero_is_never_given),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

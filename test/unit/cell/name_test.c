@@ -254,4 +254,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_memory_changes_nothing),
     cmocka_unit_test(one_of_many_gets_a_name),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -232,4 +232,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_claim_is_undone),
     cmocka_unit_test(two_come),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

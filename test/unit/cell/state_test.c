@@ -599,4 +599,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(injector_nodes_are_used_once),
     cmocka_unit_test(no_wake_up_is_lost),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

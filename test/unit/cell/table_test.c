@@ -262,4 +262,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(asked_beside_a_birth),
     cmocka_unit_test(no_memory_changes_nothing),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -695,4 +695,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_gives_everything),
     cmocka_unit_test(many_senders),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -63,4 +63,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(oldest_first),
     cmocka_unit_test(what_comes_meanwhile_is_behind),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

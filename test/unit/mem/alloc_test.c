@@ -48,4 +48,4 @@ static void memory_too_far_away_is_none(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(memory_too_far_away_is_none),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -174,4 +174,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_list_is_retired_whole_and_stop_expires_it),
     cmocka_unit_test(stop_with_nothing_to_do),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

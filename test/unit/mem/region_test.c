@@ -133,4 +133,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(memory_goes_at_the_end),
     cmocka_unit_test(no_memory_keeps_what_there_is),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

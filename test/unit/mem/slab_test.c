@@ -192,4 +192,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_memory_changes_nothing),
     cmocka_unit_test(threads_hand_blocks_round),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

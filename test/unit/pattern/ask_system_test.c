@@ -361,4 +361,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("thread without memory", thread_is_refused_without_memory),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -368,16 +368,13 @@ static void the_last_phase_cuts_nothing_short(void **state)
     }
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_ends_is_not_the_smallest),
-        cmocka_unit_test(a_path_taken_out_stays_out),
-        cmocka_unit_test(one_that_is_suspended_is_not_the_smallest),
-        cmocka_unit_test(a_window_closes_while_a_child_ends),
-        cmocka_unit_test(a_chain_has_its_last_link),
-        cmocka_unit_test(late_counts_from_the_deadline),
-        cmocka_unit_test(the_last_phase_cuts_nothing_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_that_ends_is_not_the_smallest),
+    cmocka_unit_test(a_path_taken_out_stays_out),
+    cmocka_unit_test(one_that_is_suspended_is_not_the_smallest),
+    cmocka_unit_test(a_window_closes_while_a_child_ends),
+    cmocka_unit_test(a_chain_has_its_last_link),
+    cmocka_unit_test(late_counts_from_the_deadline),
+    cmocka_unit_test(the_last_phase_cuts_nothing_short),
+};
+TEST_MAIN(tests)

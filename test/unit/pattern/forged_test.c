@@ -604,23 +604,20 @@ static void a_probe_keeps_everything(void **state)
     f_end();
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ask_goes_on),
-        cmocka_unit_test(an_ask_is_not_taken_back),
-        cmocka_unit_test(a_graceful_stop_goes_on),
-        cmocka_unit_test(a_delay_lasts),
-        cmocka_unit_test(a_window_lasts),
-        cmocka_unit_test(an_event_is_not_passed_on),
-        cmocka_unit_test(absent_ones_do_not_talk),
-        cmocka_unit_test(an_absent_one_answers_as_nobody),
-        cmocka_unit_test(a_pool_keeps_its_size),
-        cmocka_unit_test(a_gatherer_waits),
-        cmocka_unit_test(gatherers_do_not_talk),
-        cmocka_unit_test(a_gatherer_is_made_to_fail),
-        cmocka_unit_test(a_state_lasts),
-        cmocka_unit_test(a_probe_keeps_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_ask_goes_on),
+    cmocka_unit_test(an_ask_is_not_taken_back),
+    cmocka_unit_test(a_graceful_stop_goes_on),
+    cmocka_unit_test(a_delay_lasts),
+    cmocka_unit_test(a_window_lasts),
+    cmocka_unit_test(an_event_is_not_passed_on),
+    cmocka_unit_test(absent_ones_do_not_talk),
+    cmocka_unit_test(an_absent_one_answers_as_nobody),
+    cmocka_unit_test(a_pool_keeps_its_size),
+    cmocka_unit_test(a_gatherer_waits),
+    cmocka_unit_test(gatherers_do_not_talk),
+    cmocka_unit_test(a_gatherer_is_made_to_fail),
+    cmocka_unit_test(a_state_lasts),
+    cmocka_unit_test(a_probe_keeps_everything),
+};
+TEST_MAIN(tests)

@@ -315,4 +315,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("misuse", misuse_is_refused),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

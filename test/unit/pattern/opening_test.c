@@ -333,16 +333,13 @@ static void a_callback_that_is_refused_goes(void **state)
     assert_int_equal(op.called, 0);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_hears_strangers),
-        cmocka_unit_test(a_stop_hears_strangers),
-        cmocka_unit_test(a_call_is_made_to_fail),
-        cmocka_unit_test(a_plan_hears_strangers),
-        cmocka_unit_test(a_callback_hears_strangers),
-        cmocka_unit_test(a_callback_is_not_spoken_for),
-        cmocka_unit_test(a_callback_that_is_refused_goes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_call_hears_strangers),
+    cmocka_unit_test(a_stop_hears_strangers),
+    cmocka_unit_test(a_call_is_made_to_fail),
+    cmocka_unit_test(a_plan_hears_strangers),
+    cmocka_unit_test(a_callback_hears_strangers),
+    cmocka_unit_test(a_callback_is_not_spoken_for),
+    cmocka_unit_test(a_callback_that_is_refused_goes),
+};
+TEST_MAIN(tests)

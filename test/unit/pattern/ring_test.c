@@ -1,13 +1,8 @@
 /* ring_test.c - the hash ring: even shares, few keys that move, order of comings and goings. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "pattern/ring.h"
+#include "support/cmocka.h"
 
 enum { MEMBERS = 20, KEYS = 20000, EACH = 128 };
 
@@ -138,14 +133,11 @@ static void nobody_and_one(void **state)
     ring_stop(&w);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_even),
-        cmocka_unit_test(only_the_needed_keys_move),
-        cmocka_unit_test(the_name_decides),
-        cmocka_unit_test(few_places_and_many),
-        cmocka_unit_test(nobody_and_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(shares_are_even),
+    cmocka_unit_test(only_the_needed_keys_move),
+    cmocka_unit_test(the_name_decides),
+    cmocka_unit_test(few_places_and_many),
+    cmocka_unit_test(nobody_and_one),
+};
+TEST_MAIN(tests)

@@ -408,23 +408,20 @@ static void a_malformed_path_fails(void **state)
     world_stop(&w);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns_go_on),
-        cmocka_unit_test(random_is_replayed),
-        cmocka_unit_test(hash_keeps_keys),
-        cmocka_unit_test(smallest_spreads),
-        cmocka_unit_test(broadcast_reaches_all),
-        cmocka_unit_test(first_answer_wins),
-        cmocka_unit_test(no_answer_in_time),
-        cmocka_unit_test(bad_messages_are_unhandled),
-        cmocka_unit_test(bad_pools),
-        cmocka_unit_test(bad_groups),
-        cmocka_unit_test(bad_resizers),
-        cmocka_unit_test(bad_broadcasts),
-        cmocka_unit_test(broadcast_from_an_actor),
-        cmocka_unit_test(a_malformed_path_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(turns_go_on),
+    cmocka_unit_test(random_is_replayed),
+    cmocka_unit_test(hash_keeps_keys),
+    cmocka_unit_test(smallest_spreads),
+    cmocka_unit_test(broadcast_reaches_all),
+    cmocka_unit_test(first_answer_wins),
+    cmocka_unit_test(no_answer_in_time),
+    cmocka_unit_test(bad_messages_are_unhandled),
+    cmocka_unit_test(bad_pools),
+    cmocka_unit_test(bad_groups),
+    cmocka_unit_test(bad_resizers),
+    cmocka_unit_test(bad_broadcasts),
+    cmocka_unit_test(broadcast_from_an_actor),
+    cmocka_unit_test(a_malformed_path_fails),
+};
+TEST_MAIN(tests)

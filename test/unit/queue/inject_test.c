@@ -112,4 +112,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_second_consumer_is_told_lost),
     cmocka_unit_test(every_entry_is_popped_once),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

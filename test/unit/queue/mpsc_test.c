@@ -107,4 +107,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_popped_node_can_be_pushed_again),
     cmocka_unit_test(each_producer_keeps_its_order),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -89,4 +89,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(first_in_first_out_and_full),
     cmocka_unit_test(every_entry_is_taken_once),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -106,4 +106,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(youngest_first_and_reversed),
     cmocka_unit_test(every_node_is_taken_once),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

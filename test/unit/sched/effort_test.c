@@ -189,4 +189,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(turns_without_a_limit_of_time),
     cmocka_unit_test(a_long_lane),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

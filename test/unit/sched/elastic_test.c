@@ -150,4 +150,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(work_that_comes_as_a_thread_ends),
     cmocka_unit_test(a_spawn_that_comes_as_the_last_thread_ends),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -627,4 +627,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_told_before_a_hook),
     cmocka_unit_test(what_is_told_before_a_decider),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -48,4 +48,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_role_goes_where_the_table_says),
     cmocka_unit_test(getting_up_and_searching_lose_nothing),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

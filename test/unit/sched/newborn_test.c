@@ -181,4 +181,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_stale_entry_is_passed_over),
     cmocka_unit_test(each_is_claimed_once),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -284,16 +284,13 @@ static void the_clock_is_asked_without_a_lock(void **state)
     scheduled_close(&world);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cancelled_while_fired),
-        cmocka_unit_test(cancelled_twice_while_fired),
-        cmocka_unit_test(marked_while_fired),
-        cmocka_unit_test(at_the_end_of_time),
-        cmocka_unit_test(far_away),
-        cmocka_unit_test(forged),
-        cmocka_unit_test(the_clock_is_asked_without_a_lock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(cancelled_while_fired),
+    cmocka_unit_test(cancelled_twice_while_fired),
+    cmocka_unit_test(marked_while_fired),
+    cmocka_unit_test(at_the_end_of_time),
+    cmocka_unit_test(far_away),
+    cmocka_unit_test(forged),
+    cmocka_unit_test(the_clock_is_asked_without_a_lock),
+};
+TEST_MAIN(tests)

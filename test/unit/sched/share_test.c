@@ -311,4 +311,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_waits_outside_cuts_a_turn_short),
     cmocka_unit_test(a_stream_from_outside_is_taken_in_batches),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -130,4 +130,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(stolen_with_others),
     cmocka_unit_test(an_urgent_entry_of_one_that_has_ended),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

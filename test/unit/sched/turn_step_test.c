@@ -197,4 +197,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_directive_at_every_step_of_a_turn),
     cmocka_unit_test(a_message_at_every_step_of_a_turn),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -149,4 +149,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_quantum_that_is_given_is_kept),
     cmocka_unit_test(who_sends_to_one_behind_yields),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -60,4 +60,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_owner_of_a_wheel_is_woken),
     cmocka_unit_test(the_last_thread_is_woken),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

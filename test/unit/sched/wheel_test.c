@@ -344,15 +344,12 @@ static void a_million_random_steps(void **state)
         assert_false(items[i].in);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_wheel),           cmocka_unit_test(carry_of_every_level),
-        cmocka_unit_test(farthest),              cmocka_unit_test(next_is_exact),
-        cmocka_unit_test(ties_keep_their_order), cmocka_unit_test(half_spread_waits),
-        cmocka_unit_test(the_whole_range),       cmocka_unit_test(a_clock_that_goes_back),
-        cmocka_unit_test(it_goes_back_while_a_slot_is_spread),
-        cmocka_unit_test(a_million_random_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(empty_wheel),           cmocka_unit_test(carry_of_every_level),
+    cmocka_unit_test(farthest),              cmocka_unit_test(next_is_exact),
+    cmocka_unit_test(ties_keep_their_order), cmocka_unit_test(half_spread_waits),
+    cmocka_unit_test(the_whole_range),       cmocka_unit_test(a_clock_that_goes_back),
+    cmocka_unit_test(it_goes_back_while_a_slot_is_spread),
+    cmocka_unit_test(a_million_random_steps),
+};
+TEST_MAIN(tests)

@@ -126,4 +126,4 @@ static void an_answer_at_every_step_of_a_restart(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_answer_at_every_step_of_a_restart),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -335,12 +335,9 @@ static void watch_in_post_stop(void **state)
     apart_close(&world);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(watched_while_ending),  cmocka_unit_test(ended_while_delayed),
-        cmocka_unit_test(due_while_ending),      cmocka_unit_test(watcher_ended),
-        cmocka_unit_test(notice_for_one_ending), cmocka_unit_test(watch_in_post_stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(watched_while_ending),  cmocka_unit_test(ended_while_delayed),
+    cmocka_unit_test(due_while_ending),      cmocka_unit_test(watcher_ended),
+    cmocka_unit_test(notice_for_one_ending), cmocka_unit_test(watch_in_post_stop),
+};
+TEST_MAIN(tests)

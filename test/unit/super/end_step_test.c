@@ -112,4 +112,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_path_is_good_until_the_grace_period_is_over),
     cmocka_unit_test(an_unwatch_leaves_nothing_with_the_target),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

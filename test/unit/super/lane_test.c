@@ -251,13 +251,10 @@ static void nobody_to_wake(void **state)
     end_close(&it);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adopted_too_late),      cmocka_unit_test(due_behind_the_end),
-        cmocka_unit_test(notice_behind_the_due), cmocka_unit_test(unwatched_before_the_due),
-        cmocka_unit_test(due_while_terminating), cmocka_unit_test(entry_of_another_pool),
-        cmocka_unit_test(put_off_at_the_end),    cmocka_unit_test(nobody_to_wake),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(adopted_too_late),      cmocka_unit_test(due_behind_the_end),
+    cmocka_unit_test(notice_behind_the_due), cmocka_unit_test(unwatched_before_the_due),
+    cmocka_unit_test(due_while_terminating), cmocka_unit_test(entry_of_another_pool),
+    cmocka_unit_test(put_off_at_the_end),    cmocka_unit_test(nobody_to_wake),
+};
+TEST_MAIN(tests)

@@ -191,4 +191,4 @@ static void all_say_the_same_at_every_step(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(all_say_the_same_at_every_step),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

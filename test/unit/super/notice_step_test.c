@@ -118,4 +118,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_turn_of_the_parent_at_every_step_of_an_end),
     cmocka_unit_test(a_watch_at_every_step_of_an_end),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

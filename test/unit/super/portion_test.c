@@ -230,4 +230,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_long_system_lane),
     cmocka_unit_test(a_long_system_lane_of_one_that_is_suspended),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

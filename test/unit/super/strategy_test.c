@@ -248,4 +248,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_longest_sliding_window),
     cmocka_unit_test(ready_made_deciders),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

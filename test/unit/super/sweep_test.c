@@ -466,4 +466,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(many_keyed_timers_of_one_that_stops),
     cmocka_unit_test(many_watches_of_one_that_stops),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -90,4 +90,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_ends_and_its_parent_is_busy),
     cmocka_unit_test(its_parent_watches),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -152,4 +152,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("counts", what_is_expected_is_counted),
     cmocka_unit_test(what_is_written_wrongly_fails),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -187,4 +187,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(writers_at_once),
     cmocka_unit_test(no_memory_no_book),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

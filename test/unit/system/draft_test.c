@@ -278,4 +278,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("memory and time", memory_and_time_of_the_system),
 };
 
-KIT_MAIN(tests)
+TEST_MAIN(tests)

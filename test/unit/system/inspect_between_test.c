@@ -39,4 +39,4 @@ static void between_claim_and_callback(void **state)
 }
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test(between_claim_and_callback)};
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

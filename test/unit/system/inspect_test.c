@@ -468,4 +468,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("misuse", misuse),
     KIT_TEST("no wake-up is lost", no_wake_up_is_lost),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

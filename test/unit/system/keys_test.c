@@ -80,4 +80,4 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("a key goes with its actor", a_key_goes_with_its_actor),
     KIT_TEST("the limit is the option's", the_limit_is_the_options),
 };
-KIT_MAIN(tests)
+TEST_MAIN(tests)

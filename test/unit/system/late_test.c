@@ -1,14 +1,10 @@
 /* late_test.c - a stop that comes too early says who is late (DESIGN D16). */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <axo/axo.h>
+
+#include "support/cmocka.h"
 
 typedef struct gate {
     pthread_mutex_t mutex;

@@ -435,4 +435,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_birth_that_fails_takes_no_place),
     cmocka_unit_test(never_one_more),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

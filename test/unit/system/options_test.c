@@ -256,4 +256,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(good_props),
     cmocka_unit_test(bad_props),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -305,4 +305,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reports_say_that_a_path_is_cut),
     cmocka_unit_test(patterns_of_any_depth),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -181,4 +181,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_first_thread_without_a_record),
     cmocka_unit_test(a_later_thread_without_a_record),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -199,4 +199,4 @@ static const struct CMUnitTest tests[] = {
     RACE_TEST("a_grace_period_waits_for_every_door", a_grace_period_waits_for_every_door, 1),
     RACE_TEST("a_wake_is_counted", a_wake_is_counted, 1),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

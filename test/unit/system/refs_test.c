@@ -556,4 +556,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_allocation_depends_on_references),
     cmocka_unit_test(chance_is_of_the_seed),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

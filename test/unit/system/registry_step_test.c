@@ -137,4 +137,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_change_at_every_step),
     cmocka_unit_test(two_changes_at_any_two_steps),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

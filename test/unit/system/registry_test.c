@@ -272,4 +272,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_stalled_writer_stops_nobody),
     cmocka_unit_test(readers_and_writers),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -41,4 +41,4 @@ static void buried_twice(void **state)
 }
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test(buried_twice)};
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

@@ -402,4 +402,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_dead_make_room),
     cmocka_unit_test(places_grow),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

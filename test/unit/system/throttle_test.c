@@ -49,4 +49,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_opens_again),
     cmocka_unit_test(one_a_window),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)

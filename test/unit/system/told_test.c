@@ -131,4 +131,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_is_told_of_an_unhandled_message_finds_it_counted),
     cmocka_unit_test(who_is_told_of_a_dead_letter_finds_it_counted),
 };
-UNIT_MAIN(tests)
+TEST_MAIN(tests)
