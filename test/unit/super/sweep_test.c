@@ -10,7 +10,7 @@
 #include "system/system.h"
 
 enum {
-    CHILDREN = 5 * AXO__SWEEP_STEP + 1,
+    CHILDREN = 7 * AXO__SWEEP_STEP,
     OWN = 10 * AXO__PORTION, /* timers, watches */
     QUIET = 100,             /* turns */
     MAKE = 1,
