@@ -293,7 +293,7 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint6
  * parked cell are sealed before that, since system work may run hooks, which send too. */
 static bool run_messages(axo__worker *worker, axo__cell *cell)
 {
-    bool told = false; /* cells were made urgent (by timers too) that the next message would delay */
+    bool told = false; /* urgent cells (timers make some too) may wait behind the next message */
     for (;;) {
         uint64_t word = axo__state_look(&cell->state);
         if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0 || run_has_system(cell))) {
