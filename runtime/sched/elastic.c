@@ -13,7 +13,8 @@
  *                                    sees the thread's change, or the thread sees the entry
  *        seq_cst, actors             the last actor's end lowers `actors`, then looks for parked
  *                                    workers; the last thread parks, then loads `actors` to decide
- *                                    whether it sleeps without a deadline: one sees the other
+ *                                    whether it sleeps without a deadline: that thread
+ *                                    reads 0, or is found parked and woken
  *   [W5] [W9]   as in sched/pool.h
  */
 #include "sched/kinds.h"
@@ -170,9 +171,9 @@ static int64_t elastic_deadline(const axo__worker *worker)
 
 /* The kind's ends: whether an idle thread ends now. While the pool has actors one thread stays. A
  * pusher that finds all threads alive relies on them: so a thread that leaves lowers `live` first
- * and looks into the injectors after it ([W7], against elastic_grow). If the order were the other
- * one, an entry pushed between the look and the lowering would have neither this thread nor a new
- * one. */
+ * and looks into the injectors after it ([W7], against elastic_grow). In the other order
+ * an entry that is pushed between the look and the lowering would have neither this thread nor a
+ * new thread. */
 static bool elastic_ends(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);

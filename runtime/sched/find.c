@@ -30,10 +30,10 @@ static uint32_t find_turn_messages(const axo__worker *worker)
     return messages - worker->messages_left;
 }
 
-/* Ends what has used up the time of a turn: the running turn, or the run of cells that follow each
- * other through the next slot. The running turn is blamed (`overrun_turn`) only if it has handled
- * at least `stride` messages: then the previous reading lies in this turn or at its start, so
- * another turn cannot have used the time. */
+/* Ends the running turn, or the run of cells that follow each other through the next slot, if it
+ * has used up the time of a turn. The running turn is blamed (`overrun_turn`) only if it has
+ * handled at least `stride` messages: then the previous reading lies in this turn or at its start,
+ * so another turn cannot have used the time. */
 static void find_clock_shares(axo__worker *worker, uint32_t stride)
 {
     int64_t quantum = worker->sched->quantum_ns;
@@ -112,7 +112,7 @@ static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject
     return NULL;
 }
 
-/* The common case is an empty injector: one load of its count, whose line nobody writes then. */
+/* The common case is an empty injector: one load of its count, whose line no thread writes then. */
 static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inject,
                                             uint64_t bit)
 {
@@ -140,7 +140,7 @@ static axo__cell *find_from_next(axo__worker *worker)
 }
 
 /* The youngest newborn; each AXO__NEWBORN_OLDEST-th time the oldest, so that the entry at the
- * bottom is reached although younger ones keep coming. */
+ * bottom is reached although younger newborns keep coming. */
 static axo__cell *find_from_newborns(axo__worker *worker)
 {
     if (axo__likely(axo__newborn_is_empty_owner(worker)))

@@ -105,7 +105,7 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
                          uint64_t *turns)
 {
     host_call call = {.sched = sched, .budget_ns = budget_ns, .turns_max = turns_max};
-    int before = axo__os_cancel_hold(); /* of the program's thread, while it is a worker */
+    int before = axo__os_cancel_hold(); /* the program's thread is a worker until the end */
     if (!host_enter(sched)) {
         axo__os_cancel_let(before);
         return AXO_EBUSY;

@@ -41,7 +41,7 @@ struct axo__keyed_timers {
     uint32_t stopped_at;     /* from this slot on */
 };
 
-/* Behind the payload of a keyed timer's message. */
+/* What follows the payload of a keyed timer's message, for axo__keyed_timer_tick. */
 typedef struct keyed_timer_stamp {
     uint64_t key;
     uint64_t number;
@@ -118,7 +118,7 @@ static keyed_timer *keyed_timer_free_slot(keyed_timer *keys, uint32_t room, uint
     return &keys[at];
 }
 
-/* Room for one more at a load of 3/4. */
+/* Makes room for one more key, at a load of 3/4 at most; false: no memory. */
 static bool keyed_timer_grow(axo__worker *worker, axo__keyed_timers *keyed)
 {
     if ((keyed->count + 1) * 4 <= keyed->room * 3)

@@ -51,7 +51,7 @@ static uint32_t newborn_untaken(const axo__worker *worker)
     return (int32_t)(taken - floor) > 0 ? taken : floor;
 }
 
-/* An empty range is moved up to where the thieves are, so that they count what is pushed now. The
+/* An empty range is moved up to where the thieves are, so that they count the new entry. The
  * release store hands the spawned cell's address to the exchange of axo__newborn_take_any ([B2]);
  * the cell itself was published by its word, which the thief acquires when it claims. A thief that
  * reads the new `newborn_top` before the entry finds the old content there, NULL or a stale hint,

@@ -26,8 +26,8 @@ static void park_was_taken(axo__worker *worker)
 }
 
 /* The compare-and-swap competes with wake_up's ([W4]): one of the two takes the worker out of
- * PARKED and lowers `parked`, so the count stays right whoever wins. `watcher` falls after the role
- * has changed; a pusher that still reads 1 leaves its private entries to this worker, which
+ * PARKED and lowers `parked`, so the count stays right whichever wins. `watcher` falls after the
+ * role has changed; a pusher that still reads 1 leaves its private entries to this worker, which
  * searches now and hands the watch on when it finds work (WATCHED, sched/idle.h). */
 void axo__worker_unpark_owner(axo__worker *worker)
 {

@@ -54,8 +54,8 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 }
 
 /* Two workers may name the cell at once: a worker that has released it names it until it leaves the
- * turn, but has cleared its tag before the release (run_turn). So the worker with a tag is the one
- * that is in `receive`. */
+ * turn, but has cleared its tag before the release (run_turn). So the worker with a tag is
+ * in `receive`. */
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
 {
     const axo__sched *sched = axo__cell_sched(cell);

@@ -86,7 +86,7 @@ typedef struct axo__sched_kind {
     bool shared; /* all its work lies in its injectors: its workers have no queues of their own */
     bool manned; /* every worker has a thread from axo__sched_start to axo__sched_quit */
     bool single; /* the pool is one actor's, and ends with it */
-    const axo__os_body *body; /* of its workers, but the spare ones */
+    const axo__os_body *body; /* of its workers, but the spare workers */
 
     /* Makes the workers of a pool whose common part is made. AXO_OK, AXO_ENOMEM, AXO_ETHREAD; what
      * a failure leaves is for unmake. */
@@ -155,20 +155,20 @@ struct axo__worker {
     int64_t overrun_clock;  /* reading when an overrun cell had its turn last, or none waited */
     uint32_t overrun_turn;  /* the turn that has used up its time by itself */
     bool quiet;             /* pushes between two turns have not been offered to others yet */
-    bool overrun_due;       /* an overrun cell has waited for long: it goes before the ready ones */
+    bool overrun_due;       /* an overrun cell has waited for long: it goes before ready cells */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     uint64_t asked_at;      /* the callback in which a borrowed parent last decided */
     axo__random random;
     axo__timers *timers;    /* NULL: its pool has no wheels */
-    axo__seen *seen;        /* of each worker, when this one last parked; NULL: it steals nothing */
+    axo__seen *seen;        /* of each worker, at the last parking; NULL: it steals nothing */
     int64_t seen_at;        /* the reading of then */
     uint32_t seen_turns;    /* a spare's: turns of all workers, when it last looked */
     int64_t watch_ns;       /* length of the next watch */
     axo__idle_role role;    /* while it has no work: idle.h */
     bool ending;            /* the worker calls the functions that wait for the system's end */
-    int64_t idle_at;        /* elastic: since when it has had nothing to do; 0: it has */
-    bool was_parked;        /* host: its last run ended for want of work */
+    int64_t idle_at;        /* elastic: since when the worker has had no work; 0: it has some */
+    bool was_parked;        /* host: the last run ended for want of work */
     bool has_thread;        /* a thread is to be joined; elastic: guarded by the pool's mutex */
     bool forked;            /* in a child that one of its callbacks has forked ... */
     axo__cell *forked_in;   /* ... of this actor; NULL: of none */
@@ -176,7 +176,7 @@ struct axo__worker {
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */
     axo__a32 turn;          /* turns begun */
-    axo__a32 state;         /* AXO__WORKER_*; guarded by the protocol of wake.h */
+    axo__a32 state;         /* AXO__WORKER_*; by the protocol of wake.h */
     axo__a32 fence;         /* (6) of the parking protocol */
     axo__a32 in_turn;       /* no thread reads or writes it: `running` tells more */
     axo__aptr running;      /* the cell of the turn */
@@ -215,10 +215,10 @@ struct axo__sched {
     axo__sched *next;              /* of the system's pools */
     const axo__sched_kind *kind;
     uint32_t number;               /* of the pool, 16 bits; 0: the default one */
-    axo__worker *workers;          /* the spare ones follow the others; NULL: elastic */
+    axo__worker *workers;          /* the spare workers come last; NULL: elastic */
     axo__aptr *grown;              /* elastic: a record for each thread that there ever was, from
                                       the first on; NULL: another kind */
-    axo__worker_slots *slots;      /* of each worker but the spare ones; NULL: elastic */
+    axo__worker_slots *slots;      /* of each worker, spares left out; NULL: elastic */
     uint32_t worker_count;
     uint32_t spare_count;
     uint32_t quantum;              /* messages of a turn */
@@ -241,8 +241,8 @@ struct axo__sched {
     axo__os_event event;           /* host: set when there is something to run */
     axo__a32 host_busy;            /* host: a thread is in it */
     _Alignas(AXO__CACHE_LINE) axo__a32 parked; /* workers that are PARKED, about */
-    axo__a32 searching;     /* workers that look into others' queues */
-    axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after the others */
+    axo__a32 searching;     /* workers that look into other workers' queues */
+    axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after busy ones */
     axo__a32 watch_due;     /* 1: the watch was handed on, and no worker has taken it up yet */
     axo__a32 quit;          /* 1: the threads end */
     _Alignas(AXO__CACHE_LINE) axo__inject inject;
@@ -268,15 +268,16 @@ static inline axo__moment axo__worker_moment(const axo__worker *worker)
     return (axo__moment){.who = worker, .when = when | (when == worker->asked_at ? 1 : 0)};
 }
 
-/* How many workers there are, spare ones included. */
+/* The number of workers, spare workers included. */
 static inline uint32_t axo__sched_all(const axo__sched *sched)
 {
     return sched->worker_count + sched->spare_count;
 }
 
-/* The worker of a number, spare ones included; NULL: the pool is elastic, and neither this worker
- * nor any after it has had a thread. The load acquires the record that elastic_add has published; a
- * caller that has heard of a thread, by its entry or its count, therefore finds its record. */
+/* The worker of a number, spare workers included; NULL: the pool is elastic, and neither this
+ * worker nor any after it has had a thread. The load acquires the record that elastic_add has
+ * published; a caller that has heard of a thread, by its entry or its count, therefore finds its
+ * record. */
 static inline axo__worker *axo__sched_worker(const axo__sched *sched, uint32_t index)
 {
     AXO_DEBUG_ASSERT(index < axo__sched_all(sched));

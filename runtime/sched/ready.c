@@ -35,8 +35,8 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
     axo__wake_offer(worker, axo__runq_count_any(&worker->ready));
 }
 
-/* Thieves take an overrun cell at once, so it is offered as AXO__STEAL_MIN ready ones are. An entry
- * without room goes to the overrun injector: among ready cells it would be in their way. */
+/* Thieves take an overrun cell at once, so it is offered as AXO__STEAL_MIN ready cells are. An
+ * entry without room goes to the overrun injector: among ready cells it would be in their way. */
 void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;

@@ -1,4 +1,4 @@
-/* ready.h - where ready cells are put, and every place where one may lie.
+/* ready.h - where ready cells are put, and every place where a ready cell may lie.
  *
  * A ready cell has an entry in one of eight places. A worker looks into them in this order, and
  * runs the first cell that it can claim: an entry is a hint. When no place has such a cell, the
@@ -18,7 +18,7 @@
  *   6  injector          any thread; a ready queue without room      every worker of the pool
  *   7  overrun queue     a turn that took all the time a turn may,   thieves: at once
  *                        with messages left: an overrun cell; a
- *                        thief's further ones
+ *                        thief's further cells
  *   8  overrun injector  an overrun queue without room               every worker of the pool
  *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.c
  *

@@ -350,8 +350,9 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
 
 /* One turn, to the release of the cell. axo__state_finish is a compare-and-swap that releases all
  * that this runner wrote to the next claim ([S4] against [S2], cell/state.h); from then on another
- * worker may be inside the cell, so this one leaves its fields alone. A cell that leaves messages
- * turn after turn is given twice as many each time, up to `backlog_turns_max` doublings. */
+ * worker may be inside the cell, so this worker leaves its fields alone. A cell that leaves
+ * messages turn after turn is given twice as many each time, up to `backlog_turns_max`
+ * doublings. */
 static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);

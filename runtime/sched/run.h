@@ -26,11 +26,12 @@ static inline axo_status axo__run_hook(axo__worker *worker, axo__cell *cell, uin
  * call has no unwind point of its own: a throw of the hook is the running callback's. */
 axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there);
 
-/* Calls the decider of the parent's strategy in its name; false: it failed, see worker->pending. */
+/* Calls the decider of the parent's strategy in the parent's name; false: the decider has failed,
+ * and worker->pending says why. */
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
                       const axo_failure *failure, axo_directive *directive);
 
-/* Records a failure of the running callback. */
+/* Records a failure of the running callback in worker->pending, in the place of an earlier one. */
 void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
                      va_list list) __attribute__((format(printf, 4, 0)));
 

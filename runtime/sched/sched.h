@@ -11,7 +11,7 @@
 axo_status axo__sched_init(axo__sched *sched, uint32_t workers);
 void axo__sched_fini(axo__sched *sched);
 
-/* Starts the threads that the kind has from the start. AXO_OK, AXO_ETHREAD: none runs. */
+/* Starts the threads that the kind has from the start. AXO_OK; AXO_ETHREAD: no thread runs. */
 axo_status axo__sched_start(axo__sched *sched);
 
 /* Asks all threads of the pool to end, and wakes those that sleep. Any thread, the pool's too. */
@@ -23,12 +23,12 @@ void axo__sched_join(axo__sched *sched);
 /* Joins the threads if all of them have ended; false: some thread still runs. */
 bool axo__sched_try_join(axo__sched *sched);
 
-/* For kinds: zeroed memory of the pool, NULL: none, or none was asked for. */
+/* For kinds: an array of `count` zeroed records of the pool; NULL: no memory, or a count of 0. */
 void *axo__sched_array(axo__sched *sched, size_t size, uint32_t count);
 void axo__sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t count);
 
-/* For kinds: make and unmake of a pool whose workers lie in one array, the spare ones behind the
- * others, each with queues of its own. */
+/* For kinds: make and unmake of a pool whose workers lie in one array, the spare workers at its
+ * end. Each worker but a spare one has queues of its own. */
 axo_status axo__sched_make_workers(axo__sched *sched);
 void axo__sched_unmake_workers(axo__sched *sched);
 

@@ -42,8 +42,8 @@ typedef struct axo__scheduled_order {
     axo_timer_kind kind;
 } axo__scheduled_order;
 
-/* Schedules a message: AXO_OK, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING; then the message is still the
- * caller's. *out may be NULL. */
+/* Schedules a message. AXO_OK: the record has the message. AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING:
+ * the message is still the caller's. `out`, where the handle goes, may be NULL. */
 axo_status axo__scheduled_set(axo__local *local, const axo__scheduled_order *order, axo_timer *out);
 
 /* Cancels a scheduled message. true: none will be sent any more, but for a periodic one that is

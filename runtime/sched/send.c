@@ -115,8 +115,8 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
     return status;
 }
 
-/* A timer's message. It waits for nobody: without room it is a dead letter, and a mailbox without
- * memory for its entry accepts it whatever the bound (axo__sched_accept). */
+/* A timer's message. The send never waits: without room the message is a dead letter, and a mailbox
+ * without memory for its entry accepts it whatever the bound (axo__sched_accept). */
 void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);

@@ -13,9 +13,9 @@
 #include "sched/wake.h"
 
 #define TIMER_BATCH 64
-/* Batches in a row before other work gets a turn. */
+/* Batches in a row before cells have a turn again. */
 #define TIMER_ROUNDS 4
-/* Nodes moved down the wheel in one holding of the mutex. */
+/* Nodes moved down the wheel while the mutex is held once. */
 #define TIMER_BUDGET 256
 /* Keeps the inputs of the hash apart from those of cell/lives.c. */
 #define TIMER_KEYS (UINT64_C(1) << 33)

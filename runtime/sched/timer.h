@@ -10,7 +10,7 @@
  *     {
  *         struct thing *it = (void *)timer;                // tell its cell; never run user code
  *         axo__sched_announce_system(worker, it->cell);
- *         return 0;                                        // or: again, so many ns from now
+ *         return 0;                                        // or: again, n ns from now
  *     }
  *     static const axo__timer_ops ops = {.fire = thing_fire, .finish = axo__timer_again};
  *     it->timer.ops = &ops;
@@ -54,11 +54,11 @@ typedef struct axo__scheduled_chunk axo__scheduled_chunk;
 
 /* The functions of a kind of timers, called when a timer's time has come. */
 typedef struct axo__timer_ops {
-    /* Without a lock. `number` is that of the arming. 0: the timer is done, and its memory may be
-     * gone when this returns; above: again, that many nanoseconds from now. */
+    /* Without a lock. `number` is the arming's. Returns 0: the timer is done, and its memory may be
+     * gone already; above 0: the timer is to fire again, after as many nanoseconds. */
     int64_t (*fire)(axo__worker *worker, axo__timer *timer, uint64_t number);
-    /* Under the wheel's mutex, after fire, which has returned `again`: `now` is the time that the
-     * wheel has been moved to. axo__timer_again, if nothing else has to be done. */
+    /* Under the wheel's mutex, after fire, which has returned `again`; `now` is the time to which
+     * the wheel has been moved. axo__timer_again serves a kind that only arms its timer again. */
     void (*finish)(axo__timers *timers, axo__worker *worker, axo__timer *timer, int64_t again,
                    int64_t now);
 } axo__timer_ops;
@@ -70,8 +70,8 @@ struct axo__timer {
     uint64_t number;      /* of that arming; a wheel never gives a number twice */
 };
 
-/* The scheduled messages of a wheel; see scheduled.h. Records come in chunks; a chunk that is empty
- * goes back to the allocator, but for one. */
+/* The scheduled messages of a wheel; see scheduled.h. Records come in chunks; of the chunks that
+ * are empty, all but the `spare` one go back to the allocator. */
 typedef struct axo__scheduled_all {
     axo__scheduled_chunk **chunks;
     uint32_t room;
@@ -132,7 +132,7 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers);
  * for too long to do so themselves. true: some timer was overdue. */
 bool axo__timers_fire_late(axo__worker *worker);
 
-/* A timer_ops' finish: arms the timer again if its fire has asked for it. */
+/* A `finish` for kinds of timers: arms the timer again if its fire has asked for that. */
 void axo__timer_again(axo__timers *timers, axo__worker *worker, axo__timer *timer, int64_t again,
                       int64_t now);
 

@@ -108,7 +108,7 @@ void axo__wake_tell(axo__worker *worker, uint32_t queued)
     if (sched->worker_count > 1)
         (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
     if (axo__a32_load_seq_cst(&sched->parked) == 0) {  /* [W1] (7) */
-        axo__spare_alarm(sched); /* pools with queues of their own have no other answer */
+        axo__spare_alarm(sched); /* the answer of every kind whose workers have queues */
         return;
     }
     if (axo__a32_load_relaxed(&sched->searching) != 0)

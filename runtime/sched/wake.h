@@ -28,7 +28,8 @@
  *        cas acq_rel, watcher        one parked worker is the watcher
  *   [W6] seq_cst, spare_mode, rescuing   the spare says that it sleeps, then looks once more; a
  *                                    worker that gets up, or a pusher that finds no parked worker,
- *                                    looks at the mode after what it did: one sees the other
+ *                                    loads the mode after that: the spare's look sees the
+ *                                    thread, or the thread's load sees the new mode
  */
 #ifndef AXO__SCHED_WAKE_H
 #define AXO__SCHED_WAKE_H

@@ -62,7 +62,7 @@ static bool worker_expire(axo__worker *worker, uint32_t max)
 static void worker_housekeeping(axo__worker *worker, uint32_t turn)
 {
     if (worker->quiet)
-        axo__worker_offer_quiet(worker); /* before the destructors of what has expired */
+        axo__worker_offer_quiet(worker); /* before the destructors of expired cells */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % (AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
         axo__local_hand_over(&worker->local);
