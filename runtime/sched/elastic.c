@@ -127,8 +127,7 @@ static void elastic_grow(axo__sched *sched)
 }
 
 /* The kind's enter: an actor comes. The first thread is started here, at the spawn, since only a
- * spawn may fail for want of memory or of a thread; later threads are wishes that may be
- * refused. */
+ * spawn may fail for want of memory or of a thread; a refusal of a later thread is no failure. */
 static axo_status elastic_enter(axo__sched *sched)
 {
     axo_status status = AXO_OK;
@@ -171,9 +170,8 @@ static int64_t elastic_deadline(const axo__worker *worker)
 
 /* The kind's ends: whether an idle thread ends now. While the pool has actors one thread stays. A
  * pusher that finds all threads alive relies on them: so a thread that leaves lowers `live` first
- * and looks into the injectors after it ([W7], against elastic_grow). In the other order
- * an entry that is pushed between the look and the lowering would have neither this thread nor a
- * new thread. */
+ * and looks into the injectors after it ([W7], against elastic_grow). In the other order an entry
+ * that is pushed between the look and the lowering would have neither this thread nor a new one. */
 static bool elastic_ends(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);

@@ -1,5 +1,6 @@
-/* idle.h - the role of a worker without work: every transition is a function here, of the role that
- * the worker had before.
+/* idle.h - the role of a worker without work, and its transitions. A transition that depends on the
+ * role of before is a function here; park.c sets WATCHING, and worker.c sets NONE when the worker
+ * has found work.
  *
  * A role says what the worker owes to the other workers when it finds work again or parks. It
  * exists so that a pusher needs to wake no worker for most pushes: a searcher or the watcher will

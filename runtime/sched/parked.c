@@ -151,10 +151,10 @@ void axo__parked_undo(axo__worker *worker, axo__cell *cell)
     parked_go_on(worker, cell);
 }
 
-/* The generation is still there (the assertion), so that a receiver that returns a record now
- * pushes it to this cell's system lane, where axo__parked_closed frees it. A record that is still
- * in a line is taken out of it here, and its messages go in whatever the bound: each accepted
- * message arrives or is a dead letter (D7). */
+/* The cell can still be found (the assertion on its generation), so a receiver that returns a
+ * record now pushes it to this cell's system lane, where axo__parked_closed frees it. A record that
+ * is still in a line is taken out of it here, and the mailbox takes its messages in whatever the
+ * bound: each accepted message arrives or is a dead letter (D7). */
 void axo__parked_end(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));

@@ -123,13 +123,14 @@ typedef struct axo__seen {
     uint32_t turn;
 } axo__seen;
 
-/* The first part is touched by the worker's own thread only, so it needs no order; for a worker of
- * the host, by whichever thread runs it ([W8] in host.c). The second part begins on a line of its
- * own, since other threads read it while the runner writes the first. */
+/* The first part is touched by the worker's own thread only, so it needs no order; other threads
+ * read only `has_thread` and the counters of `local`. For the worker of a host pool the thread that
+ * has entered is the worker's own ([W8] in host.c). The second part begins on a line of its own,
+ * since other threads read it while the runner writes the first. */
 struct axo__worker {
     axo__local local;
     axo__sched *sched;
-    axo__sched *own;        /* the pool whose private queues it may push to; NULL: none */
+    axo__sched *own;        /* `sched` if the worker has private queues; NULL: it has none */
 
     /* ---- runner ---- */
     axo__cell *current;     /* the cell whose callbacks may use their context; NULL between turns */

@@ -76,8 +76,8 @@ void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 }
 
 /* A single newborn is as private as the next slot, under the same condition. The push that makes
- * them AXO__STEAL_MIN offers them to others; axo__worker_offer_newborns repeats that at later
- * turns. */
+ * the newborns AXO__STEAL_MIN in number offers them to other workers; axo__worker_offer_newborns
+ * repeats that at later turns. */
 static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->own != NULL);
@@ -93,8 +93,8 @@ static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
         axo__wake_offer(worker, count);
 }
 
-/* An entry in the urgent lane is offered with a count of 0: thieves take it at once, but a searcher
- * or the watcher comes for it without a wake-up. */
+/* An entry in the urgent lane is offered with a count of 0: no worker is woken if there is a
+ * searcher or a watcher, since either takes an urgent entry when it looks next. */
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->own != NULL);

@@ -223,7 +223,7 @@ static axo__scheduled *scheduled_find(axo__timers *timers, axo_timer timer)
     return scheduled->timer.number == timer.bits ? scheduled : NULL;
 }
 
-/* Whether the record is in the wheel; else it is free or being fired. */
+/* Whether the record is in the wheel; otherwise the record is free, being fired or being closed. */
 static bool scheduled_waits(const axo__scheduled *scheduled)
 {
     return scheduled->timer.node.place != AXO__WHEEL_NONE;
@@ -231,7 +231,7 @@ static bool scheduled_waits(const axo__scheduled *scheduled)
 
 /* The mutex decides between a cancel and the firing: a record that is still in the wheel will not
  * fire. A periodic message that is being fired is marked instead, and scheduled_finish frees it
- * (TM-08). The message is freed after the mutex, since its destructor may be the program's. */
+ * (TM-08). The message is freed after the mutex, which keeps the section short. */
 bool axo__scheduled_cancel(axo__local *local, axo_timer timer)
 {
     axo__timers *timers = scheduled_home(local->core, timer);

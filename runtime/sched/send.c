@@ -27,7 +27,7 @@ static void send_bury(const axo__worker *worker, axo__local *local, axo_ref to, 
 
 /* The mailbox has no room: the running actor is to wait for it, if the mailbox says so. The record
  * is made before the second try, which accepts the message: so a send that runs out of memory has
- * changed nothing. Only an actor can wait, so an outside thread is told FULL. */
+ * changed nothing. Only an actor can wait, so an outside thread's send is refused as FULL. */
 static axo__put send_park(axo__worker *worker, axo__bounded_mailbox *bounded, axo_ref to,
                           axo__message *message, axo__chain *dropped)
 {

@@ -15,7 +15,7 @@
 #include "sched/wake.h"
 
 /* Keeps a taken entry: the first cell that can be claimed is to be run, and further entries go into
- * a queue of this worker, where others find them. */
+ * a queue of this worker, where other thieves find them. */
 static axo__cell *steal_keep(axo__worker *worker, axo__runq *to, axo__cell *mine, axo__cell *cell)
 {
     axo__a64_bump_owner(&worker->local.count.steals);

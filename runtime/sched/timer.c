@@ -1,9 +1,10 @@
 /* timer.c - a worker's wheel behind its mutex: arm, disarm, fire.
  *
- * The mutex is held for a bounded number of steps and never while a timer's `fire` runs. A timer
- * that is due is taken out of the wheel first; from then on no disarm reaches it, so taking it out
- * decides between a disarm and the firing. `next`, the wheel's earliest time, may be read without
- * the mutex: each worker compares it with its clock, and the owner sleeps until it.
+ * The mutex is never held while a timer's `fire` runs, and for a bounded number of steps unless the
+ * clock has gone back. A timer that is due is taken out of the wheel first; from then on no disarm
+ * reaches it, so taking it out decides between a disarm and the firing. `next`, the wheel's
+ * earliest time, is read without the mutex: by the owner at each reading of its clock and before it
+ * sleeps, and by workers that look for late timers.
  */
 #include "sched/timer.h"
 
@@ -62,8 +63,8 @@ axo__timers *axo__timers_here(axo__local *local)
 }
 
 /* Under the mutex: `next` follows the wheel. It is stored only if it has changed, since other
- * workers read its line at each of their clocks. The store is (5) of timer.h: relaxed, as the
- * addition to `parked` in axo__sched_wake_worker comes after it and carries the order. */
+ * workers may have its line in their caches. The store is (5) of timer.h: relaxed, as the addition
+ * to `parked` in axo__sched_wake_worker comes after it and carries the order. */
 static void timer_refresh(axo__timers *timers)
 {
     uint64_t next = (uint64_t)axo__tick_time(axo__wheel_next(&timers->wheel));

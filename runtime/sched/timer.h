@@ -81,7 +81,7 @@ typedef struct axo__scheduled_all {
     axo__scheduled_chunk *spare; /* the one empty chunk that is kept; NULL: there is none */
 } axo__scheduled_all;
 
-/* A worker's wheel. `next` stands on a line of its own, since every worker reads it. */
+/* A worker's wheel. `next` stands on a line of its own, since other workers read it too. */
 struct axo__timers {
     axo__os_mutex mutex; /* guards the fields below but `next`; a leaf: under it only the pool's */
     axo__core *core;
