@@ -1,21 +1,30 @@
-/* claim.h - entries in a pool's injectors, which any thread may push, and the claim of a cell. */
+/* claim.h - entries in a pool's injectors, which any thread may push, and the claim of a cell.
+ *
+ * An entry is a hint that a cell may have work; it owns nothing and may be stale. The claim, one
+ * compare-and-swap of the cell's word ([S2] of cell/state.h), decides which worker runs the cell,
+ * so queues, thieves and spares may hold entries for one cell at the same time.
+ */
 #ifndef AXO__SCHED_CLAIM_H
 #define AXO__SCHED_CLAIM_H
 
 #include "sched/pool.h"
 
-/* An entry for a ready cell, unless one is in an injector already; nobody is woken. */
+/* Pushes an entry for a ready cell, unless the cell has an entry in an injector already. No worker
+ * is woken. Any thread. */
 void axo__claim_inject(axo__inject *inject, axo__cell *cell);
 
-/* An entry in the pool's injectors; a worker is woken. Any thread. */
+/* Pushes an entry for a cell into the pool's injector or urgent injector and wakes a worker. Any
+ * thread. */
 void axo__sched_push_ready_any(axo__sched *sched, axo__cell *cell);
 void axo__sched_push_urgent_any(axo__sched *sched, axo__cell *cell);
 
-/* A claimed cell goes back to its own pool unrun, whatever it has work for. */
+/* Gives a claimed cell back to its own pool unrun, with an entry for the work that it has. */
 void axo__sched_unclaim(axo__cell *cell);
 
-/* The cell, if this worker may run it now; NULL: the entry that led to it was stale. The pool is
- * looked at after the claim: an entry of the slot's former life may name another pool's cell. */
+/* Claims the cell that an entry names. NULL: the entry was stale. The cell's pool is compared after
+ * the claim, when it cannot change: an entry of the slot's former life may name a cell that another
+ * pool runs. The claim acquires what the last runner released ([S4]) and what each announcer wrote
+ * ([S1] of cell/state.h), so the worker reads the cell's fields plainly from here on. */
 static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
 {
     axo__mpsc_node *lane = NULL;

@@ -1,13 +1,20 @@
-/* elastic.c - the pool of actors that block: threads come one at a time when work is pushed and
- * nobody is parked, and end when they have had none for long. All work is shared: it lies in the
- * pool's injectors, so a handler that blocks hides nothing.
+/* elastic.c - the pool of actors that block: threads start one at a time when work is pushed and no
+ * worker is parked, and a thread ends when it has had no work for long. All work is shared: ready
+ * cells lie in the pool's injectors, so a handler that blocks hides no other cell.
+ *
+ * The number of threads follows the number of handlers that block at the same time. A pusher that
+ * finds no parked worker asks for one more thread; the new thread looks for work when it has begun,
+ * and by its own wake-ups asks for the next thread if work is left.
  *
  * Orders
- *   [W7] seq_cst, live, starting     a pusher pushes, then looks whether a thread comes or is
- *                                    there; a thread says that it is there, or goes, then looks
- *                                    for work: one sees the other
- *        seq_cst, actors             the last actor goes, then looks who is parked; the last thread
- *                                    parks, then looks whether it stays for an actor
+ *   [W7] seq_cst, live, starting     a pusher pushes, then loads `starting` and `live`; a thread
+ *                                    that has begun lowers `starting`, a thread that ends lowers
+ *                                    `live`, and each looks into the injectors after it: the pusher
+ *                                    sees the thread's change, or the thread sees the entry
+ *        seq_cst, actors             the last actor's end lowers `actors`, then looks for parked
+ *                                    workers; the last thread parks, then loads `actors` to decide
+ *                                    whether it sleeps without a deadline: that thread
+ *                                    reads 0, or is found parked and woken
  *   [W5] [W9]   as in sched/pool.h
  */
 #include "sched/kinds.h"
@@ -17,8 +24,8 @@
 
 /* ---- records ---- */
 
-/* Under the mutex: a record for one more thread; NULL: no memory, and nothing is left of it. It
- * stays with the pool, for the next thread when this one has ended. */
+/* Under the mutex: makes a record for one more thread; NULL: no memory, and nothing has changed.
+ * The record stays with the pool: when its thread has ended, the next thread takes it over. */
 static axo__worker *elastic_add(axo__sched *sched, uint32_t index)
 {
     axo__worker *worker = axo__sched_array(sched, sizeof(axo__worker), 1);
@@ -26,13 +33,15 @@ static axo__worker *elastic_add(axo__sched *sched, uint32_t index)
         return NULL;
     axo__worker_init(worker, sched, index);
     axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
+    /* Publishes the initialised record to axo__sched_worker, which loads it with acquire. */
     axo__aptr_store_release(&sched->grown[index], worker); /* [W9] */
     return worker;
 }
 
-/* Under the mutex: a record for the next thread is there, or none is to come; false: no memory. Who
- * calls for a thread may be failing or ending, and takes none (D10): each thread sees to the next
- * one's when it begins, and when it stays. */
+/* Under the mutex: makes sure that a record for the next thread exists, unless the pool has as many
+ * as it may have; false: no memory. A pusher may be a failing or ending actor, which takes no
+ * memory (D10), so each thread makes the record of the next thread when it begins and when it
+ * stays. */
 static bool elastic_prepare_locked(axo__sched *sched)
 {
     for (uint32_t i = 0; i < sched->worker_count; i++) {
@@ -45,6 +54,8 @@ static bool elastic_prepare_locked(axo__sched *sched)
     return true;
 }
 
+/* elastic_prepare_locked for a thread that has just begun. Without memory the pool has the threads
+ * that it has; elastic_ends tries again when a worker has been idle for long. */
 static void elastic_prepare(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
@@ -52,9 +63,10 @@ static void elastic_prepare(axo__sched *sched)
     axo__os_mutex_unlock(&sched->mutex);
 }
 
-/* Under the mutex: one that has no thread; NULL: all have. If the threads of all that are absent
- * are still about to end, one is waited for: it has left the mutex and takes no more work, and who
- * calls for a thread now calls only once. */
+/* Under the mutex: a worker that has no thread; NULL: every worker has one. If every absent
+ * worker's thread is still on its way to its end, the caller waits for one of them: that thread has
+ * left the mutex and takes no more work, so the wait is short, and this call is the pusher's only
+ * request for a thread. */
 static axo__worker *elastic_absent(axo__sched *sched)
 {
     axo__worker *ending = NULL;
@@ -73,7 +85,9 @@ static axo__worker *elastic_absent(axo__sched *sched)
     return ending;
 }
 
-/* Under the mutex. */
+/* Under the mutex: starts one thread. `live` rises before the thread starts, so that two threads
+ * that look whether they are the last one ([W7] in elastic_deadline) never both take themselves for
+ * it. A refused start takes `live` and `starting` back. */
 static bool elastic_grow_locked(axo__sched *sched)
 {
     axo__worker *worker = elastic_absent(sched);
@@ -92,8 +106,14 @@ static bool elastic_grow_locked(axo__sched *sched)
     return false;
 }
 
-/* One thread starts at a time: it looks for work when it has begun, and calls for the next one if
- * it finds more than it takes. If none can be had, those that run come to the work in time. */
+/* The kind's nobody_parked. One thread starts at a time: it looks for work when it has begun, and
+ * asks for the next thread if it finds more work than it takes. If the system refuses a thread, the
+ * threads that run come to the work in time.
+ *
+ * The loads of `starting` and `live` come after the push of the entry ([J3] of queue/inject.h).
+ * They pair with elastic_begin's lowering of `starting` and elastic_ends's lowering of `live`: a
+ * pusher that still reads a thread as starting or alive has pushed before that thread's look into
+ * the injectors, so the thread finds the entry. */
 static void elastic_grow(axo__sched *sched)
 {
     if (axo__a32_load_seq_cst(&sched->starting) != 0 ||                  /* [W7] */
@@ -106,6 +126,8 @@ static void elastic_grow(axo__sched *sched)
     axo__os_mutex_unlock(&sched->mutex);
 }
 
+/* The kind's enter: an actor comes. The first thread is started here, at the spawn, since only a
+ * spawn may fail for want of memory or of a thread; a refusal of a later thread is no failure. */
 static axo_status elastic_enter(axo__sched *sched)
 {
     axo_status status = AXO_OK;
@@ -122,6 +144,10 @@ static axo_status elastic_enter(axo__sched *sched)
     return status;
 }
 
+/* The kind's leave: an actor goes. The last actor's end lowers `actors` and then looks for parked
+ * workers in axo__sched_wake_all; it pairs with the last thread in elastic_deadline, which counts
+ * itself as parked and then loads `actors`. So that thread is woken, or takes a deadline by
+ * itself. */
 static void elastic_leave(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
@@ -129,9 +155,11 @@ static void elastic_leave(axo__sched *sched)
     AXO_DEBUG_ASSERT(actors > 0);
     axo__os_mutex_unlock(&sched->mutex);
     if (actors == 1)
-        axo__sched_wake_all(sched); /* one may have no deadline */
+        axo__sched_wake_all(sched); /* the last thread may sleep without a deadline */
 }
 
+/* The last thread sleeps without a deadline while the pool has an actor, so that a message to that
+ * actor needs no new thread; each other thread sleeps until its idle time is over. */
 static int64_t elastic_deadline(const axo__worker *worker)
 {
     const axo__sched *sched = worker->sched;
@@ -140,8 +168,10 @@ static int64_t elastic_deadline(const axo__worker *worker)
     return stays ? AXO__NEVER : worker->idle_at + sched->idle_ns;
 }
 
-/* While there are actors one thread stays. A pusher that finds all threads alive relies on one of
- * them: who leaves says so before it looks a last time. */
+/* The kind's ends: whether an idle thread ends now. While the pool has actors one thread stays. A
+ * pusher that finds all threads alive relies on them: so a thread that leaves lowers `live` first
+ * and looks into the injectors after it ([W7], against elastic_grow). In the other order an entry
+ * that is pushed between the look and the lowering would have neither this thread nor a new one. */
 static bool elastic_ends(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);
@@ -170,6 +200,8 @@ static bool elastic_ends(axo__worker *worker)
 
 /* ---- the kind ---- */
 
+/* One turn a step, so that a worker looks at the injectors between any two turns. The pointers of
+ * all threads are taken at once, the records one by one: see sched/DESIGN.md, Dispatchers. */
 static axo_status elastic_make(axo__sched *sched)
 {
     sched->turns = 1;
@@ -184,6 +216,9 @@ static void elastic_unmake(axo__sched *sched)
     axo__sched_free_array(sched, sched->grown, sizeof(axo__aptr), sched->worker_count);
 }
 
+/* The record of the next thread is made before `starting` falls: a pusher that reads 0 starts the
+ * next thread and finds that record. The step after this looks for work ([W7], against
+ * elastic_grow). */
 static void elastic_begin(void *argument)
 {
     const axo__worker *worker = argument;

@@ -1,4 +1,14 @@
-/* find.c - where a worker looks for its next cell, in which order; and the clock. */
+/* find.c - where a worker looks for its next cell, and in which order; and the worker's clock.
+ *
+ * The order is the table in sched/ready.h: each find_from_* function is one place, find_ready is
+ * the order of places 3 to 8, axo__worker_find puts 1 and 2 before them. No place may wait for
+ * ever, so each preference has a bound, a count of turns or a span of the clock, kept in the
+ * worker.
+ *
+ * The clock costs more than a short message, so a worker reads it every `clock_stride` messages.
+ * Each reading settles everything that depends on time: the end of the turn, the end of a run of
+ * the next slot, whether overrun cells have waited for long, and which timers are due.
+ */
 #include "sched/find.h"
 
 #include "sched/claim.h"
@@ -9,7 +19,7 @@
 
 /* ---- the clock ---- */
 
-/* Messages of the turn that runs. */
+/* How many messages the running turn has handled; 0 between two turns. */
 static uint32_t find_turn_messages(const axo__worker *worker)
 {
     const axo__cell *cell = worker->current;
@@ -20,9 +30,10 @@ static uint32_t find_turn_messages(const axo__worker *worker)
     return messages - worker->messages_left;
 }
 
-/* Who has used up the time of a turn: the cell of this one, or those that follow each other through
- * the next slot. A turn is known to have, by itself, if the last reading is of it or of its start:
- * since then at most `stride` messages were handled. */
+/* Ends the running turn, or the run of cells that follow each other through the next slot, if it
+ * has used up the time of a turn. The running turn is blamed (`overrun_turn`) only if it has
+ * handled at least `stride` messages: then the previous reading lies in this turn or at its start,
+ * so another turn cannot have used the time. */
 static void find_clock_shares(axo__worker *worker, uint32_t stride)
 {
     int64_t quantum = worker->sched->quantum_ns;
@@ -43,7 +54,10 @@ static void find_clock_shares(axo__worker *worker, uint32_t stride)
         worker->overrun_due = true;
 }
 
-/* The stride adapts, so that short messages do not pay for the clock and long ones are seen. */
+/* The stride doubles while it takes no more than an eighth of a turn's time and falls to 1 when it
+ * takes more than half: short messages do not pay for the clock, and a long one is noticed when it
+ * ends. While messages are long, `inject_from` is 0, so each may be the last before a look
+ * outside. */
 bool axo__worker_clock(axo__worker *worker)
 {
     int64_t before = worker->now;
@@ -65,6 +79,8 @@ bool axo__worker_clock(axo__worker *worker)
 
 /* ---- places ---- */
 
+/* The first entry of a queue of this worker's whose cell it can claim; stale entries are
+ * dropped. */
 static axo__cell *find_from_queue(axo__worker *worker, axo__runq *queue)
 {
     for (;;) {
@@ -74,6 +90,11 @@ static axo__cell *find_from_queue(axo__worker *worker, axo__runq *queue)
     }
 }
 
+/* The first entry of an injector whose cell this worker can claim. INJECTED is cleared before the
+ * claim ([S6] of cell/state.h): if the claim came first and found nothing to do, a thread that
+ * announces work between the two would find the bit set and push no entry, although the node has
+ * left the queue. If entries are left and no worker is searching, this worker wakes one more: so a
+ * burst from outside wakes workers one after the other, each by the last. */
 static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject, uint64_t bit)
 {
     axo__sched *sched = worker->sched;
@@ -91,6 +112,7 @@ static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject
     return NULL;
 }
 
+/* The common case is an empty injector: one load of its count, whose line no thread writes then. */
 static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inject,
                                             uint64_t bit)
 {
@@ -99,6 +121,10 @@ static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inje
     return find_from_inject_slow(worker, inject, bit);
 }
 
+/* The next slot is cleared with a plain store although a thief may have loaded it ([W3] in
+ * steal.c): both hold the entry then, and the claim decides. After AXO__NEXT_RUNS_MAX turns the
+ * cell goes to the back of the ready queue, so two actors that answer each other do not starve that
+ * queue. */
 static axo__cell *find_from_next(axo__worker *worker)
 {
     axo__cell *cell = axo__aptr_load_relaxed(&worker->next);
@@ -113,6 +139,8 @@ static axo__cell *find_from_next(axo__worker *worker)
     return NULL;
 }
 
+/* The youngest newborn; each AXO__NEWBORN_OLDEST-th time the oldest, so that the entry at the
+ * bottom is reached although younger newborns keep coming. */
 static axo__cell *find_from_newborns(axo__worker *worker)
 {
     if (axo__likely(axo__newborn_is_empty_owner(worker)))
@@ -126,11 +154,13 @@ static axo__cell *find_from_newborns(axo__worker *worker)
     return cell;
 }
 
-/* One that found no room follows into the place that has come free: first in, first out. */
+/* Moves the oldest entry of the overrun injector into the place that has come free in this worker's
+ * overrun queue. So overrun cells keep their order, first in, first out, across queue and
+ * injector. */
 static void find_refill_overrun(axo__worker *worker)
 {
     axo__mpsc_node *node = NULL;
-    AXO_DEBUG_ASSERT(worker->own != NULL); /* the place is in a queue of its own */
+    AXO_DEBUG_ASSERT(worker->own != NULL); /* only a worker with queues has a free place */
     if (axo__inject_pop_any(&worker->sched->overrun, &node) != AXO__INJECT_ITEM)
         return;
     axo__cell *cell = axo__cell_of_inject(node);
@@ -138,7 +168,8 @@ static void find_refill_overrun(axo__worker *worker)
     axo__worker_push_overrun(worker, cell);
 }
 
-/* Each of its messages may take long, so the clock is read after each. */
+/* An overrun cell. Each of its messages may take long, so the clock is read after each; the reading
+ * here is the start of the turn, by which find_clock_shares judges it. */
 static axo__cell *find_from_overrun(axo__worker *worker)
 {
     axo__inject *more = &worker->sched->overrun;
@@ -158,7 +189,7 @@ static axo__cell *find_from_overrun(axo__worker *worker)
     return cell;
 }
 
-/* ---- their order: the table in sched/ready.h ---- */
+/* ---- the order of the places: the table in sched/ready.h ---- */
 
 static inline bool find_has_urgent(const axo__worker *worker)
 {
@@ -166,6 +197,8 @@ static inline bool find_has_urgent(const axo__worker *worker)
            axo__inject_has_any(&worker->sched->urgent);
 }
 
+/* The worker's own urgent lane, then the pool's urgent injector. Urgent entries that stay behind in
+ * the lane are offered to others, since the turn that begins now may take long. */
 axo__cell *axo__worker_find_urgent(axo__worker *worker)
 {
     axo__cell *cell = find_from_queue(worker, &worker->urgent);
@@ -175,6 +208,9 @@ axo__cell *axo__worker_find_urgent(axo__worker *worker)
     return cell;
 }
 
+/* Places 3 to 8. Each AXO__INJECT_TURNS turns the injector goes first, and after it an overrun cell
+ * that has waited for long; after AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to 6 go
+ * first. */
 static axo__cell *find_ready(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
@@ -207,6 +243,8 @@ static axo__cell *find_ready(axo__worker *worker)
     return cell != NULL ? cell : find_from_overrun(worker);
 }
 
+/* Urgent cells first, at most AXO__URGENT_RUNS_MAX in a row: then one other cell has a turn, if
+ * there is one, so a storm of failures does not starve messages. */
 axo__cell *axo__worker_find(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);
@@ -232,7 +270,9 @@ axo__cell *axo__worker_find(axo__worker *worker)
     return find_ready(worker);
 }
 
-/* Housekeeping is done between steps. */
+/* Returns NULL every AXO__HOUSEKEEPING_TURNS turns, so that the step ends and axo__worker_step can
+ * do housekeeping. Between two turns the worker holds no cell, so it declares itself quiescent to
+ * the reclaimer here, as it does at the start of a step. */
 axo__cell *axo__worker_find_next(axo__worker *worker)
 {
     if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSEKEEPING_TURNS == 0))

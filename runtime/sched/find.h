@@ -4,7 +4,9 @@
 
 #include "sched/pool.h"
 
-/* Somebody outside waits for a worker: the turn ends soon, and the injector is looked at next. */
+/* An outside thread waits for a worker: the running turn ends after this message, and the worker
+ * looks into the injector next. At most every AXO__INJECT_MESSAGES messages, so that a stream from
+ * outside does not cost a turn a message. */
 static inline void axo__worker_outside(axo__worker *worker)
 {
     uint64_t handled = axo__a64_load_relaxed(&worker->local.count.handled);
@@ -15,16 +17,17 @@ static inline void axo__worker_outside(axo__worker *worker)
     worker->inject_turn = axo__a32_load_relaxed(&worker->turn) - AXO__INJECT_TURNS;
 }
 
-/* Reads the clocks: the turn's share, timers; true: it has fired some. */
+/* Reads the clock and settles what depends on it: the share of the turn, and the worker's timers.
+ * true: timers were fired, so cells may have become ready. */
 bool axo__worker_clock(axo__worker *worker);
 
-/* A claimed cell from the worker's own queues and the injectors; NULL: none. */
+/* A claimed cell from the worker's own queues or its pool's injectors; NULL: none has a cell. */
 axo__cell *axo__worker_find(axo__worker *worker);
 
-/* The same after a turn, for the next one of this step; NULL: also if the step has to end. */
+/* As axo__worker_find, for the next turn of the running step; NULL: also if the step has to end. */
 axo__cell *axo__worker_find_next(axo__worker *worker);
 
-/* The same, urgent cells only. */
+/* As axo__worker_find, urgent cells only. */
 axo__cell *axo__worker_find_urgent(axo__worker *worker);
 
 #endif

@@ -1,11 +1,16 @@
-/* fixed.c - the default pool: as many threads as workers from start to end, which steal from each
- * other, and spare ones that look after them. */
+/* fixed.c - the default pool: as many threads as workers, from the system's start to its end. The
+ * workers steal from each other, and spare workers look after them (spare.c). This file makes what
+ * only this kind has: each worker's notes of the others (`seen`, steal.c) and the spares'
+ * `marks`. */
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/spare.h"
 #include "sched/wake.h"
 #include "sched/worker.h"
 
+/* The spare mode begins at DEEP: no turn has been begun, and the first worker that gets up, or the
+ * first pusher that finds no parked worker, calls the spare ([W6] of sched/wake.h). On a failure
+ * the caller, axo__sched_init, has fixed_unmake free what was made. */
 static axo_status fixed_make(axo__sched *sched)
 {
     uint32_t all = axo__sched_all(sched);

@@ -1,7 +1,12 @@
 /* host.c - a pool whose one worker is run by a thread of the program, within a budget.
  *
+ * The worker has no thread of its own: a call of axo_run_host lends it one. Between two calls the
+ * worker counts as parked if it ran dry, so a pusher takes the ordinary way of a wake-up, whose
+ * last step sets an event descriptor instead of waking a parker; the program polls that descriptor.
+ *
  * Orders
- *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker
+ *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker; the
+ *                                    next thread acquires what the last one wrote to the worker
  */
 #include "sched/host.h"
 
@@ -11,8 +16,11 @@
 #include "sched/wake.h"
 #include "sched/worker.h"
 
-/* Between two calls that ran dry the worker counts as parked, so that a push sets the event; after
- * one that did not, the event stays set. */
+/* Takes the worker for this thread; false: another thread has it. After a call that ran dry the
+ * worker is PARKED, so that a push sets the event; after any other call the event stayed set.
+ *
+ * The compare-and-swap acquires the worker's plain fields as host_leave of the last thread released
+ * them; without that pair the second thread might run with an old `current` or `role`. */
 static bool host_enter(axo__sched *sched)
 {
     axo__worker *worker = &sched->workers[0];
@@ -23,13 +31,16 @@ static bool host_enter(axo__sched *sched)
     axo__worker_body.begin(worker);
     if (worker->was_parked)
         axo__worker_unpark_owner(worker);
-    axo__os_event_clear(&sched->event); /* after unpark: it looks at what set it */
+    /* The event is cleared after the worker has left PARKED: every push that set it before is then
+     * found by the first look, and every later push is an awake worker's to find. */
+    axo__os_event_clear(&sched->event);
     worker->was_parked = false;
     axo__worker_read_clock(worker);
     return true;
 }
 
-/* With a budget the clock is read after each message: one of 20 us may come after many of 20 ns. */
+/* With a budget the clock is read after each message: a message of 20 us may follow many of 20 ns,
+ * and a stride would notice it too late. */
 static void host_limit(axo__worker *worker, int64_t budget_ns)
 {
     bool limited = budget_ns >= 0;
@@ -39,6 +50,9 @@ static void host_limit(axo__worker *worker, int64_t budget_ns)
     worker->until_clock = 1;
 }
 
+/* Gives the worker up. A call that its budget cut short sets the event, since entries may be left
+ * and no push would announce them. The release store is the last step: the next thread may run the
+ * worker from there on, see host_enter. */
 static void host_leave(axo__sched *sched, bool dry)
 {
     axo__worker *worker = &sched->workers[0];
@@ -50,7 +64,9 @@ static void host_leave(axo__sched *sched, bool dry)
     axo__a32_store_release(&sched->host_busy, 0); /* [W8] */
 }
 
-/* Without threads nobody else reads: between two turns a grace period is over at once. */
+/* In a manual system this thread is the only reader, so between two turns a grace period is over at
+ * once, and the host does the reclaimer's work. true: cells have expired, and the worker, which had
+ * parked, goes on to them. */
 static bool host_reclaim(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current == NULL);
@@ -65,10 +81,12 @@ typedef struct host_call {
     axo__sched *sched;
     int64_t budget_ns;
     uint64_t turns_max;
-    uint64_t turns; /* that were run */
+    uint64_t turns; /* the turns that were run */
     bool dry;
 } host_call;
 
+/* Steps until the worker runs dry, or the turns or the budget are used up. It runs under
+ * axo__os_root, as a handler of the program may end its thread. */
 static void host_turns(void *arg)
 {
     host_call *call = arg;
@@ -87,7 +105,7 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
                          uint64_t *turns)
 {
     host_call call = {.sched = sched, .budget_ns = budget_ns, .turns_max = turns_max};
-    int before = axo__os_cancel_hold(); /* of the program's thread, while it is a worker */
+    int before = axo__os_cancel_hold(); /* the program's thread is a worker until the end */
     if (!host_enter(sched)) {
         axo__os_cancel_let(before);
         return AXO_EBUSY;

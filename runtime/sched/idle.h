@@ -1,5 +1,10 @@
-/* idle.h - what a worker without work is to the others of its pool: every transition is a function
- * here, of the role that the worker's thread had.
+/* idle.h - the role of a worker without work, and its transitions. A transition that depends on the
+ * role of before is a function here; park.c sets WATCHING, and worker.c sets NONE when the worker
+ * has found work.
+ *
+ * A role says what the worker owes to the other workers when it finds work again or parks. It
+ * exists so that a pusher needs to wake no worker for most pushes: a searcher or the watcher will
+ * find the entry, and the role makes sure that there is a next searcher or watcher afterwards.
  *
  *                gets up    searches   parks, and      parks as    parks, and     finds work
  *                                      others work     watcher     none works
@@ -9,14 +14,16 @@
  *   WATCHED      WATCHED    WATCHED    WATCHED         WATCHING    NONE           NONE (c)
  *   WATCHING     WATCHED    -          -               -           -              -
  *
- * A pusher wakes nobody while there is a searcher, and leaves private entries to the watcher. So a
- * worker that goes to work sees to it that another watches in its place, and wakes one for that:
- *   (a) if the watch was handed on before (axo__sched.watch_due) and nobody has taken it up;
- *   (b) if nobody watches, and a worker is parked that could;
+ * A pusher wakes no worker while there is a searcher, and leaves private entries to the watcher. So
+ * a worker that finds work may have to wake another one, which searches and then watches in its
+ * place (worker_hand_on in worker.c). The worker does so
+ *   (a) if the watch was handed on before (axo__sched.watch_due) and no worker has taken it up;
+ *   (b) if no worker watches, and a parked worker could;
  *   (c) always.
  *
- * The role is its worker's alone. What others read is the pool's: `parked`, `searching`, `watcher`
- * and `watch_due`, which several workers may write at a time and which are no state of one of them.
+ * The field `role` is its worker's alone. Other workers read the pool's fields `parked`,
+ * `searching`, `watcher` and `watch_due` instead, which several workers may write at the same time
+ * and which do not tell the role of a particular worker.
  */
 #ifndef AXO__SCHED_IDLE_H
 #define AXO__SCHED_IDLE_H
@@ -26,13 +33,14 @@
 #include "base/assert.h"
 
 typedef enum axo__idle_role {
-    AXO__IDLE_NONE = 0,     /* works, is parked and watches nobody, or has just run out of work */
+    AXO__IDLE_NONE = 0,     /* works, is parked and does not watch, or has just run out of work */
     AXO__IDLE_WOKEN = 1,    /* was taken out of PARKED, and has not found work since */
     AXO__IDLE_SEARCHED = 2, /* has looked at others' queues, and neither found work nor parked */
     AXO__IDLE_WATCHED = 3,  /* was the watcher, and has not found work since */
-    AXO__IDLE_WATCHING = 4  /* is parked, and the watcher */
+    AXO__IDLE_WATCHING = 4  /* is parked, and is the pool's watcher */
 } axo__idle_role;
 
+/* Column "gets up": another thread has taken the worker out of PARKED, or its sleep is over. */
 static inline axo__idle_role axo__idle_up(axo__idle_role role)
 {
     if (role == AXO__IDLE_WATCHING)
@@ -40,13 +48,16 @@ static inline axo__idle_role axo__idle_up(axo__idle_role role)
     return role == AXO__IDLE_NONE ? AXO__IDLE_WOKEN : role;
 }
 
+/* Column "searches": the worker is about to look into the queues of other workers. A watcher of
+ * before stays WATCHED, since that role owes more: it always hands the watch on. */
 static inline axo__idle_role axo__idle_search(axo__idle_role role)
 {
     AXO_DEBUG_ASSERT(role != AXO__IDLE_WATCHING);
     return role < AXO__IDLE_SEARCHED ? AXO__IDLE_SEARCHED : role;
 }
 
-/* `busy`: others work. */
+/* Columns "parks": `busy` says that other workers are awake. Then a watcher of before stays WATCHED
+ * until it watches again or finds work; if no other worker is awake there is nothing to watch. */
 static inline axo__idle_role axo__idle_park(axo__idle_role role, bool busy)
 {
     AXO_DEBUG_ASSERT(role != AXO__IDLE_WATCHING);

@@ -1,4 +1,9 @@
-/* keyed_timer.c - keyed timers and the receive timeout of an actor. */
+/* keyed_timer.c - keyed timers and the receive timeout of an actor: see keyed_timer.h.
+ *
+ * All functions but keyed_timer_fire run on the cell's runner, so the table of keys has no lock. A
+ * tick that has left its wheel may still reach the cell after its key was stopped or started again;
+ * so the runner judges each tick when it comes up, by the number of the start that made it.
+ */
 #include "sched/keyed_timer.h"
 
 #include "sched/ready.h"
@@ -7,7 +12,7 @@
 #include <string.h>
 
 #define KEYED_TIMER_ROOM_MIN 4
-/* No memory for the tick of a receive timeout: again after this. */
+/* After this time a receive timeout tries again, if there was no memory for its tick. */
 #define KEYED_TIMER_RETRY_NS 1000000
 
 /* A slot of the table of keys; number 0: free. */
@@ -15,14 +20,16 @@ typedef struct keyed_timer {
     uint64_t key;
     uint64_t number; /* of the start */
     axo_timer timer;
-    uint64_t once;
+    uint64_t once;   /* 1: the key is forgotten with its first tick */
 } keyed_timer;
 
+/* The timers of one actor. Only `timer` and `self` are read by another thread, when the timer
+ * fires. */
 struct axo__keyed_timers {
     axo__timer timer;  /* first: the receive timeout's */
     axo_ref self;
-    int64_t after;     /* 0: off */
-    int64_t last;      /* when the time began */
+    int64_t after;     /* the receive timeout; 0: off */
+    int64_t last;      /* when its time began: the last message that counts, or its start */
     uint64_t due;      /* of `timer`, a tick, if `out` */
     bool out;          /* the timer is armed, or its tick under way */
     uint64_t number;   /* of the latest start of a key */
@@ -34,19 +41,19 @@ struct axo__keyed_timers {
     uint32_t stopped_at;     /* from this slot on */
 };
 
-/* Behind the payload of a keyed timer's message. */
+/* What follows the payload of a keyed timer's message, for axo__keyed_timer_tick. */
 typedef struct keyed_timer_stamp {
     uint64_t key;
     uint64_t number;
 } keyed_timer_stamp;
 
-/* What it has; NULL: never had any. */
+/* The timers of a cell; NULL: the actor has never used one. */
 static axo__keyed_timers *keyed_timer_at(const axo__cell *cell)
 {
     return (cell->attention & AXO__ATTENTION_TIMERS) != 0 ? axo__cell_extra(cell)->keyed : NULL;
 }
 
-/* What it has, made if need be; NULL: no memory. */
+/* The timers of a cell, made if need be; NULL: no memory. */
 static axo__keyed_timers *keyed_timer_take(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -63,6 +70,8 @@ static axo__keyed_timers *keyed_timer_take(axo__worker *worker, axo__cell *cell)
     return keyed;
 }
 
+/* The cell's grace period is over, so a timer that had left its wheel has fired: fire runs within
+ * one step of a worker. A timer that is still in a wheel is disarmed here. */
 void axo__keyed_timer_free(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
@@ -79,6 +88,7 @@ void axo__keyed_timer_free(axo__local *local, axo__cell *cell)
 
 /* ---- the table of keys ---- */
 
+/* The slot at which the search for a key begins. */
 static uint32_t keyed_timer_home(uint64_t key, uint32_t room)
 {
     AXO_DEBUG_ASSERT(room != 0 && (room & (room - 1)) == 0);
@@ -99,7 +109,7 @@ static keyed_timer *keyed_timer_find(const axo__keyed_timers *keyed, uint64_t ke
     }
 }
 
-/* The free slot of a key that is not there. */
+/* The free slot for a key that is not in the table. */
 static keyed_timer *keyed_timer_free_slot(keyed_timer *keys, uint32_t room, uint64_t key)
 {
     uint32_t at = keyed_timer_home(key, room);
@@ -108,7 +118,7 @@ static keyed_timer *keyed_timer_free_slot(keyed_timer *keys, uint32_t room, uint
     return &keys[at];
 }
 
-/* Room for one more at a load of 3/4. */
+/* Makes room for one more key, at a load of 3/4 at most; false: no memory. */
 static bool keyed_timer_grow(axo__worker *worker, axo__keyed_timers *keyed)
 {
     if ((keyed->count + 1) * 4 <= keyed->room * 3)
@@ -128,7 +138,9 @@ static bool keyed_timer_grow(axo__worker *worker, axo__keyed_timers *keyed)
     return true;
 }
 
-/* Takes a key out; those behind it move up. */
+/* Takes a key out. Keys behind it move up into the hole, unless that is before their home: so each
+ * key is reached from its home without meeting a free slot, and no mark for removed keys is
+ * needed. */
 static void keyed_timer_remove(axo__keyed_timers *keyed, const keyed_timer *slot)
 {
     AXO_DEBUG_ASSERT(keyed != NULL && keyed->count > 0 && slot->number != 0);
@@ -138,7 +150,7 @@ static void keyed_timer_remove(axo__keyed_timers *keyed, const keyed_timer *slot
     for (uint32_t at = (hole + 1) & mask; keyed->keys[at].number != 0; at = (at + 1) & mask) {
         uint32_t home = keyed_timer_home(keyed->keys[at].key, keyed->room);
         if (((at - home) & mask) < ((at - hole) & mask))
-            continue; /* it is between its home and the hole */
+            continue; /* its home is behind the hole */
         keyed->keys[hole] = keyed->keys[at];
         hole = at;
     }
@@ -154,6 +166,8 @@ static keyed_timer_stamp *keyed_timer_stamp_of(axo__message *message)
                                          sizeof(keyed_timer_stamp));
 }
 
+/* The message of a keyed timer, with key and number in a stamp behind the payload: periodic ticks
+ * are copies of the message, stamp and all. */
 static axo__message *keyed_timer_message(axo__worker *worker, axo__cell *cell,
                                          const axo__keyed_timer_order *what, uint64_t number)
 {
@@ -172,6 +186,8 @@ static axo__message *keyed_timer_message(axo__worker *worker, axo__cell *cell,
     return message;
 }
 
+/* All memory is taken before the old timer of the key is cancelled, so a start that fails leaves
+ * that timer running. */
 axo_status axo__keyed_timer_start(axo__worker *worker, axo__cell *cell,
                                   const axo__keyed_timer_order *what)
 {
@@ -219,6 +235,9 @@ bool axo__keyed_timer_is_there(const axo__cell *cell, uint64_t key)
     return keyed_timer_find(keyed_timer_at(cell), key) != NULL;
 }
 
+/* With many keys the table itself is put aside as `stopped`: no tick finds its key from now on, and
+ * the timers are cancelled in portions (axo__timed_go_on). If an older table is still put aside,
+ * the keys are cancelled at once. */
 void axo__keyed_timer_stop_all(axo__worker *worker, axo__cell *cell)
 {
     axo__keyed_timers *keyed = keyed_timer_at(cell);
@@ -248,7 +267,7 @@ bool axo__timed_go_on(axo__worker *worker, axo__cell *cell)
     if (axo__likely(keyed == NULL || keyed->stopped == NULL))
         return true;
     uint32_t left = AXO__PORTION;
-    uint32_t looks = 16 * AXO__PORTION; /* slots may be free */
+    uint32_t looks = 16 * AXO__PORTION; /* bounds the walk over free slots */
     for (; keyed->stopped_at < keyed->stopped_room && left > 0 && looks > 0; looks--) {
         const keyed_timer *slot = &keyed->stopped[keyed->stopped_at++];
         if (slot->number == 0)
@@ -267,6 +286,8 @@ bool axo__timed_go_on(axo__worker *worker, axo__cell *cell)
 
 /* ---- receive timeout ---- */
 
+/* Runs on the worker that fires the wheel, beside the cell's runner: it reads `self` only, and
+ * sends a tick, a message that the actor's bound does not refuse. */
 static int64_t keyed_timer_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__cell *cell =
@@ -286,7 +307,8 @@ static int64_t keyed_timer_fire(axo__worker *worker, axo__timer *timer, uint64_t
 static const axo__timer_ops keyed_timer_ops = {.fire = keyed_timer_fire,
                                                .finish = axo__timer_again};
 
-/* If it is out for later than it has to be now: it is not. */
+/* A timer that is armed for later than the timeout now ends is disarmed, so that keyed_timer_arm
+ * can arm it for the nearer time. */
 static void keyed_timer_bring_forward(axo__keyed_timers *keyed)
 {
     if (keyed->out && keyed->due > axo__timer_due(keyed->last, keyed->after) &&
@@ -294,7 +316,8 @@ static void keyed_timer_bring_forward(axo__keyed_timers *keyed)
         keyed->out = false;
 }
 
-/* Unless it is out: armed for the rest of the time. */
+/* Arms the receive timeout for the rest of its time, unless the timer is out: armed, or its tick on
+ * the way to the cell. */
 static void keyed_timer_arm(axo__worker *worker, axo__keyed_timers *keyed)
 {
     if (keyed->out || keyed->after == 0)
@@ -332,6 +355,9 @@ void axo__keyed_timer_receive_timeout_off(axo__cell *cell)
         keyed->out = false;
 }
 
+/* A tick of the receive timeout has come up; true: the actor has received nothing for the whole
+ * time. Otherwise `last` has moved since the timer was armed, and the timer is armed for the
+ * rest. */
 static bool keyed_timer_timeout(axo__worker *worker, axo__keyed_timers *keyed)
 {
     AXO_DEBUG_ASSERT(keyed->out);
@@ -339,15 +365,17 @@ static bool keyed_timer_timeout(axo__worker *worker, axo__keyed_timers *keyed)
     if (keyed->after == 0)
         return false;
     if (axo__clock_since(axo__core_now(worker->local.core), keyed->last) >= keyed->after)
-        return true; /* armed again when it has been handled */
+        return true; /* axo__keyed_timer_handled arms the timer again */
     keyed_timer_arm(worker, keyed);
     return false;
 }
 
+/* A tick counts only if its key is still there with the same number: a tick of an earlier start of
+ * the key, or of a key that was stopped, is dropped and counted as such (D7). */
 bool axo__keyed_timer_tick(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     axo__keyed_timers *keyed = keyed_timer_at(cell);
-    AXO_DEBUG_ASSERT(keyed != NULL); /* its message is a tick */
+    AXO_DEBUG_ASSERT(keyed != NULL); /* only an actor with timers gets ticks */
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_TICK) != 0);
     message->flags &= ~(uint32_t)AXO__MESSAGE_TICK;
     if ((message->flags & AXO__MESSAGE_SIGNAL) != 0) {
@@ -368,6 +396,8 @@ bool axo__keyed_timer_tick(axo__worker *worker, axo__cell *cell, axo__message *m
     return false;
 }
 
+/* Moves `last`, unless the message is one that does not end a silence (AXO_TAG_QUIET). The wheel is
+ * left alone as long as the timer is out; only a clock that has gone back needs a nearer arming. */
 void axo__keyed_timer_handled(axo__worker *worker, axo__cell *cell, uint32_t tag)
 {
     axo__keyed_timers *keyed = keyed_timer_at(cell);

@@ -1,15 +1,15 @@
-/* keyed_timer.h - what an actor has of time: its keyed timers, which are its instance's, and its
+/* keyed_timer.h - an actor's own timers: its keyed timers, which end with the instance, and its
  * receive timeout.
  *
- * Made when first used, freed when the cell's grace period is over. Everything but the timer's
- * firing runs on the cell's runner.
+ * The record is made when the actor first uses a timer, and freed when the cell's grace period is
+ * over. Everything but the timer's firing runs on the cell's runner.
  *
  * A keyed timer is a scheduled message, which carries its key and the number of its start. Stopping
- * forgets the number; a tick that comes up with a number that is not its key's is dropped.
+ * a key forgets the number; a tick whose number is not its key's is dropped when it comes up.
  *
- * The receive timeout costs no operation of the wheel for each message: `last` moves, the timer
- * stays. When it fires a tick is sent; when that comes up and `last` is too young, the timer is
- * armed for the rest.
+ * The receive timeout costs no operation of the wheel for each message: the field `last` moves, the
+ * timer stays. The timer sends a tick when it fires; if `last` has moved when the tick comes up,
+ * the timer is armed for the rest of the time.
  */
 #ifndef AXO__SCHED_KEYED_TIMER_H
 #define AXO__SCHED_KEYED_TIMER_H
@@ -18,7 +18,7 @@
 
 typedef struct axo__keyed_timers axo__keyed_timers;
 
-/* What axo_timer_start says. */
+/* The arguments of axo_timer_start. */
 typedef struct axo__keyed_timer_order {
     uint64_t key;
     axo_timer_kind kind;
@@ -30,6 +30,8 @@ typedef struct axo__keyed_timer_order {
     size_t size;
 } axo__keyed_timer_order;
 
+/* Starts a timer, in the place of an older one with its key: AXO_OK, or what axo__scheduled_set
+ * says; then the older one runs on. Stops one: AXO_OK, AXO_ENOENT. */
 axo_status axo__keyed_timer_start(axo__worker *worker, axo__cell *cell,
                                   const axo__keyed_timer_order *what);
 axo_status axo__keyed_timer_stop(axo__worker *worker, axo__cell *cell, uint64_t key);
@@ -39,22 +41,24 @@ bool axo__keyed_timer_is_there(const axo__cell *cell, uint64_t key);
  * keys are cancelled in portions, in turns of the cell that handle nothing else. */
 void axo__keyed_timer_stop_all(axo__worker *worker, axo__cell *cell);
 
-/* The next portion, if there is one. false: more is left for the next turn. */
+/* Cancels the next portion of stopped timers, if there is one. false: timers are left for the next
+ * turn. */
 bool axo__timed_go_on(axo__worker *worker, axo__cell *cell);
 
-/* AXO_OK, AXO_ENOMEM. 0: off. */
+/* Sets the receive timeout to `after` ns; 0: off. AXO_OK, AXO_ENOMEM. */
 axo_status axo__keyed_timer_receive_timeout(axo__worker *worker, axo__cell *cell, int64_t after);
 
-/* Switches it off; takes no memory. */
+/* Switches the receive timeout off; takes no memory. */
 void axo__keyed_timer_receive_timeout_off(axo__cell *cell);
 
-/* A tick has come up: true, it is an ordinary message from now on; false: it is gone. */
+/* A tick is the cell's next message: true, it is an ordinary message from now on; false: the tick
+ * was stale, and has been freed. */
 bool axo__keyed_timer_tick(axo__worker *worker, axo__cell *cell, axo__message *message);
 
 /* A message with this tag was handled, by a cell that has a keyed timer or a receive timeout. */
 void axo__keyed_timer_handled(axo__worker *worker, axo__cell *cell, uint32_t tag);
 
-/* Nobody reaches the cell any more. */
+/* Frees the timers of a cell that no thread reaches any more. */
 void axo__keyed_timer_free(axo__local *local, axo__cell *cell);
 
 #endif

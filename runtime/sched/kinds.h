@@ -1,5 +1,8 @@
-/* kinds.h - which kind of pools runs the actors of which dispatcher. Each kind is a constant in a
- * file of its own, which has its name. */
+/* kinds.h - which kind of pools runs the actors of which dispatcher.
+ *
+ * Each kind is a constant in a file of the kind's name: fixed.c, pinned.c, elastic.c, host.c. A new
+ * dispatcher is one line of the list below and one such file; system/pools.c makes its table of the
+ * same list. */
 #ifndef AXO__SCHED_KINDS_H
 #define AXO__SCHED_KINDS_H
 
@@ -7,7 +10,7 @@
 
 #include "sched/pool.h"
 
-/* Every dispatcher, in the order of their numbers. */
+/* Every dispatcher with its kind, in the order of the dispatchers' numbers. */
 #define AXO__DISPATCHER_LIST(X)                                                                    \
     X(AXO_DISPATCH_DEFAULT, fixed)                                                                 \
     X(AXO_DISPATCH_PINNED, pinned)                                                                 \

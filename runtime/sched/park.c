@@ -1,4 +1,10 @@
-/* park.c - a worker that has nothing to do goes to sleep. */
+/* park.c - a worker that has found no work goes to sleep: the sleeper's side of the protocol in
+ * sched/wake.h.
+ *
+ * A worker says that it sleeps before it looks for work a last time. So a pusher that does not see
+ * the sleeper has pushed early enough for that look. At most one parked worker of a pool is the
+ * watcher, which sleeps with a short deadline while others are awake; sched/idle.h has the roles.
+ */
 #include "sched/park.h"
 
 #include "sched/newborn.h"
@@ -6,7 +12,11 @@
 #include "sched/timer.h"
 #include "sched/wake.h"
 
-/* Somebody took it out of PARKED; perhaps to hand the watch on, even if it has not slept. */
+/* A waker has taken this worker out of PARKED, perhaps only to hand the watch on, and perhaps
+ * before the worker slept. The addition of 0 is the worker's own getting up in the order of [W6]:
+ * it comes before the look at `spare_mode` in axo__spare_notice, and pairs with the loads of
+ * `state` in spare_all_parked. Without it the spare might go to DEEP on an old PARKED, and the
+ * worker might still read the mode of before. */
 static void park_was_taken(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&worker->state) != AXO__WORKER_PARKED);
@@ -15,6 +25,10 @@ static void park_was_taken(axo__worker *worker)
     worker->role = axo__idle_up(worker->role);
 }
 
+/* The compare-and-swap competes with wake_up's ([W4]): one of the two takes the worker out of
+ * PARKED and lowers `parked`, so the count stays right whichever wins. `watcher` falls after the
+ * role has changed; a pusher that still reads 1 leaves its private entries to this worker, which
+ * searches now and hands the watch on when it finds work (WATCHED, sched/idle.h). */
 void axo__worker_unpark_owner(axo__worker *worker)
 {
     bool watching = worker->role == AXO__IDLE_WATCHING;
@@ -29,15 +43,22 @@ void axo__worker_unpark_owner(axo__worker *worker)
     }
 }
 
-/* A program's clock is not waited for: whoever moves it wakes those that have timers due. (3) of
- * sched/timer.h, once more. */
+/* No worker can sleep until a time of the program's clock: the thread that moves the clock wakes
+ * the workers that have timers due (axo__timers_look). This is step (3) of sched/timer.h for such a
+ * clock: the worker has said PARKED and asks once more whether a timer is due. */
 static bool park_sees_time(const axo__worker *worker)
 {
     return axo__unlikely(worker->local.core->clock != NULL) && worker->timers != NULL &&
            axo__timers_due(worker->timers, axo__worker_time(worker));
 }
 
-/* (3): work that this worker could take now; *busy: others are awake. */
+/* Step (3): whether there is work that this worker could take now; *busy: another worker is awake.
+ *
+ * Each look comes after the addition to `parked` in axo__worker_park, so a push that it misses is
+ * followed by a waker's (7) that reads the sleeper. The load of `expired_any` pairs with the
+ * addition in system/boot.c's boot_expire, the load of `quit` with the store in axo__sched_quit. A
+ * short ready queue of an awake worker is left to that worker, which looks at its own queue before
+ * it parks; the queue of a worker that is read as parked is not left alone. */
 static bool park_look(axo__worker *worker, bool *busy)
 {
     axo__sched *sched = worker->sched;
@@ -74,6 +95,13 @@ static bool park_look(axo__worker *worker, bool *busy)
     return axo__aptr_load_relaxed(&worker->next) != NULL;
 }
 
+/* Steps (1) to (4). The ticket is taken first: a wake-up that comes after (2) ends the wait of (4),
+ * also if it comes before the wait has begun. PARKED is stored before `parked` is raised, and the
+ * addition releases it, so a waker that reads the count finds the state.
+ *
+ * If other workers are awake, one parked worker becomes the watcher: the compare-and-swap of
+ * `watcher` ([W4]) lets in one of several that park at a time, and axo__worker_unpark_owner lowers
+ * it again. The watch gets longer each time it ends without a finding, up to AXO__WATCH_MAX_NS. */
 axo__step axo__worker_park(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&worker->state) == AXO__WORKER_AWAKE);
@@ -85,7 +113,7 @@ axo__step axo__worker_park(axo__worker *worker)
     (void)axo__a32_add_seq_cst(&sched->parked, 1);                               /* [W1] (2) */
     if (park_look(worker, &busy)) {                                              /* (3) */
         axo__worker_unpark_owner(worker);
-        axo__spare_notice(sched); /* it may have gone to rest in between */
+        axo__spare_notice(sched); /* the spare may have gone to DEEP meanwhile */
         return AXO__STEP_AGAIN;
     }
     worker->role = axo__idle_park(worker->role, busy);

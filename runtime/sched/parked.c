@@ -1,17 +1,20 @@
 /* parked.c - senders that wait for room in a bounded mailbox.
  *
- * A record is made by the first send that finds no room, and makes one round trip: it stands in the
- * receiver's line with the messages that it holds, and ROOM brings it home when the last of them is
- * in, or dead. Who takes it out of the line, under the bounded mailbox's mutex, answers for it: the
- * receiver or the timer sends it home, or frees it if the sender cannot be found any more; the
- * sender's end frees it. `next` and `stops` are the sender's runner's.
+ * The sender's first send that finds no room makes a record. The record makes one round trip: it
+ * stands in the receiver's line with the messages that it holds, and the system message ROOM brings
+ * it back to the sender when the last of these messages is in the mailbox, or dead. The thread that
+ * takes the record out of the line, under the bounded mailbox's mutex, answers for it: the receiver
+ * or the timer returns it, or frees it if the sender cannot be found any more; the sender's end
+ * frees it. The fields `next` and `stops` belong to the sender's runner.
  *
- * The timer of its limit may have left its wheel, not to be disarmed any more, and be about to look
- * at the record when this is freed. So an armed timer counts as a user of it: one that is disarmed
- * is none, one that has fired gives it up when it is done, and who is last frees.
+ * The timer of the record's limit may have left its wheel, so that no disarm reaches it, and be
+ * about to look at the record when another thread gives the record up. So an armed timer counts as
+ * a user of the record: a timer that is disarmed stops being a user at once, a timer that fires
+ * gives the record up when it is done, and the last user frees the record.
  *
  * Orders
- *   [K1] add acq_rel, users   what the other user has read is behind the last one's free
+ *   [K1] add acq_rel, users   pairs with itself: what the other user has read and written comes
+ *                             before the last user's free
  */
 #include "sched/parked.h"
 
@@ -49,6 +52,9 @@ axo__parked *axo__parked_make(axo__worker *worker, axo_ref receiver)
     return parked;
 }
 
+/* Gives up one use. The addition that reads 1 is the last user's: it acquires what the other user
+ * released with its own addition ([K1] in the same function), so no thread reads the block after
+ * its free. */
 static void parked_drop(axo__local *local, axo__parked *parked)
 {
     uint32_t users = axo__a32_add_acq_rel(&parked->users, UINT32_MAX); /* [K1] */
@@ -57,6 +63,8 @@ static void parked_drop(axo__local *local, axo__parked *parked)
         axo__pool_free(&local->cache, parked, sizeof *parked);
 }
 
+/* A timer that is disarmed here will not fire, so the caller is the only user left and may store
+ * the count plainly. If the disarm comes too late, parked_fire gives up the other use. */
 void axo__parked_free(axo__local *local, axo__parked *parked)
 {
     if (axo__timer_disarm(&parked->timer))
@@ -76,6 +84,9 @@ static axo__parked *parked_of_timer(axo__timer *timer)
 
 /* ---- the sender's side ---- */
 
+/* A sender that parked itself in its own mailbox, or that terminates, is not stopped: only it could
+ * make room, or it has no more messages to take. WAITING goes into the word ([S5] of cell/state.h)
+ * while this worker runs the cell, so the turn ends after this callback. */
 void axo__parked_held(axo__worker *worker, axo__parked *parked)
 {
     axo__cell *cell = worker->current;
@@ -94,6 +105,9 @@ void axo__parked_held(axo__worker *worker, axo__parked *parked)
     axo__trace(&worker->local, cell, AXO_EV_PARK, parked->receiver.bits);
 }
 
+/* A callback that sends on after it was parked has its further messages held too. From its end on
+ * the record holds no more: hooks and deciders of the cell, which run although the cell takes no
+ * messages, are refused (AXO__PUT_SEALED). */
 void axo__parked_seal(axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
@@ -101,12 +115,15 @@ void axo__parked_seal(axo__cell *cell)
         parked->waiter.sealed = parked->stops;
 }
 
+/* The cell takes messages again: WAITING leaves the word. */
 static void parked_go_on(axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_unwait(&cell->state))
         axo__trace(&worker->local, cell, AXO_EV_UNPARK, 0);
 }
 
+/* The record leaves the sender's list and is freed. The sender goes on when no record is left that
+ * stops it: it may wait for room at several receivers. */
 void axo__parked_home(axo__worker *worker, axo__cell *cell, axo__stack_node *room)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -134,6 +151,10 @@ void axo__parked_undo(axo__worker *worker, axo__cell *cell)
     parked_go_on(worker, cell);
 }
 
+/* The cell can still be found (the assertion on its generation), so a receiver that returns a
+ * record now pushes it to this cell's system lane, where axo__parked_closed frees it. A record that
+ * is still in a line is taken out of it here, and the mailbox takes its messages in whatever the
+ * bound: each accepted message arrives or is a dead letter (D7). */
 void axo__parked_end(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -144,7 +165,7 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
         axo__cell *receiver = axo__table_find(&worker->local.core->table, parked->receiver);
         if (receiver == NULL ||
             !axo__bounded_let_in_any(axo__cell_bounded(receiver), &parked->waiter))
-            continue; /* it is on its way home */
+            continue; /* the record is on its way back */
         axo__parked_free(&worker->local, parked);
         axo__sched_announce_user(worker, receiver);
     }
@@ -152,7 +173,10 @@ void axo__parked_end(axo__worker *worker, axo__cell *cell)
 
 /* ---- the limit ---- */
 
-/* What is held dies, and the sender goes on. A receiver that cannot be found sees to its line. */
+/* The limit is over: the messages that the record holds become dead letters, and the record
+ * returns, so the sender goes on. If the receiver cannot be found any more, its end empties its
+ * line. The mutex of the mailbox decides between this and the receiver that makes room at the same
+ * time. */
 static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__parked *parked = parked_of_timer(timer);
@@ -176,6 +200,8 @@ static int64_t parked_fire(axo__worker *worker, axo__timer *timer, uint64_t numb
 
 static const axo__timer_ops parked_ops = {.fire = parked_fire, .finish = axo__timer_again};
 
+/* `users` is 2 before the timer is armed: from then on it may fire on another worker, which gives
+ * up a use. */
 void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns)
 {
     AXO_DEBUG_ASSERT(park_ns > 0 && axo__a32_peek_owner(&parked->users) == 1);
@@ -188,6 +214,8 @@ void axo__parked_limit(axo__worker *worker, axo__parked *parked, int64_t park_ns
 
 /* ---- the receiver's side ---- */
 
+/* The link is read before the record is pushed: from the push on it is the sender's, which may free
+ * it. ROOM is announced after the push, as all system messages are (Wake-up in cell/state.h). */
 void axo__parked_return(axo__local *local, axo__waiter *done)
 {
     while (done != NULL) {

@@ -1,4 +1,8 @@
-/* pinned.c - the pool of one actor: one thread, told to end when the actor has. */
+/* pinned.c - the pool of one actor: one worker with one thread, from the spawn to the actor's end.
+ *
+ * Entries come to the worker as in the default pool, but there is no other worker to steal from, no
+ * spare and no timer wheel. The actor's end calls `leave`, which is axo__sched_quit: the thread
+ * ends by itself, and the reclaimer joins it (axo__sched_try_join). */
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/wake.h"

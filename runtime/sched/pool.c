@@ -1,11 +1,14 @@
-/* pool.c - what a worker's thread knows of itself, a worker's record, and who runs a cell. */
+/* pool.c - the thread-local words that lead a thread to its worker, the start of a worker's record,
+ * and the question which worker runs a cell. */
 #include "sched/pool.h"
 
 _Thread_local axo__worker *axo__self;
 _Thread_local axo__worker *axo__away;
 
-/* In the child: contexts are void from here on, and the first that goes on as if nothing had
- * happened ends the process. `pending` leads a handler that returns off its short way. */
+/* Runs in a child that a callback has forked: the child has the worker's memory, but no other
+ * thread of the system. Contexts are void from here on, and the first function of the runtime that
+ * the child comes back to ends the process. `pending` is set so that a handler that returns leaves
+ * the short path of run_message and reaches run_outcome, which looks at `forked`. */
 static void pool_forked(void)
 {
     axo__worker *worker = axo__self;
@@ -19,12 +22,15 @@ static void pool_forked(void)
     worker->turns_left = 1;
 }
 
-/* Once for each copy of the library that is loaded. */
+/* Registers pool_forked, once for each copy of the library that is loaded. */
 static __attribute__((constructor)) void pool_at_fork(void)
 {
     axo__os_at_fork(pool_forked);
 }
 
+/* A worker of a shared pool and a spare worker own no queues: their rings have size 1 and are
+ * always full, so the push functions of ready.c need no case for them and overflow to the
+ * injectors. */
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
 {
     AXO_DEBUG_ASSERT(index < sched->worker_count + sched->spare_count);
@@ -47,8 +53,9 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     axo__runq_init(&worker->overrun, queues ? slots->overrun : NULL, queues ? AXO__RUNQ_SIZE : 1);
 }
 
-/* A worker that has released the cell names it until it leaves the turn, but without a tag: the
- * one with a tag is in `receive`. */
+/* Two workers may name the cell at once: a worker that has released it names it until it leaves the
+ * turn, but has cleared its tag before the release (run_turn). So the worker with a tag is
+ * in `receive`. */
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since)
 {
     const axo__sched *sched = axo__cell_sched(cell);

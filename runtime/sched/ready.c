@@ -1,4 +1,10 @@
-/* ready.c - where ready cells are put. */
+/* ready.c - where ready cells are put.
+ *
+ * Each push function puts an entry into one place of the table in ready.h and then offers it: it
+ * wakes another worker if that worker could take the entry sooner than this one. An announce
+ * function changes the cell's word first; only the thread whose change the word answers with PUSH
+ * pushes, so a cell that is announced by many threads gets one entry.
+ */
 #include "sched/ready.h"
 
 #include "sched/claim.h"
@@ -8,8 +14,9 @@
 
 /* ---- into a queue of its own ---- */
 
-/* The worker's own queue has no room. Where all work is shared the worker takes the cell next
- * itself, unless there was other work before it. */
+/* The worker's own queue has no room, or it has none: the entry goes to the injector. In a shared
+ * pool this worker takes the cell next itself, so another worker is woken only if older entries are
+ * in the injector. */
 static void ready_share_back(axo__sched *sched, axo__cell *cell)
 {
     bool others = !sched->kind->shared || axo__inject_has_any(&sched->inject);
@@ -18,6 +25,7 @@ static void ready_share_back(axo__sched *sched, axo__cell *cell)
         axo__sched_wake_one(sched);
 }
 
+/* Puts the entry at the end of the worker's ready queue; thieves take from its front. */
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
 {
     if (axo__unlikely(!axo__runq_push_owner(&worker->ready, cell))) {
@@ -27,6 +35,8 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
     axo__wake_offer(worker, axo__runq_count_any(&worker->ready));
 }
 
+/* Thieves take an overrun cell at once, so it is offered as AXO__STEAL_MIN ready cells are. An
+ * entry without room goes to the overrun injector: among ready cells it would be in their way. */
 void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
@@ -34,7 +44,7 @@ void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
         axo__wake_offer(worker, AXO__STEAL_MIN);
         return;
     }
-    if (sched->kind->shared) { /* all its work is in one queue */
+    if (sched->kind->shared) { /* such a pool keeps all its work in one injector */
         ready_share_back(sched, cell);
         return;
     }
@@ -42,6 +52,13 @@ void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
     axo__sched_wake_one(sched);
 }
 
+/* Puts the cell into the next slot, and the slot's former cell into the ready queue. The slot is
+ * used only if no cell in it can wait unseen: this worker is between two turns and takes it itself,
+ * or no worker is parked, or a watcher will look. A worker that parks just after these loads
+ * becomes the watcher, unless there is one, since it finds this worker awake (park_look).
+ *
+ * The release store hands the cell's address to a thief's load in steal_from or axo__worker_rescue
+ * ([W3]); the thief's claim then acquires the cell. */
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
@@ -58,7 +75,9 @@ void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
         axo__worker_push_back(worker, displaced);
 }
 
-/* One newborn is as private as the next slot; of many, others are told. */
+/* A single newborn is as private as the next slot, under the same condition. The push that makes
+ * the newborns AXO__STEAL_MIN in number offers them to other workers; axo__worker_offer_newborns
+ * repeats that at later turns. */
 static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->own != NULL);
@@ -74,6 +93,8 @@ static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
         axo__wake_offer(worker, count);
 }
 
+/* An entry in the urgent lane is offered with a count of 0: no worker is woken if there is a
+ * searcher or a watcher, since either takes an urgent entry when it looks next. */
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->own != NULL);
@@ -81,14 +102,14 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
         axo__sched_push_urgent_any(worker->sched, cell);
         return;
     }
-    /* Between callbacks this worker comes to it at once. */
+    /* Between two callbacks this worker itself comes to the entry at once. */
     if (worker->message != NULL || worker->site != AXO_SITE_NONE)
         axo__wake_offer(worker, 0);
 }
 
-/* ---- what stays behind is offered ---- */
+/* ---- entries that stay behind a turn are offered ---- */
 
-/* Those that this worker leaves behind while it begins a turn. */
+/* The newborns that this worker leaves behind while it begins a turn. */
 void axo__worker_offer_newborns(axo__worker *worker)
 {
     uint32_t count = axo__newborn_count_any(worker);
@@ -96,6 +117,8 @@ void axo__worker_offer_newborns(axo__worker *worker)
         axo__wake_offer(worker, count);
 }
 
+/* Steps (6) to (8) of sched/wake.h, once for everything that was pushed since the last turn. One
+ * wake-up is enough: a thief that leaves many entries behind wakes the next worker. */
 void axo__worker_offer_quiet(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);
@@ -118,7 +141,8 @@ void axo__worker_offer_urgent(axo__worker *worker)
 
 /* ---- into the cell's own pool ---- */
 
-/* The pool whose queues this worker may push to as their owner. */
+/* Whether the worker may push the cell to its own queues: it has queues, and its pool runs the
+ * cell. */
 static bool ready_is_own(const axo__worker *worker, const axo__cell *cell)
 {
     return worker != NULL && axo__likely(axo__cell_is_in(worker->local.core, cell, worker->own));
@@ -140,6 +164,7 @@ void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell)
         axo__sched_push_ready_any(axo__cell_sched(cell), cell);
 }
 
+/* An urgent entry in the cell's own pool, from a worker or (worker NULL) from outside. */
 static void ready_push_urgent(axo__worker *worker, axo__cell *cell)
 {
     if (ready_is_own(worker, cell))
@@ -148,6 +173,9 @@ static void ready_push_urgent(axo__worker *worker, axo__cell *cell)
         axo__sched_push_urgent_any(axo__cell_sched(cell), cell);
 }
 
+/* The message is in the bounded mailbox already, so the runner that clears READY finds it: the
+ * word's read-modify-write releases the enqueue ([S1] of cell/state.h) to the claim ([S2]) or to
+ * the finish that finds READY set. */
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_announce_user(&cell->state) == AXO__ANNOUNCE_PUSH)
@@ -160,6 +188,8 @@ void axo__sched_accept(axo__worker *worker, axo__cell *cell, axo__message *messa
         axo__sched_push_ready(worker, cell);
 }
 
+/* The system message or the directive is in its place already; URGENT releases it ([S1]) to the
+ * runner, which clears URGENT before it looks ([S3] of cell/state.h, in run_messages). */
 void axo__sched_announce_system(axo__worker *worker, axo__cell *cell)
 {
     if (axo__state_announce_system(&cell->state) == AXO__ANNOUNCE_PUSH)
@@ -172,6 +202,8 @@ void axo__sched_stop(axo__worker *worker, axo__cell *cell)
     axo__sched_announce_system(worker, cell);
 }
 
+/* `current` is NULL already: the turn is over, so the push is quiet (axo__wake_offer). The step
+ * that clears RUNNING sets URGENT, so no other announcer pushes a second entry. */
 void axo__sched_go_on(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
@@ -181,6 +213,8 @@ void axo__sched_go_on(axo__worker *worker, axo__cell *cell)
     ready_push_urgent(worker, cell);
 }
 
+/* Entries that were tried while the cell was borrowed are stale and gone, so this thread pushes one
+ * for whatever the word shows at the release ([S4], axo__state_give_back). */
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 {
     switch (axo__state_give_back(&cell->state)) {

@@ -1,9 +1,10 @@
-/* ready.h - where ready cells are put, and every place where one may lie.
+/* ready.h - where ready cells are put, and every place where a ready cell may lie.
  *
- * A worker looks in this order, and takes from the first place that has a cell which it can claim:
- * an entry is a hint. When none has one, the worker parks.
+ * A ready cell has an entry in one of eight places. A worker looks into them in this order, and
+ * runs the first cell that it can claim: an entry is a hint. When no place has such a cell, the
+ * worker looks into the queues of other workers, and then parks.
  *
- *      place             who puts a cell there                       who else takes it
+ *      place             put there by, or filled with                also taken by
  *      ----------------  ------------------------------------------  --------------------------
  *   1  urgent lane       a worker: system work of its own pool       thieves, spares: at once
  *   2  urgent injector   any thread; an urgent lane without room     every worker of the pool
@@ -11,27 +12,27 @@
  *                        goes first                                  many, or the last is late
  *   4  next slot         a worker whose actor makes a cell ready     thieves: if its owner has
  *                                                                    not moved since they slept
- *   5  ready queue       what was in 4; a turn that is over, with    thieves: as of 3
+ *   5  ready queue       the former cell of 4; an ended turn with    thieves: as of 3
  *                        messages left; a thief's further cells;
  *                        newborns without room
  *   6  injector          any thread; a ready queue without room      every worker of the pool
  *   7  overrun queue     a turn that took all the time a turn may,   thieves: at once
  *                        with messages left: an overrun cell; a
- *                        thief's further ones
+ *                        thief's further cells
  *   8  overrun injector  an overrun queue without room               every worker of the pool
  *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.c
  *
  * Exceptions, each a bounded number of times in a row, so that no place waits for ever:
- *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has one, then they go on
+ *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has a turn, then they go on
  *   3      after AXO__NEWBORN_RUNS_MAX turns 4 to 6 go first; each AXO__NEWBORN_OLDEST-th newborn
  *          is the oldest
  *   4      AXO__NEXT_RUNS_MAX turns, or the time of one turn; then its cell goes to the end of 5
- *   6      goes before 3 each AXO__INJECT_TURNS turns, and when somebody outside waits
+ *   6      goes before 3 each AXO__INJECT_TURNS turns, and when an outside thread's entry waits
  *   7, 8   go before 3 then, if they have waited for AXO__OVERRUN_QUANTA times the time of a turn
  *
- * A worker of a pool whose work is shared, and a spare one, has no queues of its own: 1, 3, 4, 5
- * and 7 stay empty, and what it pushes goes to 2, 6 and 8; where all work is shared, overrun cells
- * go to 6 as others do.
+ * A worker of a shared pool and a spare worker have no queues of their own: their places 1, 3, 4, 5
+ * and 7 stay empty, and their pushes go to 2, 6 and 8; in a shared pool overrun cells go to 6, as
+ * other cells do.
  *
  * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
  * leave it alone until its owner has been in one turn for a while. It is used only while some
@@ -42,42 +43,47 @@
 
 #include "sched/pool.h"
 
-/* An entry for a cell that an announce said to push. */
+/* Push an entry for a cell whose word has asked for one: to the next slot, or to the end of the
+ * ready queue. The worker is the caller. */
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell);
 
-/* The same for an overrun one: its turn took all the time that a turn may. */
+/* The same for an overrun cell, whose turn took all the time that a turn may; and for a cell with
+ * system work. */
 void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 
-/* Newborns stay behind while this worker begins a turn: others are told of many. */
+/* Newborns stay behind while this worker begins a turn: many of them are offered to others. */
 void axo__worker_offer_newborns(axo__worker *worker);
 
-/* What it has pushed between two turns and does not take itself: another may. */
+/* Offers to others what this worker has pushed between two turns and has not taken itself. */
 void axo__worker_offer_quiet(axo__worker *worker);
 
-/* Urgent cells stay behind while this worker begins a turn: another may take them. */
+/* Urgent cells stay behind while this worker begins a turn: another worker may take them. */
 void axo__worker_offer_urgent(axo__worker *worker);
 
 /* Announce and push to the cell's own pool, from a worker or (worker NULL) from outside. */
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell);
 
-/* Queues a message that no bound refuses, announces it and pushes: the same way. */
+/* Queues a message that no bound refuses, announces it and pushes an entry if the word asks for
+ * one; from a worker or (worker NULL) from outside. */
 void axo__sched_accept(axo__worker *worker, axo__cell *cell, axo__message *message);
 
+/* As axo__sched_announce_user, for system messages and directives: an urgent entry. */
 void axo__sched_announce_system(axo__worker *worker, axo__cell *cell);
 
 /* Asks a cell to stop, from a worker or (worker NULL) from outside. */
 void axo__sched_stop(axo__worker *worker, axo__cell *cell);
 
-/* The running cell goes back with an entry for the rest of its system work. */
+/* The running cell goes back with an urgent entry, for the rest of its system work. */
 void axo__sched_go_on(axo__worker *worker, axo__cell *cell);
 
-/* A borrowed cell goes back to its own pool, with an entry if it has work: from the worker that has
- * borrowed it in its turn, or (NULL) from outside. */
+/* Gives a borrowed cell back, with an entry in its own pool if it has work: from the worker that
+ * has borrowed it in a turn, or (worker NULL) from outside. */
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell);
 
-/* The same, of one that the worker has suspended. */
+/* As axo__sched_hand_back, for a borrowed cell that the worker has suspended: only system work
+ * needs an entry. */
 void axo__sched_hand_back_held(axo__worker *worker, axo__cell *cell);
 
 /* An entry in the cell's own pool, from a worker or (worker NULL) from outside. */

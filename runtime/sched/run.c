@@ -1,4 +1,14 @@
-/* run.c - one cell for one turn: the only caller of user code, and where a throw lands. */
+/* run.c - one turn of one cell: the only caller of user code, and the place where a throw lands.
+ *
+ * A turn: run_enter makes the claimed cell the worker's `current`; run_messages takes the system
+ * lane and the directives first and then messages, until the quantum is spent or the cell has no
+ * more; axo__state_finish releases the cell, or says that work has come up, and the turn goes on; a
+ * cell with messages left goes back into a queue. run_turns does that for several cells in a row
+ * under one unwind point, so that a step sets it only once.
+ *
+ * A failure is no return path of its own: a status, axo_fail and a throw all arrive in run_outcome,
+ * which fills `pending` and hands the message to super/ by ops->fail.
+ */
 #include "sched/run.h"
 
 #include <stdarg.h>
@@ -12,7 +22,8 @@
 #include "sched/ready.h"
 #include "sched/keyed_timer.h"
 
-/* A text that is one already is copied: most are, and formatting costs ten times as much. */
+/* A format without a conversion is copied: most texts are such, and formatting costs ten times as
+ * much. */
 static void run_format(char *out, const char *format, va_list list)
     __attribute__((format(printf, 2, 0)));
 
@@ -73,6 +84,9 @@ void axo__run_free(axo__worker *worker, axo__message *message)
         axo__message_free(&worker->local.cache, message);
 }
 
+/* The message stays in the cell as `failed` until the instance ends (D5); an older failed message
+ * is freed first. `message` and `site` are cleared before ops->fail, which may run a hook or a
+ * decider with a site of its own. */
 static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_NONE);
@@ -87,12 +101,13 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->sched->ops->fail(worker, cell);
 }
 
-/* DL-08. What is the runtime's own, events among them, is nobody's loss. */
+/* The handler left a message unhandled (DL-08). Messages of the runtime itself, including events,
+ * do not count. */
 static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__message *message)
 {
     bool counts = axo__message_counts(message);
     worker->message = NULL;
-    if (counts) /* who is told finds it counted */
+    if (counts) /* before the callback, so that the callback sees the new count */
         axo__a64_bump_owner(&worker->local.count.unhandled);
     axo__trace(&worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
     if (counts)
@@ -100,8 +115,9 @@ static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__messa
     axo__run_free(worker, message);
 }
 
-/* A receive that did not return AXO_OK, or threw, or whose message needs more than to be freed. A
- * message that it stashed is still queued, however it ended. */
+/* After a receive that did not return AXO_OK, or threw, or whose message needs more than to be
+ * freed. A stashed message counts as queued, however the receive ended, so it is not counted as
+ * handled: each accepted message is counted once (D7). */
 static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *message,
                         axo_status status)
 {
@@ -138,7 +154,8 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     run_fail(worker, cell, message);
 }
 
-/* PoisonPill and Kill never reach the handler (PK-02, PK-05), nor does an injected failure. */
+/* PoisonPill and Kill never reach the handler (PK-02, PK-05), nor does an injected failure. They
+ * count as handled, and Kill fails the actor as if receive had. */
 static void run_special(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0);
@@ -151,7 +168,7 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo__injected what = {.kind = AXO_FAILURE_KILLED};
     if (message->pub.tag == AXO_INJECTED) {
         memcpy(&what, message->pub.payload, sizeof what);
-        message->pub.payload = NULL; /* pre_restart is shown the rest */
+        message->pub.payload = NULL; /* pre_restart sees the message without it */
         message->pub.size = 0;
     }
     worker->site = AXO_SITE_RECEIVE;
@@ -162,6 +179,10 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
     run_fail(worker, cell, message);
 }
 
+/* Handles one message. The first block is for messages that are more than ordinary and may not
+ * reach the handler. The second is the common case: receive returned AXO_OK, recorded nothing, and
+ * nothing but the free is to be done. `running_tag` and `since` tell spares and axo__sched_running
+ * about this handler; they are relaxed, as both only report. */
 static void run_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED);
@@ -202,17 +223,21 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     worker->site = AXO_SITE_NONE;
 }
 
+/* Whether system work waits that the word does not show: a claim has taken URGENT, the actor has
+ * stopped itself, or a portion is left. */
 static inline bool run_has_system(const axo__cell *cell)
 {
     return (cell->attention & (AXO__ATTENTION_SYSTEM | AXO__ATTENTION_REST)) != 0;
 }
 
+/* Whether messages may lie elsewhere than in the inbox and the lane. */
 static inline bool run_needs_attention(const axo__cell *cell)
 {
     return axo__unlikely((cell->attention & (AXO__ATTENTION_FRONT | AXO__ATTENTION_BOUNDED)) != 0);
 }
 
-/* What comes before the lane, or in its place. */
+/* The next message of the front, which comes before the lane, or of the bounded mailbox, which
+ * stands in the lane's place. Senders for whom that made room get their records back. */
 static axo__message *run_take_attended(axo__worker *worker, axo__cell *cell)
 {
     axo__extra *extra = axo__cell_extra(cell);
@@ -232,7 +257,9 @@ static axo__message *run_take_attended(axo__worker *worker, axo__cell *cell)
     return message;
 }
 
-/* The inbox is empty, or not in order yet. */
+/* The inbox is empty, or not in order yet. axo__state_take acquires the messages that senders
+ * pushed ([S3] against axo__state_push's [S1], cell/state.h); they come newest first, and
+ * axo__inbox_turn reverses a bounded number of links a call. */
 static axo__message *run_fill(axo__cell *cell, uint64_t word)
 {
     axo__inbox *inbox = &cell->inbox;
@@ -241,8 +268,9 @@ static axo__message *run_fill(axo__cell *cell, uint64_t word)
     return axo__inbox_turn(inbox) ? axo__inbox_take(inbox) : NULL;
 }
 
-/* The next user message; NULL: there is none, or a sender is about to announce one, or there are
- * more to be put in order. `word`: of before. */
+/* The next user message; NULL: there is none, or a sender is about to announce one, or the inbox is
+ * not in order yet. `word`: the cell's word as last loaded; it only says whether the lane is worth
+ * an atomic operation. */
 static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint64_t word)
 {
     axo__inbox *inbox = &cell->inbox;
@@ -256,10 +284,16 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint6
     return run_fill(cell, word);
 }
 
-/* Until the turn is over; true: user messages, or system work, may be left. */
+/* Runs the cell until the turn is over; true: user messages, or system work, may be left.
+ *
+ * The word is loaded before each message, so system work overtakes messages (axo__state_look
+ * acquires what its announcer wrote, [S7] against [S1]). URGENT is cleared before super/ looks into
+ * the lane: a node that is pushed after the look finds URGENT clear and sets it again; in the other
+ * order the bit of a node that the look has missed would be cleared (OR-06). The records of a
+ * parked cell are sealed before that, since system work may run hooks, which send too. */
 static bool run_messages(axo__worker *worker, axo__cell *cell)
 {
-    bool told = false; /* others were (by timers too): they may wait behind the next message */
+    bool told = false; /* urgent cells (timers make some too) may wait behind the next message */
     for (;;) {
         uint64_t word = axo__state_look(&cell->state);
         if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0 || run_has_system(cell))) {
@@ -285,7 +319,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         if (message == NULL && axo__inbox_is_empty(&cell->inbox))
             return false;
         worker->messages_left--;
-        if (axo__unlikely(message == NULL)) { /* a step of putting them in order counts as one */
+        if (axo__unlikely(message == NULL)) { /* a step of ordering the inbox counts as one */
             if (--worker->until_clock == 0)
                 told = axo__worker_clock(worker) || told;
             continue;
@@ -305,8 +339,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
     }
 }
 
-/* Its system work takes longer than a step may: the rest has a turn of its own, an urgent one as
- * this was. Such turns handle no messages, so the clock is read for each. */
+/* The cell's system work takes longer than a step may: the rest has a turn of its own, urgent as
+ * this one was. Such turns handle no messages, so the clock is read for each turn. */
 static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *cell)
 {
     worker->current = NULL; /* the turn is over: see axo__wake_offer */
@@ -314,6 +348,11 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
     (void)axo__worker_clock(worker);
 }
 
+/* One turn, to the release of the cell. axo__state_finish is a compare-and-swap that releases all
+ * that this runner wrote to the next claim ([S4] against [S2], cell/state.h); from then on another
+ * worker may be inside the cell, so this worker leaves its fields alone. A cell that leaves
+ * messages turn after turn is given twice as many each time, up to `backlog_turns_max`
+ * doublings. */
 static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
@@ -331,7 +370,7 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
-            /* The same turn: `messages_left` counts from it. */
+            /* The same turn goes on: `messages_left` counts down from the old doubling. */
             cell->backlog_turns = backlog_turns & 7;
             continue;
         case AXO__FINISH_PUSH:
@@ -348,6 +387,9 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     }
 }
 
+/* The cell becomes the worker's. `running` and `turn` are for thieves and spares, which compare
+ * them with what they saw before; their orders are relaxed, as an old value only delays a
+ * decision. */
 static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
@@ -361,6 +403,8 @@ static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t mess
     worker->turn_clock = worker->now;
 }
 
+/* The cell may have been run by another worker since its release: only this worker's fields
+ * change. */
 static inline void run_leave(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
@@ -369,8 +413,9 @@ static inline void run_leave(axo__worker *worker)
     axo__aptr_store_relaxed(&worker->running, NULL);
 }
 
-/* The current turn, and then others. Apart, so that the compiler keeps things in registers: it does
- * not where a function may return twice. */
+/* The current turn, and then the turns of other cells. The function stands apart from the unwind
+ * point so that the compiler keeps its variables in registers: in a function that may return twice
+ * it does not. */
 static __attribute__((noinline)) void run_turns(axo__worker *worker)
 {
     for (;;) {
@@ -386,7 +431,8 @@ static __attribute__((noinline)) void run_turns(axo__worker *worker)
     }
 }
 
-/* A throw lands here, in whatever turn it was. */
+/* A throw lands here, from whichever turn of run_turns it came: `current` and `message` say which.
+ * The worker then goes on with run_turns, so a throw ends a message, not a step. */
 void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
 {
     axo__unwind unwind;
@@ -406,6 +452,8 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
 
 /* ---- hooks ---- */
 
+/* Calls the hook of a site. Each call stands behind a border: an exception, or the end of the
+ * thread, that would unwind the runtime's frames ends the process there (base/border.h). */
 static axo_status run_call(axo__cell *cell, uint32_t site, const axo_failure *failure,
                            const axo__message *message)
 {
@@ -428,11 +476,13 @@ static axo_status run_call(axo__cell *cell, uint32_t site, const axo_failure *fa
     default:
         break;
     }
-    AXO_DEBUG_ASSERT(site == AXO__SITE_POST_STOP); /* the others are no hooks */
+    AXO_DEBUG_ASSERT(site == AXO__SITE_POST_STOP); /* no other site is a hook */
     AXO_BORDER();
     return cls->post_stop(ctx, state);
 }
 
+/* The status decides: if a hook has called axo_fail and then returned AXO_OK, the record is
+ * dropped. */
 static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
 {
     if (axo__unlikely(worker->forked))
@@ -449,6 +499,9 @@ axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there)
     return there ? run_call(cell, site, NULL, NULL) : AXO_OK;
 }
 
+/* A hook runs inside a turn, which has an unwind point and perhaps a site of its own. Both are put
+ * back at the end, whether the hook returns or throws, so that a later throw lands in its own
+ * callback. */
 axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, uint32_t site,
                              const axo_failure *failure, const axo__message *message)
 {
@@ -458,7 +511,7 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, uint32_t site
     axo_status status;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && worker->message == NULL);
     AXO_DEBUG_ASSERT(site != AXO_SITE_NONE);
-    axo__worker_offer_urgent(worker); /* told before the hook, which may take long */
+    axo__worker_offer_urgent(worker); /* before the hook, which may take long */
     worker->unwind = &unwind;
     worker->site = site;
     if (AXO__UNWIND_SET(&unwind) == 0)
@@ -472,6 +525,7 @@ axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, uint32_t site
     return status;
 }
 
+/* The user's decider, with the parent's context and state. */
 static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
 {
     const axo_strategy *strategy = axo__cell_own_strategy(parent);
@@ -479,6 +533,8 @@ static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
     return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
 }
 
+/* A decider that throws or calls axo_fail has not decided: the caller treats that as a failure of
+ * the parent. axo_sender names the child meanwhile (DC-07). */
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
                       const axo_failure *failure, axo_directive *directive)
 {

@@ -1,4 +1,9 @@
-/* sched.c - a pool of workers: made, started, ended; its kind does the rest. */
+/* sched.c - a pool of workers: made, started, ended; its kind does the rest.
+ *
+ * axo__sched_init makes the part that all pools have and calls the kind's `make`; whatever fails,
+ * one `unmake` frees what there is, so each field is zero or valid from the start. Threads begin
+ * after everything they read is made, and the memory goes after they are joined.
+ */
 #include "sched/sched.h"
 
 #include <string.h>
@@ -27,6 +32,8 @@ void axo__sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t
         axo__heap_free(&sched->core->heap, array, size * count, AXO__CACHE_LINE);
 }
 
+/* Spare workers lie behind the others and have neither queues nor timer wheels. Only the default
+ * pool has wheels: a timer that is set elsewhere goes to one of those (axo__timers_here). */
 axo_status axo__sched_make_workers(axo__sched *sched)
 {
     uint32_t all = axo__sched_all(sched);
@@ -72,6 +79,7 @@ void axo__sched_leave_any(axo__sched *sched)
     (void)sched;
 }
 
+/* `event.fd` of -1 tells host_unmake that no descriptor has been opened. */
 axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 {
     AXO_DEBUG_ASSERT(workers > 0 && sched->core != NULL && sched->kind != NULL);
@@ -97,6 +105,8 @@ void axo__sched_fini(axo__sched *sched)
 
 /* ---- threads ---- */
 
+/* A kind that is not manned starts its threads later (elastic.c) or has none (host.c). If the
+ * system refuses a thread, those that run are ended and joined, so a failure leaves none. */
 axo_status axo__sched_start(axo__sched *sched)
 {
     if (!sched->kind->manned)
@@ -114,6 +124,10 @@ axo_status axo__sched_start(axo__sched *sched)
     return AXO_OK;
 }
 
+/* The store pairs with the acquire loads of `quit` in axo__worker_step, park_look, spare_step and
+ * spare_rest. A worker takes its ticket before the last of these loads, so a worker that reads 0
+ * has a ticket from before the wake-up below, and does not sleep. The mutex is against
+ * elastic_grow, which loads `quit` under it: a new thread is either woken here or not started. */
 void axo__sched_quit(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
@@ -140,6 +154,7 @@ void axo__sched_join(axo__sched *sched)
     }
 }
 
+/* For the reclaimer, which must not wait: it asks again at its next round (axo__pools_reap). */
 bool axo__sched_try_join(axo__sched *sched)
 {
     for (uint32_t i = 0; i < axo__sched_all(sched); i++) {

@@ -1,4 +1,11 @@
-/* scheduled.c - messages that wait for their time: their records, their handles, the close. */
+/* scheduled.c - messages that wait for their time: their records, their handles, the close.
+ *
+ * A record lies in the wheel of the worker near to its caller and never moves to another one. A
+ * handle is the number of the scheduling and the place of the record; numbers are not given twice,
+ * so a handle whose record has been used again finds another number and names nothing. All records
+ * are guarded by the wheel's mutex; a record that is out of the wheel to be fired is the firing
+ * worker's.
+ */
 #include "sched/scheduled.h"
 
 #include <string.h>
@@ -8,8 +15,9 @@
 
 #define SCHEDULED_BATCH 64
 
-/* ---- records; all of it under the mutex ---- */
+/* ---- records; each function here runs under the mutex ---- */
 
+/* Puts a chunk that has a free record into the list of open chunks, or takes it out. */
 static void scheduled_link(axo__scheduled_all *all, axo__scheduled_chunk *chunk)
 {
     chunk->before = NULL;
@@ -54,6 +62,8 @@ static uint32_t scheduled_room(axo__scheduled_all *all, axo__heap *heap)
 
 static const axo__timer_ops scheduled_ops;
 
+/* A new chunk, all of whose records are free, linked in the order of their indices; NULL: no
+ * memory. */
 static axo__scheduled_chunk *scheduled_grow(axo__timers *timers)
 {
     axo__scheduled_all *all = &timers->scheduled;
@@ -82,6 +92,7 @@ static axo__scheduled_chunk *scheduled_grow(axo__timers *timers)
     return chunk;
 }
 
+/* A free record; NULL: no memory. A chunk without free records leaves the list of open ones. */
 static axo__scheduled *scheduled_take(axo__timers *timers)
 {
     axo__scheduled_all *all = &timers->scheduled;
@@ -109,6 +120,9 @@ static axo__scheduled_chunk *scheduled_chunk_of(axo__timers *timers,
     return timers->scheduled.chunks[scheduled->index / AXO__SCHEDULED_CHUNK];
 }
 
+/* The record is free again: number 0 makes its handles stale. One empty chunk is kept as `spare`,
+ * so a single timer that is set and cancelled again and again does not cost an allocation each
+ * time. */
 static void scheduled_release(axo__timers *timers, axo__scheduled *scheduled)
 {
     axo__scheduled_all *all = &timers->scheduled;
@@ -149,6 +163,8 @@ void axo__scheduled_fini(axo__timers *timers)
 
 /* ---- set, cancel, mark ---- */
 
+/* The clock is read before the mutex is taken, since it may be a function of the program. The owner
+ * of the wheel is woken after the mutex is given up, if `next` has come nearer (sched/timer.h). */
 axo_status axo__scheduled_set(axo__local *local, const axo__scheduled_order *order, axo_timer *out)
 {
     AXO_DEBUG_ASSERT(order->first >= 0 && order->message != NULL);
@@ -184,7 +200,7 @@ axo_status axo__scheduled_set(axo__local *local, const axo__scheduled_order *ord
     return status;
 }
 
-/* The wheel of a handle; NULL: it names nothing. */
+/* The wheel that a handle names; NULL: the handle names none. */
 static axo__timers *scheduled_home(axo__core *core, axo_timer timer)
 {
     axo__sched *sched = axo__core_sched(core);
@@ -194,7 +210,7 @@ static axo__timers *scheduled_home(axo__core *core, axo_timer timer)
     return sched->workers[owner - 1].timers;
 }
 
-/* Under the mutex. */
+/* Under the mutex: the record that a handle names; NULL: the handle is stale. */
 static axo__scheduled *scheduled_find(axo__timers *timers, axo_timer timer)
 {
     uint32_t index = (uint32_t)timer.bits2;
@@ -207,11 +223,15 @@ static axo__scheduled *scheduled_find(axo__timers *timers, axo_timer timer)
     return scheduled->timer.number == timer.bits ? scheduled : NULL;
 }
 
+/* Whether the record is in the wheel; otherwise the record is free, being fired or being closed. */
 static bool scheduled_waits(const axo__scheduled *scheduled)
 {
     return scheduled->timer.node.place != AXO__WHEEL_NONE;
 }
 
+/* The mutex decides between a cancel and the firing: a record that is still in the wheel will not
+ * fire. A periodic message that is being fired is marked instead, and scheduled_finish frees it
+ * (TM-08). The message is freed after the mutex, which keeps the section short. */
 bool axo__scheduled_cancel(axo__local *local, axo_timer timer)
 {
     axo__timers *timers = scheduled_home(local->core, timer);
@@ -227,7 +247,7 @@ bool axo__scheduled_cancel(axo__local *local, axo_timer timer)
         axo__timers_take(timers, &scheduled->timer);
         scheduled_release(timers, scheduled);
     } else if (scheduled != NULL && scheduled->kind != AXO_TIMER_ONCE && !scheduled->cancelled) {
-        done = true; /* it is being fired: this was its last time */
+        done = true; /* the message is being fired for the last time */
         scheduled->cancelled = 1;
     }
     axo__os_mutex_unlock(&timers->mutex);
@@ -256,12 +276,17 @@ bool axo__scheduled_mark(axo__core *core, axo_timer timer)
 
 /* ---- firing ---- */
 
+/* A message that was never delivered counts as sent and dropped, so that D7's sum stays exact. */
 static void scheduled_drop(axo__local *local)
 {
     axo__a64_bump_owner(&local->count.sent);
     axo__a64_bump_owner(&local->count.dropped);
 }
 
+/* Without the mutex: the record is out of the wheel, so `message` and `due` are this worker's. A
+ * message that is sent once is handed on as it is; a periodic one is a template, of which a copy is
+ * sent. 0 tells scheduled_finish that the record is done: it was sent once, its receiver is gone,
+ * or its next time is beyond the last number. */
 static int64_t scheduled_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__scheduled *scheduled = (axo__scheduled *)(void *)timer;
@@ -282,11 +307,13 @@ static int64_t scheduled_fire(axo__worker *worker, axo__timer *timer, uint64_t n
         scheduled_drop(&worker->local);
     int64_t from = scheduled->kind == AXO_TIMER_FIXED_RATE ? scheduled->due : axo__core_now(core);
     if (from > INT64_MAX - scheduled->period)
-        return 0; /* its next time has no number */
+        return 0; /* the next time is beyond the last number */
     scheduled->due = from + scheduled->period;
     return 1;
 }
 
+/* Under the mutex, after scheduled_fire: what happened to the record meanwhile (a cancel, the
+ * close, the end) is looked at here, before it goes into the wheel again. */
 static void scheduled_finish(axo__timers *timers, axo__worker *worker, axo__timer *timer,
                              int64_t again, int64_t now)
 {
@@ -307,8 +334,8 @@ static const axo__timer_ops scheduled_ops = {.fire = scheduled_fire, .finish = s
 
 /* ---- the close ---- */
 
-/* Under the mutex: up to a batch of messages that wait (and, with `marked`, have the mark), from
- * record *at on; they are out of the wheel then. */
+/* Under the mutex: takes up to a batch of waiting messages out of the wheel, from record *at on;
+ * with `marked` only those that are marked for the close. */
 static uint32_t scheduled_collect(axo__timers *timers, bool marked, uint32_t *at,
                                   axo__scheduled **batch)
 {
@@ -325,12 +352,15 @@ static uint32_t scheduled_collect(axo__timers *timers, bool marked, uint32_t *at
             (marked && !scheduled->at_close))
             continue;
         axo__timers_take(timers, &scheduled->timer);
-        scheduled->cancelled = 1; /* who cancels it now is late */
+        scheduled->cancelled = 1; /* a cancel from now on is late */
         batch[count++] = scheduled;
     }
     return count;
 }
 
+/* Sends the marked messages of one wheel, a batch at a time with the mutex given up: a send may
+ * call an observer of the program. `closing` is set first, so a marked periodic message that is
+ * being fired now is not armed again (scheduled_finish). */
 static void scheduled_close(axo__worker *worker, axo__timers *timers)
 {
     axo__scheduled *batch[SCHEDULED_BATCH];
@@ -360,6 +390,8 @@ void axo__scheduled_close(axo__worker *worker)
         scheduled_close(worker, sched->workers[i].timers);
 }
 
+/* Closes one wheel and drops its waiting messages; false: a worker is firing the wheel. That worker
+ * holds records outside of the wheel, so the end waits for it; it calls `idle` when it is done. */
 static bool scheduled_end(axo__worker *worker, axo__timers *timers)
 {
     axo__scheduled *batch[SCHEDULED_BATCH];

@@ -1,27 +1,31 @@
-/* scheduled.h - messages that wait for their time: their records, their handles, the close. */
+/* scheduled.h - messages that wait for their time: their records, their handles, the close. What a
+ * program schedules without being an actor, or for another actor; an actor's own timers with keys
+ * stand on this, in keyed_timer.h. */
 #ifndef AXO__SCHED_SCHEDULED_H
 #define AXO__SCHED_SCHEDULED_H
 
 #include "sched/timer.h"
 
-/* A message that waits, once or again and again. Guarded by its home's mutex; while it is being
- * fired, `message` and `due` are the firing worker's. */
+/* A message that waits for its time, to be sent once or periodically. Guarded by the mutex of its
+ * wheel; while the message is being fired, `message` and `due` are the firing worker's. */
 typedef struct axo__scheduled {
-    axo__timer timer; /* first; its node links the free ones; number 0: free */
+    axo__timer timer; /* first; its node links free records; number 0: free */
     axo_ref to;
     axo__message *message;
     int64_t due;       /* saturated */
     int64_t period;
     uint32_t index;
     uint8_t kind;      /* an axo_timer_kind */
-    uint8_t at_close;
-    uint8_t cancelled; /* while it was being fired */
+    uint8_t at_close;  /* 1: to be sent when /user begins to stop */
+    uint8_t cancelled; /* 1: cancelled, or taken by the close, while out of the wheel */
 } axo__scheduled;
 
 #define AXO__SCHEDULED_CHUNK 256
 
+/* A block of records. Their number is bounded by `timers_max`; the block is the unit in which the
+ * memory comes and goes. */
 struct axo__scheduled_chunk {
-    struct axo__scheduled_chunk *next; /* of those with room */
+    struct axo__scheduled_chunk *next; /* of the chunks with a free record */
     struct axo__scheduled_chunk *before;
     axo__wheel_node *free;
     uint32_t used;
@@ -29,31 +33,36 @@ struct axo__scheduled_chunk {
     axo__scheduled all[AXO__SCHEDULED_CHUNK];
 };
 
+/* What is to be sent, to which actor and when. */
 typedef struct axo__scheduled_order {
     axo_ref to;
-    axo__message *message; /* its template, if it is periodic */
+    axo__message *message; /* the message, or the template of a periodic one */
     int64_t first;         /* delay */
     int64_t period;
     axo_timer_kind kind;
 } axo__scheduled_order;
 
-/* Schedules a message: AXO_OK, AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING; then the message is still the
- * caller's. *out may be NULL. */
+/* Schedules a message. AXO_OK: the record has the message. AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING:
+ * the message is still the caller's. `out`, where the handle goes, may be NULL. */
 axo_status axo__scheduled_set(axo__local *local, const axo__scheduled_order *order, axo_timer *out);
 
-/* true: it was waiting and is no more. Any thread with a local of its own. */
+/* Cancels a scheduled message. true: none will be sent any more, but for a periodic one that is
+ * being sent now; false: the handle is stale, or its one message is being sent. Any thread with a
+ * local. */
 bool axo__scheduled_cancel(axo__local *local, axo_timer timer);
 
-/* true: it was waiting and will run at close. */
+/* Marks a scheduled message to be sent when /user begins to stop. false: the handle is stale, or
+ * its one message is being sent. */
 bool axo__scheduled_mark(axo__core *core, axo_timer timer);
 
-/* /user begins to stop: sends what is marked. */
+/* /user begins to stop: sends the marked messages of all wheels. */
 void axo__scheduled_close(axo__worker *worker);
 
-/* The end: drops what waits. false: some worker is firing; ask again. */
+/* The system's end: drops all waiting messages. false: some worker is firing; the caller asks
+ * again. */
 bool axo__scheduled_end(axo__worker *worker);
 
-/* Gives the memory back; nothing is scheduled any more. Comes before axo__timers_free. */
+/* Gives the records' memory back when no message is scheduled any more; before axo__timers_free. */
 void axo__scheduled_fini(axo__timers *timers);
 
 #endif

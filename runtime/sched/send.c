@@ -1,10 +1,17 @@
-/* send.c - the way of a message to a mailbox; the doors for outside threads. */
+/* send.c - the way of a message to a mailbox; the doors for outside threads.
+ *
+ * Most messages go into the lane of the receiver's word in one compare-and-swap, which also says
+ * whether an entry has to be pushed. A bounded mailbox takes the second way, send_bounded, under
+ * its mutex, and may refuse, drop or hold. Each accepted message is counted as sent exactly once,
+ * and each message that finds no receiver becomes a dead letter (D7).
+ */
 #include "sched/send.h"
 
 #include "cell/event.h"
 #include "sched/parked.h"
 
-/* Dead letters of a call: seen to here, or by the caller when he has left the door. */
+/* Reports the dead letters of a call: here on a worker; outside, the caller gets them in *dead and
+ * reports them when it has left the door, since an observer must not run under a door's mutex. */
 static void send_bury(const axo__worker *worker, axo__local *local, axo_ref to, axo__chain *letters,
                       axo_dead_reason reason, axo__message **dead)
 {
@@ -18,7 +25,9 @@ static void send_bury(const axo__worker *worker, axo__local *local, axo_ref to, 
         axo__dead_letter(local, message, to, reason);
 }
 
-/* No room: the running actor waits for it. Memory is taken before anything is accepted. */
+/* The mailbox has no room: the running actor is to wait for it, if the mailbox says so. The record
+ * is made before the second try, which accepts the message: so a send that runs out of memory has
+ * changed nothing. Only an actor can wait, so an outside thread's send is refused as FULL. */
 static axo__put send_park(axo__worker *worker, axo__bounded_mailbox *bounded, axo_ref to,
                           axo__message *message, axo__chain *dropped)
 {
@@ -39,6 +48,9 @@ static axo__put send_park(axo__worker *worker, axo__bounded_mailbox *bounded, ax
     return put;
 }
 
+/* A send to a bounded mailbox. An actor that waits in this mailbox's line already has its record
+ * there, and further messages join it, so one sender's messages keep their order. The receiver is
+ * announced after the message is in ([S1] of cell/state.h, by axo__sched_announce_user). */
 static axo_status send_bounded(axo__worker *worker, axo__local *local, axo__cell *cell,
                                axo__message *message, axo__message **dead)
 {
@@ -49,7 +61,7 @@ static axo_status send_bounded(axo__worker *worker, axo__local *local, axo__cell
     axo__parked *parked = NULL;
     if (worker != NULL && worker->current != NULL)
         parked = axo__parked_find(worker->current, to);
-    int before = worker == NULL ? axo__os_cancel_hold() : 0; /* it asks for the priority */
+    int before = worker == NULL ? axo__os_cancel_hold() : 0; /* the program's priority function */
     axo__put put =
         axo__bounded_put_any(bounded, message, parked != NULL ? &parked->waiter : NULL, &dropped);
     if (worker == NULL)
@@ -70,6 +82,9 @@ static axo_status send_bounded(axo__worker *worker, axo__local *local, axo__cell
     return AXO_OK;
 }
 
+/* The first branch is the common way: axo__state_push releases the message ([S1]) to the runner
+ * that claims the cell or takes the lane ([S2], [S3] of cell/state.h). `sent` is raised before the
+ * push, when no other thread can count the message as handled yet. */
 axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                           axo__message *message, axo__message **dead)
 {
@@ -100,6 +115,8 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
     return status;
 }
 
+/* A timer's message. The send never waits: without room the message is a dead letter, and a mailbox
+ * without memory for its entry accepts it whatever the bound (axo__sched_accept). */
 void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
@@ -125,6 +142,9 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
     axo__sched_announce_user(worker, cell);
 }
 
+/* The door of the CPU that the thread runs on, so that threads on several CPUs seldom meet. A
+ * thread that moves to another CPU meanwhile keeps its door, as the mutex is what guards the
+ * local. */
 axo__door *axo__door_enter(axo__sched *sched)
 {
     axo__door *door = &sched->doors[axo__os_cpu_index() % sched->door_count];

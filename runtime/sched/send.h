@@ -1,30 +1,36 @@
-/* send.h - a message's way to its mailbox; the doors for outside threads. */
+/* send.h - a message's way to its mailbox; the doors for outside threads.
+ *
+ * Three ways lead here: axo__send_from of a running actor, axo__send of any caller, axo__send_due
+ * of a timer. An outside thread passes a door first: the door's mutex keeps what it reads of cells
+ * from being reclaimed, and lends it a local with a cache and counters. */
 #ifndef AXO__SCHED_SEND_H
 #define AXO__SCHED_SEND_H
 
 #include "sched/ready.h"
 
-/* The running actor has sent to one that a turn ago was more than a turn behind: its own turn ends
- * with this message. */
+/* The running actor has sent to a receiver that had messages left at the end of its last turn: the
+ * sender's turn ends with this message, so that a producer does not outrun its consumer. */
 static inline void axo__worker_yield(axo__worker *worker)
 {
     worker->yields = true;
     worker->until_clock = 1;
 }
 
-/* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): it is accepted, counted and consumed.
- * AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
+/* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): the message is accepted, counted and
+ * consumed. AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
  * worker NULL: from outside, under the door's mutex; then dead letters come back in *dead, linked
- * by their nodes, for the caller to see to without the mutex: if the status is AXO_EGONE the
- * message, else what has found no room. */
+ * by their nodes, for the caller to report without the mutex: if the status is AXO_EGONE the
+ * message itself, else the messages that have found no room. */
 axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                           axo__message *message, axo__message **dead);
 
-/* As axo__send_keep, and the envelope is consumed in any case; not so an owned payload. */
+/* As axo__send_keep, but the envelope is consumed in any case; an owned payload stays the caller's
+ * if the send fails. */
 axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                      axo__message *message, axo__message **dead);
 
-/* The same from a worker; most go into a lane. */
+/* As axo__send, from a worker, with the common way inline: the message goes into the receiver's
+ * lane ([S1] of cell/state.h). READY in the word of before says that the receiver has a backlog. */
 static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
@@ -40,13 +46,15 @@ static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__me
     return AXO_OK;
 }
 
-/* Sends a message that no running actor sends: a timer's. It is accepted, counted and consumed;
- * what finds no room is a dead letter. */
+/* Sends a timer's message, which no running actor sends. The message is accepted, counted and
+ * consumed; a message that finds no room is a dead letter. */
 void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message);
 
 /* ---- doors ---- */
 
-/* A door of the pool's for this thread, its mutex held. */
+/* Enters a door of the pool for the calling thread; leave gives it up. Between the two the thread
+ * must not wait, and calls no observer of the program: other threads of the same CPU, and the
+ * reclaimer, wait for the mutex. */
 axo__door *axo__door_enter(axo__sched *sched);
 void axo__door_leave(axo__door *door);
 

@@ -1,12 +1,18 @@
-/* spare.c - the spare workers of the default pool: they look after the others, say which handlers
- * hang, and run what is left behind while every worker is stuck in one.
+/* spare.c - the spare workers of the default pool: they look after the other workers, report
+ * handlers that hang, and run the cells that wait while every worker is stuck in a handler.
  *
- * It also fires what the wheel of a worker that is in a handler for long has due, so that the
- * timers of other actors do not wait for it.
+ * The first spare also fires the timers of a worker that is in a handler for long, so that other
+ * actors' timers do not wait for that handler.
  *
- * A worker is stuck when it is in a turn and has neither begun another nor finished a message since
- * the last look. The first spare takes over what the workers leave, urgent cells first; the second
- * looks after the first as well, and takes urgent cells only, and of these no messages of users.
+ * A worker is stuck when it is in a turn and has neither begun another turn nor finished a message
+ * since the last look. While all workers are stuck, the first spare takes the cells that they left
+ * in their queues, urgent cells first. The second spare looks after the first one as well; it takes
+ * urgent cells only, and of these no user messages, so that a handler that hangs on the first spare
+ * too does not stop failures from being decided.
+ *
+ * A spare looks at relaxed counters and stores nothing that a worker waits for: looking costs the
+ * workers a cache line that is fetched now and then. How often it looks is `spare_mode`;
+ * sched/DESIGN.md has the table of the modes.
  *
  * Orders
  *   [W1] [W6]   as in sched/wake.h
@@ -22,6 +28,7 @@
 #include "sched/wake.h"
 #include "sched/worker.h"
 
+/* 0 for the first spare, 1 for the second: their records lie behind those of the workers. */
 static uint32_t spare_rank(const axo__worker *spare)
 {
     uint32_t rank = (uint32_t)(spare - spare->sched->workers) - spare->sched->worker_count;
@@ -31,6 +38,10 @@ static uint32_t spare_rank(const axo__worker *spare)
 
 /* ---- looking ---- */
 
+/* Reports a handler that has held its worker for `stuck_ns`, again after each further `stuck_ns`.
+ * The cell may have ended since `running` was loaded: the load of its generation pairs with the
+ * release stores of the cell's birth and end ([T3] of cell/table.h), and 0 means that there is
+ * nothing to tell. The spare is a grace reader, so the slot is not reused while it looks. */
 static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
 {
     axo__core *core = spare->local.core;
@@ -40,7 +51,7 @@ static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mar
         return;
     if (mark->reported != 0 && spare->now - mark->reported < stuck_ns)
         return;
-    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] it has ended meanwhile */
+    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] the actor has ended meanwhile */
         return;
     mark->reported = spare->now;
     if (core->stuck != NULL)
@@ -48,7 +59,9 @@ static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mar
                     spare->now - mark->since);
 }
 
-/* Whether the worker is in a turn and has not moved since the last look. */
+/* Whether the worker is in a turn and has not moved since the last look. The mark is the memory of
+ * this spare; a worker that has moved gets a new `since`, so it is stuck at the second look at the
+ * earliest, and only if the two are far enough apart. */
 static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
 {
     uint32_t turn = axo__a32_load_relaxed(&worker->turn);
@@ -64,7 +77,7 @@ static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_m
     return spare->now - mark->since >= AXO__SPARE_NS / 2;
 }
 
-/* Whether every worker before this one is stuck. */
+/* Whether every worker before this spare is stuck: for the second spare the first one too. */
 static bool spare_look(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
@@ -85,6 +98,8 @@ static bool spare_look(axo__worker *spare)
 
 /* ---- taking over ---- */
 
+/* The injectors and the workers' queues, urgent cells of all of them first. A worker that moves
+ * again meanwhile is no harm: the claim decides between it and the spare. */
 static axo__cell *spare_take(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
@@ -102,7 +117,11 @@ static axo__cell *spare_take(axo__worker *spare)
 
 /* ---- resting ---- */
 
-/* One that was taken out of PARKED may be up before it is taken out of the count. */
+/* Whether every worker is parked. The count alone is not enough: wake_up takes a worker out of
+ * PARKED before it lowers `parked`, so the worker may be running while the count still has it. The
+ * loads of `state` pair with the worker's own read-modify-write in park_was_taken: if the spare
+ * reads PARKED here, that worker looks at `spare_mode` later, and finds what spare_mode has
+ * stored. */
 static bool spare_all_parked(axo__sched *sched)
 {
     if (axo__a32_load_seq_cst(&sched->parked) != sched->worker_count) /* [W1] */
@@ -114,7 +133,7 @@ static bool spare_all_parked(axo__sched *sched)
     return true;
 }
 
-/* Whether a turn has been begun since this was last asked. */
+/* Whether any worker has begun a turn since the spare last asked. */
 static bool spare_saw_turns(axo__worker *spare)
 {
     const axo__sched *sched = spare->sched;
@@ -126,7 +145,14 @@ static bool spare_saw_turns(axo__worker *spare)
     return saw;
 }
 
-/* How closely to look from now on. Who gets up often finds the spare dozing: it need not call. */
+/* How closely to look from now on. Only this function makes the mode looser, and wake_spare makes
+ * it closer; both by compare-and-swap ([W6]), so a call that comes between the load and the swap is
+ * not overwritten. After the swap to DEEP the spare looks once more: the addition of 0 puts the new
+ * mode before that look in the order of all seq_cst operations, so a worker that gets up either is
+ * found by the look, or reads DEEP in axo__spare_notice and calls.
+ *
+ * DEEP also asks for a time without turns: a worker that gets up fifty times a second then finds
+ * the spare dozing, and need not make a system call to wake it. */
 static uint32_t spare_mode(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
@@ -142,7 +168,9 @@ static uint32_t spare_mode(axo__worker *spare)
     return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
 }
 
-/* The second spare looks while the first is in a cell. */
+/* The second spare looks only while the first is in a cell. Its load of `rescuing` comes after its
+ * ticket, and spare_run's addition before the wake-up of its parker: if the load misses the
+ * addition, the wake-up ends the sleep ([W6]). */
 static int64_t spare_deadline(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
@@ -159,6 +187,8 @@ static int64_t spare_deadline(axo__worker *spare)
     return spare->now + (closer ? sched->stuck_ns / 2 : AXO__SPARE_DOZE_NS);
 }
 
+/* The ticket is taken before the look at `quit`, `spare_mode` and `rescuing`: a thread that changes
+ * one of these after the look wakes the parker, and the ticket is then out of date. */
 static axo__step spare_rest(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
@@ -170,11 +200,14 @@ static axo__step spare_rest(axo__worker *spare)
     return AXO__STEP_PARK;
 }
 
+/* One turn of a cell. The second spare handles 0 messages: system work and directives only. The
+ * first spare calls the second before it enters the cell, since it may not come back from there
+ * soon. */
 static void spare_run(axo__worker *spare, axo__cell *cell)
 {
     axo__sched *sched = spare->sched;
     if (spare_rank(spare) > 0) {
-        axo__run_cells(spare, cell, 0, 1); /* its messages may block, as those of the others have */
+        axo__run_cells(spare, cell, 0, 1); /* its messages may block, as other cells' have */
         return;
     }
     (void)axo__a32_add_seq_cst(&sched->rescuing, 1); /* [W6] */
@@ -200,7 +233,8 @@ axo__step axo__spare_step(void *argument)
     return AXO__STEP_AGAIN;
 }
 
-/* A spare worker is in nobody's count of parked ones. */
+/* A spare worker is never PARKED and not in `parked`, so there is nothing to undo after its
+ * sleep. */
 static void spare_wake(void *argument)
 {
     axo__grace_online();

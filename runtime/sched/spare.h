@@ -1,19 +1,20 @@
-/* spare.h - workers for when all others are stuck. */
+/* spare.h - spare workers of the default pool, which run cells when all other workers are stuck. */
 #ifndef AXO__SCHED_SPARE_H
 #define AXO__SCHED_SPARE_H
 
 #include "sched/pool.h"
 
-/* What a spare last saw of a worker. */
+/* What a spare last saw of a worker; only that spare touches it. */
 struct axo__spare_mark {
     uint64_t handled;
     uint32_t turn;
-    int64_t since;    /* no progress since then; 0: it was not in a turn */
-    int64_t reported; /* when it was last said to be stuck; 0: not in this handler */
+    int64_t since;    /* no progress since then; 0: the worker was not in a turn */
+    int64_t reported; /* when this handler was last reported; 0: never */
 };
 
-/* A step of a spare worker: looks after the others, runs what they leave while all of them are
- * stuck. The last one takes urgent cells only, so that a failure is seen to in any case. */
+/* A step of a spare worker: looks at the other workers, and runs one cell of theirs while all of
+ * them are stuck. The second spare takes urgent cells only, so that failures are decided in any
+ * case. */
 axo__step axo__spare_step(void *worker);
 extern const axo__os_body axo__spare_body;
 

@@ -1,4 +1,12 @@
-/* steal.c - cells of other workers. */
+/* steal.c - cells of other workers.
+ *
+ * A worker without work looks through the others once, from a random place on, and takes up to half
+ * of the first queue that may be stolen from. A short queue is left to its owner as long as the
+ * owner moves, so that two workers do not hand one cell to and fro; the owner's pace since the
+ * thief last parked (`seen`) says whether the last entry would wait for long.
+ *
+ * An entry that a thief takes is a hint as any other: the claim of the cell's word decides.
+ */
 #include "sched/steal.h"
 
 #include "sched/claim.h"
@@ -6,7 +14,8 @@
 #include "sched/pool.h"
 #include "sched/wake.h"
 
-/* The first claimed cell of what is taken is returned, the rest becomes our own. */
+/* Keeps a taken entry: the first cell that can be claimed is to be run, and further entries go into
+ * a queue of this worker, where other thieves find them. */
 static axo__cell *steal_keep(axo__worker *worker, axo__runq *to, axo__cell *mine, axo__cell *cell)
 {
     axo__a64_bump_owner(&worker->local.count.steals);
@@ -17,7 +26,8 @@ static axo__cell *steal_keep(axo__worker *worker, axo__runq *to, axo__cell *mine
     return mine;
 }
 
-/* Takes up to half of a queue. */
+/* Takes up to half of a queue, so that its owner keeps work too, and at most AXO__STEAL_MAX
+ * entries, which bounds this step. NULL: no entry led to a claimed cell. */
 static axo__cell *steal_half(axo__worker *worker, axo__runq *from, axo__runq *to)
 {
     uint32_t count = axo__runq_count_any(from);
@@ -32,7 +42,8 @@ static axo__cell *steal_half(axo__worker *worker, axo__runq *from, axo__runq *to
     return mine;
 }
 
-/* Up to half of the newborns; all of them may be looked at if their worker is stuck. */
+/* Takes up to half of the newborns, the oldest first; all of them may be looked at if their worker
+ * is stuck, as the count may have missed some (newborn.c). */
 static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool stuck)
 {
     uint32_t count = axo__newborn_count_any(victim);
@@ -47,15 +58,21 @@ static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool 
     return mine;
 }
 
-/* Whether the last of so many waits for long, at so many turns in that span. */
+/* Whether, at `turns` turns in `span` ns, the last of `queued` cells would wait for longer than
+ * AXO__WATCH_MIN_NS. */
 static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued)
 {
     return span >= AXO__WATCH_MIN_NS && (uint64_t)span * queued >= turns * AXO__WATCH_MIN_NS;
 }
 
-/* One victim. What is few of its newborns and of its queue is taken only if the last of it would
- * wait for long at the pace of its owner since this worker last slept, its next slot only if the
- * owner has not moved at all; overrun cells at once. */
+/* Steals from one victim. Urgent and overrun cells are taken at once. Fewer than AXO__STEAL_MIN
+ * newborns or ready cells are taken only if the last of them would wait for long, at the pace of
+ * the victim since this worker last parked. The next slot is taken only if the victim has not begun
+ * a turn since then (`aged`).
+ *
+ * The load of the slot acquires what axo__worker_push_ready released ([W2]). The thief does not
+ * clear the slot: only its owner writes it, so the owner needs no atomic exchange, and the entry
+ * that stays is stale. */
 static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);
@@ -82,6 +99,11 @@ static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
     return cell != NULL ? axo__worker_claim(worker, cell) : NULL;
 }
 
+/* At most half of the workers search at a time: more would only meet each other. `searching` is
+ * raised before the search and lowered before the worker parks: a pusher that still reads it, and
+ * so wakes no worker, has pushed before the searcher's last look in park_look ([W1] of
+ * sched/wake.h). The last searcher, if it has brought many entries into its own queues, wakes one
+ * worker that may share them. */
 axo__cell *axo__worker_steal(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
@@ -108,6 +130,8 @@ axo__cell *axo__worker_steal(axo__worker *worker)
     return cell;
 }
 
+/* For a spare: the victim is stuck, so no entry is too young to take. The load of the next slot
+ * pairs with axo__worker_push_ready's store ([W2]); the slot stays as it is, as in steal_from. */
 axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urgent_only)
 {
     axo__cell *cell = axo__runq_take_any(&victim->urgent);

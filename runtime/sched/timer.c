@@ -1,4 +1,11 @@
-/* timer.c - a worker's wheel behind its mutex: arm, disarm, fire. */
+/* timer.c - a worker's wheel behind its mutex: arm, disarm, fire.
+ *
+ * The mutex is never held while a timer's `fire` runs, and for a bounded number of steps unless the
+ * clock has gone back. A timer that is due is taken out of the wheel first; from then on no disarm
+ * reaches it, so taking it out decides between a disarm and the firing. `next`, the wheel's
+ * earliest time, is read without the mutex: by the owner at each reading of its clock and before it
+ * sleeps, and by workers that look for late timers.
+ */
 #include "sched/timer.h"
 
 #include <string.h>
@@ -7,11 +14,11 @@
 #include "sched/wake.h"
 
 #define TIMER_BATCH 64
-/* Batches in a row before other work gets a turn. */
+/* Batches in a row before cells have a turn again. */
 #define TIMER_ROUNDS 4
-/* Nodes moved down the wheel in one holding of the mutex. */
+/* Nodes moved down the wheel while the mutex is held once. */
 #define TIMER_BUDGET 256
-/* Other inputs of the hash than those of cell/lives.c. */
+/* Keeps the inputs of the hash apart from those of cell/lives.c. */
 #define TIMER_KEYS (UINT64_C(1) << 33)
 
 axo__timers *axo__timers_make(axo__worker *owner)
@@ -44,6 +51,8 @@ void axo__timers_free(axo__timers *timers)
     axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
 }
 
+/* The wheel of the calling worker; elsewhere the wheel of the default pool's worker whose number is
+ * that of the CPU: so a door or another pool's worker mostly uses memory that is near. */
 axo__timers *axo__timers_here(axo__local *local)
 {
     const axo__worker *worker = axo__local_worker(local);
@@ -53,6 +62,9 @@ axo__timers *axo__timers_here(axo__local *local)
     return sched->workers[axo__os_cpu_index() % sched->worker_count].timers;
 }
 
+/* Under the mutex: `next` follows the wheel. It is stored only if it has changed, since other
+ * workers may have its line in their caches. The store is (5) of timer.h: relaxed, as the addition
+ * to `parked` in axo__sched_wake_worker comes after it and carries the order. */
 static void timer_refresh(axo__timers *timers)
 {
     uint64_t next = (uint64_t)axo__tick_time(axo__wheel_next(&timers->wheel));
@@ -77,6 +89,7 @@ void axo__timers_take(axo__timers *timers, axo__timer *timer)
     timer_refresh(timers);
 }
 
+/* Without the mutex. The owner itself needs no wake-up: it reads `next` before it sleeps. */
 void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool nearer)
 {
     if (nearer && worker != timers->owner)
@@ -116,14 +129,16 @@ bool axo__timer_disarm(axo__timer *timer)
 
 /* ---- firing ---- */
 
+/* A timer that has been taken out of the wheel, with what is still needed after its `fire`. */
 typedef struct timer_fired {
     axo__timer *timer;
-    const axo__timer_ops *ops; /* a timer that is done may be gone before its finish */
+    const axo__timer_ops *ops; /* the timer's memory may be gone before its finish */
     uint64_t number;
     int64_t again;
 } timer_fired;
 
-/* Under the mutex. *more: there may be more. */
+/* Under the mutex: takes timers that are due out of the wheel, into a batch; returns how many.
+ * *more: the batch or the budget was too small, so there may be more. */
 static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *batch, bool *more)
 {
     uint32_t budget = TIMER_BUDGET;
@@ -138,7 +153,7 @@ static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *bat
     return count;
 }
 
-/* Under the mutex, so the program's clock is not asked: `now` is of before. */
+/* Under the mutex, where the program's clock may not be asked: `now` is the caller's reading. */
 void axo__timer_again(axo__timers *timers, axo__worker *worker, axo__timer *timer, int64_t again,
                       int64_t now)
 {
@@ -148,6 +163,10 @@ void axo__timer_again(axo__timers *timers, axo__worker *worker, axo__timer *time
         (void)axo__timers_put(timers, timer, axo__timer_due(now, again), now);
 }
 
+/* `firing` lets one worker at a time fire a wheel, so two timers of one wheel fire in their order.
+ * The mutex is given up for the `fire` of each batch and taken for their `finish`; a timer that
+ * asks for it is armed again there. The rounds are bounded, so timers do not keep cells from their
+ * turns. */
 bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
 {
     timer_fired batch[TIMER_BATCH];
@@ -175,11 +194,12 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     timer_refresh(timers);
     axo__os_mutex_unlock(&timers->mutex);
     axo__timers_told(timers, worker, true);
-    worker->sched->idle(worker->local.core); /* the end may have waited for this */
+    worker->sched->idle(worker->local.core); /* the system's end may have waited for `firing` */
     return any;
 }
 
-/* A program's own clock does not say for how long they have been due. */
+/* Timers of a wheel whose owner is idle or quick are left to the owner for AXO__TIMER_LATE_NS. A
+ * program's own clock may stand still or leap, so with such a clock no time is granted. */
 bool axo__timers_fire_late(axo__worker *worker)
 {
     const axo__sched *sched = worker->sched;
@@ -197,6 +217,8 @@ bool axo__timers_fire_late(axo__worker *worker)
     return any;
 }
 
+/* `next` says AXO__NEVER for an empty wheel and for a timer at the last moment of all; only at that
+ * moment is the wheel itself asked, under the mutex. */
 bool axo__timers_due(axo__timers *timers, int64_t time)
 {
     int64_t next = axo__timers_next(timers);
@@ -208,7 +230,10 @@ bool axo__timers_due(axo__timers *timers, int64_t time)
     return due;
 }
 
-/* A worker that is not parked comes to its timers, unless its handler takes long: another may. */
+/* Steps (6) and (7) of timer.h, for a program that has moved its clock: the addition stands against
+ * the sleeper's addition (2), so a sleeper either reads the new clock in park_sees_time, or is
+ * found PARKED here. An owner that is not parked comes to its timers by itself, unless its handler
+ * takes long; so if there is one, another worker is woken too, which fires late timers. */
 void axo__timers_look(axo__sched *sched)
 {
     int64_t time = axo__core_now(sched->core);

@@ -1,7 +1,11 @@
-/* wake.c - who is woken: a worker that is parked, or the spare when none is. */
+/* wake.c - which worker is woken: a parked one, or the spare when no worker is parked. The waker's
+ * side of the protocol in wake.h. */
 #include "sched/wake.h"
 
-/* true: this call took it out of PARKED. */
+/* true: this call has taken the worker out of PARKED. The compare-and-swap competes with other
+ * wakers and with the worker itself in axo__worker_unpark_owner ([W4]); the winner lowers `parked`
+ * and, here, ends the sleep. The first load only spares the swap: the callers have ordered it after
+ * the sleeper's PARKED by reading or adding to `parked`. */
 static bool wake_up(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
@@ -15,6 +19,10 @@ static bool wake_up(axo__worker *worker)
     return true;
 }
 
+/* A caller that has pushed work has done its read-modify-write (6) before: of an injector's count,
+ * of `fence` in axo__wake_tell, or of `expired_any`. The load of `parked` (7) pairs with the
+ * sleeper's addition (2): if the load misses the sleeper, the sleeper's last look finds the
+ * push. */
 void axo__sched_wake_one(axo__sched *sched)
 {
     if (axo__a32_load_seq_cst(&sched->parked) == 0) { /* [W1] (7) */
@@ -28,11 +36,14 @@ void axo__sched_wake_one(axo__sched *sched)
         if (wake_up(worker))
             return;
     }
-    sched->kind->nobody_parked(sched); /* they got up meanwhile */
+    sched->kind->nobody_parked(sched); /* the parked workers got up meanwhile */
 }
 
-/* The count may be behind: a worker that says PARKED may be taken out before it has counted itself.
- * That one looks for work then, so who has pushed some may trust the count; who has not may not. */
+/* Does not trust the count: a worker stores PARKED before it counts itself. A worker that has not
+ * counted itself yet still looks for work, so a caller that has pushed work may trust the count,
+ * and axo__sched_wake_one does. This function is for news that the last look does not see: the
+ * addition of 0 stands against the sleeper's addition (2), so that either the loop reads PARKED, or
+ * the sleeper computes its deadline with the news. */
 void axo__sched_wake_all(axo__sched *sched)
 {
     (void)axo__a32_add_seq_cst(&sched->parked, 0); /* [W1] (6) */
@@ -44,6 +55,9 @@ void axo__sched_wake_all(axo__sched *sched)
     }
 }
 
+/* The addition of 0 is against the sleeper's addition (2) in axo__worker_park: the two are
+ * operations on one word, so the later one reads the earlier one's write and acquires what that
+ * thread did before. */
 bool axo__sched_wake_worker(axo__worker *worker)
 {
     (void)axo__a32_add_seq_cst(&worker->sched->parked, 0); /* [W1] (6) of sched/timer.h */
@@ -52,6 +66,12 @@ bool axo__sched_wake_worker(axo__worker *worker)
 
 /* ---- the spare ---- */
 
+/* Makes the spare look at least as closely as `least`. The load is the common end: the mode is
+ * close enough, and no system call is made. It pairs with spare_mode's swap and addition ([W6]):
+ * the caller has got up, or has found no parked worker, before this load, so the spare's last look
+ * sees that, or the load sees the spare's new mode. A spare that goes to DOZE does not look again:
+ * an alarm that comes too early for its swap waits for one AXO__SPARE_DOZE_NS at most. The swap
+ * lets one of several callers wake the spare. */
 static void wake_spare(axo__sched *sched, uint32_t least)
 {
     for (;;) {
@@ -77,13 +97,18 @@ void axo__spare_notice(axo__sched *sched)
 
 /* ---- after a push ---- */
 
+/* Steps (6) to (8). The addition to `fence`, a word of this worker's own, costs no shared line;
+ * with the load of `parked` it stands against the sleeper's addition and looks ([W1]). A pool of
+ * one worker has no sleeper, and saves it. The loads of `searching` and `watcher` are hints that a
+ * worker will come without a wake-up: a searcher looks again before it parks, the watcher looks
+ * when its watch ends. */
 void axo__wake_tell(axo__worker *worker, uint32_t queued)
 {
     axo__sched *sched = worker->sched;
     if (sched->worker_count > 1)
         (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
     if (axo__a32_load_seq_cst(&sched->parked) == 0) {  /* [W1] (7) */
-        axo__spare_alarm(sched); /* pools with queues of their own have no other answer */
+        axo__spare_alarm(sched); /* the answer of every kind whose workers have queues */
         return;
     }
     if (axo__a32_load_relaxed(&sched->searching) != 0)

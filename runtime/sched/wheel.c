@@ -1,4 +1,10 @@
-/* wheel.c - a hierarchical timer wheel. */
+/* wheel.c - a hierarchical timer wheel: the functions of wheel.h, whose invariants I1 to I4 they
+ * keep.
+ *
+ * A tick is a number of eight digits of base 64. A node lies at the level of the highest digit in
+ * which its tick differs from the cursor; when the cursor reaches the slot of a node above level 0,
+ * the slot is spread over the levels below. Each node moves down at most seven times.
+ */
 #include "sched/wheel.h"
 
 #include <string.h>
@@ -24,7 +30,8 @@ static uint32_t wheel_level(uint32_t place)
     return place / AXO__WHEEL_SLOTS;
 }
 
-/* The first occupied slot of the lowest occupied level: there is one. */
+/* The first occupied slot of the lowest occupied level, which holds the earliest node (I1). The
+ * wheel is not empty. */
 static uint32_t wheel_first(const axo__wheel *wheel)
 {
     AXO_DEBUG_ASSERT(wheel->levels != 0);
@@ -41,6 +48,8 @@ static uint64_t wheel_start(const axo__wheel *wheel, uint32_t place)
     return (upper | (place & WHEEL_MASK)) << shift;
 }
 
+/* Puts a node at the end of a slot's list, so nodes of one tick come out in the order of adding
+ * (I3). */
 static void wheel_append(axo__wheel *wheel, axo__wheel_node *node, uint32_t place)
 {
     AXO_DEBUG_ASSERT(place < AXO__WHEEL_PLACES);
@@ -69,7 +78,7 @@ static uint32_t wheel_differs_at(const axo__wheel *wheel, uint64_t tick)
     return differ == 0 ? 0 : (63 - (uint32_t)__builtin_clzll(differ)) / WHEEL_BITS;
 }
 
-/* I1 */
+/* The slot that I1 gives to a tick; a tick before the cursor lies where the cursor is. */
 static uint32_t wheel_place(const axo__wheel *wheel, uint64_t tick)
 {
     uint64_t counts = tick > wheel->cursor ? tick : wheel->cursor;
@@ -77,6 +86,9 @@ static uint32_t wheel_place(const axo__wheel *wheel, uint64_t tick)
     return level * AXO__WHEEL_SLOTS + (uint32_t)((counts >> (level * WHEEL_BITS)) & WHEEL_MASK);
 }
 
+/* The cursor first moves to `now` if no slot begins before that: the node then lies lower, and is
+ * spread fewer times. While a slot is being spread the cursor stays, and a node of that slot's span
+ * goes to the slot's end: below it would overtake older nodes of the same tick (I3). */
 void axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, uint64_t tick, int64_t now)
 {
     uint64_t reached = axo__tick_in(now);
@@ -97,6 +109,8 @@ void axo__wheel_add(axo__wheel *wheel, axo__wheel_node *node, uint64_t tick, int
     wheel_append(wheel, node, wheel_place(wheel, tick));
 }
 
+/* `least` of the slot stays as it is, since finding the new one would cost a walk: I4 allows a
+ * value that is too low, which costs an early look at most. */
 void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node)
 {
     uint32_t place = node->place;
@@ -122,7 +136,8 @@ void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node)
         wheel->spreading = AXO__WHEEL_NONE;
 }
 
-/* Moves the nodes of a slot down; the cursor stands at its start. */
+/* Moves the nodes of a slot down, as many as the budget allows; the cursor stands at the slot's
+ * start. The removal of the last node ends the spreading. */
 static void wheel_spread(axo__wheel *wheel, uint32_t place, uint32_t *budget)
 {
     wheel->spreading = place;
@@ -152,10 +167,11 @@ static void wheel_take_all(axo__wheel *wheel, uint32_t place, axo__wheel_list *a
         wheel->levels &= ~(UINT32_C(1) << level);
 }
 
-/* The cursor goes back. What it differs in from where it was says which nodes get other places: all
- * of the levels below, and those of the slot in which it was, the last ones if it is being spread.
- * They keep their order. As long as there are such nodes: it is the price of a clock that goes
- * back, once each time. */
+/* The cursor goes back to `to`. The highest digit in which `to` differs from the old cursor says
+ * which nodes get other places: all nodes of the levels below that digit's, and the nodes of the
+ * slot in which the cursor was, which come last as that slot may be half spread. They keep their
+ * order. The time grows with the number of these nodes: a clock that goes back has this price, once
+ * each time. */
 static void wheel_rewind(axo__wheel *wheel, uint64_t to)
 {
     uint64_t from = wheel->cursor;
@@ -177,6 +193,8 @@ static void wheel_rewind(axo__wheel *wheel, uint64_t to)
     }
 }
 
+/* Goes on with a slot that is half spread, or moves the cursor to the earliest slot. A slot of
+ * level 0 gives a node; a slot above is spread, and the search begins again below it. */
 axo__wheel_node *axo__wheel_pop(axo__wheel *wheel, int64_t now, uint32_t *budget)
 {
     uint64_t reached = axo__tick_in(now);
@@ -214,6 +232,6 @@ uint64_t axo__wheel_next(const axo__wheel *wheel)
         return AXO__TICK_NEVER;
     uint64_t tick = wheel->least[wheel_first(wheel)];
     if (wheel->spreading != AXO__WHEEL_NONE && wheel->least[wheel->spreading] < tick)
-        tick = wheel->least[wheel->spreading]; /* what is left there may be earlier: I3 */
+        tick = wheel->least[wheel->spreading]; /* nodes not spread yet may be earlier: I3 */
     return tick;
 }

@@ -1,4 +1,10 @@
-/* worker.c - a worker's step: find a cell and run it, do housekeeping, or park. */
+/* worker.c - a worker's step: find a cell and run it, do housekeeping, or park.
+ *
+ * A step is one bounded thing, and between two steps the port decides what the thread does: so the
+ * simulator can choose which worker moves next. In a step the worker runs up to `turns` turns, then
+ * does housekeeping if it is due; without a cell it takes expired cells, fires timers, steals, and
+ * parks if nothing was found.
+ */
 #include "sched/worker.h"
 
 #include "sched/find.h"
@@ -12,7 +18,7 @@
 
 /* ---- housekeeping ---- */
 
-/* Up to so many of those whose grace period is over. */
+/* Takes up to `max` of the cells whose grace period is over. */
 static axo__grace_item *worker_take_expired(axo__core *core, uint32_t max)
 {
     axo__os_mutex_lock(&core->expired_mutex);
@@ -29,7 +35,8 @@ static axo__grace_item *worker_take_expired(axo__core *core, uint32_t max)
     return items;
 }
 
-/* Cells whose grace period is over: anybody may finish them. */
+/* Finishes cells whose grace period is over; any worker may. The relaxed look saves the mutex: a
+ * worker that misses the news looks again with [W1] before it parks (park_look). */
 static bool worker_expire(axo__worker *worker, uint32_t max)
 {
     axo__core *core = worker->local.core;
@@ -49,15 +56,17 @@ static bool worker_expire(axo__worker *worker, uint32_t max)
     return any;
 }
 
-/* Few grace periods for many cells, but none waits for long. */
+/* Hands retired cells over to the reclaimer, in large numbers, so that few grace periods serve many
+ * cells; every AXO__HOUSEKEEPING_ROUNDS rounds in any number, so that no cell waits for long. Then
+ * it finishes expired cells, in portions, as long as the budget lasts. */
 static void worker_housekeeping(axo__worker *worker, uint32_t turn)
 {
     if (worker->quiet)
-        axo__worker_offer_quiet(worker); /* before the destructors of what has expired */
+        axo__worker_offer_quiet(worker); /* before the destructors of expired cells */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % (AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
         axo__local_hand_over(&worker->local);
-    uint32_t left = AXO__HOUSEKEEPING_TURNS * 4; /* as many as can have ended since, and some */
+    uint32_t left = AXO__HOUSEKEEPING_TURNS * 4; /* four for each turn since the last round */
     while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
            axo__os_now() < worker->until)
         left -= AXO__PORTION;
@@ -65,13 +74,17 @@ static void worker_housekeeping(axo__worker *worker, uint32_t turn)
 
 /* ---- a step ---- */
 
+/* Whether no worker watches although one is parked that could. The load of `parked` pairs with the
+ * sleeper's addition in axo__worker_park ([W1]). */
 static bool worker_unwatched(const axo__sched *sched)
 {
     return axo__a32_load_relaxed(&sched->watcher) == 0 &&
            axo__a32_load_seq_cst(&sched->parked) > 0; /* [W1] */
 }
 
-/* The worker has found work: idle.h's last column. */
+/* The worker has found work: the last column of idle.h's table. `watch_due` stays 1 until some
+ * worker becomes the watcher, so if the woken worker finds work too, it hands the watch on in
+ * turn. */
 static void worker_hand_on(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
@@ -87,6 +100,8 @@ static void worker_hand_on(axo__worker *worker)
     axo__sched_wake_one(sched);
 }
 
+/* Quiet pushes and the watch are offered to other workers before the turn, which may last as long
+ * as a handler does. */
 static void worker_run(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
@@ -98,6 +113,9 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
     axo__run_cells(worker, cell, worker->sched->quantum, worker->sched->turns);
 }
 
+/* A step without a cell of its own: each kind of work that is not in a queue of this worker, in the
+ * order of its price. After each success the step ends, and the next one begins with the queues
+ * again. */
 static axo__step worker_idle(axo__worker *worker)
 {
     axo__local_flush(&worker->local);
@@ -105,7 +123,7 @@ static axo__step worker_idle(axo__worker *worker)
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->local.core);
     if (axo__worker_clock(worker) || axo__timers_fire_late(worker))
-        return AXO__STEP_AGAIN; /* to what was fired */
+        return AXO__STEP_AGAIN; /* the timers may have made cells ready */
     if (worker->sched->kind->ends(worker))
         return AXO__STEP_EXIT;
     axo__cell *cell = axo__worker_steal(worker);
@@ -115,6 +133,9 @@ static axo__step worker_idle(axo__worker *worker)
     return AXO__STEP_AGAIN;
 }
 
+/* The worker holds no cell between two steps, so each step begins by telling the reclaimer so.
+ * `quit` is obeyed only when the queues are empty; its load acquires what the thread that called
+ * axo__sched_quit wrote before ([W5]). */
 axo__step axo__worker_step(void *argument)
 {
     axo__worker *worker = argument;
@@ -126,7 +147,7 @@ axo__step axo__worker_step(void *argument)
     if (axo__unlikely(cell == NULL)) {
         if (axo__a32_load_acquire(&worker->sched->quit) == 0) /* [W5] */
             return worker_idle(worker);
-        /* The last cell of all may be one that it has freed. */
+        /* The last cell of the system may be one that this worker has freed. */
         worker->sched->idle(worker->local.core);
         return AXO__STEP_EXIT;
     }
@@ -139,6 +160,8 @@ axo__step axo__worker_step(void *argument)
 
 /* ---- a thread ---- */
 
+/* Runs on the worker's own thread, or for the host on the program's, as the other functions here:
+ * the thread-local word and the registration as a grace reader are the thread's. */
 void axo__worker_begin(void *argument)
 {
     axo__worker *worker = argument;
@@ -156,12 +179,15 @@ void axo__worker_end(void *argument)
     axo__self = NULL;
 }
 
+/* A sleeping thread reads nothing, and must not hold up a grace period. */
 void axo__worker_sleep(void *argument)
 {
     (void)argument;
     axo__grace_offline();
 }
 
+/* After a sleep, for whatever reason. The worker gets up before it looks at the spare's mode: [W6]
+ * of sched/wake.h asks for this order. */
 void axo__worker_wake(void *argument)
 {
     axo__worker *worker = argument;
@@ -187,6 +213,8 @@ void axo__worker_wake_parker(axo__worker *worker)
     axo__os_parker_wake(&worker->thread.parker);
 }
 
+/* Step (3) of sched/timer.h: the load of `next` comes after the addition to `parked`. No thread can
+ * sleep until a time of the program's clock, so with such a clock there is no deadline. */
 int64_t axo__worker_deadline(const axo__worker *worker)
 {
     bool ticks = axo__likely(worker->local.core->clock == NULL);

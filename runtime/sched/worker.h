@@ -4,17 +4,18 @@
 
 #include "sched/pool.h"
 
-/* One bounded thing: a turn, a look around, or the decision to park. */
+/* One bounded thing: some turns, a look around, or the decision to park. */
 axo__step axo__worker_step(void *worker);
 extern const axo__os_body axo__worker_body;
 
-/* For kinds with a body of their own: parts of that one. */
+/* For kinds with a body of their own, as elastic.c has: the parts of axo__worker_body. */
 void axo__worker_begin(void *worker);
 void axo__worker_sleep(void *worker);
 void axo__worker_wake(void *worker);
 void axo__worker_end(void *worker);
 
-/* For kinds: the worker's thread sleeps at its parker, until it has timers; it does not end. */
+/* For kinds whose threads sleep at their parker until their next timer, and do not end by
+ * themselves: `wake`, `deadline` and `ends`. */
 void axo__worker_wake_parker(axo__worker *worker);
 int64_t axo__worker_deadline(const axo__worker *worker);
 bool axo__worker_ends_never(axo__worker *worker);
