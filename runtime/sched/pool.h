@@ -179,7 +179,6 @@ struct axo__worker {
     axo__a32 turn;          /* turns begun */
     axo__a32 state;         /* AXO__WORKER_*; by the protocol of wake.h */
     axo__a32 fence;         /* (6) of the parking protocol */
-    axo__a32 in_turn;       /* no thread reads or writes it: `running` tells more */
     axo__aptr running;      /* the cell of the turn */
     axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
     axo__a64 since;         /* last reading of the operating system's clock */
