@@ -47,7 +47,7 @@ static void frames(void)
         printf("frame %d\n", frame);
         if (frame == 1)
             must(axo_system_send(system, hero, JUMP, NULL, 0)); /* a key was pressed */
-        /* All that there is; with 2 * MS at most about 2 ms of it, and the rest in the next frame. */
+        /* All that there is; with 2 * MS about 2 ms of it, and the rest in the next frame. */
         must(axo_run_host(system, -1, NULL));
         int64_t deadline = axo_host_deadline(system);
         if (deadline != INT64_MAX && deadline != 0)
