@@ -76,7 +76,7 @@ uint32_t axo__texts_take(axo__texts *texts)
             return 0;
         }
         AXO_DEBUG_ASSERT(index < texts->count);
-        next = axo__a32_load_relaxed(&texts->all[index].next); /* good if the number is the same */
+        next = axo__a32_load_relaxed(&texts->all[index].next); /* valid if the cas succeeds */
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, next))); /* [X2] */
     axo__a32_store_relaxed(&texts->all[index].users, 1);
     texts->all[index].text[0] = 0;

@@ -64,7 +64,7 @@ typedef enum axo__phase {
 typedef enum axo__instance {
     AXO__INSTANCE_NONE = 0,    /* none, or a first creation that failed */
     AXO__INSTANCE_BROKEN = 1,  /* a re-creation that failed: its memory is still there */
-    AXO__INSTANCE_STARTED = 2, /* its start finished: post_stop is owed to it */
+    AXO__INSTANCE_STARTED = 2, /* the start finished: post_stop is owed */
     AXO__INSTANCE_STOPPED = 3  /* post_stop ran */
 } axo__instance;
 
@@ -103,7 +103,7 @@ struct axo__cell {
     uint32_t lifetime : 2;      /* an axo_lifetime */
     uint32_t bounded : 1;       /* a bounded mailbox is in place of the lane (cell/extra.h) */
     uint32_t elsewhere : 1;     /* another pool than the default one runs the cell */
-    uint32_t guardian : 1;      /* the root is its parent */
+    uint32_t guardian : 1;      /* the root is the parent */
     axo__slot_link parent;
 
     /* ---- runner ---- */
@@ -147,7 +147,7 @@ typedef struct axo__cold {
     const void *args;
 
     /* ---- runner writes before the report, parent reads after ---- */
-    axo__cause_short failure; /* cell/extra.h has the rest of it, if there is more to say */
+    axo__cause_short failure; /* axo__extra and axo__family have the rest of it */
 
     /* ---- parent ---- */
     axo__slot_link next : 25;   /* siblings */

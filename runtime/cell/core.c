@@ -1,4 +1,7 @@
-/* core.c - what all layers above share of one system. */
+/* core.c - what all layers above share of one system.
+ *
+ * A local takes cells from the table and gives them back a batch at a time, so the table's mutex
+ * is taken once for many births and ends. */
 #include "cell/core.h"
 
 #include <stdio.h>

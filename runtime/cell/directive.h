@@ -1,4 +1,4 @@
-/* directive.h - what a parent wants of a child, and who wants it stopped: one word, no memory.
+/* directive.h - what a parent wants of a child, and stops by any thread: one word, no memory.
  *
  * A parent may tell a busy child any number of directives before the child's runner takes one, and
  * failure handling takes no memory (D10). So the directives are folded into a word: suspensions and
@@ -91,8 +91,8 @@ static inline void axo__directives_resume_own(axo__directives *directives)
 }
 
 /* Answers the child's report with Restart. PARENT_FIRST keeps the order if a restart from above is
- * waiting: that one came first and is taken first (RR-07). The loop repeats because the child's
- * runner may take that restart in between, and then the bit must not be set. */
+ * waiting: the earlier restart is taken first (RR-07). The loop repeats because the child's runner
+ * may take that restart in between, and then the bit must not be set. */
 static inline void axo__directives_restart_own(axo__directives *directives)
 {
     uint64_t old = axo__directives_look(directives);

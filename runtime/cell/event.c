@@ -1,6 +1,6 @@
 /* event.c - what the layers below system/ tell: events, lines of the log, dead letters.
  *
- * A function here first asks whether anybody listens and then builds the event on the stack, so
+ * A function here first asks whether a listener exists and then builds the event on the stack, so
  * an event without listeners takes neither time nor memory. */
 #include "cell/event.h"
 

@@ -2,8 +2,8 @@
  *
  * The stream is in system/, above, and is reached through axo__core.publish and axo__core.record,
  * which are NULL in a core without a stream. `local` says where the caller stands:
- *   a worker's    on that worker, with no lock held: in a turn (decisions, lives, what is left in
- *                 a mailbox at the end, unhandled messages, sends to the gone), or between turns
+ *   a worker's    on that worker, with no lock held: in a turn (decisions, lives, leftovers of a
+ *                 mailbox at the end, unhandled messages, sends to dead actors), or between turns
  *                 (timers whose receiver has gone, the drain after a grace period)
  *   a door's      inside that door: only axo__event_publish, whose way has no user code but the
  *                 allocator and priorities of mailboxes; nothing that logs or tells of a dead

@@ -1,4 +1,7 @@
-/* extra.c - what few actors have: taken when it is asked for, given back with the slot. */
+/* extra.c - what few actors have: taken when it is asked for, given back with the slot.
+ *
+ * Each function that takes a record returns NULL where memory is missing, and its caller is a
+ * call of the program that can say AXO_ENOMEM. */
 #include "cell/extra.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
  *            with others, counts its restarts or delays them
  *
  * Failing, restarting and ending take none of them (D10): each field that a failure touches belongs
- * to a child, a watch, a stash or a timer, and whoever made that has taken the record before.
+ * to a child, a watch, a stash or a timer, and the call that made that has taken the record.
  *
  * Two threads may install `extra` of one cell: its runner, and the runner of an actor that is about
  * to watch it. The first one to succeed wins and the other frees its block.
@@ -58,7 +58,7 @@ typedef struct axo__family {
     axo__sweep sweep;
     axo__stack_link held;     /* reports held back, oldest first (SC-09) */
     axo__stack_node *held_last;
-    axo_ref perpetrator;      /* the child whose failure it escalated */
+    axo_ref perpetrator;      /* the child whose failure the cell escalated */
     axo__cause failure;       /* an escalated child's, whole, if the cell's short one says so */
     axo__cause restart_cause; /* of a restart that waits for children, or of a sweep */
     uint8_t restart_own;      /* while RECREATING or CREATING: this restart answers the report */
@@ -85,12 +85,12 @@ typedef struct axo__extra {
     uint32_t stash_max;              /* 0: the default */
     axo__family *family;
     axo__region *region;
-    axo__behaviour *behaviours;      /* saved ones, in the region */
+    axo__behaviour *behaviours;      /* saved layers, in the region */
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
-    struct axo__parked *parked;      /* where it waits for room, latest first */
-    axo__watch *watching;            /* records of what it watches */
-    axo__watch *watchers;            /* records of who watches it */
-    axo__chain front;                /* handled before the user lane: what was unstashed */
+    struct axo__parked *parked;      /* where the actor waits for room, latest first */
+    axo__watch *watching;            /* own watches */
+    axo__watch *watchers;            /* watches of this actor by others */
+    axo__chain front;                /* unstashed messages, handled before the user lane */
     axo__chain stash;                /* oldest first */
     uint32_t stash_count;
     axo__stack_link lane;            /* taken off the system lane, oldest first */

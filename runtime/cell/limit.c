@@ -1,4 +1,6 @@
-/* limit.c - how many actors may live at a time. */
+/* limit.c - how many actors may live at a time.
+ *
+ * limit.h has the argument; here is only the arithmetic of margin and sum. */
 #include "cell/limit.h"
 
 #include <string.h>
@@ -27,7 +29,7 @@ void axo__limit_fini(axo__limit *limit)
 void axo__limit_look(axo__limit *limit, uint32_t slots)
 {
     if (limit->living == NULL || (uint64_t)slots + limit->margin <= limit->most)
-        return; /* no more can live than there are slots */
+        return; /* living actors cannot outnumber slots */
     axo__os_mutex_lock(&limit->mutex);
     uint64_t living = limit->living(limit->user);
     if (living + limit->margin > limit->most)

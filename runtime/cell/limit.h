@@ -35,8 +35,8 @@
 #include "base/atomic.h"
 #include "os/os.h"
 
-/* Births between two looks, beside those that locals have cells for: the local of a pool of its own
- * takes one cell at a time. */
+/* Births between two looks, beside those for which locals keep cells: the local of a pool of its
+ * own takes a single cell at a time. */
 #define AXO__LIMIT_MARGIN 1024u
 
 /* The limit of one system. */

@@ -1,4 +1,7 @@
-/* name.c - names of children: unique among siblings, found by any thread. */
+/* name.c - names of children: unique among siblings, found by any thread.
+ *
+ * Each public function is one section of one stripe's mutex; memory is taken and freed outside
+ * of it, except for a stripe's buckets. */
 #include "cell/name.h"
 
 #include <string.h>
@@ -44,8 +47,8 @@ void axo__names_fini(axo__names *names)
     }
 }
 
-/* The characters are those that a path can hold: a slash and wildcards would make paths
- * ambiguous. */
+/* The allowed characters are safe in a path, where a slash and wildcards have a meaning of their
+ * own. */
 axo_status axo__name_check(const char *text, size_t *at)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -78,7 +81,7 @@ static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *t
     return hash ^ (hash >> 32);
 }
 
-/* The upper bits choose the stripe and the lower ones the bucket, so buckets of a stripe fill
+/* The upper bits choose the stripe and the lower bits the bucket, so buckets of a stripe fill
  * evenly. */
 static axo__name_stripe *name_stripe(axo__names *names, uint64_t hash)
 {

@@ -65,8 +65,8 @@
  *                                   frees the cell finds the message in finish
  *   [S6] cas/and acq_rel, inject    the cas of the node's next use acquires the and that gave the
  *                                   node back, so no push meets a node that is still being popped
- *   [S7] load acquire, look         pairs with [S1] and [S4]: whoever reads a bit may read what was
- *                                   written before the bit
+ *   [S7] load acquire, look         pairs with [S1] and [S4]: a thread that reads a bit may read
+ *                                   everything that was written before the bit
  */
 #ifndef AXO__CELL_STATE_H
 #define AXO__CELL_STATE_H
@@ -106,7 +106,7 @@ typedef enum axo__announce {
 typedef enum axo__claim {
     AXO__CLAIM_STALE = 0,
     AXO__CLAIM_MINE = 1,
-    AXO__CLAIM_URGENT = 2 /* mine, and there is system work to look at first */
+    AXO__CLAIM_URGENT = 2 /* the caller's, with system work to look at first */
 } axo__claim;
 
 /* How a turn ends. */
@@ -179,7 +179,7 @@ static inline void axo__state_birth(axo__state *state)
     AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
 }
 
-/* Whether the thread that added user work to this word pushes an entry: only the one that finds the
+/* Whether the thread that added user work to this word pushes an entry: only if it has found the
  * word idle. With RUNNING the runner will find the work in finish; with other work an entry is
  * there; with HELD or WAITING the runner that frees the cell looks; with CLOSED the drain does. */
 static inline axo__announce axo__state_woken(uint64_t old)
@@ -239,7 +239,7 @@ static inline axo__announce axo__state_announce_system(axo__state *state)
 static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **lane)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
-    if (axo__likely(old != 0 && (old & ~AXO__LANE) == 0)) { /* mostly: messages, and no flag */
+    if (axo__likely(old != 0 && (old & ~AXO__LANE) == 0)) { /* the usual case: messages, no flag */
         *lane = axo__state_lane(old);
         if (axo__a64_cas_acq_rel(&state->word, &old, AXO__RUNNING)) /* [S2] */
             return AXO__CLAIM_MINE;
@@ -352,7 +352,7 @@ static inline void axo__state_take_urgent(axo__state *state)
  * The cas releases the cell to the next runner's [S2]. */
 static inline axo__finish axo__state_finish(axo__state *state, bool more)
 {
-    uint64_t old = AXO__RUNNING; /* mostly, and then this is all */
+    uint64_t old = AXO__RUNNING; /* the usual case: no other flag and no message */
     if (!more && axo__a64_cas_acq_rel(&state->word, &old, 0)) /* [S4] */
         return AXO__FINISH_IDLE;
     old = axo__a64_load_acquire(&state->word); /* [S7] */
@@ -447,10 +447,9 @@ static inline void axo__state_terminate(axo__state *state)
     AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & (AXO__TERMINATING | AXO__CLOSED)) == 0);
 }
 
-/* The last transition. The or [S4] pairs with each pusher's announcement [S1] on the same word: an
- * announcement that comes first has its node found by the closing runner's drain, and one that
- * comes after reads CLOSED. TERMINATING and HELD are set for a cell that skipped
- * axo__state_terminate. */
+/* The last transition. The or [S4] pairs with each pusher's announcement [S1] on the same word: if
+ * the announcement comes first, the closing runner's drain finds the node; if it comes after, it
+ * reads CLOSED. TERMINATING and HELD are set for a cell that skipped axo__state_terminate. */
 static inline void axo__state_close(axo__state *state)
 {
     uint64_t bits = AXO__CLOSED | AXO__TERMINATING | AXO__HELD;

@@ -57,7 +57,7 @@ typedef struct axo__table {
     axo__lives lives;      /* generations */
     axo__a32 slots;        /* made so far; grows under the mutex */
     axo__os_mutex mutex;   /* guards growing and `free` */
-    axo__cell *free;       /* by `free_next`; the first of each list leads to the next list */
+    axo__cell *free;       /* lists by `free_next`; a list's first cell leads to the next list */
 } axo__table;
 
 /* `secret` comes from the operating system, never from a seed (D18). */

@@ -17,7 +17,7 @@
  *   I1  The line is empty, or a message that the bounds count is queued: so a take will move the
  *       line.
  *   I2  A waiter is in the line if and only if it WAITS, and then it holds a message.
- *   I3  `count` is the number of queued messages; held ones are left out.
+ *   I3  `count` is the number of queued messages, without the held ones.
  *
  * Orders
  *   [B1] store release, count    after the message is queued; pairs with [B2]
@@ -119,8 +119,8 @@ bool axo__bounded_expire_any(axo__bounded_mailbox *bounded, axo__waiter *waiter,
  * caller sends their records home. */
 axo__message *axo__bounded_take_owner(axo__bounded_mailbox *bounded, axo__waiter **done);
 
-/* Moves all messages to `left`: the queued ones in their order, then the held ones. No sender waits
- * from here on. */
+/* Moves all messages to `left`: the queued messages in their order, then the held ones. No sender
+ * waits from here on. */
 void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, axo__waiter **done);
 
 /* The place, from 1, of a sender's first queued message; 0: none of its messages is queued. */

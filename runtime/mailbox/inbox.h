@@ -37,9 +37,9 @@ static inline void axo__inbox_put(axo__inbox *inbox, axo__mpsc_node *lane)
         inbox->rest = newest;
 }
 
-/* Messages that one sender made one after the other mostly lie at equal distances, so the next
- * messages of a long line are fetched from the other processor before their links are known. The
- * address is a guess: it is prefetched, never read. */
+/* Messages that a sender made in a row mostly lie at equal distances, so the next messages of a
+ * long line are fetched from the other processor before their links are known. The address is a
+ * guess: it is prefetched, never read. */
 static inline void axo__inbox_ahead(const axo__message *message, const axo__message *next)
 {
     intptr_t step = (intptr_t)next - (intptr_t)message;

@@ -99,7 +99,7 @@ static inline axo__message *axo__message_copy(axo__cache *cache, const axo__mess
     return copy;
 }
 
-/* Turns an envelope with room for one pointer into one that owns `payload`. */
+/* Makes an envelope with room for one pointer own `payload`. */
 static inline void axo__message_own(axo__message *message, void *payload, size_t size,
                                     axo_payload_free destroy, void *user)
 {

@@ -89,9 +89,8 @@ void axo__child_restart_own(axo__worker *worker, axo__cell *child)
     axo__sched_announce_system(worker, child);
 }
 
-/* D17: a restart merged into one that the child has not begun is counted and traced, so that an
- * observer sees every decision. The function stands apart so that the compiler keeps the usual path
- * short. */
+/* D17: a restart that is merged into a waiting one is counted and traced, so that an observer sees
+ * every decision. The function stands apart so that the compiler keeps the usual path short. */
 static __attribute__((noinline)) void children_merged(axo__worker *worker, const axo__cell *child)
 {
     axo__a64_bump_owner(&worker->local.count.restarts_merged);
@@ -252,8 +251,8 @@ void axo__children_link(axo__cell *parent, axo__cell *child)
 
 /* ---- forgetting ---- */
 
-/* Takes the report of a child that has ended out of the held ones: the node lies in the child's
- * cell, which goes back to the table soon. */
+/* Takes the child's report out of the held reports: the node lies in the child's cell, which goes
+ * back to the table soon. */
 static void children_unhold(axo__family *family, axo__cell *child)
 {
     axo__stack_link *link = &family->held;
@@ -304,7 +303,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
     axo__family *family = axo__cell_own_family(cell);
     if (!axo__delay_end(child)) {
         family->kept++;
-        return false; /* comes again with its DUE */
+        return false; /* the DUE brings the child here again */
     }
     if (family->held != 0)
         children_unhold(family, child);
@@ -313,7 +312,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
         family->perpetrator = axo_ref_none();
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
-        axo__names_unlink(&core->names, name); /* readers may still look at it */
+        axo__names_unlink(&core->names, name); /* other threads may be reading its text */
     axo__trace(&worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     if (axo__unlikely(axo__cell_cold(child)->told_late))
         axo__watch_told_late(worker, cell, axo__cell_ref(child));

@@ -31,7 +31,7 @@ static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     (void)number;
     axo__stack_push_any(&parent->system, &child->report, AXO__SYS_DUE);
     axo__sched_announce_system(worker, parent);
-    return 0; /* what this was a part of may be gone */
+    return 0; /* the child and its record may be gone by now */
 }
 
 static const axo__timer_ops delay_ops = {.fire = delay_fire, .finish = axo__timer_again};

@@ -54,7 +54,7 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     cell->reported = 1;
     axo__family *family = axo__cell_family(cell);
     if (!survivors && family != NULL)
-        family->perpetrator = perpetrator; /* a child: without a family there is none */
+        family->perpetrator = perpetrator; /* without a family there is none */
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__a64_bump_owner(&worker->local.count.failures);
     return fail_suspend_children(worker, cell, perpetrator, survivors);
@@ -67,7 +67,7 @@ void axo__fail_report(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->reported);
     axo__cell *parent = axo__cell_parent(cell);
-    if (axo__unlikely(parent == NULL)) { /* GU-08: nobody above the root */
+    if (axo__unlikely(parent == NULL)) { /* GU-08: the root has no parent */
         axo__cause cause = axo__cell_failure(cell);
         worker->local.core->root->root_failed(worker->local.core, &cause);
         axo__cell_stop_self(cell);

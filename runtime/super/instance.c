@@ -1,4 +1,7 @@
-/* instance.c - the begin and the end of an instance. */
+/* instance.c - the begin and the end of an instance.
+ *
+ * The state block is one for all instances of an actor: its memory was taken with the cell, so a
+ * restart can zero it and construct anew without asking for memory (D2, D10). */
 #include "super/instance.h"
 
 #include <string.h>

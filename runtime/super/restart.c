@@ -60,7 +60,7 @@ static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, boo
     bool has_hook = axo__cell_class(cell)->post_stop != NULL;
     axo_status status;
     if (cell->life != AXO__INSTANCE_STARTED)
-        return AXO_OK; /* it was called before */
+        return AXO_OK; /* post_stop has run before */
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
     axo__trace(&worker->local, cell, AXO_EV_POST_STOP, 0);
     if (within)
@@ -299,7 +299,7 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         restart_create_again(worker, cell, own);
         return;
     }
-    bool left; /* all children that are to be left have been told */
+    bool left; /* every child that is to stop has been told */
     if (cell->life == AXO__INSTANCE_BROKEN) /* D4; HF-05: no pre_restart */
         left = axo__children_stop(worker, cell, axo__cell_children(cell),
                                   axo__cell_earlier_children(cell));
@@ -339,7 +339,7 @@ void axo__restart_take(axo__worker *worker, axo__cell *cell, uint64_t word)
         record->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
-        bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */
+        bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* perhaps merged in just now */
         restart_begin(worker, cell, &cause, resolve && cell->reported);
         return;
     }

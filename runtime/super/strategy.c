@@ -99,7 +99,7 @@ static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 /* ---- budgets ---- */
 
 /* The sliding window, as Proto.Actor has it: the new failure is recorded first, then the recorded
- * ones that are young enough are counted, this one included (RW-19, PH-08). A refusal clears the
+ * failures within the window are counted, the new one included (RW-19, PH-08). A refusal clears the
  * record. */
 static bool strategy_sliding(const axo_strategy *strategy, axo__child_record *record, int64_t now)
 {
@@ -495,7 +495,7 @@ bool axo__strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 }
 
 /* Every decision may fail the parent, start a sweep or make it wait, so strategy_may_decide is
- * asked again before each report; the remaining ones stay held in order. */
+ * asked again before each report; the reports that remain stay held in order. */
 void axo__strategy_unhold(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));

@@ -1,4 +1,7 @@
-/* sweep.c - children told of a decision, a portion a turn. */
+/* sweep.c - children told of a decision, a portion a turn.
+ *
+ * The portion bounds how long a parent's turn may last (D41): between two portions the worker
+ * runs other cells, while the parent itself handles nothing else. */
 #include "super/sweep.h"
 
 /* `next` moves on before the child is told, so the sweep's place is right whatever the telling

@@ -127,7 +127,7 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
         axo__table_knows(&worker->local.core->table, watch->target) ? 1 : 0;
     watch->queued = 1;
     axo__a64_bump_owner(&worker->local.count.notices);
-    (void)axo__cell_accept(cell, &watch->notice); /* its runner is here */
+    (void)axo__cell_accept(cell, &watch->notice); /* no entry: the caller is the cell's runner */
     axo__trace(&worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
 }
 
@@ -235,7 +235,7 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
 {
     watch_forget(cell, watch);
     if (watch->queued)
-        return; /* swallowed when it comes up (DW-05) */
+        return; /* axo__watch_notice swallows it (DW-05) */
     if (watch->waits) {
         watch_drop(&worker->local, watch);
         return;
