@@ -176,8 +176,8 @@ static inline uint64_t axo__cell_directives(const axo__cell *cell)
     return (cell->attention & AXO__ATTENTION_STOP) != 0 ? word | AXO__STOP : word;
 }
 
-/* Takes STOP and perhaps STOP_PARENT, from the flag and the word. By the cell's runner, so only
- * other bits can change in between. */
+/* Takes STOP and perhaps STOP_PARENT, from the flag and the word. By the cell's runner; a stop that
+ * another thread sets afterwards comes with an announcement of its own. */
 static inline void axo__cell_take_stops(axo__cell *cell, uint64_t bits)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));

@@ -57,9 +57,10 @@
  *   [S2] cas acq_rel, claim, borrow  acquires what the last runner released with [S4] and what all
  *                                   announcers released with [S1]; a claim is also [S3]
  *   [S3] and acq_rel, take, take_urgent   acquires the messages, the system lane
- *   [S4] cas acq_rel, finish        releases the cell to the next runner's [S2]; so do the and of
- *                                   give_back, the add of give_back_held, the store of init, the or
- *                                   of close
+ *   [S4] cas acq_rel, finish        releases the cell to the next runner's [S2]; so do the store
+ *                                   of init, the ands of birth and give_back, the add of
+ *                                   give_back_held, the cas of unclaim, the ors of terminate and
+ *                                   close
  *   [S5] or/and acq_rel, settle     HELD, WAITING; by the runner only. A sender's [S1] on the same
  *                                   word finds the bit, or RUNNING: in both cases the runner that
  *                                   frees the cell finds the message in finish
@@ -232,10 +233,10 @@ static inline axo__announce axo__state_announce_system(axo__state *state)
 }
 
 /* Enters the cell for a turn. URGENT is cleared, so the runner has to look at the system lane after
- * this; READY is cleared unless the cell is suspended. *lane receives the messages of the lane,
- * newest first, if the cell may take messages and no earlier runner has left any: with READY the
- * messages left over are older, and the lane waits behind them. The cas [S2] acquires the last
- * runner's [S4] and every announcement [S1] whose bit or message it takes. */
+ * this; READY is cleared unless HELD or WAITING keeps messages back. *lane receives the messages of
+ * the lane, newest first, if the cell may take messages and no earlier runner has left any: with
+ * READY the messages left over are older, and the lane waits behind them. The cas [S2] acquires the
+ * last runner's [S4] and every announcement [S1] whose bit or message it takes. */
 static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **lane)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */

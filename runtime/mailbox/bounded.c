@@ -68,6 +68,7 @@ static bool bounded_counts(const axo__message *message)
     return (flags & ~(uint32_t)AXO__MESSAGE_OWNED) == 0;
 }
 
+/* A message counts with its envelope, and with an owned payload's size (axo_mailbox.bytes_max). */
 static uint64_t bounded_bytes(const axo__message *message)
 {
     uint64_t owned = (message->flags & AXO__MESSAGE_OWNED) != 0 ? message->pub.size : 0;
@@ -197,6 +198,7 @@ static void bounded_carry(axo__message *message, uint32_t priority)
     message->flags |= priority << BOUNDED_FLAG_BITS;
 }
 
+/* Takes the priority out of the flags again, so that the receiver's runner finds flags only. */
 static uint32_t bounded_carried(axo__message *message)
 {
     uint32_t priority = message->flags >> BOUNDED_FLAG_BITS;
@@ -289,6 +291,7 @@ static void bounded_drop_oldest(axo__bounded_mailbox *bounded, axo__chain *dropp
 
 /* ---- the line ---- */
 
+/* At the end of the line: the first waiter has waited longest. */
 static void bounded_line_push(axo__bounded_mailbox *bounded, axo__waiter *waiter)
 {
     AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
@@ -343,6 +346,7 @@ static void bounded_move_line(axo__bounded_mailbox *bounded, axo__waiter **done)
 
 /* ---- put ---- */
 
+/* The message joins those of its sender, in order, with the priority that was asked for it. */
 static axo__put bounded_hold(axo__message *message, uint32_t priority, axo__waiter *waiter)
 {
     AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
@@ -395,6 +399,8 @@ static axo__put bounded_put(axo__bounded_mailbox *bounded, axo__message *message
     return AXO__PUT_IN;
 }
 
+/* The priority is asked first, outside the mutex; `dropped` is buried by the caller after the
+ * section. */
 axo__put axo__bounded_put_any(axo__bounded_mailbox *bounded, axo__message *message,
                               axo__waiter *waiter, axo__chain *dropped)
 {
@@ -405,6 +411,8 @@ axo__put axo__bounded_put_any(axo__bounded_mailbox *bounded, axo__message *messa
     return put;
 }
 
+/* For messages that no bound refuses (notices, timers' messages, events): neither the line nor a
+ * lack of memory keeps them out. */
 void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message)
 {
     uint32_t priority = bounded_ask(bounded, message);
@@ -496,6 +504,7 @@ void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, a
 
 /* ---- looking ---- */
 
+/* A notice is part of a watch record and no send of its sender's. */
 static bool bounded_is_of(const axo__message *message, axo_ref sender)
 {
     return axo_ref_equal(message->pub.sender, sender) &&
@@ -520,6 +529,7 @@ static uint64_t bounded_heap_place(const axo__bounded_mailbox *bounded, axo_ref 
     return place;
 }
 
+/* Control messages come before the rest, in the order of a take. */
 static uint64_t bounded_chain_place(const axo__bounded_mailbox *bounded, axo_ref sender)
 {
     const axo__chain *const chains[] = {&bounded->control, &bounded->rest};
@@ -534,6 +544,7 @@ static uint64_t bounded_chain_place(const axo__bounded_mailbox *bounded, axo_ref
     return 0;
 }
 
+/* A walk under the mutex, for an inspector (system/inspect.c): senders wait for its length. */
 uint64_t axo__bounded_place_any(axo__bounded_mailbox *bounded, axo_ref sender)
 {
     axo__os_mutex_lock(&bounded->mutex);

@@ -99,7 +99,8 @@ static inline axo__message *axo__message_copy(axo__cache *cache, const axo__mess
     return copy;
 }
 
-/* Makes an envelope with room for one pointer own `payload`. */
+/* Makes an envelope with room for one pointer own `payload`: the room takes destroy's second
+ * argument, so an owned payload costs the header no field. */
 static inline void axo__message_own(axo__message *message, void *payload, size_t size,
                                     axo_payload_free destroy, void *user)
 {
@@ -130,6 +131,7 @@ static inline void axo__message_free(axo__cache *cache, axo__message *message)
     axo__pool_free(cache, message, message->block);
 }
 
+/* The node is the first member, so no offset is needed. */
 static inline axo__message *axo__message_of_node(axo__mpsc_node *node)
 {
     return (axo__message *)(void *)node;

@@ -231,8 +231,8 @@ void axo__children_free_record(axo__local *local, axo__cell *cell)
 }
 
 /* Puts the child in front of the list. `failed` shares its place with the ADOPT node, which is free
- * again as soon as the parent's runner is here; without the store the child would take the node for
- * a message. */
+ * again when the parent's runner is here; without the store, the child's runner would take the node
+ * for a message. */
 void axo__children_link(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(parent);

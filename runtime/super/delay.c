@@ -63,7 +63,7 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 }
 
 /* `chance` is drawn from the worker's own stream, so that a seed repeats the jitter. `waits` is set
- * before the timer is armed: another worker may fire it before axo__timer_arm returns. */
+ * before the timer is armed, so that I1 holds from the arming on. */
 bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));

@@ -16,8 +16,8 @@
 
 /* ---- its mailbox ---- */
 
-/* A notice belongs to a watch record and is not counted, so it is no dead letter: the record is
- * freed. The path is written once for the whole portion, since building it walks the ancestors. */
+/* A notice belongs to a watch record and is not counted: the record is freed and no dead letter is
+ * told. The path is written once for the whole portion, since building it walks the ancestors. */
 static void gone_bury(axo__local *local, axo__cell *cell, axo__message *message, char *path)
 {
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0) {

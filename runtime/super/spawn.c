@@ -84,8 +84,8 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
 }
 
 /* Takes everything that needs memory, all of it or none; spawn_undo gives back a part that was
- * taken. The name comes last: a name that is refused (AXO_EEXIST) must not have been visible to
- * others. */
+ * taken. The name comes last: a birth that then finds no memory must not have held the name against
+ * another spawn. */
 static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sched *sched,
                              axo__cell *cell)
 {

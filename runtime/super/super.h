@@ -81,8 +81,9 @@ static inline void axo__super_resume_self(axo__worker *worker, axo__cell *cell, 
 }
 
 /* Puts all that has arrived in the lane in order, oldest first (OR-07). Returns false after
- * AXO__TURN_STEP messages: the next call goes on. The detached part is not mixed with later
- * arrivals, so the order is kept although a turn may come in between. */
+ * AXO__TURN_STEP messages: the next call goes on. axo__stack_take_any detaches the lane with an
+ * exchange that acquires what each pusher released, and the detached part is not mixed with later
+ * arrivals. */
 static inline bool axo__super_turn_lane(axo__cell *cell, axo__extra *extra)
 {
     AXO_DEBUG_ASSERT(extra->lane == 0 || extra->unturned != 0);
