@@ -1,12 +1,16 @@
 /* cause.c - a failure by value; the reserve of texts.
  *
- * The reserve's free texts are a stack of indices; a number beside the top, which every change
- * makes another, tells a top that has come back from one that has stayed.
+ * The reserve's free texts are a stack of indices. The upper half of `free` is a number that every
+ * change increases: a thread whose compare-and-swap finds the old top again, after others have
+ * popped and pushed it, finds another number and repeats.
  *
  * Orders
- *   [X1] add acq_rel, load acquire, users   the last user's reads happen before the text is used
- *                                           again; who is alone with it stays so
- *   [X2] cas acq_rel, free                  gives a text back, and takes it after its last user
+ *   [X1] add acq_rel, load acquire, users   the reads of all other users happen before the last
+ *                                           user gives the text back. A user that reads 1 is
+ *                                           the only one, and stays so
+ *   [X2] cas acq_rel, free                  axo__texts_take's cas or load acquires the cas of
+ *                                           cause_release that gave the text back: the new user
+ *                                           writes after the last user's reads
  */
 #include "cell/cause.h"
 
@@ -21,6 +25,7 @@ AXO_STATIC_ASSERT(sizeof(axo__cause_short) == 16, "small");
 AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a short cause's `kind`");
 AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a short cause's `site`");
 
+/* Index 0 means "no text", so one more text than asked for is made and all[0] is not used. */
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
 {
     AXO_ASSERT(count < UINT32_C(1) << 21); /* an index fits a short cause */
@@ -44,17 +49,21 @@ void axo__texts_fini(axo__texts *texts)
                    AXO__CACHE_LINE);
 }
 
-/* The top of the free ones, and its number. */
+/* The index of the first free text, from the lower half. */
 static inline uint32_t cause_top(uint64_t word)
 {
     return (uint32_t)word;
 }
 
+/* A new top with the next number. */
 static inline uint64_t cause_word(uint64_t old, uint32_t top)
 {
     return ((old >> 32) + 1) << 32 | top;
 }
 
+/* Pops a free text. `next` may be read from a text that another thread has popped meanwhile; the
+ * cas [X2] then fails by the number, and the value is not used. A spent reserve is counted and is
+ * no failure (D10). */
 uint32_t axo__texts_take(axo__texts *texts)
 {
     uint64_t old = axo__a64_load_acquire(&texts->free); /* [X2] */
@@ -67,7 +76,7 @@ uint32_t axo__texts_take(axo__texts *texts)
             return 0;
         }
         AXO_DEBUG_ASSERT(index < texts->count);
-        next = axo__a32_load_relaxed(&texts->all[index].next); /* good if the number is the same */
+        next = axo__a32_load_relaxed(&texts->all[index].next); /* valid if the cas succeeds */
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, next))); /* [X2] */
     axo__a32_store_relaxed(&texts->all[index].users, 1);
     texts->all[index].text[0] = 0;
@@ -81,6 +90,9 @@ char *axo__texts_at(axo__texts *texts, uint32_t index)
     return texts->all[index].text;
 }
 
+/* Ends one use. A user that reads 1 [X1] is alone, since only a user can add one, and saves the
+ * locked decrement. The last user pushes the text with [X2], which releases its reads to the next
+ * axo__texts_take. */
 static void cause_release(axo__texts *texts, uint32_t index)
 {
     if (index == 0)
@@ -99,7 +111,7 @@ static void cause_release(axo__texts *texts, uint32_t index)
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, index))); /* [X2] */
 }
 
-/* Who says so is a user, before and after. */
+/* The caller is a user before and after, so the count cannot reach 0 here and needs no order. */
 static void cause_hold(axo__texts *texts, uint32_t index, uint32_t more)
 {
     AXO_DEBUG_ASSERT(index < texts->count);
@@ -150,6 +162,7 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
     return failure;
 }
 
+/* The tag takes the place of the original code: a failure under a message has no original one. */
 axo__cause_short axo__cause_shorten(const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->kind < 1 << 5 && cause->site < 1 << 6);

@@ -1,7 +1,8 @@
 /* cause.h - a failure by value, so that failing takes no memory; only its text is in a reserve.
  *
- * The reserve is made at the start. When it is spent a failure goes on without its text, and the
- * system counts it: supervision never waits for memory (D10).
+ * The reserve is made when the system starts. When it is spent, a failure goes on without its text
+ * and the system counts the loss: supervision never waits for memory (D10). Copies of a cause share
+ * their texts, which count their users.
  */
 #ifndef AXO__CELL_CAUSE_H
 #define AXO__CELL_CAUSE_H
@@ -11,6 +12,9 @@
 #include "base/atomic.h"
 #include "mem/alloc.h"
 
+/* A failure. An escalation keeps `code`, `root_kind` and `actor` of the failure that began it
+ * (DR-05); the original fields are those of a failure that the failure of a hook has replaced
+ * (HF-11). */
 typedef struct axo__cause {
     uint8_t kind;
     uint8_t site;
@@ -20,36 +24,38 @@ typedef struct axo__cause {
     int32_t original_code;
     uint32_t text;          /* index into the reserve; 0: none */
     uint32_t original_text;
-    uint32_t tag;           /* of the message it failed under, if there was one */
+    uint32_t tag;           /* of the message under which the actor failed, if there was one */
     axo_ref actor;
     axo_ref about;
 } axo__cause;
 
-/* Callbacks beside those of axo_site: what fails in them is told in a line of the log alone. */
+/* Callbacks beside those of axo_site: their failures are lines of the log and nothing else (HF-01,
+ * HF-12). */
 enum { AXO__SITE_PRE_RESTART = 6, AXO__SITE_POST_STOP = 8 };
 
-/* What fails in receive, and nothing else, fails under a message. */
+/* An actor fails under a message in receive, and in no other callback. */
 static inline bool axo__site_has_message(uint32_t site)
 {
     return site == AXO_SITE_RECEIVE;
 }
 
-/* A cause that is an actor's own, as a cell keeps it: `actor` is the cell's, and what it is about
- * is kept elsewhere, or it is about nobody. */
+/* An actor's own cause in 16 bytes, as its cell keeps it: `actor` is the cell's reference, and
+ * `about` lies in `extra` or is none. */
 typedef struct axo__cause_short {
     int32_t code;
-    int32_t original_code; /* with a message: its tag; no such failure has an original one */
+    int32_t original_code; /* under a message: its tag, for such a failure has no original */
     uint32_t text : 21; /* as in a cause */
     uint32_t kind : 5;
     uint32_t site : 6;
     uint32_t original_text : 21;
     uint32_t original_kind : 5;
     uint32_t root_kind : 5;
-    uint32_t whole : 1; /* not an own one: all of it is kept elsewhere, but kind and code */
+    uint32_t whole : 1; /* another actor's: the family has the whole cause */
 } axo__cause_short;
 
-/* A failure's text, and the sender of the message under which it happened: a failure that has one
- * and no text takes an empty text for it, so that an actor pays for neither before it fails. */
+/* A failure's text, and the sender of the message under which it happened. A failure that has a
+ * sender and no text takes an empty text for the sender, so that an actor pays for neither before
+ * it fails. */
 typedef struct axo__text {
     axo__a32 users;
     axo__a32 next; /* free: index of the next free one */
@@ -61,18 +67,19 @@ typedef struct axo__texts {
     axo__heap *heap;
     axo__text *all; /* all[0] is not used */
     uint32_t count;
-    axo__a64 free;  /* the first free one, and a number in the upper half */
+    axo__a64 free;  /* index of the first free text; in the upper half a number against ABA */
     axo__a64 lost;
 } axo__texts;
 
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count);
 void axo__texts_fini(axo__texts *texts);
 
-/* An empty text with one user and no sender; 0: the reserve is spent. */
+/* An empty text with one user and no sender; 0: the reserve is spent. Any thread. */
 uint32_t axo__texts_take(axo__texts *texts);
 char *axo__texts_at(axo__texts *texts, uint32_t index);
 
-/* So many users more; fewer, of those that were. The caller's own one stays. */
+/* Adds `more` users to a cause's texts, or takes `fewer` of them away. The caller is a user before
+ * and after, so the texts cannot be freed in between. */
 void axo__cause_hold_texts(axo__texts *texts, const axo__cause *cause, uint32_t more);
 void axo__cause_unhold_texts(axo__texts *texts, const axo__cause *cause, uint32_t fewer);
 void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause);
@@ -82,7 +89,7 @@ static inline bool axo__cause_has_texts(const axo__cause *cause)
     return (cause->text | cause->original_text) != 0;
 }
 
-/* A copy holds its texts too. */
+/* A copy that is a user of its texts like the original. */
 static inline axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *cause)
 {
     if (axo__cause_has_texts(cause))
@@ -90,6 +97,7 @@ static inline axo__cause axo__cause_copy(axo__texts *texts, const axo__cause *ca
     return *cause;
 }
 
+/* Gives up a cause and its use of the texts; the cause is empty afterwards. */
 static inline void axo__cause_drop(axo__texts *texts, axo__cause *cause)
 {
     if (axo__cause_has_texts(cause))
@@ -97,7 +105,8 @@ static inline void axo__cause_drop(axo__texts *texts, axo__cause *cause)
     *cause = (axo__cause){.kind = 0};
 }
 
-/* Keeps the sender of the message under which it happened, where the reserve of texts has room. */
+/* Keeps the sender of the message under which the actor failed, if the reserve of texts has
+ * room. */
 static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_ref sender)
 {
     if (axo_ref_is_none(sender))
@@ -110,10 +119,10 @@ static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_
 
 axo__cause_short axo__cause_shorten(const axo__cause *cause);
 
-/* The cause that an actor's own short one stands for, about nobody. */
+/* The cause that an actor's short one stands for; `about` is none. */
 axo__cause axo__cause_of_short(const axo__cause_short *shortened, axo_ref actor);
 
-/* What users see, but for the reporter; it lives as long as the cause. */
+/* The failure as users see it, without the reporter. Its texts live as long as the cause. */
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause);
 
 #endif

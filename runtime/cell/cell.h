@@ -1,12 +1,14 @@
 /* cell.h - an actor's record: who may touch which field, and when.
  *
- * "Runner" is the worker that has set RUNNING in the word. "Parent" is the parent's runner. Cells
+ * "Runner" is the worker that has set RUNNING in the word. "Parent" is the parent's runner. RUNNING
+ * is the only lock of a cell: its fields need no atomics where the runner alone uses them, and
+ * entering and leaving the cell (state.h's [S2], [S4]) hand them from one worker to the next. Cells
  * are type-stable: their memory stays until the system is destroyed, and a slot is used again only
  * after a grace period, with another generation.
  *
- * A million idle leaves are the case that a cell is cut for. What few actors have is in records of
+ * A cell is cut for the case of a million idle leaves. What few actors have is in records of
  * cell/extra.h: taken at spawn if the props or the parent's ways ask for it, else when it is first
- * used, so that failing and ending take no memory.
+ * used, so that failing and ending take no memory (D10).
  */
 #ifndef AXO__CELL_CELL_H
 #define AXO__CELL_CELL_H
@@ -29,21 +31,21 @@ typedef struct axo__name axo__name;
 
 struct axo__sched;
 
-/* A cell by its slot's number and one; 0: none. */
+/* A link to a cell: its slot's number plus one, in half the bytes of a pointer; 0: none. */
 typedef uint32_t axo__slot_link;
 #define AXO__LINK_MASK ((UINT32_C(1) << 25) - 1)
 
-/* Messages of the system lane: the tags of its links. Each node is part of a cell, a watch record
- * or a parked one, and in one lane at a time (OR-13). */
+/* Messages of the system lane: the tags of its links. Each node is part of a cell, of a watch
+ * record or of a parked record, and in one lane at a time (OR-13). */
 typedef enum axo__sys_kind {
-    AXO__SYS_ADOPT = 0,   /* child's life_node -> parent: spawned from outside, take me in */
-    AXO__SYS_FAILED = 1,  /* child's report -> parent: I have failed */
-    AXO__SYS_GONE = 2,    /* child's life_node -> parent: I have terminated */
+    AXO__SYS_ADOPT = 0,   /* child's life_node -> parent: adopt a child spawned from outside */
+    AXO__SYS_FAILED = 1,  /* child's report -> parent: the child has failed */
+    AXO__SYS_GONE = 2,    /* child's life_node -> parent: the child has terminated */
     AXO__SYS_WATCH = 3,   /* watcher -> target */
     AXO__SYS_UNWATCH = 4, /* watcher -> target */
     AXO__SYS_RETURN = 5,  /* target -> watcher: the record comes back */
     AXO__SYS_DUE = 6,     /* timer -> parent, on the child's report: its delayed restart is due */
-    AXO__SYS_ROOM = 7     /* receiver -> sender: what it held of you has found room */
+    AXO__SYS_ROOM = 7     /* receiver -> sender: the sender's held messages have found room */
 } axo__sys_kind;
 
 /* Where a cell is in its life. */
@@ -53,27 +55,27 @@ typedef enum axo__phase {
     AXO__PHASE_RECREATING = 2, /* waits for children before the new instance (RS-05) */
     AXO__PHASE_CREATING = 3,   /* waits for a failed attempt's children (IN-06) */
     AXO__PHASE_TERMINATING = 4,
-    AXO__PHASE_LEAVING = 5,    /* its instance has ended; own watches and timers are given back */
+    AXO__PHASE_LEAVING = 5,    /* the instance has ended; own watches and timers are given back */
     AXO__PHASE_GONE = 6,
-    AXO__PHASE_BURYING = 7     /* as GONE; what is left in its mailbox has not been seen to */
+    AXO__PHASE_BURYING = 7     /* as GONE, but its mailbox still has messages to bury */
 } axo__phase;
 
-/* What there is of an instance. */
+/* What exists of the instance. */
 typedef enum axo__instance {
     AXO__INSTANCE_NONE = 0,    /* none, or a first creation that failed */
     AXO__INSTANCE_BROKEN = 1,  /* a re-creation that failed: its memory is still there */
-    AXO__INSTANCE_STARTED = 2, /* its start finished: post_stop is owed to it */
+    AXO__INSTANCE_STARTED = 2, /* the start finished: post_stop is owed */
     AXO__INSTANCE_STOPPED = 3  /* post_stop ran */
 } axo__instance;
 
-/* What makes its messages more than ordinary: the runner looks into cell/extra.h then. */
+/* Why the runner must look into cell/extra.h between two messages; 0 for most actors. */
 enum {
-    AXO__ATTENTION_FRONT = 1,    /* messages may be in front of the lane */
-    AXO__ATTENTION_TIMERS = 2,   /* it has used timers of its own */
-    AXO__ATTENTION_SYSTEM = 4,   /* there is system work that the word does not show any more */
-    AXO__ATTENTION_STOP = 8,     /* it has asked itself to stop: with SYSTEM, until that is taken */
-    AXO__ATTENTION_BOUNDED = 16, /* it has a bounded mailbox */
-    AXO__ATTENTION_REST = 32     /* of its system work a portion is done; the rest needs a turn */
+    AXO__ATTENTION_FRONT = 1,    /* messages may be in `front` */
+    AXO__ATTENTION_TIMERS = 2,   /* the actor has used keyed timers */
+    AXO__ATTENTION_SYSTEM = 4,   /* system work that the word does not show any more */
+    AXO__ATTENTION_STOP = 8,     /* the actor has asked itself to stop: with SYSTEM, until taken */
+    AXO__ATTENTION_BOUNDED = 16, /* the actor has a bounded mailbox */
+    AXO__ATTENTION_REST = 32     /* a portion of the system work is done; the rest needs a turn */
 };
 
 AXO_STATIC_ASSERT(AXO__PHASE_BURYING < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
@@ -84,8 +86,9 @@ AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
 #define AXO__ARGS_UNIT ((size_t)16)
 AXO_STATIC_ASSERT(AXO_ARGS_MAX / 16 < 1 << 13, "a copy of args is counted in 13 bits");
 
-/* Two cache lines, all that the message path of a leaf touches: a sender the first one, the runner
- * both. A cell has its slot for good, and the axo__cold of the same number. */
+/* Two cache lines, all that a leaf's messages touch: a sender touches the first, the runner both. A
+ * cell has its slot for good, and the axo__cold of the same number. Fields that are fixed from
+ * spawn on are published by the generation (table.h's [T3]). */
 struct axo__cell {
     /* ---- senders write ---- */
     _Alignas(AXO__CACHE_LINE) axo__state state; /* the scheduling word and the user lane */
@@ -93,77 +96,79 @@ struct axo__cell {
     axo__directives directives;
     axo__mpsc_node inject_node; /* in use while INJECTED */
     axo__mpsc_node urgent_node; /* in use while URGENT_INJECTED */
-    axo__a32 generation;        /* of the living incarnation; 0: nobody lives here */
+    axo__a32 generation;        /* of the living actor; 0: no actor lives in the slot */
     /* ---- fixed from spawn on ---- */
-    axo__a32 latest;            /* generation of the living or the last one; 0: there was none */
+    axo__a32 latest;            /* generation of the living or the last actor; 0: there was none */
     uint32_t slot : 24;         /* fixed */
     uint32_t lifetime : 2;      /* an axo_lifetime */
-    uint32_t bounded : 1;       /* it has a bounded mailbox in place of the lane (cell/extra.h) */
-    uint32_t elsewhere : 1;     /* another pool than the default one runs it (cell/extra.h) */
-    uint32_t guardian : 1;      /* the root is its parent */
+    uint32_t bounded : 1;       /* a bounded mailbox is in place of the lane (cell/extra.h) */
+    uint32_t elsewhere : 1;     /* another pool than the default one runs the cell */
+    uint32_t guardian : 1;      /* the root is the parent */
     axo__slot_link parent;
 
     /* ---- runner ---- */
     _Alignas(AXO__CACHE_LINE) axo_receive_fn receive; /* top of the behaviour stack */
     void *state_block;
-    axo__inbox inbox;           /* taken out of the lane */
-    axo__aptr extra;            /* cell/extra.h; NULL: nothing of it */
-    /* One at a time, in this order: until it is adopted nobody runs it, so it cannot fail; `failed`
-     * is dropped before GONE is pushed, and no callback comes after; the parent takes GONE before
-     * it retires the cell; a cell is free when its grace period is over. */
+    axo__inbox inbox;           /* messages taken out of the lane */
+    axo__aptr extra;            /* cell/extra.h; NULL: the actor has none */
+    /* One at a time, in this order: no worker runs the cell until it is adopted, so it cannot fail
+     * before; `failed` is dropped before GONE is pushed, and no callback runs after that; the
+     * parent takes GONE before it retires the cell; a free cell's grace period is over. */
     union {
         axo__stack_node life_node; /* ADOPT, then GONE */
-        axo__message *failed;      /* this instance failed under it, until it ends; while it is
-                                      stashed the stash owns it */
+        axo__message *failed;      /* the message under which this instance failed; while it is
+                                      STASHED the stash owns it */
         axo__grace_item retired;
-        axo__cell *free_next;      /* in its list of free cells */
+        axo__cell *free_next;      /* in a list of free cells */
     };
-    /* Its parent, which owns the node while it is told of a failure, has no more of it when the
-     * cell is free. */
+    /* The node is the parent's while a failure is undecided; the parent has forgotten the child
+     * before the cell is free. */
     union {
         axo__stack_node report;  /* FAILED, DUE */
-        axo__cell *free_list;    /* of a free one that is the first of its list: the next list */
+        axo__cell *free_list;    /* of a free cell that is the first of its list: the next list */
     };
     uint32_t instance;           /* number, from 1 */
     uint8_t phase : 3;
     uint8_t life : 2;            /* an axo__instance */
-    uint8_t reported : 1;        /* its own failure is with the parent, undecided */
+    uint8_t reported : 1;        /* the cell's own failure is with the parent, undecided */
     uint8_t constructed : 1;     /* construct succeeded, destroy is owed */
     uint8_t attention;           /* AXO__ATTENTION_ bits */
     uint16_t backlog_turns : 3;  /* turns in a row that left messages, to a bound */
-    uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: they were handed on */
+    uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: there is no copy */
 };
 
 _Static_assert(AXO__BACKLOG_TURNS_MAX < 1 << 3, "`backlog_turns` has 3 bits");
 AXO_STATIC_ASSERT(sizeof(axo__cell) == (size_t)2 * AXO__CACHE_LINE, "two lines");
 
-/* The cold part of a cell: a leaf's messages do not touch it. */
+/* The cold part of a cell, which a leaf's messages do not touch. */
 typedef struct axo__cold {
     /* ---- runner ---- */
     const axo_class *cls;
     const void *args;
 
     /* ---- runner writes before the report, parent reads after ---- */
-    axo__cause_short failure; /* cell/extra.h has the rest of it, if there is more to say */
+    axo__cause_short failure; /* axo__extra and axo__family have the rest of it */
 
     /* ---- parent ---- */
     axo__slot_link next : 25;   /* siblings */
-    uint32_t stopping : 1;      /* told to stop by the parent: counted in its family's `stopping` */
-    uint32_t told_late : 1;     /* the parent's notice waits until this is forgotten */
+    uint32_t stopping : 1;      /* the parent has told it to stop: counted in `stopping` */
+    uint32_t told_late : 1;     /* the parent's notice waits until the child is forgotten */
     axo__slot_link before;
 } axo__cold;
 AXO_STATIC_ASSERT(sizeof(axo__cold) == 40, "small");
 
-/* Asks the cell to stop, by its runner: who looks again before it is done. */
+/* The actor asks itself to stop, by its runner, which takes the stop before the next message. The
+ * flag is the runner's own, so a plain leaf pays no locked operation; an actor with `extra` may be
+ * found by its name, so its directive word says it too (axo__find_sibling). */
 static inline void axo__cell_stop_self(axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     cell->attention |= AXO__ATTENTION_SYSTEM | AXO__ATTENTION_STOP;
     if (axo__aptr_load_relaxed(&cell->extra) != NULL)
-        axo__directives_stop(&cell->directives); /* who finds it by its name is told */
+        axo__directives_stop(&cell->directives); /* a look-up by name asks this word */
 }
 
-/* What it is told to do, by others and by itself. By its runner. */
+/* What the cell is told to do, by others (the word) and by itself (the flag). By its runner. */
 static inline uint64_t axo__cell_directives(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
@@ -171,7 +176,8 @@ static inline uint64_t axo__cell_directives(const axo__cell *cell)
     return (cell->attention & AXO__ATTENTION_STOP) != 0 ? word | AXO__STOP : word;
 }
 
-/* Takes STOP and perhaps STOP_PARENT. By its runner. */
+/* Takes STOP and perhaps STOP_PARENT, from the flag and the word. By the cell's runner; a stop that
+ * another thread sets afterwards comes with an announcement of its own. */
 static inline void axo__cell_take_stops(axo__cell *cell, uint64_t bits)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));

@@ -1,4 +1,7 @@
-/* core.c - what all layers above share of one system. */
+/* core.c - what all layers above share of one system.
+ *
+ * A local takes cells from the table and gives them back a batch at a time, so the table's mutex
+ * is taken once for many births and ends. */
 #include "cell/core.h"
 
 #include <stdio.h>
@@ -9,7 +12,8 @@
 
 _Static_assert(AXO_EVENT_KINDS < 64, "a bit for each kind of event");
 
-/* Workers are not cancelled anyhow. */
+/* The observer is the program's function: it runs behind a border, and an outside thread is not
+ * cancelled inside it. Workers are never cancelled, so they skip the two calls. */
 void axo__core_tell(const axo__core *core, const axo_event *event)
 {
     bool outside = event->worker == AXO__NO_WORKER;
@@ -47,8 +51,10 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
     axo__core_tell(core, &event);
 }
 
-/* Cells for a local that has none; the first of them, which `free` begins with. A local of a pool
- * of its own keeps no others: there may be thousands of such locals. */
+/* Refills an empty local: first with cells that it has freed itself, then from the table. A local
+ * with a pool of its own keeps one cell and returns the rest, for there may be thousands of such
+ * locals. Each refill asks axo__limit_look whether births must be counted one by one from here
+ * on. */
 static __attribute__((noinline)) axo__cell *local_take_more(axo__local *local, axo_status *status)
 {
     axo__core *core = local->core;
@@ -68,7 +74,7 @@ static __attribute__((noinline)) axo__cell *local_take_more(axo__local *local, a
     return first;
 }
 
-/* Of a birth that is counted, near the limit. */
+/* Near the limit: asks whether this birth, which the local has counted, is one too many. */
 static __attribute__((noinline)) axo__cell *local_admit(axo__local *local, axo__cell *cell,
                                                         axo_status *status)
 {
@@ -80,6 +86,8 @@ static __attribute__((noinline)) axo__cell *local_admit(axo__local *local, axo__
     return NULL;
 }
 
+/* The birth is counted before `tight` is read, so that a sum made after `tight` has gone up
+ * includes it (limit.h, Races). */
 axo__cell *axo__local_take_cell(axo__local *local, axo_status *status)
 {
     axo__cell *cell = local->free;
@@ -113,6 +121,8 @@ static void local_give_freed(axo__local *local)
     local->freed_count = 0;
 }
 
+/* A cell whose slot has lived its last generation is not reused, so that no old reference can ever
+ * lead to a later actor. */
 void axo__local_give_cell(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
@@ -126,6 +136,8 @@ void axo__local_give_cell(axo__local *local, axo__cell *cell)
         local_give_freed(local);
 }
 
+/* Links the cell into the local's list without a lock. The grace period begins when the list is
+ * handed over, so waiting for a longer list only makes it longer. */
 void axo__local_retire(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
@@ -168,8 +180,8 @@ void axo__local_fini(axo__local *local)
     axo__cache_flush(&local->cache);
 }
 
-/* What stands from `from` to the end of `out` comes to its beginning. `whole`: false, there was no
- * room for more: behind the mark, from the first segment that is whole, if one is. */
+/* Moves the text from `from` to the beginning of `out`. If the path was cut (`whole` is false) the
+ * mark comes first, and the text begins at a whole segment if there is one. */
 static bool core_path_done(char *out, size_t size, const char *from, bool whole)
 {
     const char *end = out + size - 1;
@@ -186,7 +198,8 @@ static bool core_path_done(char *out, size_t size, const char *from, bool whole)
     return whole;
 }
 
-/* Puts a segment before what stands there from *at on; false: only the end of it. */
+/* Puts a segment in front of the text that begins at *at; false: there was room for the segment's
+ * end only. */
 static bool core_path_put(const char *out, char **at, const char *text, size_t length)
 {
     size_t room = (size_t)(*at - out);
@@ -196,7 +209,8 @@ static bool core_path_put(const char *out, char **at, const char *text, size_t l
     return length <= room;
 }
 
-/* From the leaf upwards, so that a path of any depth needs neither memory nor a second look. */
+/* Written from the leaf upwards, from the end of the buffer to its front: so a path of any depth
+ * needs neither memory nor a second walk. */
 bool axo__core_path(axo__core *core, const axo__cell *cell, char *out, size_t size)
 {
     char *at = out + size - 1;

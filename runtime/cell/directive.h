@@ -1,15 +1,21 @@
-/* directive.h - what a parent wants of a child, and who wants it stopped: one word, no memory.
+/* directive.h - what a parent wants of a child, and stops by any thread: one word, no memory.
  *
- * A parent's directives to one child may pile up without bound while the child is busy, and
- * failure handling takes no memory (D10). So they are folded into a word: suspensions and
+ * A parent may tell a busy child any number of directives before the child's runner takes one, and
+ * failure handling takes no memory (D10). So the directives are folded into a word: suspensions and
  * resumptions are summed, the others are bits. Two restarts, one for the child's own failure and
- * one as a survivor or sibling, are kept apart and in order (RR-07); a further one that finds its
- * like still waiting is merged with it: it would only replace an instance that never ran.
+ * one as a survivor or sibling, are kept apart and in order (RR-07); a further restart that finds
+ * its like still waiting is merged with it, for it would only replace an instance that never ran
+ * (D17).
  *
- * A stop by the parent is kept apart from another's: a permanent actor ends for its parent only.
+ * A stop by the parent is kept apart from a stop by anyone else: a permanent actor ends for its
+ * parent only (LT-06).
  *
- * Roles      look, stop: anyone.  take: the child's runner.  The others: the parent's runner;
- *            restart_own also the child's, which has had its parent's answer in its own turn.
+ * Roles      look, stop: every thread.  take: the child's runner.  The others: the parent's runner;
+ *            restart_own also the child's runner, when the parent's answer was made in its turn.
+ *
+ * The word is announced separately: a thread that adds to another cell's word sets URGENT in its
+ * scheduling word afterwards (axo__sched_announce_system), and the child's runner clears URGENT
+ * before it looks here.
  *
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
@@ -18,9 +24,11 @@
  *       the bit is clear, and taken out by the child only while it is set.
  *
  * Orders
- *   [D1] cas acq_rel, add    releases the cause; pairs with [D2]
- *   [D2] load acquire, look  acquires the cause
- *   [D3] cas acq_rel, take   releases that the cause was taken; pairs with [D1]'s load
+ *   [D1] cas acq_rel, add    releases the parent's write of the cause; pairs with the child's [D2]
+ *   [D2] load acquire, look  the child: acquires the cause with the bit; the parent: acquires with
+ *                            the cleared bit that the child has taken the last cause
+ *   [D3] cas acq_rel, take   releases the child's read of the cause; pairs with the parent's [D2]
+ *                            and with the load of a [D1] that fails
  */
 #ifndef AXO__CELL_DIRECTIVE_H
 #define AXO__CELL_DIRECTIVE_H
@@ -28,7 +36,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 
-#define AXO__STOP UINT64_C(1)            /* terminate: anyone says so */
+/* The bits, and above them the sum of suspensions as a signed number of 32 bits. */
+#define AXO__STOP UINT64_C(1)            /* terminate: any thread says so */
 #define AXO__RESUME_OWN UINT64_C(2)      /* resume from its own failure */
 #define AXO__RESTART_OWN UINT64_C(4)     /* restart for its own failure */
 #define AXO__RESTART_PARENT UINT64_C(8)  /* restart as a survivor or sibling */
@@ -41,38 +50,49 @@ AXO_STATIC_ASSERT(AXO__STOP_PARENT < AXO__DELTA_ONE, "the sum is above the bits"
 
 typedef axo__a64 axo__directives;
 
-/* Net suspensions; negative: resumptions. */
+/* The sum of suspensions; negative: resumptions. An addition to the upper half of the word cannot
+ * carry into the bits below, so parent and child need not agree on the sum. */
 static inline int32_t axo__directives_delta(uint64_t word)
 {
     return (int32_t)(uint32_t)(word >> 32);
 }
 
+/* The word now. The child's runner may act on each bit that it finds; a bit that it does not find
+ * comes with an announcement of its own. */
 static inline uint64_t axo__directives_look(const axo__directives *directives)
 {
     return axo__a64_load_acquire(directives); /* [D2] */
 }
 
+/* Asks for the end. Stopping twice is stopping once (ST-05), so the bit needs no count. */
 static inline void axo__directives_stop(axo__directives *directives)
 {
     (void)axo__a64_or_acq_rel(directives, AXO__STOP); /* [D1] */
 }
 
+/* The parent asks for the end, which a permanent child obeys too (LT-06). */
 static inline void axo__directives_stop_parent(axo__directives *directives)
 {
     (void)axo__a64_or_acq_rel(directives, AXO__STOP_PARENT); /* [D1] */
 }
 
+/* Adds suspensions or resumptions to the sum. Only the sum matters: a suspension and a resumption
+ * that the child never saw cancel out. */
 static inline void axo__directives_delta_add(axo__directives *directives, int32_t delta)
 {
     (void)axo__a64_add_acq_rel(directives, (uint64_t)(uint32_t)delta << 32); /* [D1] */
 }
 
+/* Answers the child's report with Resume. */
 static inline void axo__directives_resume_own(axo__directives *directives)
 {
     uint64_t old = axo__a64_or_acq_rel(directives, AXO__RESUME_OWN); /* [D1] */
-    AXO_DEBUG_ASSERT((old & (AXO__RESUME_OWN | AXO__RESTART_OWN)) == 0); /* one answer a report */
+    AXO_DEBUG_ASSERT((old & (AXO__RESUME_OWN | AXO__RESTART_OWN)) == 0); /* one a report */
 }
 
+/* Answers the child's report with Restart. PARENT_FIRST keeps the order if a restart from above is
+ * waiting: the earlier restart is taken first (RR-07). The loop repeats because the child's runner
+ * may take that restart in between, and then the bit must not be set. */
 static inline void axo__directives_restart_own(axo__directives *directives)
 {
     uint64_t old = axo__directives_look(directives);
@@ -85,9 +105,10 @@ static inline void axo__directives_restart_own(axo__directives *directives)
     } while (!axo__a64_cas_acq_rel(directives, &old, want)); /* [D1] */
 }
 
-/* RESTART_PARENT, with `resolve` answering its own failure too. `merge`: one that waits takes this
- * one in, and the suspension that came with it is taken back. false: the word was another one; it
- * is in *old now. */
+/* Adds RESTART_PARENT; with `resolve` the restart also answers the child's own failure. With
+ * `merge` a waiting restart takes this one in, and the suspension that came with this one is taken
+ * back in the same step, so I1 holds at every moment. false: the word was another, which is in *old
+ * now, and the caller decides anew. The cas [D1] releases the cause to the child's look [D2]. */
 static inline bool axo__directives_restart_parent(axo__directives *directives, uint64_t *old,
                                                   bool resolve, bool merge)
 {
@@ -98,8 +119,9 @@ static inline bool axo__directives_restart_parent(axo__directives *directives, u
     return axo__a64_cas_acq_rel(directives, old, want); /* [D1] */
 }
 
-/* Clears `bits` and takes `delta` out. Returns the word as it was then: an earlier look may have
- * missed a bit that is cleared here. */
+/* Clears `bits` and takes `delta` out of the sum. Returns the word as it was at that moment, since
+ * the parent may have added a bit after the caller's look (RESOLVE_OWN, by a merge) that is cleared
+ * here. */
 static inline uint64_t axo__directives_take(axo__directives *directives, uint64_t bits,
                                             int32_t delta)
 {

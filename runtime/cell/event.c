@@ -1,4 +1,7 @@
-/* event.c - what the layers below system/ tell: events, lines of the log, dead letters. */
+/* event.c - what the layers below system/ tell: events, lines of the log, dead letters.
+ *
+ * A function here first asks whether a listener exists and then builds the event on the stack, so
+ * an event without listeners takes neither time nor memory. */
 #include "cell/event.h"
 
 #include <stdarg.h>
@@ -8,7 +11,8 @@
 #include "base/border.h"
 #include "cell/extra.h"
 
-/* Only what was copied: an owned payload may be anything. */
+/* Copies the first bytes of a payload that the runtime has copied; an owned payload is the
+ * program's, and only the program knows how to read it. */
 static uint32_t event_head(const axo__message *message, uint8_t *head)
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_OWNED) != 0 || message->pub.size == 0 ||
@@ -54,6 +58,8 @@ static axo_ref event_parent(const axo__cell *cell)
     return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
 }
 
+/* Reads the child's failure, which is the parent's to read until the parent answers (super.h's
+ * I2). */
 void axo__event_tell_supervision(axo__local *local, const axo__cell *child, axo_directive decided,
                                  axo_directive directive, uint32_t kind)
 {
@@ -121,6 +127,8 @@ bool axo__event_logs(const axo__core *core, axo_log_level level)
     return core->log != NULL || axo__event_wants(core, event_log_kind(level));
 }
 
+/* The log hook is the program's function: an outside thread is not cancelled inside it, and a child
+ * of a fork does not come back from it. */
 void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)
 {
     axo__core *core = local->core;
@@ -147,7 +155,7 @@ void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const
 
 /* ---- dead letters ---- */
 
-/* Its recipient may be gone, or another worker's: there is no instance to name. */
+/* The recipient may be gone, or another worker's, so the event names no instance. */
 static void event_trace_dead_letter(const axo__local *local, const axo__message *message,
                                     axo_ref recipient)
 {
@@ -162,6 +170,8 @@ static void event_trace_dead_letter(const axo__local *local, const axo__message 
     axo__core_tell(core, &event);
 }
 
+/* The path is looked up only where the caller is a reader of the table: a worker, or a thread
+ * inside a door. Any other thread might look at a slot that another actor has taken meanwhile. */
 void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_ref recipient,
                            axo_dead_reason reason, const char *path, const char *why)
 {
@@ -204,7 +214,7 @@ void axo__dead_letter_at(axo__local *local, axo__message *message, axo_ref recip
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
     if (axo__message_counts(message)) {
-        axo__a64_bump_owner(&local->count.dead); /* who is told finds it counted */
+        axo__a64_bump_owner(&local->count.dead); /* before the observers, which see the new count */
         axo__dead_letter_tell(local, message, recipient, reason, path, NULL);
     }
     axo__message_free(&local->cache, message);

@@ -1,10 +1,14 @@
-/* extra.c - what few actors have: taken when it is asked for, given back with the slot. */
+/* extra.c - what few actors have: taken when it is asked for, given back with the slot.
+ *
+ * Each function that takes a record returns NULL where memory is missing, and its caller is a
+ * call of the program that can say AXO_ENOMEM. */
 #include "cell/extra.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 
+/* A record is valid when zeroed (NULL, 0, none), so its maker fills in only what it knows. */
 static void *extra_alloc(axo__local *local, size_t size)
 {
     void *record = axo__pool_alloc(&local->cache, size);
@@ -13,6 +17,8 @@ static void *extra_alloc(axo__local *local, size_t size)
     return record;
 }
 
+/* The cas [M1] lets one of several makers win; a loser frees its block, and its failed cas has
+ * acquired the winner's record. */
 axo__extra *axo__extra_take(axo__local *local, axo__cell *cell)
 {
     axo__extra *there = axo__cell_extra(cell);
@@ -58,6 +64,8 @@ void axo__child_record_free(axo__local *local, axo__cell *cell)
     extra->child_record = NULL;
 }
 
+/* By the worker that ends the cell after its grace period, or by the maker of a birth that failed:
+ * no other thread can read the pointer, hence the relaxed store. */
 void axo__extra_free(axo__local *local, axo__cell *cell)
 {
     axo__extra *extra = axo__cell_extra(cell);
@@ -72,6 +80,8 @@ void axo__extra_free(axo__local *local, axo__cell *cell)
     axo__aptr_store_relaxed(&cell->extra, NULL);
 }
 
+/* The cell keeps an own failure in 16 bytes: `actor` is the cell, and `about` lies in `extra`. An
+ * escalated child's failure names another actor and is kept whole in the family. */
 axo__cause axo__cell_failure(const axo__cell *cell)
 {
     const axo__extra *extra = axo__cell_extra(cell);
@@ -84,8 +94,9 @@ axo__cause axo__cell_failure(const axo__cell *cell)
     return cause;
 }
 
-/* Only a child's failure names another actor, and only a death pact is about somebody: so there is
- * a family, or a watch, and with it the room. */
+/* Takes no memory (D10): an escalated failure comes from a child, so there is a family; only a
+ * death pact is about another actor, which the cell has watched, so there is an `extra`. The
+ * parent's runner reads all this after the report's push, which releases it. */
 void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));

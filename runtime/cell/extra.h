@@ -1,9 +1,9 @@
-/* extra.h - what few actors have, apart from the cell: three records, each there or not.
+/* extra.h - what few actors have, apart from the cell: three records, each present or not.
  *
  *   cell -> extra   what is rare in any actor
  *            |---> family   of a parent: its children, and a failure of theirs or with them
- *            `---> child    what its own parent keeps of it, in its child record: budget,
- *                           back-off, a restart from above
+ *            `---> child    what the parent keeps of this child: budget, back-off, a
+ *                           restart from above
  *
  *   record   taken                                             given back
  *   extra    at spawn, if the props or the parent ask for it;  with the slot
@@ -12,14 +12,16 @@
  *   child    at spawn, if the parent may restart the child     when the parent forgets the child
  *            with others, counts its restarts or delays them
  *
- * None is taken by failing, restarting or ending (D10): what those touch belongs to a child,
- * a watch, a stash, a timer or memory that there is only because its record was taken before.
+ * Failing, restarting and ending take none of them (D10): each field that a failure touches belongs
+ * to a child, a watch, a stash or a timer, and the call that made that has taken the record.
  *
- * `extra` may be installed by the cell's runner and by a watcher of it: first come.
+ * Two threads may install `extra` of one cell: its runner, and the runner of an actor that is about
+ * to watch it. The first one to succeed wins and the other frees its block.
  *
  * Orders
- *   [M1] cas acq_rel, extra    publishes the zeroed record; pairs with [M2] and the other cas
- *   [M2] load acquire, extra   the record is whole
+ *   [M1] cas acq_rel, extra    publishes the zeroed record; pairs with [M2], and with the acquiring
+ *                              load of the cas that fails
+ *   [M2] load acquire, extra   a reader that finds the pointer finds the record zeroed, or newer
  */
 #ifndef AXO__CELL_EXTRA_H
 #define AXO__CELL_EXTRA_H
@@ -29,7 +31,8 @@
 
 typedef struct axo__delay axo__delay;
 
-/* One layer of the behaviour stack. */
+/* One layer of the behaviour stack, in the instance's region: a restart ends it with the region
+ * (RS-11). */
 typedef struct axo__behaviour {
     struct axo__behaviour *below;
     axo_receive_fn receive;
@@ -38,30 +41,31 @@ typedef struct axo__behaviour {
 /* Children that are told of a decision, a portion a turn (super/sweep.h). */
 typedef struct axo__sweep {
     const struct axo__sweep_ops *ops; /* NULL: no sweep is under way */
-    axo__cell *next;                  /* the children from here on have not been told */
+    axo__cell *next;                  /* the first child that has not been told */
     axo__cell *end;                   /* not among them */
     axo__cell *about;                 /* a child that the decision treats apart; NULL: none */
-    int64_t number;                   /* the ops' own, as is `flag` */
+    int64_t number;                   /* for the ops' own use, as is `flag` */
     bool flag;
 } axo__sweep;
 
-/* The runner's. */
+/* A parent's part; its runner's, or a borrower's. It has the room for every step of a failure of or
+ * with the children, so that such a step takes no memory (D10). */
 typedef struct axo__family {
     axo__cell *children;      /* youngest first */
-    axo__cell *earlier;       /* the first of an earlier instance's; all behind it are too */
+    axo__cell *earlier;       /* the youngest child of an earlier instance */
     uint32_t count;
     uint32_t stopping;        /* children told to stop by their parent */
     axo__sweep sweep;
     axo__stack_link held;     /* reports held back, oldest first (SC-09) */
     axo__stack_node *held_last;
-    axo_ref perpetrator;      /* the child whose failure it escalated */
-    axo__cause failure;       /* whole, where the cell's short one says so: a child's, escalated */
+    axo_ref perpetrator;      /* the child whose failure the cell escalated */
+    axo__cause failure;       /* an escalated child's, whole, if the cell's short one says so */
     axo__cause restart_cause; /* of a restart that waits for children, or of a sweep */
-    uint8_t restart_own;      /* while RECREATING or CREATING: the restart answers the report */
-    uint32_t kept;            /* children that have ended and wait for their DUE */
+    uint8_t restart_own;      /* while RECREATING or CREATING: this restart answers the report */
+    uint32_t kept;            /* children that have ended and whose DUE is under way */
 } axo__family;
 
-/* The parent's. */
+/* What a parent keeps of one child; the parent's runner's, except `cause`. */
 typedef struct axo__child_record {
     axo__cause cause;         /* of a restart from above; under directive.h's I2 */
     int64_t window_start;     /* restart budget (RW) */
@@ -71,9 +75,9 @@ typedef struct axo__child_record {
     axo__delay *delay;        /* the parent's strategy has a back-off */
 } axo__child_record;
 
-/* The runner's, but for what is said. */
+/* The rare part of an actor; the runner's, except for the fields that are fixed from spawn on. */
 typedef struct axo__extra {
-    axo__name *name;                 /* fixed from spawn on; anybody's who may look at the cell */
+    axo__name *name;                 /* fixed from spawn on; every thread may look at it */
     axo__child_record *child_record; /* fixed from spawn on; the parent's */
     const axo_strategy *strategy;    /* fixed from spawn on */
     axo__bounded_mailbox *bounded;   /* fixed from spawn on; senders' too */
@@ -81,40 +85,42 @@ typedef struct axo__extra {
     uint32_t stash_max;              /* 0: the default */
     axo__family *family;
     axo__region *region;
-    axo__behaviour *behaviours;      /* saved ones, in the region */
+    axo__behaviour *behaviours;      /* saved layers, in the region */
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
-    struct axo__parked *parked;      /* where it waits for room, latest first */
-    axo__watch *watching;            /* records of what it watches */
-    axo__watch *watchers;            /* records of who watches it */
-    axo__chain front;                /* handled before the user lane: what was unstashed */
+    struct axo__parked *parked;      /* where the actor waits for room, latest first */
+    axo__watch *watching;            /* own watches */
+    axo__watch *watchers;            /* watches of this actor by others */
+    axo__chain front;                /* unstashed messages, handled before the user lane */
     axo__chain stash;                /* oldest first */
     uint32_t stash_count;
-    axo__stack_link lane;            /* out of the system lane and not seen to, oldest first */
-    axo__stack_link unturned;        /* behind those, newest first; it is 0 when a node is taken */
-    axo__watch *above;               /* its parent's records, of one that is gone */
-    axo_ref about;                   /* whom the cell's failure is about, one it watched; none */
+    axo__stack_link lane;            /* taken off the system lane, oldest first */
+    axo__stack_link unturned;        /* later ones, newest first; 0 whenever a node is taken */
+    axo__watch *above;               /* after the end: the parent's watch records */
+    axo_ref about;                   /* the watched actor that the cell's failure is about; none */
 } axo__extra;
 
-/* NULL: nothing of it. */
+/* NULL: the actor has none. The load [M2] pairs with the installing cas [M1], since another worker
+ * may have installed the record. */
 static inline axo__extra *axo__cell_extra(const axo__cell *cell)
 {
     return axo__aptr_load_acquire(&cell->extra); /* [M2] */
 }
 
-/* The record, made if need be; NULL: no memory. By its runner, by its maker, or by a worker that
- * has found the cell in this turn. */
+/* The record, made if need be; NULL: no memory. The caller is the cell's runner, its maker, or a
+ * worker that has found the cell in this turn, so that the slot cannot be given back meanwhile. */
 axo__extra *axo__extra_take(axo__local *local, axo__cell *cell);
 
-/* A parent's, made if need be; NULL: no memory. */
+/* A parent's family, made if need be; NULL: no memory. By the parent's runner. */
 axo__family *axo__family_take(axo__local *local, axo__cell *cell);
 
-/* A child's, by its maker; NULL: no memory. */
+/* A child's record, made if need be, before any thread can find the child; NULL: no memory. */
 axo__child_record *axo__child_record_take(axo__local *local, axo__cell *cell);
 
-/* The parent forgets the child; its failures and its delay have gone before. */
+/* The parent forgets the child; the record's failures and delay have been freed before. */
 void axo__child_record_free(axo__local *local, axo__cell *cell);
 
-/* Nobody looks at the cell any more. All that was in the records has gone before. */
+/* Frees the records of a cell that no thread can look at. Everything they lead to has been freed
+ * before. */
 void axo__extra_free(axo__local *local, axo__cell *cell);
 
 static inline axo__family *axo__cell_family(const axo__cell *cell)
@@ -129,7 +135,7 @@ static inline axo__child_record *axo__cell_child_record(const axo__cell *cell)
     return extra != NULL ? extra->child_record : NULL;
 }
 
-/* The same of a cell that has it. */
+/* The same for a cell that is known to have the record. */
 static inline axo__family *axo__cell_own_family(const axo__cell *cell)
 {
     const axo__extra *extra = axo__cell_extra(cell);
@@ -151,14 +157,16 @@ static inline axo__cell *axo__cell_children(const axo__cell *cell)
     return family != NULL ? family->children : NULL;
 }
 
-/* The youngest child of an earlier instance; NULL: none. */
+/* The youngest child of an earlier instance; NULL: none. It and all children behind it in the list
+ * are survivors of a restart. */
 static inline axo__cell *axo__cell_earlier_children(const axo__cell *cell)
 {
     const axo__family *family = axo__cell_family(cell);
     return family != NULL ? family->earlier : NULL;
 }
 
-/* Children that the cell has told to stop and not forgotten yet. */
+/* Children that the cell has told to stop and not forgotten yet: a restart waits for these
+ * (RS-05). */
 static inline uint32_t axo__cell_stopping_count(const axo__cell *cell)
 {
     const axo__family *family = axo__cell_family(cell);
@@ -177,7 +185,7 @@ static inline const axo_strategy *axo__cell_strategy(const axo__cell *cell)
     return extra != NULL ? extra->strategy : NULL;
 }
 
-/* Of a cell that has one: its children may be delayed. */
+/* The same for a cell that is known to have a strategy. */
 static inline const axo_strategy *axo__cell_own_strategy(const axo__cell *cell)
 {
     const axo__extra *extra = axo__cell_extra(cell);
@@ -193,7 +201,8 @@ static inline axo__name *axo__cell_name(const axo__cell *cell)
 
 /* ---- its mailbox ---- */
 
-/* In place of the lane; NULL: none. */
+/* The mailbox in place of the lane; NULL: none. The bit in the cell saves the usual sender the load
+ * of `extra`. */
 static inline axo__bounded_mailbox *axo__cell_bounded(const axo__cell *cell)
 {
     if (axo__likely(!cell->bounded))
@@ -203,7 +212,7 @@ static inline axo__bounded_mailbox *axo__cell_bounded(const axo__cell *cell)
     return extra->bounded;
 }
 
-/* Queues a message that no bound refuses, and announces it. Any thread. */
+/* Queues a message that no bound refuses, and announces it. Any thread that has found the cell. */
 static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *message)
 {
     if (axo__likely(!cell->bounded))
@@ -214,16 +223,17 @@ static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *mess
 
 /* ---- its failure: the runner writes it before the report, the parent reads it after ---- */
 
-/* A look: it holds its texts no longer than the cell does. */
+/* A copy of the failure that holds no texts of its own: it is good as long as the cell keeps its
+ * failure. */
 axo__cause axo__cell_failure(const axo__cell *cell);
 
-/* Keeps what was in *cause. */
+/* Moves *cause into the cell. */
 void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause);
 
-/* What was kept: its texts go with it. */
+/* Moves the failure out of the cell; its texts go with it. */
 axo__cause axo__cell_take_failure(axo__cell *cell);
 
-/* NONE: it has not failed. */
+/* NONE: the cell keeps no failure. */
 static inline axo_failure_kind axo__cell_failure_kind(const axo__cell *cell)
 {
     return (axo_failure_kind)axo__cell_cold(cell)->failure.kind;
@@ -237,6 +247,8 @@ static inline void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
     axo__cause_drop(texts, &cause);
 }
 
+/* The living child that has this reference; NULL: none. A walk along the list, for the parent's
+ * runner. */
 static inline axo__cell *axo__cell_find_child(axo__cell *cell, axo_ref ref)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));

@@ -1,4 +1,6 @@
-/* limit.c - how many actors may live at a time. */
+/* limit.c - how many actors may live at a time.
+ *
+ * limit.h has the argument; here is only the arithmetic of margin and sum. */
 #include "cell/limit.h"
 
 #include <string.h>
@@ -22,10 +24,12 @@ void axo__limit_fini(axo__limit *limit)
     axo__os_mutex_fini(&limit->mutex);
 }
 
+/* A system whose slots are too few to reach the limit never adds up. `tight` is raised within one
+ * margin of the limit and lowered two margins below it, so it does not change with every birth. */
 void axo__limit_look(axo__limit *limit, uint32_t slots)
 {
     if (limit->living == NULL || (uint64_t)slots + limit->margin <= limit->most)
-        return; /* no more can live than there are slots */
+        return; /* living actors cannot outnumber slots */
     axo__os_mutex_lock(&limit->mutex);
     uint64_t living = limit->living(limit->user);
     if (living + limit->margin > limit->most)
@@ -35,6 +39,9 @@ void axo__limit_look(axo__limit *limit, uint32_t slots)
     axo__os_mutex_unlock(&limit->mutex);
 }
 
+/* Births near the limit add up one at a time: the mutex makes each sum include all births that were
+ * admitted before, and a refused birth is taken back before the next sum. So of several births that
+ * want the last place one gets it. */
 bool axo__limit_admits(axo__limit *limit, axo__a64 *births)
 {
     axo__os_mutex_lock(&limit->mutex);

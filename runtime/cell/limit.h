@@ -1,27 +1,30 @@
 /* limit.h - how many actors may live at a time: axo_options.actors_max, exactly.
  *
- * What is counted is lives: births and ends, which each local counts anyhow. Slots are made for
- * more than may live, since locals keep some, and those of the dead wait for their grace period.
+ * The limit is on lives: births less ends, which each local counts anyhow. The table makes more
+ * slots than may live, since locals keep free cells and the cells of ended actors wait for their
+ * grace period.
  *
- * Far from the limit nobody counts together: a local looks when it comes for more cells, and spawns
- * from those that it has got. Near it, `tight` is up: then each birth is counted by its local
- * first, and under the mutex all locals' counts are added; if the sum is too large, this birth's is
- * taken back there. So of those that want the last place one gets it: who is refused is out of the
- * sum before the next one adds. Ends that are not seen yet, and births that find no memory later,
- * make a sum too large for an instant, never too small. Whoever has been told of an end has it in
- * his sum: an end is counted before anybody is told, and what is told carries the count with it.
+ * Far from the limit no thread adds the counts up: a local calls axo__limit_look when it fetches
+ * more cells, and spawns from the cells that it has got. Near the limit `tight` is 1: then a local
+ * counts each birth first, and under the mutex the counts of all locals are added; if the sum is
+ * too large, this birth is taken back there. So of several births that want the last place one gets
+ * it: a refused birth is out of the sum before the next thread adds. Ends that a sum misses, and
+ * births that find no memory later, make a sum too large for an instant, never too small. A thread
+ * that has been told of an end finds that end in its sum, for the end is counted before any actor
+ * is told, and the telling carries the count with it.
  *
- * `margin` is what all locals together can bear between two looks. So when a look leaves `tight`
- * down, there is room for whatever is born unseen before the next look of each.
+ * `margin` bounds the births of all locals together between two looks. So when a look leaves
+ * `tight` at 0, there is room for every birth before each local's next look.
  *
  * Races
  *   `tight` goes up while a spawner is between its count and its look at `tight`, a store and a
- *   load with no fence between them: a sum misses that birth for as long as the count is in the
- *   store buffer of its processor. A sum refuses nobody before some `margin` more births, each of
- *   them under the mutex; no buffer keeps a store that long. A limit that is smaller than the
- *   margin is tight from the first cell on, before there are threads.
- *   `tight` goes down while a spawner has seen it up: the birth is added up, which does no harm.
- *   Guardians count with their places: at a shutdown that of one which has ended is free.
+ *       load with no fence between them: a sum misses that birth for as long as the count is in the
+ *       store buffer of its processor. A sum refuses no birth before about `margin` more births,
+ *       each of them under the mutex; no buffer keeps a store that long. A limit smaller than the
+ *       margin is tight from the first cell on, before there are threads.
+ *   `tight` goes down while a spawner has read 1: its birth is added up, which does no harm.
+ *   Guardians count with their places: at a shutdown the place of a guardian that has ended is
+ *       free.
  */
 #ifndef AXO__CELL_LIMIT_H
 #define AXO__CELL_LIMIT_H
@@ -32,30 +35,33 @@
 #include "base/atomic.h"
 #include "os/os.h"
 
-/* Of births, beside those that locals have cells for: a pool of its own takes one at a time. */
+/* Births between two looks, beside those for which locals keep cells: the local of a pool of its
+ * own takes a single cell at a time. */
 #define AXO__LIMIT_MARGIN 1024u
 
+/* The limit of one system. */
 typedef struct axo__limit {
-    axo__a32 tight;  /* 1: each birth is looked at; written under the mutex */
-    uint32_t most;   /* may live, guardians included */
+    axo__a32 tight;  /* 1: each birth is added up; written under the mutex */
+    uint32_t most;   /* actors that may live, guardians included */
     uint32_t margin;
     axo__os_mutex mutex; /* taken after a door's, before `pools_mutex` */
-    uint64_t (*living)(void *user); /* births less ends; NULL: nobody counts */
+    uint64_t (*living)(void *user); /* births less ends; NULL: there is no limit */
     void *user;
 } axo__limit;
 
-/* `living` is called under the mutex. */
+/* `living` is called under the mutex and sums all locals' births and ends. */
 bool axo__limit_init(axo__limit *limit, uint32_t most, uint32_t hoards,
                      uint64_t (*living)(void *user), void *user);
 void axo__limit_fini(axo__limit *limit);
 
-/* A local has come for cells; `slots` have been made. */
+/* A local has come for cells; `slots` cells have been made so far. */
 void axo__limit_look(axo__limit *limit, uint32_t slots);
 
-/* A birth that its local has counted already, while `tight` is up; false: it is one too many, and
- * not counted any more. */
+/* Admits a birth that its local has counted already, while `tight` is 1; false: the birth is one
+ * too many, and not counted any more. */
 bool axo__limit_admits(axo__limit *limit, axo__a64 *births);
 
+/* Relaxed: the store of the birth's count and this load are not ordered; see Races. */
 static inline bool axo__limit_is_tight(const axo__limit *limit)
 {
     return axo__a32_load_relaxed(&limit->tight) != 0;

@@ -1,4 +1,7 @@
-/* lives.c - which generation each life of a slot has. */
+/* lives.c - which generation each life of a slot has.
+ *
+ * lives_at maps a count to its generation and lives_count maps back: a Feistel network of four
+ * rounds is a permutation whatever its round function is, so no two counts share a generation. */
 #include "cell/lives.h"
 
 #include "base/assert.h"
@@ -7,6 +10,7 @@
 /* Other inputs of the hash than any slot's number. */
 #define LIVES_KEYS (UINT64_C(1) << 32)
 
+/* The round function: 16 bits from 16 bits and a key. It need not be invertible. */
 static uint32_t lives_stir(const axo__lives *lives, int round, uint32_t half)
 {
     return ((half + lives->add[round]) * lives->multiply[round]) >> 16;
@@ -24,6 +28,7 @@ static uint32_t lives_at(const axo__lives *lives, uint32_t count)
     return left << 16 | right;
 }
 
+/* The rounds in reverse order. */
 static uint32_t lives_count(const axo__lives *lives, uint32_t generation)
 {
     uint32_t left = generation >> 16;
@@ -35,6 +40,8 @@ static uint32_t lives_count(const axo__lives *lives, uint32_t generation)
     return left << 16 | right;
 }
 
+/* Generation 0 means that no actor lives in a slot, so the count that maps to 0 is skipped wherever
+ * it occurs, at the last count too. */
 void axo__lives_init(axo__lives *lives, const uint64_t secret[2])
 {
     lives->secret[0] = secret[0];
@@ -49,12 +56,13 @@ void axo__lives_init(axo__lives *lives, const uint64_t secret[2])
         lives->last = lives_at(lives, UINT32_MAX - 1);
 }
 
+/* The first count of a slot: below 2^31, so the upper half of the counts is left for its lives. */
 static uint32_t lives_begin(const axo__lives *lives, uint32_t slot)
 {
     return (uint32_t)(axo__random_hash(lives->secret, slot) >> 33);
 }
 
-/* The generation of a count, or of the next if that is none. */
+/* The generation of a count, or of the next one if that count maps to 0. */
 static uint32_t lives_from(const axo__lives *lives, uint32_t count)
 {
     uint32_t generation = lives_at(lives, count);
@@ -72,6 +80,8 @@ uint32_t axo__lives_next(const axo__lives *lives, uint32_t generation)
     return lives_from(lives, lives_count(lives, generation) + 1);
 }
 
+/* A slot's generations are those of the counts from its first to its latest, so two comparisons
+ * tell a reference that was given from one that was made up. */
 bool axo__lives_has_been(const axo__lives *lives, uint32_t slot, uint32_t latest, uint64_t given)
 {
     if (given == 0 || given > UINT32_MAX || latest == 0)

@@ -1,4 +1,7 @@
-/* name.c - names of children: unique among siblings, found by any thread. */
+/* name.c - names of children: unique among siblings, found by any thread.
+ *
+ * Each public function is one section of one stripe's mutex; memory is taken and freed outside
+ * of it, except for a stripe's buckets. */
 #include "cell/name.h"
 
 #include <string.h>
@@ -10,6 +13,7 @@
 
 #define NAME_BUCKETS_MIN 16
 
+/* Stripes get their buckets with their first name; a system without names keeps none. */
 bool axo__names_init(axo__names *names, axo__heap *heap, uint64_t seed)
 {
     axo__random random;
@@ -43,6 +47,8 @@ void axo__names_fini(axo__names *names)
     }
 }
 
+/* The allowed characters are safe in a path, where a slash and wildcards have a meaning of their
+ * own. */
 axo_status axo__name_check(const char *text, size_t *at)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -60,7 +66,9 @@ axo_status axo__name_check(const char *text, size_t *at)
     return AXO_ENAME;
 }
 
-/* Of the parent's slot: which stripe grows next is the same in each run (D18). */
+/* Hashes the parent's slot, not its reference: references differ from run to run, and which stripe
+ * grows next must be the same in each run (D18). Names of a slot's former life may share a bucket;
+ * name_link compares whole references. */
 static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *text, size_t length)
 {
     uint64_t slot = parent.bits & AXO__SLOT_MASK;
@@ -73,13 +81,15 @@ static uint64_t name_hash(const axo__names *names, axo_ref parent, const char *t
     return hash ^ (hash >> 32);
 }
 
+/* The upper bits choose the stripe and the lower bits the bucket, so buckets of a stripe fill
+ * evenly. */
 static axo__name_stripe *name_stripe(axo__names *names, uint64_t hash)
 {
     AXO_DEBUG_ASSERT(hash >> 58 < names->ready);
     return &names->stripes[hash >> 58];
 }
 
-/* Under the stripe's mutex: where the name is linked, or the end of its bucket. */
+/* Under the stripe's mutex: the link that leads to the name, or the end of its bucket. */
 static axo__name **name_link(axo__name_stripe *stripe, uint64_t hash, axo_ref parent,
                              const char *text, size_t length)
 {
@@ -94,7 +104,8 @@ static axo__name **name_link(axo__name_stripe *stripe, uint64_t hash, axo_ref pa
     return link;
 }
 
-/* Under the mutex: doubles the buckets when they are full; the first ones must be had. */
+/* Under the mutex: doubles the buckets when they are full. A stripe that cannot grow goes on with
+ * longer buckets; only its first buckets can fail a spawn. */
 static bool name_room(axo__names *names, axo__name_stripe *stripe)
 {
     uint32_t old = stripe->buckets != NULL ? stripe->mask + 1 : 0;
@@ -121,8 +132,9 @@ static bool name_room(axo__names *names, axo__name_stripe *stripe)
     return true;
 }
 
-/* Under the mutex: whether `now` may not have the name that `held` holds; then it will not until it
- * returns. */
+/* Under the mutex: whether the callback `now` is to see the name as taken. A name that has ended is
+ * taken still for a callback that saw it taken before; a callback that sees it now will see the
+ * same until it returns. Only the parent's callbacks have a `now`, so one field is enough. */
 static bool name_is_held(axo__name *held, axo__moment now)
 {
     bool seen = now.who != NULL && held->seen.who == now.who && held->seen.when == now.when;
@@ -133,7 +145,8 @@ static bool name_is_held(axo__name *held, axo__moment now)
     return true;
 }
 
-/* Under the mutex: in the place of an ended one, or at the end of its bucket. */
+/* Under the mutex: takes the place of an ended name, or the end of the bucket. The replaced name
+ * stays in memory, unlinked, until its own child's grace period is over. */
 static axo_status name_put(axo__names *names, axo__name_stripe *stripe, axo__name *name,
                            axo__moment now)
 {
@@ -154,6 +167,7 @@ static axo_status name_put(axo__names *names, axo__name_stripe *stripe, axo__nam
     return AXO_OK;
 }
 
+/* Memory is taken and the text copied before the mutex, so that the section is short. */
 axo_status axo__names_take(axo__names *names, axo_ref parent, const char *text, axo__moment now,
                            axo__name **out)
 {
@@ -188,6 +202,8 @@ void axo__names_bind(axo__names *names, axo__name *name, axo_ref child)
     axo__os_mutex_unlock(&stripe->mutex);
 }
 
+/* The mutex releases everything that the child has done before, post_stop included, to the next
+ * taker of the name. */
 void axo__names_end(axo__names *names, axo__name *name)
 {
     axo__name_stripe *stripe = name_stripe(names, name->hash);
@@ -197,6 +213,8 @@ void axo__names_end(axo__names *names, axo__name *name)
     axo__os_mutex_unlock(&stripe->mutex);
 }
 
+/* `linked` says whether a later child has replaced the name meanwhile; then the bucket holds that
+ * one. */
 void axo__names_unlink(axo__names *names, axo__name *name)
 {
     axo__name_stripe *stripe = name_stripe(names, name->hash);

@@ -1,4 +1,8 @@
-/* table.c - references to cells and back: slots, generations, reuse. */
+/* table.c - references to cells and back: slots, generations, reuse.
+ *
+ * Look-ups take no lock; the mutex guards growing and the list of free cells, which locals visit
+ * once for `batch` cells. Free cells form a list of lists: the first cell of each batch leads to
+ * the next batch, so a batch changes hands in constant time. */
 #include "cell/table.h"
 
 #include <string.h>
@@ -38,7 +42,7 @@ void axo__table_fini(axo__table *table)
     axo__os_mutex_fini(&table->mutex);
 }
 
-/* Under the mutex. */
+/* Under the mutex: puts a list of cells on top. */
 static void table_put(axo__table *table, axo__cell *first)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&first->generation) == 0);
@@ -46,7 +50,9 @@ static void table_put(axo__table *table, axo__cell *first)
     table->free = first;
 }
 
-/* Under the mutex: makes a shelf and hands its cells to `free`. */
+/* Under the mutex: makes a shelf and hands its cells to `free`. Their words are CLOSED, as the word
+ * of every free slot is. The pointer is stored before the number, both with release [T1]: a thread
+ * that reads the number finds the pointer (axo__table_at [T2]). */
 static axo_status table_grow(axo__table *table)
 {
     uint32_t slots = axo__a32_load_relaxed(&table->slots);
@@ -67,7 +73,7 @@ static axo_status table_grow(axo__table *table)
     uint32_t made = AXO__TABLE_CHUNK;
     if (made > table->slots_max - slots)
         made = table->slots_max - slots;
-    while (made > 0) { /* the lowest slots on top */
+    while (made > 0) { /* so that the lowest slots end on top */
         uint32_t count = (made - 1) % table->batch + 1;
         made -= count;
         for (uint32_t i = 0; i < count; i++)
@@ -104,6 +110,9 @@ bool axo__table_is_spent(const axo__table *table, const axo__cell *cell)
     return axo__a32_load_relaxed(&cell->latest) == table->lives.last;
 }
 
+/* `latest` is stored first and stays when the life ends: axo__cell_ref and axo__table_knows read it
+ * afterwards. The store [T3] of the generation comes last and publishes every field of the newborn
+ * to axo__table_find [T4]. */
 void axo__table_begin(axo__table *table, axo__cell *cell)
 {
     uint32_t latest = axo__a32_load_relaxed(&cell->latest);
@@ -115,16 +124,20 @@ void axo__table_begin(axo__table *table, axo__cell *cell)
     axo__a32_store_release(&cell->generation, generation); /* [T3] */
 }
 
+/* A sender that loads the generation afterwards finds 0. One that loaded it before may still push;
+ * axo__gone_expire drains what it pushes. */
 void axo__table_end(axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
     axo__a32_store_release(&cell->generation, 0); /* [T3] */
 }
 
+/* A birth in the same slot may write the cell's other fields meanwhile, so only `latest` is
+ * read. */
 bool axo__table_knows(const axo__table *table, axo_ref ref)
 {
     uint32_t slot = (uint32_t)(ref.bits & AXO__SLOT_MASK);
-    const axo__cell *cell = axo__table_at(table, slot); /* a birth may write its other fields */
+    const axo__cell *cell = axo__table_at(table, slot);
     return cell != NULL &&
            axo__lives_has_been(&table->lives, slot, axo__a32_load_relaxed(&cell->latest),
                                ref.bits >> AXO__SLOT_BITS);

@@ -1,19 +1,25 @@
 /* table.h - references to cells and back: slots, generations, reuse.
  *
  * A reference is generation << 24 | slot; the upper 8 bits are kept for a node. Generations come
- * of a secret of the system's own (lives.h), so a reference of another system is stale here, and
- * nobody makes one from those that he has; it is 0 while nobody lives in the slot. A slot whose
- * generations are spent is retired. Nothing but looking a reference up may depend on a generation:
- * where an order or a choice is made, it is made of slots (D18).
+ * from a secret of this system (lives.h), so a reference of another system is stale here, and no
+ * program can make a reference from the ones it has. The cell's generation is 0 while no actor
+ * lives in the slot. A slot whose generations are spent is retired. Nothing but looking a reference
+ * up may depend on a generation: where an order or a choice is made, it is made by slots (D18).
+ *
+ * A thread may read a cell that it has found although the actor ends meanwhile: cells are
+ * type-stable, and a slot is used again only after a grace period. So a look-up takes no lock and
+ * counts no reference.
  *
  * Roles      find: workers (as grace readers) and doors (under their mutex).
- *            take, give: through a local's list, its owner only.
+ *            take, give: through a local's list, by its owner only.
  *
  * Orders
- *   [T1] store release, chunk        publishes a chunk's cells; pairs with [T2]
- *   [T2] load acquire, chunk
- *   [T3] store release, generation   a newborn's fields, or the close; pairs with [T4]
- *   [T4] load acquire, generation
+ *   [T1] store release, chunk        publishes the cells, and then their number; pairs with [T2]
+ *   [T2] load acquire, chunk         a thread that reads the new number, or the pointer, finds the
+ *                                    cells of the shelf made
+ *   [T3] store release, generation   a newborn's fields, or the end of a life; pairs with [T4]
+ *   [T4] load acquire, generation    a thread that finds the generation of its reference finds the
+ *                                    newborn's fields written
  */
 #ifndef AXO__CELL_TABLE_H
 #define AXO__CELL_TABLE_H
@@ -30,9 +36,9 @@ AXO_STATIC_ASSERT(AXO__SLOT_MASK < AXO__LINK_MASK, "a link is a slot and one");
 
 struct axo__table;
 
-/* What the table grows by: cells, then what else each of them has. So a cell finds its cold part,
- * and those that it is linked to, by its slot's number. Two lines of a cell are a pair that
- * processors fetch together; cold parts do not lie in the way of them. */
+/* The table grows by a shelf: cells, and behind them the cold part of each. So a cell finds its
+ * cold part, and the cells that it is linked to, by its slot's number. The two lines of a cell are
+ * a pair that processors fetch together; the cold parts stand apart from them. */
 typedef struct axo__shelf {
     _Alignas(2 * AXO__CACHE_LINE) axo__cell cells[AXO__TABLE_CHUNK];
     axo__cold cold[AXO__TABLE_CHUNK];
@@ -49,24 +55,25 @@ typedef struct axo__table {
     uint32_t batch;        /* cells that a local takes or gives at once, at most */
     struct axo__sched *home; /* the default pool; set before the first cell lives */
     axo__lives lives;      /* generations */
-    axo__a32 slots;        /* made so far */
+    axo__a32 slots;        /* made so far; grows under the mutex */
     axo__os_mutex mutex;   /* guards growing and `free` */
-    axo__cell *free;       /* by `free_next`; the first of each list leads to the next list */
+    axo__cell *free;       /* lists by `free_next`; a list's first cell leads to the next list */
 } axo__table;
 
-/* `secret`: of the operating system's, never of a seed. */
+/* `secret` comes from the operating system, never from a seed (D18). */
 bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t slots_max,
                      const uint64_t secret[2]);
 void axo__table_fini(axo__table *table);
 
-/* Takes up to `batch` free cells, linked by `free_next`, made if need be. NULL: *status says
- * why. */
+/* Takes up to `batch` free cells, linked by `free_next`, and makes a shelf of them if need be.
+ * NULL: *status says why. */
 axo__cell *axo__table_take(axo__table *table, axo_status *status);
 
-/* Gives up to `batch` cells back, linked by `free_next`: as many as are taken together again. */
+/* Gives up to `batch` cells back, linked by `free_next`; the next take may return the same list. */
 void axo__table_give(axo__table *table, axo__cell *first);
 
-/* The cell in a slot that there is, whatever its generation. */
+/* The cell in a slot that exists, whatever its generation. The load [T2] pairs with table_grow's
+ * store [T1], which published the shelf. */
 static inline axo__cell *axo__table_in(const axo__table *table, uint32_t slot)
 {
     axo__shelf *shelf =
@@ -75,7 +82,8 @@ static inline axo__cell *axo__table_in(const axo__table *table, uint32_t slot)
     return &shelf->cells[slot & (AXO__TABLE_CHUNK - 1)];
 }
 
-/* The same; NULL: there is no such slot. */
+/* The same for a number that may be forged; NULL: there is no such slot. A thread that reads the
+ * new number [T2] sees the shelf's pointer too, since table_grow stores the pointer first. */
 static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)
 {
     if (axo__unlikely(slot >= axo__a32_load_acquire(&table->slots))) /* [T2] */
@@ -83,6 +91,8 @@ static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)
     return axo__table_in(table, slot);
 }
 
+/* The shelf begins with its first cell, so the slot's number leads to it without a load of the
+ * table. */
 static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell != NULL);
@@ -90,8 +100,8 @@ static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)
     return (axo__shelf *)(uintptr_t)first;
 }
 
-/* The place in the second array from the place in the first: each step between them is as much
- * shorter as a cold part is smaller than a cell. */
+/* The place in the second array follows from the place in the first: each step there is shorter by
+ * the difference of the two sizes. */
 static inline axo__cold *axo__cell_cold(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell != NULL);
@@ -117,7 +127,7 @@ static inline axo__cell *axo__cell_linked(const axo__cell *from, axo__slot_link 
     return link != 0 ? axo__table_in(axo__cell_shelf(from)->table, link - 1) : NULL;
 }
 
-/* Fixed while the cell lives and may be looked at. NULL: the root's. */
+/* Fixed while the cell lives and may be looked at. NULL: the cell is the root. */
 static inline axo__cell *axo__cell_parent(const axo__cell *cell)
 {
     return axo__cell_linked(cell, cell->parent);
@@ -129,7 +139,10 @@ static inline axo__cell *axo__cell_next(const axo__cell *cell)
     return axo__cell_linked(cell, axo__cell_cold(cell)->next);
 }
 
-/* The living cell of a reference; NULL: stale, forged or none. */
+/* The living cell of a reference; NULL: stale, forged or none. The load [T4] pairs with
+ * axo__table_begin's store [T3]: a thread that finds the generation finds the fields of that life.
+ * The actor may end at once; the cell stays readable until the caller's grace period or door
+ * ends. */
 static inline axo__cell *axo__table_find(const axo__table *table, axo_ref ref)
 {
     axo__cell *cell = axo__table_at(table, (uint32_t)(ref.bits & AXO__SLOT_MASK));
@@ -139,19 +152,21 @@ static inline axo__cell *axo__table_find(const axo__table *table, axo_ref ref)
     return generation != 0 && generation == ref.bits >> AXO__SLOT_BITS ? cell : NULL;
 }
 
-/* Whether a reference has ever been given. */
+/* Whether this system has ever given the reference. */
 bool axo__table_knows(const axo__table *table, axo_ref ref);
 
-/* Gives a free cell its new life's generation and its reference. Its other fields are set. */
+/* Gives a free cell the generation of its new life, and so its reference. All other fields are
+ * set. */
 void axo__table_begin(axo__table *table, axo__cell *cell);
 
-/* Ends it: from now on nobody finds the cell. */
+/* Ends the life: no thread finds the cell from here on, though threads that found it before may
+ * still be at it. */
 void axo__table_end(axo__cell *cell);
 
-/* Whether a free slot's generations are used up. */
+/* Whether the slot has lived its last life. */
 bool axo__table_is_spent(const axo__table *table, const axo__cell *cell);
 
-/* Of the living cell, or the last that was. */
+/* The reference of the living actor in this cell, or of the last one. */
 static inline axo_ref axo__cell_ref(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell != NULL);

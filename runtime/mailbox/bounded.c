@@ -1,4 +1,7 @@
-/* bounded.c - a mailbox with a bound or an order of its own. */
+/* bounded.c - a mailbox with a bound or an order of its own.
+ *
+ * Each public function is one section of the mutex around static functions that know nothing of
+ * locks. Invariants I1 to I3 of bounded.h hold whenever the mutex is free. */
 #include "mailbox/bounded.h"
 
 #include <string.h>
@@ -7,10 +10,12 @@
 #include "base/border.h"
 
 #define BOUNDED_ROOM_MIN 32 /* entries */
-/* While it is held a message carries its priority in the upper bits of its flags. */
+/* While a mailbox holds a message for a waiter, or in `late`, the message carries its priority in
+ * the upper bits of its flags: the priority was asked once, and the program may answer otherwise
+ * next time. */
 #define BOUNDED_FLAG_BITS 8
 #define BOUNDED_PRIORITY_MAX (UINT32_MAX >> BOUNDED_FLAG_BITS)
-/* Of PoisonPill and Kill. */
+/* The priority of PoisonPill and Kill: behind every message sent before them (PK-01, PK-05). */
 #define BOUNDED_LAST BOUNDED_PRIORITY_MAX
 
 AXO_STATIC_ASSERT(AXO__MESSAGE_FLAGS_END <= 1 << BOUNDED_FLAG_BITS,
@@ -18,6 +23,8 @@ AXO_STATIC_ASSERT(AXO__MESSAGE_FLAGS_END <= 1 << BOUNDED_FLAG_BITS,
 
 /* ---- make and free ---- */
 
+/* The settings are copied, so the props may go after the spawn. Bounds of 0 become the largest
+ * number: then bounded_admits needs no case for "no bound". */
 axo__bounded_mailbox *axo__bounded_make(axo__cache *cache, const axo_mailbox *how)
 {
     axo__bounded_mailbox *bounded = axo__pool_alloc(cache, sizeof *bounded);
@@ -38,6 +45,8 @@ axo__bounded_mailbox *axo__bounded_make(axo__cache *cache, const axo_mailbox *ho
     return bounded;
 }
 
+/* No thread can be on its way to the mailbox: a grace period has passed since it was closed, or its
+ * actor's birth has failed. */
 void axo__bounded_free(axo__cache *cache, axo__bounded_mailbox *bounded)
 {
     if (bounded == NULL)
@@ -51,18 +60,23 @@ void axo__bounded_free(axo__cache *cache, axo__bounded_mailbox *bounded)
 
 /* ---- bounds ---- */
 
+/* Only ordinary messages of users are bounded. PoisonPill, Kill, the runtime's own messages and
+ * those for one instance each have a flag besides OWNED, and are never refused (PH-27). */
 static bool bounded_counts(const axo__message *message)
 {
     uint32_t flags = message->flags & ((1u << BOUNDED_FLAG_BITS) - 1);
     return (flags & ~(uint32_t)AXO__MESSAGE_OWNED) == 0;
 }
 
+/* A message counts with its envelope, and with an owned payload's size (axo_mailbox.bytes_max). */
 static uint64_t bounded_bytes(const axo__message *message)
 {
     uint64_t owned = (message->flags & AXO__MESSAGE_OWNED) != 0 ? message->pub.size : 0;
     return message->block + owned;
 }
 
+/* An empty mailbox admits a message of any size: otherwise one larger than bytes_max could never
+ * arrive. */
 static bool bounded_admits(const axo__bounded_mailbox *bounded, const axo__message *message)
 {
     if (!bounded_counts(message) || bounded->messages == 0)
@@ -71,13 +85,16 @@ static bool bounded_admits(const axo__bounded_mailbox *bounded, const axo__messa
            bounded->bytes + bounded_bytes(message) <= bounded->how.bytes_max;
 }
 
+/* Changes `count` by `more`, which wraps round for a decrease. A plain load is enough, for only the
+ * holder of the mutex writes; the store [B1] pairs with the consumer's look [B2] outside the
+ * mutex. */
 static void bounded_counted(axo__bounded_mailbox *bounded, uint64_t more)
 {
     /* [B1] */
     axo__a64_store_release(&bounded->count, axo__a64_load_relaxed(&bounded->count) + more);
 }
 
-/* Left the queue, whichever way. */
+/* A message has left the queue, by a take or by being dropped: both counts go down. */
 static void bounded_left(axo__bounded_mailbox *bounded, const axo__message *message)
 {
     AXO_DEBUG_ASSERT(axo__a64_peek_owner(&bounded->count) > 0); /* I3 */
@@ -91,12 +108,15 @@ static void bounded_left(axo__bounded_mailbox *bounded, const axo__message *mess
 
 /* ---- the heap ---- */
 
+/* A total order, since numbers differ: smaller priority first, then arrival. */
 static bool bounded_before(const axo__bounded_entry *one, const axo__bounded_entry *other)
 {
     return one->priority != other->priority ? one->priority < other->priority
                                             : one->number < other->number;
 }
 
+/* Makes room for one more entry of a priority mailbox; the other kinds always have room. Called
+ * before a message is accepted, so that AXO_ENOMEM changes nothing. */
 static bool bounded_room(axo__bounded_mailbox *bounded)
 {
     if (bounded->how.kind != AXO_MAILBOX_PRIORITY || bounded->entry_count < bounded->entry_room)
@@ -117,7 +137,7 @@ static bool bounded_room(axo__bounded_mailbox *bounded)
     return true;
 }
 
-/* There is room. */
+/* The caller has made room. */
 static void bounded_heap_push(axo__bounded_mailbox *bounded, axo__bounded_entry entry)
 {
     AXO_DEBUG_ASSERT(bounded->entry_count < bounded->entry_room);
@@ -129,6 +149,7 @@ static void bounded_heap_push(axo__bounded_mailbox *bounded, axo__bounded_entry 
     bounded->entries[at] = entry;
 }
 
+/* The last entry sinks from the top; the smaller child rises into each hole. */
 static axo__message *bounded_heap_pop(axo__bounded_mailbox *bounded)
 {
     AXO_DEBUG_ASSERT(bounded->entry_count > 0);
@@ -153,6 +174,8 @@ static axo__message *bounded_heap_pop(axo__bounded_mailbox *bounded)
 
 /* ---- priorities: asked before the mutex is taken, carried while a message is held ---- */
 
+/* Asks the program's priority function. The mutex is free here, so a slow function does not stop
+ * the receiver. */
 static uint32_t bounded_ask(const axo__bounded_mailbox *bounded, const axo__message *message)
 {
     if (bounded->how.kind == AXO_MAILBOX_FIFO)
@@ -164,7 +187,8 @@ static uint32_t bounded_ask(const axo__bounded_mailbox *bounded, const axo__mess
     return priority < BOUNDED_PRIORITY_MAX ? priority : BOUNDED_PRIORITY_MAX;
 }
 
-/* One that is for an instance comes first among what waits for room: its bits have a meaning. */
+/* A message for one instance keeps its flags, whose upper bits have a meaning (BEHIND). It comes
+ * back with priority 0, first among the messages that wait. */
 static void bounded_carry(axo__message *message, uint32_t priority)
 {
     AXO_DEBUG_ASSERT(priority <= BOUNDED_PRIORITY_MAX);
@@ -174,6 +198,7 @@ static void bounded_carry(axo__message *message, uint32_t priority)
     message->flags |= priority << BOUNDED_FLAG_BITS;
 }
 
+/* Takes the priority out of the flags again, so that the receiver's runner finds flags only. */
 static uint32_t bounded_carried(axo__message *message)
 {
     uint32_t priority = message->flags >> BOUNDED_FLAG_BITS;
@@ -185,6 +210,8 @@ static uint32_t bounded_carried(axo__message *message)
 
 /* ---- queue and unqueue ---- */
 
+/* Puts a message into the queue that its kind and priority ask for; `late` is the way out where a
+ * priority mailbox finds no memory for a message that was accepted already. */
 static void bounded_place(axo__bounded_mailbox *bounded, axo__message *message, uint32_t priority)
 {
     if (bounded->how.kind != AXO_MAILBOX_PRIORITY) {
@@ -198,6 +225,8 @@ static void bounded_place(axo__bounded_mailbox *bounded, axo__message *message, 
     }
 }
 
+/* The count goes up last, so that a consumer without the mutex never sees a count of a message that
+ * is not there (I3). */
 static void bounded_queue(axo__bounded_mailbox *bounded, axo__message *message, uint32_t priority)
 {
     bounded_place(bounded, message, priority);
@@ -208,6 +237,8 @@ static void bounded_queue(axo__bounded_mailbox *bounded, axo__message *message, 
     bounded_counted(bounded, 1);
 }
 
+/* The next message of any kind. A pop of the heap frees an entry, which the oldest late message
+ * takes at once, so `late` outlives the heap only if the heap never got memory at all. */
 static axo__message *bounded_unqueue(axo__bounded_mailbox *bounded)
 {
     axo__message *message;
@@ -231,7 +262,8 @@ static axo__message *bounded_unqueue(axo__bounded_mailbox *bounded)
     return message;
 }
 
-/* The oldest that the bounds count goes to `dropped`; there is one. */
+/* Moves the oldest message that the bounds count to `dropped`; the caller knows that there is one.
+ * Ordinary messages go before those of priority 0 (control). */
 static void bounded_drop_oldest(axo__bounded_mailbox *bounded, axo__chain *dropped)
 {
     axo__chain *chains[] = {&bounded->rest, &bounded->control};
@@ -259,6 +291,7 @@ static void bounded_drop_oldest(axo__bounded_mailbox *bounded, axo__chain *dropp
 
 /* ---- the line ---- */
 
+/* At the end of the line: the first waiter has waited longest. */
 static void bounded_line_push(axo__bounded_mailbox *bounded, axo__waiter *waiter)
 {
     AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
@@ -270,6 +303,7 @@ static void bounded_line_push(axo__bounded_mailbox *bounded, axo__waiter *waiter
     bounded->line.last = waiter;
 }
 
+/* Rebuilds the line without one waiter; its length is the number of parked senders. */
 static void bounded_line_remove(axo__bounded_mailbox *bounded, const axo__waiter *waiter)
 {
     axo__waiters line = bounded->line;
@@ -282,6 +316,8 @@ static void bounded_line_remove(axo__bounded_mailbox *bounded, const axo__waiter
     }
 }
 
+/* From here on the waiter is out of the line for good, and the caller of the public function, which
+ * took it out under the mutex, answers for its record. */
 static void bounded_done(axo__waiter *waiter, axo__waiter **done)
 {
     AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS && waiter->held.first == NULL);
@@ -290,7 +326,8 @@ static void bounded_done(axo__waiter *waiter, axo__waiter **done)
     *done = waiter;
 }
 
-/* One of each waiter in turn, while there is room. */
+/* Moves one message of each waiter in turn into the queue while there is room, so that a waiter
+ * with many messages does not stand before all others. */
 static void bounded_move_line(axo__bounded_mailbox *bounded, axo__waiter **done)
 {
     while (bounded->line.first != NULL &&
@@ -309,6 +346,7 @@ static void bounded_move_line(axo__bounded_mailbox *bounded, axo__waiter **done)
 
 /* ---- put ---- */
 
+/* The message joins those of its sender, in order, with the priority that was asked for it. */
 static axo__put bounded_hold(axo__message *message, uint32_t priority, axo__waiter *waiter)
 {
     AXO_DEBUG_ASSERT(waiter->state == AXO__WAITER_WAITS);
@@ -317,7 +355,9 @@ static axo__put bounded_hold(axo__message *message, uint32_t priority, axo__wait
     return AXO__PUT_HELD;
 }
 
-/* There is no room, or others wait for it. */
+/* The message finds no room, or waiters stand before it; the mailbox's policy decides. A PARK needs
+ * a NEW waiter, for which the caller has taken memory; without one the answer is FULL, and the
+ * caller may come again with a waiter. */
 static axo__put bounded_overflow(axo__bounded_mailbox *bounded, axo__message *message,
                                  uint32_t priority, axo__waiter *waiter, axo__chain *dropped)
 {
@@ -343,6 +383,8 @@ static axo__put bounded_overflow(axo__bounded_mailbox *bounded, axo__message *me
     return AXO__PUT_FULL;
 }
 
+/* A sender that already waits holds its further messages too, whatever their kind, or its order
+ * would be lost. Memory for the entry is taken before the message is accepted. */
 static axo__put bounded_put(axo__bounded_mailbox *bounded, axo__message *message, uint32_t priority,
                             axo__waiter *waiter, axo__chain *dropped)
 {
@@ -357,6 +399,8 @@ static axo__put bounded_put(axo__bounded_mailbox *bounded, axo__message *message
     return AXO__PUT_IN;
 }
 
+/* The priority is asked first, outside the mutex; `dropped` is buried by the caller after the
+ * section. */
 axo__put axo__bounded_put_any(axo__bounded_mailbox *bounded, axo__message *message,
                               axo__waiter *waiter, axo__chain *dropped)
 {
@@ -367,6 +411,8 @@ axo__put axo__bounded_put_any(axo__bounded_mailbox *bounded, axo__message *messa
     return put;
 }
 
+/* For messages that no bound refuses (notices, timers' messages, events): neither the line nor a
+ * lack of memory keeps them out. */
 void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *message)
 {
     uint32_t priority = bounded_ask(bounded, message);
@@ -375,6 +421,9 @@ void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *messag
     axo__os_mutex_unlock(&bounded->mutex);
 }
 
+/* The sender ends: its held messages go in before its watchers can learn of the end (DW-11).
+ * Whether the waiter still stands in the line is decided under the mutex, against a take, an expiry
+ * and a close. */
 bool axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter)
 {
     axo__os_mutex_lock(&bounded->mutex);
@@ -391,7 +440,7 @@ bool axo__bounded_let_in_any(axo__bounded_mailbox *bounded, axo__waiter *waiter)
     return waits;
 }
 
-/* What is left of a waiter that gives up or whose receiver is gone. */
+/* Takes the held messages from a waiter that gives up, or whose receiver has terminated. */
 static void bounded_unhold(axo__waiter *waiter, axo__chain *left)
 {
     axo__message *message;
@@ -401,7 +450,7 @@ static void bounded_unhold(axo__waiter *waiter, axo__chain *left)
     }
 }
 
-/* The line moves: the next one's message may be a smaller one. */
+/* The line moves although nothing was taken: the next waiter's message may be a smaller one. */
 bool axo__bounded_expire_any(axo__bounded_mailbox *bounded, axo__waiter *waiter, axo__chain *held,
                              axo__waiter **done)
 {
@@ -420,6 +469,8 @@ bool axo__bounded_expire_any(axo__bounded_mailbox *bounded, axo__waiter *waiter,
 
 /* ---- take ---- */
 
+/* The look at `count` [B2] saves an idle actor the mutex. A sender that queues after this look
+ * announces after its store [B1], so the runner comes again. */
 axo__message *axo__bounded_take_owner(axo__bounded_mailbox *bounded, axo__waiter **done)
 {
     if (axo__bounded_count(bounded) == 0)
@@ -432,6 +483,8 @@ axo__message *axo__bounded_take_owner(axo__bounded_mailbox *bounded, axo__waiter
     return message;
 }
 
+/* `closed` and the emptying are one section: a put that gets the mutex later finds `closed` and is
+ * queued without a bound, for the drain after the grace period. */
 void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, axo__waiter **done)
 {
     axo__message *message;
@@ -451,12 +504,14 @@ void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, a
 
 /* ---- looking ---- */
 
+/* A notice is part of a watch record and no send of its sender's. */
 static bool bounded_is_of(const axo__message *message, axo_ref sender)
 {
     return axo_ref_equal(message->pub.sender, sender) &&
            (message->flags & AXO__MESSAGE_NOTICE) == 0;
 }
 
+/* A heap is not sorted: the place is 1 and the number of entries before the sender's first one. */
 static uint64_t bounded_heap_place(const axo__bounded_mailbox *bounded, axo_ref sender)
 {
     const axo__bounded_entry *first = NULL;
@@ -474,6 +529,7 @@ static uint64_t bounded_heap_place(const axo__bounded_mailbox *bounded, axo_ref 
     return place;
 }
 
+/* Control messages come before the rest, in the order of a take. */
 static uint64_t bounded_chain_place(const axo__bounded_mailbox *bounded, axo_ref sender)
 {
     const axo__chain *const chains[] = {&bounded->control, &bounded->rest};
@@ -488,6 +544,7 @@ static uint64_t bounded_chain_place(const axo__bounded_mailbox *bounded, axo_ref
     return 0;
 }
 
+/* A walk under the mutex, for an inspector (system/inspect.c): senders wait for its length. */
 uint64_t axo__bounded_place_any(axo__bounded_mailbox *bounded, axo_ref sender)
 {
     axo__os_mutex_lock(&bounded->mutex);

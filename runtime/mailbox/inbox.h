@@ -1,9 +1,10 @@
 /* inbox.h - the messages that a runner has taken out of its cell's lane, in order.
  *
- * The lane gives them newest first (cell/state.h). They are turned AXO__TURN_STEP at a time, and
- * the runner looks at its system lane in between, however many there are.
+ * The lane is a list with the newest message first (cell/state.h), so that a send is one
+ * compare-and-swap; the inbox turns it round. The runner turns AXO__TURN_STEP messages at a time
+ * and looks at its system lane in between: so a stop overtakes a backlog of any length (ST-07).
  *
- * Roles      the runner, or who has borrowed the cell.
+ * Roles      the cell's runner, or a worker that has borrowed the cell.
  */
 #ifndef AXO__MAILBOX_INBOX_H
 #define AXO__MAILBOX_INBOX_H
@@ -12,8 +13,10 @@
 #include "base/config.h"
 #include "mailbox/message.h"
 
+/* Part of a cell; the fields need no atomics, since only the worker inside the cell touches
+ * them. */
 typedef struct axo__inbox {
-    axo__message *first; /* oldest first; while `rest` is not NULL, what has been turned of it */
+    axo__message *first; /* oldest first; while `rest` is not NULL, the part that has been turned */
     axo__message *rest;  /* newest first: older than all in `first` */
 } axo__inbox;
 
@@ -22,7 +25,8 @@ static inline bool axo__inbox_is_empty(const axo__inbox *inbox)
     return inbox->first == NULL && inbox->rest == NULL;
 }
 
-/* What a lane gave goes into an empty inbox. */
+/* Puts the messages of a lane into an empty inbox. A single message needs no turning, which is the
+ * usual case of a request and its answer. */
 static inline void axo__inbox_put(axo__inbox *inbox, axo__mpsc_node *lane)
 {
     AXO_DEBUG_ASSERT(axo__inbox_is_empty(inbox));
@@ -33,15 +37,17 @@ static inline void axo__inbox_put(axo__inbox *inbox, axo__mpsc_node *lane)
         inbox->rest = newest;
 }
 
-/* Messages that were made one after the other mostly lie so: the next ones of a long line are
- * fetched from the other processor before their links are known. A guess, never read. */
+/* Messages that a sender made in a row mostly lie at equal distances, so the next messages of a
+ * long line are fetched from the other processor before their links are known. The address is a
+ * guess: it is prefetched, never read. */
 static inline void axo__inbox_ahead(const axo__message *message, const axo__message *next)
 {
     intptr_t step = (intptr_t)next - (intptr_t)message;
     __builtin_prefetch((const void *)((uintptr_t)next + (uintptr_t)(8 * step)), 1);
 }
 
-/* Turns a bounded number; true: all is in order. */
+/* Turns up to AXO__TURN_STEP messages; returns true when all are in order. Until then no message
+ * may be handled: the oldest one is still in `rest`. */
 static inline bool axo__inbox_turn(axo__inbox *inbox)
 {
     for (uint32_t i = 0; inbox->rest != NULL && i < AXO__TURN_STEP; i++) {
@@ -54,7 +60,7 @@ static inline bool axo__inbox_turn(axo__inbox *inbox)
     return inbox->rest == NULL;
 }
 
-/* The oldest; NULL: it is empty. All is in order. */
+/* The oldest message; NULL: the inbox is empty. The caller has turned all messages before. */
 static inline axo__message *axo__inbox_take(axo__inbox *inbox)
 {
     AXO_DEBUG_ASSERT(inbox->rest == NULL);

@@ -1,4 +1,9 @@
-/* message.h - the envelope: a header, and the payload behind it or owned elsewhere. */
+/* message.h - the envelope: a header, and the payload behind it or owned elsewhere.
+ *
+ * A message is one block of the pool from the send to the end of receive, and its first field links
+ * it wherever it waits (lane, inbox, stash, bounded mailbox), so queueing never takes memory. The
+ * queue that holds a message owns it; a thread that pushes it must not read it afterwards.
+ */
 #ifndef AXO__MAILBOX_MESSAGE_H
 #define AXO__MAILBOX_MESSAGE_H
 
@@ -10,35 +15,39 @@
 #include "mem/slab.h"
 #include "queue/mpsc.h"
 
+/* Flags of a message. Values above OWNED take the runner to a slower path, so an ordinary message
+ * costs one comparison. */
 enum {
-    AXO__MESSAGE_OWNED = 1,  /* payload is elsewhere; `destroy` frees it */
+    AXO__MESSAGE_OWNED = 1,  /* the payload is elsewhere; `destroy` frees it */
     AXO__MESSAGE_PILL = 2,   /* stops the receiver (PK-01) */
     AXO__MESSAGE_KILL = 4,   /* fails the receiver (PK-05) */
-    AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED or what is in its place: part of a watch record,
-                                not counted */
+    AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED or the message in its place: part of a watch
+                                record, not counted */
     AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
-    AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane: that owns it */
-    AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: looked at when it comes
-                                 up, whether it is still wanted */
+    AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane, which owns it */
+    AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: the runner asks whether
+                                 the timer still runs when the message comes up */
     AXO__MESSAGE_BOUND = 128,  /* for one instance: its number is `instance` */
     AXO__MESSAGE_FLAGS_END = 256
 };
 
-/* With BOUND only: the number is behind `user`, since the place of `instance` is destroy's. */
+/* Together with BOUND: the instance's number lies behind `user`, since an owned payload needs the
+ * place of `instance` for destroy. */
 #define AXO__MESSAGE_BEHIND AXO__MESSAGE_FLAGS_END
 
-/* Nobody misses these: suppressed dead letters. */
+/* Messages that no user misses: their dead letters are suppressed. */
 #define AXO__MESSAGE_HARMLESS                                                                      \
     (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK | AXO__MESSAGE_BOUND)
 
-/* Payload of a Kill that is an injected failure. */
+/* The payload of a Kill that stands for an injected failure. */
 typedef struct axo__injected {
     uint32_t kind; /* an axo_failure_kind */
     int32_t code;
 } axo__injected;
 
+/* The header is 48 bytes, so a message with up to 16 bytes of payload fits a block of 64. */
 typedef struct axo__message {
-    axo__mpsc_node node; /* first: the lane's */
+    axo__mpsc_node node; /* first: the lane's link */
     axo_message pub;     /* what the receiver sees */
     uint32_t flags;
     uint32_t block; /* bytes of the whole block */
@@ -51,14 +60,14 @@ typedef struct axo__message {
 AXO_STATIC_ASSERT(offsetof(axo__message, node) == 0, "a node leads to its message");
 AXO_STATIC_ASSERT(sizeof(axo__message) == 48, "no word for what few have");
 
-/* What follows an owning draft: its receiver may be bound. */
+/* What follows a draft that owns its payload: such a draft's receiver may be bound later. */
 typedef struct axo__message_behind {
-    void *user; /* first: of destroy */
+    void *user; /* first: destroy's second argument */
     uint32_t instance;
 } axo__message_behind;
 
-/* An envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at the
- * room (NULL for size 0). */
+/* Makes an envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at
+ * the room (NULL for size 0). */
 static inline axo__message *axo__message_make(axo__cache *cache, uint32_t tag, axo_ref sender,
                                               size_t size)
 {
@@ -76,7 +85,8 @@ static inline axo__message *axo__message_make(axo__cache *cache, uint32_t tag, a
     return message;
 }
 
-/* A copy of a message that owns no payload; NULL: no memory. */
+/* Copies a message that owns no payload; NULL: no memory. The payload's pointer is moved to the
+ * copy. */
 static inline axo__message *axo__message_copy(axo__cache *cache, const axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_OWNED | AXO__MESSAGE_NOTICE)) == 0);
@@ -89,7 +99,8 @@ static inline axo__message *axo__message_copy(axo__cache *cache, const axo__mess
     return copy;
 }
 
-/* Turns an envelope with room for one pointer into one that owns `payload`. */
+/* Makes an envelope with room for one pointer own `payload`: the room takes destroy's second
+ * argument, so an owned payload costs the header no field. */
 static inline void axo__message_own(axo__message *message, void *payload, size_t size,
                                     axo_payload_free destroy, void *user)
 {
@@ -101,7 +112,8 @@ static inline void axo__message_own(axo__message *message, void *payload, size_t
     *(void **)(void *)(message + 1) = user;
 }
 
-/* Runs the destructor of an owned payload, once. */
+/* Runs the destructor of an owned payload, once: the flag is cleared with it. The destructor is the
+ * program's function, so the caller holds no lock. */
 static inline void axo__message_free_payload(axo__message *message)
 {
     if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL) {
@@ -111,7 +123,7 @@ static inline void axo__message_free_payload(axo__message *message)
     message->flags &= ~(uint32_t)AXO__MESSAGE_OWNED;
 }
 
-/* The payload, then the block. Not for notices. */
+/* Frees the payload, then the block. A notice is part of a watch record and is not freed here. */
 static inline void axo__message_free(axo__cache *cache, axo__message *message)
 {
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_NOTICE) == 0);
@@ -119,12 +131,14 @@ static inline void axo__message_free(axo__cache *cache, axo__message *message)
     axo__pool_free(cache, message, message->block);
 }
 
+/* The node is the first member, so no offset is needed. */
 static inline axo__message *axo__message_of_node(axo__mpsc_node *node)
 {
     return (axo__message *)(void *)node;
 }
 
-/* Messages in a line, first in first out. */
+/* Messages in a line, first in first out. `last` is valid while `first` is not NULL, so an empty
+ * chain costs one store. */
 typedef struct axo__chain {
     axo__message *first;
     axo__message *last;
@@ -145,7 +159,7 @@ static inline void axo__chain_push(axo__chain *chain, axo__message *message)
     chain->last = message;
 }
 
-/* NULL: it is empty. */
+/* The oldest message; NULL: the chain is empty. */
 static inline axo__message *axo__chain_pop(axo__chain *chain)
 {
     axo__message *message = chain->first;
@@ -154,7 +168,7 @@ static inline axo__message *axo__chain_pop(axo__chain *chain)
     return message;
 }
 
-/* `more` goes behind, and is empty then. */
+/* Moves all messages of `more` behind those of `chain`, in one step. */
 static inline void axo__chain_append(axo__chain *chain, axo__chain *more)
 {
     if (more->first == NULL)
@@ -167,14 +181,16 @@ static inline void axo__chain_append(axo__chain *chain, axo__chain *more)
     more->first = NULL;
 }
 
-/* Whether it counts in sent, handled and dead. */
+/* Whether the message counts in sent, handled and dead (D7). The runtime's own messages do not, so
+ * the counters a program sees are about its own messages. */
 static inline bool axo__message_counts(const axo__message *message)
 {
     return (message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_SIGNAL)) == 0;
 }
 
-/* Makes it for one instance of its receiver and no others. One that owns its payload was made with
- * an axo__message_behind. The number's place stays when the payload is taken. */
+/* Makes the message for one instance of its receiver and no other (axo_draft_bind). A message that
+ * owns its payload was made with an axo__message_behind; the number keeps its place there when the
+ * payload is taken. */
 static inline void axo__message_bind(axo__message *message, uint32_t instance)
 {
     uint32_t kept = message->flags & (AXO__MESSAGE_BOUND - 1);
@@ -188,7 +204,7 @@ static inline void axo__message_bind(axo__message *message, uint32_t instance)
     ((axo__message_behind *)(void *)(message + 1))->instance = instance;
 }
 
-/* Whether this instance may have it. */
+/* Whether this instance may handle the message. */
 static inline bool axo__message_is_for(const axo__message *message, uint32_t instance)
 {
     if ((message->flags & AXO__MESSAGE_BOUND) == 0)

@@ -1,4 +1,9 @@
-/* children.c - the parent's side: telling, counting and forgetting children. */
+/* children.c - the parent's side: telling, counting and forgetting children.
+ *
+ * Every function here runs on the parent's runner, or on a worker that has borrowed the parent.
+ * A directive becomes visible in two steps: first the directive word, then URGENT in the child's
+ * scheduling word. The child's runner clears URGENT before it reads the directives, so a
+ * directive that one look misses brings another look. */
 #include "super/children.h"
 
 #include <string.h>
@@ -10,6 +15,10 @@
 
 /* ---- telling ---- */
 
+/* The parent counts the child in `stopping` before it tells the child, and once only: a phase that
+ * waits for `stopping` to reach zero counts each child a single time. The name's moment is noted so
+ * that the callback that stops the child still finds the name taken, however fast the child ends
+ * (ST-17). */
 void axo__child_stop(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
@@ -23,7 +32,10 @@ void axo__child_stop(axo__worker *worker, axo__cell *child)
     axo__sched_announce_system(worker, child);
 }
 
-/* A child that nobody is in, that has nothing to do and none below it: it need not be told. */
+/* Suspends an idle child from the parent's own turn, without a directive and without a turn of the
+ * child. axo__state_borrow_idle acquires what the child's last runner released with
+ * axo__state_finish, so `phase` and the family are current. A child with children of its own must
+ * pass the suspension on, which takes a turn, so that child is handed back. */
 static bool children_suspend_here(axo__worker *worker, axo__cell *child)
 {
     if (!axo__state_borrow_idle(&child->state))
@@ -37,6 +49,8 @@ static bool children_suspend_here(axo__worker *worker, axo__cell *child)
     return true;
 }
 
+/* Suspends (`delta` > 0) or resumes a child and the subtree below it. Deltas add up in the
+ * directive word, so the child's runner may find several of them as one sum. */
 void axo__child_suspend(axo__worker *worker, axo__cell *child, int32_t delta)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
@@ -48,6 +62,8 @@ void axo__child_suspend(axo__worker *worker, axo__cell *child, int32_t delta)
     axo__sched_announce_system(worker, child);
 }
 
+/* Answers the child's report with Resume. Exactly one answer follows each report (FS-07), so the
+ * bit in the directive word cannot be set twice. */
 void axo__child_resume_own(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
@@ -62,6 +78,8 @@ void axo__child_resume_own(axo__worker *worker, axo__cell *child)
     axo__sched_announce_system(worker, child);
 }
 
+/* Answers the child's report with Restart. The child keeps its own cause, so the directive is one
+ * bit. */
 void axo__child_restart_own(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__super_is_parent(worker, child));
@@ -71,15 +89,21 @@ void axo__child_restart_own(axo__worker *worker, axo__cell *child)
     axo__sched_announce_system(worker, child);
 }
 
-/* D17. Apart, so that the compiler keeps what is usual short. */
+/* D17: a restart that is merged into a waiting one is counted and traced, so that an observer sees
+ * every decision. The function stands apart so that the compiler keeps the usual path short. */
 static __attribute__((noinline)) void children_merged(axo__worker *worker, const axo__cell *child)
 {
     axo__a64_bump_owner(&worker->local.count.restarts_merged);
     axo__trace(&worker->local, axo__cell_parent(child), AXO_EV_MERGE, axo__cell_ref(child).bits);
 }
 
-/* The cause is written while RESTART_PARENT is clear. A restart that still waits is merged with
- * this one: the suspension that came with this one is taken back. */
+/* Restarts the child as a survivor or sibling. The cause is written before
+ * axo__directives_restart_parent sets RESTART_PARENT, whose compare-and-swap releases it to the
+ * child's look; while the bit is set the child's runner owns the cause (directive.h's I2). A
+ * restart that the child has not begun takes this one in: its cause stays, and the suspension that
+ * came with this one is taken back in the same step. A failed compare-and-swap means that the
+ * child's runner has just taken some directive, perhaps that very restart, so `merge` is decided
+ * anew from the word that was found. */
 bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo__cause *cause,
                                bool resolve)
 {
@@ -110,6 +134,8 @@ bool axo__child_restart_parent(axo__worker *worker, axo__cell *child, const axo_
     return written;
 }
 
+/* Children are linked youngest first, so one pointer divides those of the new instance, which will
+ * stand in front of it, from those of earlier instances. */
 void axo__children_mark_earlier(axo__cell *parent)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&parent->state));
@@ -120,6 +146,8 @@ void axo__children_mark_earlier(axo__cell *parent)
 
 /* ---- the sweeps of more than one file ---- */
 
+/* A child that was told before keeps its directive: a second one would only cost an
+ * announcement. */
 static void children_tell_stop(axo__worker *worker, axo__cell *parent, axo__cell *child)
 {
     (void)parent;
@@ -148,8 +176,10 @@ void axo__children_shift(axo__worker *worker, axo__cell *parent, axo__cell *firs
 
 /* ---- what the parent keeps ---- */
 
-/* Whether a restart of the parent or of a sibling may restart its children too. One without a
- * pre_restart of its own stops them (RS-04); a guardian is stopped, not restarted (GU-07). */
+/* Whether a restart of the parent or of a sibling may restart the parent's children too. A parent
+ * without a pre_restart hook stops its children instead (RS-04), and a guardian is stopped, never
+ * restarted (GU-07). Only such children are ever given a cause from above, so only they need a
+ * record for it. */
 static bool children_restart_along(const axo__cell *parent)
 {
     const axo_strategy *strategy = axo__cell_strategy(parent);
@@ -158,7 +188,9 @@ static bool children_restart_along(const axo__cell *parent)
             !parent->guardian);
 }
 
-/* What the parent keeps of the child. */
+/* Takes what a later failure or restart of the child will need: a budget's counters, the sliding
+ * window's times, the back-off's timer. The birth can report AXO_ENOMEM; a failure could not (D10).
+ * A failed step leaves the rest to spawn_undo. */
 bool axo__children_take_record(axo__local *local, const axo__cell *parent, axo__cell *cell)
 {
     if (parent == NULL || cell->lifetime == AXO_TEMPORARY)
@@ -184,6 +216,8 @@ bool axo__children_take_record(axo__local *local, const axo__cell *parent, axo__
     return true;
 }
 
+/* Called when the child's own failure has been dropped. `cause` may still hold the texts of a
+ * restart from above that the child never began; those texts go back to the reserve here. */
 void axo__children_free_record(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
@@ -196,6 +230,9 @@ void axo__children_free_record(axo__local *local, axo__cell *cell)
     axo__child_record_free(local, cell);
 }
 
+/* Puts the child in front of the list. `failed` shares its place with the ADOPT node, which is free
+ * again when the parent's runner is here; without the store, the child's runner would take the node
+ * for a message. */
 void axo__children_link(axo__cell *parent, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(parent);
@@ -214,6 +251,8 @@ void axo__children_link(axo__cell *parent, axo__cell *child)
 
 /* ---- forgetting ---- */
 
+/* Takes the child's report out of the held reports: the node lies in the child's cell, which goes
+ * back to the table soon. */
 static void children_unhold(axo__family *family, axo__cell *child)
 {
     axo__stack_link *link = &family->held;
@@ -230,6 +269,8 @@ static void children_unhold(axo__family *family, axo__cell *child)
     family->held_last = last;
 }
 
+/* Takes the child out of the list of siblings. No sweep may be under way: its `next` might be this
+ * child. An `earlier` that points at the child moves on to the next older sibling. */
 static void children_unlink(const axo__table *table, axo__family *family, const axo__cell *child)
 {
     const axo__cold *cold = axo__cell_cold(child);
@@ -250,6 +291,10 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
     family->stopping -= cold->stopping;
 }
 
+/* The order matters in two places. The name is unlinked but not freed, because a thread that looks
+ * a path up may still read its text; axo__gone_expire frees the memory after the grace period. A
+ * notice that waits for this moment (DW-13) is queued only after the child has left the list, so
+ * the watching parent never counts a child that it has been told is gone. */
 bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -258,7 +303,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
     axo__family *family = axo__cell_own_family(cell);
     if (!axo__delay_end(child)) {
         family->kept++;
-        return false; /* comes again with its DUE */
+        return false; /* the DUE brings the child here again */
     }
     if (family->held != 0)
         children_unhold(family, child);
@@ -267,7 +312,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
         family->perpetrator = axo_ref_none();
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
-        axo__names_unlink(&core->names, name); /* readers may still look at it */
+        axo__names_unlink(&core->names, name); /* other threads may be reading its text */
     axo__trace(&worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
     if (axo__unlikely(axo__cell_cold(child)->told_late))
         axo__watch_told_late(worker, cell, axo__cell_ref(child));

@@ -5,20 +5,25 @@
  *     (child stays suspended)         node, now DUE, is pushed --->  taken, or held (SC-09):
  *                                                                    the restart, as if decided now
  *
- * The report node belongs to the parent until it answers (super.h's I2), so it is free for this.
- * All fields are the parent's runner's, but the timer's, which are under its wheel's mutex.
+ * The report node belongs to the parent until the parent answers (super.h's I2), and a delayed
+ * parent has not answered yet: so the timer may push that very node, and a delay takes no memory
+ * (D10). The parent's runner alone reads and writes the fields, but the timer's, which the mutex of
+ * its wheel guards.
  *
  * Invariants
  *   I1  `waits`: the timer is armed, or has fired and its DUE is on the way to the parent's lane.
- *   I2  A child whose DUE is on the way is not forgotten: its end is kept back (`gone`) until the
- *       DUE is there, which is within one step of the worker that fires. So nobody pushes the node
- *       of a cell that has been given back, and no parent ends before the push.
+ *   I2  A child whose DUE is on the way is not forgotten: the parent keeps the child's end back
+ *       (`gone`) until the DUE arrives, within one step of the worker that fires the timer. So no
+ *       worker pushes the node of a cell that has been given back, and no parent ends before the
+ *       push.
  */
 #include "super/delay.h"
 
 #include "sched/ready.h"
 #include "sched/timer.h"
 
+/* Runs on whichever worker fires the timer; the parent's runner may be at work meanwhile. I2 keeps
+ * the cells of child and parent in place until this push is done. */
 static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t number)
 {
     axo__cell *child = ((axo__delay *)(void *)timer)->child;
@@ -26,11 +31,14 @@ static int64_t delay_fire(axo__worker *worker, axo__timer *timer, uint64_t numbe
     (void)number;
     axo__stack_push_any(&parent->system, &child->report, AXO__SYS_DUE);
     axo__sched_announce_system(worker, parent);
-    return 0; /* what this was a part of may be gone */
+    return 0; /* the child and its record may be gone by now */
 }
 
 static const axo__timer_ops delay_ops = {.fire = delay_fire, .finish = axo__timer_again};
 
+/* The length depends on how many failures came without a quiet span between them. EXPONENTIAL
+ * counts the quiet span from the last restart, LINEAR from the last failure, so the two kinds reset
+ * differently. */
 int64_t axo__delay_next(const axo_backoff *backoff, axo__delay *delay, int64_t now, double chance)
 {
     bool linear = backoff->kind == AXO_BACKOFF_LINEAR;
@@ -51,9 +59,11 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
 {
     AXO_DEBUG_ASSERT(!delay->waits && !delay->gone);
     if (backoff->kind == AXO_BACKOFF_EXPONENTIAL)
-        delay->since = now; /* the time that it waited is not one without a failure */
+        delay->since = now; /* the child did not run while it waited */
 }
 
+/* `chance` is drawn from the worker's own stream, so that a seed repeats the jitter. `waits` is set
+ * before the timer is armed, so that I1 holds from the arming on. */
 bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
@@ -69,10 +79,13 @@ bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
     delay->timer.ops = &delay_ops;
     if (axo__timer_arm(worker, &delay->timer, due))
         return true;
-    delay->waits = false; /* the end of the system */
+    delay->waits = false; /* the wheels are closed: the system ends */
     return false;
 }
 
+/* axo__timer_disarm decides the race between the child's end and the firing worker, under the
+ * wheel's mutex. A timer still in its wheel is taken out and nothing follows; a timer that has left
+ * the wheel will push the DUE, so the end is kept back until the parent's runner takes that DUE. */
 bool axo__delay_end(axo__cell *child)
 {
     const axo__child_record *record = axo__cell_child_record(child);

@@ -1,17 +1,26 @@
-/* fail.c - an actor fails. */
+/* fail.c - an actor fails.
+ *
+ * The order is: the cause into the cell, the cell suspended, every child suspended, then the
+ * report. The parent's runner may read the cause as soon as the report is in its lane, so no
+ * field of the failure may change after the push; and the whole subtree has been told to stand
+ * still before any decision is made about it (FS-01, FS-02). */
 #include "super/fail.h"
 
 #include "sched/ready.h"
 #include "super/children.h"
 #include "super/sweep.h"
 
-/* FS-02; a perpetrator is suspended already (SC-04). */
+/* FS-02: each child is suspended once; the perpetrator has suspended itself with its own failure
+ * (SC-04). */
 static void fail_tell(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     if (child != axo__cell_own_family(cell)->sweep.about)
         axo__child_suspend(worker, child, 1);
 }
 
+/* Survivors of earlier instances were suspended by the failure that led to this restart and have
+ * not been resumed since, so the sweep ends where they begin (HF-08). A sweep that needs more turns
+ * calls axo__fail_report itself. */
 static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref perpetrator,
                                   bool survivors)
 {
@@ -23,6 +32,9 @@ static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref 
     return axo__sweep_begin(worker, cell, &sweep);
 }
 
+/* Only the first failure is reported. Until the parent has answered, the report node and `failure`
+ * are the parent's (FS-07), and a terminating cell has no decision to wait for (FS-10); a further
+ * failure is a line of the log. */
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
 {
     axo__core *core = worker->local.core;
@@ -42,17 +54,20 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     cell->reported = 1;
     axo__family *family = axo__cell_family(cell);
     if (!survivors && family != NULL)
-        family->perpetrator = perpetrator; /* a child: without a family there is none */
+        family->perpetrator = perpetrator; /* without a family there is none */
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__a64_bump_owner(&worker->local.count.failures);
     return fail_suspend_children(worker, cell, perpetrator, survivors);
 }
 
+/* The push onto the parent's stack (release) pairs with the parent's axo__stack_take_any (acquire):
+ * after it the parent's runner may read `failure` and the children's state. The announcement
+ * follows the push, so a parent that clears URGENT finds the node. */
 void axo__fail_report(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->reported);
     axo__cell *parent = axo__cell_parent(cell);
-    if (axo__unlikely(parent == NULL)) { /* GU-08: nobody above the root */
+    if (axo__unlikely(parent == NULL)) { /* GU-08: the root has no parent */
         axo__cause cause = axo__cell_failure(cell);
         worker->local.core->root->root_failed(worker->local.core, &cause);
         axo__cell_stop_self(cell);
@@ -68,6 +83,7 @@ void axo__fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool s
         axo__fail_report(worker, cell);
 }
 
+/* Keeps super.h's I1: the caller takes the failure's own suspension back after this. */
 void axo__fail_resolve(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->reported && axo__state_suspends(&cell->state) > 0); /* I1 */
@@ -82,7 +98,7 @@ void axo__fail_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *orig
     pending->kind = (uint8_t)kind;
     if (original == NULL)
         return;
-    if (original->original_kind != AXO_FAILURE_NONE) { /* HF-11: a retry keeps the first one */
+    if (original->original_kind != AXO_FAILURE_NONE) { /* HF-11: a retry keeps the first cause */
         pending->original_kind = original->original_kind;
         pending->original_code = original->original_code;
         pending->original_text = original->original_text;
@@ -95,6 +111,8 @@ void axo__fail_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *orig
     original->text = 0;
 }
 
+/* STOP is taken back, since the actor lives on until its parent has decided; worker->pending is
+ * emptied before the new cause is written into it. */
 bool axo__fail_ended(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->lifetime == AXO_PERMANENT);

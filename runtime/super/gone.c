@@ -1,4 +1,9 @@
-/* gone.c - what reaches a cell that has terminated: dead letters, answers to its watchers. */
+/* gone.c - what reaches a cell that has terminated: dead letters, answers to its watchers.
+ *
+ * Every message that was accepted ends as handled, dead or dropped (D7), and every watch request is
+ * answered (DW-18), although senders and watchers race with the end. The functions work on a cell
+ * whose generation is cleared: no new sender finds it, but a sender that found it earlier may still
+ * push. */
 #include "super/gone.h"
 
 #include "cell/event.h"
@@ -11,6 +16,8 @@
 
 /* ---- its mailbox ---- */
 
+/* A notice belongs to a watch record and is not counted: the record is freed and no dead letter is
+ * told. The path is written once for the whole portion, since building it walks the ancestors. */
 static void gone_bury(axo__local *local, axo__cell *cell, axo__message *message, char *path)
 {
     if ((message->flags & AXO__MESSAGE_NOTICE) != 0) {
@@ -23,7 +30,9 @@ static void gone_bury(axo__local *local, axo__cell *cell, axo__message *message,
     axo__dead_letter_at(local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
 }
 
-/* Nothing is there: what is pushed from now on is seen to when the grace period is over. */
+/* The common case of an end: nothing to bury. axo__state_look acquires what senders have announced;
+ * a message pushed after it is buried by axo__gone_expire, so the look needs no lock against
+ * senders. */
 static bool gone_is_drained(const axo__cell *cell)
 {
     return !axo__state_has(axo__state_look(&cell->state)) && axo__inbox_is_empty(&cell->inbox) &&
@@ -41,7 +50,9 @@ static bool gone_drain_chain(axo__local *local, axo__cell *cell, axo__chain *cha
     return chain->first == NULL;
 }
 
-/* true: the lane is empty. A step of putting it in order costs what is left of the budget. */
+/* Returns true when the lane is empty. Each step that turns a long lane into order costs the rest
+ * of the budget, so that an actor with a million messages does not hold its worker for all of them;
+ * with an unlimited budget the loop goes on. */
 static bool gone_drain_lane(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     axo__message *message;
@@ -63,7 +74,8 @@ static bool gone_drain_lane(axo__local *local, axo__cell *cell, char *path, uint
     }
 }
 
-/* The bounded mailbox is closed at one blow: what was in it waits in front. */
+/* The bounded mailbox is closed and emptied in a single section of its mutex; its messages wait in
+ * `front` for the budget. Senders parked on it are released: their records go back to them. */
 static bool gone_drain_bounded(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     axo__waiter *done = NULL;
@@ -73,6 +85,8 @@ static bool gone_drain_bounded(axo__local *local, axo__cell *cell, char *path, u
     return gone_drain_chain(local, cell, &extra->front, path, budget);
 }
 
+/* The order of the drain is the order in which the messages would have been handled: stash, front,
+ * lane or bounded mailbox. */
 bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
@@ -87,7 +101,9 @@ bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint3
 
 /* ---- its system lane ---- */
 
-/* A newborn whose guardian is gone: it never runs. */
+/* A newborn whose guardian has terminated before adopting it: the newborn never runs. Its word is
+ * still RUNNING from axo__state_init, so no other worker can have claimed it, and the caller may
+ * close it. */
 static void gone_abandon(axo__local *local, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
@@ -104,6 +120,7 @@ static void gone_abandon(axo__local *local, axo__cell *child)
     axo__local_retire(local, child);
 }
 
+/* A parent closes after its last child, so no child's report or end can arrive here. */
 void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node, axo__sys_kind kind)
 {
     switch (kind) {
@@ -128,6 +145,9 @@ void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
     }
 }
 
+/* axo__stack_take_any exchanges the lane's top (acquire), which pairs with the push of each pusher
+ * (release). A caller that finds the lane empty lost the race to another drain, which answers the
+ * nodes. */
 void axo__gone_drain(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
@@ -144,6 +164,8 @@ void axo__gone_drain(axo__local *local, axo__cell *cell)
 
 /* ---- its slot ---- */
 
+/* Runs after the grace period, so no thread can still be reading the name or the bounded
+ * mailbox. */
 static void gone_free_extra(axo__local *local, axo__cell *cell)
 {
     const axo__extra *extra = axo__cell_extra(cell);
@@ -158,13 +180,16 @@ static void gone_free_extra(axo__local *local, axo__cell *cell)
     axo__extra_free(local, cell);
 }
 
-/* Nobody finds the cell any more; what raced with its end is seen to here (D7, DW-18). */
+/* No thread can find the cell any more, and no thread that found it earlier is still inside a send
+ * or a watch. So this drain is the last one, and it answers every message that raced with the end
+ * (D7, DW-18). A cell whose injector node is still queued waits for another grace period: the queue
+ * links through memory of the cell. */
 void axo__gone_expire(axo__local *local, axo__cell *cell)
 {
     axo__core *core = local->core;
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
-    uint32_t all = UINT32_MAX; /* of what met its end: few */
+    uint32_t all = UINT32_MAX; /* only messages that raced with the end: few */
     (void)axo__gone_drain_users(local, cell, NULL, &all);
     axo__gone_drain(local, cell);
     if (axo__cell_extra(cell) != NULL)

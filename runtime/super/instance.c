@@ -1,4 +1,7 @@
-/* instance.c - the begin and the end of an instance. */
+/* instance.c - the begin and the end of an instance.
+ *
+ * The state block is one for all instances of an actor: its memory was taken with the cell, so a
+ * restart can zero it and construct anew without asking for memory (D2, D10). */
 #include "super/instance.h"
 
 #include <string.h>
@@ -8,6 +11,7 @@
 #include "super/children.h"
 #include "super/fail.h"
 
+/* Freeing an owned payload runs the program's destructor, so the field is cleared first. */
 void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
 {
     axo__message *failed = cell->failed;
@@ -16,6 +20,9 @@ void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
         axo__run_free(worker, failed);
 }
 
+/* No timer of the instance outlives it (TM-04), so timers stop before the region ends. The region's
+ * clean-ups are the program's functions and may have forked: in the child of a fork the process
+ * ends here. */
 void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -34,6 +41,9 @@ void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
     cell->life = AXO__INSTANCE_NONE;
 }
 
+/* The number of the instance changes before construct runs, so a message bound to the old instance
+ * is void from here on; number 0 is never given. Children born so far become an earlier instance's,
+ * so that a failed construct stops only the children that it has made itself (D4). */
 axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->failed == NULL);

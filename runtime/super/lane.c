@@ -1,5 +1,10 @@
-/* lane.c - a turn for the system: what was told, oldest first; directives; what was held back. And
- * the failure of a callback, whose answer is often there at once. */
+/* lane.c - a turn for the system: messages of the system lane, oldest first; then directives; then
+ * the reports that were held back. And the failure of a callback, whose answer is often there at
+ * once.
+ *
+ * System work comes before user messages and never waits for memory or for another actor's turn.
+ * A long lane is taken in portions: ATTENTION_REST in the cell says that some work is begun and
+ * not done, and no later kind of work may overtake it (OR-07). */
 #include "super/lane.h"
 
 #include "sched/parked.h"
@@ -16,7 +21,8 @@
 #include "super/sweep.h"
 #include "super/watch.h"
 
-/* The wait for children may be over. */
+/* A child has gone: the phase that waits for children may be over. A restart waits for the children
+ * that it has told to stop, an end for all of them. */
 static void lane_go_on(axo__worker *worker, axo__cell *cell)
 {
     if (cell->phase != AXO__PHASE_TERMINATING)
@@ -25,6 +31,8 @@ static void lane_go_on(axo__worker *worker, axo__cell *cell)
         axo__stop_finish(worker, cell);
 }
 
+/* A stop that has arrived during the wait must not lose to the last child's end, so the directives
+ * are asked before the restart goes on; lane_directives then takes the stop in this same turn. */
 static void lane_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     if (!axo__children_forget(worker, cell, child))
@@ -37,6 +45,8 @@ static void lane_child_gone(axo__worker *worker, axo__cell *cell, axo__cell *chi
 
 /* ---- the lane ---- */
 
+/* Hands one message of the lane to the file that answers it. The node belongs to the sender's
+ * record or cell again as soon as its file is done with it, so nothing here reads it twice. */
 static void lane_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
                       axo__sys_kind kind)
 {
@@ -66,28 +76,33 @@ static void lane_take(axo__worker *worker, axo__cell *cell, axo__stack_node *nod
     }
 }
 
-/* What was begun is not done: nothing else comes before it. */
+/* A portion of a sweep, of the own timers or of the lane is left over: nothing else may come before
+ * it. */
 static bool lane_has_rest(const axo__cell *cell)
 {
     return (cell->attention & AXO__ATTENTION_REST) != 0;
 }
 
-/* Whether the oldest can be taken; what comes from now on waits for the next turn (`taken`). */
+/* Whether the oldest message can be taken. The stack is detached at most once a turn (`taken`), so
+ * messages that arrive during the turn wait for the next one and a storm of them cannot keep the
+ * worker. The runner cleared URGENT before this look, so a push that the look misses sets URGENT
+ * again and brings another look. */
 static bool lane_is_ready(axo__cell *cell, axo__extra *extra, bool *taken)
 {
     if (extra->unturned == 0) {
         if (extra->lane != 0)
             return true;
-        if (*taken || !axo__stack_has_any(&cell->system)) /* URGENT was taken: it is seen */
+        if (*taken || !axo__stack_has_any(&cell->system))
             return false;
         *taken = true;
     }
     return axo__super_turn_lane(cell, extra);
 }
 
-/* A portion of the lane, oldest first (OR-07): what a turn before has left, and all that has come
- * until now. The rest stays for the next turn, or is answered at the end, if that has come. Who is
- * told something has a `extra`. */
+/* Takes a portion of the lane, oldest first (OR-07): first the messages that an earlier turn has
+ * left, then those that had arrived by now. The rest keeps its place for the next turn, or is
+ * answered by stop.c if a message of this portion ended the cell. Only a cell with an `extra` is
+ * ever sent a system message: its children, watchers and watches have made the record. */
 static void lane_take_portion(axo__worker *worker, axo__cell *cell)
 {
     axo__extra *extra = axo__cell_extra(cell);
@@ -111,6 +126,11 @@ static void lane_take_portion(axo__worker *worker, axo__cell *cell)
 
 /* ---- directives ---- */
 
+/* Takes directives until the word is empty. The order is a priority: a stop ends everything
+ * (ST-12), Resume answers the failure before suspensions from above are counted, and a restart
+ * comes after these, for it runs hooks. While a restart waits for children only a stop passes
+ * (RS-18). Each step looks at the word anew, because the parent may add to it meanwhile, and
+ * axo__directives_take clears no more than the bits of its own step. */
 static void lane_directives(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -141,7 +161,10 @@ static void lane_directives(axo__worker *worker, axo__cell *cell)
 
 /* ---- a turn ---- */
 
-/* The lane, then the directives, then what was held back. */
+/* One system turn: what an earlier turn has begun, then the lane, the directives, the held reports.
+ * Held reports come last because strategy_may_decide asks whether a directive still waits. The
+ * suspend count may change several times in between; axo__state_settle brings the HELD bit in line
+ * once, before the runner looks for user messages. */
 static void lane_system(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell == worker->current);
@@ -166,7 +189,11 @@ static void lane_system(axo__worker *worker, axo__cell *cell)
     axo__state_settle(&cell->state);
 }
 
-/* The answer is there already: what a turn for it would do. A restart alone needs no directive. */
+/* The running callback has failed. If the parent is idle and its decider is the library's, the
+ * answer is made in this turn and the queues are not used; else the report is pushed. HELD is
+ * settled before the report: as soon as the report is out, the parent's runner may answer it. A
+ * restart as the only directive is done directly; behind other directives it is written into the
+ * word, so that the order of lane_directives holds. */
 static void lane_fail(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -186,7 +213,7 @@ static void lane_fail(axo__worker *worker, axo__cell *cell)
     }
     if (answer == AXO__ANSWER_RESTART && axo__cell_directives(cell) == 0)
         axo__restart_own(worker, cell);
-    else if (answer == AXO__ANSWER_RESTART) /* behind what else waits for it */
+    else if (answer == AXO__ANSWER_RESTART) /* other directives come first */
         axo__directives_restart_own(&cell->directives);
     if (axo__directives_look(&cell->directives) != 0)
         lane_directives(worker, cell);

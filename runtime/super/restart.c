@@ -1,5 +1,11 @@
 /* restart.c - the sequence itself: suspend, pre_restart, construct, post_restart, resume. Each step
- * names the conformance entry it keeps. */
+ * names the conformance entry it keeps.
+ *
+ * The first half runs on the old instance: pre_restart, and the stops of its children. The
+ * second half runs when those children have gone: the old instance is destroyed, the next one
+ * constructed and started, and the children that pre_restart left alive are restarted after
+ * their parent (RR-01). A cause travels through both halves by value, so a restart takes no
+ * memory (D10). */
 #include "super/restart.h"
 
 #include <string.h>
@@ -15,6 +21,8 @@
 
 /* ---- hooks ---- */
 
+/* An own post_restart is given the cause; the default one is pre_start (RS-01). The trace says
+ * which of the two runs. */
 static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell,
                                             const axo__cause *cause)
 {
@@ -33,7 +41,8 @@ static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell
     return status;
 }
 
-/* RS-04, RS-13: what the default pre_restart does with a child. */
+/* What the default pre_restart does with a child: it is unwatched first, so that no notice of its
+ * end comes to the new instance (RS-13), and then stopped (RS-04). */
 static void restart_tell_leave(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     if (axo__cell_extra(cell)->watching != NULL)
@@ -42,14 +51,16 @@ static void restart_tell_leave(axo__worker *worker, axo__cell *cell, axo__cell *
         axo__child_stop(worker, child);
 }
 
-/* The children are left. `within`: a pre_restart that is running calls it. */
+/* Runs post_stop of the old instance, at most once (D3): `life` says STOPPED before the call,
+ * because post_stop may throw, and a hook may call the default pre_restart twice. `within`: a
+ * pre_restart that is running calls this, and a throw in post_stop is then that hook's. */
 static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, bool within)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     bool has_hook = axo__cell_class(cell)->post_stop != NULL;
     axo_status status;
     if (cell->life != AXO__INSTANCE_STARTED)
-        return AXO_OK; /* it was called before */
+        return AXO_OK; /* post_stop has run before */
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
     axo__trace(&worker->local, cell, AXO_EV_POST_STOP, 0);
     if (within)
@@ -60,14 +71,18 @@ static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, boo
     return status;
 }
 
+/* All children are told at once, not by a sweep: the hook that called may look at them as soon as
+ * this returns. */
 axo_status axo__restart_default_pre_restart(axo__worker *worker, axo__cell *cell)
 {
     axo__cell *child = axo__cell_children(cell);
-    for (; child != NULL; child = axo__cell_next(child)) /* the caller may look at them at once */
+    for (; child != NULL; child = axo__cell_next(child))
         restart_tell_leave(worker, cell, child);
     return restart_leave(worker, cell, true);
 }
 
+/* A failure of pre_restart or post_stop is a line of the log and the restart goes on (HF-01,
+ * HF-03): the old instance is going anyway, and its memory still goes with its region. */
 static void restart_left(axo__worker *worker, axo__cell *cell, axo_status status)
 {
     axo__core *core = worker->local.core;
@@ -81,14 +96,17 @@ static void restart_left(axo__worker *worker, axo__cell *cell, axo_status status
     axo__cause_drop(&core->texts, &worker->pending);
 }
 
-/* All children have been told; the wait for them begins, and may be over. */
+/* Ends the sweep of a large family: the last child has been told, so post_stop runs and the wait
+ * begins. The wait may be over already. */
 static void restart_leave_late(axo__worker *worker, axo__cell *cell)
 {
     restart_left(worker, cell, restart_leave(worker, cell, false));
     axo__restart_go_on(worker, cell);
 }
 
-/* false: more children than a portion are told to stop, and restart_leave_late follows. */
+/* Returns false if a sweep has more children to tell; restart_leave_late then follows in a later
+ * turn. The instance's timers stop first, so that no tick of it reaches the next one (TM-03). The
+ * message under which the instance failed is shown to its own hook only (D5). */
 static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
 {
     static const axo__sweep_ops leave = {.tell = restart_tell_leave, .done = restart_leave_late};
@@ -112,7 +130,9 @@ static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
 
 /* ---- the second half ---- */
 
-/* The child whose failure it escalated; none from now on. */
+/* The child whose failure the cell escalated; from here on there is none. axo__children_forget
+ * clears the reference of a perpetrator that has gone, so a child that is returned is still in the
+ * list. */
 static axo__cell *restart_take_perpetrator(const axo__core *core, axo__cell *cell)
 {
     axo__family *family = axo__cell_family(cell);
@@ -123,7 +143,8 @@ static axo__cell *restart_take_perpetrator(const axo__core *core, axo__cell *cel
     return axo__sweep_child(core, perpetrator);
 }
 
-/* The perpetrator's own report is answered too. sweep.number: holds of the cause's texts left. */
+/* Tells one survivor. The perpetrator's own report is answered by the same restart (RR-05).
+ * sweep.number counts the holds of the cause's texts that no survivor has taken yet. */
 static void restart_tell_survivor(axo__worker *worker, axo__cell *cell, axo__cell *survivor)
 {
     axo__family *family = axo__cell_own_family(cell);
@@ -132,6 +153,8 @@ static void restart_tell_survivor(axo__worker *worker, axo__cell *cell, axo__cel
         family->sweep.number--;
 }
 
+/* A survivor that was stopping, or whose restart was merged, took no hold of the texts; those holds
+ * are given back at once, and then the sweep's own. */
 static void restart_survivors_done(axo__worker *worker, axo__cell *cell)
 {
     axo__texts *texts = &worker->local.core->texts;
@@ -142,7 +165,10 @@ static void restart_survivors_done(axo__worker *worker, axo__cell *cell)
     axo__cause_drop(texts, &family->restart_cause);
 }
 
-/* RR-01..RR-04: after the parent, with its cause, which is consumed. */
+/* RR-01 to RR-04: survivors are restarted after their parent and with its cause, which is consumed.
+ * They are the children of earlier instances: children of the new instance are not restarted in
+ * this round (RS-16). The texts are held for every child before the first one is told, because a
+ * survivor's runner may drop its hold at once. */
 static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cause *cause)
 {
     static const axo__sweep_ops restart = {.tell = restart_tell_survivor,
@@ -162,14 +188,19 @@ static void restart_survivors(axo__worker *worker, axo__cell *cell, axo__cause *
         restart_survivors_done(worker, cell);
 }
 
-/* The restart is what a stop by another than the parent leads to: it is taken in (LT-08). */
+/* A permanent actor's restart answers a stop by anyone but the parent, so that stop is taken in
+ * (LT-08). */
 static void restart_take_end(axo__cell *cell)
 {
     if (cell->lifetime == AXO_PERMANENT)
         axo__cell_take_stops(cell, AXO__STOP);
 }
 
-/* The second half: from here on nothing is waited for. `cause` is consumed. */
+/* The second half: nothing is waited for from here on. `cause` is consumed. The count goes down
+ * before construct runs, so that a failure of the new instance is a failure of its own and suspends
+ * the cell anew; the cell still handles no message, for the runner is in its system turn. If the
+ * new instance fails, its failure keeps the first cause (HF-04, HF-11) and survivors stay
+ * suspended, to be restarted once by the next try (HF-08). */
 static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
     axo__core *core = worker->local.core;
@@ -195,12 +226,14 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
     axo__fail_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
     axo__cause_drop(&core->texts, cause);
-    if (cell->reported) /* its answer will restart them once: this restart's share goes back */
+    /* Decided from above while an own failure is undecided: the answer to that failure will restart
+     * the survivors, so the suspensions that came with this restart are taken back. */
+    if (cell->reported)
         axo__children_shift(worker, cell, axo__cell_earlier_children(cell), -1);
     axo__fail(worker, cell, axo_ref_none(), true);
 }
 
-/* IN-04: pre_start, not post_restart. */
+/* The second half for a cell that never had an instance: pre_start, not post_restart (IN-04). */
 static void restart_finish_create(axo__worker *worker, axo__cell *cell, bool own)
 {
     AXO_DEBUG_ASSERT(axo__cell_child_count(cell) == 0);
@@ -213,6 +246,9 @@ static void restart_finish_create(axo__worker *worker, axo__cell *cell, bool own
     axo__instance_create(worker, cell);
 }
 
+/* RECREATING waits for the children that were told to stop; CREATING waits for every child, since a
+ * failed attempt leaves no survivors (IN-06). The cause is taken out of the family before the
+ * second half, which may fail and leave another one there. */
 void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -230,7 +266,8 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
 
 /* ---- the first half ---- */
 
-/* IN-04, IN-05: there is no instance to resume or restart. */
+/* There is no instance to resume or restart, so both answers make a first one (IN-04, IN-05), once
+ * the failed attempt's children have gone. */
 static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL);
@@ -244,7 +281,9 @@ static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
     axo__cell_own_family(cell)->restart_own = own;
 }
 
-/* `cause` is consumed. */
+/* The first half; `cause` is consumed. A cell with no child to wait for goes straight on, and its
+ * cause stays on the stack: so a leaf's restart needs no record. Otherwise cause and `own` wait in
+ * the family, which a cell with children has. */
 static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
     axo__texts *texts = &worker->local.core->texts;
@@ -260,7 +299,7 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         restart_create_again(worker, cell, own);
         return;
     }
-    bool left; /* all children that are to be left have been told */
+    bool left; /* every child that is to stop has been told */
     if (cell->life == AXO__INSTANCE_BROKEN) /* D4; HF-05: no pre_restart */
         left = axo__children_stop(worker, cell, axo__cell_children(cell),
                                   axo__cell_earlier_children(cell));
@@ -270,7 +309,7 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         restart_finish(worker, cell, cause, own);
         return;
     }
-    axo__family *family = axo__cell_own_family(cell); /* the hook may have made it */
+    axo__family *family = axo__cell_own_family(cell); /* pre_restart may have made it */
     AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     family->restart_cause = *cause;
     family->restart_own = own;
@@ -284,6 +323,11 @@ void axo__restart_own(axo__worker *worker, axo__cell *cell)
     restart_begin(worker, cell, &cause, true);
 }
 
+/* Two restarts may wait: for the own failure and from above. They are taken in the order in which
+ * the parent asked (RR-07, PARENT_FIRST). The cause is moved out while RESTART_PARENT is still set;
+ * axo__directives_take then clears the bit and releases the record to the parent's next
+ * axo__directives_look (directive.h's I2). RESOLVE_OWN is read from the word that the take found,
+ * not from `word`: the parent may have merged an answer in between. */
 void axo__restart_take(axo__worker *worker, axo__cell *cell, uint64_t word)
 {
     bool by_parent = (word & AXO__RESTART_PARENT) != 0 &&
@@ -295,7 +339,7 @@ void axo__restart_take(axo__worker *worker, axo__cell *cell, uint64_t word)
         record->cause = (axo__cause){.kind = AXO_FAILURE_NONE};
         word = axo__directives_take(&cell->directives,
                                     AXO__RESTART_PARENT | AXO__PARENT_FIRST | AXO__RESOLVE_OWN, 0);
-        bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* it may have been merged in just now */
+        bool resolve = (word & AXO__RESOLVE_OWN) != 0; /* perhaps merged in just now */
         restart_begin(worker, cell, &cause, resolve && cell->reported);
         return;
     }
@@ -313,6 +357,10 @@ static void restart_tell_resume(axo__worker *worker, axo__cell *cell, axo__cell 
         axo__child_suspend(worker, child, -1); /* DR-02 */
 }
 
+/* Resume of an instance that is not there, or half made, becomes a restart (HF-07, IN-05).
+ * Otherwise the instance goes on with its state: the failed message is freed, the own suspension
+ * ends, and the whole subtree is resumed (DR-02). A sweep of many children may take more turns;
+ * ATTENTION_REST keeps the cell's messages behind it. */
 void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
 {
     static const axo__sweep_ops resume = {.tell = restart_tell_resume};
@@ -338,6 +386,8 @@ void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
                                          .about = perpetrator});
 }
 
+/* Counts each suspension by itself, so that the trace shows each; the children get the sum as one
+ * directive. */
 void axo__restart_shift(axo__worker *worker, axo__cell *cell, int32_t delta)
 {
     AXO_DEBUG_ASSERT(delta != 0);

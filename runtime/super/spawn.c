@@ -1,4 +1,9 @@
-/* spawn.c - the birth of an actor: what its cell takes. */
+/* spawn.c - the birth of an actor: what its cell takes.
+ *
+ * A birth fills every field before axo__table_begin stores the generation (release): a thread
+ * that finds the cell by its reference (acquire) sees a whole actor. The cell starts as RUNNING,
+ * so a stale entry of the slot's former life cannot claim it; axo__state_birth lifts that once
+ * the parent knows its child. */
 #include "super/spawn.h"
 
 #include <string.h>
@@ -6,7 +11,9 @@
 #include "sched/ready.h"
 #include "super/children.h"
 
-/* Whether the props say what most do not. A new field of axo_props stops the build here. */
+/* Whether the props ask for something that most actors lack and that lies in `extra`. A new field
+ * of axo_props stops the build here, because a field that is forgotten would be ignored in
+ * silence. */
 AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 72,
                   "does the new field of axo_props belong to spawn_is_special?");
 static bool spawn_is_special(const axo_props *props)
@@ -15,7 +22,8 @@ static bool spawn_is_special(const axo_props *props)
            props->mailbox != NULL;
 }
 
-/* What the props say that most do not. */
+/* Copies into `extra` what the props ask for beyond the usual. A plain child of the default pool
+ * takes no record at all: a million leaves pay for none. */
 static bool spawn_take_extra(axo__local *local, const axo_props *props, axo__sched *sched,
                              axo__cell *cell)
 {
@@ -39,7 +47,8 @@ static bool spawn_take_extra(axo__local *local, const axo_props *props, axo__sch
     return extra->bounded != NULL;
 }
 
-/* Bytes of the state in the block that it shares with the copy of the args. */
+/* Bytes of the state within the block that state and args share; rounded up only if args follow
+ * it. */
 static size_t spawn_state_room(const axo__cell *cell)
 {
     size_t size = axo__cell_class(cell)->state_size;
@@ -51,6 +60,8 @@ static size_t spawn_block_size(const axo__cell *cell)
     return spawn_state_room(cell) + cell->args_units * AXO__ARGS_UNIT;
 }
 
+/* One block holds the state and behind it the copy of the args, which every later construct reads
+ * again (RS-06). Args of size 0 were handed on as a pointer and stay the program's. */
 static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
@@ -72,7 +83,9 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
     return true;
 }
 
-/* What needs memory, all of it or none. */
+/* Takes everything that needs memory, all of it or none; spawn_undo gives back a part that was
+ * taken. The name comes last: a birth that then finds no memory must not have held the name against
+ * another spawn. */
 static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sched *sched,
                              axo__cell *cell)
 {
@@ -102,7 +115,8 @@ void axo__spawn_free_blocks(axo__local *local, axo__cell *cell)
     cell->args_units = 0;
 }
 
-/* A newborn's fields. What others may look at in a free slot survives: word, generations, slot. */
+/* Clears a newborn's fields. The word, the generations and the slot survive, since other threads
+ * may still look at them by a stale reference or entry. */
 static void spawn_reset(axo__cell *cell)
 {
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
@@ -115,7 +129,8 @@ static void spawn_reset(axo__cell *cell)
     axo__a64_store_relaxed(&cell->directives, 0);
 }
 
-/* A birth that found no memory: all of it goes back. */
+/* A birth that failed gives everything back. No thread has found the cell, for its generation is
+ * still 0, so no grace period is needed. */
 static void spawn_undo(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
@@ -126,6 +141,9 @@ static void spawn_undo(axo__local *local, axo__cell *cell)
     axo__local_untake_cell(local, cell);
 }
 
+/* The order of the last steps is the order of visibility: lane and word are ready before
+ * axo__table_begin lets threads find the cell by reference, and the name leads to the cell only
+ * after that. */
 axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell **out)
 {
     axo__core *core = local->core;
@@ -162,6 +180,9 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
     return AXO_OK;
 }
 
+/* The family is taken first, so that nothing can fail after the child exists. The child is linked
+ * before axo__state_birth clears RUNNING: as soon as another worker can run the child, a failure of
+ * it must find its parent's list complete (OR-08). */
 axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                       axo_ref *out)
 {
@@ -191,6 +212,8 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
     return AXO_OK;
 }
 
+/* A parent that terminates meanwhile stops the child at once; the child still has its turn, in
+ * which it ends (SH-04). */
 void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));

@@ -1,10 +1,14 @@
-/* spawn.h - the birth of an actor: what its cell takes. */
+/* spawn.h - the birth of an actor: what its cell takes.
+ *
+ * The cell, the state and the records that a failure will need are taken here, where the
+ * spawning actor can be told AXO_ENOMEM: failing, restarting and ending take no memory (D10). */
 #ifndef AXO__SUPER_SPAWN_H
 #define AXO__SUPER_SPAWN_H
 
 #include "super/super.h"
 
-/* Makes a cell that is not yet scheduled. worker NULL: from outside. */
+/* What a cell is made from. The cell is complete but not yet scheduled when axo__spawn_make returns
+ * it. */
 typedef struct axo__birth {
     const axo_props *props;
     axo_ref parent;
@@ -14,14 +18,16 @@ typedef struct axo__birth {
 } axo__birth;
 axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell **out);
 
-/* In the parent's turn. */
+/* Spawns a child of the running actor, in that actor's turn. */
 axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                       axo_ref *out);
 
-/* A child of a guardian, spawned from outside: it first runs once it is known here (OR-08). */
+/* Takes in a guardian's child that was spawned from outside: the child runs for the first time when
+ * its parent's runner knows it (OR-08), so that its first failure finds a parent that has it in its
+ * list. */
 void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
-/* Gives back state and args, which the birth took: the instance is gone. */
+/* Frees the block of state and args that the birth took; the instance in it has gone before. */
 void axo__spawn_free_blocks(axo__local *local, axo__cell *cell);
 
 #endif

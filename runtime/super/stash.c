@@ -1,8 +1,13 @@
-/* stash.c - messages that an actor has put aside: they stay queued, in front or in the stash. */
+/* stash.c - messages that an actor has put aside: they stay queued, in `stash` or in `front`.
+ *
+ * The flag STASHED says that one of the two chains owns the message: the runner then frees
+ * nothing after receive, however receive ended. Both chains belong to the cell's runner. */
 #include "super/stash.h"
 
 #include "super/watch.h"
 
+/* A stashed notice is watched anew, so that an unwatch before its return still reaches it (DW-05,
+ * SS-07). */
 axo_status axo__stash_keep(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -24,6 +29,8 @@ axo_status axo__stash_keep(axo__worker *worker, axo__cell *cell)
     return AXO_OK;
 }
 
+/* Messages of the stash stand before those already in front (OR-11). A return of the whole stash
+ * moves the chain in one step, whatever its length. */
 void axo__stash_return(axo__cell *cell, uint32_t count)
 {
     axo__extra *extra = axo__cell_extra(cell);

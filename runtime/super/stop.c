@@ -1,4 +1,9 @@
-/* stop.c - the end of an actor, bottom-up. */
+/* stop.c - the end of an actor, bottom-up.
+ *
+ * Each step of the end becomes visible to others in a fixed order, which the tests of ST-03 and
+ * ST-17 check: the name is free before any actor can learn of the end; the generation is cleared
+ * before the mailbox is drained, so that every accepted message is counted (D7); watchers learn
+ * of the end after the dead actor's own messages (DW-11); the parent learns last. */
 #include "super/stop.h"
 
 #include "sched/parked.h"
@@ -11,6 +16,7 @@
 #include "super/spawn.h"
 #include "super/watch.h"
 
+/* The instance's memory goes before its cell does. The child record stays: it is the parent's. */
 static void stop_release(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__cell_child_count(cell) == 0);
@@ -24,13 +30,16 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
 }
 
 
-/* A parent that has nothing to do takes note in this turn, without one of its own. */
+/* An idle parent is borrowed and takes note in this turn, which saves it a turn of its own.
+ * axo__state_borrow_idle acquires the parent's fields from its last runner, and
+ * axo__sched_hand_back releases them to the next. A parent that waits for children is suspended,
+ * hence never idle, so no phase of it can end here. Any other parent is told through its lane. */
 static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
 {
     if (axo__cell_is_in(worker->local.core, parent, worker->sched) &&
         axo__state_borrow_idle(&parent->state)) {
         AXO_DEBUG_ASSERT(parent->phase == AXO__PHASE_NORMAL);
-        (void)axo__children_forget(worker, parent, cell); /* it waits for no child */
+        (void)axo__children_forget(worker, parent, cell); /* an idle parent waits for no child */
         axo__sched_hand_back(worker, parent);
         return;
     }
@@ -38,7 +47,8 @@ static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *
     axo__sched_announce_system(worker, parent);
 }
 
-/* The lane of one that is gone, a portion: everybody is answered. true: it is empty. */
+/* Answers a portion of the lane of a cell that has gone. Returns true when the lane is empty;
+ * messages pushed later meet the closed cell and are answered by axo__gone_drain. */
 static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
     axo__extra *extra = axo__cell_extra(cell);
@@ -55,7 +65,10 @@ static bool stop_answer_lane(axo__worker *worker, axo__cell *cell, uint32_t *bud
     return extra->lane == 0;
 }
 
-/* Its last step. From here on who pushes something finds it closed, and sees to that. */
+/* The last step. axo__state_close sets CLOSED with a read-modify-write of the word. A watch request
+ * that was announced before it has linked its node, which axo__gone_drain finds here; a watching
+ * actor that announces after it finds CLOSED and drains the lane itself (axo__watch_add). Other
+ * late nodes wait for axo__gone_expire. */
 static void stop_close(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->local.core;
@@ -66,8 +79,8 @@ static void stop_close(axo__worker *worker, axo__cell *cell)
     axo__state_close(&cell->state);
     if (parent != NULL)
         stop_tell_parent(worker, parent, cell);
-    axo__gone_drain(local, cell); /* the cell is ours until this turn is over */
-    axo__watch_tell_parent(worker, above); /* DW-13: it has forgotten the child by then */
+    axo__gone_drain(local, cell); /* no grace period of the cell ends within this turn */
+    axo__watch_tell_parent(worker, above); /* DW-13: the parent learns of the end first */
     if (parent != NULL)
         return;
     axo__cell_drop_failure(&core->texts, cell);
@@ -75,6 +88,9 @@ static void stop_close(axo__worker *worker, axo__cell *cell)
     core->root->root_gone(core);
 }
 
+/* The terminated actor is counted and traced once all its messages are buried, so that the counters
+ * agree (D7) when an observer is told of the end. Each part that needs more than the budget leaves
+ * ATTENTION_REST and goes on in an urgent turn. */
 void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
 {
     axo__local *local = &worker->local;
@@ -98,6 +114,9 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
         cell->attention |= AXO__ATTENTION_REST;
 }
 
+/* A failing post_stop is logged and the end goes on (HF-12). The name is freed for others after
+ * post_stop and before any watcher, parent or sender can learn of the end (ST-17). Sends of this
+ * actor that are still held go into their mailboxes now, before its watchers are told (DW-11). */
 void axo__stop_finish(axo__worker *worker, axo__cell *cell)
 {
     axo__local *local = &worker->local;
@@ -121,14 +140,16 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
     stop_release(worker, cell);
     cell->phase = AXO__PHASE_LEAVING;
     axo__name *name = axo__cell_name(cell);
-    if (name != NULL) /* ST-17: before anybody can learn of it */
+    if (name != NULL) /* ST-17: before any other actor can learn of the end */
         axo__names_end(&worker->local.core->names, name);
     if (axo__cell_extra(cell) != NULL)
         axo__parked_end(worker, cell);
     axo__stop_leave(worker, cell);
 }
 
-/* From table_end on a target frees what comes home. */
+/* Watches and timers are given back before axo__table_end clears the generation: a target that no
+ * longer finds its watcher frees a returning record by itself, and the watcher must not hold that
+ * record any more. */
 void axo__stop_leave(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_LEAVING);
@@ -141,6 +162,10 @@ void axo__stop_leave(axo__worker *worker, axo__cell *cell)
     axo__stop_go_on(worker, cell);
 }
 
+/* A second stop of a terminating cell changes nothing (ST-05): children that have been told are
+ * skipped. The suspension that is added here keeps messages away until the end (ST-04). A cell
+ * without `extra` has neither children nor a name, so no other thread asks its word for
+ * TERMINATING. */
 void axo__stop_begin(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -152,10 +177,10 @@ void axo__stop_begin(axo__worker *worker, axo__cell *cell)
     if (cell->phase != AXO__PHASE_TERMINATING) {
         cell->phase = AXO__PHASE_TERMINATING;
         axo__trace(&worker->local, cell, AXO_EV_STOPPING, axo__cell_child_count(cell));
-        if (axo__cell_extra(cell) != NULL) /* it may have children, and be found by its name */
-            axo__state_terminate(&cell->state); /* and suspends it: ST-04 */
+        if (axo__cell_extra(cell) != NULL)
+            axo__state_terminate(&cell->state); /* TERMINATING, and suspended: ST-04 */
         else
-            axo__state_suspend(&cell->state); /* it is closed before it is left */
+            axo__state_suspend(&cell->state); /* axo__state_settle sets HELD */
         axo__trace(&worker->local, cell, AXO_EV_SUSPEND, 2);
     }
     if (axo__cell_child_count(cell) == 0)

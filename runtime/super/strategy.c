@@ -1,4 +1,9 @@
-/* strategy.c - what a parent decides: deciders, one-for-one, all-for-one, budgets, held reports. */
+/* strategy.c - what a parent decides: deciders, one-for-one, all-for-one, budgets, held reports.
+ *
+ * Everything here reads and writes fields of the parent (family, child records), so the caller
+ * must be inside the parent: its runner, or a worker that has borrowed it. A decision that
+ * reaches many children is a sweep (super/sweep.h): the parent handles nothing else until every
+ * child has been told, so no message or report can fall between two children of one decision. */
 #include "super/strategy.h"
 
 #include <inttypes.h>
@@ -12,7 +17,8 @@
 
 /* ---- deciders ---- */
 
-/* The library's deciders look at the kind alone. */
+/* The library's deciders look at the failure's kind alone, and never call the program. So they can
+ * be asked in the failed child's turn (axo__strategy_decide_here). */
 
 static axo_directive strategy_by_default(uint32_t kind)
 {
@@ -75,8 +81,8 @@ axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_fai
     return AXO_RESTART;
 }
 
-/* What the parent's decider says of such a failure, if it is one of the library's; 0: the decider
- * is the user's own. */
+/* The answer of the parent's decider to a failure of this kind if the decider is one of the
+ * library's; 0 if the decider is the program's own and has to be called. */
 static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 {
     const axo_strategy *strategy = axo__cell_strategy(cell);
@@ -92,7 +98,9 @@ static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
 
 /* ---- budgets ---- */
 
-/* Proto.Actor's: the failure is recorded, then the young ones are counted (RW-19, PH-08). */
+/* The sliding window, as Proto.Actor has it: the new failure is recorded first, then the recorded
+ * failures within the window are counted, the new one included (RW-19, PH-08). A refusal clears the
+ * record. */
 static bool strategy_sliding(const axo_strategy *strategy, axo__child_record *record, int64_t now)
 {
     uint32_t kept = 0;
@@ -113,6 +121,10 @@ static bool strategy_sliding(const axo_strategy *strategy, axo__child_record *re
     return false;
 }
 
+/* The fixed window opens at the first failure and counts restarts until its end, which is inside it
+ * (RW-05, RW-06). A limit of zero never restarts (RW-04); no limit within a window counts as one
+ * restart (RW-03). Asking spends: a permission stays counted although another child's budget then
+ * refuses the restart (AF-06). */
 bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *record, int64_t now)
 {
     if (strategy == NULL || strategy->limited == 0)
@@ -141,7 +153,9 @@ bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *recor
 
 /* ---- deciding ---- */
 
-/* DR-09, PH-06: what happens, which is not always what was decided. */
+/* Publishes and logs what will happen to the child, which is not always what was decided: a spent
+ * budget turns Restart into Stop (DR-09, PH-06). An escalation is not logged here: the decision
+ * about the parent's failure is. */
 static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_directive decided,
                           axo_directive directive)
 {
@@ -158,15 +172,15 @@ static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_direc
                    failure.kind, failure.code, failure.text);
 }
 
-/* Whom a decision reaches: the children from `first` up to `end`, which is not among them. */
+/* The children that a decision reaches: from `first` up to `end`, which is not among them. */
 typedef struct strategy_reach {
     axo__cell *first;
     axo__cell *end;
 } strategy_reach;
 
-/* A decision, before anything of it is done. */
+/* A decision by value, made before any of its effects: budgets may be asked in later turns. */
 typedef struct strategy_decision {
-    axo_directive directive; /* as the decider said; 0: the decider has failed */
+    axo_directive directive; /* the decider's answer; 0: the decider has failed */
     bool refused;            /* a Restart that the child's lifetime or a budget turns into Stop */
 } strategy_decision;
 
@@ -175,8 +189,8 @@ static strategy_reach strategy_only(axo__cell *child)
     return (strategy_reach){.first = child, .end = axo__cell_next(child)};
 }
 
-/* The failed child and those that the scope takes with it. The list is youngest first, so the rest
- * that was started after the child stands in front of it (RFO-01). */
+/* The failed child and the siblings that the scope takes with it. The list is youngest first, so
+ * the siblings that were started after the child (rest-for-one) stand in front of it (RFO-01). */
 static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(child->parent == axo__cell_link(cell));
@@ -190,7 +204,8 @@ static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
     return reach;
 }
 
-/* AF-06: every counter that the restart touches moves, whoever refuses. */
+/* AF-06: every child that the restart touches spends its own budget, and one refusal stops all. A
+ * child that is stopping, or temporary, is not restarted and spends nothing. */
 static bool strategy_permits(const axo_strategy *strategy, const axo__cell *child, int64_t now)
 {
     bool counts = !axo__cell_cold(child)->stopping && child->lifetime != AXO_TEMPORARY;
@@ -205,7 +220,8 @@ static void strategy_tell_permit(axo__worker *worker, axo__cell *cell, axo__cell
         sweep->flag = false;
 }
 
-/* The failed child restarts: true, this is its own turn, which is to do it; else it is told. */
+/* Restarts the failed child. Returns true if this is the child's own turn: the caller restarts it
+ * there, without a directive. */
 static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child)
 {
     if (worker->current == child && !axo__cell_cold(child)->stopping)
@@ -214,7 +230,10 @@ static inline bool strategy_restart_failed(axo__worker *worker, axo__cell *child
     return false;
 }
 
-/* sweep.about: the failed child, which has been told. */
+/* Restarts one sibling: suspended first, so that its restart finds a suspension to end (AF-02).
+ * sweep.about is the failed child, which has been told already. The hold of the texts is taken
+ * before the child can see the cause, and given back if the child's record did not take the
+ * cause. */
 static void strategy_tell_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__family *family = axo__cell_own_family(cell);
@@ -232,7 +251,9 @@ static void strategy_restarted(axo__worker *worker, axo__cell *cell)
     axo__cause_drop(&worker->local.core->texts, &axo__cell_own_family(cell)->restart_cause);
 }
 
-/* Restarts all that are reached, with the failed child's cause. true: as above. */
+/* Restarts all children in reach with the failed child's cause. The cause is copied into the family
+ * first: the failed child gives its own copy up as soon as it is told. Returns as
+ * strategy_restart_failed. */
 static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell *child,
                                  strategy_reach reach)
 {
@@ -241,7 +262,7 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
     axo__family *family = axo__cell_own_family(cell);
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
-    axo__cause cause = axo__cell_failure(child); /* the child lets it go when it is told */
+    axo__cause cause = axo__cell_failure(child); /* the child drops its own when it is told */
     family->restart_cause = axo__cause_copy(&worker->local.core->texts, &cause);
     bool here = !axo__cell_cold(child)->stopping && strategy_restart_failed(worker, child);
     axo__sweep sweep = {.ops = &restart, .next = reach.first, .end = reach.end, .about = child};
@@ -250,6 +271,7 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
     return here;
 }
 
+/* A reach of one child needs no sweep and no copy of the cause. */
 static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     strategy_reach reach = strategy_scope(cell, child);
@@ -258,7 +280,8 @@ static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *ch
     return strategy_restart_all(worker, cell, child, reach);
 }
 
-/* What the parent's decider says: a directive; 0: the decider has failed, and why is pending. */
+/* Asks the parent's decider. Returns 0 if the decider failed: worker->pending then holds the
+ * parent's own failure (DC-09). A directive out of range counts as Escalate. */
 static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
@@ -277,8 +300,8 @@ static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cel
     return directive;
 }
 
-/* Tells observers, then does what was decided. true: this is the failed child's own turn, which is
- * to restart it. */
+/* Tells observers, then carries the decision out. Observers come first because a told child may
+ * run, and report again, before this function returns. Returns as strategy_restart_failed. */
 static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
                            const strategy_decision *decision)
 {
@@ -311,7 +334,8 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     return false;
 }
 
-/* Every budget has been asked, in a later turn than the decider; RW-17. */
+/* The last budget was asked in a later turn than the decider. A refusal by any of them is Stop, not
+ * Escalate (RW-17). */
 static void strategy_permitted(axo__worker *worker, axo__cell *cell)
 {
     const axo__sweep *sweep = &axo__cell_own_family(cell)->sweep;
@@ -319,7 +343,8 @@ static void strategy_permitted(axo__worker *worker, axo__cell *cell)
     (void)strategy_apply(worker, cell, sweep->about, &decision);
 }
 
-/* Asks the budgets of all whom a restart reaches. false: strategy_permitted follows. */
+/* Asks the budget of every child that a restart reaches, with one reading of the clock for all
+ * (RW-18). Returns false if a sweep goes on; strategy_permitted then follows with the answer. */
 static bool strategy_ask_budgets(axo__worker *worker, axo__cell *cell, axo__cell *child,
                                  bool *permitted)
 {
@@ -340,8 +365,8 @@ static bool strategy_ask_budgets(axo__worker *worker, axo__cell *cell, axo__cell
     return all;
 }
 
-/* The parent's answer to a failure, in its own turn or in the failed child's. true: as
- * strategy_apply. */
+/* The parent's whole answer to a failure: ask, permit, apply. A temporary child is never restarted
+ * and its refusal costs no sibling a budget (LT-02). Returns as strategy_restart_failed. */
 static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
@@ -355,7 +380,9 @@ static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *chi
     return strategy_apply(worker, cell, child, &decision);
 }
 
-/* Directives that wait count as taken: they may be older than the report (OR-07). */
+/* Whether the parent may decide now. A parent that is suspended, restarting or about to stop leaves
+ * its reports to the instance that goes on (SC-09, RS-18). Directives that wait in its word count
+ * as taken, because they may be older than the report (OR-07). */
 static bool strategy_may_decide(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
@@ -365,7 +392,8 @@ static bool strategy_may_decide(const axo__cell *cell)
            axo__state_suspends(&cell->state) == 0;
 }
 
-/* Whether such an answer takes more turns than one: the parent's own. */
+/* Whether carrying the answer out takes more turns than one. Such a decision needs turns of the
+ * parent's own, so it is not made in a child's turn. */
 static bool strategy_sweeps(const axo__cell *cell, axo_directive directive)
 {
     const axo_strategy *strategy = axo__cell_strategy(cell);
@@ -374,7 +402,8 @@ static bool strategy_sweeps(const axo__cell *cell, axo_directive directive)
     return many && axo__cell_child_count(cell) > AXO__SWEEP_STEP;
 }
 
-/* SC-09 */
+/* Holds a report or a DUE, in the order of arrival, through the child's own node: so holding takes
+ * no memory (SC-09, D10). */
 static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child,
                           axo__sys_kind kind)
 {
@@ -391,16 +420,18 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
     family->held_last = &child->report;
 }
 
-/* The delay of a restart that was decided is over. */
+/* The delay of a decided restart is over. The scope is computed anew, so the restart reaches the
+ * siblings that are in it now (PH-13); a child that was told to stop meanwhile is left alone. */
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_child_record(child)->delay,
                     axo__core_now(worker->local.core));
-    if (!axo__cell_cold(child)->stopping) /* PH-13: whoever is in the scope by now */
+    if (!axo__cell_cold(child)->stopping) /* PH-13 */
         (void)strategy_restart(worker, cell, child);
 }
 
+/* Reports are decided in order: while one is held, every later report is held behind it. */
 void axo__strategy_report(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -413,9 +444,13 @@ void axo__strategy_report(axo__worker *worker, axo__cell *cell, axo__cell *child
         strategy_hold(worker, cell, child, AXO__SYS_FAILED);
 }
 
-/* The parent's turn within its child's. While it has the parent, whoever tells it something leaves
- * that to be found when it is handed back. A decider of the user's may take long, and the failed
- * child sees to its system lane meanwhile (FS-04): that one gets a turn of its own. */
+/* The parent's decision within its child's turn. axo__state_borrow_idle takes the parent only if no
+ * worker is in it and its word shows no work: the compare-and-swap acquires what the parent's last
+ * runner released, and axo__sched_hand_back releases this decision's writes to the next. Work
+ * announced in between stays in the word, and the hand-back pushes an entry for it. A decider of
+ * the program's is refused: it may take long, and the failed child must go on answering its system
+ * lane (FS-04). If the parent is the root, holds reports, may not decide or would sweep, the child
+ * reports instead. */
 axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(worker->current == child && child->reported);
@@ -438,6 +473,8 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
     return restart ? AXO__ANSWER_RESTART : AXO__ANSWER_TOLD;
 }
 
+/* The child's cell was kept for this DUE if the child has ended meanwhile: `kept` goes down and the
+ * caller forgets the child. A terminating parent does nothing, since the child is stopping too. */
 bool axo__strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__delay *delay = axo__cell_own_child_record(child)->delay;
@@ -457,6 +494,8 @@ bool axo__strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     return false;
 }
 
+/* Every decision may fail the parent, start a sweep or make it wait, so strategy_may_decide is
+ * asked again before each report; the reports that remain stay held in order. */
 void axo__strategy_unhold(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));

@@ -1,15 +1,29 @@
 /* watch.c - death watch, both ends, and every race of them.
  *
- * A record is made by axo_watch and carries all that will ever be needed: two system messages and
- * the notice, so that an end takes no memory. It makes one round trip: the request goes to the
- * target, which keeps it in `watchers`, and RETURN brings it back when the target has terminated.
- * Then the notice in it is queued as a user message (DW-11). An unwatch before that sends UNWATCH
- * after it; `users` counts the trips under way, and the last one frees.
+ * axo_watch makes a record that carries all that will ever be needed: two system messages and the
+ * notice. So an end takes no memory, however many watchers it has (D10). The record makes one round
+ * trip: the request goes to the target, which keeps it in `watchers`, and RETURN brings it back
+ * when the target has terminated. Then the watcher's runner queues the notice in the record as a
+ * user message, behind all that the target has sent (DW-11). An unwatch before that sends UNWATCH
+ * after the request; `users` counts the trips under way, and the last trip to end frees the record.
  *
- * Fields: target writes `linked`, `next_watcher`, `before_watcher`; watcher the rest.
+ * Races
+ *   Request and end: a request that meets a closed lane is answered like an end, by the target's
+ *       last look, by the watcher's own look after its push, or by the drain after the grace
+ *       period. Each of them detaches the lane atomically, so only one answers (DW-18).
+ *   Unwatch and notice: both are steps of the watcher's runner, so there is no race: the runner
+ *       swallows the notice of a cancelled record when it comes up (DW-05).
+ *   Unwatch and end: UNWATCH may meet a record that is on its way back; each of the two trips
+ *       drops one user.
+ *   Return and the watcher's end: axo__watch_drop runs before axo__table_end, so a watcher that is
+ *       not found any more has given the record up, and the returning side may drop it.
+ *
+ * Fields: the target's runner writes `linked`, `next_watcher`, `before_watcher`; the watcher's
+ * runner writes the rest. A record in a lane belongs to the runner that takes it.
  *
  * Orders
- *   [H1] add acq_rel, users   the last trip sees what the others did
+ *   [H1] add acq_rel, users   each trip releases its writes; the last one acquires those of the
+ *                             other before it frees
  */
 #include "super/watch.h"
 
@@ -26,11 +40,11 @@ struct axo__watch {
     axo_ref watcher;
     axo_ref target;
     axo__a32 users;
-    uint8_t cancelled;       /* not wanted any more; not in `watching` */
-    uint8_t queued;          /* the notice is in the user lane */
-    uint8_t linked;          /* in the target's list */
-    uint8_t waits;           /* back, until the watcher has forgotten its child */
-    uint8_t late;            /* came to a closed lane; who answers writes it before the answer */
+    uint8_t cancelled;       /* unwatched, or given to the handler; not in `watching` */
+    uint8_t queued;          /* the notice is in the user lane, or stashed */
+    uint8_t linked;          /* in the target's `watchers` */
+    uint8_t waits;           /* returned; the watcher has not forgotten its child yet */
+    uint8_t late;            /* WATCH met a closed lane; written before RETURN is pushed */
     axo__watch *next_watching;
     axo__watch *before_watching;
     axo__watch *next_watcher;
@@ -51,6 +65,8 @@ static axo__watch *watch_of_node(axo__stack_node *node, axo__sys_kind kind)
     return (axo__watch *)(void *)((char *)node - at);
 }
 
+/* Ends one trip. The decrement [H1] of the last user acquires what the other trip released with its
+ * own decrement, so the block may be freed although two runners have used it. */
 static void watch_drop(axo__local *local, axo__watch *watch)
 {
     uint32_t users = axo__a32_add_acq_rel(&watch->users, UINT32_MAX); /* [H1] */
@@ -59,6 +75,7 @@ static void watch_drop(axo__local *local, axo__watch *watch)
         axo__pool_free(&local->cache, watch, sizeof *watch + watch->own_size);
 }
 
+/* The record joins the watcher's list, which holds the watches that an unwatch can still reach. */
 static void watch_keep(axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
@@ -71,6 +88,8 @@ static void watch_keep(axo__cell *cell, axo__watch *watch)
     extra->watching = watch;
 }
 
+/* Takes the record out of the watcher's list and marks it, so that a notice in the mailbox is
+ * swallowed. */
 static void watch_forget(axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->cancelled);
@@ -99,7 +118,8 @@ static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
     return NULL;
 }
 
-/* The target is gone: the notice goes into the watcher's own mailbox. */
+/* The target has terminated: the notice goes into the watcher's own mailbox, without a bound. The
+ * target's messages came before its RETURN, so they are in front of the notice (DW-11). */
 static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->queued && !watch->cancelled && !watch->waits);
@@ -107,11 +127,13 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
         axo__table_knows(&worker->local.core->table, watch->target) ? 1 : 0;
     watch->queued = 1;
     axo__a64_bump_owner(&worker->local.count.notices);
-    (void)axo__cell_accept(cell, &watch->notice); /* its runner is here */
+    (void)axo__cell_accept(cell, &watch->notice); /* no entry: the caller is the cell's runner */
     axo__trace(&worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
 }
 
-/* DW-13: a parent is told of a child when it has forgotten it. */
+/* DW-13: a watching parent is told of a child's end after it has forgotten the child, so that the
+ * child's name and place are free when the notice is handled. `may_wait` says whether the child may
+ * still be in the list; the walk is skipped where it cannot be. */
 static void watch_home(axo__worker *worker, axo__cell *cell, axo__watch *watch, bool may_wait)
 {
     axo__cell *child = may_wait ? axo__cell_find_child(cell, watch->target) : NULL;
@@ -133,7 +155,7 @@ void axo__watch_told_late(axo__worker *worker, axo__cell *cell, axo_ref child)
     watch_queue(worker, cell, watch);
 }
 
-/* DW-15: another message for the same target is refused. */
+/* DW-15: watching the same target again with another message is refused. */
 static bool watch_says(const axo__watch *watch, const axo_message *own)
 {
     const axo_message *said = &watch->notice.pub;
@@ -143,6 +165,8 @@ static bool watch_says(const axo__watch *watch, const axo_message *own)
            (own->size == 0 || memcmp(said->payload, own->payload, own->size) == 0);
 }
 
+/* Writes the notice: AXO_TERMINATED, or a copy of the message that the watcher asked for
+ * instead. */
 static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
 {
     watch->payload.actor = ref;
@@ -161,6 +185,11 @@ static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
     }
 }
 
+/* The target's `extra` is taken here, by the watching side, since the target's end may take no
+ * memory (D10). After the push the watcher looks at the target's word: a target that closed before
+ * the announcement may have looked at its lane for the last time, so the watcher drains the lane
+ * itself. The announcement and axo__state_close are read-modify-writes of one word, so either the
+ * target's drain finds the request or this look finds CLOSED. */
 axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
                           const axo_message *own)
 {
@@ -195,22 +224,25 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
     axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
     axo__sched_announce_system(worker, target);
     if (axo__unlikely((axo__state_look(&target->state) & AXO__CLOSED) != 0))
-        worker->sched->ops->drain(&worker->local, target); /* its last look is over */
+        worker->sched->ops->drain(&worker->local, target); /* the target's last look is over */
     return AXO_OK;
 }
 
+/* Gives a watch up. If the target is not found, the target's end returns the record, and that trip
+ * frees it. Otherwise UNWATCH follows the request in the same lane, in order, and both trips count
+ * as users until they end. */
 static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 {
     watch_forget(cell, watch);
     if (watch->queued)
-        return; /* swallowed when it comes up (DW-05) */
+        return; /* axo__watch_notice swallows it (DW-05) */
     if (watch->waits) {
         watch_drop(&worker->local, watch);
         return;
     }
     axo__cell *target = axo__table_find(&worker->local.core->table, watch->target);
     if (target == NULL)
-        return; /* it is on its way back */
+        return; /* the record is on its way back */
     (void)axo__a32_add_acq_rel(&watch->users, 1); /* [H1] */
     axo__stack_push_any(&target->system, &watch->cancel, AXO__SYS_UNWATCH);
     axo__sched_announce_system(worker, target);
@@ -223,13 +255,14 @@ void axo__watch_remove(axo__worker *worker, axo__cell *cell, axo_ref ref)
     if (watch == NULL)
         return;
     axo__trace(&worker->local, cell, AXO_EV_UNWATCH, ref.bits);
-    do { /* a stashed notice and a later watch may be two */
+    do { /* a stashed notice and a later watch may be two records */
         watch_cancel(worker, cell, watch);
         watch = watch_find(cell, ref);
     } while (watch != NULL);
 }
 
-/* While the cell can still be found: a target that does not find it frees the record. */
+/* Runs while the cell can still be found: a target that does not find its watcher frees the record,
+ * so no record may be in `watching` then. */
 bool axo__watch_drop(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -251,7 +284,7 @@ static void watch_link(axo__cell *cell, axo__watch *watch)
     AXO_DEBUG_ASSERT(!watch->linked);
     watch->linked = 1;
     watch->before_watcher = NULL;
-    axo__extra *extra = axo__cell_extra(cell); /* the watcher has seen to it */
+    axo__extra *extra = axo__cell_extra(cell); /* the watcher has taken it: axo__watch_add */
     watch->next_watcher = extra->watchers;
     if (extra->watchers != NULL)
         extra->watchers->before_watcher = watch;
@@ -271,7 +304,8 @@ static void watch_unlink(axo__cell *cell, axo__watch *watch)
     watch->linked = 0;
 }
 
-/* Sends the record home; a watcher that is gone too has no use for it. */
+/* Sends the record back to its watcher. A watcher that has terminated has given the record up, so
+ * the record is dropped. */
 static void watch_return(axo__worker *worker, axo__local *local, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->linked);
@@ -284,6 +318,8 @@ static void watch_return(axo__worker *worker, axo__local *local, axo__watch *wat
     axo__sched_announce_system(worker, watcher);
 }
 
+/* One record at a time leaves the list before it is sent: the watcher's runner owns the record from
+ * the push on. */
 bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
@@ -311,6 +347,8 @@ void axo__watch_tell_parent(axo__worker *worker, axo__watch *above)
     }
 }
 
+/* A RETURN to a living watcher queues the notice, unless an unwatch came first. UNWATCH ends two
+ * trips if the record is still linked: its own and the request's, which will not return. */
 void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node,
                      axo__sys_kind kind)
 {
@@ -332,7 +370,9 @@ void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node
     }
 }
 
-/* The lane of one that is gone: every WATCH is answered (DW-18). */
+/* The lane of a cell that has terminated. WATCH is answered like an end (DW-18); `late` tells the
+ * watcher's runner that this answer may have overtaken the child's GONE. RETURN and UNWATCH end
+ * here. */
 void axo__watch_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
                        axo__sys_kind kind)
 {
@@ -351,7 +391,8 @@ void axo__watch_answer(axo__local *local, axo__cell *cell, axo__stack_node *node
 
 /* ---- notices ---- */
 
-/* From here on the handler may watch anew (DW-08). */
+/* The record leaves `watching` before the handler runs, so that the handler may watch the same
+ * reference again (DW-08). */
 bool axo__watch_notice(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -365,7 +406,8 @@ bool axo__watch_notice(axo__worker *worker, axo__cell *cell, axo__message *messa
     return true;
 }
 
-/* It is still `queued`. */
+/* The record is in `watching` again and still `queued`: an unwatch swallows it when it is
+ * unstashed. */
 void axo__watch_notice_keep(axo__cell *cell, axo__message *message)
 {
     watch_keep(cell, watch_of_notice(message));
