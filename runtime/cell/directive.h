@@ -8,8 +8,9 @@
  *
  * A stop by the parent is kept apart from another's: a permanent actor ends for its parent only.
  *
- * Roles      look, stop: anyone.  take: the child's runner.  The others: the parent's runner;
- *            restart_own also the child's, which has had its parent's answer in its own turn.
+ * Roles      look, stop: every thread.  take: the child's runner.  The others: the parent's runner,
+ *            a child that borrows its parent among them; restart_own also the child's runner, when
+ *            the parent's answer was "restart" and other directives wait (super/lane.c).
  *
  * Invariants
  *   I1  Every suspension added is balanced by one resume or one restart added later, or by a merge
@@ -18,9 +19,9 @@
  *       the bit is clear, and taken out by the child only while it is set.
  *
  * Orders
- *   [D1] cas acq_rel, add    releases the cause; pairs with [D2]
- *   [D2] load acquire, look  acquires the cause
- *   [D3] cas acq_rel, take   releases that the cause was taken; pairs with [D1]'s load
+ *   [D1] or, add, cas acq_rel   releases the cause; pairs with [D2] and [D3] of the child's runner
+ *   [D2] load acquire, look     acquires the cause; in the parent, that the last one was taken
+ *   [D3] cas acq_rel, take      releases that the cause was taken; pairs with [D2] of the parent
  */
 #ifndef AXO__CELL_DIRECTIVE_H
 #define AXO__CELL_DIRECTIVE_H

@@ -1,22 +1,30 @@
 /* state.h - the scheduling word of a cell: every transition is a function here, nothing else
  * touches the word.
  *
- *             announce (token pushed)          claim                 close
- *      IDLE ------------------------> QUEUED --------> RUNNING ----------------> CLOSED
- *        ^                                               |  ^                  (for good)
- *        +----------------- finish: IDLE ----------------+  | finish: AGAIN
- *                                                        +--+
+ *         push, announce: PUSH               claim               close, finish: CLOSED
+ *    idle ---------------------> queued ------------------> inside ----------------> closed
+ *     ^                           ^  ^                       | | ^                 (for good)
+ *     |                 birth ----+  +-- finish: PUSH, ------+ | |
+ *     |                                  unclaim, give_back    | | finish: AGAIN
+ *     +------------- finish: IDLE, give_back ------------------+-+
+ *
+ *   inside   RUNNING is set                                   closed   CLOSED, for the slot's life
+ *   queued   neither is set, and I1 holds: an entry exists
+ *   idle     neither is set, and the word asks for no entry: nothing to do, or not free
+ *
+ * The four are no bits and no values: they are read out of the bits below.
  *
  * The low 48 bits are the user lane: the newest message that was sent and not taken, linked to
  * older ones. So one compare-and-swap queues a message and says whether an entry has to be pushed,
  * and one claims the cell and takes all that has come. There is no ABA: messages are put one by one
  * on top of what is there, whatever it is, and taken out all at once.
  *
- * Bits: RUNNING a worker is inside; READY there are messages that the word does not show: the
+ * Bits: RUNNING a worker is inside; READY there may be messages that the word does not show: the
  * runner left some that it had taken, or the cell has a bounded mailbox; URGENT system work was
- * announced; INJECTED, URGENT_INJECTED the node of that injector is in use; TERMINATING it takes in
- * no more children; CLOSED terminated; WAITING it has sent where there was no room, HELD it is
- * suspended, `suspends` times: it takes no messages of users.
+ * announced; INJECTED, URGENT_INJECTED the cell's node is in that injector; TERMINATING the actor
+ * takes in no more children; CLOSED the actor has terminated; WAITING the actor has sent to a cell
+ * without room; HELD the actor is suspended, `suspends` times. A cell with WAITING or HELD is not
+ * free: its runner takes no messages of users.
  *
  * Invariants
  *   I1  URGENT, or (READY or a message) and free (not HELD, not WAITING), without RUNNING and
