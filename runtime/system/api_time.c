@@ -82,7 +82,7 @@ static axo_status time_schedule(axo_ctx *ctx, time_what what, axo_ref to, axo_ti
     return time_set(&axo__self->local, &what, axo__cell_ref(cell), to, out);
 }
 
-/* The message has no sender; the timer lies with a worker that the door's local names. */
+/* An outside thread is no actor: the message has no sender. */
 static axo_status time_schedule_outside(axo_system *system, time_what what, axo_ref to,
                                         axo_timer *out)
 {
@@ -237,8 +237,8 @@ axo_status axo_clock_changed(axo_system *system)
 {
     axo_status status = axo__system_check(system);
     if (status == AXO_OK && system->core.clock != NULL)
-        /* The program's clock may have jumped past a deadline: workers recompute how long they may
-         * sleep. */
+        /* The program's clock may have jumped past a deadline: parked workers whose timers are due
+         * by it are woken. */
         axo__timers_look(&system->sched);
     return status;
 }
