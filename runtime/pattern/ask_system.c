@@ -30,8 +30,8 @@ static axo_status ask_call(axo_system *system, const axo__wait *wait, const void
     if (status != AXO_OK)
         (void)axo__call_give_up(call, actor, status);
     status = axo__call_wait(call, actor);
+    /* the call is closed: no other thread looks at the answer */
     if (status == AXO_OK)
-        /* the call is closed: no other thread looks at the answer */
         axo__call_take_answer(call, out);
     else
         axo__wait_judge(system, wait, actor, status, &out->verdict);

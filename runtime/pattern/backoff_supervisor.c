@@ -133,8 +133,8 @@ static axo_status keeper_due(axo_ctx *ctx, keeper *self)
 static bool keeper_is_tick(axo_ctx *ctx, const keeper *self, const axo_message *message)
 {
     bool set = false;
+    /* BO-23: KEEPER_START runs during a delay, and only then */
     if (message->tag == KEEPER_START)
-        /* BO-23: KEEPER_START runs during a delay, and only then */
         set = axo_ref_is_none(self->child);
     else if (message->tag == KEEPER_RESET)
         set = self->resets;

@@ -100,8 +100,8 @@ static void router_broadcast(axo_ctx *ctx, axo__router *self, const axo_message 
 /* Looks for missing routees and for the right size, then passes the message on. */
 static axo_status router_route(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
+    /* a path that fails now is looked up at the next message */
     if (self->missing > 0)
-        /* a path that fails now is looked up at the next message */
         (void)axo__router_look_up(ctx, self);
     /* An empty pool looks at once: its first message must find a routee. */
     if (self->settings.resizer != NULL &&

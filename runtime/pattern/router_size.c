@@ -113,8 +113,8 @@ void axo__router_resize(axo_ctx *ctx, axo__router *self)
         wanted = resizer->routees_min;
     if (wanted > resizer->routees_max)
         wanted = resizer->routees_max;
+    /* without memory the next look tries again */
     if (wanted > size)
-        /* without memory the next look tries again */
         (void)axo__router_grow(ctx, self, wanted - size);
     else
         (void)axo__router_shrink(ctx, self, size - wanted);

@@ -173,8 +173,8 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
     axo__cell *target = axo__table_find(&axo__self->local.core->table, ref);
     if (target == NULL)
         return AXO_EGONE;
+    /* ST-21: a child's stop is its parent's, and is counted in the parent's family */
     if (axo__cell_parent(target) == cell)
-        /* ST-21: a child's stop is the parent's, counted in its family */
         axo__child_stop(axo__self, target);
     else
         axo__sched_stop(axo__self, target);

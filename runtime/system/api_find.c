@@ -174,8 +174,8 @@ axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out, uint32_
     if (status != AXO_OK)
         return status;
     uint32_t slot = 0;
+    /* A worker scans in one go: it holds up only its own turn. */
     if (rest.rest != NULL)
-        /* A worker scans in one go: it holds up only its own turn. */
         (void)axo__find_scan(from.core, &rest, &slot, UINT64_MAX, find_add, &list);
     else if (!axo_ref_is_none(rest.base))
         find_add(&list, rest.base);

@@ -236,9 +236,9 @@ axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
 axo_status axo_clock_changed(axo_system *system)
 {
     axo_status status = axo__system_check(system);
+    /* The program's clock may have jumped past a deadline: parked workers whose timers are due
+     * by it are woken. */
     if (status == AXO_OK && system->core.clock != NULL)
-        /* The program's clock may have jumped past a deadline: parked workers whose timers are due
-         * by it are woken. */
         axo__timers_look(&system->sched);
     return status;
 }

@@ -83,8 +83,8 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
                    (book->at_stop || axo__a32_load_relaxed(&core->closing) == 0); /* DL-12 */
     uint32_t reason = record->reason < AXO__DEAD_REASONS ? record->reason : AXO__DEAD_REASONS - 1;
     axo__os_mutex_lock(&book->mutex);
+    /* The oldest record makes room; `total` never goes back, so it numbers the records. */
     if (book->ring != NULL)
-        /* The oldest record makes room; `total` never goes back, so it numbers the records. */
         book->ring[book->total % book->kept] = *record;
     book->total++;
     if (logging)

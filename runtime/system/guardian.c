@@ -337,8 +337,8 @@ axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_r
          (axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
          (axo__directives_look(&parent->directives) & AXO__STOPS) != 0))
         parent = NULL; /* ST-10 */
+    /* SH-04: refused once, refused for good, whatever the guardian's word says later */
     if (parent == NULL)
-        /* SH-04: refused once, refused for good, whatever the guardian's word says later */
         axo__a32_store_relaxed(&system->refused[which], 1);
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],

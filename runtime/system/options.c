@@ -244,8 +244,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->timers_max = UINT32_C(1) << 20;
     if (to->trace_kinds == 0)
         to->trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS) - 1;
+    /* Never 0, so that axo_options.seed can give the run back. */
     if (to->seed == 0)
-        /* 1; | Never 0, so that axo_options.seed can give the run back. */
         to->seed = axo__os_entropy() | 1;
     return AXO_OK;
 }
