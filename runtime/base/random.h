@@ -1,5 +1,5 @@
 /* random.h - the only source of chance: named streams split from one seed (xoshiro256**); a keyed
- * hash, for what nobody may foretell. */
+ * hash, for numbers that no program may foretell. */
 #ifndef AXO__BASE_RANDOM_H
 #define AXO__BASE_RANDOM_H
 

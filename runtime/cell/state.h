@@ -8,9 +8,10 @@
  *     |                                  unclaim, give_back    | | finish: AGAIN
  *     +------------- finish: IDLE, give_back ------------------+-+
  *
- *   inside   RUNNING is set                                   closed   CLOSED, for the slot's life
- *   queued   neither is set, and I1 holds: an entry exists
- *   idle     neither is set, and the word asks for no entry: nothing to do, or not free
+ *   inside   RUNNING is set: a worker runs the cell, or a thread borrows it
+ *   queued   neither RUNNING nor CLOSED, and the word asks for an entry, which exists (I1)
+ *   idle     neither RUNNING nor CLOSED, and no entry is asked for: nothing to do, or not free
+ *   closed   CLOSED, until the slot's next life begins
  *
  * The four are no bits and no values: they are read out of the bits below.
  *

@@ -213,9 +213,9 @@ static axo_status keeper_reply(axo_ctx *ctx, const axo_message *message, uint32_
     return keeper_reply_as(ctx, axo_self(ctx), message, tag, payload, size);
 }
 
-/* What happens to a message while there is no child. The answer AXO_ABSENT_REPLY has no sender and
- * is never given to an answer: two supervisors without a child would answer each other without
- * end. */
+/* Answers, hands over or buries a message that comes while there is no child. The answer
+ * AXO_ABSENT_REPLY has no sender and is never given to an answer: two supervisors without a child
+ * would answer each other without end. */
 static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
     bool answer = message->tag == self->settings.absent_tag ||

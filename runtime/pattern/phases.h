@@ -62,7 +62,7 @@ struct axo_phases {
     axo_phases_report report;
 };
 
-/* What any call finds first: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
+/* Tests the plan at the start of a call: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. */
 axo_status axo__phases_usable(const axo_phases *phases);
 
 /* Finds the order of the run; `why` is set on failure. The caller holds the mutex. */

@@ -56,7 +56,7 @@ static axo_status phases_job_spawn(axo_system *system, const axo__task *task, ax
 
 /* ---- one task ------------------------------------------------------------------------------ */
 
-/* What a task waits for: the end of an actor (stop), or an answer (ask, call). */
+/* The record of what a task waits for: the end of an actor (stop), or an answer (ask, call). */
 static axo__wait phases_wait(axo_system *system, const axo__stage *phase, const axo__task *task,
                              axo_ref target)
 {

@@ -53,7 +53,7 @@ static inline bool axo__router_is_pool(const axo__router *self)
     return self->settings.child != NULL;
 }
 
-/* ---- router_members.c: who the routees are ---- */
+/* ---- router_members.c: the list of routees ---- */
 
 /* Makes room for `routees` routees in all; on failure nothing has changed but spare room. */
 axo_status axo__router_reserve(axo__router *self, uint32_t routees);
@@ -99,7 +99,7 @@ void axo__router_resize(axo_ctx *ctx, axo__router *self);
 /* Copies a resizer and fills in the defaults. AXO_EINVAL, AXO_EVERSION. */
 axo_status axo__resizer_read(const axo_resizer *given, axo_resizer *out);
 
-/* ---- router_choose.c: whom a message goes to ---- */
+/* ---- router_choose.c: the choice of a routee ---- */
 
 /* The routee for a message, by the router's logic; there must be at least one routee. */
 axo_ref axo__router_choose(axo_ctx *ctx, axo__router *self, const axo_message *message);

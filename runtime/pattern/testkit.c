@@ -43,7 +43,7 @@ struct axo_testkit {
     int64_t now;
     axo_allocator allocator; /* the program's allocator, behind the kit's */
     uint64_t fail_skip;      /* allocations that succeed before */
-    uint64_t fail_count;     /* so many that fail */
+    uint64_t fail_count;     /* the number of allocations that fail then */
     uint64_t blocks;         /* blocks that the system holds */
     axo_probe *probes;
     char why[TESTKIT_WHY_MAX];

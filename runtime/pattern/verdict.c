@@ -65,7 +65,7 @@ static void verdict_subject(verdict_line *line, const axo_verdict *verdict)
     verdict_add(line, ": ");
 }
 
-/* What the target was doing when the wait ended, as axo__inspect had seen it. */
+/* The target's doing when the wait ended, as axo_inspect reported it. */
 static void verdict_doing(verdict_line *line, const axo_verdict *verdict)
 {
     verdict_add(line, "; it is %s", axo_doing_name(verdict->doing));

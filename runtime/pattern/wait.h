@@ -23,9 +23,8 @@ typedef enum axo__wait_kind {
     AXO__WAIT_STOP     /* the target's end, which is the wish, or the deadline */
 } axo__wait_kind;
 
-/* What a child or a call waits for. A child's record lies in the letter in which the child will
- * tell the result: so it outlives restarts, and telling takes no memory. It is gone with the
- * letter. */
+/* The record of a wait. A child's record lies in the letter in which the child will tell the
+ * result: so it outlives restarts, and telling takes no memory. It is gone with the letter. */
 typedef struct axo__wait {
     axo_draft *letter;   /* NULL: the record is a call's (call.h) */
     axo__wait_kind kind;

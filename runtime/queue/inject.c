@@ -1,8 +1,7 @@
 /* inject.c - work from outside and overflow: a shared queue, whose consumers exclude each other.
  *
- * Central idea: an mpsc has room for one consumer, so `taken` is a lock that no worker ever waits
- * for. A worker that finds `taken` set looks for work elsewhere; the holder pops at most one entry.
- * `pushed` is raised before the push and lowered after the pop, so it never shows too few entries.
+ * An mpsc has room for one consumer, so `taken` is a lock that no worker waits for. A worker that
+ * finds `taken` set looks for work elsewhere; the holder pops at most one entry.
  */
 #include "queue/inject.h"
 

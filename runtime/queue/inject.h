@@ -33,7 +33,6 @@ typedef enum axo__inject_pop {
     AXO__INJECT_LOST = 2 /* another worker holds `taken`, or a push is half done */
 } axo__inject_pop;
 
-/* Empties the injector. The caller is the only thread that knows it yet. */
 void axo__inject_init(axo__inject *inject);
 /* Appends a node, which must be in no queue: the cell's INJECTED bit in the word guards that. Never
  * waits. */

@@ -1,9 +1,7 @@
 /* mpsc.c - many producers, one consumer: liburcu's wfcqueue in its non-blocking forms.
  *
- * This file adds no algorithm. cds_wfcq_enqueue exchanges the tail and then links the node before;
- * between these two steps the queue looks cut, and the consumer gets CDS_WFCQ_WOULDBLOCK, which is
- * BUSY here. liburcu publishes a node with a release and reads `next` with an acquire; TSan does
- * not see that, so the pair is stated by hand at push and at pop.
+ * cds_wfcq_enqueue exchanges the tail and then links the node before; between these two steps the
+ * queue looks cut, and the consumer gets CDS_WFCQ_WOULDBLOCK, which is BUSY here.
  */
 #define _LGPL_SOURCE
 #include "queue/mpsc.h"
@@ -16,8 +14,6 @@ AXO_STATIC_ASSERT(sizeof(axo__mpsc_node) == sizeof(struct cds_wfcq_node), "same 
 AXO_STATIC_ASSERT(sizeof(struct __cds_wfcq_head) == sizeof(axo__mpsc_node), "same head");
 AXO_STATIC_ASSERT(sizeof(struct cds_wfcq_tail) == sizeof(void *), "same tail");
 
-/* The two casts keep liburcu's types out of mpsc.h; the static asserts above hold the layouts
- * together. */
 static struct __cds_wfcq_head *mpsc_head(axo__mpsc *queue)
 {
     return (struct __cds_wfcq_head *)(void *)&queue->head;
@@ -67,7 +63,6 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
 
 bool axo__mpsc_is_empty_owner(const axo__mpsc *queue)
 {
-    /* cds_wfcq_empty changes nothing; only its parameter is not const. */
     axo__mpsc *inner = (axo__mpsc *)(uintptr_t)queue;
     return cds_wfcq_empty(mpsc_head(inner), mpsc_tail(inner));
 }

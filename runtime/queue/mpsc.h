@@ -30,8 +30,6 @@ typedef enum axo__pop {
     AXO__POP_BUSY = 2
 } axo__pop;
 
-/* Makes the queue empty: `tail` names the dummy node in `head`. The queue must not move in memory
- * afterwards. */
 void axo__mpsc_init(axo__mpsc *queue);
 /* Appends a node that is in no queue. The node may be popped, and its cell may end, before the call
  * returns. */

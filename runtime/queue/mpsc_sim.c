@@ -1,10 +1,6 @@
 /* mpsc_sim.c - many producers, one consumer, in the simulator: a push has two steps, and between
- * them other fibers go on and get BUSY, as often as the contract of mpsc.h permits.
- *
- * Every access that the real queue makes to shared memory has a yield point in front of it here, so
- * the simulator can put another fiber between any two of them. The simulator runs one fiber at a
- * time, so plain accesses suffice, and memory orders are the weak-memory checker's subject.
- */
+ * them other fibers go on and get BUSY, as often as the contract of mpsc.h permits. Fibers run one
+ * at a time, so plain accesses suffice; memory orders are the weak-memory checker's subject. */
 #include "queue/mpsc.h"
 
 #include <stddef.h>

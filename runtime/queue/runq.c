@@ -1,8 +1,8 @@
 /* runq.c - a worker's local queue of ready actors: CK's ring, one producer, many consumers.
  *
- * This file adds no algorithm. ck_ring_enqueue_spmc fills a slot, then publishes it with the store
- * of p_tail; ck_ring_dequeue_spmc reads p_tail, then the slot, then takes the slot with a
- * compare-and-swap of c_head. TSan does not see CK's fences, so the pair is stated by hand.
+ * ck_ring_enqueue_spmc fills a slot, then publishes it with the store of p_tail;
+ * ck_ring_dequeue_spmc reads p_tail, then the slot, then takes it with a compare-and-swap of
+ * c_head.
  */
 #include "queue/runq.h"
 
@@ -10,7 +10,6 @@
 
 void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
 {
-    /* CK wraps an index with a mask, so the size must be a power of two. */
     AXO_DEBUG_ASSERT(size > 0 && (size & (size - 1)) == 0);
     ck_ring_init(&runq->ring, size);
     runq->slots = slots;
@@ -29,8 +28,6 @@ bool axo__runq_push_owner(axo__runq *runq, void *entry)
 void *axo__runq_take_any(axo__runq *runq)
 {
     void *entry = NULL;
-    /* A thief that loses the compare-and-swap retries inside CK, and retries only because another
-     * consumer took an entry: lock-free. */
     if (!ck_ring_dequeue_spmc(&runq->ring, runq->slots, &entry))
         return NULL;
     AXO_DEBUG_ASSERT(entry != NULL);

@@ -1,9 +1,5 @@
-/* runq_sim.c - a worker's local queue in the simulator: CK's ring step by step, one producer, many
- * consumers, with other fibers between any two steps.
- *
- * The order of the steps is CK's: slot before p_tail in a push; p_tail, slot, then c_head in a
- * take. A take whose c_head has moved begins again, as CK's compare-and-swap does.
- */
+/* runq_sim.c - a worker's local queue in the simulator: CK's ring step by step and in CK's order,
+ * one producer, many consumers, with other fibers between any two steps. */
 #include "queue/runq.h"
 
 #include <string.h>

@@ -40,7 +40,6 @@ static inline void axo__stack_init(axo__stack *stack)
 
 static inline axo__stack_link axo__stack_link_to(axo__stack_node *node, uint32_t tag)
 {
-    /* Nodes are aligned to 8 bytes, which leaves the three low bits of an address for the tag. */
     axo__stack_link address = (uint64_t)(uintptr_t)node;
     AXO_DEBUG_ASSERT((address & AXO__STACK_TAGS) == 0 && tag <= AXO__STACK_TAGS);
     return address | tag;

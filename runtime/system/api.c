@@ -23,8 +23,8 @@
 #include "system/options.h"
 #include "system/system.h"
 
-/* What every send checks of its message. Tags from AXO_TAG_RESERVED on are the library's: a program
- * cannot forge an AXO_TERMINATED. */
+/* Checks that every send makes of its message. Tags from AXO_TAG_RESERVED on are the library's: a
+ * program cannot forge an AXO_TERMINATED. */
 static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
     if (axo__unlikely(axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||

@@ -95,7 +95,7 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
     axo__shutdown_begin(system);
     if (api_wait_for_end(system, api_deadline(timeout_ns)))
         return AXO_OK;
-    /* D16: a wait that fails says who was late. */
+    /* D16: a wait that fails names the actors that were late. */
     uint32_t count = axo__shutdown_late(system, late, late_max);
     if (late_count != NULL)
         *late_count = count;
@@ -174,7 +174,7 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
     }
 }
 
-/* What a send from outside is made of; nine parameters in one. */
+/* The parameters of a send from outside. */
 typedef struct api_outside {
     axo_ref from;
     axo_ref to;

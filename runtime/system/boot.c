@@ -386,7 +386,8 @@ void axo__boot_destroy(axo_system *system)
 {
     axo__sched_quit(&system->sched);
     axo__sched_join(&system->sched);
-    axo__grace_stop(&system->core.grace); /* every slot is back: nobody retires any more */
+    /* every slot is back: no worker retires a cell any more */
+    axo__grace_stop(&system->core.grace);
     axo__pools_end(system);
     axo__pools_fini(system);
     boot_undo_sched(system);

@@ -20,7 +20,7 @@ static bool find_is(axo__segment segment, const char *text)
     return strlen(text) == segment.length && memcmp(segment.text, text, segment.length) == 0;
 }
 
-/* What a segment is: a name, "$" and a reference, ".", "..", a wildcard, or malformed. */
+/* The kind of a segment: a name, "$" and a reference, ".", "..", a wildcard, or malformed. */
 static int find_kind(axo__segment segment)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

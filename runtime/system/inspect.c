@@ -20,8 +20,9 @@
 
 #define INSPECT_TRIES 16
 
-/* What the word and the directives say, the strongest first: a stop wins over a restart, as it does
- * in super/lane.c, and a suspended actor is not "queued" though it has messages. */
+/* The answer that the word and the directives give, the strongest first: a stop wins over a
+ * restart, as it does in super/lane.c, and a suspended actor is not "queued" though it has
+ * messages. */
 static uint32_t inspect_word(uint64_t word, uint64_t directives)
 {
     if ((word & AXO__TERMINATING) != 0 || (directives & AXO__STOPS) != 0)

@@ -138,7 +138,7 @@ static registry_walk registry_walk_once(const axo__registry *registry, const axo
         /* The second look comes after the acquire loads of the fields: if any of them was of a
          * newer change, this load returns that change's odd number or a later one. */
         if (axo__a64_load_relaxed(&entry->seq) != seq)
-            return REGISTRY_AGAIN; /* what was read may be of two keys */
+            return REGISTRY_AGAIN; /* the fields may be of two keys */
         if (match)
             return REGISTRY_FOUND;
     }

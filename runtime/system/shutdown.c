@@ -89,7 +89,7 @@ void axo__shutdown_begin(axo_system *system)
     axo__door_leave(door);
 }
 
-/* What an actor that has not terminated is doing, from its word alone: no cell is borrowed, because
+/* The text for an actor that has not terminated, from its word alone: no cell is borrowed, because
  * the list must not wait for a handler that hangs. */
 static const char *shutdown_doing(uint64_t word)
 {

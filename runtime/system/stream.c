@@ -71,9 +71,9 @@ static bool stream_read(const axo__place *place, stream_rules *rules)
     return (version & 1) == 0 && axo__a32_load_relaxed(&place->version) == version; /* [E6] */
 }
 
-/* What a publisher reads. If a writer is inside, the publisher waits for the mutex instead of
- * skipping the place: rules that are not being changed hold before and after, and their events must
- * not be lost. */
+/* Reads a place for a publisher. If a writer is inside, the publisher waits for the mutex instead
+ * of skipping the place: rules that are not being changed hold before and after, and their events
+ * must not be lost. */
 static void stream_look(axo__stream *stream, const axo__place *place, stream_rules *rules)
 {
     if (axo__likely(stream_read(place, rules)))

@@ -74,8 +74,8 @@ struct axo_system {
  * destroyed ends the process, because its memory may be another object's by now. */
 axo_status axo__system_away(const axo_system *system) __attribute__((cold));
 
-/* What a call from outside finds first: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. One load and a
- * branch in the common case. */
+/* Tests the system at the start of a call from outside: AXO_OK, AXO_EINVAL (NULL), AXO_EFORKED. One
+ * load and a branch in the common case. */
 static inline axo_status axo__system_check(const axo_system *system)
 {
     if (axo__unlikely(system == NULL))
