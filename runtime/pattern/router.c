@@ -12,8 +12,8 @@
 
 /* ---- passing on ---- */
 
-/* Reports a message that a routee refused: a dead letter with the reason. A routee that has ended
- * has buried the message itself. */
+/* Reports a message that a routee refused: a dead letter with the reason. A send to a routee that
+ * has ended (AXO_EGONE) has made a dead letter already. */
 static void router_drop(axo_ctx *ctx, const axo_message *message, axo_ref to, axo_status status)
 {
     if (status != AXO_OK && status != AXO_EGONE)

@@ -50,10 +50,10 @@ axo_status axo__router_dismiss(axo_ctx *ctx, axo__router *self, axo_ref ref)
 {
     int64_t delay = self->settings.removal_delay_ns;
     axo_status status;
+    /* A pill in the routee's mailbox, behind messages that were sent to it before. */
     if (delay < 0)
         status = axo_poison(ctx, ref);
     else
-        /* A pill in the routee's mailbox, behind what was sent to it before. */
         status = axo_schedule_once(ctx, delay > 0 ? delay : SIZE_REMOVAL_DELAY_NS, ref,
                                    AXO_TIMER_POISON, NULL, 0, NULL);
     if (status != AXO_OK && status != AXO_EGONE)

@@ -330,9 +330,9 @@ axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_r
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *parent = axo__table_find(&system->core.table, system->guardians[which]);
     axo_status status = AXO_ESTOPPING;
+    /* A stop of the guardian shows in one of three places: in `refused`, in its directives
+     * until its runner takes them, in its word from then on. */
     if (parent != NULL &&
-        /* A stop of the guardian shows in one of three places: in `refused`, in its directives
-         * until its runner takes them, in its word from then on. */
         (axo__a32_load_relaxed(&system->refused[which]) != 0 ||
          (axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
          (axo__directives_look(&parent->directives) & AXO__STOPS) != 0))
