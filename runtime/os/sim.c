@@ -104,8 +104,7 @@ void axo__sim_refuse_start(uint32_t count)
 int64_t axo__os_now(void)
 {
     sim_need_seed();
-    /* A look at the clock takes time, so two looks differ, and a loop that waits for the clock
-     * ends. */
+    /* A look at the clock takes time, so a loop that waits for the clock ends. */
     axo__sim_now.now += axo__sim_now.fibers ? 1 : (int64_t)axo__random_below(&sim.machine, 64);
     return axo__sim_now.now;
 }
@@ -147,7 +146,7 @@ void axo__os_free(void *user, void *block, size_t size, size_t align)
     free(block);
 }
 
-/* ---- who is next ---- */
+/* ---- the next thread ---- */
 
 static bool sim_can_run(const sim_record *record)
 {

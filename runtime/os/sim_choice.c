@@ -308,7 +308,7 @@ bool axo__sim_chance(axo__sim_kind kind, uint32_t one_in)
     return choice_logged(kind, index, value) != 0;
 }
 
-/* ---- who is next ---- */
+/* ---- the next thread ---- */
 
 static bool choice_is_in(const uint32_t *all, uint32_t count, uint32_t id)
 {

@@ -15,18 +15,18 @@
 typedef struct axo__task {
     struct axo__task *next;
     uint32_t id;
-    axo_task what;              /* copied; its pointers are dangling, but for call and user */
+    axo_task what;              /* a copy; only its pointers call and user are followed */
     char name[AXO_PHASE_NAME];
     /* The run's fields. */
     axo__call *call;            /* NULL: the task could not begin, see status */
-    axo_ref waiter;
+    axo_ref waiter;             /* the call's actor, which sends the request */
     axo_ref job;                /* of a callback task: the actor that makes the call */
     uint64_t number;            /* the number by which that actor knows the request */
     axo_status status;
     axo_verdict verdict;
     int64_t late_ns;
     bool late;
-    bool unfinished;
+    bool unfinished;            /* the task had not ended when the run ended */
     char payload[];
 } axo__task;
 
@@ -39,15 +39,15 @@ typedef struct axo__stage {
     int64_t deadline_ns;        /* set by the run */
     bool abort;
     bool placed;                /* the stage has its place in the order that is being looked for */
-    bool begun;
+    bool begun;                 /* the run has reached the phase: its tasks are the run's */
     axo__task *tasks;
     struct axo__stage *then;    /* the next stage in the order of the run */
 } axo__stage;
 
 typedef enum axo__phases_state {
-    AXO__PHASES_OPEN,
-    AXO__PHASES_RUNNING,
-    AXO__PHASES_OVER
+    AXO__PHASES_OPEN,    /* the plan is being made */
+    AXO__PHASES_RUNNING, /* the run's actor has been spawned, or is about to be */
+    AXO__PHASES_OVER     /* the report is there; for good */
 } axo__phases_state;
 
 struct axo_phases {

@@ -33,7 +33,7 @@ static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payloa
     return axo__unlikely(size > AXO_PAYLOAD_MAX) ? AXO_ETOOBIG : AXO_OK;
 }
 
-/* ---- who am I ---- */
+/* ---- the caller ---- */
 
 axo_ref axo_self(axo_ctx *ctx)
 {

@@ -79,7 +79,7 @@ axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, ch
     out[0] = 0;
     axo__door *door = axo__door_enter(&system->sched);
     const axo__cell *cell = axo__table_find(&system->core.table, ref);
-    /* A class outlives its actors (axo_class), so the pointer stays good after the door. */
+    /* The program keeps a class valid (axo_class in actor.h), so the pointer may leave the door. */
     const axo_class *cls = cell != NULL ? axo__cell_class(cell) : NULL;
     axo__door_leave(door);
     if (cls == NULL)

@@ -223,7 +223,7 @@ const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag)
 {
     if (cls->tag_name == NULL)
         return NULL;
-    /* tag_name is the program's and may be a cancellation point; no thread ends inside a door. */
+    /* tag_name is the program's and may be a cancellation point. */
     int before = axo__os_cancel_hold();
     AXO_BORDER();
     const char *name = cls->tag_name(tag);

@@ -47,17 +47,17 @@ struct axo_system {
     axo__core core;
     axo__sched sched;
     axo_options options;      /* the program's options, defaults filled in */
-    axo_ref guardians[3];
+    axo_ref guardians[3];     /* root, /user, /system; fixed after boot, as the cells */
     axo__cell *cells[3];
-    axo__os_latch terminated;
+    axo__os_latch terminated; /* step (7): axo_system_wait waits for it */
     axo__os_mutex pools_mutex;
     axo__sched *pools;        /* guarded by pools_mutex: all but the default one */
     uint32_t pools_made;      /* guarded by pools_mutex */
     axo__counters pools_gone; /* guarded by pools_mutex: of pools that have ended */
     axo__os_mutex outcome_mutex;
     axo_outcome outcome;      /* guarded by outcome_mutex */
-    axo__a32 root_gone;
-    axo__a32 ended;
+    axo__a32 root_gone;       /* 1 from step (6) on; [Y1] [Y3] */
+    axo__a32 ended;           /* 1: a worker does step (7); [Y2] */
     axo__hook *hooks;         /* /system's runner */
     uint32_t hooks_waiting;   /* /system's runner */
     bool hooks_told;          /* /system's runner */
@@ -66,7 +66,7 @@ struct axo_system {
     axo__book book;
     axo__ending ending;
     axo__registry registry;
-    axo__os_home home;
+    axo__os_home home;        /* the process that made the system */
     char name[AXO_NAME_MAX + 1];
 };
 
@@ -88,8 +88,8 @@ static inline axo_status axo__system_check(const axo_system *system)
 axo_status axo__no_caller(void) __attribute__((cold));
 
 /* The running cell, if `ctx` is its context on this very thread; else NULL. The test is what makes
- * a kept context harmless: a context of another callback, another thread or an earlier turn of
- * another cell never equals worker->current. */
+ * a kept context harmless: a context of another cell, or on another thread, never equals the
+ * worker's current cell. */
 static inline axo__cell *axo__caller(axo_ctx *ctx)
 {
     axo__worker *worker = axo__self;
