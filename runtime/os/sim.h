@@ -53,39 +53,41 @@ uint32_t axo__sim_kind_named(const char *name);
 /* Makes a choice between `count` alternatives. */
 uint32_t axo__sim_choose(axo__sim_kind kind, uint32_t count);
 
-/* true, once in `one_in` times, where chance decides. 0: never. */
+/* Makes a choice between yes and no: true once in `one_in` times, where chance decides. 0:
+ * never. */
 bool axo__sim_chance(axo__sim_kind kind, uint32_t one_in);
 
-/* How choices are made from the next reset on; false: no such strategy.
- *   random    whoever can run
- *   sticky    who runs goes on, nine times in ten
+/* Sets how choices are made from the next reset on; false: no such strategy.
+ *   random    any thread that can run
+ *   sticky    the running thread goes on, nine times in ten
  *   pct:D     priorities, that drop at D - 1 places; D is 1..9
- *   starve    now and then one is not run for 10 to 10000 choices
- *   swizzle   one after the other is stopped, then released in another order
- *   bound:B   all runs with at most B switches away from one that could go on; see axo__sim_more
- *   delay:B   all runs with at most B places where another runs than the one that goes on, or the
- *             next in turn: fewer than with bound:B
+ *   starve    now and then a thread is not run for 10 to 10000 choices
+ *   swizzle   one thread after the other is stopped, then released in another order
+ *   bound:B   all runs with at most B switches away from a thread that could go on; see
+ *             axo__sim_more
+ *   delay:B   all runs with at most B places where another thread runs than the one that goes on,
+ *             or the next in turn: fewer than with bound:B
  *   default   0, always */
 bool axo__sim_strategy(const char *text);
 
-/* The choices that follow are those of a log, which is copied; what it does not name is 0. Between
- * a reset and the first choice. */
+/* Takes the choices that follow from a log, which is copied; a choice that the log does not name is
+ * 0. To be called between a reset and the first choice. */
 void axo__sim_replay(const axo__sim_choice *log, size_t count);
 
 /* The choices other than 0 since the reset. Good until the next reset. */
 const axo__sim_choice *axo__sim_log(size_t *count);
 
-/* After a run with bound:B or delay:B: prepares the next one; false: that was the last. After a run
- * with another strategy: true. */
+/* Prepares the next run after a run with bound:B or delay:B; false: that run was the last. After a
+ * run with another strategy: true. */
 bool axo__sim_more(void);
 
-/* Choices made since the reset, of a kind. */
+/* The number of choices of a kind since the reset. */
 uint64_t axo__sim_choices(axo__sim_kind kind);
 
 /* ---- a run ---- */
 
-/* Starts anew from a seed; no thread may be registered. `outside` (may be NULL) is called after
- * each step, before anything outside runs. */
+/* Starts a run anew from a seed; no thread may be registered. `outside` (may be NULL) is called
+ * after each step, before any code outside of steps runs. */
 void axo__sim_reset(uint64_t seed, void (*outside)(void));
 
 /* Level 1: one step of one thread that can run, after the clock has gone to the next deadline if
@@ -93,19 +95,19 @@ void axo__sim_reset(uint64_t seed, void (*outside)(void));
  *   returns   false: every thread waits, none with a deadline */
 bool axo__sim_step(void);
 
-/* Steps made since the reset; at level 2 yield points. */
+/* The number of steps since the reset; at level 2, of yield points. */
 uint64_t axo__sim_steps(void);
 
-/* The next `count` starts of a thread succeed, the one after is refused, once. */
+/* Lets the next `count` starts of a thread succeed and refuses the start after them, once. */
 void axo__sim_refuse_start(uint32_t count);
 
 /* ---- level 2 ---- */
 
-/* From here to the next reset; the caller becomes the first fiber, "main". After axo__sim_reset.
- * Each fiber has the program's thread-locals for itself, and errno. */
+/* Begins level 2, up to the next reset; the caller becomes the first fiber, "main". To be called
+ * after axo__sim_reset. Each fiber has the program's thread-locals, and errno, for itself. */
 void axo__sim_fibers(void);
 
-/* A thread of the test's. It ends when `run` returns. */
+/* Starts a thread of the test's own. The thread ends when `run` returns. */
 void axo__sim_start(const char *name, void (*run)(void *arg), void *arg);
 
 /* Names a fiber, for reports. */

@@ -27,7 +27,7 @@ typedef struct keeper {
     bool lapsed;        /* the window has closed since that failure: the failure does not count */
     bool final;         /* the next end of the child is the supervisor's end */
     bool resets;        /* KEEPER_RESET has been started, and its tick has not come */
-    bool counts;        /* the same of KEEPER_WINDOW */
+    bool counts;        /* KEEPER_WINDOW has been started, and its tick has not come */
     uint64_t chance;    /* state of the jitter's draws */
 } keeper;
 
