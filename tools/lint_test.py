@@ -17,9 +17,14 @@ import check_enums  # noqa: E402
 
 LAYERS = "base os mem queue mailbox cell sched super system pattern".split()
 
-MAP = ("| D10 | failure handling takes no memory |\n## Glossary\n\n| word | means |\n| --- | --- |\n"
-       "| word | a state |\n| pool, blocks | memory |\n\n## Records\n\n| record | is |\n"
-       "| --- | --- |\n| **base/** | |\n| `a32` | a word |\n")
+MAP = ("| D10 | failure handling takes no memory |\n## Glossary\n\n### Five words to use it\n\n"
+       "| word | means |\n| --- | --- |\n" +
+       "".join(f"| {word} | five |\n" for word in ("word", "order, blocks", "state", "orders", "hook")) +
+       "\n### Fifteen to read a turn\n\n| word | means |\n| --- | --- |\n" +
+       "".join(f"| {word} | fifteen |\n" for word in
+               "user told tell border next ring ask asks late read table program string shares comment".split()) +
+       "\n### The rest, by folder\n\n| word or `struct` | means |\n| --- | --- |\n"
+       "| **base/** | |\n| acquire | an order |\n| `a32` | a word |\n")
 
 CLEAN = {
     "runtime/LAYERS": "".join(f"{layer}  what it owns\n" for layer in LAYERS),
@@ -175,20 +180,33 @@ PLANTED = [
     ("words", line("include/axo/axo.h", "/* D11 */"), "D11 is in no table"),
     ("words", line("include/axo/axo.h", "/* RS-08 */"), "RS-08 is in no table"),
     ("words", {"runtime/cell/tell.c": "/* tell.c - nothing. */\n"}, "no comment needs sem_wait"),
-    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("word |", "wordy |")}, "wordy is in the"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| word | five", "| wordy | five")},
+     "wordy is in the"),
     ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("blocks |", "word |")}, "word is in the glossary twice"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| late |", "| word |")},
+     "word is in the glossary twice, in Five words and in Fifteen"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| acquire |", "| late |")},
+     "late is in the glossary twice, in Fifteen and in The rest"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| late |", "| a32 |")},
+     "a32 is in the glossary twice, in Fifteen and in The rest"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| late | fifteen |\n", "")}, "Fifteen has 14 rows"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| late |", "| late | fifteen |\n| malloc |")},
+     "Fifteen has 16 rows"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| acquire |", "| malloc |")},
+     "malloc is in the glossary, and nothing in base/ says it"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| **base/** | |\n", "")}, "stands under no folder"),
     ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| `a32`", "| `a64`")},
      "a64 is a record that runtime/ does not have"),
     ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| `a32`", "| `a64`")},
      "axo__a32 is no record in the map"),
-    ("glossary", {"runtime/ARCHITECTURE.md": MAP + "| `a32` | again |\n"}, "a32 is a record twice"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP + "| `a32` | again |\n"}, "a32 is in the glossary twice"),
     ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("base/", "cell/")}, "a record of base/"),
-    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| a word |", "| |")}, "is no record in the map"),
+    ("glossary", {"runtime/ARCHITECTURE.md": MAP.replace("| a word |", "| |")}, "a32 has no meaning"),
     ("glossary", line("runtime/mem/pool.h", "typedef struct axo__pool {\n    int x;\n} axo__pool;"),
      "axo__pool is no record in the map"),
     ("glossary", {"runtime/ARCHITECTURE.md": MAP + "\n## The life of a failure\n"
                   "| C | ` axo__state_read` | `cell/next.c` | reads |\n"}, "is not defined in cell/next.c"),
-    ("glossary", {"runtime/ARCHITECTURE.md": "## Records\n"}, "no word"),
+    ("glossary", {"runtime/ARCHITECTURE.md": "## Glossary\n"}, "no word"),
     ("tidy", {"runtime/cell/state.c": STATE.replace("/* state.c -", "/* other.c -")}, "first line"),
     ("tidy", {"tools/some_tool/main.c": "int x;\n"}, "first line"),
     ("tidy", {"runtime/cell/state.c": STATE[STATE.index("\n") + 1:]}, "first line"),

@@ -1,4 +1,6 @@
-/* assert.c - the ends of a process: a bug of the library, a mistake of the program. */
+/* assert.c - the two ends of a process: a bug of the library, a mistake of the program.
+ *
+ * Both functions print one line and abort, so that a core dump shows the thread where it stood. */
 #include "base/assert.h"
 
 #include <stdio.h>

@@ -2,7 +2,9 @@
  *
  * A simulator or a model checker gets in here: each operation passes AXO__YIELD_POINT first.
  * Read-modify-writes are acq_rel; on x86-64 each of them is also a full barrier, and where an
- * algorithm needs store-load order it uses the seq_cst forms and says so.
+ * algorithm needs store-load order it uses the seq_cst forms and says so. Which operation pairs
+ * with which, and what the pair publishes, stands in the Orders table of the header that owns the
+ * word.
  */
 #ifndef AXO__BASE_ATOMIC_H
 #define AXO__BASE_ATOMIC_H
@@ -97,7 +99,8 @@ typedef struct axo__aptr {
         AXO__YIELD_POINT();                                                                        \
         return atomic_fetch_and_explicit(&a->v, value, memory_order_acq_rel);                      \
     }                                                                                              \
-    /* One writer only: a counter that others may read. */                                         \
+    /* Adds one without a locked instruction: the word has one writer, and other threads may only
+     * read it. */                                         \
     static inline void axo__##name##_bump_owner(axo__##name *a)                                    \
     {                                                                                              \
         type now = atomic_load_explicit(&a->v, memory_order_relaxed);                              \

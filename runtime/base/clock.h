@@ -1,17 +1,18 @@
-/* clock.h - sums and differences of times. A program's own clock may say any number of 64 bits, go
- * back, and jump from one end to the other: nothing here overflows. */
+/* clock.h - sums and differences of times. A program's own clock may show any number of 64 bits, go
+ * back, and jump from one end to the other: no function here overflows. */
 #ifndef AXO__BASE_CLOCK_H
 #define AXO__BASE_CLOCK_H
 
 #include <stdint.h>
 
-/* A time, and a delay of at least 0 after it; the last number if that has none. */
+/* The time `delay` after `time`, with delay >= 0; INT64_MAX if that time has no number. */
 static inline int64_t axo__clock_add(int64_t time, int64_t delay)
 {
     return time > INT64_MAX - delay ? INT64_MAX : time + delay;
 }
 
-/* How long ago `then` was; below 0: it is to come, the clock has gone back. */
+/* How long ago `then` was. Below 0: `then` is to come, because the program's clock has gone
+ * back. */
 static inline int64_t axo__clock_since(int64_t now, int64_t then)
 {
     int64_t span;

@@ -1,10 +1,12 @@
-/* config.h - compile-time limits, each with its reason; those of one record stand beside it. */
+/* config.h - compile-time limits, each with its reason; the limits of one record stand beside it.
+ *
+ * AXO_HARD shrinks them, so that full queues, long sweeps and overflows happen in every test. */
 #ifndef AXO__BASE_CONFIG_H
 #define AXO__BASE_CONFIG_H
 
 #define AXO__CACHE_LINE 64
-/* Of an address: the scheduling word holds one and flags above it. An allocator that gives memory
- * beyond is taken to have none. */
+/* Bits of an address: the scheduling word holds an address and flags above it. A block beyond these
+ * bits is treated as no memory (mem/alloc.c). */
 #define AXO__ADDRESS_BITS 48
 
 #ifdef AXO_HARD /* tiny limits make rare paths common */
@@ -19,25 +21,25 @@
 #else
 /* A worker's local queue; more ready actors overflow to the injector. */
 #define AXO__RUNQ_SIZE 1024
-/* Blocks that move between a worker's cache and the depot at once: one lock for 64 blocks. */
+/* Blocks that move between a worker's cache and the depot in one trade: one lock for 64 blocks. */
 #define AXO__MAGAZINE 64
 /* Newborns a worker keeps, a power of two; more go to its queue. A tree that is spawned depth first
  * needs its fan-out times its depth. */
 #define AXO__NEWBORNS 1024
-/* So many retired cells are worth a grace period, which wakes a thread and asks every worker. */
+/* Retired cells that are worth a grace period, which wakes a thread and asks every worker. */
 #define AXO__RETIRE_MIN 1024
 /* Cells a table chunk holds: 256. */
 #define AXO__TABLE_CHUNK_SHIFT 8
 /* Messages that a runner puts in order before it looks at its system lane again. */
 #define AXO__TURN_STEP 256
-/* Of what a step has to see to beside messages to handle (dead letters of an end, watchers, notes
- * of the system lane, expired cells), so many are seen to before others have a turn: 10 us. */
+/* Things that one step does beside handling messages (dead letters of an end, watchers, notes of
+ * the system lane, expired cells) before other cells have a turn: 10 us. */
 #ifdef AXO_SIM /* the simulator's mailboxes are short */
 #define AXO__PORTION 4
 #else
 #define AXO__PORTION 64
 #endif
-/* Children that are told of one decision before others have a turn: 10 to 20 us. */
+/* Children that one step tells of one decision before other cells have a turn: 10 to 20 us. */
 #define AXO__SWEEP_STEP 256
 #endif
 
@@ -50,20 +52,20 @@
  * the place of the youngest. */
 #define AXO__NEWBORN_RUNS_MAX 64
 #define AXO__NEWBORN_OLDEST 16384
-/* Times as long as a turn may last that ready cells run while overrun ones wait: these have a fifth
- * of a worker at least. */
+/* Overrun cells wait while ready cells run for at most this many times the length of a turn:
+ * overrun cells have a fifth of a worker at least. */
 #define AXO__OVERRUN_QUANTA 4
 /* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
 #define AXO__URGENT_RUNS_MAX 16
 /* Every how many turns the injector is looked at even when there is local work. */
 #define AXO__INJECT_TURNS 4
-/* As many entries of the injector as this are waited for by somebody outside: a turn is cut short
- * for them; more are a backlog. */
+/* With at most this many entries in the injector, outside threads wait for each of them: a turn is
+ * cut short. More entries are a backlog. */
 #define AXO__INJECT_FEW 64
 /* Messages between two such cuts, so that a stream from outside is taken in batches. */
 #define AXO__INJECT_MESSAGES 128
-/* Every how many turns expired cells are taken, and retired ones handed over if there are enough
- * for a grace period; after so many of these rounds if there are any. */
+/* Every this many turns a worker takes expired cells, and hands retired cells over if they are
+ * enough for a grace period; after AXO__HOUSEKEEPING_ROUNDS of these rounds it hands over any. */
 #define AXO__HOUSEKEEPING_TURNS 256
 #define AXO__HOUSEKEEPING_ROUNDS 16
 /* Messages of a turn, if the program does not say; and how often that is doubled for a cell that
@@ -71,15 +73,15 @@
  * bounds it as ever. */
 #define AXO__QUANTUM 64
 #define AXO__BACKLOG_TURNS_MAX 5
-/* A queue shorter than this is left to its owner, unless the last of it would wait for
+/* A queue shorter than this is left to its owner, unless its last cell would wait for
  * AXO__WATCH_MIN_NS at its owner's pace. */
 #define AXO__STEAL_MIN 4
-/* At most this many are taken at once. */
+/* Entries that a thief takes at most from one queue. */
 #define AXO__STEAL_MAX 64
-/* Bounds of the wait of the one idle worker that looks after the busy ones. */
+/* Bounds of the watcher's wait between two looks at the busy workers. */
 #define AXO__WATCH_MIN_NS 50000
 #define AXO__WATCH_MAX_NS 2000000
-/* Timers that are due for so long are fired by any worker that has nothing to do. */
+/* Timers that have been due for this long are fired by any worker that has nothing to do. */
 #define AXO__TIMER_LATE_NS 500000
 /* Longer than any turn, and a few of them together still have a number: 36 years. */
 #define AXO__QUANTUM_NEVER (INT64_MAX / 8)

@@ -1,7 +1,11 @@
 /* random.c - xoshiro256** (Blackman and Vigna), seeded through splitmix64; SipHash (Aumasson and
- * Bernstein). */
+ * Bernstein).
+ *
+ * The generator is fast and foreseeable: it spreads load and repeats a run from its seed. The keyed
+ * hash serves what a program must not foretell: generations of references (D18), timers' keys. */
 #include "base/random.h"
 
+/* One step of splitmix64: neighbouring inputs give unrelated outputs. */
 static uint64_t random_split(uint64_t *x)
 {
     uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
@@ -13,6 +17,8 @@ static uint64_t random_split(uint64_t *x)
 void axo__random_init(axo__random *random, uint64_t seed, uint64_t name)
 {
     uint64_t x = name;
+    /* The name is mixed before the seed comes in, so that stream 1 of seed 0 and stream 0 of seed 1
+     * differ. */
     x = seed ^ random_split(&x);
     for (int i = 0; i < 4; i++)
         random->s[i] = random_split(&x);
@@ -39,6 +45,7 @@ uint64_t axo__random_next(axo__random *random)
     return result;
 }
 
+/* `rounds` rounds of SipHash's mixing of the four words. */
 static void random_sip(uint64_t v[4], int rounds)
 {
     for (; rounds > 0; rounds--) {
@@ -55,6 +62,8 @@ static void random_sip(uint64_t v[4], int rounds)
     }
 }
 
+/* SipHash-2-4 for a message of exactly eight bytes: one word of input, then the word that holds the
+ * length, then four rounds. */
 uint64_t axo__random_hash(const uint64_t key[2], uint64_t word)
 {
     const uint64_t length = UINT64_C(8) << 56;

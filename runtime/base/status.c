@@ -1,4 +1,6 @@
-/* status.c - texts: statuses, event names, the version. */
+/* status.c - texts: statuses, event names, the version.
+ *
+ * All texts come from the lists of the public headers, so a new status or event cannot lack one. */
 #include <axo/status.h>
 #include <axo/trace.h>
 #include <axo/version.h>

@@ -24,7 +24,8 @@
  *       the bit is clear, and taken out by the child only while it is set.
  *
  * Orders
- *   [D1] cas acq_rel, add    releases the parent's write of the cause; pairs with the child's [D2]
+ *   [D1] or, cas, add        releases the parent's write of the cause (acq_rel); pairs with the
+ *                            child's [D2]
  *   [D2] load acquire, look  the child: acquires the cause with the bit; the parent: acquires with
  *                            the cleared bit that the child has taken the last cause
  *   [D3] cas acq_rel, take   releases the child's read of the cause; pairs with the parent's [D2]

@@ -1,14 +1,19 @@
 /* state.h - the scheduling word of a cell: every transition is a function here, nothing else
  * touches the word.
  *
- *             announce (entry pushed)          claim                 close
- *      IDLE ------------------------> QUEUED --------> RUNNING ----------------> CLOSED
- *        ^                                               |  ^                  (for good)
- *        +----------------- finish: IDLE ----------------+  | finish: AGAIN
- *                                                        +--+
+ *         push, announce: PUSH               claim               close, finish: CLOSED
+ *    idle ---------------------> queued ------------------> inside ----------------> closed
+ *     ^                           ^  ^                       | | ^                 (for good)
+ *     |                 birth ----+  +-- finish: PUSH, ------+ | |
+ *     |                                  unclaim, give_back    | | finish: AGAIN
+ *     +------------- finish: IDLE, give_back ------------------+-+
  *
- * IDLE and QUEUED are no bits: both are a word without RUNNING, IDLE without work and QUEUED with
- * work and an entry for the cell in some queue.
+ *   inside   RUNNING is set: a worker runs the cell, or a thread borrows it
+ *   queued   neither RUNNING nor CLOSED, and the word asks for an entry, which exists (I1)
+ *   idle     neither RUNNING nor CLOSED, and no entry is asked for: nothing to do, or not free
+ *   closed   CLOSED, until the slot's next life begins
+ *
+ * The four are no bits and no values: they are read out of the bits below.
  *
  * The low 48 bits are the user lane: the newest message that was sent and not taken, linked to
  * older ones. So a single compare-and-swap queues a message and says whether the sender has to push

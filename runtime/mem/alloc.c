@@ -1,4 +1,7 @@
-/* alloc.c - the user's allocator, and an account of what is held from it. */
+/* alloc.c - the program's allocator, and an account of what is held from it.
+ *
+ * Every byte that the runtime takes passes through axo__heap_alloc with the name of its site: the
+ * account finds leaks at the end of a test, and the fault tests fail each site in turn. */
 #include "mem/alloc.h"
 
 #include <string.h>
@@ -18,7 +21,9 @@ void axo__heap_init(axo__heap *heap, const axo_allocator *hook)
     }
 }
 
-/* The program's may wait, write, be a cancellation point; ours is none. */
+/* Calls the hook. A program's allocator may wait, write a file, be a cancellation point: the
+ * thread's cancellation is held meanwhile, because a thread that ended here would leave the
+ * library's mutexes locked. The library's own allocator is none, and skips that. */
 static void *alloc_take(const axo__heap *heap, size_t size, size_t align)
 {
     if (heap->hook.alloc == axo__os_alloc)
@@ -30,6 +35,8 @@ static void *alloc_take(const axo__heap *heap, size_t size, size_t align)
     return block;
 }
 
+/* The counterpart of alloc_take, with the same guard; the size goes back to the hook, so an arena
+ * needs no header of its own. */
 static void alloc_give(const axo__heap *heap, void *block, size_t size, size_t align)
 {
     if (heap->hook.free == axo__os_free) {
@@ -46,10 +53,14 @@ void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_sit
 {
     AXO_DEBUG_ASSERT(size > 0);
     AXO_DEBUG_ASSERT(align > 0 && (align & (align - 1)) == 0 && site < AXO__SITES);
+    /* Counted before the attempt, so a refused allocation counts, too. Relaxed: each counter stands
+     * alone and orders nothing. */
     (void)axo__a64_add_relaxed(&heap->calls[site], 1);
     void *block = alloc_take(heap, size, align);
     if (block == NULL)
         return NULL;
+    /* The scheduling word keeps the address of a message in its low 48 bits. A block beyond them
+     * could not be linked there, so the runtime treats such a block as no memory. */
     if (axo__unlikely((uint64_t)(uintptr_t)block >> AXO__ADDRESS_BITS != 0)) {
         alloc_give(heap, block, size, align);
         return NULL;
@@ -63,6 +74,7 @@ void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align)
 {
     if (block == NULL)
         return;
+    /* The account is settled first: once the hook has run, the block may be another thread's. */
     uint64_t bytes = axo__a64_add_relaxed(&heap->bytes, (uint64_t)0 - size);
     uint64_t blocks = axo__a64_add_relaxed(&heap->blocks, (uint64_t)0 - 1);
     AXO_DEBUG_ASSERT(bytes >= size && blocks > 0);

@@ -1,4 +1,8 @@
-/* alloc.h - the user's allocator, and an account of what is held from it. */
+/* alloc.h - the program's allocator, and an account of what is held from it.
+ *
+ * One heap a system. All layers above take memory from it, most of them through the pools of
+ * mem/slab.h. Every function may be called by every thread: the hook is the program's to make
+ * thread-safe, and the account is atomic. */
 #ifndef AXO__MEM_ALLOC_H
 #define AXO__MEM_ALLOC_H
 
@@ -6,7 +10,7 @@
 
 #include "base/atomic.h"
 
-/* Every place that takes memory. The list is the checklist of the fault tests. */
+/* Every kind of place that takes memory. The list is the checklist of the fault tests. */
 #define AXO__SITE_LIST(X)                                                                          \
     X(SYSTEM)                                                                                      \
     X(WORKERS)                                                                                     \
@@ -35,10 +39,11 @@ typedef struct axo__heap {
     axo__a64 calls[AXO__SITES]; /* allocations asked for, by site */
 } axo__heap;
 
-/* Takes the hook; a zeroed one is malloc and free. */
+/* Copies the hook; a zeroed hook stands for malloc and free. */
 void axo__heap_init(axo__heap *heap, const axo_allocator *hook);
 
-/* NULL: no memory. `align` is a power of two; both must be given back to free. Any thread. */
+/* Takes a block; NULL: no memory. `align` is a power of two. The caller gives size and alignment
+ * back to axo__heap_free. Any thread. */
 void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_site site);
 void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align);
 

@@ -1,7 +1,7 @@
 /* grace.h - when memory that another thread may still read can be used again.
  *
  * Workers are urcu-qsbr readers: quiescent once a turn, offline while they wait. Outside threads
- * may block for ever between two calls, so they are none: each of their calls runs under the
+ * may block for ever between two calls, so they are no readers: each of their calls runs under the
  * mutex of a door, and a grace period ends by passing through every door once.
  *
  * Roles      retire: any worker or door.  step: the reclaimer's thread.
@@ -20,10 +20,12 @@ typedef struct axo__grace_item {
 } axo__grace_item;
 
 typedef struct axo__grace_ops {
-    void (*pass)(void *user);                           /* passes through every door */
-    /* Nobody can read them any more. */
+    /* locks and unlocks the mutex of every door */
+    void (*pass)(void *user);
+    /* Takes the items back: no thread can read them any more. */
     void (*expire)(void *user, axo__grace_item *first, axo__grace_item *last);
-    bool (*reap)(void *user); /* joins threads that have ended; true: more will. NULL: none */
+    /* joins threads that have ended; true: more threads are about to end. NULL: none to join */
+    bool (*reap)(void *user);
 } axo__grace_ops;
 
 typedef struct axo__grace {
@@ -32,38 +34,42 @@ typedef struct axo__grace {
     axo__grace_item *retired;
     axo__grace_item *retired_last;
     bool quit;
-    bool manual;                           /* there is no thread: see axo__grace_run */
+    /* the system is manual and has no reclaimer: see axo__grace_run */
+    bool manual;
     const axo__grace_ops *ops;
     void *user;
 } axo__grace;
 
-/* Starts the reclaimer; `manual`: without a thread. false: the system refused, nothing is left. */
+/* Starts the reclaimer; `manual`: without a thread. false: the system refused, and nothing was
+ * started. */
 bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user);
 
 /* Makes the reclaimer look for threads to join. */
 void axo__grace_wake(axo__grace *grace);
 
-/* Manual: expires what is retired; by the only reader, when it is quiescent. false: nothing was. */
+/* Manual systems: expires what is retired. The caller is the only reader and must be quiescent.
+ * false: nothing was retired. */
 bool axo__grace_run(axo__grace *grace);
 
-/* Expires what is retired and joins the reclaimer. */
+/* Expires what is retired and joins the reclaimer. The caller guarantees that no thread retires any
+ * more. */
 void axo__grace_stop(axo__grace *grace);
 
-/* Hands over a list of items, `last` its end. Takes no memory. */
+/* Hands over a list of items that no new reader can find; `last` is its end. Takes no memory. */
 void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last);
 
-/* A worker's side; in pairs, on its own thread. */
+/* A worker registers as a reader and unregisters; in pairs, on its own thread. */
 void axo__grace_enter(void);
 void axo__grace_leave(void);
 
-/* Nothing read before is used after. */
+/* The worker declares that it holds nothing that it has read before: once a turn. */
 void axo__grace_quiet(void);
 
-/* Around every wait. */
+/* Around every wait of a worker: a grace period does not wait for an offline worker. */
 void axo__grace_offline(void);
 void axo__grace_online(void);
 
-/* Waits until each worker has been quiescent or offline since this was called. */
+/* Waits until each worker has been quiescent or offline since this call began. */
 void axo__grace_wait(void);
 
 #endif

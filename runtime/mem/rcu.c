@@ -1,10 +1,17 @@
-/* rcu.c - a worker's side of grace periods, and their wait: urcu-qsbr. */
+/* rcu.c - a worker's side of grace periods, and their wait: urcu-qsbr.
+ *
+ * Quiescent-state readers pay nothing for a read: no store, no fence, no counter in the path of a
+ * message. A worker pays once a turn instead, when it is quiescent. The orders are liburcu's: a
+ * reader's accesses before axo__grace_quiet happen before axo__grace_wait returns. TSan does not
+ * see that, so RELEASE and ACQUIRE of urcu_qsbr_gp state it by hand.
+ */
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
 #include "mem/grace.h"
 
-/* liburcu's own word: the model of our thread-locals would claim room for it where there is little,
- * and no program could load us at run time (dlopen). clang wants it said before, gcc after. */
+/* liburcu's thread-local reader record. With the model that liburcu declares, the dynamic linker
+ * would need static room for it, of which little is left at run time: no program could load the
+ * library with dlopen. clang wants the model declared before the header, gcc after. */
 #define RCU_WORD                                                                                   \
     extern __thread struct urcu_qsbr_reader urcu_qsbr_reader                                       \
         __attribute__((tls_model("global-dynamic")))
@@ -15,7 +22,8 @@ RCU_WORD;
 
 #include "base/assert.h"
 
-/* How often this thread entered: the simulator runs many workers on one. */
+/* How often this thread has entered: a thread may host the workers of several systems, one inside
+ * the other, and registers with liburcu once. */
 static _Thread_local uint32_t rcu_depth;
 
 void axo__grace_enter(void)
@@ -42,6 +50,8 @@ void axo__grace_offline(void)
 {
     AXO_DEBUG_ASSERT(rcu_depth > 0);
     AXO_TSAN_RELEASE(&urcu_qsbr_gp);
+    /* From here to axo__grace_online the worker must not read a cell, a chunk of the table, or a
+     * name. */
     urcu_qsbr_thread_offline();
 }
 
@@ -54,5 +64,7 @@ void axo__grace_online(void)
 void axo__grace_wait(void)
 {
     urcu_qsbr_synchronize_rcu();
+    /* Pairs with the RELEASE of every reader that was quiescent or went offline meanwhile: memory
+     * that the caller frees now was read before by all of them. */
     AXO_TSAN_ACQUIRE(&urcu_qsbr_gp);
 }

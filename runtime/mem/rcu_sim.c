@@ -2,7 +2,8 @@
  * fiber.
  *
  * A grace period is over as early as it may be: when each reader has been quiescent once, or
- * offline, since it began. At level 1 nobody reads between steps.
+ * offline, since it began. So the simulator frees memory at the first moment that the contract
+ * allows, and a reader that held on too long is caught. At level 1 no thread reads between steps.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 typedef struct rcu_reader {
     uint32_t depth;
     bool offline;
-    uint64_t seen; /* the grace period it has last been quiescent in */
+    uint64_t seen; /* the grace period in which this reader was last quiescent */
 } rcu_reader;
 
 static rcu_reader rcu_readers[AXO__SIM_FIBERS_MAX];
@@ -24,6 +25,7 @@ static rcu_reader *rcu_me(void)
     return &rcu_readers[axo__sim_me()];
 }
 
+/* A reader has moved: the waiter of axo__grace_wait looks again, and any fiber may go on here. */
 static void rcu_tell(void)
 {
     axo__sim_tell(&rcu_period);
@@ -68,6 +70,7 @@ void axo__grace_online(void)
     me->seen = rcu_period;
 }
 
+/* Whether no registered, online reader has still to be quiescent in `period`. */
 static bool rcu_is_over(uint64_t period)
 {
     for (uint32_t i = 0; i < AXO__SIM_FIBERS_MAX; i++) {
@@ -80,6 +83,8 @@ static bool rcu_is_over(uint64_t period)
 
 void axo__grace_wait(void)
 {
+    /* Readers that enter from now on are born quiescent in this period, so the wait is for older
+     * readers only. */
     uint64_t period = ++rcu_period;
     AXO__YIELD_POINT();
     while (axo__sim_is_fiber() && !rcu_is_over(period))

@@ -1,4 +1,7 @@
-/* region.c - what an instance owns: memory and clean-ups, gone together at its end. */
+/* region.c - what an instance owns: memory and clean-ups, gone together at its end.
+ *
+ * A bump allocator over a list of chunks. Nothing is freed one by one: an instance ends as a whole,
+ * by a restart, a stop or a failed construct, and D2 promises that its memory ends with it. */
 #include "mem/region.h"
 
 #include <stdint.h>
@@ -14,7 +17,7 @@ typedef struct region_defer {
     void *arg;
 } region_defer;
 
-/* A chunk; the youngest is the region, and carries the clean-ups of all. */
+/* A chunk. The youngest chunk stands for the region and carries the clean-ups of all chunks. */
 struct axo__region {
     axo__region *older;
     region_defer *defers;
@@ -24,6 +27,8 @@ struct axo__region {
 AXO_STATIC_ASSERT(sizeof(struct axo__region) < AXO__REGION_CHUNK, "a chunk has room");
 AXO_STATIC_ASSERT(sizeof(struct axo__region) % REGION_ALIGN == 0, "chunks keep alignment");
 
+/* Puts a new chunk in front. A request beyond AXO__REGION_CHUNK gets a chunk of its own size, and
+ * the rest of the older chunk is given up: the waste is less than a chunk. */
 static bool region_grow(axo__region **region, axo__cache *cache, size_t size)
 {
     size_t least = sizeof(axo__region) + size;
@@ -43,6 +48,8 @@ void *axo__region_alloc(axo__region **region, axo__cache *cache, size_t size)
 {
     if (size == 0 || size > SIZE_MAX / 2)
         return NULL;
+    /* The guard above keeps this sum from wrapping; axo_alloc promises an address for any
+     * object. */
     size = (size + REGION_ALIGN - 1) & ~(size_t)(REGION_ALIGN - 1);
     if (*region == NULL || (*region)->size - (*region)->used < size) {
         if (!region_grow(region, cache, size))
@@ -57,6 +64,8 @@ void *axo__region_alloc(axo__region **region, axo__cache *cache, size_t size)
 bool axo__region_defer(axo__region **region, axo__cache *cache, void (*fn)(void *arg), void *arg)
 {
     AXO_DEBUG_ASSERT(fn != NULL);
+    /* The record of a clean-up lies in the region itself, so running the clean-ups takes no
+     * memory. */
     region_defer *defer = axo__region_alloc(region, cache, sizeof *defer);
     if (defer == NULL)
         return false;
@@ -68,9 +77,13 @@ bool axo__region_defer(axo__region **region, axo__cache *cache, void (*fn)(void 
 void axo__region_end(axo__region **region, axo__cache *cache)
 {
     axo__region *chunk = *region;
+    /* The region is empty before the first clean-up runs: a clean-up that calls axo_alloc begins a
+     * new region and does not touch the one that is ending. */
     *region = NULL;
     if (chunk == NULL)
         return;
+    /* Clean-ups before memory, the last registered first: a clean-up may read what the instance
+     * allocated before it was registered. */
     for (region_defer *defer = chunk->defers; defer != NULL; defer = defer->next) {
         AXO_BORDER();
         defer->fn(defer->arg);

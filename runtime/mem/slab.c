@@ -1,4 +1,8 @@
-/* slab.c - pooled blocks of fixed classes: a cache for each worker or door, one depot. */
+/* slab.c - pooled blocks of fixed classes: a cache for each worker or door, one depot.
+ *
+ * The fast path is in slab.h and touches the cache alone. This file is the slow path: a cache that
+ * is empty takes a full magazine from the depot or cuts a new chunk, a cache that is full gives one
+ * magazine back. The depot's mutex is taken once for AXO__MAGAZINE blocks. */
 #include "mem/slab.h"
 
 #include <string.h>
@@ -12,6 +16,7 @@ bool axo__pool_init(axo__pool *pool, axo__heap *heap)
 {
     memset(pool, 0, sizeof *pool);
     pool->heap = heap;
+    /* A table from size to class, so that the fast path looks up a byte instead of searching. */
     for (size_t step = 0, index = 0; step <= AXO__POOL_MAX / AXO__POOL_STEP; step++) {
         while (axo__pool_sizes[index] < step * AXO__POOL_STEP)
             index++;
@@ -21,6 +26,7 @@ bool axo__pool_init(axo__pool *pool, axo__heap *heap)
     return axo__os_mutex_init(&pool->mutex);
 }
 
+/* Frees chunks, not blocks: blocks that lie in caches or magazines lie in chunks, too. */
 void axo__pool_fini(axo__pool *pool)
 {
     axo__chunk *chunk = pool->chunks;
@@ -33,7 +39,8 @@ void axo__pool_fini(axo__pool *pool)
     axo__os_mutex_fini(&pool->mutex);
 }
 
-/* Cuts a new chunk into blocks; the first goes to the caller, the rest to the cache. */
+/* Cuts a new chunk into blocks. The first block goes to the caller, the others to the cache, in the
+ * order of their addresses: neighbours are handed out one after the other. */
 static void *slab_grow(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
@@ -60,6 +67,8 @@ static void *slab_grow(axo__cache *cache, uint32_t index)
     return first;
 }
 
+/* Takes one whole magazine from the depot. Magazines are always full, so a cache never walks a list
+ * while it holds the mutex. */
 static bool slab_refill(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
@@ -82,6 +91,7 @@ void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
     if (size > AXO__POOL_MAX)
         return axo__heap_alloc(pool->heap, size, AXO__CACHE_LINE, AXO__SITE_LARGE);
     uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
+    /* The depot first: freed blocks are used again before a new chunk is asked for. */
     if (!slab_refill(cache, index))
         return slab_grow(cache, index);
     axo__block *block = cache->free[index];
@@ -91,7 +101,8 @@ void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
     return block;
 }
 
-/* Moves one magazine from the cache to the depot. */
+/* Moves one magazine from the cache to the depot. The walk to the end of the magazine is made
+ * before the mutex is taken. */
 void axo__pool_spill(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
@@ -119,6 +130,8 @@ void axo__pool_free_large(axo__pool *pool, void *block, size_t size)
 void axo__cache_flush(axo__cache *cache)
 {
     for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++) {
+        /* Blocks short of a magazine stay in the cache and return with their chunks in
+         * axo__pool_fini. */
         while (cache->count[index] >= AXO__MAGAZINE)
             axo__pool_spill(cache, index);
     }

@@ -1,8 +1,11 @@
 /* slab.h - pooled blocks of fixed classes: a cache for each worker or door, one depot.
  *
- * A cache is one thread's (or is guarded by its door's mutex) and needs no atomics. It trades
- * with the depot in magazines of AXO__MAGAZINE blocks under the depot's mutex, so a block that
- * another worker frees comes back in batches. Memory returns to the allocator at fini.
+ * Three structures: axo__pool, the depot of a system, guarded by a mutex; axo__cache, the free
+ * blocks of one local; axo__chunk, memory from the heap that is cut into blocks of one class.
+ *
+ * A cache is one thread's (or is guarded by its door's mutex) and needs no atomics. It trades with
+ * the depot in magazines of AXO__MAGAZINE blocks under the depot's mutex, so blocks that another
+ * worker frees come back in batches. Memory returns to the allocator at fini.
  */
 #ifndef AXO__MEM_SLAB_H
 #define AXO__MEM_SLAB_H
@@ -20,7 +23,7 @@
 
 typedef struct axo__block {
     struct axo__block *next;     /* in a cache or a magazine */
-    struct axo__block *magazine; /* first block of a magazine: the next magazine */
+    struct axo__block *magazine; /* in the first block of a magazine: the next magazine */
 } axo__block;
 AXO_STATIC_ASSERT(sizeof(axo__block) <= AXO__POOL_STEP, "the smallest block holds its links");
 AXO_STATIC_ASSERT(AXO__POOL_MAX <= AXO__POOL_CHUNK - AXO__CACHE_LINE, "a chunk has a block");
@@ -31,32 +34,34 @@ typedef struct axo__chunk {
 
 typedef struct axo__pool {
     axo__heap *heap;
-    uint8_t classes[AXO__POOL_MAX / AXO__POOL_STEP + 1]; /* of each size in steps; fixed */
+    /* the class of each size in steps; fixed */
+    uint8_t classes[AXO__POOL_MAX / AXO__POOL_STEP + 1];
     axo__os_mutex mutex;                        /* guards what follows */
-    axo__block *magazines[AXO__POOL_CLASSES];   /* full ones */
+    axo__block *magazines[AXO__POOL_CLASSES];   /* full magazines */
     axo__chunk *chunks;
 } axo__pool;
 
 typedef struct axo__cache {
-    axo__pool *pool; /* fixed: what the cache takes from and gives to */
+    axo__pool *pool; /* fixed: the depot that the cache trades with */
     axo__block *free[AXO__POOL_CLASSES];
     uint32_t count[AXO__POOL_CLASSES];
 } axo__cache;
 
+/* Makes an empty depot; false: the system refused the mutex. */
 bool axo__pool_init(axo__pool *pool, axo__heap *heap);
 
-/* Everything taken must have been given back; caches die with the pool. */
+/* Frees all chunks. Every block must have been given back; the caches end with the pool. */
 void axo__pool_fini(axo__pool *pool);
 
 /* Bytes of the blocks of a class. */
 extern const uint16_t axo__pool_sizes[AXO__POOL_CLASSES];
-/* What the cache cannot do alone. */
+/* The slow paths of the two functions below: for an empty cache, a large block, a full cache. */
 void *axo__pool_alloc_slow(axo__cache *cache, size_t size);
 void axo__pool_free_large(axo__pool *pool, void *block, size_t size);
 void axo__pool_spill(axo__cache *cache, uint32_t index);
 
-/* A block of at least `size` bytes, aligned for any object, not initialised; NULL: no memory.
- * Sizes over AXO__POOL_MAX go straight to the allocator. */
+/* Takes a block of at least `size` bytes, aligned for any object, not initialised; NULL: no memory.
+ * Sizes over AXO__POOL_MAX go straight to the allocator. The caller is the cache's thread. */
 static inline void *axo__pool_alloc(axo__cache *cache, size_t size)
 {
     if (axo__unlikely(size > AXO__POOL_MAX))
@@ -72,7 +77,8 @@ static inline void *axo__pool_alloc(axo__cache *cache, size_t size)
     return block;
 }
 
-/* Gives a block back, with the size it was asked for, through any cache. */
+/* Gives a block back, with the size that was asked for, through the caller's cache, which need not
+ * be the cache that the block came from. */
 static inline void axo__pool_free(axo__cache *cache, void *memory, size_t size)
 {
     axo__pool *pool = cache->pool;
@@ -82,7 +88,7 @@ static inline void axo__pool_free(axo__cache *cache, void *memory, size_t size)
     }
     uint32_t index = pool->classes[(size + AXO__POOL_STEP - 1) / AXO__POOL_STEP];
     axo__block *block = memory;
-    AXO_DEBUG_ASSERT(cache->free[index] != block); /* given back twice */
+    AXO_DEBUG_ASSERT(cache->free[index] != block); /* the block was given back twice */
     block->next = cache->free[index];
     cache->free[index] = block;
     AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);

@@ -1,9 +1,9 @@
 /* linux.c - the port on Linux: parking on CK's event count over futexes, CPUs, entropy.
  *
- * ck_ec64 in its multi-producer mode only (the single-producer one leans on timed polling). The
- * count is 63 bits over a flag; the futex sleeps on its low half. ck_ec waits in growing steps and
- * does not cut a step at the deadline: the first step is made as long as it can be, and our wait
- * cuts it, so that a sleeper neither polls nor oversleeps.
+ * ck_ec64 in its multi-producer mode only (the single-producer mode leans on timed polling). The
+ * count is 63 bits over a flag; the futex sleeps on the low half. ck_ec waits in growing steps and
+ * does not cut a step at the deadline: the first step is made as long as it can be, and the wait
+ * function below cuts it, so that a sleeper neither polls nor oversleeps.
  */
 #include <ck_ec.h>
 #include <errno.h>
@@ -28,6 +28,7 @@
 
 AXO_STATIC_ASSERT(sizeof(struct ck_ec64) == sizeof(axo__os_parker), "the parker is a ck_ec64");
 
+/* ck_ec asks for the time through this: the port's clock, so deadlines mean the same everywhere. */
 static int linux_ec_now(const struct ck_ec_ops *ops, struct timespec *out)
 {
     (void)ops;
@@ -37,6 +38,8 @@ static int linux_ec_now(const struct ck_ec_ops *ops, struct timespec *out)
     return 0;
 }
 
+/* FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, where a plain wait takes a span that
+ * would have to be computed anew after each signal. */
 static void linux_futex_wait(const void *address, uint32_t expected, const struct timespec *until)
 {
     (void)syscall(SYS_futex, address, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until,
@@ -54,13 +57,14 @@ static void linux_ec_wait64(const struct ck_ec_wait_state *state, const uint64_t
                             uint64_t expected, const struct timespec *until)
 {
     const struct timespec *deadline = state->data;
+    /* The earlier of ck_ec's step and the caller's deadline, which travels in state->data. */
     bool cut = deadline != NULL &&
                (until == NULL || deadline->tv_sec < until->tv_sec ||
                 (deadline->tv_sec == until->tv_sec && deadline->tv_nsec < until->tv_nsec));
     linux_futex_wait(address, (uint32_t)expected, cut ? deadline : until);
 }
 
-/* Nothing but the count and the deadline ends the wait. */
+/* ck_ec's predicate: nothing but the count and the deadline ends the wait. */
 static int linux_ec_go_on(const struct ck_ec_wait_state *state, struct timespec *until)
 {
     (void)state;
@@ -103,6 +107,8 @@ uint64_t axo__os_parker_ticket(axo__os_parker *parker)
 
 void axo__os_parker_wake(axo__os_parker *parker)
 {
+    /* Pairs with AXO_TSAN_ACQUIRE in axo__os_parker_wait: the atomic increment inside CK orders
+     * what the waker wrote before the sleeper's next look. */
     AXO_TSAN_RELEASE(parker);
     ck_ec64_inc((struct ck_ec64 *)(void *)parker, &linux_ec_mode);
 }
@@ -117,6 +123,7 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
     AXO_TSAN_ACQUIRE(parker);
 }
 
+/* Reads two numbers of a line; false if the file or a number is missing ("max"). */
 static bool linux_read_numbers(const char *path, int64_t *first, int64_t *second)
 {
     FILE *file = fopen(path, "re");
@@ -137,7 +144,8 @@ static bool linux_read_numbers(const char *path, int64_t *first, int64_t *second
     return end != start;
 }
 
-/* The first two numbers of a file such as cgroup's cpu.max; false if there are none. */
+/* The first two numbers of a file such as cgroup's cpu.max; false if there are none. Files are
+ * cancellation points. */
 static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
 {
     int before = axo__os_cancel_hold();
@@ -155,6 +163,7 @@ uint32_t axo__os_cpus(void)
     int64_t quota = 0;
     int64_t period = 0;
     if (linux_read_pair("/sys/fs/cgroup/cpu.max", &quota, &period) && quota > 0 && period > 0) {
+        /* A container's quota is rounded up: half a CPU still needs a worker. */
         int64_t allowed = (quota + period - 1) / period;
         if (allowed < (int64_t)cpus)
             cpus = (uint32_t)allowed;
@@ -168,8 +177,8 @@ uint32_t axo__os_cpu_index(void)
     return cpu < 0 ? 0 : (uint32_t)cpu;
 }
 
-/* A kernel or a sandbox without the call: what the kernel gave the process at its start, so that
- * nobody knows it, and the time, so that it is another each time. */
+/* For a kernel or a sandbox without getrandom: random bytes that the kernel gave the process at its
+ * start, which no other process knows, hashed with the time, which differs at each call. */
 static uint64_t linux_entropy_of_start(void)
 {
     uint64_t key[2] = {0, 0};
@@ -185,7 +194,8 @@ uint64_t axo__os_entropy(void)
     ssize_t got;
     int before = axo__os_cancel_hold();
     do
-        got = getrandom(&bits, sizeof bits, 0); /* so few bytes come whole */
+        /* getrandom returns so few bytes whole or not at all */
+        got = getrandom(&bits, sizeof bits, 0);
     while (got < 0 && errno == EINTR);
     axo__os_cancel_let(before);
     return got == (ssize_t)sizeof bits ? bits : linux_entropy_of_start();
@@ -193,6 +203,7 @@ uint64_t axo__os_entropy(void)
 
 bool axo__os_event_init(axo__os_event *event)
 {
+    /* EFD_NONBLOCK); | The event is set at the start: the host has work before its first call. */
     event->fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     return event->fd >= 0;
 }
@@ -220,7 +231,8 @@ void axo__os_event_clear(const axo__os_event *event)
     axo__os_cancel_let(before);
 }
 
-/* A page that a fork wipes; where the kernel does not know how, the child is not known either. */
+/* A page that fork wipes in the child: the word reads AXO__HOME_FORKED there, without a system call
+ * in any door. On a kernel without MADV_WIPEONFORK a child is not recognised. */
 bool axo__os_home_init(axo__os_home *home)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -236,6 +248,8 @@ bool axo__os_home_init(axo__os_home *home)
 
 void axo__os_home_fini(axo__os_home *home)
 {
+    /* The page is given back; a later call on the destroyed system still reads a word that says
+     * so. */
     static const uint32_t gone = AXO__HOME_GONE;
     (void)munmap((void *)(uintptr_t)home->word, (size_t)sysconf(_SC_PAGESIZE));
     home->word = &gone;

@@ -5,7 +5,8 @@
  * the port waits, so a simulator that calls the steps itself sees every choice.
  *
  * No function of the port is a cancellation point: a pthread_cancel of a thread of the program that
- * is in one comes later. A thread that the port has made is never cancelled.
+ * is in a function of the port takes effect later. A thread that the port has made is never
+ * cancelled.
  */
 #ifndef AXO__OS_OS_H
 #define AXO__OS_OS_H
@@ -21,10 +22,10 @@
 
 #define AXO__NEVER INT64_MAX
 
-/* Monotonic nanoseconds. Never goes back. */
+/* Monotonic nanoseconds of the operating system's clock, which never goes back. */
 int64_t axo__os_now(void);
 
-/* 64 bits that nobody can foretell. */
+/* 64 bits that no program can foretell. */
 uint64_t axo__os_entropy(void);
 
 /* ---- machine ---- */
@@ -32,7 +33,7 @@ uint64_t axo__os_entropy(void);
 /* CPUs that affinity and the container's quota allow this process: at least 1. */
 uint32_t axo__os_cpus(void);
 
-/* A number that tells apart threads that run at the same time: only to spread load. */
+/* A number that tells apart threads that run at the same time: only to spread load over doors. */
 uint32_t axo__os_cpu_index(void);
 
 /* ---- memory: the default allocator ---- */
@@ -42,9 +43,9 @@ void axo__os_free(void *user, void *block, size_t size, size_t align);
 
 /* ---- cancel ---- */
 
-/* A pthread_cancel of this thread waits, until it is let with what hold has returned. Around what
- * may be a cancellation point where a thread of the program may be: waits, and functions of the
- * program. */
+/* A pthread_cancel of this thread waits until axo__os_cancel_let is given what hold has returned.
+ * Holding is needed where a thread of the program may be at a cancellation point: around waits, and
+ * around functions of the program. */
 static inline int axo__os_cancel_hold(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;
@@ -57,8 +58,8 @@ static inline void axo__os_cancel_let(int before)
     (void)pthread_setcancelstate(before, &before);
 }
 
-/* Calls fn(arg), on a thread of the program, which may end in it (pthread_exit): then the process
- * does (base/border.h). A thread that the port has made stands under the same root. */
+/* Calls fn(arg) on a thread of the program. If the thread ends inside (pthread_exit), the process
+ * ends (base/border.h). A thread that the port has made stands under the same root. */
 void axo__os_root(void (*fn)(void *arg), void *arg);
 
 /* ---- mutex: short sections only; never held while user code runs ---- */
@@ -84,21 +85,24 @@ bool axo__os_latch_init(axo__os_latch *latch);
 void axo__os_latch_fini(axo__os_latch *latch);
 void axo__os_latch_set(axo__os_latch *latch);
 
-/* Waits until the latch is set or the clock passes `deadline`; says whether it is set. */
+/* Waits until the latch is set or the clock passes `deadline`; the result says whether it is set.
+ * What the setting thread wrote before is visible then. */
 bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline);
 
 /* ---- parker: an event count, one for each thread that parks ---- */
 
 typedef struct axo__os_parker {
-    uint64_t word; /* the port's */
+    uint64_t word; /* the port's: a ck_ec64, or the simulator's count */
 } axo__os_parker;
 
 void axo__os_parker_init(axo__os_parker *parker);
 
-/* The ticket to take before announcing idleness and looking for work a last time. */
+/* The ticket that a thread takes before it announces idleness and looks for work a last time: step
+ * (1) of sched/wake.h. */
 uint64_t axo__os_parker_ticket(axo__os_parker *parker);
 
-/* Wakes the thread that waits, or will wait, with a ticket taken before this call. */
+/* Wakes the thread that waits, or will wait, with a ticket taken before this call: no wake-up falls
+ * between the last look and the wait. */
 void axo__os_parker_wake(axo__os_parker *parker);
 
 /* ---- event: a file descriptor that is readable while it is set; -1 where there are none ---- */
@@ -117,7 +121,8 @@ void axo__os_event_clear(const axo__os_event *event);
 enum { AXO__HOME_FORKED = 0, AXO__HOME_HERE = 1, AXO__HOME_GONE = 2 };
 
 typedef struct axo__os_home {
-    const uint32_t *word; /* after fini: one that says so, as long as nobody writes over this */
+    /* points to AXO__HOME_GONE after fini, as long as the struct is not overwritten */
+    const uint32_t *word;
 } axo__os_home;
 
 bool axo__os_home_init(axo__os_home *home);
@@ -128,21 +133,22 @@ static inline bool axo__os_at_home(const axo__os_home *home)
     return *home->word == AXO__HOME_HERE;
 }
 
-/* Has `child` called in every child that fork() makes, on its one thread; as long as the library is
- * loaded. */
+/* Has `child` called in every child that fork() makes, on the child's one thread; for as long as
+ * the library is loaded. */
 void axo__os_at_fork(void (*child)(void));
 
 /* ---- threads ---- */
 
 typedef enum axo__step {
-    AXO__STEP_AGAIN = 0, /* call me again */
-    AXO__STEP_PARK = 1,  /* after waiting with my ticket until my deadline; may come early */
-    AXO__STEP_EXIT = 2   /* never call me again */
+    AXO__STEP_AGAIN = 0, /* the port calls the step again at once */
+    /* the port waits with the thread's ticket until its deadline; the wait may end early */
+    AXO__STEP_PARK = 1,
+    AXO__STEP_EXIT = 2   /* the port calls the step never again */
 } axo__step;
 
 typedef struct axo__os_thread axo__os_thread;
 
-/* What a thread is made of. All run on the thread itself. */
+/* The functions that a thread is made of. All run on the thread itself. */
 typedef struct axo__os_body {
     void (*begin)(void *arg);     /* once, first */
     axo__step (*step)(void *arg); /* until it says EXIT */
@@ -158,24 +164,26 @@ struct axo__os_thread {
     const axo__os_body *body;
     void *arg;
     pthread_t thread;
-    axo__a32 ended; /* nothing of it runs any more, but for its return */
+    axo__a32 ended; /* 1: no function of the body runs any more; set before the thread returns */
     void *port;     /* the simulator's record */
 };
 
-/* Turns of actors that a worker may run in one step. */
+/* Turns of actors that a worker may run in one step: many on a machine, one in the simulator, which
+ * chooses before each. */
 extern const uint32_t axo__os_turns;
 
-/* Starts a thread, whose parker is initialised: others may wake it before it runs. false: the
- * system refused, nothing was started. */
+/* Starts a thread, whose parker is initialised: other threads may wake it before it runs. false:
+ * the system refused, and nothing was started. */
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg);
 
 /* Waits for the thread's end. */
 void axo__os_thread_join(axo__os_thread *thread);
 
-/* The same without waiting: false, it has not ended yet. */
+/* Joins the thread if it has ended; false: it has not ended yet. */
 bool axo__os_thread_try_join(axo__os_thread *thread);
 
-/* Waits with the thread's ticket until its deadline. Only for the port's own loop. */
+/* Waits with a ticket until a deadline; returns early if the parker was woken since the ticket was
+ * taken, or for no reason. Only for the port's own loop. */
 void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadline);
 
 #endif

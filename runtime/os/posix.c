@@ -1,7 +1,10 @@
 /* posix.c - the port on POSIX: threads, mutexes, latches, the clock, memory.
  *
+ * Thin faces of pthread functions. A mutex that fails to lock is a destroyed or overwritten system,
+ * and the process ends with that line; other errors are bugs of the library.
+ *
  * Orders
- *   [P1] store release / load acquire, ended   what the thread did, for who joins it
+ *   [P1] store release / load acquire, ended   the thread's writes, for the thread that joins it
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,6 +28,7 @@ int64_t axo__os_now(void)
 void *axo__os_alloc(void *user, size_t size, size_t align)
 {
     (void)user;
+    /* malloc's own alignment suffices for most blocks. */
     if (align <= _Alignof(max_align_t))
         return malloc(size);
     void *block = NULL;
@@ -49,7 +53,8 @@ void axo__os_mutex_fini(axo__os_mutex *mutex)
     (void)pthread_mutex_destroy(&mutex->mutex);
 }
 
-/* Fails on one that was destroyed: no call of ours comes then. */
+/* Locks. pthread_mutex_lock fails on a destroyed mutex, which no correct call of the library
+ * touches: the program has called a system that it had destroyed. */
 static void posix_lock(pthread_mutex_t *mutex)
 {
     int error = pthread_mutex_lock(mutex);
@@ -77,6 +82,7 @@ bool axo__os_latch_init(axo__os_latch *latch)
         return false;
     if (pthread_condattr_init(&attr) != 0)
         goto fail_mutex;
+    /* Deadlines are of the monotonic clock, as axo__os_now is. */
     int error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     if (error == 0)
         error = pthread_cond_init(&latch->cond, &attr);
@@ -99,6 +105,8 @@ void axo__os_latch_set(axo__os_latch *latch)
 {
     posix_lock(&latch->mutex);
     latch->set = true;
+    /* The last look of the setting thread at the latch is the unlock below: a waiter that is woken
+     * may free the latch as soon as it has the mutex. */
     (void)pthread_cond_broadcast(&latch->cond);
     (void)pthread_mutex_unlock(&latch->mutex);
 }
@@ -109,6 +117,7 @@ static bool posix_latch_wait(axo__os_latch *latch, int64_t deadline)
     posix_lock(&latch->mutex);
     struct timespec until = {.tv_sec = (time_t)(deadline / POSIX_SECOND),
                              .tv_nsec = (long)(deadline % POSIX_SECOND)};
+    /* A spurious wake-up waits again; the deadline is absolute. */
     while (!latch->set && error != ETIMEDOUT) {
         if (deadline == AXO__NEVER)
             error = pthread_cond_wait(&latch->cond, &latch->mutex);
@@ -130,18 +139,21 @@ bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
 
 void axo__os_at_fork(void (*child)(void))
 {
-    (void)pthread_atfork(NULL, NULL, child); /* no memory: a child may only exec or exit */
+    /* without memory for the registration nothing is lost: a child may only exec or exit */
+    (void)pthread_atfork(NULL, NULL, child);
 }
 
 const uint32_t axo__os_turns = 64;
 
 void axo__os_root(void (*fn)(void *arg), void *arg)
 {
+    /* The clean-up runs only if the thread is ended inside fn; a return pops it. */
     pthread_cleanup_push(axo__border_ended, NULL);
     fn(arg);
     pthread_cleanup_pop(0);
 }
 
+/* The port's one loop: the only place where a thread of the library waits. */
 static void posix_thread_run(void *argument)
 {
     axo__os_thread *thread = argument;
@@ -158,18 +170,21 @@ static void posix_thread_run(void *argument)
         }
     }
     body->end(thread->arg);
+    /* Pairs with the load acquire of axo__os_thread_try_join: the joiner sees all that `end` has
+     * written. */
     axo__a32_store_release(&thread->ended, 1); /* [P1] */
 }
 
 static void *posix_thread_main(void *thread)
 {
-    (void)axo__os_cancel_hold(); /* for good */
+    (void)axo__os_cancel_hold(); /* for the thread's whole life */
     axo__os_root(posix_thread_run, thread);
     return NULL;
 }
 
-/* Workers take no signals but the synchronous ones: the program's handlers run on its own
- * threads. */
+/* Starts a thread with all signals blocked but the synchronous ones and the profiler's: the
+ * program's handlers run on its own threads. The mask is set before pthread_create, so the thread
+ * never runs without it. */
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg)
 {
     sigset_t all;
@@ -201,6 +216,8 @@ void axo__os_thread_join(axo__os_thread *thread)
 
 bool axo__os_thread_try_join(axo__os_thread *thread)
 {
+    /* Pairs with the store release of posix_thread_run. The join below waits only for the thread's
+     * return. */
     if (axo__a32_load_acquire(&thread->ended) == 0) /* [P1] */
         return false;
     axo__os_thread_join(thread);

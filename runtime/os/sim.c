@@ -1,9 +1,9 @@
-/* sim.c - the port on one thread: level 1, where choices say who steps next; the clock.
+/* sim.c - the port on one thread: level 1, where choices say which thread steps next; the clock.
  *
  * A thread is a record. It is READY, or PARKED with the ticket and the deadline of the step that
- * said so; a parked one can run when its parker has moved on, when its deadline has passed, and
+ * said so; a parked thread can run when its parker has moved on, when its deadline has passed, and
  * now and then for no reason, as the contract allows. Only the calls that wait for something from
- * outside (a latch, a join) and axo__sim_step step threads; they never do it inside a step.
+ * outside (a latch, a join) and axo__sim_step step threads; they never do so inside a step.
  */
 #include "os/sim.h"
 
@@ -14,23 +14,24 @@
 #include "base/random.h"
 #include "os/sim_inside.h"
 
-/* Threads at once. */
+/* Threads that exist at the same time. */
 #define SIM_THREADS_MAX 1024
 #define SIM_CPUS 4
-/* A step takes less than this; a long one, one of SIM_LONG_ONE_IN, up to SIM_LONG_NS. */
+/* A step takes less time than this; a long step, which one of SIM_LONG_ONE_IN is, up to
+ * SIM_LONG_NS. */
 #define SIM_SHORT_NS 1500
 #define SIM_LONG_NS 3000000
 #define SIM_LONG_ONE_IN 512
-/* One wait of this many ends early for no reason. */
+/* One wait in this many ends early for no reason. */
 #define SIM_EARLY_ONE_IN 200
-/* Now and then a thread gets no turn for so many steps, as long as another can run. */
+/* Now and then a thread gets no step for this many steps, as long as another can run. */
 #define SIM_STARVE_ONE_IN 150
 #define SIM_STARVE_STEPS 300
 /* Level 2: yield points that count as a step. */
 #define SIM_PAUSE_POINTS 16
 
 typedef enum sim_state {
-    SIM_FRESH = 0, /* not begun */
+    SIM_FRESH = 0, /* `begin` has not been called */
     SIM_READY = 1,
     SIM_PARKED = 2,
     SIM_ENDED = 3
@@ -38,26 +39,27 @@ typedef enum sim_state {
 
 typedef struct sim_record {
     axo__os_thread *thread;
-    uint32_t id;            /* the strategy's: how many were started before it */
+    /* the strategy's number for the thread: how many were started before it */
+    uint32_t id;
     sim_state state;
-    uint64_t starved_until; /* a step's number */
+    uint64_t starved_until; /* the number of the step up to which the thread is left out */
 } sim_record;
 
 typedef struct sim_world {
     axo__random machine; /* which CPU, how long a look at the clock takes */
-    axo__random entropy; /* what the system is told */
+    axo__random entropy; /* the numbers that axo__os_entropy gives the system */
     uint64_t steps;
     uint32_t started;
-    uint32_t last;       /* the id of the one that stepped last */
+    uint32_t last;       /* the id of the thread that stepped last */
     uint32_t count;      /* of records */
-    uint32_t refuse;     /* starts until one is refused; UINT32_MAX: none is */
+    uint32_t refuse;     /* starts until one is refused; UINT32_MAX: none is refused */
     bool seeded;
     bool inside;         /* a step is running */
     void (*outside)(void);
     sim_record records[SIM_THREADS_MAX];
 } sim_world;
 
-/* The one thread's one world. */
+/* The world of the one real thread. */
 static sim_world sim;
 axo__sim_run axo__sim_now;
 
@@ -102,6 +104,7 @@ void axo__sim_refuse_start(uint32_t count)
 int64_t axo__os_now(void)
 {
     sim_need_seed();
+    /* A look at the clock takes time, so a loop that waits for the clock ends. */
     axo__sim_now.now += axo__sim_now.fibers ? 1 : (int64_t)axo__random_below(&sim.machine, 64);
     return axo__sim_now.now;
 }
@@ -143,7 +146,7 @@ void axo__os_free(void *user, void *block, size_t size, size_t align)
     free(block);
 }
 
-/* ---- who is next ---- */
+/* ---- the next thread ---- */
 
 static bool sim_can_run(const sim_record *record)
 {
@@ -160,8 +163,8 @@ static bool sim_can_run(const sim_record *record)
     return false;
 }
 
-/* Those that can run, in the order of the records from the one that stepped last onwards; without
- * `all`, those that are not starved. */
+/* The threads that can run, in the order of the records from the one that stepped last onwards:
+ * index 0 is "the same thread goes on". Without `all`, starved threads are left out. */
 static uint32_t sim_gather(bool all, sim_record **out)
 {
     uint32_t from = 0;
@@ -176,7 +179,7 @@ static uint32_t sim_gather(bool all, sim_record **out)
     return count;
 }
 
-/* The clock goes to the first deadline; false: there is none. */
+/* Moves the clock to the first deadline; false: no thread has one. */
 static bool sim_jump(void)
 {
     int64_t first = AXO__NEVER;
@@ -192,6 +195,8 @@ static bool sim_jump(void)
     return true;
 }
 
+/* Chooses the next thread. Starvation never stops the run: when only starved threads can run, they
+ * do. */
 static sim_record *sim_pick(void)
 {
     sim_record *some[SIM_THREADS_MAX];
@@ -215,12 +220,14 @@ static sim_record *sim_pick(void)
     return some[axo__sim_who(ids, count, ids[0] == sim.last)];
 }
 
+/* The last record takes the free place, and its thread is told where it lies. */
 static void sim_forget(sim_record *record)
 {
     *record = sim.records[--sim.count];
     record->thread->port = record;
 }
 
+/* One step of one thread, with begin, wake, sleep and end around it as the contract says. */
 static void sim_run(sim_record *record)
 {
     axo__os_thread *thread = record->thread;
@@ -268,10 +275,10 @@ bool axo__sim_step(void)
 
 void axo__os_at_fork(void (*child)(void))
 {
-    (void)child; /* nobody forks in a simulation */
+    (void)child; /* no program forks in a simulation */
 }
 
-const uint32_t axo__os_turns = 1; /* each is chosen */
+const uint32_t axo__os_turns = 1; /* each turn is chosen */
 
 bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void *arg)
 {
@@ -303,7 +310,7 @@ void axo__os_thread_join(axo__os_thread *thread)
             return;
         }
         bool moved = axo__sim_step();
-        AXO_ASSERT(moved); /* else the thread never ends */
+        AXO_ASSERT(moved); /* otherwise the thread never ends: a deadlock */
     }
 }
 

@@ -3,13 +3,14 @@
  *
  * Two levels. At level 1, the default, a step of a thread is one piece, and the test makes the
  * steps with axo__sim_step. At level 2 each thread is a fiber, and every access to what threads
- * share (base/atomic.h, the queues, mutexes, waits) is a yield point: another may go on there.
+ * share (base/atomic.h, the queues, mutexes, waits) is a yield point: another fiber may go on
+ * there.
  *
- * Choices. Whatever chance decides is a numbered choice: of a kind, one of `count` alternatives,
+ * Choices. Whatever chance decides is a numbered choice: of a kind, with `count` alternatives,
  * the n-th of its kind. 0 is the default: nothing out of the ordinary, the same thread goes on. A
  * strategy makes the choices; each kind draws from a stream of its own, named by the kind, so that
- * one more draw of one kind moves no other. What was chosen other than 0 is the log. The log can be
- * given back, whole or with entries taken out: what is not in it is 0. So
+ * one more draw of one kind moves no other. The log holds the choices other than 0. A test can give
+ * the log back, whole or with entries taken out: a choice that is not in it is 0. So
  *
  *     axo__sim_strategy("random");              axo__sim_reset(seed, outside);
  *     axo__sim_reset(seed, outside);            axo__sim_replay(log, count);
@@ -26,12 +27,12 @@
 /* ---- choices ---- */
 
 typedef enum axo__sim_kind {
-    AXO__SIM_WHO = 0,    /* who runs next: 0 the one that ran, or the next one in turn */
+    AXO__SIM_WHO = 0,    /* the thread that runs next: 0 the one that ran, or the next in turn */
     AXO__SIM_EARLY = 1,  /* 1: a wait ends before its time, for no reason */
-    AXO__SIM_STARVE = 2, /* level 1, not 0: a thread gets no turn for so many steps */
-    AXO__SIM_WHOM = 3,   /* level 1: whom the two above are about */
+    AXO__SIM_STARVE = 2, /* level 1: for how many steps a thread gets no turn */
+    AXO__SIM_WHOM = 3,   /* level 1: the thread that EARLY or STARVE is about */
     AXO__SIM_LONG = 4,   /* level 1: how long a step takes */
-    AXO__SIM_TEST = 5,   /* these are the tests' own */
+    AXO__SIM_TEST = 5,   /* this kind and the next ones are the tests' own */
     AXO__SIM_TEST_OPERATION = 6,
     AXO__SIM_TEST_FAULT = 7,
     AXO__SIM_TEST_ACTOR = 8,
@@ -41,49 +42,52 @@ typedef enum axo__sim_kind {
 typedef struct axo__sim_choice {
     uint32_t kind;
     uint32_t value; /* not 0 */
-    uint64_t index; /* among those of its kind, from 0; where nothing was to choose none is */
+    /* the number among the choices of its kind, from 0; a choice with one alternative has none */
+    uint64_t index;
 } axo__sim_choice;
 
 /* The name of a kind, in logs; and back, AXO__SIM_KINDS: none has it. */
 const char *axo__sim_kind_name(uint32_t kind);
 uint32_t axo__sim_kind_named(const char *name);
 
-/* One of `count` alternatives. */
+/* Makes a choice between `count` alternatives. */
 uint32_t axo__sim_choose(axo__sim_kind kind, uint32_t count);
 
-/* true, once in `one_in` times, where chance decides. 0: never. */
+/* Makes a choice between yes and no: true once in `one_in` times, where chance decides. 0:
+ * never. */
 bool axo__sim_chance(axo__sim_kind kind, uint32_t one_in);
 
-/* How choices are made from the next reset on; false: no such strategy.
- *   random    whoever can run
- *   sticky    who runs goes on, nine times in ten
+/* Sets how choices are made from the next reset on; false: no such strategy.
+ *   random    any thread that can run
+ *   sticky    the running thread goes on, nine times in ten
  *   pct:D     priorities, that drop at D - 1 places; D is 1..9
- *   starve    now and then one is not run for 10 to 10000 choices
- *   swizzle   one after the other is stopped, then released in another order
- *   bound:B   all runs with at most B switches away from one that could go on; see axo__sim_more
- *   delay:B   all runs with at most B places where another runs than the one that goes on, or the
- *             next in turn: fewer than with bound:B
+ *   starve    now and then a thread is not run for 10 to 10000 choices
+ *   swizzle   one thread after the other is stopped, then released in another order
+ *   bound:B   all runs with at most B switches away from a thread that could go on; see
+ *             axo__sim_more
+ *   delay:B   all runs with at most B places where another thread runs than the one that goes on,
+ *             or the next in turn: fewer than with bound:B
  *   default   0, always */
 bool axo__sim_strategy(const char *text);
 
-/* The choices that follow are those of a log, which is copied; what it does not name is 0. Between
- * a reset and the first choice. */
+/* Takes the choices that follow from a log, which is copied; a choice that the log does not name is
+ * 0. To be called between a reset and the first choice. */
 void axo__sim_replay(const axo__sim_choice *log, size_t count);
 
-/* What was chosen since the reset. Good until the next one. */
+/* The choices other than 0 since the reset. Good until the next reset. */
 const axo__sim_choice *axo__sim_log(size_t *count);
 
-/* After a run with bound:B or delay:B: prepares the next one; false: that was the last. After a run
- * with another strategy: true. */
+/* Prepares the next run after a run with bound:B or delay:B; false: that run was the last. After a
+ * run with another strategy: true. */
 bool axo__sim_more(void);
 
-/* Choices made since the reset, of a kind. */
+/* The number of choices of a kind since the reset. */
 uint64_t axo__sim_choices(axo__sim_kind kind);
 
 /* ---- a run ---- */
 
-/* Starts anew from a seed; no thread may be registered. `outside` (may be NULL) is called after
- * each step, before anything outside runs. */
+/* Starts a run anew from a seed; no thread may be registered. `outside` (may be NULL) is called
+ * after each step, before any code outside of steps runs. */
 void axo__sim_reset(uint64_t seed, void (*outside)(void));
 
 /* Level 1: one step of one thread that can run, after the clock has gone to the next deadline if
@@ -91,19 +95,19 @@ void axo__sim_reset(uint64_t seed, void (*outside)(void));
  *   returns   false: every thread waits, none with a deadline */
 bool axo__sim_step(void);
 
-/* Steps made since the reset; at level 2 yield points. */
+/* The number of steps since the reset; at level 2, of yield points. */
 uint64_t axo__sim_steps(void);
 
-/* The next `count` starts of a thread succeed, the one after is refused, once. */
+/* Lets the next `count` starts of a thread succeed and refuses the start after them, once. */
 void axo__sim_refuse_start(uint32_t count);
 
 /* ---- level 2 ---- */
 
-/* From here to the next reset; the caller becomes the first fiber, "main". After axo__sim_reset.
- * Each fiber has the program's thread-locals for itself, and errno. */
+/* Begins level 2, up to the next reset; the caller becomes the first fiber, "main". To be called
+ * after axo__sim_reset. Each fiber has the program's thread-locals, and errno, for itself. */
 void axo__sim_fibers(void);
 
-/* A thread of the test's. It ends when `run` returns. */
+/* Starts a thread of the test's own. The thread ends when `run` returns. */
 void axo__sim_start(const char *name, void (*run)(void *arg), void *arg);
 
 /* Names a fiber, for reports. */
@@ -112,10 +116,10 @@ void axo__sim_name(uint32_t number, const char *name);
 /* Yield points yield; until then a fiber goes on until it waits, and nothing is chosen. */
 void axo__sim_explore(bool on);
 
-/* What a wait may do: one in so many ends early (0: none); a yield point takes so long. */
+/* One wait in `early_one_in` ends early (0: none); a yield point takes `tick_ns`. */
 void axo__sim_waits(uint32_t early_one_in, int64_t tick_ns);
 
-/* A run that has passed so many yield points is given up: it does not come to rest. */
+/* Gives a run up that has passed `points` yield points: it does not come to rest. */
 void axo__sim_points_max(uint64_t points);
 
 /* The calling fiber lets all others go on until each of them waits, and not for a deadline within
@@ -131,7 +135,7 @@ uint32_t axo__sim_started(void);
 /* Until when a fiber waits at most; AXO__NEVER too for one that does not wait, or is none. */
 int64_t axo__sim_deadline(uint32_t number);
 
-/* How often the clock went to a deadline because nobody could run. */
+/* How often the clock went to a deadline because no fiber could run. */
 uint64_t axo__sim_jumps(void);
 
 /* The number of the calling fiber, 0: main; below AXO__SIM_FIBERS_MAX. A number is used again. */
@@ -139,8 +143,8 @@ uint64_t axo__sim_jumps(void);
 uint32_t axo__sim_me(void);
 bool axo__sim_is_fiber(void); /* false at level 1 */
 
-/* Waits on an address until it is told, or until the deadline; may come early if `early`.
- *   returns   false: the deadline has passed */
+/* Waits on an address until another fiber calls axo__sim_tell with it, or until the deadline; may
+ * come early if `early`. false: the deadline has passed. */
 bool axo__sim_wait(const char *what, const void *address, int64_t deadline, bool early);
 void axo__sim_tell(const void *address);
 
@@ -150,13 +154,13 @@ uint64_t axo__sim_digest(void);
 /* Something happened, for the digest. */
 void axo__sim_mark(uint64_t word);
 
-/* Something happened, for the report of the run: kept are the last ones. */
+/* Writes a note for the report of the run, which keeps the last notes. */
 void axo__sim_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Called once, before a run that cannot go on is given up: deadlock, unfair wait. */
 void axo__sim_on_stuck(void (*told)(const char *why));
 
-/* Who waits for what. */
+/* Writes a line for each fiber, with what it waits for. */
 void axo__sim_report_waits(FILE *out);
 
 /* The last notes and switches, the oldest first; NULL: there is no such. */

@@ -1,4 +1,8 @@
-/* sim_choice.c - every choice of a run: drawn by a strategy, or read from a log; always logged. */
+/* sim_choice.c - every choice of a run: drawn by a strategy, or read from a log; always logged.
+ *
+ * A choice is a number of a kind, and 0 is the ordinary course. Because each kind draws from its
+ * own stream and only choices other than 0 are logged, a failing run's log can be thinned out: an
+ * entry that is removed becomes 0, and the other kinds do not move. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,12 +10,12 @@
 #include "base/random.h"
 #include "os/sim_inside.h"
 
-/* One that goes on does so in all but one of so many choices. */
+/* With `sticky`, a fiber goes on in all but one of this many choices. */
 #define CHOICE_STICKY 10
-/* A starved one is not run for 10 to 10000 choices, log-uniform. */
+/* A starved fiber is not run for 10 to 10000 choices, log-uniform. */
 #define CHOICE_STARVE_MIN 10U
 #define CHOICE_STARVE_OCTAVES 10
-/* Choices between two victims, at most; between two stops or releases. */
+/* Choices between two victims, at most; and between two stops or releases. */
 #define CHOICE_STARVE_GAP 64
 #define CHOICE_SWIZZLE_GAP 24
 #define CHOICE_STOPPED_MAX 16
@@ -38,7 +42,7 @@ typedef struct choice_step {
     uint32_t paid;
 } choice_step;
 
-/* What a log names of one kind, in order. */
+/* The entries of a log that are of one kind, in order. */
 typedef struct choice_given {
     axo__sim_choice *all;
     size_t count;
@@ -58,7 +62,7 @@ typedef struct choice_world {
     axo__sim_choice *log;
     size_t log_count;
     size_t log_room;
-    /* pct: the places of drops, ascending; who has dropped, last the lowest */
+    /* pct: the places of drops, ascending; the ids that have dropped, the lowest last */
     uint64_t drops[CHOICE_DROPS_MAX];
     uint32_t drop_count;
     uint32_t drop_next;
@@ -77,7 +81,7 @@ typedef struct choice_world {
     uint32_t spent;
 } choice_world;
 
-/* The one run's. */
+/* The choices of the one run. */
 static choice_world choice;
 
 static const char *const choice_names[AXO__SIM_KINDS] = {
@@ -200,6 +204,7 @@ void axo__sim_replay(const axo__sim_choice *log, size_t count)
     }
 }
 
+/* The value that the log names for this choice; 0: the log does not name it. */
 static uint32_t choice_from_log(uint32_t kind, uint32_t count, uint64_t index)
 {
     choice_given *given = &choice.given[kind];
@@ -217,7 +222,8 @@ static bool choice_walks(void)
     return choice.strategy == CHOICE_BOUND || choice.strategy == CHOICE_DELAY;
 }
 
-/* The first steps are those of the last run, the last of them moved on; then 0. */
+/* A choice of the exhaustive walk: the first steps are those of the last run, with the last of them
+ * moved on; the steps behind are 0. */
 static uint32_t choice_walk(uint32_t count, uint32_t paid)
 {
     if (choice.step_next == choice.step_count) {
@@ -226,7 +232,8 @@ static uint32_t choice_walk(uint32_t count, uint32_t paid)
         choice.steps[choice.step_count++] = (choice_step){.count = count, .paid = paid};
     }
     const choice_step *step = &choice.steps[choice.step_next++];
-    AXO_ASSERT(step->count == count && step->paid == paid); /* else runs differ by themselves */
+    /* otherwise two runs of the same choices differ, and the walk is no walk */
+    AXO_ASSERT(step->count == count && step->paid == paid);
     choice.spent += step->value >= paid;
     return step->value;
 }
@@ -263,7 +270,7 @@ static uint32_t choice_logged(uint32_t kind, uint64_t index, uint32_t value)
     return value;
 }
 
-/* Kinds that an exhaustive walk branches at. */
+/* The kinds that an exhaustive walk branches at; the others stay 0, or no walk would end. */
 static bool choice_branches(uint32_t kind)
 {
     return kind == AXO__SIM_WHO || kind == AXO__SIM_EARLY || kind >= AXO__SIM_TEST;
@@ -301,7 +308,7 @@ bool axo__sim_chance(axo__sim_kind kind, uint32_t one_in)
     return choice_logged(kind, index, value) != 0;
 }
 
-/* ---- who is next ---- */
+/* ---- the next thread ---- */
 
 static bool choice_is_in(const uint32_t *all, uint32_t count, uint32_t id)
 {
@@ -312,7 +319,8 @@ static bool choice_is_in(const uint32_t *all, uint32_t count, uint32_t id)
     return false;
 }
 
-/* The first who is not stopped, at or after a place; there may be none: the place itself. */
+/* The first fiber that is not stopped, at or after a place; the place itself, if all are
+ * stopped. */
 static uint32_t choice_unstopped(const uint32_t *ids, uint32_t count, uint32_t from)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -328,6 +336,7 @@ static uint32_t choice_random(uint32_t count)
     return axo__random_below(&choice.streams[AXO__SIM_WHO], count);
 }
 
+/* Between two periods of starvation lies a random number of free choices. */
 static uint32_t choice_starve(const uint32_t *ids, uint32_t count)
 {
     if (choice.counts[AXO__SIM_WHO] >= choice.until && choice.stopped_count == 0) {
@@ -343,6 +352,8 @@ static uint32_t choice_starve(const uint32_t *ids, uint32_t count)
     return choice_unstopped(ids, count, choice_random(count));
 }
 
+/* Stops one fiber after the other, then releases them in another order: long overlaps of half-done
+ * calls. */
 static uint32_t choice_swizzle(const uint32_t *ids, uint32_t count)
 {
     if (choice.counts[AXO__SIM_WHO] >= choice.until) {
@@ -380,7 +391,8 @@ void axo__sim_behind(uint32_t id)
         choice.dropped[choice.dropped_count++] = id;
 }
 
-/* Higher goes first. Who has dropped is below all others, the later the lower. */
+/* The priority of an id; the highest goes first. An id that has dropped is below all others, the
+ * later the lower. */
 static uint64_t choice_priority(uint32_t id)
 {
     for (uint32_t i = 0; i < choice.dropped_count; i++) {

@@ -1,14 +1,15 @@
-/* sim_fiber.c - level 2: each thread a fiber on one thread, and who of them goes on at a yield
- * point.
+/* sim_fiber.c - level 2: each thread a fiber on one thread, and the choice of the fiber that goes
+ * on at a yield point.
  *
  * A fiber is ready, or waits on an address, perhaps with a deadline. The clock stands but for a
- * tick at each yield point; when nobody is ready it goes to the first deadline. Fibers that can run
- * are offered to the choice from the one that ran onwards, so that 0 is "goes on".
+ * tick at each yield point; when no fiber is ready it goes to the first deadline. Fibers that can
+ * run are offered to the choice from the one that ran onwards, so that 0 is "the same fiber goes
+ * on".
  *
- * A thread that looks again and again for what another has to do is made to give way after
- * FIBER_AGAIN steps, which is no choice; also who passes FIBER_SPIN yield points without a wait or
- * the end of a step: FIBER_UNFAIR times of that is an unfair wait. Neither may go on for ever; and
- * one that can run is never forgotten for more than FIBER_FORGOTTEN yield points, and a little.
+ * A thread that looks again and again for what another thread has to do is made to give way after
+ * FIBER_AGAIN steps, which is no choice; so is a fiber that passes FIBER_SPIN yield points without
+ * a wait or the end of a step: FIBER_UNFAIR times of that in a row is an unfair wait. A fiber that
+ * can run is not forgotten for more than FIBER_FORGOTTEN yield points, and a few more.
  *
  * Orders
  *   [P1] as in posix.c: ended
@@ -37,39 +38,39 @@ typedef enum fiber_state {
     FIBER_FREE = 0,
     FIBER_READY,
     FIBER_WAITING,
-    FIBER_RELAXED, /* until another has moved */
-    FIBER_SETTLING /* until all others wait */
+    FIBER_RELAXED, /* rests until another fiber has moved */
+    FIBER_SETTLING /* rests until all other fibers wait */
 } fiber_state;
 
 typedef struct fiber {
     axo__sim_stack stack;
     fiber_state state;
-    const char *wait;     /* what for */
+    const char *wait;     /* what it waits for, for reports */
     const void *address;
-    int64_t deadline;     /* or how far the clock may go meanwhile */
+    int64_t deadline;     /* or, of a settling fiber, how far the clock may go meanwhile */
     void (*run)(void *arg);
     void *arg;
-    axo__os_thread *thread; /* of the runtime's; NULL: the test's */
+    axo__os_thread *thread; /* the runtime's thread; NULL: the fiber is the test's */
     _Alignas(max_align_t) unsigned char locals[FIBER_LOCALS];
     int error;
-    uint32_t again;       /* steps since another moved */
-    uint64_t looked;      /* switches when it last relaxed */
-    uint64_t since;       /* the yield point at which another moved last */
-    uint64_t left;        /* at which it did itself, or could again */
-    uint32_t spins;       /* times that it was made to give way within a step, in a row */
+    uint32_t again;       /* steps since another fiber moved */
+    uint64_t looked;      /* number of switches when it last relaxed */
+    uint64_t since;       /* the yield point at which another fiber moved last */
+    uint64_t left;        /* the yield point at which it gave way, or could run again */
+    uint32_t spins;       /* times in a row that it was made to give way within a step */
     const void *place;    /* of its last yield point */
     char name[FIBER_NAME];
 } fiber;
 
 typedef struct fiber_world {
     fiber all[AXO__SIM_FIBERS_MAX];
-    uint64_t ready;       /* a bit each */
+    uint64_t ready;       /* a bit for each ready fiber */
     uint64_t relaxed;
     uint32_t me;
-    uint32_t settling;    /* FIBER_NOBODY: nobody */
+    uint32_t settling;    /* FIBER_NOBODY: no fiber settles */
     uint32_t early_one_in;
     int64_t tick;
-    int64_t first;        /* deadline, or earlier */
+    int64_t first;        /* the first deadline, or a time before it */
     uint64_t jumps;
     uint64_t switches;
     uint64_t digest;
@@ -79,11 +80,11 @@ typedef struct fiber_world {
     void (*told)(const char *why);
 } fiber_world;
 
-/* The one thread's. */
+/* The fibers of the one real thread. */
 static fiber_world fibers;
 static axo__sim_noted fiber_notes[FIBER_NOTES];
 
-/* The program's thread-locals: where they are, and what they are in a new thread. */
+/* The program's thread-locals: their place, and their values in a new thread. */
 static unsigned char *fiber_locals;
 static size_t fiber_locals_size;
 static unsigned char fiber_locals_new[FIBER_LOCALS];
@@ -102,6 +103,7 @@ static uint64_t fiber_bit(uint32_t index)
 
 /* ---- reports ---- */
 
+/* Adds a word to the digest: two runs with one digest made the same switches. */
 static void fiber_mix(uint64_t word)
 {
     fibers.digest = (fibers.digest ^ word) * UINT64_C(0x100000001b3);
@@ -184,6 +186,8 @@ static void fiber_stuck(const char *why)
 
 /* ---- switching ---- */
 
+/* Switches to another fiber, with the program's thread-locals and errno: code under test must not
+ * see that its thread is shared. */
 static void fiber_switch(uint32_t next)
 {
     fiber *from = fiber_me();
@@ -207,7 +211,7 @@ static void fiber_switch(uint32_t next)
     errno = fiber_me()->error;
 }
 
-/* Those that can run, from a place onwards; all that have relaxed can, once another has moved. */
+/* The fibers of a mask, from a place onwards, so that index 0 is the next in turn. */
 static uint32_t fiber_gather(uint64_t mask, uint32_t from, uint32_t *ids)
 {
     uint32_t count = 0;
@@ -227,7 +231,7 @@ static void fiber_make_ready(uint32_t index)
     fibers.relaxed &= ~fiber_bit(index);
 }
 
-/* Whose deadline has passed can run; the first of the others' is known then. */
+/* Makes fibers ready whose deadline has passed, and finds the first deadline of the others. */
 static void fiber_expire(void)
 {
     fibers.first = AXO__NEVER;
@@ -242,14 +246,15 @@ static void fiber_expire(void)
     }
 }
 
-/* Who has relaxed looks again: another has moved. */
+/* Another fiber has moved: every relaxed fiber may look again. */
 static void fiber_moved(void)
 {
     for (uint64_t left = fibers.relaxed & ~fiber_bit(fibers.me); left != 0; left &= left - 1)
         fiber_make_ready((uint32_t)__builtin_ctzll(left));
 }
 
-/* Nobody is ready: somebody is made so. */
+/* No fiber is ready: makes one ready, by a move, by the clock, or by the end of a settling. If none
+ * of these helps, the run is a deadlock, or one fiber looks for ever. */
 static void fiber_rouse(void)
 {
     const fiber *settler = fibers.settling == FIBER_NOBODY ? NULL : &fibers.all[fibers.settling];
@@ -273,7 +278,7 @@ static void fiber_rouse(void)
     }
 }
 
-/* The calling fiber does not go on now. */
+/* Gives way: the calling fiber does not go on now, and another is chosen. */
 static void fiber_yield_to_others(void)
 {
     uint32_t ids[AXO__SIM_FIBERS_MAX];
@@ -289,7 +294,8 @@ static void fiber_yield_to_others(void)
     fiber_switch(ids[axo__sim_yields ? axo__sim_who(ids, count, false) : 0]);
 }
 
-/* Made to give way, which is no choice: the next in turn. */
+/* Makes the calling fiber give way to the next in turn. No strategy is asked: otherwise a strategy
+ * could let a loop of looks run for ever. */
 static void fiber_give_way(void)
 {
     uint32_t ids[AXO__SIM_FIBERS_MAX];
@@ -303,7 +309,7 @@ static void fiber_give_way(void)
     fiber_switch(ids[0]);
 }
 
-/* Somebody who can run and whom no choice has fallen on for long; nobody: the one that runs. */
+/* A fiber that could run and on which no choice has fallen for long; else the one that runs. */
 static uint32_t fiber_forgotten(void)
 {
     for (uint64_t left = fibers.ready & ~fiber_bit(fibers.me); left != 0; left &= left - 1) {
@@ -334,7 +340,7 @@ void axo__sim_yield(void)
         fiber_make_ready(0);
     }
     if ((fibers.ready & (fibers.ready - 1)) == 0)
-        return; /* alone */
+        return; /* no other fiber is ready */
     if (axo__unlikely(axo__sim_now.points - me->since > FIBER_SPIN)) {
         if (++me->spins > FIBER_UNFAIR)
             fiber_stuck("unfair wait: it never lets others go on");
@@ -413,7 +419,7 @@ bool axo__sim_fiber_pause(uint64_t points)
 void axo__sim_relax(void)
 {
     fiber *me = fiber_me();
-    if (me->looked == fibers.switches) { /* nobody has moved since it began to look */
+    if (me->looked == fibers.switches) { /* no fiber has moved since this one began to look */
         axo__sim_behind(fibers.me);
         me->state = FIBER_RELAXED;
         fibers.ready &= ~fiber_bit(fibers.me);
@@ -435,6 +441,7 @@ static void fiber_end(void)
     axo__panic("an ended fiber went on", __FILE__, __LINE__);
 }
 
+/* The loop of posix.c's threads, with the calls in the same order. */
 static void fiber_body(fiber *me)
 {
     axo__os_thread *thread = me->thread;
@@ -453,6 +460,7 @@ static void fiber_body(fiber *me)
         }
     }
     body->end(thread->arg);
+    /* Pairs with the load acquire in axo__sim_fiber_join, as in posix.c. */
     axo__a32_store_release(&thread->ended, 1); /* [P1] */
     axo__sim_tell(thread);
 }
@@ -492,7 +500,7 @@ static fiber *fiber_new(const char *name)
 bool axo__sim_fiber_start(axo__os_thread *thread)
 {
     axo__a32_store_relaxed(&thread->ended, 0);
-    fiber *it = fiber_new("thread"); /* can run: no yield point from here on */
+    fiber *it = fiber_new("thread"); /* the new fiber can run: no yield point from here on */
     if (it != NULL)
         it->thread = thread;
     return it != NULL;
@@ -543,7 +551,8 @@ void axo__sim_fiber_reset(void)
         AXO_ASSERT(fibers.all[i].state == FIBER_FREE);
 }
 
-/* The program itself comes first; its libraries keep what is theirs. */
+/* Finds the program's thread-locals, which come first; libraries keep theirs, since only the code
+ * under test is shared among fibers. */
 static int fiber_find_locals(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;

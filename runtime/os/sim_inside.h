@@ -1,10 +1,11 @@
-/* sim_inside.h - what the simulator's files share: the run's clock and level, and who runs next. */
+/* sim_inside.h - what the simulator's files share: the run's clock and level, and the choice of the
+ * thread that runs next. */
 #ifndef AXO__OS_SIM_INSIDE_H
 #define AXO__OS_SIM_INSIDE_H
 
 #include "os/sim.h"
 
-/* The clock begins here: not at zero, which hides what starts at zero. */
+/* The clock begins here and not at zero, which would hide a field that was never set. */
 #define AXO__SIM_EPOCH INT64_C(1000000000)
 
 typedef struct axo__sim_run {
@@ -20,16 +21,16 @@ extern axo__sim_run axo__sim_now;
 
 void axo__sim_choice_reset(uint64_t seed);
 
-/* Who runs next: an index into `ids`, numbers that the strategy knows threads by. `stays`: the
- * first is the one that ran, and it can go on. */
+/* The thread that runs next: an index into `ids`, the numbers by which the strategy knows threads.
+ * `stays`: the first is the thread that ran, and it can go on. */
 uint32_t axo__sim_who(const uint32_t *ids, uint32_t count, bool stays);
 
-/* One that waits for others by looking again: strategies with priorities put it behind. */
+/* Puts a thread that waits by looking again behind the others, for strategies with priorities. */
 void axo__sim_behind(uint32_t id);
 
 /* ---- sim_fiber.c ---- */
 
-/* Ends level 2: all but the first have ended. */
+/* Ends level 2: all fibers but the first have ended. */
 void axo__sim_fiber_reset(void);
 
 /* Level 2 of the port's calls of the same names. */
@@ -37,7 +38,8 @@ bool axo__sim_fiber_start(axo__os_thread *thread);
 void axo__sim_fiber_join(axo__os_thread *thread);
 bool axo__sim_fiber_try_join(axo__os_thread *thread);
 
-/* The others go on for so many yield points; false: nobody can, and none has a deadline. */
+/* Lets the other fibers go on for `points` yield points; false: none can, and none has a
+ * deadline. */
 bool axo__sim_fiber_pause(uint64_t points);
 
 #endif

@@ -1,4 +1,7 @@
-/* sim_stack.c - a fiber's stack, and the switch: by hand on x86-64, elsewhere the C library's. */
+/* sim_stack.c - a fiber's stack, and the switch: by hand on x86-64, elsewhere the C library's.
+ *
+ * The switch by hand saves six registers and no signal mask: a run makes millions of switches, and
+ * swapcontext makes a system call for each. */
 #include "os/sim_stack.h"
 
 #include <sys/mman.h>
@@ -20,7 +23,7 @@
 #define STACK_GUARD ((size_t)4096)
 
 #ifdef __x86_64__
-/* Saves what a call keeps, changes stacks, and returns into the other. */
+/* Saves the registers that a call keeps, changes stacks, and returns into the other fiber. */
 void axo__sim_stack_swap(void **save, void *load);
 __asm__(".text\n.p2align 4\n.hidden axo__sim_stack_swap\n.globl axo__sim_stack_swap\n"
         ".type axo__sim_stack_swap,@function\naxo__sim_stack_swap:\n"
@@ -33,7 +36,7 @@ __asm__(".text\n.p2align 4\n.hidden axo__sim_stack_swap\n.globl axo__sim_stack_s
 static void stack_prepare(axo__sim_stack *stack, void (*begin)(void))
 {
     void **top = (void **)(void *)((char *)stack->low + stack->size);
-    *--top = NULL; /* nobody to return to; and aligned as after a call */
+    *--top = NULL; /* no caller to return to; and aligned as after a call */
     *--top = (void *)(size_t)begin;
     for (int i = 0; i < STACK_SAVED; i++)
         *--top = NULL;
@@ -73,7 +76,7 @@ bool axo__sim_stack_make(axo__sim_stack *stack, void (*begin)(void))
         stack->low = (char *)memory + STACK_GUARD;
         stack->size = STACK_SIZE;
     }
-    AXO_UNPOISON(stack->low, stack->size); /* frames of the fiber that had it before */
+    AXO_UNPOISON(stack->low, stack->size); /* frames of the fiber that had this stack before */
     stack->fake = NULL;
     stack_prepare(stack, begin);
     return true;

@@ -1,8 +1,9 @@
 /* sim_wait.c - what threads wait with: mutexes, conditions, latches, parkers, events.
  *
- * At level 1 nobody is there to exclude: a mutex that is locked twice or unlocked unheld is a bug,
- * and who waits for a condition lets steps be made meanwhile. At level 2 each is a yield point, and
- * who waits is a fiber that does not run. POSIX's own, of code that stands on POSIX, are the same.
+ * At level 1 no other thread is there to exclude: a mutex that is locked twice or unlocked unheld
+ * is a bug, and a thread that waits for a condition lets steps be made meanwhile. At level 2 each
+ * call is a yield point, and a fiber that waits does not run. POSIX's own mutexes and conditions,
+ * of code that stands on POSIX, are the same.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,15 +15,16 @@
 #define WAIT_MS INT64_C(1000000)
 #define WAIT_MUTEX UINT64_C(0x6d75746578)
 
-/* In the place of a pthread_mutex_t. */
+/* Lies in the place of a pthread_mutex_t. */
 typedef struct wait_mutex {
     uint64_t alive;
-    uint32_t owner; /* a fiber and 1; 0: nobody */
+    uint32_t owner; /* the owner's number plus 1; 0: the mutex is free */
     uint32_t waiters;
 } wait_mutex;
 
 AXO_STATIC_ASSERT(sizeof(wait_mutex) <= sizeof(pthread_mutex_t), "it fits");
 
+/* The mutex, which must be alive: a lock after destroy is caught here. */
 static wait_mutex *wait_of(pthread_mutex_t *mutex)
 {
     wait_mutex *it = (wait_mutex *)(void *)mutex;
@@ -116,7 +118,8 @@ int axo__sim_cond_destroy(pthread_cond_t *cond)
     return 0;
 }
 
-/* Unlocks and waits in one piece. At level 1 whoever may signal it does so in a step. */
+/* Unlocks and waits without a yield point in between, as POSIX promises. At level 1 a thread that
+ * may signal the condition does so in a step. */
 static bool wait_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t deadline)
 {
     AXO__YIELD_POINT();
@@ -133,7 +136,7 @@ static bool wait_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t dead
 int axo__sim_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
     (void)wait_cond(cond, mutex, AXO__NEVER);
-    AXO_ASSERT(axo__sim_now.now < AXO__NEVER); /* else nobody will ever signal it */
+    AXO_ASSERT(axo__sim_now.now < AXO__NEVER); /* otherwise no thread will ever signal it */
     return 0;
 }
 
@@ -146,7 +149,8 @@ int axo__sim_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 int axo__sim_cond_signal(pthread_cond_t *cond)
 {
-    return axo__sim_cond_broadcast(cond); /* more wake than need be: the contract allows it */
+    /* more threads wake than need be: the contract allows it */
+    return axo__sim_cond_broadcast(cond);
 }
 
 int axo__sim_cond_broadcast(pthread_cond_t *cond)
@@ -157,7 +161,7 @@ int axo__sim_cond_broadcast(pthread_cond_t *cond)
     return 0;
 }
 
-/* No descriptor ever becomes ready: it is the time that passes. */
+/* No descriptor ever becomes ready: poll only waits for its time. */
 int axo__sim_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
     int64_t deadline = timeout_ms < 0 ? AXO__NEVER : axo__os_now() + timeout_ms * WAIT_MS;
@@ -264,7 +268,7 @@ bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
         }
         if (axo__sim_step())
             continue;
-        AXO_ASSERT(deadline != AXO__NEVER); /* else nobody will ever set it */
+        AXO_ASSERT(deadline != AXO__NEVER); /* otherwise no thread will ever set it */
         axo__sim_now.now = deadline;
     }
     return latch->set;
@@ -272,7 +276,7 @@ bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
 
 bool axo__os_home_init(axo__os_home *home)
 {
-    static const uint32_t word = 1; /* nobody forks here */
+    static const uint32_t word = 1; /* no program forks here */
     home->word = &word;
     return true;
 }

@@ -1,9 +1,16 @@
-/* ask.c - ask and promise, from an actor. */
+/* ask.c - ask and promise, from an actor.
+ *
+ * An ask spawns a wait, a child of the asker (wait.h), and sends the request in the child's name:
+ * the answer goes to the child, which puts it into the asker's mailbox, bound to the instance that
+ * asked. All memory for a failure is taken before the request is sent, so an accepted ask always
+ * ends in one message.
+ */
 #include <string.h>
 
 #include "pattern/wait.h"
 
-/* A message to one that is gone is a dead letter, as any (AS-02). */
+/* The target has ended: the request becomes a dead letter, as any message to it (AS-02). No child
+ * is needed, and the caller learns it at once. */
 static axo_status ask_nobody(axo_ctx *ctx, axo_ref to, axo_draft *draft)
 {
     axo_status status = axo_send_message(ctx, to, draft);
@@ -25,6 +32,7 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     if (axo_ref_is_none(to) || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX ||
         (payload == NULL && size > 0))
         return AXO_EINVAL;
+    /* The request is a draft until the child exists: a failure on the way sends nothing. */
     status = axo_message_new(ctx, tag, size, &draft, &room);
     if (status != AXO_OK)
         return status;
@@ -34,18 +42,24 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     if (status != AXO_OK)
         goto fail;
     wait->tag = tag;
+    /* axo__wait_new finds no path for a target that has ended. */
     if (wait->path[0] == 0) {
         axo__wait_discard(ctx, wait);
         return ask_nobody(ctx, to, draft);
     }
+    /* `wait` is the child's once it is spawned; what the asker needs of it is read before. */
     axo_ref voided = wait->voided;
     status = axo__wait_spawn(ctx, wait, &ref);
     if (status != AXO_OK)
         goto fail;
+    /* The child is the request's sender, so that the target's answer reaches the child. */
     (void)axo_draft_from(ctx, draft, ref);
     status = axo_send_message(ctx, to, draft);
-    if (status == AXO_OK || status == AXO_EGONE) /* gone meanwhile: the child hears of it */
+    /* the target has ended meanwhile: the child's watch says so */
+    if (status == AXO_OK || status == AXO_EGONE)
         return AXO_OK;
+    /* The target's mailbox refused the request: the child is taken back, and the caller gets the
+     * refusal. */
     return axo__wait_void(ctx, ref, voided, draft, status);
 fail:
     axo_message_discard(ctx, draft);
@@ -62,6 +76,7 @@ axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *o
         return status;
     if (out == NULL || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
+    /* A promise is an ask without a request: its child waits for whatever comes first. */
     status = axo__wait_new(ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id, &wait);
     return status == AXO_OK ? axo__wait_spawn(ctx, wait, out) : status;
 }

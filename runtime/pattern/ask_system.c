@@ -1,8 +1,12 @@
-/* ask_system.c - ask, from a thread that is no worker. */
+/* ask_system.c - ask, from a thread that is no worker.
+ *
+ * The thread opens a call (call.h), sends the request in the name of the call's actor, and waits on
+ * a condition variable. A worker must not come here: it would wait for its own turn. */
 #include <string.h>
 
 #include "pattern/call.h"
 
+/* Checks before anything is made, axo__call_allowed last: AXO_ECONTEXT on a worker. */
 static axo_status ask_check(axo_system *system, axo_ref to, uint32_t tag, const void *payload,
                             size_t size, int64_t timeout_ns)
 {
@@ -12,7 +16,8 @@ static axo_status ask_check(axo_system *system, axo_ref to, uint32_t tag, const 
     return size > AXO_PAYLOAD_MAX ? AXO_ETOOBIG : axo__call_allowed(system);
 }
 
-/* Sends the request in the actor's name and waits. */
+/* Opens a call, sends the request in its actor's name, and waits. A refused request gives the call
+ * up at once, so the wait below returns its status. */
 static axo_status ask_call(axo_system *system, const axo__wait *wait, const void *payload,
                            size_t size, axo_asked *out)
 {
@@ -25,8 +30,9 @@ static axo_status ask_call(axo_system *system, const axo__wait *wait, const void
     if (status != AXO_OK)
         (void)axo__call_give_up(call, actor, status);
     status = axo__call_wait(call, actor);
+    /* the call is closed: no other thread looks at the answer */
     if (status == AXO_OK)
-        axo__call_take_answer(call, out); /* closed: nobody else looks at it */
+        axo__call_take_answer(call, out);
     else
         axo__wait_judge(system, wait, actor, status, &out->verdict);
     axo__call_drop(call);
@@ -46,12 +52,15 @@ axo_status axo_system_ask(axo_system *system, axo_ref to, uint32_t tag, const vo
     }
     axo__wait wait = {.kind = AXO__WAIT_ASK, .tag = tag, .target = to, .timeout_ns = timeout_ns,
                       .since_ns = axo__wait_thread_now()};
+    /* The path is read now, for the verdict: after the target's end no thread could read it. */
     (void)axo_system_path(system, to, wait.path, sizeof wait.path);
+    /* Without a path the target has ended: a dead letter (AS-02) */
     if (wait.path[0] != 0)
         status = ask_call(system, &wait, payload, size, out);
     else
-        status = axo_system_send(system, to, tag, payload, size); /* a dead letter (AS-02) */
+        status = axo_system_send(system, to, tag, payload, size);
     out->waited_ns = axo__wait_passed(axo__wait_thread_now(), wait.since_ns);
+    /* A call that was never opened has no verdict yet. */
     if (status != AXO_OK && out->verdict.status == AXO_OK)
         axo__wait_judge(system, &wait, axo_ref_none(), status, &out->verdict);
     return status;
@@ -61,7 +70,7 @@ void axo_asked_free(axo_system *system, axo_asked *asked)
 {
     if (system == NULL || asked == NULL || !axo__context_at_home(system))
         return;
-    int before = axo__context_hold(); /* a destructor of the program's */
+    int before = axo__context_hold(); /* the payload's destructor is the program's */
     axo__call_free_answer(system, &asked->message, &asked->owned);
     axo__context_let(before);
 }

@@ -1,4 +1,10 @@
-/* backoff_supervisor.c - Akka's back-off supervisor: one child, replaced after a delay. */
+/* backoff_supervisor.c - Akka's back-off supervisor: one child, replaced after a delay.
+ *
+ * The supervisor never restarts its child: it stops the child and, after a delay, spawns another.
+ * Its decider turns Restart into Stop and notes the wish (`replaces`); the child's end, which it
+ * watches, starts the delay. Three timers drive it: KEEPER_START ends a delay, KEEPER_RESET forgets
+ * the count after a child has lived long enough, KEEPER_WINDOW closes the window of failures.
+ */
 #include <axo/axo.h>
 
 #include <stdbool.h>
@@ -7,22 +13,22 @@
 #include "pattern/given.h"
 #include "pattern/own.h"
 
-/* Keys and tags of timers. */
+/* Keys and, at the same time, tags of the timers. */
 #define KEEPER_START (AXO_TAG_SERVICES + 0x25)
 #define KEEPER_RESET (AXO_TAG_SERVICES + 0x26)
 #define KEEPER_WINDOW (AXO_TAG_SERVICES + 0x27)
 
 typedef struct keeper {
     axo_backoff_supervisor settings;
-    axo_ref child;      /* none during a delay */
-    axo_ref last;       /* the one before */
+    axo_ref child;      /* the present child; none during a delay */
+    axo_ref last;       /* the child before: dead letters of a delay are addressed to it */
     uint32_t count;     /* starts after a delay since the last reset */
-    bool replaces;      /* the child was stopped to be replaced */
-    bool lapsed;        /* since that failure its window has closed: it does not count */
-    bool final;         /* its next end is the supervisor's */
-    bool resets;        /* KEEPER_RESET has been set, and has not come yet */
-    bool counts;        /* so has KEEPER_WINDOW */
-    uint64_t chance;    /* of the jitter */
+    bool replaces;      /* the child's stop was a Restart: another child follows */
+    bool lapsed;        /* the window has closed since that failure: the failure does not count */
+    bool final;         /* the next end of the child is the supervisor's end */
+    bool resets;        /* KEEPER_RESET has been started, and its tick has not come */
+    bool counts;        /* KEEPER_WINDOW has been started, and its tick has not come */
+    uint64_t chance;    /* state of the jitter's draws */
 } keeper;
 
 /* ---- the child ---- */
@@ -32,6 +38,8 @@ static bool keeper_is_child(const keeper *self, axo_ref ref)
     return !axo_ref_is_none(self->child) && axo_ref_equal(ref, self->child);
 }
 
+/* Spawns and watches a child. A child that cannot be spawned is the supervisor's own failure, which
+ * its parent decides. */
 static axo_status keeper_start_child(axo_ctx *ctx, keeper *self)
 {
     axo_status status = axo_spawn(ctx, self->settings.child, &self->child);
@@ -40,8 +48,8 @@ static axo_status keeper_start_child(axo_ctx *ctx, keeper *self)
     return axo_watch(ctx, self->child);
 }
 
-/* BO-18: the first failure of a count opens the window. A decider cannot fail for want of memory:
- * what was missing then is made up for when the child has ended. */
+/* BO-18: the first failure of a count opens the window. A decider cannot fail for want of memory,
+ * so a timer that it could not start is started when the child has ended. */
 static axo_status keeper_open_window(axo_ctx *ctx, keeper *self)
 {
     if (self->settings.within_ns == 0 || self->counts)
@@ -52,7 +60,8 @@ static axo_status keeper_open_window(axo_ctx *ctx, keeper *self)
     return status;
 }
 
-/* How long a child must live for the count to be reset; 0: that resets nothing (BO-14, BO-15). */
+/* How long a child must live for the count to be reset; 0: its life resets nothing (BO-14,
+ * BO-15). */
 static int64_t keeper_reset_after(const keeper *self)
 {
     const axo_backoff *backoff = self->settings.backoff;
@@ -61,7 +70,8 @@ static int64_t keeper_reset_after(const keeper *self)
     return backoff->reset_after_ns > 0 ? backoff->reset_after_ns : backoff->min_ns;
 }
 
-/* A number in [0, 1) that depends on the reference and how often it was asked: splitmix64. */
+/* A number in [0, 1) that depends on the actor's seed and on how often it was drawn (splitmix64): a
+ * repeated run has the same jitter. */
 static double keeper_chance(keeper *self)
 {
     self->chance += UINT64_C(0x9e3779b97f4a7c15);
@@ -71,12 +81,14 @@ static double keeper_chance(keeper *self)
     return (double)((mixed ^ (mixed >> 31)) >> 11) / 9007199254740992.0;
 }
 
+/* Whether the budget allows another child. */
 static bool keeper_may_retry(const keeper *self)
 {
     return !self->settings.limited || self->count < (uint32_t)self->settings.retries_max;
 }
 
-/* BO-03: attempt n waits for the n-th delay. */
+/* BO-03: attempt n waits for the n-th delay. A failure whose window has closed meanwhile begins a
+ * new count with the delay that it was due, and is not counted itself. */
 static axo_status keeper_delay(axo_ctx *ctx, keeper *self)
 {
     int64_t delay = axo_backoff_delay(self->settings.backoff, self->count, keeper_chance(self));
@@ -91,6 +103,8 @@ static axo_status keeper_delay(axo_ctx *ctx, keeper *self)
     return axo_timer_start(ctx, KEEPER_START, AXO_TIMER_ONCE, delay, 0, KEEPER_START, NULL, 0);
 }
 
+/* The child has ended. On AXO_ON_STOP every end is followed by another child, unless it was the
+ * final one; else only a failure that the decider answered with Restart is. */
 static axo_status keeper_child_gone(axo_ctx *ctx, keeper *self)
 {
     bool replace = self->settings.when == AXO_ON_STOP
@@ -102,6 +116,7 @@ static axo_status keeper_child_gone(axo_ctx *ctx, keeper *self)
     return replace ? keeper_delay(ctx, self) : axo_stop_self(ctx);
 }
 
+/* The delay is over: the next child starts, and the timer that may reset the count with it. */
 static axo_status keeper_due(axo_ctx *ctx, keeper *self)
 {
     int64_t after = keeper_reset_after(self);
@@ -113,12 +128,14 @@ static axo_status keeper_due(axo_ctx *ctx, keeper *self)
     return status;
 }
 
-/* Whether it is a tick of the supervisor's own: else it is as any other message. */
+/* Whether the message is a tick of the supervisor's own timers: each is believed only while its
+ * timer has been started (own.h). Any other message with such a tag is as any message. */
 static bool keeper_is_tick(axo_ctx *ctx, const keeper *self, const axo_message *message)
 {
     bool set = false;
+    /* BO-23: KEEPER_START runs during a delay, and only then */
     if (message->tag == KEEPER_START)
-        set = axo_ref_is_none(self->child); /* BO-23: there is a delay */
+        set = axo_ref_is_none(self->child);
     else if (message->tag == KEEPER_RESET)
         set = self->resets;
     else if (message->tag == KEEPER_WINDOW)
@@ -130,7 +147,8 @@ static axo_status keeper_tick(axo_ctx *ctx, keeper *self, uint32_t tag)
 {
     if (tag == KEEPER_START)
         return keeper_due(ctx, self);
-    if (tag == KEEPER_RESET) /* stopped by the next delay, so nothing has happened since (BO-14) */
+    /* the next delay stops this timer, so the child has not failed since (BO-14) */
+    if (tag == KEEPER_RESET)
         self->resets = false;
     else
         self->counts = false;
@@ -141,6 +159,8 @@ static axo_status keeper_tick(axo_ctx *ctx, keeper *self, uint32_t tag)
 
 /* ---- deciding ---- */
 
+/* The strategy's decider. A Restart becomes Stop (BO-06): the library then ends the child in order,
+ * and the supervisor spawns another after the delay, in keeper_child_gone. */
 static axo_directive keeper_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
                                    void *user)
 {
@@ -160,7 +180,8 @@ static const axo_strategy keeper_strategy = AXO_STRATEGY(.decider = keeper_decid
 
 /* ---- messages ---- */
 
-/* What its receiver did not accept is not lost without a word. */
+/* Reports a message that its receiver refused: a dead letter with the reason, instead of
+ * silence. */
 static axo_status keeper_refused(axo_ctx *ctx, const axo_message *message, axo_ref to,
                                  axo_status status)
 {
@@ -176,7 +197,7 @@ static axo_status keeper_forward(axo_ctx *ctx, const axo_message *message, axo_r
     return keeper_refused(ctx, message, to, axo_forward(ctx, message, to));
 }
 
-/* Who sent nothing but a message has no answer to wait for. */
+/* Answers a request; a request without a sender has no answer. */
 static axo_status keeper_reply_as(axo_ctx *ctx, axo_ref from, const axo_message *message,
                                   uint32_t tag, const void *payload, size_t size)
 {
@@ -192,7 +213,9 @@ static axo_status keeper_reply(axo_ctx *ctx, const axo_message *message, uint32_
     return keeper_reply_as(ctx, axo_self(ctx), message, tag, payload, size);
 }
 
-/* Nobody's: two without a child that answer each other would do so without end. */
+/* Answers, hands over or buries a message that comes while there is no child. The answer
+ * AXO_ABSENT_REPLY has no sender and is never given to an answer: two supervisors without a child
+ * would answer each other without end. */
 static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
     bool answer = message->tag == self->settings.absent_tag ||
@@ -210,7 +233,8 @@ static axo_status keeper_absent(axo_ctx *ctx, keeper *self, const axo_message *m
     return keeper_forward(ctx, message, self->last); /* BO-19 */
 }
 
-/* BO-20: upwards, in the supervisor's name. */
+/* BO-20: a message of the child goes to the supervisor's parent, in the supervisor's name: the
+ * child's reference changes with every failure. */
 static axo_status keeper_pass_up(axo_ctx *ctx, const axo_message *message)
 {
     axo_owned owned;
@@ -220,8 +244,10 @@ static axo_status keeper_pass_up(axo_ctx *ctx, const axo_message *message)
         status = axo_send(ctx, parent, message->tag, message->payload, message->size);
         return keeper_refused(ctx, message, parent, status);
     }
+    /* A handed-over payload is handed on: only its owner may send it. */
     status = axo_send_owned(ctx, parent, message->tag, owned.payload, owned.size, owned.destroy,
                             owned.user);
+    /* A refused send leaves the payload with its caller, which has nobody to give it back to. */
     if (status != AXO_OK && status != AXO_EGONE && owned.destroy != NULL)
         owned.destroy(owned.payload, owned.user);
     return keeper_refused(ctx, message, parent, status);
@@ -229,18 +255,24 @@ static axo_status keeper_pass_up(axo_ctx *ctx, const axo_message *message)
 
 static axo_status keeper_pass_on(axo_ctx *ctx, keeper *self, const axo_message *message)
 {
-    if (message->tag >= AXO_TAG_RESERVED) /* an event, by who has subscribed the supervisor */
+    /* an event: another actor has subscribed the supervisor */
+    if (message->tag >= AXO_TAG_RESERVED)
         return AXO_UNHANDLED;
+    /* The child's messages go up, all others go down to it. */
     if (keeper_is_child(self, message->sender))
         return keeper_pass_up(ctx, message);
     bool final = self->settings.has_final && message->tag == self->settings.final_tag &&
                  self->settings.when == AXO_ON_STOP;
+    /* The final message goes to the child like any other; the child's next end is then not followed
+     * by a delay (BO-21). */
     self->final = self->final || final;
     if (!axo_ref_is_none(self->child))
         return keeper_forward(ctx, message, self->child);
     return final ? axo_stop_self(ctx) : keeper_absent(ctx, self, message);
 }
 
+/* BO-15: only the present child may reset the count by hand, or a stranger could defeat the
+ * budget. */
 static axo_status keeper_reset(keeper *self, const axo_message *message)
 {
     if (!self->settings.manual_reset || !keeper_is_child(self, message->sender))
@@ -270,6 +302,7 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
 
 /* ---- making ---- */
 
+/* The settings are copied with what the caller's header knew; the jitter's seed is the actor's. */
 static axo_status keeper_construct(axo_ctx *ctx, void *state, const void *args)
 {
     keeper *self = state;
@@ -287,7 +320,8 @@ static const axo_class keeper_class =
               .construct = keeper_construct, .pre_start = keeper_pre_start,
               .receive = keeper_receive);
 
-/* What belongs to one choice is zero in the others. */
+/* Whether members that belong to one choice are zero in the others: a value there would be ignored
+ * in silence. */
 static bool keeper_choices_fit(const axo_backoff_supervisor *settings)
 {
     bool stands_in = settings->absent == AXO_ABSENT_STAND_IN;
@@ -299,10 +333,11 @@ static bool keeper_choices_fit(const axo_backoff_supervisor *settings)
     return on_stop ? settings->within_ns == 0 : !settings->has_final;
 }
 
-/* BO-22 */
+/* BO-22: everything is checked when props are made, before any actor exists. */
 static axo_status keeper_check(const axo_backoff_supervisor *settings)
 {
     const axo_backoff *backoff = settings->backoff;
+    /* Without a recipe there is no child, without a back-off no delay. */
     if (settings->child == NULL || backoff == NULL)
         return AXO_EINVAL;
     axo_status status = axo_backoff_check(backoff);

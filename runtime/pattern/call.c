@@ -1,4 +1,7 @@
-/* call.c - a thread that is no worker waits for an actor: the meeting place of the two. */
+/* call.c - a thread that is no worker waits for an actor: the meeting place of the two.
+ *
+ * The block reaches the actor in a message, not in its arguments: a message that is never handled
+ * is freed by its destructor (call_brought), so a call closes even if its actor never runs. */
 #include "pattern/call.h"
 
 #include <axo/event.h>
@@ -13,6 +16,8 @@
 
 axo_status axo__call_allowed(axo_system *system)
 {
+    /* axo_system_wait with no time answers all questions: AXO_ETIMEDOUT is a system that lives,
+     * AXO_OK one that has terminated, AXO_ECONTEXT a worker. */
     axo_status status = axo_system_wait(system, 0, NULL);
     return status == AXO_ETIMEDOUT ? AXO_OK : status == AXO_OK ? AXO_ESTOPPING : status;
 }
@@ -26,6 +31,7 @@ static bool call_init(axo__call *call)
         return false;
     if (pthread_condattr_init(&attr) != 0)
         goto fail_mutex;
+    /* The deadline must not move when the wall clock is set. */
     int error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     if (error == 0)
         error = pthread_cond_init(&call->change, &attr);
@@ -37,6 +43,7 @@ fail_mutex:
     return false;
 }
 
+/* A handed-over payload goes to its destructor, a copied one back to the system. */
 void axo__call_free_answer(axo_system *system, axo_message *answer, axo_owned *owned)
 {
     if (owned->payload == NULL) {
@@ -57,6 +64,7 @@ void axo__call_take_answer(axo__call *call, axo_asked *out)
     memset(&call->owned, 0, sizeof call->owned);
 }
 
+/* The last owner frees the block: no other thread can reach the mutex any more. */
 static void call_free(axo__call *call)
 {
     axo_system *system = call->system;
@@ -77,6 +85,7 @@ static struct timespec call_deadline(int64_t timeout_ns)
     return until;
 }
 
+/* The instance becomes an owner: between this and call_leave the block cannot go away under it. */
 static void call_take(axo__call *call)
 {
     (void)pthread_mutex_lock(&call->mutex);
@@ -88,12 +97,15 @@ static void call_take(axo__call *call)
 void axo__call_drop(axo__call *call)
 {
     (void)pthread_mutex_lock(&call->mutex);
+    /* The count is read under the mutex, and the block freed after the unlock: only the owner that
+     * reads 0 gets there. */
     uint32_t left = --call->users;
     (void)pthread_mutex_unlock(&call->mutex);
     if (left == 0)
         call_free(call);
 }
 
+/* The only writer of `closed`. One thread waits at most, so a signal is enough. */
 static void call_close_locked(axo__call *call, axo_status status)
 {
     call->closed = true;
@@ -102,7 +114,7 @@ static void call_close_locked(axo__call *call, axo_status status)
     (void)pthread_cond_signal(&call->change);
 }
 
-/* The first to come decides. False: it is decided already. */
+/* Closes the call; false: it was closed already, and the earlier status stands. */
 static bool call_close(axo__call *call, axo_status status)
 {
     (void)pthread_mutex_lock(&call->mutex);
@@ -113,7 +125,8 @@ static bool call_close(axo__call *call, axo_status status)
     return mine;
 }
 
-/* The actor's side lets go: a thread that still waits has nobody to wait for. */
+/* The clean-up of the actor's instance (axo_defer): however it ends, a thread that still waits is
+ * told AXO_ESTOPPING, and the instance's share of the block is given up. */
 static void call_leave(void *arg)
 {
     axo__call *call = arg;
@@ -124,8 +137,9 @@ static void call_leave(void *arg)
 /* ---- the actor ------------------------------------------------------------------------------ */
 
 typedef struct call_state {
-    axo__call *call;     /* NULL until it is brought */
-    const void *brought; /* what will be: by then it may be freed */
+    axo__call *call;     /* NULL until the message has brought it */
+    /* the block's address, which the message must show; by then the block may be freed */
+    const void *brought;
 } call_state;
 
 static void call_brought(void *payload, void *user);
@@ -137,13 +151,15 @@ static axo_status call_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
+/* The call is decided: its actor has nothing left to do. */
 static axo_status call_over(axo_ctx *ctx, call_state *self, axo_status status)
 {
     (void)call_close(self->call, status);
     return axo_stop_self(ctx);
 }
 
-/* The call is ours until the end of what brought it. */
+/* Makes the instance an owner. The message is still an owner, so the block lives; the clean-up is
+ * registered first, because it is what gives the new share up again. */
 static axo_status call_begin(axo_ctx *ctx, call_state *self, axo__call *call)
 {
     self->call = call;
@@ -154,7 +170,8 @@ static axo_status call_begin(axo_ctx *ctx, call_state *self, axo__call *call)
     return status == AXO_OK ? AXO_OK : call_over(ctx, self, status);
 }
 
-/* Until then it hears nothing else. */
+/* Before the block has come the actor takes no other message. Only the message that it was made to
+ * expect is believed (own.h): a forged tag must not make it follow a pointer. */
 static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message *message)
 {
     axo__call *call = (axo__call *)(uintptr_t)message->payload;
@@ -166,10 +183,12 @@ static axo_status call_opened(axo_ctx *ctx, call_state *self, const axo_message 
     return status;
 }
 
+/* Moves or copies the answer into the block, under the mutex, so the waiting thread finds it
+ * whole. */
 static axo_status call_answer_locked(axo_ctx *ctx, axo__call *call, const axo_message *message)
 {
     void *copy = NULL;
-    uint32_t size = message->size; /* the message has none once it is taken */
+    uint32_t size = message->size; /* axo_message_take clears the message's size */
     if (axo_message_take(ctx, message, &call->owned) == AXO_OK) {
         copy = call->owned.payload;
     } else if (message->size > 0) {
@@ -183,7 +202,8 @@ static axo_status call_answer_locked(axo_ctx *ctx, axo__call *call, const axo_me
     return AXO_OK;
 }
 
-/* An answer that comes too late goes through the actor's own mailbox into the dead letters. */
+/* The first answer closes the call. A later one goes through the actor's own mailbox into the dead
+ * letters: the actor stops, and whatever waits there is reported. */
 static axo_status call_answer(axo_ctx *ctx, call_state *self, const axo_message *message)
 {
     axo__call *call = self->call;
@@ -202,6 +222,8 @@ static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *mes
     call_state *self = state;
     if (self->call == NULL)
         return call_opened(ctx, self, message);
+    /* For a graceful stop the target's end is the wish, for an ask it is AXO_EGONE; a stop takes no
+     * answer. */
     bool stop = self->call->wait.kind == AXO__WAIT_STOP;
     if (message->tag == AXO_TERMINATED)
         return call_over(ctx, self, stop ? AXO_OK : AXO_EGONE);
@@ -210,7 +232,8 @@ static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *mes
     return call_answer(ctx, self, message);
 }
 
-/* What it waited for has gone with the instance that an injected failure has ended. */
+/* The post_restart: the old instance's clean-up has closed the call, so the new instance has
+ * nothing to wait for. */
 static axo_status call_again(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
     (void)state;
@@ -218,7 +241,8 @@ static axo_status call_again(axo_ctx *ctx, void *state, const axo_failure *failu
     return axo_stop_self(ctx);
 }
 
-/* The message's life is over: it was handled, or there is no actor any more. */
+/* The destructor of the message that brings the block: the message was handled, or the actor ended
+ * before it could be. In the second case the thread is told AXO_ESTOPPING. */
 static void call_brought(void *payload, void *user)
 {
     (void)user;
@@ -246,6 +270,7 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
     call->system = system;
     call->wait = *wait;
     call->until = call_deadline(wait->timeout_ns);
+    /* The calling thread and the message; the instance counts itself in call_take. */
     call->users = 2;
     if (!call_init(call)) {
         axo_system_free(system, call, sizeof *call);
@@ -258,10 +283,13 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
     }
     status = axo_system_send_owned(system, *actor, AXO__TAG_CALL_OPEN, call, sizeof *call,
                                    call_brought, NULL);
+    /* AXO_EGONE: the destructor of the dead letter has closed the call, and the thread's wait
+     * returns at once. */
     if (status == AXO_OK || status == AXO_EGONE) {
         *out = call;
         return AXO_OK;
     }
+    /* The message was refused, so the block has one owner again and is freed here. */
     (void)axo_system_stop_actor(system, *actor);
     call_free(call);
     return status;
@@ -271,6 +299,7 @@ axo_status axo__call_open(axo_system *system, const axo__wait *wait, axo__call *
 
 bool axo__call_give_up(axo__call *call, axo_ref actor, axo_status status)
 {
+    /* If the actor was first, its result stands, and the actor stops by itself. */
     bool mine = call_close(call, status);
     if (mine)
         (void)axo_system_stop_actor(call->system, actor);
@@ -280,8 +309,12 @@ bool axo__call_give_up(axo__call *call, axo_ref actor, axo_status status)
 bool axo__call_await(axo__call *call)
 {
     int error = 0;
+    /* pthread_cond_timedwait is a cancellation point: a thread that ended in it would keep its
+     * share of the block for ever. */
     int before = axo__context_hold();
     (void)pthread_mutex_lock(&call->mutex);
+    /* The loop takes spurious wake-ups; a closed call is never missed, because `closed` is tested
+     * under the mutex. */
     while (!call->closed && error != ETIMEDOUT)
         error = pthread_cond_timedwait(&call->change, &call->mutex, &call->until);
     bool closed = call->closed;

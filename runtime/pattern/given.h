@@ -1,4 +1,6 @@
-/* given.h - structs that a program has filled, by an older or a newer header (axo_options). */
+/* given.h - structs that a program has filled, with an older or a newer header (axo_options).
+ *
+ * The rule of system/options.c, written once more for the services, which may not call it. */
 #ifndef AXO__PATTERN_GIVEN_H
 #define AXO__PATTERN_GIVEN_H
 
@@ -7,9 +9,9 @@
 
 #include <axo/status.h>
 
-/* Copies a struct whose first member is its size: what an older header lacks is zero, and what a
- * newer one has behind must be. The copy's size is `size`.
- *   returns   AXO_OK; AXO_EINVAL: NULL, or no size; AXO_EVERSION */
+/* Copies a struct whose first member is its size: members that an older header lacks are zero, and
+ * a newer header's tail must be zero. The copy's size is `size`. AXO_OK; AXO_EINVAL: NULL, or no
+ * size; AXO_EVERSION: the tail asks for a feature that is not here. */
 static inline axo_status axo__given_read(const void *from, void *to, size_t size)
 {
     size_t given;

@@ -1,4 +1,7 @@
-/* graceful.c - ends an actor in order: watch, farewell, deadline. */
+/* graceful.c - ends an actor in order: watch, farewell, deadline.
+ *
+ * A graceful stop is a wait (from an actor) or a call (from a thread) of kind AXO__WAIT_STOP. The
+ * watch comes before the farewell, so the end that the farewell causes cannot be missed. */
 #include <axo/graceful.h>
 
 #include <string.h>
@@ -6,7 +9,8 @@
 #include "pattern/call.h"
 #include "pattern/given.h"
 
-/* What the caller's header knew; NULL is a pill. */
+/* Checks the parameters and copies what the caller's header knew of the farewell; NULL is a
+ * pill. */
 static axo_status graceful_read(const axo_farewell *how, axo_ref ref, int64_t timeout_ns,
                                 axo_farewell *out)
 {
@@ -27,6 +31,8 @@ static axo_status graceful_read(const axo_farewell *how, axo_ref ref, int64_t ti
     return out->payload_size > AXO_PAYLOAD_MAX ? AXO_ETOOBIG : AXO_OK;
 }
 
+/* A farewell of the program's own is made before the wait: if there is no memory for it, nothing
+ * has begun. */
 static axo_status graceful_draft(axo_ctx *ctx, const axo_farewell *how, axo_draft **draft)
 {
     void *room;
@@ -49,6 +55,7 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
         status = graceful_read(how, ref, timeout_ns, &farewell);
     if (status != AXO_OK)
         return status;
+    /* An actor that waits for its own end would wait in vain. */
     if (axo_ref_equal(ref, axo_self(ctx)))
         return AXO_EINVAL;
     if (farewell.kind == AXO_FAREWELL_MESSAGE)
@@ -66,7 +73,8 @@ axo_status axo_graceful_stop(axo_ctx *ctx, axo_ref ref, const axo_farewell *how,
         return status;
     }
     status = axo_send_message(ctx, ref, draft);
-    if (status == AXO_OK || status == AXO_EGONE) /* gone: then it is as wished */
+    /* the target has ended: as wished, and the child's watch says so */
+    if (status == AXO_OK || status == AXO_EGONE)
         return AXO_OK;
     return axo__wait_void(ctx, child, voided, draft, status);
 }
@@ -81,6 +89,8 @@ static axo_status graceful_call(axo_system *system, const axo__wait *wait,
     axo_status status = axo__call_open(system, wait, &call, &actor);
     if (status != AXO_OK)
         return status;
+    /* Pill and stop are sent by the call's actor (axo__wait_begin); a message of the program's own
+     * has no actor for a sender. */
     if (how->kind == AXO_FAREWELL_MESSAGE) {
         status = axo_system_send(system, wait->target, how->tag, how->payload, how->payload_size);
         if (status != AXO_OK && status != AXO_EGONE)
@@ -108,6 +118,7 @@ axo_status axo_system_graceful_stop(axo_system *system, axo_ref ref, const axo_f
         axo__wait wait = {.kind = AXO__WAIT_STOP, .target = ref, .timeout_ns = timeout_ns,
                           .farewell = farewell.kind, .since_ns = axo__wait_thread_now()};
         (void)axo_system_path(system, ref, wait.path, sizeof wait.path);
+        /* A target that has ended already is a stop that has succeeded. */
         if (wait.path[0] != 0)
             status = graceful_call(system, &wait, &farewell, &verdict);
         verdict.status = status;

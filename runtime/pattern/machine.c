@@ -1,4 +1,10 @@
-/* machine.c - an actor as a state machine: the transitions. */
+/* machine.c - an actor as a state machine: the transitions.
+ *
+ * A machine is a table of states and a struct in the actor's own state; the library keeps nothing.
+ * axo_machine_goto only notes the next state. The transition is made when the callback has returned
+ * AXO_OK: exit hook, timer of the old state stopped, timer of the new one started, entry hook,
+ * which may say goto again. So no hook runs inside another, and a failed receive changes no state.
+ */
 #include <axo/machine.h>
 
 #include <stdbool.h>
@@ -8,9 +14,12 @@
 #include "pattern/given.h"
 #include "pattern/own.h"
 
-/* When goto may be said. */
+/* The phase of a machine: IDLE outside of its functions; OPEN while receive or an entry hook runs
+ * and goto is allowed; SHUT during an exit hook, when the next state is decided already. */
 enum { MACHINE_IDLE = 0, MACHINE_OPEN = 1, MACHINE_SHUT = 2 };
 
+/* A copy of a state of the table. States of a newer or older header have another size: the table's
+ * stride finds them, and missing members are zero. */
 static axo_machine_state machine_state(const axo_machine_table *table, uint32_t index)
 {
     axo_machine_state state;
@@ -20,13 +29,14 @@ static axo_machine_state machine_state(const axo_machine_table *table, uint32_t 
     return state;
 }
 
-/* The timer of a machine is its own: the key is where the machine lies. */
+/* The key of the machine's timer: its address, so that an actor with two machines has two
+ * timers. */
 static uint64_t machine_key(const axo_machine *machine)
 {
     return (uint64_t)(uintptr_t)machine;
 }
 
-/* Whether a newer header's state says something that is not known here. */
+/* Whether a state of a newer header has a member set that this library does not know. */
 static bool machine_says_more(const axo_machine_table *table, uint32_t index)
 {
     const char *at = (const char *)table->states + index * table->stride;
@@ -44,7 +54,7 @@ static axo_status machine_table_check(const axo_machine_table *table)
     if (status != AXO_OK)
         return status;
     if (table->size < sizeof given)
-        return AXO_EVERSION; /* the original is used later: it must be whole */
+        return AXO_EVERSION; /* the program's own table is used later: it must be whole */
     if (table->states == NULL || table->initial >= table->count ||
         table->stride < offsetof(axo_machine_state, on_entry))
         return AXO_EINVAL;
@@ -60,6 +70,8 @@ static axo_status machine_table_check(const axo_machine_table *table)
 
 /* ---- transitions ---------------------------------------------------------------------------- */
 
+/* Leaves the current state. The exit hook may fail; then the machine stays where it is, and the
+ * actor fails. */
 static axo_status machine_leave(axo_ctx *ctx, axo_machine *machine, void *state)
 {
     axo_machine_state old = machine_state(machine->table, machine->current);
@@ -71,10 +83,11 @@ static axo_status machine_leave(axo_ctx *ctx, axo_machine *machine, void *state)
         machine->phase = MACHINE_OPEN;
     }
     if (status == AXO_OK && old.timeout_ns > 0)
-        (void)axo_timer_stop(ctx, machine_key(machine)); /* none, if it has fired */
+        (void)axo_timer_stop(ctx, machine_key(machine)); /* no timer is there if it has fired */
     return status;
 }
 
+/* Starts the current state's timer, if the state has one. */
 static axo_status machine_arm(axo_ctx *ctx, const axo_machine *machine)
 {
     int64_t timeout_ns = machine_state(machine->table, machine->current).timeout_ns;
@@ -84,7 +97,8 @@ static axo_status machine_arm(axo_ctx *ctx, const axo_machine *machine)
                            AXO_STATE_TIMEOUT, NULL, 0);
 }
 
-/* Whether the current state has lasted as long as it may: its timer is over. */
+/* Whether the message is the tick of the current state's timer: a tick of a state that has been
+ * left is no message to this one. */
 static bool machine_is_timeout(axo_ctx *ctx, const axo_machine *machine,
                                const axo_message *message)
 {
@@ -98,7 +112,8 @@ static axo_status machine_entry(axo_ctx *ctx, const axo_machine *machine, void *
     return now.on_entry != NULL ? now.on_entry(ctx, state) : AXO_OK;
 }
 
-/* Goes where it was told to, until nobody says goto any more. */
+/* Makes transitions until no callback says goto any more. A chain longer than AXO_MACHINE_CHAIN_MAX
+ * is a cycle of entry hooks: the actor fails instead of running for ever. */
 static axo_status machine_settle(axo_ctx *ctx, axo_machine *machine, void *state)
 {
     axo_status status = AXO_OK;
@@ -117,6 +132,7 @@ static axo_status machine_settle(axo_ctx *ctx, axo_machine *machine, void *state
     return status;
 }
 
+/* Every way out of a machine's function ends here, so goto is refused between messages. */
 static axo_status machine_end(axo_machine *machine, axo_status status)
 {
     machine->phase = MACHINE_IDLE;
@@ -137,8 +153,12 @@ axo_status axo_machine_start(axo_ctx *ctx, axo_machine *machine, const axo_machi
     status = machine_table_check(table);
     if (status != AXO_OK)
         return status;
+    /* Zero is the state of a machine that has not started: a second start would leave a timer
+     * behind. */
     if (machine->table != NULL)
         return AXO_EBUSY;
+    /* The timer is started before the entry hook: if it cannot be, the machine is as it was, and
+     * the hook has not run. */
     *machine = (axo_machine){.table = table, .current = table->initial, .phase = MACHINE_OPEN};
     status = machine_arm(ctx, machine);
     if (status != AXO_OK) {
@@ -161,9 +181,10 @@ axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
         return AXO_EINVAL;
     if (machine->table == NULL)
         return AXO_ENOENT;
+    /* A forged or late timeout is unhandled, and the current state does not see it. */
     if (message->tag == AXO_STATE_TIMEOUT && !machine_is_timeout(ctx, machine, message))
         return AXO_UNHANDLED;
-    machine->going = 0; /* a throw may have left it */
+    machine->going = 0; /* a throw in the last callback may have left `going` set */
     machine->phase = MACHINE_OPEN;
     status = machine_state(machine->table, machine->current).receive(ctx, state, message);
     if (status == AXO_OK)
@@ -171,6 +192,7 @@ axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
     return machine_end(machine, status);
 }
 
+/* Whether goto or stay may be called here and now. */
 static axo_status machine_may_go(axo_ctx *ctx, const axo_machine *machine)
 {
     axo_status status = axo__context_check(ctx);
@@ -186,6 +208,7 @@ axo_status axo_machine_goto(axo_ctx *ctx, axo_machine *machine, uint32_t next)
         return status;
     if (next >= machine->table->count)
         return AXO_ENOENT;
+    /* The last goto of a callback counts; the transition waits for the callback's end. */
     machine->next = next;
     machine->going = 1;
     return AXO_OK;

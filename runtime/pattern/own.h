@@ -1,10 +1,10 @@
-/* own.h - what a service knows a message of its own by. Whoever sends chooses all that a message
- * shows, its sender too (axo_send_from), and any service's tag may be sent to anybody. So a service
- * takes for its own
+/* own.h - how a service knows a message of its own. A sender chooses all that a message shows, its
+ * sender too (axo_send_from), and any service's tag may be sent to any actor. So a service takes
+ * for its own
  *
  *   a payload   only where it was told to expect one when it was made, and freed by its function
  *   a tick      only if it has set the timer and the timer is over
- *   a request   only with a number that nobody else has been told
+ *   a request   only with a number that no other actor has been told
  *
  * and never follows a pointer because of a tag. */
 #ifndef AXO__PATTERN_OWN_H
@@ -16,8 +16,8 @@
 
 #include "pattern/ring.h"
 
-/* Takes the payload of a message if it is the one that is expected; one that lies there and is not
- * freed by `destroy` is a forgery, and goes. */
+/* Takes the payload of a message if it is the expected one: its address, and its destructor. A
+ * payload at that address with another destructor is a forgery, and is freed. */
 static inline bool axo__own_take(axo_ctx *ctx, const axo_message *message, const void *expected,
                                  axo_payload_free destroy)
 {
@@ -29,14 +29,16 @@ static inline bool axo__own_take(axo_ctx *ctx, const axo_message *message, const
     return owned.destroy == destroy;
 }
 
-/* Whether a message is the tick of one's own AXO_TIMER_ONCE of this key, which has been started
- * and not stopped: its key is free from when the tick comes up, and not before. */
+/* Whether a message is the tick of the service's own AXO_TIMER_ONCE of this key, which has been
+ * started and not stopped: the key is free from the moment when the tick comes up, and not
+ * before. */
 static inline bool axo__own_tick(axo_ctx *ctx, const axo_message *message, uint64_t key)
 {
     return axo_ref_equal(message->sender, axo_self(ctx)) && !axo_timer_active(ctx, key);
 }
 
-/* A number that can be guessed only by who knows where a block of memory lies, and since when. */
+/* A number that another actor could guess only by knowing where a block of memory lies, and since
+ * when. */
 static inline uint64_t axo__own_number(const void *block, int64_t now)
 {
     return axo__ring_mix(axo__ring_mix((uint64_t)(uintptr_t)block + AXO__RING_STEP) +

@@ -1,4 +1,7 @@
-/* phases.c - a plan of phases and tasks: making it, its order, its text. */
+/* phases.c - a plan of phases and tasks: making it, its order, its text.
+ *
+ * A plan has few phases, so lists are walked and names compared; nothing is indexed. Memory for a
+ * new phase or task is taken before the mutex, because the allocator is the program's. */
 #include "pattern/phases.h"
 
 #include <inttypes.h>
@@ -25,6 +28,7 @@ axo_status axo_phases_new(axo_system *system, axo_phases **out)
         return AXO_ENOMEM;
     memset(phases, 0, sizeof *phases);
     phases->system = system;
+    /* A plan has a mutex of its own: threads of the program build it before the system knows it. */
     if (pthread_mutex_init(&phases->mutex, NULL) != 0)
         goto fail;
     if (pthread_cond_init(&phases->over, NULL) != 0) {
@@ -45,6 +49,7 @@ axo_status axo__phases_usable(const axo_phases *phases)
     return axo__context_at_home(phases->system) ? AXO_OK : AXO_EFORKED;
 }
 
+/* A task and its payload are one block. */
 static void phases_free_task(axo_system *system, axo__task *task)
 {
     axo_system_free(system, task, sizeof *task + task->what.payload_size);
@@ -57,6 +62,7 @@ axo_status axo_phases_free(axo_phases *phases)
     if (!axo__context_at_home(phases->system))
         return AXO_EFORKED;
     (void)pthread_mutex_lock(&phases->mutex);
+    /* The run holds pointers into the plan; a caller that frees a running plan gets AXO_EBUSY. */
     bool runs = phases->state == AXO__PHASES_RUNNING;
     (void)pthread_mutex_unlock(&phases->mutex);
     if (runs)
@@ -78,11 +84,13 @@ axo_status axo_phases_free(axo_phases *phases)
     return AXO_OK;
 }
 
+/* Whether a name is there, and short enough to be copied whole. */
 static bool phases_name_good(const char *name)
 {
     return name != NULL && name[0] != 0 && memchr(name, 0, AXO_PHASE_NAME) != NULL;
 }
 
+/* The phase of a name; NULL: none. */
 static axo__stage *phases_find_locked(axo_phases *phases, const char *name)
 {
     for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
@@ -92,6 +100,8 @@ static axo__stage *phases_find_locked(axo_phases *phases, const char *name)
     return NULL;
 }
 
+/* Checks a phase by itself. Phases that it comes after need not exist yet: they are looked up when
+ * the plan begins. */
 static axo_status phases_check_phase(const axo_phase *phase)
 {
     if (!phases_name_good(phase->name))
@@ -130,6 +140,7 @@ axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase)
         status = AXO_EBUSY;
     else if (phases_find_locked(phases, made->name) != NULL)
         status = AXO_EEXIST;
+    /* At the end: phases without an order between them run in the order of their making. */
     while (*link != NULL)
         link = &(*link)->next;
     if (status == AXO_OK)
@@ -140,6 +151,7 @@ axo_status axo_phases_add(axo_phases *phases, const axo_phase *phase)
     return status;
 }
 
+/* Checks what the kind of a task needs: a callback for AXO_TASK_CALL, else an actor. */
 static axo_status phases_check_task(const axo_task *task)
 {
     if (!phases_name_good(task->name) || !phases_name_good(task->phase))
@@ -153,6 +165,8 @@ static axo_status phases_check_task(const axo_task *task)
     return task->payload_size > AXO_TASK_PAYLOAD_MAX ? AXO_ETOOBIG : AXO_OK;
 }
 
+/* Adds a task to a phase that has not begun, also during the run: a task may be found only while
+ * others end. */
 static axo_status phases_task_locked(axo_phases *phases, const char *name, axo__task *task)
 {
     axo__stage *phase = phases_find_locked(phases, name);
@@ -183,12 +197,14 @@ axo_status axo_phases_task(axo_phases *phases, const axo_task *task, uint32_t *i
     if (made == NULL)
         return AXO_ENOMEM;
     memset(made, 0, size);
+    /* The name and payload are copied; the other pointers of `what` are never followed. */
     made->what = given;
     (void)snprintf(made->name, sizeof made->name, "%s", given.name);
     if (given.payload_size > 0)
         memcpy(made->payload, given.payload, given.payload_size);
     (void)pthread_mutex_lock(&phases->mutex);
     status = phases_task_locked(phases, given.phase, made);
+    /* The number is written under the mutex, before another thread could cancel the task by it. */
     if (status == AXO_OK && id != NULL)
         *id = made->id;
     (void)pthread_mutex_unlock(&phases->mutex);
@@ -211,7 +227,9 @@ axo_status axo_phases_cancel(axo_phases *phases, uint32_t id)
             link = &(*link)->next;
         if (*link == NULL)
             continue;
+        /* A begun phase's tasks are the run's. */
         status = phase->begun || phases->state == AXO__PHASES_OVER ? AXO_EBUSY : AXO_OK;
+        /* Unlinked under the mutex, freed after it. */
         found = status == AXO_OK ? *link : NULL;
         if (found != NULL)
             *link = found->next;
@@ -224,7 +242,7 @@ axo_status axo_phases_cancel(axo_phases *phases, uint32_t id)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* One that this phase still waits for; NULL: none. */
+/* A phase without a place that `phase` comes after; NULL: `phase` can have its place. */
 static axo__stage *phases_before_locked(axo_phases *phases, const axo__stage *phase)
 {
     for (axo__stage *before = phases->phases; before != NULL; before = before->next) {
@@ -236,14 +254,15 @@ static axo__stage *phases_before_locked(axo_phases *phases, const axo__stage *ph
     return NULL;
 }
 
-/* Every phase without a place waits for another: walk until one comes again. `placed` marks the
- * way that was walked, which leaves out all but the cycle in the second round. */
+/* Writes the cycle into `why`. Every phase without a place comes after another one without a place,
+ * so a walk along "comes after" never ends: after as many steps as there are phases it is inside
+ * the cycle, and once around names it. */
 static void phases_name_cycle(axo_phases *phases, axo__stage *from, char *why, size_t size)
 {
     uint32_t steps = 0;
     for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next)
         steps++;
-    while (steps-- > 0) /* so far that it is in the cycle for certain */
+    while (steps-- > 0) /* as many steps as phases: now `from` is in the cycle */
         from = phases_before_locked(phases, from);
     axo__stage *at = from;
     size_t used = 0;
@@ -257,6 +276,7 @@ static void phases_name_cycle(axo_phases *phases, axo__stage *from, char *why, s
                    from->name);
 }
 
+/* Whether each phase that another comes after is in the plan; clears all places. */
 static axo_status phases_known_locked(axo_phases *phases, char *why, size_t size)
 {
     for (axo__stage *phase = phases->phases; phase != NULL; phase = phase->next) {
@@ -274,6 +294,8 @@ static axo_status phases_known_locked(axo_phases *phases, char *why, size_t size
 
 axo_status axo__phases_order_locked(axo_phases *phases, char *why, size_t size)
 {
+    /* Gives each phase its place, the oldest first that waits for none: the order is the same for
+     * the same plan. n phases cost n walks over the list. */
     axo__stage **end = &phases->order;
     axo_status status = phases_known_locked(phases, why, size);
     if (status != AXO_OK)
@@ -312,6 +334,7 @@ axo_status axo_phases_check(axo_phases *phases, char *why, size_t size)
     if (size > 0)
         why[0] = 0;
     (void)pthread_mutex_lock(&phases->mutex);
+    /* A plan that runs or is over has its order, which must not be built anew under the run. */
     status = phases->state == AXO__PHASES_OPEN
                  ? axo__phases_order_locked(phases, why, size)
                  : AXO_OK;
@@ -319,6 +342,7 @@ axo_status axo_phases_check(axo_phases *phases, char *why, size_t size)
     return status;
 }
 
+/* The sum of the time limits of phases with tasks, at most INT64_MAX: how long a run can take. */
 static int64_t phases_total_locked(const axo_phases *phases)
 {
     int64_t total = 0;
@@ -339,6 +363,7 @@ int64_t axo_phases_total_ns(axo_phases *phases)
     return total;
 }
 
+/* One line of the plan's text; the whole length is counted even when the room is full. */
 static size_t phases_line(const axo__stage *phase, char *out, size_t size)
 {
     uint32_t tasks = 0;

@@ -1,4 +1,9 @@
-/* phases_run.c - the run of a plan: on a thread that may block, one phase after the other. */
+/* phases_run.c - the run of a plan: on a thread that may block, one phase after the other.
+ *
+ * All tasks of a phase begin together, each with a call of its own (call.h), and the run waits for
+ * them one after the other against the same deadline. A task that is late keeps its call open until
+ * the end of the run, so that the report can say by how much it was late.
+ */
 #include <string.h>
 
 #include "pattern/own.h"
@@ -12,9 +17,10 @@
 typedef struct phases_job {
     axo_status (*call)(void *user);
     void *user;
-    uint64_t number; /* of the one request that it does */
+    uint64_t number; /* the number of the one request that the actor obeys */
 } phases_job;
 
+/* The arguments are copied: the task may be freed before the actor ends. */
 static axo_status phases_job_construct(axo_ctx *ctx, void *state, const void *args)
 {
     (void)ctx;
@@ -22,7 +28,8 @@ static axo_status phases_job_construct(axo_ctx *ctx, void *state, const void *ar
     return AXO_OK;
 }
 
-/* The answer is the callback's status. */
+/* Makes the call; the answer is the callback's status. Only the request with the run's number is
+ * obeyed (own.h): a forged tag must not make the call a second time. */
 static axo_status phases_job_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     const phases_job *job = state;
@@ -34,6 +41,7 @@ static axo_status phases_job_receive(axo_ctx *ctx, void *state, const axo_messag
     return axo_stop_self(ctx);
 }
 
+/* Spawns the actor of a callback task, on the blocking dispatcher: the callback may wait. */
 static axo_status phases_job_spawn(axo_system *system, const axo__task *task, axo_ref *out)
 {
     static const axo_class job_class =
@@ -48,6 +56,7 @@ static axo_status phases_job_spawn(axo_system *system, const axo__task *task, ax
 
 /* ---- one task ------------------------------------------------------------------------------ */
 
+/* The record of what a task waits for: the end of an actor (stop), or an answer (ask, call). */
 static axo__wait phases_wait(axo_system *system, const axo__stage *phase, const axo__task *task,
                              axo_ref target)
 {
@@ -65,6 +74,8 @@ static axo__wait phases_wait(axo_system *system, const axo__stage *phase, const 
     return wait;
 }
 
+/* Sends the task's request in the name of the call's actor; a stop's farewell is sent by that
+ * actor. */
 static axo_status phases_send(axo_system *system, const axo__task *task, const axo__wait *wait)
 {
     if (task->what.kind == AXO_TASK_STOP)
@@ -76,6 +87,7 @@ static axo_status phases_send(axo_system *system, const axo__task *task, const a
                                 task->what.payload_size);
 }
 
+/* Begins a task. A task that cannot begin is a trouble of the report, and the others go on. */
 static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__task *task)
 {
     axo_ref target = task->what.actor;
@@ -97,19 +109,21 @@ static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__
     axo_status status = phases_send(system, task, &wait);
     if (status == AXO_OK)
         return;
+    /* The request was refused: the call ends with that status. */
     (void)axo__call_give_up(task->call, task->waiter, status);
     if (task->what.kind == AXO_TASK_CALL)
         (void)axo_system_stop_actor(system, target);
 }
 
-/* It has ended in time, or not: then the call stays open and `late` is set. */
+/* Waits for a task until its phase's deadline. A late task's call stays open, and `late` is set. */
 static void phases_await_task(axo__task *task)
 {
     if (task->call != NULL)
         task->late = !axo__call_await(task->call);
 }
 
-/* What a callback has returned; AXO_EFAILED: another has answered in its place. */
+/* The status that a callback has returned; AXO_EFAILED: another actor has answered in the job's
+ * place. */
 static axo_status phases_returned(const axo__task *task, const axo_message *answer)
 {
     axo_status status;
@@ -120,7 +134,8 @@ static axo_status phases_returned(const axo__task *task, const axo_message *answ
     return status;
 }
 
-/* The last look at it. */
+/* Ends a task: closes its call if the task has not, and keeps status, verdict and lateness.
+ * `unfinished`: the task had not ended by now. */
 static void phases_end_task(axo_system *system, const axo__stage *phase, axo__task *task)
 {
     axo_asked answer;
@@ -144,7 +159,8 @@ static void phases_end_task(axo_system *system, const axo__stage *phase, axo__ta
 
 /* ---- phases -------------------------------------------------------------------------------- */
 
-/* A task that failed in time is known to have when its phase ends. */
+/* Whether a task went wrong, in time to abort the run: a late task has gone wrong already and is
+ * not awaited again. */
 static bool phases_task_bad(axo_system *system, const axo__stage *phase, axo__task *task)
 {
     if (!task->late)
@@ -152,12 +168,13 @@ static bool phases_task_bad(axo_system *system, const axo__stage *phase, axo__ta
     return task->late || task->status != AXO_OK;
 }
 
-/* true: all went well. */
+/* Runs a phase; true: all of its tasks went well. All tasks begin before the first is awaited. */
 static bool phases_run_one(axo_phases *phases, axo__stage *phase)
 {
     bool good = true;
     (void)pthread_mutex_lock(&phases->mutex);
-    phase->begun = true; /* from here on its tasks are ours */
+    /* from here on its tasks are the run's: axo_phases_cancel gets AXO_EBUSY */
+    phase->begun = true;
     (void)pthread_mutex_unlock(&phases->mutex);
     phase->deadline_ns = axo__wait_thread_now() + phase->timeout_ns;
     for (axo__task *task = phase->tasks; task != NULL; task = task->next)
@@ -169,11 +186,13 @@ static bool phases_run_one(axo_phases *phases, axo__stage *phase)
     return good;
 }
 
+/* Ends the late tasks, after the last phase, and counts the troubles. A late task makes the whole
+ * run AXO_ETIMEDOUT, whatever else went wrong. */
 static void phases_sum(axo_phases *phases, axo_phases_report *report)
 {
     for (axo__stage *phase = phases->order; phase != NULL; phase = phase->then) {
         if (!phase->begun)
-            break; /* its tasks are not ours, nor are those of the later ones */
+            break; /* its tasks are not the run's, nor are those of the later phases */
         for (axo__task *task = phase->tasks; task != NULL; task = task->next) {
             phases_end_task(phases->system, phase, task);
             if (task->status == AXO_OK)
@@ -187,9 +206,11 @@ static void phases_sum(axo_phases *phases, axo_phases_report *report)
     }
 }
 
+/* Publishes the report, once, and wakes all threads in axo_phases_run. */
 static void phases_over(axo_phases *phases, const axo_phases_report *report)
 {
     (void)pthread_mutex_lock(&phases->mutex);
+    /* The destructor of an untaken plan may come after the run: the first report stands. */
     if (phases->state != AXO__PHASES_OVER) {
         phases->report = *report;
         phases->state = AXO__PHASES_OVER;
@@ -203,6 +224,7 @@ static void phases_run_all(axo_phases *phases)
     axo_phases_report report = {.status = AXO_OK};
     int64_t since = axo__wait_thread_now();
     for (axo__stage *phase = phases->order; phase != NULL; phase = phase->then) {
+        /* A phase that begins has run, also if it aborts the plan. */
         report.ran++;
         if (!phases_run_one(phases, phase) && phase->abort) {
             report.aborted = phase->then != NULL;
@@ -216,7 +238,8 @@ static void phases_run_all(axo_phases *phases)
 
 /* ---- the actor behind it ------------------------------------------------------------------- */
 
-/* Nobody took it: the actor ended before it ran. */
+/* The destructor of the message that brings the plan: the actor ended before it ran. Then the run
+ * is over with AXO_ESTOPPING, and no thread waits for ever. */
 static void phases_untaken(void *payload, void *user)
 {
     axo_phases_report report = {.status = AXO_ESTOPPING};
@@ -227,10 +250,13 @@ static void phases_untaken(void *payload, void *user)
 static axo_status phases_construct(axo_ctx *ctx, void *state, const void *args)
 {
     (void)ctx;
-    *(const void **)state = args; /* what will be brought: by then it may be freed */
+    /* the plan's address, which the message must show; by then the plan may be freed */
+    *(const void **)state = args;
     return AXO_OK;
 }
 
+/* The run, in one callback on the blocking dispatcher. Taking the payload keeps the destructor from
+ * running when the message is freed. */
 static axo_status phases_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_phases *phases = (axo_phases *)(uintptr_t)message->payload;
@@ -267,6 +293,7 @@ axo_status axo_phases_start(axo_phases *phases)
     if (status != AXO_OK)
         return status;
     (void)pthread_mutex_lock(&phases->mutex);
+    /* Only the first start spawns the run; the others find it running or over, and succeed. */
     bool mine = phases->state == AXO__PHASES_OPEN;
     status = mine ? axo__phases_order_locked(phases, none, sizeof none) : AXO_OK;
     if (mine && status == AXO_OK)
@@ -277,6 +304,8 @@ axo_status axo_phases_start(axo_phases *phases)
     status = phases_spawn(phases);
     if (status != AXO_OK) {
         (void)pthread_mutex_lock(&phases->mutex);
+        /* The actor could not be spawned: the plan can be started again, and threads that wait for
+         * this run are told. */
         phases->state = AXO__PHASES_OPEN;
         (void)pthread_cond_broadcast(&phases->over);
         (void)pthread_mutex_unlock(&phases->mutex);
@@ -291,10 +320,13 @@ axo_status axo_phases_run(axo_phases *phases, axo_phases_report *report)
     if (phases == NULL)
         return AXO_EINVAL;
     axo_status status = axo__call_allowed(phases->system);
-    if (status == AXO_OK || status == AXO_ESTOPPING) /* over: the report is still there */
+    /* AXO_ESTOPPING: the system has ended, but the report of a run that is over is still there */
+    if (status == AXO_OK || status == AXO_ESTOPPING)
         status = axo_phases_start(phases);
     if (status != AXO_OK)
         return status;
+    /* pthread_cond_wait is a cancellation point: a thread that ended in it would leave the mutex
+     * locked. */
     int before = axo__context_hold();
     (void)pthread_mutex_lock(&phases->mutex);
     while (phases->state == AXO__PHASES_RUNNING)
@@ -318,6 +350,7 @@ uint32_t axo_phases_troubles(axo_phases *phases, axo_phase_trouble *out, uint32_
     bool over = phases->state == AXO__PHASES_OVER;
     for (axo__stage *phase = phases->order; over && phase != NULL; phase = phase->then) {
         for (axo__task *task = phase->tasks; phase->begun && task != NULL; task = task->next) {
+            /* The count goes on beyond `max`, so that a caller learns what room it needs. */
             if (task->status == AXO_OK || count++ >= max)
                 continue;
             axo_phase_trouble *one = &out[count - 1];

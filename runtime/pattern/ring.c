@@ -1,4 +1,4 @@
-/* ring.c - consistent hashing. */
+/* ring.c - consistent hashing: one sorted array of places; a look-up is a binary search. */
 #include "pattern/ring.h"
 
 #include <stdbool.h>
@@ -35,6 +35,8 @@ axo_status axo__ring_reserve(axo__ring *ring, uint32_t members)
     return AXO_OK;
 }
 
+/* The order of the circle. Only the hash decides: no order may depend on a reference's bits
+ * (D18). */
 static int ring_compare(const void *one, const void *other)
 {
     const axo__ring_place *a = one;
@@ -42,8 +44,9 @@ static int ring_compare(const void *one, const void *other)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* Merges a newcomer's places in, from the end: the others move up by what is still to come. Behind
- * an older member's at the same hash: bits of references decide nothing. */
+/* Merges a newcomer's places in, from the end, so that no second array is needed: older places move
+ * up by the number of places still to come. At equal hashes the newcomer stands behind the older
+ * member: a reference's bits decide nothing. */
 static void ring_merge(axo__ring *ring, axo__ring_place *fresh, size_t count)
 {
     size_t old = ring->count;
@@ -61,6 +64,8 @@ static void ring_merge(axo__ring *ring, axo__ring_place *fresh, size_t count)
 void axo__ring_add(axo__ring *ring, uint64_t name, axo_ref member)
 {
     enum { BATCH = 128 };
+    /* A member's places are hashed and merged in batches on the stack: adding a member takes no
+     * memory. */
     axo__ring_place fresh[BATCH];
     uint64_t hash = axo__ring_mix(name + AXO__RING_STEP);
     for (uint32_t done = 0; done < ring->each;) {
@@ -76,6 +81,7 @@ void axo__ring_add(axo__ring *ring, uint64_t name, axo_ref member)
 
 void axo__ring_remove(axo__ring *ring, axo_ref member)
 {
+    /* One pass over all places: members leave seldom, and the order of the others stays. */
     size_t kept = 0;
     for (size_t i = 0; i < ring->count; i++) {
         if (!axo_ref_equal(ring->places[i].member, member))
@@ -91,7 +97,8 @@ axo_ref axo__ring_find(const axo__ring *ring, uint64_t key)
     size_t high = ring->count;
     if (ring->count == 0)
         return axo_ref_none();
-    while (low < high) { /* the first place at or after the hash */
+    /* the first place at or behind the hash; past the end, the circle begins again */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (ring->places[middle].hash < hash)
             low = middle + 1;

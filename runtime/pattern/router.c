@@ -1,4 +1,9 @@
-/* router.c - an actor that passes messages on: its life, its messages, its settings. */
+/* router.c - an actor that passes messages on: its life, its messages, its settings.
+ *
+ * A message of the program is forwarded with its sender, so a routee answers the asker and not the
+ * router. Messages to the router itself have tags of their own and are checked in full
+ * (router_knows) before they are believed: a malformed one is unhandled, as at any actor.
+ */
 #include "pattern/router.h"
 
 #include <string.h>
@@ -7,12 +12,15 @@
 
 /* ---- passing on ---- */
 
+/* Reports a message that a routee refused: a dead letter with the reason. A send to a routee that
+ * has ended (AXO_EGONE) has made a dead letter already. */
 static void router_drop(axo_ctx *ctx, const axo_message *message, axo_ref to, axo_status status)
 {
     if (status != AXO_OK && status != AXO_EGONE)
         (void)axo_drop(ctx, message, to, axo_status_text(status));
 }
 
+/* Sends a copy to one routee; a pill or kill inside a broadcast is what its tag says. */
 static axo_status router_tell(axo_ctx *ctx, axo_ref from, axo_ref to, const axo_message *message)
 {
     if (message->tag == AXO_TIMER_POISON)
@@ -22,7 +30,8 @@ static axo_status router_tell(axo_ctx *ctx, axo_ref from, axo_ref to, const axo_
     return axo_send_from(ctx, from, to, message->tag, message->payload, message->size);
 }
 
-/* `handled` is the message that `message` came in. */
+/* Sends `message` to every routee. `handled` is the message in hand, in which `message` came: only
+ * it can be dropped. */
 static void router_tell_all(axo_ctx *ctx, axo__router *self, const axo_message *handled,
                             const axo_message *message, axo_ref from)
 {
@@ -32,7 +41,8 @@ static void router_tell_all(axo_ctx *ctx, axo__router *self, const axo_message *
     }
 }
 
-/* A payload that was handed over is for one: whether the message had one, and is done with. */
+/* Whether the message has a handed-over payload, which only one routee could own. Such a message is
+ * dropped with its reason, and its payload freed. */
 static bool router_refuses(axo_ctx *ctx, const axo__router *self, const axo_message *message)
 {
     axo_owned owned;
@@ -44,7 +54,9 @@ static bool router_refuses(axo_ctx *ctx, const axo__router *self, const axo_mess
     return true;
 }
 
-/* Who is told that no answer has come, and gathers too, would tell so in turn, without end. */
+/* Gathers the first answer. A message without a sender has no answer to gather.
+ * AXO_ROUTER_NO_ANSWER is never gathered: two routers that ask each other would report "no answer"
+ * without end. */
 static void router_gather(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     axo_ref gatherer = message->sender;
@@ -60,11 +72,13 @@ static void router_gather(axo_ctx *ctx, axo__router *self, const axo_message *me
 static void router_pass_on(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     bool gathers = self->settings.logic == AXO_ROUTE_GATHER_FIRST;
+    /* A broadcast to one routee is a forward, and may carry a handed-over payload. */
     bool one = self->routees.count == 1 && !gathers;
     if (one || self->settings.logic < AXO_ROUTE_BROADCAST) {
         axo_ref to = axo__router_choose(ctx, self, message);
         router_drop(ctx, message, to, axo_forward(ctx, message, to));
     } else if (!router_refuses(ctx, self, message)) {
+        /* A message for all: each routee gets a copy, or the gatherer's reference as the sender. */
         if (gathers)
             router_gather(ctx, self, message);
         else
@@ -72,6 +86,7 @@ static void router_pass_on(axo_ctx *ctx, axo__router *self, const axo_message *m
     }
 }
 
+/* Unwraps AXO_ROUTER_BROADCAST; router_knows_wrapped has checked its sizes. */
 static void router_broadcast(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     axo_router_wrapped head;
@@ -82,11 +97,13 @@ static void router_broadcast(axo_ctx *ctx, axo__router *self, const axo_message 
     router_tell_all(ctx, self, message, &inner, message->sender);
 }
 
-/* Looks at who is there, then passes on. */
+/* Looks for missing routees and for the right size, then passes the message on. */
 static axo_status router_route(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
+    /* a path that fails now is looked up at the next message */
     if (self->missing > 0)
-        (void)axo__router_look_up(ctx, self); /* who cannot be had now is looked up again */
+        (void)axo__router_look_up(ctx, self);
+    /* An empty pool looks at once: its first message must find a routee. */
     if (self->settings.resizer != NULL &&
         (++self->since >= self->resizer.messages || self->routees.count == 0))
         axo__router_resize(ctx, self);
@@ -101,7 +118,7 @@ static axo_status router_route(axo_ctx *ctx, axo__router *self, const axo_messag
 
 /* ---- managing ---- */
 
-/* A payload that was handed over may lie anywhere. */
+/* Reads the reference in a message. A handed-over payload may have any alignment. */
 static axo_ref router_ref_in(const axo_message *message)
 {
     axo_ref ref;
@@ -109,7 +126,8 @@ static axo_ref router_ref_in(const axo_message *message)
     return ref;
 }
 
-/* RO-01: the last has gone, those that were leaving too. */
+/* RO-01: a router without routees, and without hope of one, stops itself: none is leaving, none
+ * missing, and no resizer can spawn one. */
 static axo_status router_settle(axo_ctx *ctx, const axo__router *self)
 {
     bool over = self->routees.count == 0 && self->leaving.count == 0 &&
@@ -120,6 +138,7 @@ static axo_status router_settle(axo_ctx *ctx, const axo__router *self)
 static axo_status router_terminated(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     axo_ref ref = AXO_PAYLOAD(message, axo_terminated)->actor;
+    /* An end that is not a routee's is a stranger's, or is known already. */
     if (axo__router_left(self, ref) || axo__router_take_away(self, ref, false))
         return router_settle(ctx, self);
     return AXO_OK;
@@ -130,6 +149,8 @@ static axo_status router_remove(axo_ctx *ctx, axo__router *self, const axo_messa
     axo_ref ref = router_ref_in(message);
     if (!axo__router_has(self, ref))
         return AXO_OK;
+    /* A pool's routee is the router's child and is stopped; a group's belongs to another actor and
+     * is left alone. */
     if (axo__router_is_pool(self)) {
         router_drop(ctx, message, ref, axo__router_dismiss(ctx, self, ref));
         return AXO_OK;
@@ -139,6 +160,8 @@ static axo_status router_remove(axo_ctx *ctx, axo__router *self, const axo_messa
     return router_settle(ctx, self);
 }
 
+/* Grows or shrinks a pool by the signed number of the message; 0 - (uint32_t) is right for
+ * the least number, too. */
 static axo_status router_adjust(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     int32_t change;
@@ -149,6 +172,8 @@ static axo_status router_adjust(axo_ctx *ctx, axo__router *self, const axo_messa
     return AXO_OK;
 }
 
+/* Whether a broadcast's inner message has the size that its head says, and a tag that a program may
+ * send. */
 static bool router_knows_wrapped(const axo_message *message)
 {
     axo_router_wrapped head;
@@ -161,7 +186,8 @@ static bool router_knows_wrapped(const axo_message *message)
            (head.size == 0 && (head.tag == AXO_TIMER_POISON || head.tag == AXO_TIMER_KILL));
 }
 
-/* The resizer's ticks come at their times; who forges one then looks in its place. */
+/* Whether a tick of the resizer is due. A message that forges a due tick is harmless: the resizer
+ * looks at its time in either case, once. */
 static bool router_is_due(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     bool due = self->settings.resizer != NULL && self->resizer.interval_ns > 0 &&
@@ -171,7 +197,8 @@ static bool router_is_due(axo_ctx *ctx, axo__router *self, const axo_message *me
     return due;
 }
 
-/* Whether a message to the router itself is as router.h says. */
+/* Whether a message to the router itself has the form that include/axo/router.h promises; other
+ * messages are for routees. */
 static bool router_knows(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     switch (message->tag) {
@@ -193,7 +220,8 @@ static bool router_knows(axo_ctx *ctx, axo__router *self, const axo_message *mes
     }
 }
 
-/* There was no memory after the restart: whether there is now. */
+/* Lists the routees now, if there was no memory for the list after the restart; false: there is
+ * none yet, and the message is dropped. */
 static bool router_opens(axo_ctx *ctx, axo__router *self, const axo_message *message)
 {
     axo_status status = axo__router_open(ctx, self);
@@ -238,6 +266,7 @@ static axo_status router_receive(axo_ctx *ctx, void *state, const axo_message *m
 
 /* ---- life ---- */
 
+/* The settings are copied with what the caller's header knew; no memory is taken yet. */
 static axo_status router_construct(axo_ctx *ctx, void *state, const void *args)
 {
     axo__router *self = state;
@@ -252,6 +281,7 @@ static axo_status router_construct(axo_ctx *ctx, void *state, const void *args)
     return axo__resizer_read(self->settings.resizer, &self->resizer);
 }
 
+/* Starts the resizer's timer. */
 static axo_status router_watch_size(axo_ctx *ctx, axo__router *self)
 {
     int64_t interval = self->resizer.interval_ns;
@@ -262,6 +292,7 @@ static axo_status router_watch_size(axo_ctx *ctx, axo__router *self)
                            AXO__TAG_ROUTER_LOOK, NULL, 0);
 }
 
+/* A pool spawns its routees here, so the router takes no message before all of them are there. */
 static axo_status router_pre_start(axo_ctx *ctx, void *state)
 {
     axo__router *self = state;
@@ -276,8 +307,9 @@ static axo_status router_pre_start(axo_ctx *ctx, void *state)
     return AXO_OK;
 }
 
-/* RO-02: the children stay. Those that are leaving would be taken for routees: they are stopped,
- * and gone before the next instance is made. */
+/* RO-02: the children stay, and the next instance takes all of them for routees. Children that are
+ * leaving are therefore stopped now; the library waits for them before the next instance is
+ * made. */
 static axo_status router_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                      const axo_message *message)
 {
@@ -291,15 +323,18 @@ static axo_status router_pre_restart(axo_ctx *ctx, void *state, const axo_failur
     return AXO_OK;
 }
 
-/* Without memory the next message tries again. */
+/* Without memory the next message tries again (router_opens): a router does not fail for being
+ * restarted. */
 static axo_status router_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
     axo__router *self = state;
     (void)failure;
-    (void)router_watch_size(ctx, self); /* it takes what the old instance's has given back */
+    /* it takes the memory that the old instance's timer has given back */
+    (void)router_watch_size(ctx, self);
     return axo__router_open(ctx, self) == AXO_OK ? router_settle(ctx, self) : AXO_OK;
 }
 
+/* Names for the verdicts of asks and for axo_inspect. */
 static const char *router_tag_name(uint32_t tag)
 {
     switch (tag) {
@@ -326,6 +361,7 @@ static const axo_class router_class =
 
 /* ---- settings ---- */
 
+/* A pool: a recipe without a name, since siblings cannot share one, and no members of a group. */
 static axo_status router_check_pool(const axo_router *settings)
 {
     axo_resizer resizer = {.routees_min = 1, .routees_max = AXO_ROUTEES_MAX};
@@ -345,6 +381,7 @@ static axo_status router_check_pool(const axo_router *settings)
     return AXO_OK;
 }
 
+/* A group: references and paths, and no members of a pool. */
 static axo_status router_check_group(const axo_router *settings)
 {
     if (settings->pool != 0 || settings->strategy != NULL || settings->resizer != NULL ||
@@ -366,7 +403,8 @@ static axo_status router_check_group(const axo_router *settings)
     return AXO_OK;
 }
 
-/* What belongs to one logic is zero in the others. */
+/* Whether members that belong to one logic are zero in the others: a value there would be ignored
+ * in silence. */
 static bool router_logic_fits(const axo_router *settings)
 {
     bool hashes = settings->logic == AXO_ROUTE_HASH;
@@ -406,12 +444,14 @@ axo_status axo_router_props(const axo_router *settings, const char *name, axo_pr
 
 static bool router_may_broadcast(uint32_t tag, const void *payload, size_t size)
 {
+    /* A broadcast may end all routees; both carry no payload. */
     bool ends = tag == AXO_TIMER_POISON || tag == AXO_TIMER_KILL;
     if (ends)
         return size == 0;
     return tag < AXO_TAG_RESERVED && (payload != NULL || size == 0);
 }
 
+/* The inner message behind a head that says its tag and size. */
 static void router_wrap(axo_router_wrapped *head, uint32_t tag, const void *payload, size_t size)
 {
     *head = (axo_router_wrapped){.tag = tag, .size = (uint32_t)size};
@@ -452,6 +492,7 @@ axo_status axo_system_router_broadcast(axo_system *system, axo_ref router, uint3
         return AXO_ETOOBIG;
     if (!axo__context_at_home(system))
         return AXO_EFORKED;
+    /* axo_system_send copies its payload, so the wrapped one lives only for this call. */
     axo_router_wrapped *head = axo_system_alloc(system, whole);
     if (head == NULL)
         return AXO_ENOMEM;

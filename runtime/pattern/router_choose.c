@@ -1,8 +1,12 @@
-/* router_choose.c - whom a message goes to. */
+/* router_choose.c - the choice of a routee for a message, by the router's logic.
+ *
+ * Every choice is made of indices and draws from the router's seed: no reference's bits decide, and
+ * a repeated run chooses the same. */
 #include "pattern/router.h"
 
 static axo_ref choose_next(axo__router *self)
 {
+    /* `next` may be behind the end: a routee has ended since. */
     uint32_t i = self->next < self->routees.count ? self->next : 0;
     self->next = i + 1;
     return self->routees.at[i];
@@ -11,12 +15,14 @@ static axo_ref choose_next(axo__router *self)
 static axo_ref choose_random(axo__router *self)
 {
     self->chance += AXO__RING_STEP;
+    /* The upper half of a product maps 32 random bits to an index without a division. */
     uint64_t high = axo__ring_mix(self->chance) >> 32;
     return self->routees.at[(high * self->routees.count) >> 32];
 }
 
-/* How long one is: the suspended are longer than all that run, and those that end longest. One
- * that is not counted, because it runs, is longer than all that are. */
+/* The length of a routee's queue, as far as it can be seen. Suspended routees are longer than all
+ * that run, ending ones longest. A running routee whose messages are not counted is longer than all
+ * that are counted. */
 static uint64_t choose_length(axo_ctx *ctx, axo_ref ref)
 {
     enum { UNKNOWN = 33, SUSPENDED = 34, ENDING = 35 };
@@ -33,7 +39,8 @@ static uint64_t choose_length(axo_ctx *ctx, axo_ref ref)
     return length;
 }
 
-/* It begins after the last choice, so that equals get their turns. */
+/* The routee with the shortest queue. The search begins behind the last choice, so that equally
+ * short routees get their turns; it ends at the first empty one. */
 static axo_ref choose_smallest(axo_ctx *ctx, axo__router *self)
 {
     uint32_t count = self->routees.count;

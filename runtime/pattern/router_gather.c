@@ -1,19 +1,21 @@
-/* router_gather.c - who waits for the first answer of many: an actor of /system for each request,
- * so that it outlives its router's restarts and is no child among routees. What it says when none
- * has come is made with it, so that saying it takes no memory. */
+/* router_gather.c - the gatherer, which waits for the first answer of many: an actor of /system for
+ * each request, so that it outlives its router's restarts and is no child among routees. The
+ * message that says that no answer has come is made with the gatherer, so sending it takes no
+ * memory. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "pattern/router.h"
 #include "pattern/wait.h"
 
-#define GATHER_AGAIN_NS INT64_C(10000000) /* the asker's mailbox was full */
+/* the gatherer tries again after this when the asker's mailbox was full */
+#define GATHER_AGAIN_NS INT64_C(10000000)
 
 typedef struct gather {
     axo_ref asker;
     axo_ref router;
-    axo_draft *letter; /* NULL: it is over */
-    axo_router_no_answer *verdict; /* in the letter */
+    axo_draft *letter; /* NULL: the asker has been told, or has its answer */
+    axo_router_no_answer *verdict; /* the payload of the letter */
     int64_t since_ns;
     int64_t within_ns;
 } gather;
@@ -25,7 +27,7 @@ static axo_status gather_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
-/* false: there is no room for it. */
+/* Tells the asker that no answer has come; false: its mailbox has no room. */
 static bool gather_tell(axo_ctx *ctx, gather *self)
 {
     self->verdict->waited_ns = axo__wait_passed(axo_now(ctx), self->since_ns);
@@ -36,7 +38,8 @@ static bool gather_tell(axo_ctx *ctx, gather *self)
     return true;
 }
 
-/* Now or never: what is refused goes through its own mailbox into the dead letters. */
+/* Tells the asker, now or never: a refused letter goes to the gatherer's own mailbox, which becomes
+ * dead letters as the gatherer stops. */
 static axo_status gather_tell_last(axo_ctx *ctx, gather *self)
 {
     if (!gather_tell(ctx, self))
@@ -49,19 +52,22 @@ static axo_status gather_pre_start(axo_ctx *ctx, void *state)
 {
     gather *self = state;
     int64_t left = axo__wait_left(axo_now(ctx), self->since_ns, self->within_ns);
+    /* The asker knows the router, not the gatherer: the letter comes from there. */
     (void)axo_draft_from(ctx, self->letter, self->router);
     axo_status status = axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, left,
                                         GATHER_AGAIN_NS, AXO__TAG_GATHER_OVER, NULL, 0);
     return status == AXO_OK ? AXO_OK : gather_tell_last(ctx, self);
 }
 
+/* A gatherer that is stopped with the system still tells the asker. */
 static axo_status gather_post_stop(axo_ctx *ctx, void *state)
 {
     gather *self = state;
     return self->letter != NULL ? gather_tell_last(ctx, self) : AXO_OK;
 }
 
-/* Before the time nothing ticks; who forges a tick after it has the verdict told once more. */
+/* Whether the time is over. Before it no tick is believed; a forged tick after it only sends the
+ * letter once more, if it is still there. */
 static bool gather_is_over(axo_ctx *ctx, const gather *self, const axo_message *message)
 {
     return axo_ref_equal(message->sender, axo_self(ctx)) &&
@@ -78,6 +84,8 @@ static axo_status gather_receive(axo_ctx *ctx, void *state, const axo_message *m
     }
     if (message->tag >= AXO_TAG_RESERVED)
         return AXO_UNHANDLED;
+    /* The first answer, with its routee as the sender; later ones find no gatherer and become dead
+     * letters. */
     axo_status status = axo_forward(ctx, message, self->asker);
     if (status != AXO_OK && status != AXO_EGONE)
         (void)axo_drop(ctx, message, self->asker, axo_status_text(status));
@@ -107,6 +115,7 @@ axo_status axo__router_gather(axo_ctx *ctx, const axo__router *self, const axo_m
         return status;
     args.verdict = room;
     *args.verdict = (axo_router_no_answer){.tag = message->tag, .asked = self->routees.count};
+    /* The gatherer is a child of /system: the router's family is its routees. */
     status = axo_system_spawn(self->system, &props, out);
     if (status != AXO_OK)
         axo_message_discard(ctx, args.letter);

@@ -1,10 +1,15 @@
-/* router_members.c - who the routees of a router are. */
+/* router_members.c - the routees of a router: listing, joining, leaving.
+ *
+ * Arrays are searched from the front: a router has few routees, and they change seldom beside the
+ * messages that are routed. */
 #include <string.h>
 
 #include "pattern/router.h"
 
 /* ---- lists ---- */
 
+/* Makes room, at least double, so that n insertions copy a list log n times. On failure the list is
+ * as it was. */
 static axo_status refs_reserve(axo_system *system, axo__refs *refs, uint32_t room)
 {
     if (room <= refs->room)
@@ -32,6 +37,7 @@ static void refs_free(axo_system *system, axo__refs *refs)
     *refs = (axo__refs){.at = NULL};
 }
 
+/* The index of a reference; `count`: it is not in the list. */
 static uint32_t refs_find(const axo__refs *refs, axo_ref ref)
 {
     uint32_t i = 0;
@@ -40,6 +46,7 @@ static uint32_t refs_find(const axo__refs *refs, axo_ref ref)
     return i;
 }
 
+/* Takes an entry out and keeps the order of the others, which is their age. */
 static void refs_take(axo__refs *refs, uint32_t i)
 {
     refs->count--;
@@ -50,6 +57,7 @@ static void refs_take(axo__refs *refs, uint32_t i)
 
 axo_status axo__router_reserve(axo__router *self, uint32_t routees)
 {
+    /* A pool's `leaving` has room for every routee at once, so dismissing takes no memory. */
     uint32_t in_all = routees + self->leaving.count;
     if (routees > AXO_ROUTEES_MAX)
         return AXO_ELIMIT;
@@ -74,7 +82,7 @@ bool axo__router_has(const axo__router *self, axo_ref ref)
     return refs_find(&self->routees, ref) < self->routees.count;
 }
 
-/* The next choice stays the one that it was. */
+/* Takes routee i out; the next choice stays the routee that it was. */
 static void members_remove(axo__router *self, uint32_t i)
 {
     axo__ring_remove(&self->ring, self->routees.at[i]);
@@ -109,6 +117,7 @@ bool axo__router_left(axo__router *self, axo_ref ref)
 
 /* ---- opening ---- */
 
+/* The clean-up of the instance: gives all arrays back, however the instance ends. */
 static void members_free(void *arg)
 {
     axo__router *self = arg;
@@ -132,7 +141,7 @@ axo_status axo__router_join(axo_ctx *ctx, axo__router *self, axo_ref ref, uint64
     return status;
 }
 
-/* A name that another actor at the same path has too, so that it gets the same keys. */
+/* The name of a path on the ring: another actor at the same path gets the same keys. */
 static uint64_t members_path_name(const char *path)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
@@ -149,6 +158,8 @@ axo_status axo__router_look_up(axo_ctx *ctx, axo__router *self)
         const char *path = self->settings.paths[p];
         if (!axo_ref_is_none(self->at_path[p]))
             continue;
+        /* AXO_ENOENT is the ordinary answer for an actor that is not there yet, and is tried again
+         * later. */
         axo_status status = axo_find(ctx, path, &ref);
         if (status == AXO_OK)
             status = axo__router_join(ctx, self, ref, members_path_name(path));
@@ -162,7 +173,8 @@ axo_status axo__router_look_up(axo_ctx *ctx, axo__router *self)
     return worst;
 }
 
-/* The children are the routees: those that were leaving have gone before the instance was made. */
+/* Lists a pool: its children are its routees, because those that were leaving have ended before the
+ * instance was made. `leaving` serves as the buffer: it is empty, and has room for all. */
 static axo_status members_open_pool(axo_ctx *ctx, axo__router *self)
 {
     uint32_t count = axo_child_count(ctx);
@@ -175,6 +187,8 @@ static axo_status members_open_pool(axo_ctx *ctx, axo__router *self)
     return AXO_OK;
 }
 
+/* Lists a group from its settings. A second try, after a failure for want of memory, goes on where
+ * the first one stopped: axo__router_join knows the routees that are listed. */
 static axo_status members_open_group(axo_ctx *ctx, axo__router *self)
 {
     const axo_router *settings = &self->settings;
@@ -196,6 +210,7 @@ static axo_status members_open_group(axo_ctx *ctx, axo__router *self)
 axo_status axo__router_open(axo_ctx *ctx, axo__router *self)
 {
     axo_status status = AXO_OK;
+    /* The clean-up is registered before the first array is taken, once for an instance. */
     if (!self->freed_later)
         status = axo_defer(ctx, members_free, self);
     if (status != AXO_OK)

@@ -1,16 +1,22 @@
-/* router_size.c - how many routees a pool has: spawning, dismissing, resizing. */
+/* router_size.c - the size of a pool: spawning, dismissing, resizing.
+ *
+ * A dismissed routee leaves at once for choices and later for good: messages that other actors have
+ * sent it are handled before the pill, which comes after the removal delay. */
 #include "pattern/router.h"
 
 #include "pattern/given.h"
 
 #define SIZE_REMOVAL_DELAY_NS INT64_C(100000000)
 
-/* Lengths are looked at: those of a mailbox of its own are exact (axo_actor_info.counted). */
+/* Whether the router looks at lengths: only a mailbox of the routee's own counts them exactly
+ * (axo_actor_info.counted). */
 static bool size_needs_counts(const axo__router *self)
 {
     return self->settings.logic == AXO_ROUTE_SMALLEST || self->settings.resizer != NULL;
 }
 
+/* Spawns and watches one routee. Room is made first, so a spawned routee can always be listed; a
+ * routee that cannot be watched is stopped again, since its end would not be noticed. */
 static axo_status size_spawn(axo_ctx *ctx, axo__router *self)
 {
     static const axo_mailbox counted = AXO_MAILBOX(.kind = AXO_MAILBOX_FIFO);
@@ -44,6 +50,7 @@ axo_status axo__router_dismiss(axo_ctx *ctx, axo__router *self, axo_ref ref)
 {
     int64_t delay = self->settings.removal_delay_ns;
     axo_status status;
+    /* A pill in the routee's mailbox, behind messages that were sent to it before. */
     if (delay < 0)
         status = axo_poison(ctx, ref);
     else
@@ -52,7 +59,8 @@ axo_status axo__router_dismiss(axo_ctx *ctx, axo__router *self, axo_ref ref)
     if (status != AXO_OK && status != AXO_EGONE)
         return status;
     (void)axo__router_take_away(self, ref, true);
-    self->leaving.at[self->leaving.count++] = ref; /* until its AXO_TERMINATED */
+    /* the routee is leaving until its AXO_TERMINATED */
+    self->leaving.at[self->leaving.count++] = ref;
     return AXO_OK;
 }
 
@@ -66,6 +74,7 @@ axo_status axo__router_shrink(axo_ctx *ctx, axo__router *self, uint32_t count)
 
 /* ---- the resizer ---- */
 
+/* The number of routees whose queue is at least as long as the resizer's pressure. */
 static uint32_t size_under_pressure(axo_ctx *ctx, const axo__router *self)
 {
     uint32_t busy = 0;
@@ -78,7 +87,7 @@ static uint32_t size_under_pressure(axo_ctx *ctx, const axo__router *self)
     return busy;
 }
 
-/* A share of the size, at least one. */
+/* A share of the size, rounded up, at least one. */
 static uint32_t size_share(uint32_t size, double share)
 {
     double exact = size * share;
@@ -92,6 +101,7 @@ void axo__router_resize(axo_ctx *ctx, axo__router *self)
     uint32_t size = self->routees.count;
     uint32_t wanted = size;
     self->since = 0;
+    /* A size outside the bounds is corrected first, whatever the load. */
     if (size >= resizer->routees_min && size <= resizer->routees_max) {
         uint32_t busy = size_under_pressure(ctx, self);
         if (busy == size)
@@ -103,15 +113,16 @@ void axo__router_resize(axo_ctx *ctx, axo__router *self)
         wanted = resizer->routees_min;
     if (wanted > resizer->routees_max)
         wanted = resizer->routees_max;
+    /* without memory the next look tries again */
     if (wanted > size)
-        (void)axo__router_grow(ctx, self, wanted - size); /* the next look tries again */
+        (void)axo__router_grow(ctx, self, wanted - size);
     else
         (void)axo__router_shrink(ctx, self, size - wanted);
 }
 
 static bool size_is_share(double share)
 {
-    return share >= 0 && share <= 1; /* false for what is no number */
+    return share >= 0 && share <= 1; /* the comparison is false for a NaN */
 }
 
 axo_status axo__resizer_read(const axo_resizer *given, axo_resizer *out)

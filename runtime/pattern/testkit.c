@@ -1,4 +1,10 @@
-/* testkit.c - a manual system on a clock of its own, and probes. */
+/* testkit.c - a manual system on a clock of its own, and probes.
+ *
+ * Nothing runs by itself: the system has no threads, its clock is a field of the kit, and its seed
+ * is fixed. The test's calls run turns and move the clock from timer to timer, so a test repeats to
+ * the last message. A probe is an actor that keeps a copy of every message, for the test to look
+ * at.
+ */
 #include <axo/axo.h>
 
 #include <inttypes.h>
@@ -10,10 +16,10 @@
 #include "pattern/given.h"
 
 #define TESTKIT_START_NS INT64_C(1000000000)
-#define TESTKIT_WATCH (AXO_TAG_SERVICES + 0x60) /* from the kit to a probe: watch this one */
+#define TESTKIT_WATCH (AXO_TAG_SERVICES + 0x60) /* from the kit to a probe: watch this actor */
 #define TESTKIT_WHY_MAX 256
 
-/* One that the probe has got. */
+/* A message that the probe has kept. */
 typedef struct testkit_letter {
     struct testkit_letter *next;
     axo_message message; /* its payload follows */
@@ -25,9 +31,9 @@ struct axo_probe {
     axo_ref ref;
     testkit_letter *first;
     testkit_letter **last;
-    testkit_letter *taken; /* handed out by the latest call */
-    axo_ref watch;         /* whom axo_probe_watch has it watch; none: nobody just now */
-    axo_status watched;    /* what axo_watch said */
+    testkit_letter *taken; /* handed out by the latest call; freed by the next */
+    axo_ref watch;         /* the actor that axo_probe_watch names; none between calls */
+    axo_status watched;    /* the status of that axo_watch */
     uint32_t waiting;
     char name[32];
 };
@@ -35,10 +41,10 @@ struct axo_probe {
 struct axo_testkit {
     axo_system *system;
     int64_t now;
-    axo_allocator allocator; /* where the system's memory comes from */
-    uint64_t fail_skip;      /* allocations that succeed before ... */
-    uint64_t fail_count;     /* ... these fail */
-    uint64_t blocks;         /* that the system holds */
+    axo_allocator allocator; /* the program's allocator, behind the kit's */
+    uint64_t fail_skip;      /* allocations that succeed before */
+    uint64_t fail_count;     /* the number of allocations that fail then */
+    uint64_t blocks;         /* blocks that the system holds */
     axo_probe *probes;
     char why[TESTKIT_WHY_MAX];
 };
@@ -50,6 +56,7 @@ static int64_t testkit_clock(void *user)
 
 /* ---- memory ---- */
 
+/* The allocator that the system gets: it fails when the test says so, and counts what is held. */
 static void *testkit_alloc(void *user, size_t size, size_t align)
 {
     axo_testkit *kit = user;
@@ -80,6 +87,8 @@ static void testkit_free(void *user, void *block, size_t size, size_t align)
 
 /* ---- probes: the actor's side ---- */
 
+/* Keeps a copy. The memory is malloc's, not the system's: a probe must not fail when the test lets
+ * the system's memory fail. */
 static axo_status probe_keep(axo_probe *probe, const axo_message *message)
 {
     testkit_letter *letter = malloc(sizeof *letter + message->size);
@@ -101,6 +110,8 @@ static axo_status probe_keep(axo_probe *probe, const axo_message *message)
 static axo_status probe_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_probe *probe = *(axo_probe *const *)state;
+    /* Believed only while axo_probe_watch waits for it, and without a sender: any other such
+     * message is kept like the rest. */
     if (message->tag == TESTKIT_WATCH && !axo_ref_is_none(probe->watch) &&
         axo_ref_is_none(message->sender) && message->size == sizeof probe->watch &&
         memcmp(message->payload, &probe->watch, sizeof probe->watch) == 0) {
@@ -124,7 +135,7 @@ static const axo_class probe_class =
 
 /* ---- the system ---- */
 
-/* From older and newer callers, as axo_system_start. */
+/* The options of older and newer callers, as axo_system_start reads them. */
 static axo_status testkit_options(const axo_options *given, axo_options *mine)
 {
     *mine = (axo_options)AXO_OPTIONS(.workers = 0);
@@ -146,7 +157,8 @@ axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
     kit->now = TESTKIT_START_NS;
     kit->allocator = mine.allocator;
     mine.manual = 1;
-    mine.no_quantum_us = 1; /* turns take no time here: the same calls, the same run */
+    /* without a time limit a turn depends on the calls alone: the same calls, the same run */
+    mine.no_quantum_us = 1;
     mine.quantum_us = 0;
     mine.clock = testkit_clock;
     mine.clock_user = kit;
@@ -160,11 +172,12 @@ axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
         free(kit);
         return status;
     }
-    (void)axo_testkit_run(kit); /* the guardians */
+    (void)axo_testkit_run(kit); /* the guardians' first turns */
     *out = kit;
     return AXO_OK;
 }
 
+/* Frees the first letter of a list; NULL: there is none. */
 static void testkit_free_letter(testkit_letter **letter)
 {
     testkit_letter *gone = *letter;
@@ -192,12 +205,15 @@ axo_status axo_testkit_stop(axo_testkit *kit)
         return AXO_EINVAL;
     if (!axo__context_at_home(kit->system))
         return AXO_EFORKED;
+    /* The end of a test is checked with memory that works. */
     axo_testkit_fail_memory(kit, 0, 0);
     kit->why[0] = 0;
     (void)axo_system_shutdown(kit->system);
     (void)axo_testkit_advance(kit, 0);
     axo_status status = axo_system_stop(kit->system, 0, NULL, 0, NULL);
     (void)axo_system_stats(kit->system, &stats);
+    /* D7: after the end nothing is queued, so the balance must be exact. A kit that fails here
+     * stays, for the test to look at. */
     if (status != AXO_OK || stats.sent != stats.handled + stats.dead + stats.dropped) {
         (void)snprintf(kit->why, sizeof kit->why,
                        "stop: %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " dead, %" PRIu64
@@ -217,7 +233,7 @@ axo_status axo_testkit_stop(axo_testkit *kit)
     return AXO_OK;
 }
 
-/* There is one, and it is no other process's; its system may have ended. */
+/* Whether there is a kit of this process; its system may have ended. */
 static bool testkit_is_known(const axo_testkit *kit)
 {
     return kit != NULL && (kit->system == NULL || axo__context_at_home(kit->system));
@@ -239,6 +255,8 @@ uint64_t axo_testkit_step(axo_testkit *kit, uint64_t turns_max)
     if (kit == NULL)
         return 0;
     axo_status status = axo_step_host(kit->system, turns_max, &turns);
+    /* A run inside a callback, or by two threads, would not repeat: a mistake of the test, which no
+     * result could tell. */
     if (status != AXO_OK && status != AXO_EFORKED) {
         (void)fprintf(stderr, "axo: misuse: a testkit is run in a callback, or by two threads\n");
         abort();
@@ -251,7 +269,8 @@ uint64_t axo_testkit_run(axo_testkit *kit)
     return axo_testkit_step(kit, UINT64_MAX);
 }
 
-/* Runs, and moves the clock to the next timer, if there is one before `until`. */
+/* Runs all ready actors, then moves the clock to the next timer; false: no timer is due by
+ * `until`. */
 static bool testkit_go_on(axo_testkit *kit, int64_t until, uint64_t *turns)
 {
     *turns += axo_testkit_run(kit);
@@ -263,12 +282,13 @@ static bool testkit_go_on(axo_testkit *kit, int64_t until, uint64_t *turns)
     return true;
 }
 
-/* There is one, and it is this process's. */
+/* Whether there is a kit with a system of this process. */
 static bool testkit_is_here(const axo_testkit *kit)
 {
     return kit != NULL && axo__context_at_home(kit->system);
 }
 
+/* The time `ns` from now; a negative span is none. */
 static int64_t testkit_until(const axo_testkit *kit, int64_t ns)
 {
     if (ns <= 0)
@@ -282,6 +302,8 @@ uint64_t axo_testkit_advance(axo_testkit *kit, int64_t ns)
     if (!testkit_is_here(kit))
         return 0;
     int64_t until = testkit_until(kit, ns);
+    /* Timers fire one after the other at their own times: a handler that reads the clock reads its
+     * timer's time, not the end of the advance. */
     while (testkit_go_on(kit, until, &turns))
         continue;
     if (until != INT64_MAX)
@@ -313,6 +335,7 @@ axo_probe *axo_probe_new(axo_testkit *kit, const char *name)
     axo_probe *probe = calloc(1, sizeof *probe);
     axo_status status = AXO_ENOMEM;
     if (probe != NULL) {
+        /* The probe's state is a pointer to this record, which outlives the actor. */
         axo_props props = AXO_PROPS(.cls = &probe_class, .args = &probe, .args_size = sizeof probe,
                                     .name = name);
         status = axo_system_spawn(kit->system, &props, &probe->ref);
@@ -358,6 +381,7 @@ axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
         return AXO_EINVAL;
     if (!axo__context_at_home(probe->kit->system))
         return AXO_EFORKED;
+    /* The answer if the probe has ended, and takes no request any more. */
     probe->watched = AXO_EGONE;
     probe->watch = ref;
     axo_status status = axo_system_send(probe->kit->system, probe->ref, TESTKIT_WATCH, &ref,
@@ -370,13 +394,13 @@ axo_status axo_probe_watch(axo_probe *probe, axo_ref ref)
     return status;
 }
 
-/* There is one, and it is this process's. */
+/* Whether there is a probe of such a kit. */
 static bool probe_is_here(const axo_probe *probe)
 {
     return probe != NULL && testkit_is_here(probe->kit);
 }
 
-/* Until the probe has something, at most until then. */
+/* Runs the system until the probe has a message, or until `until`. */
 static bool probe_await(axo_probe *probe, int64_t until)
 {
     uint64_t turns = 0;
@@ -387,6 +411,7 @@ static bool probe_await(axo_probe *probe, int64_t until)
     return probe->first != NULL;
 }
 
+/* Writes what was expected and what came into the kit's text, for the test's report. */
 static void probe_why(axo_probe *probe, const char *wanted, int64_t within_ns,
                       const axo_message *got)
 {
@@ -406,6 +431,8 @@ static void probe_why(axo_probe *probe, const char *wanted, int64_t within_ns,
                    got->tag, path);
 }
 
+/* The next message; the one handed out before is freed. If nothing came, the clock stands at the
+ * end of the time that the test has given. */
 static const axo_message *probe_take(axo_probe *probe, int64_t within_ns)
 {
     axo_testkit *kit = probe->kit;
@@ -468,6 +495,7 @@ bool axo_probe_expect_none(axo_probe *probe, int64_t for_ns)
     axo_testkit *kit = probe->kit;
     int64_t until = testkit_until(kit, for_ns);
     kit->why[0] = 0;
+    /* The message stays in the probe, so the next call finds it. */
     if (probe_await(probe, until)) {
         probe_why(probe, "nothing", for_ns, &probe->first->message);
         return false;

@@ -1,17 +1,21 @@
-/* verdict.c - how a wait for another actor ended, as a line of text. */
+/* verdict.c - how a wait for another actor ended, as a line of text.
+ *
+ * The line is built piece by piece and never longer than the caller's room; its whole length is
+ * counted, so a caller may ask for it first, as with snprintf. */
 #include <axo/verdict.h>
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A text that is cut where the room ends, and knows its whole length. */
+/* A text that is cut where the room ends, and that counts its whole length. */
 typedef struct verdict_line {
     char *out;
     size_t size;
     size_t length;
 } verdict_line;
 
+/* Appends to the line. Once the room is full, pieces only add to the length. */
 static void verdict_add(verdict_line *line, const char *format, ...) AXO_PRINTF(2, 3);
 
 static void verdict_add(verdict_line *line, const char *format, ...)
@@ -25,6 +29,7 @@ static void verdict_add(verdict_line *line, const char *format, ...)
     line->length += added > 0 ? (size_t)added : 0;
 }
 
+/* A time in the largest unit that keeps at least two digits. */
 static void verdict_time(verdict_line *line, int64_t ns)
 {
     if (ns < 10000)
@@ -45,6 +50,7 @@ static void verdict_tag(verdict_line *line, uint32_t tag, const char *name)
         verdict_add(line, "tag %" PRIu32, tag);
 }
 
+/* Which actor was asked, and with what; a promise has no actor, only a number. */
 static void verdict_subject(verdict_line *line, const axo_verdict *verdict)
 {
     if (axo_ref_is_none(verdict->target))
@@ -59,6 +65,7 @@ static void verdict_subject(verdict_line *line, const axo_verdict *verdict)
     verdict_add(line, ": ");
 }
 
+/* The target's doing when the wait ended, as axo_inspect reported it. */
 static void verdict_doing(verdict_line *line, const axo_verdict *verdict)
 {
     verdict_add(line, "; it is %s", axo_doing_name(verdict->doing));
@@ -80,6 +87,7 @@ static void verdict_doing(verdict_line *line, const axo_verdict *verdict)
 size_t axo_verdict_text(const axo_verdict *verdict, char *out, size_t size)
 {
     verdict_line line = {.out = out, .size = out != NULL ? size : 0};
+    /* The text ends in a zero whatever happens below. */
     if (line.size > 0)
         out[0] = 0;
     if (verdict == NULL)
@@ -91,6 +99,7 @@ size_t axo_verdict_text(const axo_verdict *verdict, char *out, size_t size)
         verdict_add(&line, " of ");
         verdict_time(&line, verdict->timeout_ns);
     }
+    /* A wait that ended well needs no look at its target. */
     if (!axo_ref_is_none(verdict->target) && verdict->status != AXO_OK)
         verdict_doing(&line, verdict);
     return line.length;

@@ -1,4 +1,7 @@
-/* wait.c - a child that waits for one thing and tells its parent how it went, once. */
+/* wait.c - a child that waits for one event and tells its parent how it went, once. The record lies
+ * in a letter that was made when the ask was accepted. Whatever ends the wait (answer, end of the
+ * target, deadline, stop, missing memory) ends in exactly one message to the parent: self->wait is
+ * NULL from then on, and the child stops itself at once. */
 #include "pattern/wait.h"
 
 #include <axo/event.h>
@@ -11,19 +14,21 @@
 #define WAIT_KEY 1
 
 typedef struct wait_state {
-    axo__wait *wait; /* NULL: the parent knows; what follows is late */
+    axo__wait *wait; /* NULL: the parent has been told; whatever comes now is late */
 } wait_state;
 
 _Static_assert(sizeof(axo__wait) <= sizeof(axo_verdict), "a wait lies in its verdict's letter");
 
-/* A request that was refused takes its child back: it seems to be sent by a reference that nobody
- * has, so that it can be found among what the child has not come to yet. Its number is no part of
- * the child's reference, which the asked one is told. */
+/* A refused request takes its child back by coming to the child itself, with a false sender that no
+ * actor has: so it can be found among messages that the child has not handled yet. The number is no
+ * part of the child's reference, which the target was told; the target cannot forge it. */
 #define WAIT_VOID (UINT64_C(1) << 63)
 
 axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int64_t timeout_ns,
                          uint64_t id, axo__wait **out)
 {
+    /* The letter is made for the verdict, the larger of the two things that it will hold one after
+     * the other. */
     uint32_t tag = kind == AXO__WAIT_STOP ? AXO_STOP_ENDED : AXO_ASK_FAILED;
     axo_draft *letter;
     void *room;
@@ -40,6 +45,7 @@ axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int6
     wait->since_ns = axo_now(ctx);
     wait->voided = (axo_ref){.bits = axo__own_number(wait, wait->since_ns) | WAIT_VOID};
     wait->timeout_ns = timeout_ns;
+    /* The path is read now: after the target's end no actor could. */
     if (!axo_ref_is_none(target))
         (void)axo_system_path(axo_system_of(ctx), target, wait->path, sizeof wait->path);
     *out = wait;
@@ -51,6 +57,8 @@ void axo__wait_discard(axo_ctx *ctx, axo__wait *wait)
     axo_message_discard(ctx, wait->letter);
 }
 
+/* Adds what the target is doing. A target that has ended in the meantime leaves the verdict without
+ * it. */
 static void wait_look(axo_system *system, axo_ref waiter, axo_verdict *out)
 {
     axo_actor_info info = AXO_ACTOR_INFO(.doing = AXO_DOING_GONE);
@@ -92,6 +100,7 @@ int64_t axo__wait_left(int64_t now, int64_t since, int64_t timeout)
 void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, axo_status status,
                      axo_verdict *out)
 {
+    /* A child waits by the program's clock, a thread by the operating system's. */
     int64_t now = wait->letter != NULL ? axo_system_now(system) : axo__wait_thread_now();
     *out = (axo_verdict){
         .id = wait->id,
@@ -106,8 +115,9 @@ void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, 
         wait_look(system, waiter, out);
 }
 
-/* Its parent has taken it back, and it has not come to that: a start without memory, a stop come
- * before. */
+/* Whether the parent has taken the child back, and the child has not come to that message: its
+ * start had no memory, or a stop came before. The child looks for the false sender in its own
+ * mailbox. */
 static bool wait_is_void(axo_ctx *ctx, const axo__wait *wait)
 {
     axo_actor_info info = AXO_ACTOR_INFO(.place = 0);
@@ -116,14 +126,15 @@ static bool wait_is_void(axo_ctx *ctx, const axo__wait *wait)
 
 /* ---- telling the parent --------------------------------------------------------------------- */
 
-/* No mailbox refuses what is bound to an instance. */
+/* Sends to the parent. The message is bound to the instance that asked: no mailbox refuses it, and
+ * for another instance it is a suppressed dead letter. */
 static void wait_send(axo_ctx *ctx, const axo__wait *wait, axo_draft *draft)
 {
     (void)axo_draft_bind(ctx, draft, wait->instance);
-    (void)axo_send_message(ctx, axo_parent(ctx), draft); /* gone: nobody waits */
+    (void)axo_send_message(ctx, axo_parent(ctx), draft); /* AXO_EGONE: the asker has ended */
 }
 
-/* There is nothing to tell, or it is told in an answer. */
+/* Ends the wait without a verdict: the parent took it back, or has its answer. */
 static axo_status wait_forget(axo_ctx *ctx, wait_state *self)
 {
     axo__wait_discard(ctx, self->wait);
@@ -133,6 +144,7 @@ static axo_status wait_forget(axo_ctx *ctx, wait_state *self)
 
 static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
 {
+    /* A copy, because the verdict is written over the record in the same letter. */
     axo__wait wait = *self->wait;
     if (wait_is_void(ctx, &wait))
         return wait_forget(ctx, self);
@@ -143,6 +155,7 @@ static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
     return axo_stop_self(ctx);
 }
 
+/* The head that the parent finds in front of an answer. */
 static axo_answer wait_head(axo_ctx *ctx, const wait_state *self, const axo_message *message)
 {
     return (axo_answer){
@@ -154,13 +167,14 @@ static axo_answer wait_head(axo_ctx *ctx, const wait_state *self, const axo_mess
     };
 }
 
-/* An answer whose payload was handed over is handed on, behind a head of our own. */
+/* An answer with a handed-over payload is handed on, behind a head of the wait's own. */
 typedef struct wait_parcel {
-    axo_answer head; /* first: the receiver's payload */
+    axo_answer head; /* first member: the payload that the parent sees */
     axo_owned owned;
     axo_system *system;
 } wait_parcel;
 
+/* The destructor of a parcel: frees the payload inside with the destructor that came with it. */
 static void wait_parcel_free(void *payload, void *user)
 {
     wait_parcel *parcel = payload;
@@ -170,7 +184,7 @@ static void wait_parcel_free(void *payload, void *user)
     axo_system_free(parcel->system, parcel, sizeof *parcel);
 }
 
-/* `given` is ours and goes, whatever happens. */
+/* Makes a message of a parcel. `given` belongs to this function and is freed on failure, too. */
 static axo_status wait_parcel_new(axo_ctx *ctx, const axo_answer *head, const axo_owned *given,
                                   axo_draft **draft)
 {
@@ -189,6 +203,7 @@ static axo_status wait_parcel_new(axo_ctx *ctx, const axo_answer *head, const ax
     return status;
 }
 
+/* The message for the parent: a parcel, or a copy of the payload behind the head. */
 static axo_status wait_answer_draft(axo_ctx *ctx, const axo_answer *head,
                                     const axo_message *message, axo_draft **draft)
 {
@@ -211,7 +226,7 @@ static axo_status wait_answer(axo_ctx *ctx, wait_state *self, const axo_message 
     axo_answer head = wait_head(ctx, self, message);
     axo_draft *draft;
     axo_status status = wait_answer_draft(ctx, &head, message, &draft);
-    if (status != AXO_OK) { /* no memory, or no room for the head: who asked is told which */
+    if (status != AXO_OK) { /* no memory, or no room for the head: the parent is told which */
         (void)axo_drop(ctx, message, axo_parent(ctx), axo_status_text(status));
         return wait_over(ctx, self, status);
     }
@@ -224,6 +239,7 @@ static axo_status wait_answer(axo_ctx *ctx, wait_state *self, const axo_message 
 static axo_status wait_construct(axo_ctx *ctx, void *state, const void *args)
 {
     (void)ctx;
+    /* The record itself, no copy: a restarted child goes on with it. */
     ((wait_state *)state)->wait = (axo__wait *)(uintptr_t)args;
     return AXO_OK;
 }
@@ -239,10 +255,12 @@ axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait)
         status = axo_poison(ctx, wait->target);
     else if (wait->farewell == AXO_FAREWELL_STOP)
         status = axo_stop(ctx, wait->target);
-    return status == AXO_EGONE ? AXO_OK : status; /* the notice is on its way */
+    /* AXO_EGONE: the target has ended, and the notice is on its way */
+    return status == AXO_EGONE ? AXO_OK : status;
 }
 
-/* Also after a restart, which a parent that is all for one may order. */
+/* Runs after a restart, too, which a parent with all-for-one may order: watch and timer are made
+ * again, and the deadline stays what it was. */
 static axo_status wait_start(axo_ctx *ctx, void *state)
 {
     wait_state *self = state;
@@ -259,6 +277,7 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
 {
     wait_state *self = state;
     axo__wait_kind kind = self->wait->kind;
+    /* Only the parent knows the false sender (axo__wait_void). */
     if (axo_ref_equal(message->sender, self->wait->voided))
         return wait_forget(ctx, self);
     if (message->tag == AXO_TERMINATED)
@@ -266,7 +285,8 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
     if (message->tag == AXO__TAG_WAIT_OVER)
         return axo__own_tick(ctx, message, WAIT_KEY) ? wait_over(ctx, self, AXO_ETIMEDOUT)
                                                      : AXO_UNHANDLED;
-    if (kind == AXO__WAIT_STOP || message->tag >= AXO_TAG_RESERVED) /* an event, by a stranger */
+    /* an event: a stranger has subscribed the child */
+    if (kind == AXO__WAIT_STOP || message->tag >= AXO_TAG_RESERVED)
         return AXO_UNHANDLED;
     return wait_answer(ctx, self, message);
 }
@@ -274,6 +294,7 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
 static axo_status wait_stop(axo_ctx *ctx, void *state)
 {
     wait_state *self = state;
+    /* post_stop: a child that ends before its wait was over still tells its parent. */
     return self->wait == NULL ? AXO_OK : wait_over(ctx, self, AXO_ESTOPPING);
 }
 
@@ -303,6 +324,7 @@ axo_status axo__wait_spawn(axo_ctx *ctx, axo__wait *wait, axo_ref *out)
 axo_status axo__wait_void(axo_ctx *ctx, axo_ref child, axo_ref voided, axo_draft *request,
                           axo_status refused)
 {
+    /* The request is already allocated, so taking back needs no memory. */
     (void)axo_draft_from(ctx, request, voided);
     return axo_send_message(ctx, child, request) == AXO_OK ? refused : AXO_OK;
 }

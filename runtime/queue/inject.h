@@ -1,6 +1,10 @@
 /* inject.h - work from outside and overflow: a shared queue, whose consumers exclude each other.
  *
- * Roles      push_any: every thread.  pop_any: every worker; one at a time, the others are told
+ * A pool has one injector for ready cells, one for urgent cells and one for overrun cells. Outside
+ * threads push there, and so does a worker whose own queue is full or which readies a cell of
+ * another pool.
+ *
+ * Roles      push_any: every thread.  pop_any: every worker; one at a time, the other workers get
  *            LOST instead of waiting.
  * Order      first in first out.
  *
@@ -20,26 +24,33 @@
 typedef struct axo__inject {
     axo__mpsc queue;
     _Alignas(AXO__CACHE_LINE) axo__a32 taken;
-    axo__a32 pushed; /* entries not yet popped; a hint that saves looking */
+    axo__a32 pushed; /* entries not yet popped, or more: a hint that saves a look */
 } axo__inject;
 
 typedef enum axo__inject_pop {
     AXO__INJECT_EMPTY = 0,
     AXO__INJECT_ITEM = 1,
-    AXO__INJECT_LOST = 2 /* another worker is at it, or a push is half done */
+    AXO__INJECT_LOST = 2 /* another worker holds `taken`, or a push is half done */
 } axo__inject_pop;
 
 void axo__inject_init(axo__inject *inject);
+/* Appends a node, which must be in no queue: the cell's INJECTED bit in the word guards that. Never
+ * waits. */
 void axo__inject_push_any(axo__inject *inject, axo__mpsc_node *node);
+/* Takes the oldest node. LOST is not EMPTY: an entry is there, or may be, and another thread makes
+ * progress with it. */
 axo__inject_pop axo__inject_pop_any(axo__inject *inject, axo__mpsc_node **out);
 
-/* Whether there is something, a half-done push included. */
+/* Whether an entry is there, a half-done push included. Step (3) of sched/wake.h rests on this: a
+ * sleeper that reads 0 here is seen by the next pusher. */
 static inline bool axo__inject_has_any(const axo__inject *inject)
 {
     return axo__a32_load_seq_cst(&inject->pushed) != 0; /* [J3] */
 }
 
-/* Whether there is something, and not so much that it is a backlog. A hint. */
+/* Whether one to AXO__INJECT_FEW entries are there: few enough that outside threads wait for them
+ * and the current turn is worth cutting short. Relaxed, a hint: a wrong answer changes only the
+ * length of a turn. */
 static inline bool axo__inject_few_any(const axo__inject *inject)
 {
     return axo__a32_load_relaxed(&inject->pushed) - 1 < AXO__INJECT_FEW;

@@ -1,5 +1,6 @@
 /* mpsc_sim.c - many producers, one consumer, in the simulator: a push has two steps, and between
- * them others go on and are told BUSY, as often as the contract permits. */
+ * them other fibers go on and get BUSY, as often as the contract of mpsc.h permits. Fibers run one
+ * at a time, so plain accesses suffice; memory orders are the weak-memory checker's subject. */
 #include "queue/mpsc.h"
 
 #include <stddef.h>
@@ -13,13 +14,14 @@ void axo__mpsc_init(axo__mpsc *queue)
     queue->tail = &queue->head;
 }
 
-/* Puts a node behind the last one: first the end, then the link to it. */
+/* Links a node behind the last node, in the order of wfcqueue: first the tail, then the link. A
+ * consumer between the two steps finds the tail moved and no link, and answers BUSY. */
 static void mpsc_append(axo__mpsc *queue, axo__mpsc_node *node)
 {
     AXO__YIELD_POINT();
     axo__mpsc_node *before = queue->tail;
     queue->tail = node;
-    AXO__YIELD_POINT(); /* half done */
+    AXO__YIELD_POINT(); /* the push is half done here */
     before->next = node;
 }
 
@@ -37,7 +39,7 @@ axo__pop axo__mpsc_pop_owner(axo__mpsc *queue, axo__mpsc_node **out)
         return axo__mpsc_is_empty_owner(queue) ? AXO__POP_EMPTY : AXO__POP_BUSY;
     AXO__YIELD_POINT();
     if (node->next == NULL) {
-        /* the last one, or a push behind it is half done */
+        /* `node` is the last node, or a push behind it is half done */
         queue->head.next = NULL;
         AXO__YIELD_POINT();
         if (queue->tail != node) {

@@ -1,5 +1,5 @@
-/* runq_sim.c - a worker's local queue in the simulator: CK's ring step by step, one producer, many
- * consumers, with others between any two steps. */
+/* runq_sim.c - a worker's local queue in the simulator: CK's ring step by step and in CK's order,
+ * one producer, many consumers, with other fibers between any two steps. */
 #include "queue/runq.h"
 
 #include <string.h>

@@ -1,17 +1,18 @@
 /* stack.h - pushed by many, taken whole; each node comes with a tag of three bits.
  *
- * A link is a node's address and its tag in one word, so that what a node is for costs the node
- * nothing.
+ * A cell's system lane is such a stack. A link is a node's address and its tag in one word, so that
+ * the tag, which says what a node is for, costs the node nothing.
  *
  * Roles      push_any, take_any: every thread.
- * Order      take returns the youngest first; the caller reverses, once.
+ * Order      take returns the youngest node first; the caller reverses the chain, once.
  * Progress   push is lock-free, take is wait-free: no half-done state.
  * Memory     a node is the stack's from push to take.
  *
  * Orders
- *   [L1] cas acq_rel, push    releases the node and what is told with it; pairs with [L2]
+ *   [L1] cas acq_rel, push    releases the node and what its pusher wrote for the taker; pairs with
+ *                             [L2] [L3]
  *   [L2] xchg acq_rel, take   acquires all that was pushed: each push releases what it found
- *   [L3] load acquire, look   whether there is something
+ *   [L3] load acquire, look   whether a node is there
  */
 #ifndef AXO__QUEUE_STACK_H
 #define AXO__QUEUE_STACK_H
@@ -21,7 +22,7 @@
 
 #define AXO__STACK_TAGS UINT64_C(7)
 
-/* An address and a tag; 0: nothing. */
+/* An address and a tag in its low bits; 0 is the end of a chain. */
 typedef uint64_t axo__stack_link;
 
 typedef struct axo__stack_node {
@@ -56,27 +57,36 @@ static inline uint32_t axo__stack_tag_of(axo__stack_link link)
 
 static inline void axo__stack_push_any(axo__stack *stack, axo__stack_node *node, uint32_t tag)
 {
+    /* A push cannot suffer from ABA: it only puts its node on top of whatever `old` is, and a take
+     * removes the whole chain. */
     axo__stack_link link = axo__stack_link_to(node, tag);
     uint64_t old = axo__a64_load_relaxed(&stack->top);
     do {
-        AXO_DEBUG_ASSERT(axo__stack_node_of(old) != node); /* in one lane, once */
+        AXO_DEBUG_ASSERT(axo__stack_node_of(old) != node); /* a node is in one lane, once */
         node->next = old;
+    /* Pairs with the exchange of axo__stack_take_any: the taker reads `next`, and what the pusher
+     * wrote before, through every node of the chain. The acquire half of each push carries the
+     * older pushes along, so the exchange acquires them all by reading the youngest. */
     } while (!axo__a64_cas_acq_rel(&stack->top, &old, link)); /* [L1] */
 }
 
-/* false: there may be nothing to take. */
+/* Whether a node is there. The load pairs with [L1], but only the exchange of axo__stack_take_any
+ * may follow a link. False may be old at once: a pusher announces its node in the cell's word
+ * afterwards, so no node is forgotten. */
 static inline bool axo__stack_has_any(const axo__stack *stack)
 {
     return axo__a64_load_acquire(&stack->top) != 0; /* [L3] */
 }
 
-/* All, youngest first; 0: none. */
+/* Detaches the whole chain, youngest node first; 0: the stack was empty. Pairs with the
+ * compare-and-swap of axo__stack_push_any, as said there; two takers never get the same node. */
 static inline axo__stack_link axo__stack_take_any(axo__stack *stack)
 {
     return axo__a64_xchg_acq_rel(&stack->top, 0); /* [L2] */
 }
 
-/* Oldest first. */
+/* Reverses a detached chain, so that its oldest node comes first. Only the chain's owner may call
+ * it. */
 static inline axo__stack_link axo__stack_reverse(axo__stack_link link)
 {
     axo__stack_link reversed = 0;

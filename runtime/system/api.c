@@ -1,4 +1,10 @@
-/* api.c - the door for actors: what a callback may call with its context. */
+/* api.c - the door for actors: what a callback may call with its context.
+ *
+ * The rule of every door: check the arguments, call inside, decide nothing. A context is checked
+ * first (axo__caller), so that a context that was kept, or handed to another thread, is refused
+ * before any other argument is read. Out-parameters are set on failure, too. Nothing inside the
+ * runtime calls a function of this file, so a door never runs inside another.
+ */
 #include <axo/axo.h>
 
 #include <stdlib.h>
@@ -17,6 +23,8 @@
 #include "system/options.h"
 #include "system/system.h"
 
+/* Checks that every send makes of its message. Tags from AXO_TAG_RESERVED on are the library's: a
+ * program cannot forge an AXO_TERMINATED. */
 static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
     if (axo__unlikely(axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
@@ -25,7 +33,7 @@ static axo_status api_check_payload(axo_ref to, uint32_t tag, const void *payloa
     return axo__unlikely(size > AXO_PAYLOAD_MAX) ? AXO_ETOOBIG : AXO_OK;
 }
 
-/* ---- who am I ---- */
+/* ---- the caller ---- */
 
 axo_ref axo_self(axo_ctx *ctx)
 {
@@ -39,6 +47,7 @@ uint32_t axo_instance(axo_ctx *ctx)
     return cell != NULL ? cell->instance : 0;
 }
 
+/* Slots are small numbers, used again: an index for tables, no identity. */
 uint32_t axo_ref_index(axo_ref ref)
 {
     return (uint32_t)(ref.bits & AXO__SLOT_MASK);
@@ -49,6 +58,8 @@ uint64_t axo_seed(axo_ctx *ctx)
     const axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return 0;
+    /* From slot and instance, not from the reference: references are secret (D18), and a seed must
+     * repeat a run. */
     const uint64_t key[2] = {axo__self->local.core->seed, UINT64_C(0x6163746f7273)};
     return axo__random_hash(key, (uint64_t)cell->slot << 32 | cell->instance);
 }
@@ -70,6 +81,8 @@ axo_ref axo_sender(axo_ctx *ctx)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL)
         return axo_ref_none();
+    /* A decider runs without a message: its sender is the failed child (DC-07). A hook of a failed
+     * instance sees the sender of the message that it failed under. */
     if (axo__self->site == AXO_SITE_DECIDER)
         return axo__self->sender;
     if (axo__self->message != NULL)
@@ -96,6 +109,7 @@ uint32_t axo_children(axo_ctx *ctx, axo_ref *out, uint32_t max)
         return 0;
     for (axo__cell *child = axo__cell_children(cell); child != NULL;
          child = axo__cell_next(child)) {
+        /* The count goes on beyond `max`, so that a caller learns what room it needs. */
         if (count < max && out != NULL)
             out[count] = axo__cell_ref(child);
         count++;
@@ -108,6 +122,7 @@ axo_ref axo_child(axo_ctx *ctx, const char *name)
     axo__cell *cell = axo__caller(ctx);
     if (cell == NULL || name == NULL)
         return axo_ref_none();
+    /* A name that this very callback has seen taken stays taken for it (cell/DESIGN.md). */
     return axo__names_own(&axo__self->local.core->names, axo__cell_ref(cell), name,
                           axo__worker_moment(axo__self));
 }
@@ -120,6 +135,8 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
     if (out == NULL || size == 0 || axo_ref_is_none(ref))
         return AXO_EINVAL;
     out[0] = 0;
+    /* Only the caller's children and ancestors: their cells cannot go away during the callback, so
+     * no look into the table is needed. */
     axo__cell *found = axo__cell_find_child(cell, ref);
     for (axo__cell *up = cell; found == NULL && up != NULL; up = axo__cell_parent(up)) {
         if (axo_ref_equal(axo__cell_ref(up), ref))
@@ -156,8 +173,9 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
     axo__cell *target = axo__table_find(&axo__self->local.core->table, ref);
     if (target == NULL)
         return AXO_EGONE;
+    /* ST-21: a child's stop is its parent's, and is counted in the parent's family */
     if (axo__cell_parent(target) == cell)
-        axo__child_stop(axo__self, target); /* ST-21 */
+        axo__child_stop(axo__self, target);
     else
         axo__sched_stop(axo__self, target);
     return AXO_OK;
@@ -172,6 +190,7 @@ axo_status axo_stop_self(axo_ctx *ctx)
     return AXO_OK;
 }
 
+/* The copying send: payload behind the envelope, one block for both. */
 static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload,
                                   size_t size, uint32_t flags)
 {
@@ -180,13 +199,14 @@ static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const 
     if (axo__unlikely(message == NULL))
         return AXO_ENOMEM;
     message->flags = flags;
-    if (size == sizeof(uint64_t)) /* most are */
+    if (size == sizeof(uint64_t)) /* the common size: a constant length makes this copy one move */
         memcpy(message + 1, payload, sizeof(uint64_t));
     else if (size > 0)
         memcpy(message + 1, payload, size);
     return axo__send_from(worker, to, message);
 }
 
+/* PoisonPill and Kill are messages with a flag: they keep their place in the mailbox (PK-02). */
 static axo_status api_special(axo_ctx *ctx, axo_ref ref, uint32_t tag, uint32_t flags)
 {
     axo__cell *cell = axo__caller(ctx);
@@ -246,6 +266,7 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
         return axo__no_caller();
     if (axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED || payload == NULL)
         return AXO_EINVAL;
+    /* An owned payload is not copied, so only the field of its size bounds it. */
     if (size > UINT32_MAX)
         return AXO_ETOOBIG;
     axo__message *message =
@@ -256,6 +277,8 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
     return axo__send_from(worker, to, message);
 }
 
+/* A draft is an envelope that is not sent yet: the program fills the payload in place and saves a
+ * copy. */
 axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,
                            void **payload)
 {
@@ -291,6 +314,8 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
         return AXO_EINVAL;
     if (payload->size > UINT32_MAX)
         return AXO_ETOOBIG;
+    /* Room behind the envelope for the destructor's `user`, and for the instance if the draft is
+     * bound. */
     axo__message *message = axo__message_make(&axo__self->local.cache, tag, axo__cell_ref(cell),
                                               sizeof(axo__message_behind));
     if (message == NULL)
@@ -327,6 +352,7 @@ axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
         return axo__no_caller();
     if (draft == NULL || axo_ref_is_none(to))
         return AXO_EINVAL;
+    /* A refused draft stays the caller's: it may be sent again or discarded. */
     return axo__send_keep(worker->sched, worker, &worker->local, to, (axo__message *)(void *)draft,
                           NULL);
 }
@@ -346,6 +372,7 @@ static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, co
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                            va_list list)
 {
+    /* Between callbacks no callback can fail: `site` says which one runs. */
     if (axo__caller(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
         return axo__no_caller();
     axo__run_record(axo__self, kind, code, format, list);
@@ -373,7 +400,8 @@ axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list) __attribute__((noinline, format(printf, 4, 0)));
 
-/* What is thrown; the jump is the caller's. */
+/* Records what is thrown; axo_throw itself jumps. A misuse cannot be answered with a status here,
+ * because axo_throw does not return. */
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
 {
@@ -411,13 +439,17 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
         return axo__no_caller();
     if (fn == NULL)
         return AXO_EINVAL;
+    /* Retired cells are handed over first: their grace period must not wait for `fn`, which may
+     * take for ever. */
     axo__local_flush(&worker->local);
     axo__grace_offline();
     axo__worker *outer = axo__away;
     axo__away = worker;
-    axo__self = NULL; /* to the library this is an outside thread */
+    /* to the library this thread is an outside thread now: doors work, contexts do not */
+    axo__self = NULL;
     AXO_BORDER();
     fn(arg);
+    /* `fn` has forked and returned in the child, where no other thread of the system exists. */
     if (axo__unlikely(!axo__os_at_home(&worker->local.core->system->home)))
         worker->local.core->forked();
     axo__away = outer;
@@ -463,7 +495,9 @@ axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
     axo__behaviour *behaviour = axo_alloc(ctx, sizeof *behaviour);
     if (behaviour == NULL)
         return AXO_ENOMEM;
-    axo__extra *extra = axo__cell_extra(cell); /* the region is in it */
+    axo__extra *extra = axo__cell_extra(cell); /* axo_alloc has made it: the region lies there */
+    /* The stack lies in the region: a restart forgets it with the instance (RS-11), and
+     * axo_unbecome frees nothing. */
     *behaviour = (axo__behaviour){.below = extra->behaviours, .receive = cell->receive};
     extra->behaviours = behaviour;
     cell->receive = receive;
@@ -492,6 +526,7 @@ axo_status axo_default_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
     (void)state;
     (void)failure;
     (void)message;
+    /* Only a pre_restart may call its own default. */
     if (cell == NULL || axo__self->site != AXO__SITE_PRE_RESTART)
         return axo__no_caller();
     return axo__restart_default_pre_restart(axo__self, cell);
@@ -525,6 +560,7 @@ axo_status axo_watch_with(axo_ctx *ctx, axo_ref ref, uint32_t tag, const void *p
     axo_status status = api_check_payload(ref, tag, payload, size);
     if (status != AXO_OK)
         return status;
+    /* The program's message travels in the watch record and comes in place of AXO_TERMINATED. */
     axo_message own = {.tag = tag, .size = (uint32_t)size, .payload = payload};
     return axo__watch_add(axo__self, cell, ref, &own);
 }
@@ -546,6 +582,7 @@ axo_status axo_termination_hook(axo_ctx *ctx)
     if (cell == NULL)
         return axo__no_caller();
     axo_system *system = axo__self->local.core->system;
+    /* Only children of /system: an actor under /user has ended before hooks are told. */
     if (axo__cell_parent(cell) != system->cells[AXO_GUARDIAN_SYSTEM])
         return AXO_EINVAL;
     return axo__guardian_add_hook(system, axo__self, cell);

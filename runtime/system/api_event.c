@@ -1,10 +1,14 @@
-/* api_event.c - the door to the event stream, the book of dead letters, and the end. */
+/* api_event.c - the door to the event stream, the book of dead letters, and the end.
+ *
+ * The functions for actors use the worker's local; the functions for every thread enter a door of
+ * their own, or take no local at all (the book and the list of the end have a mutex each). */
 #include <axo/axo.h>
 
 #include "cell/event.h"
 #include "sched/send.h"
 #include "system/system.h"
 
+/* Whether `ctx` is the context of the callback that runs on this thread. */
 static bool event_in_callback(axo_ctx *ctx)
 {
     axo__worker *worker = axo__self;
@@ -33,6 +37,8 @@ axo_status axo_unsubscribe(axo_ctx *ctx, axo_ref who, uint32_t kind)
 
 static axo_status event_check(uint32_t kind, const void *data, size_t size)
 {
+    /* Kinds below AXO_KIND_SERVICES are the runtime's: a program cannot publish a false end or
+     * failure. */
     if (kind < AXO_KIND_SERVICES || (data == NULL && size > 0))
         return AXO_EINVAL;
     return size > AXO_PAYLOAD_MAX - sizeof(axo_event_message) ? AXO_ETOOBIG : AXO_OK;
@@ -57,6 +63,8 @@ axo_status axo_drop(axo_ctx *ctx, const axo_message *message, axo_ref recipient,
     if (!event_in_callback(ctx))
         return axo__no_caller();
     axo__worker *worker = axo__self;
+    /* Only the message in hand can be dropped: it counts as handled, and is told as a dead letter
+     * besides. */
     if (message == NULL || worker->message == NULL || message != &worker->message->pub)
         return AXO_EINVAL;
     axo__dead_letter_tell(&worker->local, worker->message, recipient, AXO_DEAD_DROPPED, NULL, why);
@@ -95,6 +103,8 @@ axo_status axo_system_publish(axo_system *system, uint32_t kind, const void *dat
     axo_status status = event_check(kind, data, size);
     if (status != AXO_OK)
         return status;
+    /* No sender and no source: the publisher is no actor. core.outside has axo__event_publish enter
+     * a door. */
     axo__event event = {.kind = kind, .data = data, .size = (uint32_t)size};
     axo__event_publish(&system->core.outside, &event);
     return AXO_OK;

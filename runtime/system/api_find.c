@@ -1,4 +1,8 @@
-/* api_find.c - the door to names and looks: what is where, and what it is doing. */
+/* api_find.c - the door to names and looks: which actor is where, and what it is doing.
+ *
+ * From outside, each look is made inside a door, because it walks cells as a reader of grace
+ * periods does. A scan of the whole table is cut in portions, so that no other thread waits long
+ * for the door; what is copied out of a cell is all that leaves the door. */
 #include <axo/axo.h>
 
 #include <stdio.h>
@@ -13,6 +17,7 @@
 #include "system/options.h"
 #include "system/system.h"
 
+/* The caller's struct may be of an older or newer header: `room` is what may be filled in. */
 static axo_status find_info_check(axo_ref ref, const axo_actor_info *info, size_t *room)
 {
     if (axo_ref_is_none(ref) || info == NULL)
@@ -20,7 +25,8 @@ static axo_status find_info_check(axo_ref ref, const axo_actor_info *info, size_
     return axo__struct_room(info, sizeof *info, room);
 }
 
-/* The part that the caller's header knew. */
+/* Copies the part of the answer that the caller's header knew. The tag's name comes first, from
+ * user code, so this runs outside any door. */
 static axo_status find_info_give(axo_actor_info *full, const axo_class *cls, size_t room,
                                  axo_actor_info *info)
 {
@@ -73,6 +79,7 @@ axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, ch
     out[0] = 0;
     axo__door *door = axo__door_enter(&system->sched);
     const axo__cell *cell = axo__table_find(&system->core.table, ref);
+    /* The program keeps a class valid (axo_class in actor.h), so the pointer may leave the door. */
     const axo_class *cls = cell != NULL ? axo__cell_class(cell) : NULL;
     axo__door_leave(door);
     if (cls == NULL)
@@ -92,7 +99,7 @@ const char *axo_doing_name(uint32_t doing)
 
 /* ---- paths ---- */
 
-/* Steps of a scan under one door, so that nobody waits long behind it. */
+/* Steps of a scan inside one stay in a door, so that no thread waits long behind it. */
 #define FIND_DOOR_STEPS 4096
 
 typedef struct find_list {
@@ -101,6 +108,7 @@ typedef struct find_list {
     uint32_t count;
 } find_list;
 
+/* Counts beyond the caller's room, so that the caller learns what room it needs. */
 static void find_add(void *user, axo_ref ref)
 {
     find_list *list = user;
@@ -115,6 +123,7 @@ static axo_status find_one(const axo__find_from *from, const char *path, axo_ref
     axo_status status = axo__find_walk(from, path, &pattern);
     if (status != AXO_OK)
         return status;
+    /* A wildcard names many: axo_find answers for one. */
     if (pattern.rest != NULL)
         return AXO_ENAME;
     *out = pattern.base;
@@ -165,6 +174,7 @@ axo_status axo_find_all(axo_ctx *ctx, const char *pattern, axo_ref *out, uint32_
     if (status != AXO_OK)
         return status;
     uint32_t slot = 0;
+    /* A worker scans in one go: it holds up only its own turn. */
     if (rest.rest != NULL)
         (void)axo__find_scan(from.core, &rest, &slot, UINT64_MAX, find_add, &list);
     else if (!axo_ref_is_none(rest.base))
@@ -210,7 +220,8 @@ axo_status axo_name_check(const char *name, size_t *at)
 
 /* ---- sending to a pattern ---- */
 
-/* One message to be; all are made before any is sent. */
+/* A message of a selection. All messages are made before any is sent: either every match gets one,
+ * or none does, for want of memory. */
 typedef struct find_post {
     struct find_post *next;
     axo_ref to;
@@ -228,6 +239,7 @@ typedef struct find_mail {
     bool failed;
 } find_mail;
 
+/* Called by the scan for each match. After the first failure nothing more is made. */
 static void find_write(void *user, axo_ref to)
 {
     find_mail *mail = user;
@@ -249,7 +261,7 @@ static void find_write(void *user, axo_ref to)
     mail->last = &post->next;
 }
 
-/* Sends what was written, or throws it all away. */
+/* Sends what was written, or frees all of it; returns how many were accepted. */
 static uint32_t find_post_all(find_mail *mail)
 {
     axo__worker *worker = mail->worker;
@@ -267,7 +279,8 @@ static uint32_t find_post_all(find_mail *mail)
     return count;
 }
 
-/* Nobody is at the path: the letter names it. */
+/* No actor is at an exact path: the message becomes a dead letter that names the path, and counts
+ * as sent. */
 static void find_dead(find_mail *mail, const char *path)
 {
     axo__worker *worker = mail->worker;
@@ -324,10 +337,12 @@ axo_status axo_select(axo_ctx *ctx, const char *pattern, uint32_t tag, const voi
 
 /* ---- spawning what may be there already ---- */
 
-/* Who has the name may end between the look at it and the look for him; then it is tried again. */
+/* The owner of the name may end between the refused spawn and the look for the owner; then the
+ * caller tries again, this often. */
 enum { FIND_SPAWN_TRIES = 64 };
 
-/* Whoever took a name behind another door has also spawned under it now. */
+/* A thread that took a name inside another door has pushed its child before it leaves that door.
+ * After all doors have been passed, the name's owner can be found, or has ended. */
 static void find_pass_doors(axo_system *system)
 {
     for (uint32_t i = 0; i < system->sched.door_count; i++) {
@@ -353,6 +368,7 @@ axo_status axo_spawn_or_get(axo_ctx *ctx, const axo_props *props, axo_ref *out, 
         status = AXO_EINVAL;
     if (status != AXO_OK)
         return status;
+    /* The spawn comes first and decides: a look before it could be outdated when the spawn runs. */
     status = axo__spawn(axo__self, cell, &copy, out);
     if (status == AXO_OK && created != NULL)
         *created = true;
@@ -379,6 +395,8 @@ axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, a
     if (status != AXO_OK)
         return status;
     axo_ref parent = system->guardians[copy.system_actor ? AXO_GUARDIAN_SYSTEM : AXO_GUARDIAN_USER];
+    /* Outside there is no callback for which a name stays as it was seen, so an ended owner means
+     * another try. */
     for (uint32_t i = 0; i < FIND_SPAWN_TRIES; i++) {
         status = axo__guardian_spawn(system, &copy, out);
         if (status == AXO_OK && created != NULL)
@@ -398,6 +416,7 @@ axo_status axo_system_spawn_or_get(axo_system *system, const axo_props *props, a
 
 /* ---- keys ---- */
 
+/* No door: the registry has its own mutex, and its readers need none. */
 static axo_status find_register(axo_system *system, const char *text, axo_ref ref)
 {
     axo__key key;

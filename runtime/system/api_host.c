@@ -1,4 +1,5 @@
-/* api_host.c - the door for the program that runs actors on its own thread. */
+/* api_host.c - the door for the program that runs actors on its own thread: its event loop asks for
+ * a deadline and a descriptor, and calls axo_run_host when one of the two is due. */
 #include <axo/axo.h>
 
 #include "sched/host.h"
@@ -6,6 +7,7 @@
 #include "system/pools.h"
 #include "system/system.h"
 
+/* A callback must not run the host: its turn would contain another turn of the same worker. */
 static axo_status host_check(const axo_system *system)
 {
     axo_status known = axo__system_check(system);
@@ -34,6 +36,7 @@ axo_status axo_run_host(axo_system *system, int64_t budget_ns, uint64_t *turns)
 
 axo_status axo_step_host(axo_system *system, uint64_t turns_max, uint64_t *turns)
 {
+    /* A budget below 0 is no budget: a step is bounded by its turns, and so repeats. */
     return host_run(system, -1, turns_max, turns);
 }
 
@@ -44,6 +47,7 @@ int64_t axo_host_deadline(axo_system *system)
     if (pool == NULL)
         return INT64_MAX;
     axo__worker *worker = &pool->workers[0];
+    /* A parked host has nothing to run before its next timer; else it has work now. */
     if (axo__a32_load_relaxed(&worker->state) == AXO__WORKER_PARKED)
         return axo__timers_next(worker->timers);
     int64_t now = axo__core_now(&system->core);
@@ -55,5 +59,6 @@ int axo_host_fd(axo_system *system)
     axo__sched *pool = NULL;
     if (axo__system_check(system) != AXO_OK || axo__pools_host(system, &pool) != AXO_OK)
         return -1;
+    /* The descriptor is readable while the host has work: a waker sets it, the host clears it. */
     return pool->event.fd;
 }

@@ -1,4 +1,7 @@
-/* api_mailbox.c - the door for actors: the stash, and messages that are passed on. */
+/* api_mailbox.c - the door for actors: the stash, and messages that are passed on.
+ *
+ * A program sees only the public part of a message. Each function here first proves that the
+ * pointer is the message in hand, and only then touches the envelope around it. */
 #include <axo/axo.h>
 
 #include <string.h>
@@ -38,7 +41,8 @@ uint32_t axo_stash_count(axo_ctx *ctx)
 
 /* ---- passing on ---- */
 
-/* The envelope of the message that the running callback was given; NULL: it is another one. */
+/* The envelope of the message that the running callback was given; NULL: `shown` is another
+ * message. In pre_restart that message is the one that failed. */
 static axo__message *mailbox_given(const axo__cell *cell, const axo_message *shown)
 {
     axo__worker *worker = axo__self;
@@ -48,13 +52,14 @@ static axo__message *mailbox_given(const axo__cell *cell, const axo_message *sho
     return given != NULL && shown == &given->pub ? given : NULL;
 }
 
+/* A stashed message is queued again and keeps its payload. */
 static bool mailbox_can_take(const axo__message *message)
 {
     return (message->flags & AXO__MESSAGE_OWNED) != 0 &&
            (message->flags & AXO__MESSAGE_STASHED) == 0;
 }
 
-/* The payload is somebody else's from here on. */
+/* The payload has another owner from here on: the envelope is freed without it. */
 static void mailbox_disown(axo__message *message)
 {
     message->flags &= ~(uint32_t)AXO__MESSAGE_OWNED;
@@ -62,6 +67,7 @@ static void mailbox_disown(axo__message *message)
     message->pub.size = 0;
 }
 
+/* The destructor's `user` lies behind the envelope (axo__message_own). */
 static axo_owned mailbox_owned(const axo__message *message)
 {
     return (axo_owned){.payload = (void *)(uintptr_t)message->pub.payload,
@@ -94,6 +100,7 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
     axo__message *given = mailbox_given(cell, message);
     if (given == NULL || axo_ref_is_none(to) || given->pub.tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
+    /* An owned payload moves to the copy and is not copied, so a second forward finds none. */
     bool owned = (given->flags & AXO__MESSAGE_OWNED) != 0;
     if (owned && !mailbox_can_take(given))
         return AXO_EINVAL;
@@ -109,6 +116,8 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
         memcpy(copy + 1, given->pub.payload, room);
     }
     axo_status status = axo__send_from(worker, to, copy);
+    /* Both were accepted: the copy owns the payload. A refused copy was freed without its payload,
+     * which stays with `given`. */
     if (owned && (status == AXO_OK || status == AXO_EGONE))
         mailbox_disown(given);
     return status;

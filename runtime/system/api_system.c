@@ -1,4 +1,9 @@
-/* api_system.c - the door for everybody else: what any thread may call with the system. */
+/* api_system.c - the door for every other thread: what any thread may call with the system.
+ *
+ * A call enters one of the doors (axo__door_enter), works there with the door's local, and leaves.
+ * User code never runs inside: observers of dead letters, destructors and allocators of payloads
+ * are called after the door has been left, or they could wait for a thread that waits for the door.
+ */
 #include <axo/axo.h>
 
 #include <string.h>
@@ -14,12 +19,14 @@
 #include "system/shutdown.h"
 #include "system/system.h"
 
-/* While it waits for the end a host looks so often whether there is something to run. */
+/* While axo_system_stop waits for the end, it looks this often whether the host has actors to
+ * run. */
 #define API_HOST_NS INT64_C(1000000)
 /* And whether there is a host by now, if there was none. */
 #define API_NO_HOST_NS INT64_C(50000000)
 
-/* Any worker, of another system too: a grace period would wait for this very turn. */
+/* Whether this thread is in a turn of any system: a wait here would hold up that system's grace
+ * periods, and of its own system it would wait for its own turn. */
 static bool api_on_worker(void)
 {
     return axo__self != NULL && (axo__self->current != NULL || axo__self->ending);
@@ -34,7 +41,8 @@ axo_status axo_system_start(const axo_options *options, axo_system **out)
     axo_status status = axo__options_read(options, &complete);
     if (status != AXO_OK)
         return status;
-    int before = axo__os_cancel_hold(); /* it is a worker's part that this thread plays */
+    /* this thread plays a worker's part meanwhile, and must not end in it */
+    int before = axo__os_cancel_hold();
     status = axo__boot_start(&complete, out);
     axo__os_cancel_let(before);
     return status;
@@ -49,14 +57,16 @@ axo_status axo_system_shutdown(axo_system *system)
     return AXO_OK;
 }
 
+/* A negative timeout is none; a sum that would overflow is none, too. */
 static int64_t api_deadline(int64_t timeout_ns)
 {
     int64_t now = axo__os_now();
     return timeout_ns < 0 || timeout_ns >= AXO__NEVER - now ? AXO__NEVER : now + timeout_ns;
 }
 
-/* Actors of the host end on its thread: this one, if no other is at it. The first of them may be
- * spawned while the system is being stopped. */
+/* Waits for the end and runs the host's actors meanwhile: they end on the host's thread, which is
+ * this one if no other thread runs the host. The host's pool may appear during the wait, because a
+ * first host actor may be spawned while the system is being stopped. */
 static bool api_wait_for_end(axo_system *system, int64_t deadline)
 {
     for (;;) {
@@ -85,6 +95,7 @@ axo_status axo_system_stop(axo_system *system, int64_t timeout_ns, axo_late *lat
     axo__shutdown_begin(system);
     if (api_wait_for_end(system, api_deadline(timeout_ns)))
         return AXO_OK;
+    /* D16: a wait that fails names the actors that were late. */
     uint32_t count = axo__shutdown_late(system, late, late_max);
     if (late_count != NULL)
         *late_count = count;
@@ -101,6 +112,7 @@ axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *
     if (!axo__os_latch_wait(&system->terminated, api_deadline(timeout_ns)))
         return AXO_ETIMEDOUT;
     if (outcome != NULL) {
+        /* guardian.c writes the outcome under the same mutex. */
         axo__os_mutex_lock(&system->outcome_mutex);
         *outcome = system->outcome;
         axo__os_mutex_unlock(&system->outcome_mutex);
@@ -115,6 +127,7 @@ axo_status axo_system_destroy(axo_system *system)
         return known;
     if (api_on_worker())
         return AXO_ECONTEXT;
+    /* Only a terminated system can go: an actor that lives would run in freed memory. */
     if (!axo__os_latch_wait(&system->terminated, 0))
         return AXO_ESTOPPING;
     int before = axo__os_cancel_hold(); /* as in axo_system_start */
@@ -136,7 +149,8 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
     return status == AXO_OK ? axo__guardian_spawn(system, &copy, out) : status;
 }
 
-/* Dead letters are seen to outside the door: their observer is user code. */
+/* Tells and frees dead letters outside the door: their observer and their destructors are user
+ * code. Each letter needs the door twice, for the counter and for the block. */
 static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
 {
     char path[AXO_EVENT_PATH_MAX] = "";
@@ -145,7 +159,8 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
     while (message != NULL) {
         axo__message *next = axo__message_next(message);
         axo__door *door = axo__door_enter(&system->sched);
-        axo__a64_bump_owner(&door->local.count.dead); /* who is told finds it counted */
+        /* counted before the observer runs, so that the observer sees the new count */
+        axo__a64_bump_owner(&door->local.count.dead);
         axo__door_leave(door);
         axo__dead_letter_tell(&system->core.outside, message, to,
                               status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path, NULL);
@@ -159,6 +174,7 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
     }
 }
 
+/* The parameters of a send from outside. */
 typedef struct api_outside {
     axo_ref from;
     axo_ref to;
@@ -188,6 +204,8 @@ static axo_status api_send_outside(axo_system *system, const api_outside *what)
         else if (what->size > 0)
             memcpy(message + 1, what->payload, what->size);
         message->flags = what->flags;
+        /* `dead` collects the letters of this send: the message itself if its receiver has ended,
+         * and what a bounded mailbox dropped for it. */
         status = axo__send(&system->sched, NULL, &door->local, what->to, message, &dead);
     }
     axo__door_leave(door);
@@ -293,6 +311,7 @@ axo_status axo_system_path(axo_system *system, axo_ref ref, char *out, size_t si
 
 axo_status axo_system_stats(axo_system *system, axo_stats *stats)
 {
+    /* Filled in full, then copied as far as the caller's header knew. */
     axo_stats full;
     axo_status known = axo__system_check(system);
     size_t room;
@@ -317,6 +336,8 @@ void *axo_system_alloc(axo_system *system, size_t size)
 {
     if (axo__system_check(system) != AXO_OK || size == 0)
         return NULL;
+    /* From the heap, not from a pool: a service's block may be freed on any thread, and no local is
+     * needed. */
     return axo__heap_alloc(&system->core.heap, size, _Alignof(max_align_t), AXO__SITE_SERVICES);
 }
 

@@ -1,4 +1,7 @@
-/* api_time.c - the door of time.h: for actors, and for everybody else. */
+/* api_time.c - the door of time.h: for actors, and for every other thread.
+ *
+ * Two kinds of timers. A scheduled message goes to any actor and outlives its maker; a keyed timer
+ * belongs to one actor's instance, goes to that actor alone, and ends with the instance. */
 #include <axo/axo.h>
 
 #include <string.h>
@@ -16,12 +19,13 @@ typedef struct time_what {
     int64_t first;
     int64_t period;
     uint32_t tag;
-    uint32_t flags; /* by the tag: PILL, KILL */
+    uint32_t flags; /* PILL or KILL, by the tag */
     const void *payload;
     size_t size;
 } time_what;
 
-/* Completes *what. */
+/* Checks *what and completes it: the period of a single message is 0, a pill or kill gets its flag.
+ * AXO_EINVAL, AXO_ETOOBIG. */
 static axo_status time_check(time_what *what)
 {
     bool special = what->tag == AXO_TIMER_POISON || what->tag == AXO_TIMER_KILL;
@@ -43,6 +47,8 @@ static axo_status time_check(time_what *what)
 
 /* ---- raw timers ---- */
 
+/* The message is made now and waits as it is: its time costs no memory, so it cannot fail for want
+ * of it. */
 static axo_status time_set(axo__local *local, const time_what *what, axo_ref from, axo_ref to,
                            axo_timer *out)
 {
@@ -54,6 +60,7 @@ static axo_status time_set(axo__local *local, const time_what *what, axo_ref fro
         memcpy(message + 1, what->payload, what->size);
     axo__scheduled_order order = {.to = to, .message = message, .first = what->first,
                                   .period = what->period, .kind = what->kind};
+    /* On failure the order is not taken over: the message is freed here. */
     axo_status status = axo__scheduled_set(local, &order, out);
     if (status != AXO_OK)
         axo__message_free(&local->cache, message);
@@ -75,6 +82,7 @@ static axo_status time_schedule(axo_ctx *ctx, time_what what, axo_ref to, axo_ti
     return time_set(&axo__self->local, &what, axo__cell_ref(cell), to, out);
 }
 
+/* An outside thread is no actor: the message has no sender. */
 static axo_status time_schedule_outside(axo_system *system, time_what what, axo_ref to,
                                         axo_timer *out)
 {
@@ -92,6 +100,7 @@ static axo_status time_schedule_outside(axo_system *system, time_what what, axo_
     return status;
 }
 
+/* The two constructors keep first and period, neighbours of one type, from being exchanged. */
 static time_what time_once(int64_t delay, uint32_t tag, const void *payload, size_t size)
 {
     return (time_what){.first = delay, .tag = tag, .payload = payload, .size = size};
@@ -160,6 +169,8 @@ bool axo_timer_cancel(axo_ctx *ctx, axo_timer timer)
     return axo__caller(ctx) != NULL && axo__scheduled_cancel(&axo__self->local, timer);
 }
 
+/* Marks the message to be sent when the timers close at the end of the system, instead of being
+ * dropped. */
 bool axo_timer_at_close(axo_ctx *ctx, axo_timer timer)
 {
     return axo__caller(ctx) != NULL && axo__scheduled_mark(axo__self->local.core, timer);
@@ -225,6 +236,8 @@ axo_status axo_receive_timeout(axo_ctx *ctx, int64_t after_ns)
 axo_status axo_clock_changed(axo_system *system)
 {
     axo_status status = axo__system_check(system);
+    /* The program's clock may have jumped past a deadline: parked workers whose timers are due
+     * by it are woken. */
     if (status == AXO_OK && system->core.clock != NULL)
         axo__timers_look(&system->sched);
     return status;

@@ -1,4 +1,10 @@
-/* boot.c - a system begins, in layer order; and is taken apart. */
+/* boot.c - a system begins, in layer order; and is taken apart, in the opposite order.
+ *
+ * Every part is made before a part that uses it: core (allocator, pool, table, names, texts,
+ * registry), events, the default pool and its doors, the guardians' cells, the reclaimer, and last
+ * the workers. Threads come last because nothing before them needs a lock, and because a failure up
+ * to there is undone without joining anything.
+ */
 #include "system/boot.h"
 
 #include <stdio.h>
@@ -15,6 +21,8 @@
 #include "system/shutdown.h"
 #include "system/system.h"
 
+/* The second half of a grace period. An outside thread that was in a door when the items were
+ * retired has left it when this thread gets the mutex; later visitors cannot find the items. */
 static void boot_pass_doors(void *user)
 {
     axo_system *system = user;
@@ -24,6 +32,8 @@ static void boot_pass_doors(void *user)
     }
 }
 
+/* Leaves expired cells to a worker: freeing them runs the final drain, which needs a worker's
+ * local. */
 static void boot_expire(void *user, axo__grace_item *items, axo__grace_item *last)
 {
     axo_system *system = user;
@@ -33,6 +43,8 @@ static void boot_expire(void *user, axo__grace_item *items, axo__grace_item *las
     core->expired = items;
     axo__a32_store_relaxed(&core->expired_any, 1);
     axo__os_mutex_unlock(&core->expired_mutex);
+    /* Step (6) of sched/wake.h: pairs with the seq_cst step (2) of a worker that parks. Either that
+     * worker's last look sees `expired_any`, or axo__sched_wake_one sees it parked. */
     (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
     axo__sched_wake_one(&system->sched);
 }
@@ -43,6 +55,8 @@ static const axo__grace_ops boot_grace_ops = {
     .reap = axo__pools_reap,
 };
 
+/* A local that is neither a worker's nor a door's has no cache and no counters, so the publisher
+ * enters a door first. */
 static void boot_publish(axo__local *local, const axo__event *event)
 {
     axo_system *system = local->core->system;
@@ -60,7 +74,7 @@ static void boot_record(axo__local *local, const axo_dead_record *record)
     axo__book_record(&local->core->system->book, local, record);
 }
 
-/* Stream, book and list of the end: after the core they stand on. */
+/* Makes the stream, the book and the list of the end: after the core they stand on. */
 static axo_status boot_events(axo_system *system)
 {
     axo__core *core = &system->core;
@@ -89,14 +103,16 @@ static void boot_undo_events(axo_system *system)
     axo__ending_fini(&system->ending);
 }
 
-/* One in a manual system: which cells and blocks a call takes does not depend on its processor. */
+/* The number of doors: one in a manual system, so that the cells and blocks that a call takes do
+ * not depend on its processor and a seed repeats the run. */
 static uint32_t boot_door_count(const axo_options *options)
 {
     uint32_t cpus = options->manual != 0 ? 1 : axo__os_cpus();
     return cpus < AXO__DOORS_MAX ? cpus : AXO__DOORS_MAX;
 }
 
-/* Ends first: an actor whose end is counted has its birth counted too. */
+/* The number of living actors. Ends are summed before births: an actor whose end is counted has its
+ * birth counted, too, so the difference is never negative and never too low. */
 static uint64_t boot_living(void *user)
 {
     axo_system *system = user;
@@ -104,15 +120,18 @@ static uint64_t boot_living(void *user)
     return axo__pools_sum(system, offsetof(axo__counters, spawned)) - ends;
 }
 
-/* Slots for the guardians, for what locals keep (each a batch of free cells and one of freed), and
- * for those that have ended and wait for their grace period. */
+/* Sizes the table: slots for the guardians, for what locals keep (each a batch of free cells and
+ * one of freed cells), and for cells that have ended and wait for their grace period. Without the
+ * last two, a system with `actors_max` living actors could refuse a spawn although an actor has
+ * ended. */
 static bool boot_table(axo_system *system, const uint64_t secret[2])
 {
     axo__core *core = &system->core;
     const axo_options *options = &system->options;
     uint32_t actors = options->actors_max;
     uint32_t locals = options->workers + AXO__SPARES + boot_door_count(options);
-    uint32_t batch = actors / (4 * locals); /* a small table is not hoarded */
+    /* in a small table locals keep fewer cells, so that no spawn fails for them */
+    uint32_t batch = actors / (4 * locals);
     batch = batch < 1 ? 1 : batch > 64 ? 64 : batch;
     uint32_t hoards = 2 * batch * locals;
     uint32_t graves = actors / 8 > AXO__GRAVES_MIN ? actors / 8 : AXO__GRAVES_MIN;
@@ -131,6 +150,8 @@ static bool boot_table(axo_system *system, const uint64_t secret[2])
     return false;
 }
 
+/* Fills the core and makes what hangs from it. The function pointers are the upward needs of the
+ * layers below: they call through them and include nothing of system/. */
 static axo_status boot_core(axo_system *system)
 {
     axo__core *core = &system->core;
@@ -158,7 +179,8 @@ static axo_status boot_core(axo_system *system)
     core->outside = (axo__local){.core = core, .index = AXO__NO_WORKER};
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
-    const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()}; /* D18: not of the seed */
+    /* D18: from the operating system, not from the seed, so a repeated run has other references */
+    const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()};
     if (!boot_table(system, secret))
         goto fail_pool;
     if (!axo__names_init(&core->names, &core->heap, options->seed))
@@ -195,6 +217,7 @@ static void boot_undo_core(axo_system *system)
     axo__pool_fini(&core->pool);
 }
 
+/* A zeroed array of structs; zero is a valid state for each of them. */
 static void *boot_array(axo_system *system, size_t size, uint32_t count)
 {
     void *array = axo__heap_alloc(&system->core.heap, size * count, AXO__CACHE_LINE,
@@ -204,6 +227,7 @@ static void *boot_array(axo_system *system, size_t size, uint32_t count)
     return array;
 }
 
+/* Undoes boot_sched, before any worker has run or after all have been joined. */
 static void boot_undo_sched(axo_system *system)
 {
     axo__sched *sched = &system->sched;
@@ -214,6 +238,8 @@ static void boot_undo_sched(axo_system *system)
     axo__sched_fini(sched);
 }
 
+/* Makes the doors, each with a mutex and a local of its own. door_count is set last: until then
+ * boot_undo_sched would find nothing to undo. */
 static bool boot_doors(axo_system *system)
 {
     axo__sched *sched = &system->sched;
@@ -252,6 +278,8 @@ static axo_status boot_sched(axo_system *system)
     return AXO_ENOMEM;
 }
 
+/* Starts the workers, then lets the guardians' cells go: until axo__state_birth a cell counts as
+ * running, and no worker can claim it. If a thread is refused, no guardian has run. */
 static axo_status boot_threads(axo_system *system)
 {
     axo__sched *sched = &system->sched;
@@ -279,6 +307,7 @@ static __attribute__((constructor)) void boot_at_fork(void)
     axo__os_at_fork(boot_forked);
 }
 
+/* A system's own memory, zeroed, with the options; NULL: no memory. */
 static axo_system *boot_make(const axo_options *options)
 {
     axo__heap heap;
@@ -289,12 +318,15 @@ static axo_system *boot_make(const axo_options *options)
     (void)axo__a32_add_relaxed(&boot_systems, 1);
     memset((void *)system, 0, sizeof *system);
     system->core.heap = heap;
+    /* Options are copied whole; the name is copied by its text, because the program may reuse its
+     * buffer. */
     system->options = *options;
     (void)snprintf(system->name, sizeof system->name, "%s", options->name);
     system->options.name = system->name;
     return system;
 }
 
+/* The heap lies in the block that it frees: it is copied first. */
 static void boot_free(axo_system *system)
 {
     axo__heap heap = system->core.heap;
@@ -302,7 +334,8 @@ static void boot_free(axo_system *system)
     (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
 }
 
-/* Guardians that have never run. */
+/* Frees guardians that have never run: no turn has ended them, so their names and extras are taken
+ * back here. */
 static void boot_free_guardians(axo_system *system)
 {
     axo__core *core = &system->core;
@@ -324,6 +357,7 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     if (system == NULL)
         return AXO_ENOMEM;
     axo_status status = AXO_ETHREAD;
+    /* The word of the home comes first: every door tests it before anything else. */
     if (!axo__os_home_init(&system->home))
         goto fail_system;
     system->core.home = &system->home;
@@ -375,12 +409,14 @@ fail_system:
     return status;
 }
 
-/* (8) */
+/* Step (8) of the shutdown. Workers are joined before the reclaimer, because they retire cells; the
+ * reclaimer before the pools, because it reaps pinned threads; memory last. */
 void axo__boot_destroy(axo_system *system)
 {
     axo__sched_quit(&system->sched);
     axo__sched_join(&system->sched);
-    axo__grace_stop(&system->core.grace); /* every slot is back: nobody retires any more */
+    /* every slot is back: no worker retires a cell any more */
+    axo__grace_stop(&system->core.grace);
     axo__pools_end(system);
     axo__pools_fini(system);
     boot_undo_sched(system);

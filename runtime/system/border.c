@@ -1,5 +1,9 @@
 /* border.c - the end of a process whose functions do not come back to the library, or come back to
- * it in a child of fork: says where that was.
+ * it in a child of fork: prints where that was.
+ *
+ * The line names the callback, the actor's path, its class and the message in hand. All of it is
+ * read from the thread's own worker (axo__self, or axo__away inside axo_block), so no lock is taken
+ * and nothing is allocated: the process is about to end in an unknown state.
  */
 #include "system/border.h"
 
@@ -11,12 +15,14 @@
 
 #define BORDER_PATH 1024
 
+/* Functions of the program that run under no site of a worker. */
 static const char border_other[] = "a clean-up, destructor, observer, allocator or clock";
 
+/* The callback that worker->site says is running. */
 static const char *border_site(const axo__worker *worker)
 {
     if (worker->site == AXO_SITE_RECEIVE && worker->message == NULL)
-        return border_other; /* it is over, and its message freed */
+        return border_other; /* the callback is over and its message freed: a destructor runs */
     switch (worker->site) {
     case AXO_SITE_CONSTRUCT:
         return "construct";
@@ -39,6 +45,7 @@ static const char *border_site(const axo__worker *worker)
 
 static void border_message(const axo__worker *worker, const axo__cell *cell, char *out, size_t size)
 {
+    /* pre_restart runs without worker->message; the message that it was shown is the cell's. */
     const axo__message *message = worker->message;
     if (message == NULL && worker->site == AXO__SITE_PRE_RESTART)
         message = cell->failed;
@@ -48,6 +55,8 @@ static void border_message(const axo__worker *worker, const axo__cell *cell, cha
         (void)snprintf(out, size, "no message");
 }
 
+/* Prints the line. In a forked child `forked_in` is the cell whose callback forked: worker->current
+ * may have moved on. */
 static void border_say(const axo__worker *worker, const char *before, const char *after)
 {
     char path[BORDER_PATH] = "";
@@ -71,12 +80,14 @@ static void border_say(const axo__worker *worker, const char *before, const char
 
 void axo__border_forked(void)
 {
+    /* axo__self is NULL inside axo_block: then axo__away is the worker that called it. */
     border_say(axo__self != NULL ? axo__self : axo__away, "a child process was forked in",
                "it must exec or _exit there, and ends");
     abort();
 }
 
-/* All above the root has been left: a core dump shows nothing of it, so the line must. */
+/* The clean-up of axo__os_root: a thread of the program was ended inside a callback. The frames
+ * above the root are gone, so a core dump shows nothing of them, and the line must. */
 void axo__border_ended(void *unused)
 {
     (void)unused;
@@ -86,14 +97,15 @@ void axo__border_ended(void *unused)
 }
 
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM)
-/* The language's part of a class of exceptions, "C++" and a version. */
+/* Whether an exception's class says C++: "C++" stands in bytes 1 to 3, a version below. */
 static bool border_is_cpp(_Unwind_Exception_Class what)
 {
     return (what & 0xffffff00) == 0x432b2b00;
 }
 
-/* Nothing has been unwound: a core dump shows where it was thrown. For C++ an error is enough, it
- * terminates then, and says type and text. */
+/* Asked by the unwinder in its first phase, before anything has been unwound: a core dump shows
+ * where the exception was thrown. An exception of C++ gets an error as the answer: the C++ runtime
+ * then calls terminate, which prints type and text. Every other case aborts here. */
 _Unwind_Reason_Code axo__border(int version, _Unwind_Action actions, _Unwind_Exception_Class what,
                                 struct _Unwind_Exception *one, struct _Unwind_Context *context)
 {

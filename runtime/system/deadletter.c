@@ -1,4 +1,8 @@
-/* deadletter.c - the book of dead letters: the last ones for inspection, and their log lines. */
+/* deadletter.c - the book of dead letters: the last ones for inspection, and their log lines.
+ *
+ * The mutex covers the ring and the throttles and nothing else: log lines are formatted and given
+ * to the program's logger after the unlock, so a logger may send, and so make the next dead
+ * letter. */
 #include "system/deadletter.h"
 
 #include <inttypes.h>
@@ -10,6 +14,7 @@ axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *o
     memset(book, 0, sizeof *book);
     book->logging = options->no_dead_letter_log == 0;
     book->at_stop = options->dead_letter_log_at_stop != 0;
+    /* Each reason has a window of its own: a flood of one reason does not hide another. */
     for (uint32_t i = 0; i < AXO__DEAD_REASONS; i++) {
         book->throttles[i].max = options->dead_letter_log;
         book->throttles[i].window_ns = options->dead_letter_window_ns;
@@ -33,7 +38,7 @@ void axo__book_fini(axo__book *book, axo__heap *heap)
     axo__os_mutex_fini(&book->mutex);
 }
 
-/* A name for people: the path, else the reference. */
+/* A name for people: the path, or the reference if the record has no path. */
 static const char *book_name(const axo_dead_record *record, char *out, size_t size)
 {
     if (record->path[0] != 0)
@@ -47,11 +52,13 @@ static const char *book_reason(const axo_dead_record *record)
     static const char *const texts[] = {"?", "no living actor has this reference",
                                         "it waited in the mailbox when the actor terminated",
                                         "the mailbox was full", "it was dropped"};
+    /* axo_drop gives a text of its own, which goes before the reason's. */
     if (record->text[0] != 0)
         return record->text;
     return record->reason < sizeof texts / sizeof texts[0] ? texts[record->reason] : "?";
 }
 
+/* Writes the log line of one dead letter; `more` is the note that the throttle closes. */
 static void book_say(axo__local *local, const axo_dead_record *record, const char *more)
 {
     char name[32];
@@ -69,11 +76,14 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
     axo__core *core = local->core;
     axo__throttle_answer answer = AXO__THROTTLE_CLOSED;
     uint64_t skipped = 0;
+    /* All that decides whether to log is read before the mutex is taken; only the throttle needs
+     * it. A `closing` that is raised meanwhile lets one late line through, which DL-12 allows. */
     bool logging = book->logging && record->suppressed == 0 && /* DL-03 */
                    axo__event_logs(core, AXO_LOG_INFO) &&
                    (book->at_stop || axo__a32_load_relaxed(&core->closing) == 0); /* DL-12 */
     uint32_t reason = record->reason < AXO__DEAD_REASONS ? record->reason : AXO__DEAD_REASONS - 1;
     axo__os_mutex_lock(&book->mutex);
+    /* The oldest record makes room; `total` never goes back, so it numbers the records. */
     if (book->ring != NULL)
         book->ring[book->total % book->kept] = *record;
     book->total++;
@@ -95,6 +105,7 @@ uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uin
     uint32_t count = 0;
     axo__os_mutex_lock(&book->mutex);
     AXO_DEBUG_ASSERT(book->kept == 0 || book->ring != NULL);
+    /* A book without a ring has kept == 0, so the loop below copies nothing. */
     uint64_t there = book->total < book->kept ? book->total : book->kept;
     while (count < max && count < there) {
         out[count] = book->ring[(book->total - 1 - count) % book->kept];

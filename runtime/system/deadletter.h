@@ -6,8 +6,8 @@
  * system shuts down the log is silent (DL-12).
  *
  * Roles      record: any thread as in cell/event.h.  read: any thread.
- * Progress   both take the book's mutex for as long as one record is copied; lines are logged
- *            without it.
+ * Progress   both take the book's mutex for as long as one call copies records; lines are logged
+ *            without the mutex.
  * Memory     the ring is made at the start; recording takes none.
  */
 #ifndef AXO__SYSTEM_DEADLETTER_H
@@ -16,12 +16,12 @@
 #include "cell/event.h"
 #include "system/throttle.h"
 
-/* Reasons that are told apart; those beyond share the last. */
+/* Reasons with a throttle of their own; reasons beyond share the last throttle. */
 #define AXO__DEAD_REASONS 8
 
 typedef struct axo__book {
     axo__os_mutex mutex;   /* guards what follows */
-    axo_dead_record *ring; /* NULL: nothing is kept */
+    axo_dead_record *ring; /* NULL: no records are kept */
     uint32_t kept;
     bool logging;          /* fixed */
     bool at_stop;          /* fixed */
@@ -29,14 +29,14 @@ typedef struct axo__book {
     axo__throttle throttles[AXO__DEAD_REASONS];
 } axo__book;
 
-/* AXO_OK, AXO_ENOMEM, AXO_ETHREAD. */
+/* Makes the ring from the options. AXO_OK, AXO_ENOMEM, AXO_ETHREAD (no mutex). */
 axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *options);
 void axo__book_fini(axo__book *book, axo__heap *heap);
 
-/* What axo__core.record calls. */
+/* The function behind axo__core.record: keeps the record and logs it, or not. */
 void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record *record);
 
-/* The latest, newest first; how many were written. */
+/* Copies the latest records, newest first; returns how many. *total: records since the start. */
 uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total);
 
 #endif

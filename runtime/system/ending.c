@@ -1,4 +1,8 @@
-/* ending.c - what is called when every actor has terminated. */
+/* ending.c - the functions that are called when every actor has terminated.
+ *
+ * The list is closed and taken in one critical section, which makes the promise of
+ * include/axo/system.h exact: AXO_OK from axo_system_on_termination means that the function
+ * runs. */
 #include "system/ending.h"
 
 #include "base/assert.h"
@@ -18,6 +22,7 @@ void axo__ending_fini(axo__ending *ending)
 
 axo_status axo__ending_add(axo__ending *ending, axo__heap *heap, axo_termination_fn fn, void *user)
 {
+    /* The record is allocated before the mutex is taken, because the allocator is the program's. */
     axo__last_call *call =
         axo__heap_alloc(heap, sizeof *call, _Alignof(axo__last_call), AXO__SITE_SYSTEM);
     if (call == NULL)
@@ -44,6 +49,7 @@ void axo__ending_run(axo__ending *ending, axo__heap *heap, axo_system *system)
     ending->calls = NULL;
     ending->over = true;
     axo__os_mutex_unlock(&ending->mutex);
+    /* The record is freed after its function: the function may still ask for its `user`. */
     while (call != NULL) {
         axo__last_call *next = call->next;
         AXO_BORDER();

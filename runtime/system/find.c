@@ -3,8 +3,8 @@
  * An exact segment is looked up in the table of names, keyed by the parent's reference: no cell is
  * touched, and nothing is held between two segments. A list of children is its runner's, and no
  * other thread may walk it. So a pattern looks at every slot of the table instead and asks each
- * living cell for its ancestors, which are fixed: for grace readers a living cell and all above it
- * stay what they are.
+ * living cell for its ancestors, which are fixed: for a grace reader a living cell and all cells
+ * above it stay what they are.
  */
 #include "system/find.h"
 
@@ -20,6 +20,7 @@ static bool find_is(axo__segment segment, const char *text)
     return strlen(text) == segment.length && memcmp(segment.text, text, segment.length) == 0;
 }
 
+/* The kind of a segment: a name, "$" and a reference, ".", "..", a wildcard, or malformed. */
 static int find_kind(axo__segment segment)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -41,13 +42,15 @@ static int find_kind(axo__segment segment)
     return find_is(segment, ".") ? FIND_HERE : find_is(segment, "..") ? FIND_UP : FIND_NAME;
 }
 
+/* The parent's reference; none above the root. */
 static axo_ref find_parent(const axo__cell *cell)
 {
     const axo__cell *parent = axo__cell_parent(cell);
     return parent != NULL ? axo__cell_ref(parent) : axo_ref_none();
 }
 
-/* "$" and the reference in hexadecimal, as axo__core_path prints it. */
+/* An actor without a name: "$" and its reference in hexadecimal, as axo__core_path prints it. The
+ * reference must be of a child of `parent` without a name: a path must not reach a stranger. */
 static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segment)
 {
     axo_ref ref = axo_ref_none();
@@ -66,6 +69,8 @@ static axo_ref find_anonymous(axo__core *core, axo_ref parent, axo__segment segm
     return there ? ref : axo_ref_none();
 }
 
+/* One step down, up, or nowhere. The child may end before the next step; then that step finds
+ * nothing. */
 static axo_ref find_step(axo__core *core, axo_ref at, axo__segment segment, int kind)
 {
     const axo__cell *cell;
@@ -78,7 +83,7 @@ static axo_ref find_step(axo__core *core, axo_ref at, axo__segment segment, int 
         cell = axo__table_find(&core->table, at);
         if (cell == NULL)
             return axo_ref_none();
-        return cell->parent != 0 ? find_parent(cell) : at; /* the root stays */
+        return cell->parent != 0 ? find_parent(cell) : at; /* the root has no parent: ".." stays */
     default:
         return at;
     }
@@ -96,9 +101,12 @@ axo_status axo__find_walk(const axo__find_from *from, const char *path, axo__pat
         path++;
     else
         at = axo__cell_ref(from->cell);
+    /* The whole path is checked even when the walk has failed or met a wildcard: AXO_ENAME is the
+     * answer to a text, whatever actors live. */
     for (bool more = path[0] != 0 || !absolute; more;) {
         axo__segment segment = {.text = path, .length = strcspn(path, "/")};
         int kind = find_kind(segment);
+        /* ".." behind a wildcard would make the match depend on more than the chain of parents. */
         if (kind == FIND_BAD || (kind == FIND_UP && pattern->rest != NULL))
             return AXO_ENAME;
         if (kind == FIND_WILD && pattern->rest == NULL)
@@ -113,7 +121,8 @@ axo_status axo__find_walk(const axo__find_from *from, const char *path, axo__pat
     return AXO_OK;
 }
 
-/* '*' any number, '?' one. Goes back to the last '*' only: length times length steps at most. */
+/* Matches with '*' for any number of characters and '?' for one. Only the last '*' is tried again,
+ * which is enough for a match and bounds the work at length times length. */
 static bool find_matches(axo__segment pattern, const char *text, size_t length)
 {
     size_t p = 0;
@@ -139,6 +148,7 @@ static bool find_matches(axo__segment pattern, const char *text, size_t length)
     return p == pattern.length;
 }
 
+/* Compares a segment with the cell's own name, or with its "$" form. */
 static bool find_cell_matches(const axo__cell *cell, axo__segment segment)
 {
     const axo__name *name = axo__cell_name(cell);
@@ -149,7 +159,8 @@ static bool find_cell_matches(const axo__cell *cell, axo__segment segment)
     return find_matches(segment, text, (size_t)length);
 }
 
-/* The name must lead there too: two of one name are in the table while one of them ends. */
+/* Whether the cell's name leads to this cell: while an actor ends, its successor of the same name
+ * may be in the table beside it, and a path has one answer. */
 static bool find_is_bound(axo__core *core, const axo__cell *cell)
 {
     const axo__name *name = axo__cell_name(cell);
@@ -159,8 +170,8 @@ static bool find_is_bound(axo__core *core, const axo__cell *cell)
     return axo_ref_equal(found, axo__cell_ref(cell));
 }
 
-/* The segment that ends at *end, which becomes the end of the one before it; NULL: it was the
- * first. */
+/* The segment that ends at *end. *end moves to the end of the segment before; NULL: this was the
+ * first segment. */
 static axo__segment find_last(const axo__pattern *pattern, const char **end)
 {
     const char *from = *end;
@@ -172,7 +183,8 @@ static axo__segment find_last(const axo__pattern *pattern, const char **end)
     return segment;
 }
 
-/* From the last segment and the actor itself upwards. */
+/* Compares from the last segment and the actor itself upwards: most cells fail at their own
+ * name. */
 static bool find_is_match(axo__core *core, const axo__pattern *pattern, const axo__cell *base,
                           const axo__cell *cell, uint64_t *steps)
 {
@@ -194,12 +206,16 @@ bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot
                     axo__find_visit visit, void *user)
 {
     const axo__cell *base = axo__table_find(&core->table, pattern->base);
+    /* Pairs with the store release that publishes a chunk ([T1] of cell/table.h): every slot below
+     * `all` has its cell. */
     uint32_t all = axo__a32_load_acquire(&core->table.slots); /* [T2] */
     uint64_t made = 0;
     if (base == NULL)
         return false;
     for (; *slot < all && made < steps; (*slot)++, made++) {
         const axo__cell *cell = axo__table_at(&core->table, *slot);
+        /* Pairs with [T3]: a generation that is not 0 brings the newborn's parent and name with
+         * it. */
         if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
             continue;
         if (find_is_match(core, pattern, base, cell, &made))
@@ -214,11 +230,14 @@ axo_status axo__find_sibling(axo__core *core, axo_ref parent, const char *name, 
     *out = axo__names_own(&core->names, parent, name, now);
     const axo__cell *cell = axo__table_find(&core->table, *out);
     if (cell == NULL) {
+        /* An outside caller may try again once the ended child's name is free; the parent's own
+         * callback is told AXO_EEXIST and keeps seeing the name taken. */
         if (now.who == NULL)
             *out = axo_ref_none();
         return AXO_EEXIST;
     }
-    /* Between the taking of a directive and its end a child shows neither; its parent knows. */
+    /* Between the taking of a directive and the TERMINATING bit a child's word shows neither; its
+     * parent's record does. */
     bool stops = (now.who != NULL && axo__cell_cold(cell)->stopping) ||
                  (axo__state_look(&cell->state) & AXO__TERMINATING) != 0 ||
                  (axo__directives_look(&cell->directives) & AXO__STOPS) != 0;

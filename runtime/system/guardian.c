@@ -1,4 +1,9 @@
-/* guardian.c - root, /user, /system: what they decide, and the order of the end (GU). */
+/* guardian.c - root, /user, /system: what they decide, and the order of the end (GU).
+ *
+ * The end runs as messages between the three: root watches /system, /system watches /user. A
+ * guardian that terminates is a notice for the next one, which then does its part and stops itself,
+ * so steps (2) to (5) of system.h need no lock and no other thread.
+ */
 #include "system/guardian.h"
 
 #include <stdio.h>
@@ -11,6 +16,7 @@
 #include "super/watch.h"
 #include "system/system.h"
 
+/* The system of the worker that runs the guardian's callback. */
 static axo_system *guardian_system(void)
 {
     return axo__self->local.core->system;
@@ -30,6 +36,7 @@ void axo__guardian_root_failed(axo__core *core, const axo__cause *cause)
     axo_outcome *outcome = &system->outcome;
     AXO_DEBUG_ASSERT(failure.kind != AXO_FAILURE_NONE);
     axo__os_mutex_lock(&system->outcome_mutex);
+    /* The first failure wins: the ones that follow are consequences of the shutdown. */
     if (!outcome->failed) {
         outcome->failed = 1;
         outcome->kind = failure.kind;
@@ -40,7 +47,7 @@ void axo__guardian_root_failed(axo__core *core, const axo__cause *cause)
     axo__os_mutex_unlock(&system->outcome_mutex);
 }
 
-/* GU-07, GU-08: whatever reaches the root stops the child, and the cause is kept. */
+/* GU-07, GU-08: the root stops every child whose failure reaches it, and keeps the cause. */
 static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_failure *failure,
                                            void *user)
 {
@@ -56,7 +63,8 @@ static axo_directive guardian_root_decides(axo_ctx *ctx, void *state, const axo_
     return AXO_STOP;
 }
 
-/* GU-11: restart, but INIT and KILLED stop; FATAL ends the system. */
+/* GU-11: /system restarts its children, but INIT, POST_RESTART and KILLED stop them; FATAL ends the
+ * system. */
 static axo_directive guardian_system_decides(axo_ctx *ctx, void *state, const axo_failure *failure,
                                              void *user)
 {
@@ -81,6 +89,8 @@ static axo_directive guardian_system_decides(axo_ctx *ctx, void *state, const ax
 
 /* ---- hooks of the end ---- */
 
+/* Takes a hook out: its actor has terminated, or has said that it is done. The last hook lets
+ * /system stop. */
 static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cell *cell,
                                axo_ref actor)
 {
@@ -98,7 +108,8 @@ static void guardian_hook_gone(axo_system *system, axo__worker *worker, axo__cel
         axo__cell_stop_self(cell); /* (4) */
 }
 
-/* (3) */
+/* Step (3): every hook's actor gets AXO_TERMINATION_HOOK. An actor that cannot be told, for want of
+ * memory, is not waited for: the end of the system must not depend on an allocation. */
 static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(!system->hooks_told && axo__worker_is_in(worker, cell));
@@ -108,7 +119,7 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
         axo__message *message =
             axo__message_make(&worker->local.cache, AXO_TERMINATION_HOOK, axo__cell_ref(cell), 0);
         axo__cell *actor = axo__table_find(&worker->local.core->table, hook->actor);
-        if (message == NULL && actor != NULL) { /* without memory it is not asked */
+        if (message == NULL && actor != NULL) { /* no memory: its actor is not asked */
             axo__watch_remove(worker, cell, hook->actor);
             *link = hook->next;
             axo__pool_free(&worker->local.cache, hook, sizeof *hook);
@@ -116,7 +127,8 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
             continue;
         }
         link = &hook->next;
-        if (actor == NULL) { /* its notice is on the way */
+        /* its actor has terminated: the notice to /system is on the way, and takes the hook out */
+        if (actor == NULL) {
             axo__pool_free(&worker->local.cache, message, sizeof(axo__message));
             continue;
         }
@@ -129,7 +141,8 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
 
 enum { GUARDIAN_ADD = 1, GUARDIAN_DONE = 2 };
 
-/* A request of a child to /system travels as a counted-out message of the runtime's. */
+/* Sends a child's request to /system as a message of the runtime: it is not counted as sent, so the
+ * balance of the program's messages (D7) stays exact. */
 static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cell *cell,
                                uint32_t what)
 {
@@ -159,6 +172,8 @@ axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo_
     return guardian_ask(system, worker, cell, GUARDIAN_DONE);
 }
 
+/* Adds a hook, once for an actor, and watches it. After step (3) a hook would never be told, so it
+ * is refused. */
 static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cell, axo_ref actor)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -180,6 +195,7 @@ static void guardian_add(axo_system *system, axo__worker *worker, axo__cell *cel
 
 /* ---- callbacks ---- */
 
+/* The watches that drive the end are made in pre_start: before the guardian's first message. */
 static axo_status guardian_root_start(axo_ctx *ctx, void *state)
 {
     (void)state;
@@ -197,6 +213,7 @@ static axo_status guardian_system_start(axo_ctx *ctx, void *state)
 static axo_status guardian_root_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     (void)state;
+    /* Root watches /system alone, so any AXO_TERMINATED is the end of /system. */
     if (message->tag != AXO_TERMINATED)
         return AXO_UNHANDLED; /* GU-12 */
     axo__cell_stop_self(guardian_cell(ctx)); /* (5) */
@@ -228,6 +245,7 @@ static axo_status guardian_system_receive(axo_ctx *ctx, void *state, const axo_m
     case AXO_TAG_RESERVED + 0x100 + GUARDIAN_ADD:
         guardian_add(system, axo__self, cell, message->sender);
         return AXO_OK;
+    /* Without the watch, /system gets no notice of the actor's later end. */
     case AXO_TAG_RESERVED + 0x100 + GUARDIAN_DONE:
         axo__watch_remove(axo__self, cell, message->sender);
         guardian_hook_gone(system, axo__self, cell, message->sender);
@@ -237,6 +255,7 @@ static axo_status guardian_system_receive(axo_ctx *ctx, void *state, const axo_m
     }
 }
 
+/* Frees hooks that were never waited for: /system can be stopped by a failure before step (3). */
 static axo_status guardian_system_stop(axo_ctx *ctx, void *state)
 {
     axo_system *system = guardian_system();
@@ -250,7 +269,7 @@ static axo_status guardian_system_stop(axo_ctx *ctx, void *state)
     return AXO_OK;
 }
 
-/* GU-10: a guardian that restarts keeps its children. */
+/* GU-10: a guardian that restarts keeps its children, so its pre_restart stops none. */
 static axo_status guardian_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                        const axo_message *message)
 {
@@ -276,6 +295,8 @@ static const axo_strategy guardian_root_strategy = {.size = sizeof(axo_strategy)
 static const axo_strategy guardian_system_strategy = {.size = sizeof(axo_strategy),
                                                       .decider = guardian_system_decides};
 
+/* The cells are made with the first worker's local, whose thread does not run yet; names and
+ * families exist before any child can be adopted. */
 axo_status axo__guardians_make(axo_system *system)
 {
     static const char *const names[3] = {NULL, "user", "system"};
@@ -295,7 +316,7 @@ axo_status axo__guardians_make(axo_system *system)
             break;
         system->guardians[i] = axo__cell_ref(system->cells[i]);
         if (axo__family_take(local, system->cells[i]) == NULL)
-            return AXO_ENOMEM; /* before anybody is adopted */
+            return AXO_ENOMEM; /* a guardian's family exists before its first child is adopted */
         if (root != NULL)
             axo__children_link(root, system->cells[i]);
     }
@@ -309,13 +330,16 @@ axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_r
     axo__door *door = axo__door_enter(&system->sched);
     axo__cell *parent = axo__table_find(&system->core.table, system->guardians[which]);
     axo_status status = AXO_ESTOPPING;
+    /* A stop of the guardian shows in one of three places: in `refused`, in its directives
+     * until its runner takes them, in its word from then on. */
     if (parent != NULL &&
         (axo__a32_load_relaxed(&system->refused[which]) != 0 ||
          (axo__state_look(&parent->state) & AXO__TERMINATING) != 0 ||
          (axo__directives_look(&parent->directives) & AXO__STOPS) != 0))
         parent = NULL; /* ST-10 */
+    /* SH-04: refused once, refused for good, whatever the guardian's word says later */
     if (parent == NULL)
-        axo__a32_store_relaxed(&system->refused[which], 1); /* SH-04: for good, whatever it says */
+        axo__a32_store_relaxed(&system->refused[which], 1);
     if (parent != NULL) {
         axo__birth birth = {.props = props, .parent = system->guardians[which],
                             .parent_cell = parent};
@@ -323,6 +347,8 @@ axo_status axo__guardian_spawn(axo_system *system, const axo_props *props, axo_r
     }
     if (status == AXO_OK) {
         *out = axo__cell_ref(child);
+        /* The parent links the child in its own turn: only its runner may write the list of
+         * children. The push comes before the announcement, as state.h asks. */
         axo__stack_push_any(&parent->system, &child->life_node, AXO__SYS_ADOPT);
         axo__sched_announce_system(NULL, parent);
     }

@@ -1,11 +1,11 @@
-/* inspect.c - what an actor is doing: what its word says, and for one that is not running, a look
- * inside.
+/* inspect.c - what an actor is doing: what its word says, and for an actor that is not running, a
+ * look inside.
  *
- * A cell that nobody is in is borrowed (cell/state.h): then its mailbox and its phase are the
- * inspector's to read, exactly and without a cost to senders and runner. Of a running one only what
- * its worker publishes is read. Nobody waits here: a cell that cannot be borrowed and that no
- * worker says it runs is being entered, left or borrowed by another, or waits to be known to its
- * parent; then the word alone says what it is doing.
+ * A cell that no worker is in is borrowed (cell/state.h): then its mailbox and its phase are the
+ * inspector's to read, exactly and without a cost to senders and runner. Of a running cell only the
+ * fields that its worker publishes are read. The inspector never waits: a cell that cannot be
+ * borrowed and that no worker says it runs is being entered, left or borrowed by another thread, or
+ * waits to be known to its parent; then the word alone says what the cell is doing.
  */
 #include "system/inspect.h"
 
@@ -20,6 +20,9 @@
 
 #define INSPECT_TRIES 16
 
+/* The answer that the word and the directives give, the strongest first: a stop wins over a
+ * restart, as it does in super/lane.c, and a suspended actor is not "queued" though it has
+ * messages. */
 static uint32_t inspect_word(uint64_t word, uint64_t directives)
 {
     if ((word & AXO__TERMINATING) != 0 || (directives & AXO__STOPS) != 0)
@@ -33,13 +36,15 @@ static uint32_t inspect_word(uint64_t word, uint64_t directives)
     return axo__state_has(word) || (word & AXO__URGENT) != 0 ? AXO_DOING_QUEUED : AXO_DOING_IDLE;
 }
 
+/* Whether a message is the request of `waiting_sender`, whose place in the queue is asked for. */
 static bool inspect_is_from(const axo__message *message, axo_ref waiting_sender)
 {
     return (message->flags & AXO__MESSAGE_NOTICE) == 0 && !axo_ref_is_none(waiting_sender) &&
            axo_ref_equal(message->pub.sender, waiting_sender);
 }
 
-/* One that counts says so at any time. */
+/* A bounded mailbox counts its messages itself, so its figures are exact at any time, and need no
+ * borrowing. */
 static void inspect_bounded(axo__bounded_mailbox *bounded, axo_ref waiting_sender,
                             axo_actor_info *info)
 {
@@ -54,7 +59,7 @@ static void inspect_bounded(axo__bounded_mailbox *bounded, axo_ref waiting_sende
     info->counted = AXO_COUNTED_ALL;
 }
 
-/* false: there are more than are counted. */
+/* Counts messages in the order of handling; false: there are more than AXO_INSPECT_MAX. */
 static bool inspect_in_order(const axo__message *message, axo_ref waiting_sender,
                              axo_actor_info *info)
 {
@@ -67,13 +72,13 @@ static bool inspect_in_order(const axo__message *message, axo_ref waiting_sender
     return message == NULL;
 }
 
-/* The last match is the first that will be handled. Of a list that is not counted to its end
- * nobody's place is known. */
+/* Counts messages newest first: the last match in the list is the first that will be handled. A
+ * list that is not counted to its end gives no place. */
 static bool inspect_newest_first(const axo__message *newest, axo_ref waiting_sender,
                                  axo_actor_info *info)
 {
     uint32_t count = 0;
-    uint32_t behind = 0; /* so many are newer than the oldest match */
+    uint32_t behind = 0; /* messages that are newer than the oldest match */
     bool found = false;
     const axo__message *message = newest;
     for (; message != NULL && info->queued + count < AXO_INSPECT_MAX;
@@ -90,13 +95,15 @@ static bool inspect_newest_first(const axo__message *newest, axo_ref waiting_sen
     return message == NULL;
 }
 
-/* Who has the cell is the only one who takes; senders put more on top. */
+/* The user lane. Only the borrower may take messages from it now; senders put more on top, which a
+ * walk from an older top does not see. */
 static const axo__message *inspect_lane(const axo__cell *cell)
 {
     return (const axo__message *)(const void *)axo__state_lane(axo__state_look(&cell->state));
 }
 
-/* As the mailbox's consumer: in the order in which they will be handled. */
+/* Counts as the mailbox's consumer, in the order of handling: `front`; of the inbox `rest`, which
+ * is older and lies newest first, then `first`; then the lane. */
 static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
     const axo__extra *extra = axo__cell_extra(cell);
@@ -114,8 +121,9 @@ static void inspect_count(const axo__cell *cell, axo_ref waiting_sender, axo_act
         info->counted = AXO_COUNTED_ALL;
 }
 
-/* A worker says that it runs the cell. The turn may end between its words: then the tag is none, or
- * the next turn's. It is a report of about now, and nothing is decided by it. */
+/* Reads what the worker that runs the cell publishes. The turn may end between its loads: then the
+ * tag is none, or the next turn's. The answer is a report of about now, and no decision of the
+ * runtime rests on it. */
 static bool inspect_running(const axo__cell *cell, axo_actor_info *info)
 {
     uint64_t tag = 0;
@@ -130,6 +138,8 @@ static bool inspect_running(const axo__cell *cell, axo_actor_info *info)
     return true;
 }
 
+/* The cell is borrowed: every field of its runner may be read and none written
+ * (axo__state_borrow). */
 static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
     bool restarts = cell->phase == AXO__PHASE_RECREATING || cell->phase == AXO__PHASE_CREATING;
@@ -141,6 +151,7 @@ static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_
     inspect_count(cell, waiting_sender, info);
 }
 
+/* An actor that inspects itself is its own runner and reads everything. */
 static void inspect_self(const axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
     const axo__worker *worker = axo__self;
@@ -156,12 +167,15 @@ static void inspect_self(const axo__cell *cell, axo_ref waiting_sender, axo_acto
     inspect_count(cell, waiting_sender, info);
 }
 
-/* false: it has terminated meanwhile. */
+/* Looks at another actor; false: it has terminated meanwhile. The number of tries is bounded: a
+ * cell that is entered and left all the time is reported from its word. */
 static bool inspect_other(axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
 {
     for (uint32_t i = 0; i < INSPECT_TRIES; i++) {
         if (axo__state_borrow(&cell->state)) {
             inspect_borrowed(cell, waiting_sender, info);
+            /* Work that came up during the look is pushed here: announcers left it to the
+             * borrower. */
             axo__sched_hand_back(axo__self, cell);
             return true;
         }
@@ -177,7 +191,7 @@ static bool inspect_other(axo__cell *cell, axo_ref waiting_sender, axo_actor_inf
         info->doing = inspect_word(word, axo__directives_look(&cell->directives));
     }
     if (info->doing == AXO_DOING_IDLE)
-        info->doing = AXO_DOING_QUEUED; /* somebody has it for something */
+        info->doing = AXO_DOING_QUEUED; /* another thread has the cell for a moment */
     return true;
 }
 
@@ -189,6 +203,7 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
     info->size = sizeof *info;
     info->actor = ref;
     *cls = NULL;
+    /* A reference whose actor has ended: AXO_DOING_GONE is 0, as the rest of `info`. */
     if (cell == NULL)
         return;
     if (cell == self) {
@@ -208,6 +223,7 @@ const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag)
 {
     if (cls->tag_name == NULL)
         return NULL;
+    /* tag_name is the program's and may be a cancellation point. */
     int before = axo__os_cancel_hold();
     AXO_BORDER();
     const char *name = cls->tag_name(tag);

@@ -1,18 +1,19 @@
-/* inspect.h - what an actor is doing. */
+/* inspect.h - what an actor is doing: the answer to axo_inspect, and of the verdicts of waits. */
 #ifndef AXO__SYSTEM_INSPECT_H
 #define AXO__SYSTEM_INSPECT_H
 
 #include "system/system.h"
 
-/* Fills `info`; on a worker (its runner is `self`, or NULL), or under a door. *cls is the class of
- * the one that was looked at; NULL: gone. */
+/* Fills `info` about `ref`. The caller is a worker (`self` is the cell that it runs, or NULL) or
+ * holds a door. *cls is the class of the actor; NULL: the actor has ended. */
 void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting_sender,
                   axo_actor_info *info, const axo_class **cls);
 
-/* What the class calls a tag; NULL: nothing. User code, as the next one: with no lock held. */
+/* The name that the class gives a tag; NULL: none. Runs user code, as the next function does: the
+ * caller holds no lock and no door. */
 const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag);
 
-/* The tag's name. */
+/* Fills in the name of the tag that `info` has. */
 void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls);
 
 #endif

@@ -1,4 +1,8 @@
-/* options.c - structs from older and newer callers. */
+/* options.c - structs from older and newer callers: checked in full before anything is made.
+ *
+ * A struct that is used later through the program's pointer (class, strategy, back-off) must be at
+ * least as long as this library's: a shorter one is AXO_EVERSION, because a copy of it would have
+ * to be kept for every actor. Structs that are copied at once may be shorter. */
 #include "system/options.h"
 
 #include <string.h>
@@ -11,7 +15,9 @@ axo_status axo__struct_room(const void *to, size_t size, size_t *room)
     size_t given;
     memcpy(&given, to, sizeof given);
     if (given < sizeof given)
-        return AXO_EINVAL; /* somebody zeroed it by hand */
+        return AXO_EINVAL; /* the program has zeroed the struct by hand, without its macro */
+    /* A longer struct passes if its unknown tail is zero: zero is the default of every member to
+     * come. */
     for (size_t i = size; i < given; i++) {
         if (((const unsigned char *)to)[i] != 0)
             return AXO_EVERSION;
@@ -28,6 +34,7 @@ axo_status axo__struct_read(const void *from, void *to, size_t size)
         return status;
     memset(to, 0, size);
     memcpy(to, from, known);
+    /* The copy says its own size: code behind the door never asks again which version it has. */
     memcpy(to, &size, sizeof size);
     return AXO_OK;
 }
@@ -37,6 +44,7 @@ static bool options_within(int64_t value, int64_t least, int64_t most)
     return value >= least && value <= most;
 }
 
+/* Members of the other kind must be zero: a value there is a mistake that would do nothing. */
 static bool options_exponential(const axo_backoff *backoff)
 {
     bool factor = backoff->factor == 0 || (backoff->factor >= 1 && backoff->factor <= 1e9);
@@ -87,7 +95,7 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     status = copy.backoff != NULL ? axo_backoff_check(copy.backoff) : AXO_OK;
     if (status != AXO_OK)
         return status;
-    /* The original is used later: it must be whole. */
+    /* The program's own struct is used later: it must be whole. */
     return strategy->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }
 
@@ -95,17 +103,21 @@ static axo_status options_check_class(const axo_class *cls)
 {
     axo_class copy;
     axo_status status = AXO_OK;
-    bool whole = cls->size == sizeof copy; /* as most are: no copy */
+    bool whole = cls->size == sizeof copy; /* most classes are whole: no copy */
     if (!whole)
         status = axo__struct_read(cls, &copy, sizeof copy);
     if (status != AXO_OK)
         return status;
     const axo_class *read = whole ? cls : &copy;
+    /* An actor without receive could not run; state blocks come from the pool or the heap with the
+     * same bound as payloads. */
     if (read->receive == NULL || read->state_size > AXO_PAYLOAD_MAX)
         return AXO_EINVAL;
     return cls->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }
 
+/* A drop or park needs a bound; a patience needs park; a priority queue has no oldest message to
+ * drop. Each of these would be ignored in silence otherwise. */
 static axo_status options_check_mailbox(const axo_mailbox *mailbox)
 {
     axo_mailbox copy;
@@ -130,6 +142,8 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     if (from == NULL)
         return AXO_EINVAL;
     axo_status status = AXO_OK;
+    /* A struct of this library's own size is copied in one piece: the common case of every
+     * spawn. */
     if (axo__likely(from->size == sizeof *to))
         *to = *from;
     else
@@ -150,7 +164,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     return status;
 }
 
-/* SH-10 */
+/* SH-10: letters, digits, and '-' or '_' behind the first character. */
 static axo_status options_check_name(const char *name)
 {
     size_t length = 0;
@@ -164,7 +178,7 @@ static axo_status options_check_name(const char *name)
     return length > 0 ? AXO_OK : AXO_ENAME;
 }
 
-/* What concerns dead letters: checked and completed. */
+/* Checks and completes the members for dead letters. */
 static axo_status options_read_dead(axo_options *to)
 {
     if (to->no_dead_letter_log > 1 || to->dead_letter_log_at_stop > 1 ||
@@ -188,6 +202,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         if (status != AXO_OK)
             return status;
     }
+    /* Half an allocator would mix the program's memory with malloc's. */
     bool half = (to->allocator.alloc == NULL) != (to->allocator.free == NULL);
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max > AXO__ACTORS_MAX ||
@@ -208,6 +223,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->workers = axo__os_cpus();
     if (to->workers > AXO_WORKERS_MAX)
         to->workers = AXO_WORKERS_MAX;
+    /* A manual system has the one worker that the host's thread plays. */
     if (to->manual)
         to->workers = 1;
     if (to->blocking_max == 0)
@@ -228,6 +244,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->timers_max = UINT32_C(1) << 20;
     if (to->trace_kinds == 0)
         to->trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS) - 1;
+    /* Never 0, so that axo_options.seed can give the run back. */
     if (to->seed == 0)
         to->seed = axo__os_entropy() | 1;
     return AXO_OK;

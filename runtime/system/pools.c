@@ -1,8 +1,8 @@
 /* pools.c - the pools of a system: the default one from the start, those of the other dispatchers
  * when they are first used, a pinned one for each pinned actor.
  *
- * The list and its counters are guarded by `pools_mutex`; it is taken after a door's mutex and
- * before a pool's own.
+ * Pools other than the default one are in a list, with the counters of pools that have ended. Both
+ * are guarded by `pools_mutex`; a thread takes it after a door's mutex and before a pool's own.
  */
 #include "system/pools.h"
 
@@ -18,6 +18,7 @@
 
 /* ---- making ---- */
 
+/* The first pool of a kind; the caller holds pools_mutex. Only pinned kinds have several. */
 static axo__sched *pools_find(const axo_system *system, const axo__sched_kind *kind)
 {
     axo__sched *pool = system->pools;
@@ -35,6 +36,7 @@ void axo__pools_settings(axo_system *system, axo__sched *pool,
     pool->idle = system->sched.idle;
     pool->kind = kind;
     pool->quantum = options->quantum != 0 ? options->quantum : AXO__QUANTUM;
+    /* A quantum that the program has chosen is never stretched for a backlog. */
     pool->backlog_turns_max = options->quantum != 0 ? 0 : AXO__BACKLOG_TURNS_MAX;
     pool->quantum_ns =
         options->no_quantum_us ? AXO__QUANTUM_NEVER : (int64_t)options->quantum_us * 1000;
@@ -43,6 +45,9 @@ void axo__pools_settings(axo_system *system, axo__sched *pool,
     pool->stuck_ns = options->stuck_ns > 0 ? options->stuck_ns : 0;
 }
 
+/* Makes a pool and starts its threads, under pools_mutex: a second actor of the dispatcher waits
+ * for it instead of making another. The pool enters the list last, so a failed start leaves nothing
+ * to find. */
 static axo_status pools_make(axo_system *system, const axo__sched_kind *kind, axo__sched **out)
 {
     uint32_t workers = kind->shared ? system->options.blocking_max : 1;
@@ -54,7 +59,8 @@ static axo_status pools_make(axo_system *system, const axo__sched_kind *kind, ax
     axo__pools_settings(system, pool, kind);
     system->pools_made = system->pools_made % AXO__POOLS_NUMBERED + 1;
     pool->number = system->pools_made;
-    AXO_DEBUG_ASSERT(pool->number != 0 && workers < 1 << 16); /* two halves of a local's index */
+    /* number and worker share axo__local.index, 16 bits each */
+    AXO_DEBUG_ASSERT(pool->number != 0 && workers < 1 << 16);
     axo_status status = axo__sched_init(pool, workers);
     if (status != AXO_OK)
         goto fail_memory;
@@ -72,7 +78,7 @@ fail_memory:
     return status;
 }
 
-/* The pool of a kind, made if need be: a new one for each actor if it is to be one actor's. */
+/* The pool of a kind, made if need be: a new pool for each actor if the kind is single (pinned). */
 static axo_status pools_take(axo_system *system, const axo__sched_kind *kind, axo__sched **out)
 {
     axo_status status = AXO_OK;
@@ -87,6 +93,7 @@ static axo_status pools_take(axo_system *system, const axo__sched_kind *kind, ax
 axo_status axo__pools_host(axo_system *system, axo__sched **out)
 {
     *out = &system->sched;
+    /* In a manual system the default pool is the host's. */
     return system->options.manual ? AXO_OK : pools_take(system, &axo__host_kind, out);
 }
 
@@ -110,7 +117,7 @@ axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sch
     const axo__sched_kind *kind = kinds[props->dispatcher];
     *out = &system->sched;
     if (system->options.manual || props->dispatcher == AXO_DISPATCH_DEFAULT)
-        return AXO_OK; /* there from the start */
+        return AXO_OK; /* the default pool is there from the start; a manual system has no other */
     axo_status status = pools_take(system, kind, out);
     return status == AXO_OK ? kind->enter(*out) : status;
 }
@@ -123,13 +130,15 @@ void axo__pools_undispatch(axo__core *core, axo__sched *pool)
         pool->kind->leave(pool);
         return;
     }
-    axo__os_mutex_lock(&core->system->pools_mutex); /* it must not go before we are out of it */
+    /* a reaper must not free the pool while this thread is still in leave() */
+    axo__os_mutex_lock(&core->system->pools_mutex);
     pool->kind->leave(pool);
     axo__os_mutex_unlock(&core->system->pools_mutex);
-    axo__grace_wake(&core->grace); /* the reclaimer joins its thread */
+    axo__grace_wake(&core->grace); /* the reclaimer joins the pinned actor's thread */
 }
 
-/* Counters survive their pool. */
+/* Adds a pool's counters to pools_gone: axo_system_stats never goes back when a pinned actor ends.
+ * axo__counters has members of type axo__a64 only, so it is read as an array. */
 static void pools_fold(axo_system *system, axo__sched *pool)
 {
     for (uint32_t i = 0; i < pool->worker_count; i++) {
@@ -162,8 +171,11 @@ bool axo__pools_reap(void *user)
     axo__os_mutex_lock(&system->pools_mutex);
     for (axo__sched **link = &system->pools; *link != NULL;) {
         axo__sched *pool = *link;
+        /* Pairs with the store release of `quit` in sched.c: a pool seen to quit has been left by
+         * its actor, and its thread is about to end. */
         bool ending = pool->kind->single &&
                       axo__a32_load_acquire(&pool->quit) != 0; /* [W5] */
+        /* Never waits: a thread that still runs its last step is joined at the next look. */
         if (ending && axo__sched_try_join(pool)) {
             pools_free(system, link);
             continue;
@@ -191,6 +203,8 @@ void axo__pools_fini(axo_system *system)
 
 /* ---- looking ---- */
 
+/* Relaxed loads of counters that have one writer each: the sum is of no single moment, unless the
+ * caller orders it ([Y3] in shutdown.c). */
 static uint64_t pools_sum_one(const axo__sched *pool, size_t offset)
 {
     uint64_t sum = 0;
@@ -228,6 +242,8 @@ void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t 
     data.actor = axo__cell_ref(cell);
     data.for_ns = for_ns;
     data.tag = (uint32_t)tag;
+    /* `tag` is worker->running_tag: 0 outside of receive, else the tag below a bit that marks
+     * it. */
     data.has_tag = tag != 0;
     (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
     if (data.has_tag)
@@ -246,6 +262,7 @@ void axo__pools_stats(axo_system *system, axo_stats *stats)
     AXO__COUNTER_LIST(POOLS_SUM)
 #undef POOLS_SUM
     stats->texts_lost = axo__a64_load_relaxed(&system->core.texts.lost);
+    /* The counters are read one after the other, so `actors` is a figure of about now. */
     stats->actors = stats->spawned - stats->terminated;
     stats->memory_bytes = axo__a64_load_relaxed(&system->core.heap.bytes);
     stats->memory_blocks = axo__a64_load_relaxed(&system->core.heap.blocks);

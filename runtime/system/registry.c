@@ -1,4 +1,8 @@
-/* registry.c - keys and references: a hash table whose readers wait for nobody. */
+/* registry.c - keys and references: a hash table whose readers wait for nobody.
+ *
+ * registry.h has the argument. Readers walk a chain and check each entry's sequence before and
+ * after; writers hold the mutex and change one entry at a time. The end of an actor does nothing
+ * here: its key is found dead by its generation, and is swept when entries run out. */
 #include "system/registry.h"
 
 #include <string.h>
@@ -12,6 +16,7 @@
 AXO_STATIC_ASSERT(AXO_KEY_MAX < AXO__KEY_WORDS * 8, "a zero behind the longest key");
 AXO_STATIC_ASSERT((REGISTRY_BUCKETS_MIN & (REGISTRY_BUCKETS_MIN - 1)) == 0, "a mask");
 
+/* The end of a bucket's chain: its number, marked by a low bit that no entry's address has. */
 static void *registry_nulls(uint32_t bucket)
 {
     return (void *)(((uintptr_t)bucket << 1) | 1);
@@ -22,6 +27,8 @@ static bool registry_is_nulls(const void *link)
     return ((uintptr_t)link & 1) != 0;
 }
 
+/* Whether the reference is of a living actor. The generation is read without grace, which is safe
+ * because cells are type-stable; the answer may be old at once, as any look-up's. */
 static bool registry_lives(const axo__registry *registry, uint64_t bits)
 {
     return axo__table_find(registry->table, (axo_ref){.bits = bits}) != NULL;
@@ -33,6 +40,7 @@ bool axo__registry_init(axo__registry *registry, axo__heap *heap, const axo__tab
     axo__random random;
     uint32_t buckets = REGISTRY_BUCKETS_MIN;
     memset((void *)registry, 0, sizeof *registry);
+    /* Four keys a bucket at most, on the average of a full table up to 2^18 keys. */
     while (buckets < max / 4 && buckets < REGISTRY_BUCKETS_MAX)
         buckets *= 2;
     axo__random_init(&random, seed, UINT64_C(0x72656769737472));
@@ -89,8 +97,10 @@ axo_status axo__registry_key(const axo__registry *registry, const char *text, ax
     return AXO_OK;
 }
 
-/* The words behind the key are zero in both: one of them is looked at, so that a longer key which
- * begins alike differs. */
+/* Whether the entry has the key. The words behind the key are zero in both; one of them is
+ * compared, so that a longer key which begins alike differs. Each load pairs with the store release
+ * of the same field in registry_add: a load that returns a newer word makes the odd sequence
+ * visible to the reader's second look. */
 static bool registry_is_key(const axo__entry *entry, const axo__key *key)
 {
     if (axo__a64_load_acquire(&entry->hash) != key->hash) /* [R5] */
@@ -114,18 +124,26 @@ static registry_walk registry_walk_once(const axo__registry *registry, const axo
                                         uint64_t *bits)
 {
     uint32_t bucket = (uint32_t)key->hash & registry->mask;
+    /* Pairs with the store release of the head in registry_add and of the link in registry_remove:
+     * the entry behind the link is filled (I3). */
     void *link = axo__aptr_load_acquire(&registry->buckets[bucket]); /* [R7] */
     while (!registry_is_nulls(link)) {
         const axo__entry *entry = link;
+        /* Pairs with registry_end: an even sequence brings the fields of the change that it
+         * closed. */
         uint64_t seq = axo__a64_load_acquire(&entry->seq); /* [R4] */
         bool match = (seq & 1) == 0 && registry_is_key(entry, key);
         *bits = axo__a64_load_acquire(&entry->ref); /* [R5] */
         link = axo__aptr_load_acquire(&entry->next); /* [R7] */
+        /* The second look comes after the acquire loads of the fields: if any of them was of a
+         * newer change, this load returns that change's odd number or a later one. */
         if (axo__a64_load_relaxed(&entry->seq) != seq)
-            return REGISTRY_AGAIN; /* what was read may be of two keys */
+            return REGISTRY_AGAIN; /* the fields may be of two keys */
         if (match)
             return REGISTRY_FOUND;
     }
+    /* Another bucket's end: an entry on the way was given back and taken for a key of that bucket,
+     * so a part of this chain may have been skipped. */
     return link == registry_nulls(bucket) ? REGISTRY_NOBODY : REGISTRY_AGAIN;
 }
 
@@ -133,7 +151,7 @@ axo_ref axo__registry_find(const axo__registry *registry, const axo__key *key)
 {
     uint64_t bits = 0;
     registry_walk walk;
-    do { /* again only if a writer has gone on meanwhile */
+    do { /* again only if a writer has finished a change meanwhile */
         walk = registry_walk_once(registry, key, &bits);
     } while (walk == REGISTRY_AGAIN);
     if (walk == REGISTRY_NOBODY || !registry_lives(registry, bits))
@@ -143,12 +161,16 @@ axo_ref axo__registry_find(const axo__registry *registry, const axo__key *key)
 
 /* ---- writers, under the mutex ---- */
 
+/* The sequence becomes odd. The acquire half keeps the stores of fields behind it; a reader that
+ * sees one of them ([R5]) sees the odd number in its second look. */
 static void registry_begin(axo__entry *entry)
 {
     AXO_DEBUG_ASSERT((axo__a64_load_relaxed(&entry->seq) & 1) == 0);
     (void)axo__a64_add_acq_rel(&entry->seq, 1); /* [R1] */
 }
 
+/* The sequence becomes even. Pairs with the reader's first look: a reader that reads this number
+ * reads every field of the change. */
 static void registry_end(axo__entry *entry)
 {
     uint64_t seq = axo__a64_load_relaxed(&entry->seq);
@@ -156,7 +178,8 @@ static void registry_end(axo__entry *entry)
     axo__a64_store_release(&entry->seq, seq + 1); /* [R3] */
 }
 
-/* Where the key is linked; NULL: nowhere. */
+/* The link that leads to the key's entry; NULL: the key is not linked. Under the mutex, so plain
+ * order suffices. */
 static axo__aptr *registry_link(axo__registry *registry, const axo__key *key)
 {
     axo__aptr *link = &registry->buckets[(uint32_t)key->hash & registry->mask];
@@ -170,11 +193,14 @@ static axo__aptr *registry_link(axo__registry *registry, const axo__key *key)
     }
 }
 
-/* Takes the entry out. The one that a reader stands on keeps its way on until it is filled anew. */
+/* Takes an entry out. A reader that stands on it keeps its way on, because `next` stays until the
+ * entry is filled anew. */
 static void registry_remove(axo__registry *registry, axo__aptr *link)
 {
     axo__entry *entry = axo__aptr_load_relaxed(link);
     registry_begin(entry);
+    /* Pairs with the readers' load of the same link: the entry behind was published before, and
+     * stays. */
     axo__aptr_store_release(link, axo__aptr_load_relaxed(&entry->next)); /* [R6] */
     axo__a64_store_release(&entry->ref, 0); /* [R2] */
     registry_end(entry);
@@ -182,7 +208,8 @@ static void registry_remove(axo__registry *registry, axo__aptr *link)
     registry->free = entry;
 }
 
-/* Keys whose actors have ended give their entries back. */
+/* Takes out the entries whose actors have ended. Every bucket is walked, which is bounded by the
+ * table's size and happens only when no entry is free. */
 static void registry_sweep(axo__registry *registry)
 {
     for (uint32_t i = 0; i <= registry->mask; i++) {
@@ -199,7 +226,8 @@ static void registry_sweep(axo__registry *registry)
     }
 }
 
-/* As many entries again as there are, up to the limit. */
+/* Makes as many entries again as there are, up to the limit: doubling keeps the number of chunks
+ * small, and chunks are never freed before the registry. */
 static axo_status registry_grow(axo__registry *registry)
 {
     AXO_DEBUG_ASSERT(registry->made <= registry->max && registry->free == NULL);
@@ -225,6 +253,7 @@ static axo_status registry_grow(axo__registry *registry)
     return AXO_OK;
 }
 
+/* A free entry: one that is there, one that a sweep finds, one of a new chunk. */
 static axo_status registry_take(axo__registry *registry, axo__entry **out)
 {
     axo_status status = AXO_OK;
@@ -248,11 +277,14 @@ static axo_status registry_add(axo__registry *registry, const axo__key *key, axo
     axo__aptr *head = &registry->buckets[(uint32_t)key->hash & registry->mask];
     registry_begin(entry);
     axo__a64_store_release(&entry->hash, key->hash); /* [R2] */
+    /* All words are written, zeroes too: registry_is_key relies on the zero behind a key. */
     for (uint32_t i = 0; i < AXO__KEY_WORDS; i++)
         axo__a64_store_release(&entry->words[i], key->words[i]); /* [R2] */
     axo__a64_store_release(&entry->ref, ref.bits); /* [R2] */
     axo__aptr_store_release(&entry->next, axo__aptr_load_relaxed(head)); /* [R2] */
     registry_end(entry);
+    /* Pairs with the readers' load of the bucket: a reader that finds the entry finds it filled and
+     * its sequence even. */
     axo__aptr_store_release(head, entry); /* [R6] */
     return AXO_OK;
 }

@@ -1,4 +1,9 @@
-/* stream.c - the event stream: places, rules, and telling whoever wants to know. */
+/* stream.c - the event stream: places, rules, and telling the subscribers.
+ *
+ * Events are published far more often than rules change, so a publisher reads places without a lock
+ * (a sequence lock per place) and writes nothing shared. Before that, core->wants answers with one
+ * load whether any subscriber could want the event at all; most events end there.
+ */
 #include "system/stream.h"
 
 #include "sched/ready.h"
@@ -7,7 +12,7 @@
 
 AXO_STATIC_ASSERT(AXO_KINDS_MAX <= 32, "a bit for each rule");
 
-/* A place as the mutex's holder or a careful reader sees it. */
+/* A copy of a place, as the holder of the mutex or a careful reader sees it. */
 typedef struct stream_rules {
     uint64_t who;
     uint32_t count;
@@ -18,6 +23,7 @@ typedef struct stream_rules {
 bool axo__kind_contains(uint32_t wide, uint32_t kind)
 {
     uint32_t mask = 0;
+    /* The lowest byte that is not 0 is the last of the path: it says how much must be equal. */
     if ((wide & 0xff) != 0)
         mask = UINT32_MAX;
     else if ((wide & 0xffff) != 0)
@@ -29,7 +35,8 @@ bool axo__kind_contains(uint32_t wide, uint32_t kind)
     return (kind & mask) == wide;
 }
 
-/* Of two kinds that contain the same one, the narrower is the greater number. */
+/* Whether the rules want an event of this kind. Of two kinds that contain the event's, the narrower
+ * one is the greater number, so the maximum decides. */
 static bool stream_decides(const stream_rules *rules, uint32_t kind)
 {
     AXO_DEBUG_ASSERT(rules->count <= AXO_KINDS_MAX);
@@ -46,10 +53,16 @@ static bool stream_decides(const stream_rules *rules, uint32_t kind)
 
 /* ---- places ---- */
 
-/* False: it was changed meanwhile. */
+/* Reads a place without a lock; false: a writer was inside, and `rules` may be of two versions. */
 static bool stream_read(const axo__place *place, stream_rules *rules)
 {
+    /* Pairs with the last store of stream_write_locked: an even version brings the fields of that
+     * write or later ones. */
     uint32_t version = axo__a32_load_acquire(&place->version); /* [E4] */
+    /* Each load pairs with the store release of the same field in stream_write_locked. If it
+     * returns a newer value, the odd version stored before that value is visible, too, and the
+     * second look at `version` below differs. A publisher therefore never acts on a mixture of two
+     * versions. */
     rules->who = axo__a64_load_acquire(&place->who);           /* [E5] */
     rules->count = axo__a32_load_acquire(&place->count);       /* [E5] */
     rules->yes = axo__a32_load_acquire(&place->yes);           /* [E5] */
@@ -58,8 +71,9 @@ static bool stream_read(const axo__place *place, stream_rules *rules)
     return (version & 1) == 0 && axo__a32_load_relaxed(&place->version) == version; /* [E6] */
 }
 
-/* What a publisher reads. While a place is changed the mutex is awaited: what is not changed of it
- * holds before and after. */
+/* Reads a place for a publisher. If a writer is inside, the publisher waits for the mutex instead
+ * of skipping the place: rules that are not being changed hold before and after, and their events
+ * must not be lost. */
 static void stream_look(axo__stream *stream, const axo__place *place, stream_rules *rules)
 {
     if (axo__likely(stream_read(place, rules)))
@@ -69,6 +83,8 @@ static void stream_look(axo__stream *stream, const axo__place *place, stream_rul
     axo__os_mutex_unlock(&stream->mutex);
 }
 
+/* Changes a place so that a publisher's stream_read fails while it lasts. The odd version is
+ * relaxed: the release stores of the fields carry it along. */
 static void stream_write_locked(axo__place *place, const stream_rules *rules)
 {
     uint32_t version = axo__a32_load_relaxed(&place->version);
@@ -80,15 +96,19 @@ static void stream_write_locked(axo__place *place, const stream_rules *rules)
     axo__a32_store_release(&place->yes, rules->yes);      /* [E2] */
     for (uint32_t i = 0; i < rules->count; i++)
         axo__a32_store_release(&place->kinds[i], rules->kinds[i]); /* [E2] */
+    /* Pairs with the first load of stream_read: a publisher that reads this version reads all
+     * fields. */
     axo__a32_store_release(&place->version, version + 2); /* [E3] */
 }
 
 static axo__places *stream_next(const axo__places *places)
 {
+    /* Pairs with the store release in stream_take_locked: the places of a new block are zeroed
+     * before a publisher walks them. */
     return axo__aptr_load_acquire(&places->next); /* [E7] */
 }
 
-/* I2. */
+/* The place of `who`, or (0) a free place; NULL: none. I2 makes the first one the only one. */
 static axo__place *stream_find_locked(axo__stream *stream, uint64_t who)
 {
     for (axo__places *places = &stream->first; places != NULL; places = stream_next(places)) {
@@ -100,7 +120,7 @@ static axo__place *stream_find_locked(axo__stream *stream, uint64_t who)
     return NULL;
 }
 
-/* I4, for one place's rules. */
+/* Keeps I4: adds `change` for each rule of a place that says yes. */
 static void stream_count_locked(axo__stream *stream, const stream_rules *rules, uint32_t change)
 {
     for (uint32_t i = 0; i < rules->count; i++) {
@@ -111,6 +131,8 @@ static void stream_count_locked(axo__stream *stream, const stream_rules *rules, 
     }
 }
 
+/* Writes core->wants from the counts. Relaxed: a publisher that reads an old bit acts as if it had
+ * published before the subscription, and no other data hangs from the bit. */
 static void stream_show_locked(axo__stream *stream)
 {
     for (uint32_t word = 0; word < 4; word++) {
@@ -123,7 +145,7 @@ static void stream_show_locked(axo__stream *stream)
     }
 }
 
-/* Puts other rules into a place. */
+/* Puts other rules into a place, and keeps the counts and core->wants with it. */
 static void stream_put_locked(axo__stream *stream, axo__place *place, const stream_rules *old,
                               const stream_rules *rules)
 {
@@ -133,6 +155,7 @@ static void stream_put_locked(axo__stream *stream, axo__place *place, const stre
     stream_show_locked(stream);
 }
 
+/* Frees a place. The mutex excludes writers, so the read cannot fail. */
 static void stream_free_locked(axo__stream *stream, axo__place *place)
 {
     AXO_DEBUG_ASSERT(axo__a64_peek_owner(&place->who) != 0);
@@ -142,7 +165,7 @@ static void stream_free_locked(axo__stream *stream, axo__place *place)
     stream_put_locked(stream, place, &old, &none);
 }
 
-/* ES-02: they are met here at the latest. */
+/* Frees the places of dead subscribers (ES-02): at the latest when places run out. */
 static bool stream_sweep_locked(axo__stream *stream)
 {
     bool any = false;
@@ -158,7 +181,8 @@ static bool stream_sweep_locked(axo__stream *stream)
     return any;
 }
 
-/* A free place; NULL: no memory. */
+/* Takes a free place: one that is there, one of a dead subscriber, one of a new block. NULL: no
+ * memory. */
 static axo__place *stream_take_locked(axo__stream *stream)
 {
     axo__place *place = stream_find_locked(stream, 0);
@@ -174,6 +198,8 @@ static axo__place *stream_take_locked(axo__stream *stream)
     memset((void *)more, 0, size);
     more->count = AXO__PLACES_MORE;
     more->all = (axo__place *)(void *)(more + 1);
+    /* The new block is put behind the first one: walks that are under way see it or do not, and
+     * either is right. */
     axo__aptr_store_relaxed(&more->next, stream_next(&stream->first));
     axo__aptr_store_release(&stream->first.next, more); /* [E7] */
     return &more->all[0];
@@ -181,7 +207,8 @@ static axo__place *stream_take_locked(axo__stream *stream)
 
 /* ---- rules ---- */
 
-/* Takes out the rules under `kind`; true: one of them said `yes`. */
+/* Takes out the rules under `kind`; true: one of them said `yes`. The new rule for `kind` will say
+ * the same for all of them. */
 static bool stream_cut(stream_rules *rules, uint32_t kind, bool yes)
 {
     stream_rules kept = {.who = rules->who};
@@ -199,7 +226,8 @@ static bool stream_cut(stream_rules *rules, uint32_t kind, bool yes)
     return any;
 }
 
-/* From now on the answer under `kind` is `yes`. AXO_EEXIST: it was. */
+/* Makes the answer under `kind` `yes` or no. AXO_EEXIST: the answer was that already for every kind
+ * under it. */
 static axo_status stream_rule(stream_rules *rules, uint32_t kind, bool yes)
 {
     bool before = stream_decides(rules, kind);
@@ -207,7 +235,7 @@ static axo_status stream_rule(stream_rules *rules, uint32_t kind, bool yes)
     if (!changed)
         return AXO_EEXIST;
     if (stream_decides(rules, kind) == yes)
-        return AXO_OK; /* I3: a wider rule says so */
+        return AXO_OK; /* I3: a wider rule says so, and a rule of its own would be superfluous */
     if (rules->count == AXO_KINDS_MAX)
         return AXO_ELIMIT;
     rules->yes |= (uint32_t)yes << rules->count;
@@ -219,6 +247,8 @@ static axo_status stream_subscribe_locked(axo__stream *stream, axo_ref who, uint
 {
     stream_rules old = {.who = who.bits};
     axo__place *place = stream_find_locked(stream, who.bits);
+    /* A subscriber that has ended cannot be told, and its place is freed at once: its reference
+     * never comes back to life. */
     if (axo__table_find(&stream->core->table, who) == NULL) {
         if (place != NULL)
             stream_free_locked(stream, place);
@@ -273,6 +303,8 @@ axo_status axo__stream_unsubscribe(axo__stream *stream, axo_ref who, uint32_t ki
 
 /* ---- telling ---- */
 
+/* Frees the place of a dead subscriber that a publisher has met. The second look at `who`, under
+ * the mutex, spares a place that another actor has taken meanwhile. */
 static void stream_bury(axo__stream *stream, axo__place *place, uint64_t who)
 {
     axo__os_mutex_lock(&stream->mutex);
@@ -281,11 +313,13 @@ static void stream_bury(axo__stream *stream, axo__place *place, uint64_t who)
     axo__os_mutex_unlock(&stream->mutex);
 }
 
-/* A message of the runtime's own: not counted, and freed in silence if it finds nobody (DL-06). */
+/* Sends an event as a message of the runtime: it is not counted as sent, and is freed in silence if
+ * its receiver has ended (DL-06). */
 static void stream_tell(axo__local *local, axo__cell *cell, const axo__event *event, int64_t now)
 {
     if (cell->bounded && axo__bounded_crowded(axo__cell_bounded(cell))) {
-        axo__a64_bump_owner(&local->count.events_lost); /* nothing is dropped for an event: DL-06 */
+        /* a full mailbox loses the event, never a message (DL-06) */
+        axo__a64_bump_owner(&local->count.events_lost);
         return;
     }
     axo__message *message = axo__message_make(&local->cache, AXO_EVENT, event->sender,
@@ -306,11 +340,14 @@ static void stream_tell(axo__local *local, axo__cell *cell, const axo__event *ev
 
 void axo__stream_publish(axo__stream *stream, axo__local *local, const axo__event *event)
 {
+    /* One time for all subscribers of an event. */
     int64_t now = axo__core_now(stream->core);
     stream_rules rules;
     for (axo__places *places = &stream->first; places != NULL; places = stream_next(places)) {
         for (uint32_t i = 0; i < places->count; i++) {
             axo__place *place = &places->all[i];
+            /* A place that is free, or was a moment ago: a subscription that races with this event
+             * may miss it. */
             if (axo__a64_load_relaxed(&place->who) == 0)
                 continue;
             stream_look(stream, place, &rules);
