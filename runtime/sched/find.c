@@ -93,8 +93,10 @@ static axo__cell *find_from_queue(axo__worker *worker, axo__runq *queue)
 /* The first entry of an injector whose cell this worker can claim. INJECTED is cleared before the
  * claim ([S6] of cell/state.h): if the claim came first and found nothing to do, a thread that
  * announces work between the two would find the bit set and push no entry, although the node has
- * left the queue. If entries are left and no worker is searching, this worker wakes one more: so a
- * burst from outside wakes workers one after the other, each by the last. */
+ * left the queue. If entries are left in either injector and no worker is searching, this worker
+ * wakes one more: so a burst from outside wakes workers one after the other, each by the last. A
+ * pusher that has seen the first thread of an elastic pool start relies on it, whichever injector
+ * that thread takes its first cell from. */
 static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject, uint64_t bit)
 {
     axo__sched *sched = worker->sched;
@@ -105,7 +107,9 @@ static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject
         axo__state_injected(&cell->state, bit);
         if (axo__worker_claim(worker, cell) == NULL)
             continue;
-        if (axo__inject_has_any(inject) && axo__a32_load_relaxed(&sched->searching) == 0)
+        bool left = axo__inject_has_any(&sched->inject) || axo__inject_has_any(&sched->urgent) ||
+                    axo__inject_has_any(inject);
+        if (left && axo__a32_load_relaxed(&sched->searching) == 0)
             axo__sched_wake_one(sched);
         return cell;
     }

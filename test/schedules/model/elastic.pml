@@ -32,7 +32,7 @@
  * stamp sched/elastic.c:elastic_grow 268f08d218b2
  * stamp sched/elastic.c:elastic_grow_locked e208debbf242
  * stamp sched/elastic.c:elastic_leave a05da65eee0b
- * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 60bb7809bb97

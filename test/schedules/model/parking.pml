@@ -43,7 +43,7 @@
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:axo__worker_find 71ab40c9f87f
  * stamp sched/find.c:find_from_inject a9a6845dad3d
- * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next a2d28353a5eb
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
  * stamp sched/find.c:find_ready 3332c47b6347

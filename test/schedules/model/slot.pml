@@ -43,7 +43,7 @@
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
- * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next a2d28353a5eb
  * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47

@@ -21,7 +21,7 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
- * stamp sched/find.c:find_from_inject_slow df39b376ccea
+ * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/spare.c:axo__spare_step 12a03c667441

@@ -152,6 +152,7 @@ typedef struct ghosts {
     uint32_t count;
     uint32_t living;     /* users' actors */
     uint32_t memory_barred; /* who fails or ends just now: index + 1 */
+    const void *barred;     /* the worker in whose turn that is: others may take memory */
     bool manual;
     bool loud;           /* show the last events at a failure */
     ghost *inside;       /* in a callback */
@@ -184,6 +185,9 @@ void ghost_violated(uint32_t number, const char *format, ...)
         if (__builtin_expect(!(condition), 0))                                                     \
             ghost_violated(number, __VA_ARGS__);                                                   \
     } while (0)
+
+/* Whether this worker's actor fails or ends just now. */
+bool ghost_is_barred(void);
 
 ghost *ghost_find(uint64_t bits);
 ghost *ghost_at(uint32_t index);

@@ -25,6 +25,17 @@ static void ghost_pause(void)
         g.inside = NULL;
 }
 
+static void ghost_bar(const ghost *it)
+{
+    g.memory_barred = it->self + 1;
+    g.barred = axo__self;
+}
+
+bool ghost_is_barred(void)
+{
+    return g.memory_barred != 0 && g.barred == axo__self;
+}
+
 static void ghost_enter(ghost *it, const axo_event *e)
 {
     uint32_t pool = e->worker >> 16;
@@ -327,7 +338,7 @@ static void ghost_failed(ghost *it, const axo_event *e)
         it->has_message || it->refused || (e->arg >> 32 == AXO_FAILURE_KILLED && !it->escalates);
     it->escalates = it->refused = it->must_fail = it->must_pact = false;
     it->deciding = 0;
-    g.memory_barred = it->self + 1;
+    ghost_bar(it);
 }
 
 static void ghost_hold(ghost *it, const axo_event *e)
@@ -423,7 +434,7 @@ static void ghost_stage(ghost *it, const axo_event *e)
         return;
     case AXO_EV_STOPPING:
         ghost_stopping(it);
-        g.memory_barred = it->self + 1;
+        ghost_bar(it);
         return;
     case AXO_EV_DIRECTIVE:
         if (e->arg != AXO_STOP)

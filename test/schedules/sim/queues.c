@@ -317,7 +317,7 @@ void *__wrap_axo__pool_alloc_slow(axo__cache *cache, size_t size);
 
 void *__wrap_axo__pool_alloc_slow(axo__cache *cache, size_t size)
 {
-    HOLDS_ALL(57, g.memory_barred == 0 || q.firing, "a block is asked for by who fails or ends");
+    HOLDS_ALL(57, !ghost_is_barred() || q.firing, "a block is asked for by who fails or ends");
     return __real_axo__pool_alloc_slow(cache, size);
 }
 

@@ -34,7 +34,7 @@ static size_t tree_padding(void)
 static void *tree_alloc(void *user, size_t size, size_t align)
 {
     world *it = user;
-    HOLDS_ALL(57, g.memory_barred == 0 || q.firing, "memory is asked for by who fails or ends");
+    HOLDS_ALL(57, !ghost_is_barred() || q.firing, "memory is asked for by who fails or ends");
     void *block = it->dry ? NULL : axo__os_alloc(NULL, size + tree_padding(), align);
     m.dry = m.dry || block == NULL;
     if (block == NULL)

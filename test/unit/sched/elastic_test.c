@@ -31,6 +31,25 @@ static bool late_try_join(axo__os_thread *thread)
 
 static axo__a32 early_alone; /* threads of an elastic pool that began before they were counted */
 
+/* While it is 1, a thread that has been started waits before it begins. */
+static axo__a32 begin_waits;
+
+static void begin_late(void *argument)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    while (axo__a32_load_acquire(&begin_waits) != 0)
+        (void)nanosleep(&pause, NULL);
+    elastic_begin(argument);
+}
+
+static const axo__os_body late_body = {
+    .begin = begin_late,
+    .step = axo__worker_step,
+    .sleep = axo__worker_sleep,
+    .wake = axo__worker_wake,
+    .end = axo__worker_end,
+};
+
 /* A new thread may look at once whether it is the last. */
 static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *argument)
 {
@@ -38,7 +57,7 @@ static bool early_start(axo__os_thread *thread, const axo__os_body *body, void *
     if (sched->kind == &axo__elastic_kind &&
         axo__a32_load_seq_cst(&sched->live) == 0) /* [W7] */
         (void)axo__a32_add_relaxed(&early_alone, 1);
-    return axo__os_thread_start(thread, body, argument);
+    return axo__os_thread_start(thread, body == &elastic_body ? &late_body : body, argument);
 }
 
 static sem_t elastic_gate;
@@ -145,8 +164,48 @@ static void a_thread_is_counted_before_it_begins(void **state)
     assert_int_equal(axo__a32_load_relaxed(&early_alone), 0);
 }
 
+static axo_status watcher_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    assert_int_equal(axo_watch(ctx, *AXO_PAYLOAD(message, axo_ref)), AXO_OK);
+    (void)sem_post(&elastic_done);
+    return AXO_OK;
+}
+
+/* All that pushed while a thread began relied on it: it takes an urgent entry, of an actor whose
+ * handler blocks, and others wait in the other injector. */
+static void work_that_came_before_a_thread_began(void **state)
+{
+    static const axo_class watcher_class = AXO_CLASS(.receive = watcher_receive);
+    axo_props props = AXO_PROPS(.cls = &watcher_class);
+    axo_system *system = elastic_start(3);
+    axo_ref watcher;
+    axo_ref actors[3];
+    assert_int_equal(axo_system_spawn(system, &props, &watcher), AXO_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        actors[i] = elastic_spawn(system);
+        assert_int_equal(axo_system_send(system, actors[i], 2, NULL, 0), AXO_OK);
+        elastic_wait(&elastic_done);
+    }
+    elastic_await_live(system, 1);
+    assert_int_equal(axo_system_send(system, actors[0], 1, NULL, 0), AXO_OK);
+    elastic_wait(&elastic_inside);
+    axo__a32_store_release(&begin_waits, 1);
+    assert_int_equal(axo_system_send(system, actors[1], 1, NULL, 0), AXO_OK); /* a thread starts */
+    assert_int_equal(axo_system_send(system, watcher, 3, &actors[1], sizeof actors[1]), AXO_OK);
+    elastic_wait(&elastic_done);
+    assert_int_equal(axo_system_send(system, actors[2], 2, NULL, 0), AXO_OK);
+    axo__a32_store_release(&late_ends, 0);
+    axo__a32_store_release(&begin_waits, 0);
+    elastic_wait(&elastic_inside);
+    elastic_wait(&elastic_done);
+    (void)sem_post(&elastic_gate);
+    (void)sem_post(&elastic_gate);
+    elastic_stop(system);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_thread_is_counted_before_it_begins),
+    cmocka_unit_test(work_that_came_before_a_thread_began),
     cmocka_unit_test(work_that_comes_as_a_thread_ends),
     cmocka_unit_test(a_spawn_that_comes_as_the_last_thread_ends),
 };
