@@ -85,18 +85,28 @@ static inline axo__stack_link axo__stack_take_any(axo__stack *stack)
     return axo__a64_xchg_acq_rel(&stack->top, 0); /* [L2] */
 }
 
+/* Moves up to `most` nodes from the front of one detached chain to the front of another, so their
+ * order turns round. Only the chains' owner may call it. Returns whether the first chain is empty
+ * now. */
+static inline bool axo__stack_turn(axo__stack_link *from, axo__stack_link *to, uint32_t most)
+{
+    for (; most > 0 && *from != 0; most--) {
+        axo__stack_link link = *from;
+        axo__stack_node *node = axo__stack_node_of(link);
+        *from = node->next;
+        node->next = *to;
+        *to = link;
+    }
+    return *from == 0;
+}
+
 /* Reverses a detached chain, so that its oldest node comes first. Only the chain's owner may call
  * it. */
 static inline axo__stack_link axo__stack_reverse(axo__stack_link link)
 {
     axo__stack_link reversed = 0;
-    while (link != 0) {
-        axo__stack_node *node = axo__stack_node_of(link);
-        axo__stack_link next = node->next;
-        node->next = reversed;
-        reversed = link;
-        link = next;
-    }
+    while (!axo__stack_turn(&link, &reversed, UINT32_MAX))
+        continue;
     return reversed;
 }
 

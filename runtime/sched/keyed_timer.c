@@ -235,9 +235,9 @@ bool axo__keyed_timer_is_there(const axo__cell *cell, uint64_t key)
     return keyed_timer_find(keyed_timer_at(cell), key) != NULL;
 }
 
-/* With many keys the table itself is put aside as `stopped`: no tick finds its key from now on, and
- * the timers are cancelled in portions (axo__timed_go_on). If an older table is still put aside,
- * the keys are cancelled at once. */
+/* With many keys the table itself is put aside as `stopped`: no tick finds its key from now on,
+ * and the timers are cancelled in portions (axo__keyed_timer_go_on). If an older table is still
+ * put aside, the keys are cancelled at once. */
 void axo__keyed_timer_stop_all(axo__worker *worker, axo__cell *cell)
 {
     axo__keyed_timers *keyed = keyed_timer_at(cell);
@@ -261,7 +261,7 @@ void axo__keyed_timer_stop_all(axo__worker *worker, axo__cell *cell)
     keyed->count = 0;
 }
 
-bool axo__timed_go_on(axo__worker *worker, axo__cell *cell)
+bool axo__keyed_timer_go_on(axo__worker *worker, axo__cell *cell)
 {
     axo__keyed_timers *keyed = keyed_timer_at(cell);
     if (axo__likely(keyed == NULL || keyed->stopped == NULL))

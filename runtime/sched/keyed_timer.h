@@ -43,7 +43,7 @@ void axo__keyed_timer_stop_all(axo__worker *worker, axo__cell *cell);
 
 /* Cancels the next portion of stopped timers, if there is one. false: timers are left for the next
  * turn. */
-bool axo__timed_go_on(axo__worker *worker, axo__cell *cell);
+bool axo__keyed_timer_go_on(axo__worker *worker, axo__cell *cell);
 
 /* Sets the receive timeout to `after` ns; 0: off. AXO_OK, AXO_ENOMEM. */
 axo_status axo__keyed_timer_receive_timeout(axo__worker *worker, axo__cell *cell, int64_t after);

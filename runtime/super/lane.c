@@ -180,7 +180,7 @@ static void lane_system(axo__worker *worker, axo__cell *cell)
         cell->phase = AXO__PHASE_NORMAL;
         axo__instance_create(worker, cell);
     }
-    if (axo__sweep_go_on(worker, cell) && axo__timed_go_on(worker, cell))
+    if (axo__sweep_go_on(worker, cell) && axo__keyed_timer_go_on(worker, cell))
         lane_take_portion(worker, cell);
     if (axo__likely(!lane_has_rest(cell)))
         lane_directives(worker, cell);

@@ -155,7 +155,7 @@ void axo__stop_leave(axo__worker *worker, axo__cell *cell)
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_LEAVING);
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
     if (axo__cell_extra(cell) != NULL &&
-        !(axo__watch_drop(worker, cell) && axo__timed_go_on(worker, cell)))
+        !(axo__watch_drop(worker, cell) && axo__keyed_timer_go_on(worker, cell)))
         return;
     axo__table_end(cell);
     cell->phase = AXO__PHASE_BURYING;

@@ -182,11 +182,17 @@ typedef struct strategy_reach {
 typedef struct strategy_decision {
     axo_directive directive; /* the decider's answer; 0: the decider has failed */
     bool refused;            /* a Restart that the child's lifetime or a budget turns into Stop */
+    strategy_reach reach;    /* of Restart and Stop */
 } strategy_decision;
 
 static strategy_reach strategy_only(axo__cell *child)
 {
     return (strategy_reach){.first = child, .end = axo__cell_next(child)};
+}
+
+static bool strategy_is_alone(strategy_reach reach, const axo__cell *child)
+{
+    return reach.first == child && reach.end == axo__cell_next(child);
 }
 
 /* The failed child and the siblings that the scope takes with it. The list is youngest first, so
@@ -264,7 +270,7 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
     AXO_DEBUG_ASSERT(family->restart_cause.kind == AXO_FAILURE_NONE);
     axo__cause cause = axo__cell_failure(child); /* the child drops its own when it is told */
     family->restart_cause = axo__cause_copy(&worker->local.core->texts, &cause);
-    bool here = !axo__cell_cold(child)->stopping && strategy_restart_failed(worker, child);
+    bool here = strategy_restart_failed(worker, child);
     axo__sweep sweep = {.ops = &restart, .next = reach.first, .end = reach.end, .about = child};
     if (axo__sweep_begin(worker, cell, &sweep))
         strategy_restarted(worker, cell);
@@ -272,10 +278,10 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
 }
 
 /* A reach of one child needs no sweep and no copy of the cause. */
-static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child)
+static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                             strategy_reach reach)
 {
-    strategy_reach reach = strategy_scope(cell, child);
-    if (reach.first == child && reach.end == axo__cell_next(child))
+    if (strategy_is_alone(reach, child))
         return strategy_restart_failed(worker, child);
     return strategy_restart_all(worker, cell, child, reach);
 }
@@ -306,7 +312,6 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
                            const strategy_decision *decision)
 {
     const axo__child_record *record = axo__cell_child_record(child);
-    strategy_reach reach;
     if (decision->directive != 0)
         strategy_tell(worker, child, decision->directive,
                       decision->refused ? AXO_STOP : decision->directive);
@@ -317,11 +322,9 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
     case AXO_RESTART:
         if (record != NULL && record->delay != NULL && axo__delay_begin(worker, cell, child))
             return false;
-        return strategy_restart(worker, cell, child);
-    case AXO_STOP: /* AF-03; a temporary child goes alone: LT-02 */
-        reach = decision->refused && child->lifetime == AXO_TEMPORARY ? strategy_only(child)
-                                                                      : strategy_scope(cell, child);
-        (void)axo__children_stop(worker, cell, reach.first, reach.end);
+        return strategy_restart(worker, cell, child, decision->reach);
+    case AXO_STOP: /* AF-03 */
+        (void)axo__children_stop(worker, cell, decision->reach.first, decision->reach.end);
         return false;
     case AXO_ESCALATE:
         break;
@@ -339,44 +342,53 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_permitted(axo__worker *worker, axo__cell *cell)
 {
     const axo__sweep *sweep = &axo__cell_own_family(cell)->sweep;
-    strategy_decision decision = {.directive = AXO_RESTART, .refused = !sweep->flag};
+    strategy_decision decision = {.directive = AXO_RESTART, .refused = !sweep->flag,
+                                  .reach = strategy_scope(cell, sweep->about)};
     (void)strategy_apply(worker, cell, sweep->about, &decision);
 }
 
 /* Asks the budget of every child that a restart reaches, with one reading of the clock for all
  * (RW-18). Returns false if a sweep goes on; strategy_permitted then follows with the answer. */
 static bool strategy_ask_budgets(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                                 bool *permitted)
+                                 strategy_decision *decision)
 {
     static const axo__sweep_ops permit = {.tell = strategy_tell_permit,
                                           .done = strategy_permitted};
     const axo_strategy *strategy = axo__cell_strategy(cell);
-    bool timed = strategy != NULL && strategy->limited != 0 && strategy->within_ns >= 0;
-    int64_t now = timed ? axo__core_now(worker->local.core) : 0; /* RW-18 */
-    strategy_reach reach = strategy_scope(cell, child);
-    if (reach.first == child && reach.end == axo__cell_next(child)) {
-        *permitted = strategy_permits(strategy, child, now);
+    if (strategy == NULL || strategy->limited == 0)
+        return true;
+    int64_t now = strategy->within_ns >= 0 ? axo__core_now(worker->local.core) : 0;
+    if (strategy_is_alone(decision->reach, child)) {
+        decision->refused = !strategy_permits(strategy, child, now);
         return true;
     }
-    axo__sweep sweep = {.ops = &permit, .next = reach.first, .end = reach.end, .about = child,
-                        .number = now, .flag = true};
+    axo__sweep sweep = {.ops = &permit, .next = decision->reach.first,
+                        .end = decision->reach.end, .about = child, .number = now, .flag = true};
     bool all = axo__sweep_begin(worker, cell, &sweep);
-    *permitted = axo__cell_own_family(cell)->sweep.flag;
+    decision->refused = !axo__cell_own_family(cell)->sweep.flag;
     return all;
 }
 
-/* The parent's whole answer to a failure: ask, permit, apply. A temporary child is never restarted
- * and its refusal costs no sibling a budget (LT-02). Returns as strategy_restart_failed. */
-static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* The decision before any budget was asked. A temporary child is never restarted: its refusal costs
+ * no sibling a budget, and the child stops alone (LT-02). */
+static strategy_decision strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
     strategy_decision decision = {.directive = strategy_ask(worker, cell, child)};
-    bool permitted = child->lifetime != AXO_TEMPORARY; /* LT-02: it costs nothing */
-    if (decision.directive == AXO_RESTART && permitted &&
-        !strategy_ask_budgets(worker, cell, child, &permitted))
+    decision.refused = decision.directive == AXO_RESTART && child->lifetime == AXO_TEMPORARY;
+    decision.reach = decision.refused ? strategy_only(child) : strategy_scope(cell, child);
+    return decision;
+}
+
+/* The parent's whole answer to a failure: decide, ask the budgets, apply. Returns as
+ * strategy_restart_failed. */
+static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    strategy_decision decision = strategy_decide(worker, cell, child);
+    if (decision.directive == AXO_RESTART && !decision.refused &&
+        !strategy_ask_budgets(worker, cell, child, &decision))
         return false;
-    decision.refused = decision.directive == AXO_RESTART && !permitted;
     return strategy_apply(worker, cell, child, &decision);
 }
 
@@ -428,7 +440,7 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_child_record(child)->delay,
                     axo__core_now(worker->local.core));
     if (!axo__cell_cold(child)->stopping) /* PH-13 */
-        (void)strategy_restart(worker, cell, child);
+        (void)strategy_restart(worker, cell, child, strategy_scope(cell, child));
 }
 
 /* Reports are decided in order: while one is held, every later report is held behind it. */

@@ -89,14 +89,7 @@ static inline bool axo__super_turn_lane(axo__cell *cell, axo__extra *extra)
     AXO_DEBUG_ASSERT(extra->lane == 0 || extra->unturned != 0);
     if (extra->unturned == 0)
         extra->unturned = axo__stack_take_any(&cell->system);
-    for (uint32_t left = AXO__TURN_STEP; left > 0 && extra->unturned != 0; left--) {
-        axo__stack_link link = extra->unturned;
-        axo__stack_node *node = axo__stack_node_of(link);
-        extra->unturned = node->next;
-        node->next = extra->lane;
-        extra->lane = link;
-    }
-    return extra->unturned == 0;
+    return axo__stack_turn(&extra->unturned, &extra->lane, AXO__TURN_STEP);
 }
 
 /* Takes the oldest message of the lane. The node may be pushed anew from here on, so its link is

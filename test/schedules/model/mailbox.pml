@@ -83,7 +83,7 @@
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:gone_is_drained 87dd7abe04a5
  * stamp super/lane.c:lane_directives 1844dac911d7
- * stamp super/lane.c:lane_system 3837bbe01628
+ * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish 459035acdd73

@@ -60,7 +60,7 @@
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
- * stamp super/lane.c:lane_system 3837bbe01628
+ * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/lane.c:lane_take b96407841ec0
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
  * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
@@ -81,12 +81,12 @@
  * stamp super/strategy.c:axo__strategy_decide_here 8e8dafd9abc2
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
  * stamp super/strategy.c:axo__strategy_unhold 4b688bce4150
- * stamp super/strategy.c:strategy_answer a74dc545fb3a
- * stamp super/strategy.c:strategy_apply 52b0cdb61da5
+ * stamp super/strategy.c:strategy_answer da0f407428a1
+ * stamp super/strategy.c:strategy_apply dea07edfea64
  * stamp super/strategy.c:strategy_hold d6d51b5221c7
  * stamp super/strategy.c:strategy_may_decide d7056ae59f68
- * stamp super/strategy.c:strategy_restart 6e1d717df7ec
- * stamp super/strategy.c:strategy_restart_all 459490ab33dd
+ * stamp super/strategy.c:strategy_restart bf562f8a6129
+ * stamp super/strategy.c:strategy_restart_all 83402b98f55f
  * stamp super/strategy.c:strategy_tell_restart 9d66e6d9366c
  * stamp super/super.h:axo__super_ends 000ead678bf2
  * stamp super/super.h:axo__super_resume_self 253646df95f8

@@ -45,7 +45,7 @@
  * stamp sched/worker.c:worker_idle 31ac6389d422
  * stamp super/gone.c:axo__gone_expire 22b021abf1e0
  * stamp super/gone.c:gone_abandon 154f8a98d994
- * stamp super/lane.c:lane_system 3837bbe01628
+ * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make f202a298891b
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f

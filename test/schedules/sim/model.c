@@ -275,7 +275,7 @@ static void model_restarts(ghost *it)
     HOLDS(25, it, it->wild || again || above || it->answer == AXO_RESTART,
           "it restarts, and nobody has told it to");
     it->resuming = false;
-    if (it->record.over)
+    if (it->record.over || it->wild) /* wild: this restart may be the one that its delay put off */
         it->record.since_most = g.time;
     it->record.over = false;
     if (above)
