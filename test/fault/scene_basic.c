@@ -26,15 +26,17 @@ static void basic_start(world *w)
         (void)TRY(w, axo_system_send(system, w->ref, WORLD_NOTE, NULL, 0));
     MUST(w, axo_system_stop(system, -1, NULL, 0, NULL) == AXO_OK);
     MUST(w, axo_system_wait(system, 0, &outcome) == AXO_OK);
+    if (w->scene->workers > 0) /* a worker may have started the guardians after `rich` was read */
+        rich = world_rich(w);
     MUST(w, status != AXO_ESTOPPING || !rich); /* a guardian could not start: */
     if (status == AXO_ESTOPPING)
         MUST(w, outcome.failed == 1 && outcome.code == AXO_ENOMEM); /* it says why */
     MUST(w, axo_system_destroy(system) == AXO_OK);
 }
 
-static const axo_options basic_rich_options = AXO_OPTIONS(
-    .name = "rich", .failure_texts = 8, .registry_max = 8, .dead_letters_kept = 4,
-    .actors_max = 600);
+static const axo_options basic_rich_options =
+    AXO_OPTIONS(.name = "rich", .failure_texts = 8, .registry_max = 8, .dead_letters_kept = 4,
+                .actors_max = 600);
 
 /* ---- spawn ---------------------------------------------------------------------------------- */
 
@@ -236,8 +238,8 @@ static void basic_send_outside(world *w)
     for (uint32_t i = 0; i < 7; i++) {
         size_t size = basic_sizes[i];
         (void)TRY(w, axo_system_send(w->system, all[0], WORLD_NOTE, basic_payload, size));
-        (void)TRY(w, axo_system_send_from(w->system, all[0], w->driver, WORLD_NOTE, basic_payload,
-                                          size));
+        (void)TRY(
+            w, axo_system_send_from(w->system, all[0], w->driver, WORLD_NOTE, basic_payload, size));
     }
     if (TRY(w, axo_system_send_owned(w->system, all[0], WORLD_NOTE, w, 1, basic_freed, w)) ==
         AXO_OK)

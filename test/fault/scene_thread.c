@@ -106,7 +106,7 @@ static uint64_t thread_actors(world *w)
 static void thread_phases_gone(world *w, uint64_t others)
 {
     char path[32];
-    for (uint32_t i = 0; i < 100000; i++) {
+    for (int64_t end = world_deadline(); world_goes_on(end);) {
         uint64_t alive = axo_system_path(w->system, w->ref, path, sizeof path) == AXO_OK;
         if (thread_actors(w) == others + alive)
             return;
@@ -148,7 +148,8 @@ static void thread_phases(world *w)
         MUST(w, status == AXO_OK || status == AXO_ENOMEM || status == AXO_ETIMEDOUT ||
                     status == AXO_EFAILED || status == AXO_ESTOPPING);
     }
-    for (uint32_t i = 0; i < 100000 && axo_phases_free(phases) == AXO_EBUSY; i++)
+    for (int64_t end = world_deadline();
+         axo_phases_free(phases) == AXO_EBUSY && world_goes_on(end);)
         sched_yield();
     thread_phases_gone(w, others);
 }

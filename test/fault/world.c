@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -20,6 +21,7 @@ enum {
 #define WORLD_STOP_NS (30 * WORLD_S)
 
 static uint32_t world_breaches;
+static char world_breach_first[512]; /* printed again at the end, below the long table */
 static world *world_running;
 
 /* ---- memory: filled with a pattern, one block in 64 between two guard pages ------------------ */
@@ -83,8 +85,12 @@ static const char *world_mode(refuse_mode mode)
 
 void world_breach(world *w, const char *where, int line, const char *what)
 {
-    (void)printf("%s, %s, n = %llu: %s:%d: %s\n", w->scene->name, world_mode(w->mode),
-                 (unsigned long long)w->n, where, line, what);
+    char text[sizeof world_breach_first];
+    (void)snprintf(text, sizeof text, "%s, %s, n = %llu: %s:%d: %s\n", w->scene->name,
+                   world_mode(w->mode), (unsigned long long)w->n, where, line, what);
+    (void)fputs(text, stdout);
+    if (world_breaches == 0)
+        memcpy(world_breach_first, text, sizeof text);
     if (++world_breaches >= WORLD_BREACHES) {
         (void)printf("too much is wrong\n");
         exit(1);
@@ -134,6 +140,18 @@ axo_status world_may(world *w, const char *where, int line, const char *call, ax
 bool world_rich(const world *w)
 {
     return refuse_denials() == w->denials_at_first;
+}
+
+int64_t world_deadline(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * WORLD_S + now.tv_nsec + WORLD_STOP_NS;
+}
+
+bool world_goes_on(int64_t deadline)
+{
+    return world_deadline() - WORLD_STOP_NS < deadline;
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -228,8 +246,7 @@ static void world_count(world *w, const axo_message *message)
     if (message->tag == AXO_ASK_ANSWER)
         w->answers++;
     if (message->tag == AXO_ASK_FAILED ||
-        (message->tag == AXO_STOP_ENDED &&
-         AXO_PAYLOAD(message, axo_verdict)->status != AXO_OK))
+        (message->tag == AXO_STOP_ENDED && AXO_PAYLOAD(message, axo_verdict)->status != AXO_OK))
         w->failed++;
     w->sender = message->sender;
 }
@@ -317,8 +334,8 @@ static void world_close(world *w)
     MUST(w, axo_system_spawn(w->system, &props, &fresh) == AXO_OK);
     MUST(w, axo_system_send(w->system, fresh, WORLD_PING, NULL, 0) == AXO_OK);
     if (w->scene->workers > 0) {
-        for (uint32_t i = 0; i < 1000 && __atomic_load_n(&w->pongs, __ATOMIC_ACQUIRE) < before + 3;
-             i++)
+        for (int64_t end = world_deadline();
+             world_goes_on(end) && __atomic_load_n(&w->pongs, __ATOMIC_ACQUIRE) < before + 3;)
             world_rest(w);
     } else {
         world_run(w);
@@ -428,6 +445,7 @@ int main(int argc, char **argv)
         (void)printf("bar 15 is %u / %llu: sites of %u that have not failed once and for good, in "
                      "%u scenes; refusals\n",
                      missing, (unsigned long long)injections, sites, scenes);
+    (void)fputs(world_breach_first, stdout);
     (void)printf("%u breaches\n", world_breaches);
     return world_breaches > 0 || (missing > 0 && *only == '\0') || scenes == 0;
 }

@@ -83,6 +83,11 @@ void world_breach(world *w, const char *where, int line, const char *what);
 /* Whether nothing has been refused yet in this run: then all must be as it should. */
 bool world_rich(const world *w);
 
+/* When a wait for threads has to end, in ns of the operating system's clock; and whether that is
+ * still to come. Only a lost wake-up reaches it. */
+int64_t world_deadline(void);
+bool world_goes_on(int64_t deadline);
+
 /* Runs until nothing can run at this time; and until `ns` later. */
 void world_run(world *w);
 void world_advance(world *w, int64_t ns);
