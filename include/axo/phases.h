@@ -136,7 +136,8 @@ AXO_API size_t axo_phases_print(axo_phases *phases, char *out, size_t size);
 /* Begins the run, and returns. Any thread, actors too. When it runs already, or has, nothing
  * happens.
  *   returns   AXO_OK; AXO_ECYCLE, AXO_ENOENT: as axo_phases_check; AXO_EINVAL, AXO_ENOMEM,
- *             AXO_ELIMIT, AXO_ESTOPPING: it has not begun */
+ *             AXO_ELIMIT, AXO_ETHREAD (the run has a thread of its own), AXO_ESTOPPING: it has not
+ *             begun */
 AXO_API axo_status axo_phases_start(axo_phases *phases);
 
 /* Begins the run unless it has begun, and waits for its end: at most axo_phases_total_ns, and what

@@ -1,4 +1,4 @@
-/* phases_run.c - the run of a plan: on a thread that may block, one phase after the other.
+/* phases_run.c - the run of a plan: on a thread of its own, one phase after the other.
  *
  * All tasks of a phase begin together, each with a call of its own (call.h), and the run waits for
  * them one after the other against the same deadline. A task that is late keeps its call open until
@@ -255,8 +255,9 @@ static axo_status phases_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
-/* The run, in one callback on the blocking dispatcher. Taking the payload keeps the destructor from
- * running when the message is freed. */
+/* The run, in one callback on a thread of its own: on the blocking dispatcher it would wait behind
+ * handlers that hang, which are what its timeouts are for. Taking the payload keeps the destructor
+ * from running when the message is freed. */
 static axo_status phases_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_phases *phases = (axo_phases *)(uintptr_t)message->payload;
@@ -273,7 +274,7 @@ static axo_status phases_spawn(axo_phases *phases)
         AXO_CLASS(.name = "phases", .state_size = sizeof(const void *),
                   .construct = phases_construct, .receive = phases_receive);
     axo_props props = AXO_PROPS(.cls = &run_class, .args = phases, .system_actor = 1,
-                                .dispatcher = AXO_DISPATCH_BLOCKING);
+                                .dispatcher = AXO_DISPATCH_PINNED);
     axo_ref actor;
     axo_status status = axo_system_spawn(phases->system, &props, &actor);
     if (status != AXO_OK)

@@ -105,8 +105,9 @@ static inline bool axo__stack_turn(axo__stack_link *from, axo__stack_link *to, u
 static inline axo__stack_link axo__stack_reverse(axo__stack_link link)
 {
     axo__stack_link reversed = 0;
-    while (!axo__stack_turn(&link, &reversed, UINT32_MAX))
-        continue;
+    bool all = axo__stack_turn(&link, &reversed, UINT32_MAX);
+    AXO_DEBUG_ASSERT(all); /* no chain is longer */
+    (void)all;
     return reversed;
 }
 

@@ -1,5 +1,6 @@
 /* opening_test.c - the actors behind calls, plans and their callbacks, between their birth and the
  * message that brings them what they work on: others may have found them by then, and send. */
+#include <stdatomic.h>
 #include <time.h>
 
 #include <axo/axo.h>
@@ -333,7 +334,64 @@ static void a_callback_that_is_refused_goes(void **state)
     assert_int_equal(op.called, 0);
 }
 
+/* ---- a plan and handlers that hang ---- */
+
+static atomic_bool op_released;
+
+static axo_status op_hang(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (!atomic_load(&op_released))
+        (void)nanosleep(&pause, NULL);
+    return AXO_OK;
+}
+
+static bool op_is_over(axo_phases *phases)
+{
+    (void)pthread_mutex_lock(&phases->mutex);
+    bool over = phases->state == AXO__PHASES_OVER;
+    (void)pthread_mutex_unlock(&phases->mutex);
+    return over;
+}
+
+/* All threads that may block hang: the callback has none, but the plan goes on and says so. */
+static void a_plan_does_not_wait_for_hung_handlers(void **state)
+{
+    static const axo_class hung = AXO_CLASS(.name = "hung", .receive = op_hang);
+    const struct timespec pause = {.tv_nsec = 1000000};
+    axo_options options = AXO_OPTIONS(.workers = 1, .blocking_max = 1);
+    axo_props props = AXO_PROPS(.cls = &hung, .dispatcher = AXO_DISPATCH_BLOCKING);
+    axo_status returned = AXO_OK;
+    axo_phase phase = AXO_PHASE(.name = "only", .timeout_ns = 5000000);
+    axo_task task = AXO_TASK(.phase = "only", .name = "callback", .kind = AXO_TASK_CALL,
+                             .call = op_call, .user = &returned);
+    axo_phases_report report;
+    axo_phases *phases;
+    axo_system *system;
+    axo_ref ref;
+    memset((void *)&op, 0, sizeof op);
+    atomic_store(&op_released, false);
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
+    assert_int_equal(axo_system_send(system, ref, 1, NULL, 0), AXO_OK);
+    assert_int_equal(axo_phases_new(system, &phases), AXO_OK);
+    assert_int_equal(axo_phases_add(phases, &phase), AXO_OK);
+    assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_OK);
+    assert_int_equal(axo_phases_start(phases), AXO_OK);
+    for (uint32_t i = 0; !op_is_over(phases); i++) {
+        assert_true(i < 8000);
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_int_equal(axo_phases_run(phases, &report), AXO_ETIMEDOUT);
+    assert_int_equal(report.troubles, 1);
+    atomic_store(&op_released, true);
+    assert_int_equal(axo_phases_free(phases), AXO_OK);
+    assert_int_equal(axo_system_stop(system, 20 * SV_S, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_plan_does_not_wait_for_hung_handlers),
     cmocka_unit_test(a_call_hears_strangers),
     cmocka_unit_test(a_stop_hears_strangers),
     cmocka_unit_test(a_call_is_made_to_fail),
