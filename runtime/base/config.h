@@ -68,6 +68,9 @@
  * enough for a grace period; after AXO__HOUSEKEEPING_ROUNDS of these rounds it hands over any. */
 #define AXO__HOUSEKEEPING_TURNS 256
 #define AXO__HOUSEKEEPING_ROUNDS 16
+/* At most so many turns between two moments at which a worker tells the reclaimer that it holds
+ * nothing. */
+#define AXO__QUIET_TURNS 16
 /* Messages of a turn, if the program does not say; and how often that is doubled for a cell that
  * has left messages turn after turn: a consumer of many producers keeps up, and the time of a turn
  * bounds it as ever. */

@@ -68,18 +68,20 @@ typedef enum axo__instance {
     AXO__INSTANCE_STOPPED = 3  /* post_stop ran */
 } axo__instance;
 
-/* Why the runner must look into cell/extra.h between two messages; 0 for most actors. */
+/* Why the runner must do more than handle one message after the other; 0 for most actors, whose
+ * turns are plain (sched/run.c). */
 enum {
     AXO__ATTENTION_FRONT = 1,    /* messages may be in `front` */
     AXO__ATTENTION_TIMERS = 2,   /* the actor has used keyed timers */
     AXO__ATTENTION_SYSTEM = 4,   /* system work that the word does not show any more */
     AXO__ATTENTION_STOP = 8,     /* the actor has asked itself to stop: with SYSTEM, until taken */
     AXO__ATTENTION_BOUNDED = 16, /* the actor has a bounded mailbox */
-    AXO__ATTENTION_REST = 32     /* a portion of the system work is done; the rest needs a turn */
+    AXO__ATTENTION_REST = 32,    /* a portion of the system work is done; the rest needs a turn */
+    AXO__ATTENTION_BACKLOG = 64  /* `backlog_turns` is not 0 */
 };
 
 AXO_STATIC_ASSERT(AXO__PHASE_BURYING < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
-AXO_STATIC_ASSERT(AXO__ATTENTION_REST <= UINT8_MAX, "a cell's `attention`");
+AXO_STATIC_ASSERT(AXO__ATTENTION_BACKLOG <= UINT8_MAX, "a cell's `attention`");
 AXO_STATIC_ASSERT(AXO__SYS_ROOM <= AXO__STACK_TAGS, "kinds are tags");
 AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
 

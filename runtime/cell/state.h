@@ -77,6 +77,8 @@
 #ifndef AXO__CELL_STATE_H
 #define AXO__CELL_STATE_H
 
+#include <stddef.h>
+
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/config.h"
@@ -203,6 +205,11 @@ static inline uint64_t axo__state_push(axo__state *state, axo__mpsc_node *node)
     uint64_t bits = (uint64_t)(uintptr_t)node;
     AXO_DEBUG_ASSERT((bits & ~AXO__LANE) == 0);
     uint64_t old = axo__a64_load_relaxed(&state->word);
+    if (axo__likely(old == 0)) { /* the usual case: idle */
+        node->next = NULL;
+        if (axo__likely(axo__a64_cas_acq_rel(&state->word, &old, bits))) /* [S1] */
+            return 0;
+    }
     do {
         node->next = axo__state_lane(old);
     } while (!axo__a64_cas_acq_rel(&state->word, &old, (old & ~AXO__LANE) | bits)); /* [S1] */
@@ -264,6 +271,18 @@ static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **la
             return (old & AXO__URGENT) != 0 ? AXO__CLAIM_URGENT : AXO__CLAIM_MINE;
         }
     }
+}
+
+/* As axo__state_claim, of a cell that has messages and nothing else: all of them, newest first.
+ * NULL: the word is not so simple, and axo__state_claim decides. */
+static inline axo__mpsc_node *axo__state_claim_plain(axo__state *state)
+{
+    uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess */
+    if (axo__unlikely(old == 0 || (old & ~AXO__LANE) != 0))
+        return NULL;
+    axo__mpsc_node *lane = axo__state_lane(old);
+    bool mine = axo__a64_cas_acq_rel(&state->word, &old, AXO__RUNNING); /* [S2] */
+    return axo__likely(mine) ? lane : NULL;
 }
 
 /* A look at the word: a bit that is found set comes with what was written before it was set [S1]
@@ -350,6 +369,15 @@ static inline void axo__state_take_urgent(axo__state *state)
     (void)axo__a64_and_acq_rel(&state->word, ~AXO__URGENT); /* [S3] */
 }
 
+/* Ends a turn that has left nothing, if nothing was announced meanwhile; false: the word has
+ * another flag or a message, and axo__state_finish says how the turn ends. The cas releases the
+ * cell to the next runner's [S2]. */
+static inline bool axo__state_finish_plain(axo__state *state)
+{
+    uint64_t old = AXO__RUNNING;
+    return axo__a64_cas_acq_rel(&state->word, &old, 0); /* [S4] */
+}
+
 /* Ends a turn. `more`: messages that were taken may be left, or a bounded mailbox may have some,
  * and the quantum is spent; without `more` there are none, or a sender is about to announce one.
  * Leaving and looking for new work are one cas [S4] of one word: work that was announced before
@@ -358,10 +386,9 @@ static inline void axo__state_take_urgent(axo__state *state)
  * The cas releases the cell to the next runner's [S2]. */
 static inline axo__finish axo__state_finish(axo__state *state, bool more)
 {
-    uint64_t old = AXO__RUNNING; /* the usual case: no other flag and no message */
-    if (!more && axo__a64_cas_acq_rel(&state->word, &old, 0)) /* [S4] */
+    if (!more && axo__state_finish_plain(state)) /* the usual case */
         return AXO__FINISH_IDLE;
-    old = axo__a64_load_acquire(&state->word); /* [S7] */
+    uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */
     for (;;) {
         AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0);
         AXO_DEBUG_ASSERT((old & AXO__HELD) != 0 || axo__state_suspends(state) == 0);

@@ -66,6 +66,17 @@ typedef struct axo__message_behind {
     uint32_t instance;
 } axo__message_behind;
 
+static inline void axo__message_fill(axo__message *message, uint32_t tag, axo_ref sender,
+                                     size_t size)
+{
+    message->pub.tag = tag;
+    message->pub.size = (uint32_t)size;
+    message->pub.sender = sender;
+    message->pub.payload = size > 0 ? (void *)(message + 1) : NULL;
+    message->flags = 0;
+    message->block = (uint32_t)(sizeof *message + size);
+}
+
 /* Makes an envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at
  * the room (NULL for size 0). */
 static inline axo__message *axo__message_make(axo__cache *cache, uint32_t tag, axo_ref sender,
@@ -76,12 +87,23 @@ static inline axo__message *axo__message_make(axo__cache *cache, uint32_t tag, a
     axo__message *message = axo__pool_alloc(cache, block);
     if (message == NULL)
         return NULL;
-    message->pub.tag = tag;
-    message->pub.size = (uint32_t)size;
-    message->pub.sender = sender;
-    message->pub.payload = size > 0 ? (void *)(message + 1) : NULL;
-    message->flags = 0;
-    message->block = (uint32_t)block;
+    axo__message_fill(message, tag, sender, size);
+    return message;
+}
+
+/* As axo__message_make, with the payload copied, for a message of one cache line and a constant
+ * `size`. NULL: the cache has none at hand, and axo__message_make says whether there is memory. */
+static inline __attribute__((always_inline)) axo__message *
+axo__message_make_line(axo__cache *cache, uint32_t tag, axo_ref sender, const void *payload,
+                       size_t size)
+{
+    axo__message *message = axo__pool_alloc_line(cache);
+    AXO_DEBUG_ASSERT(size <= AXO__CACHE_LINE - sizeof *message);
+    if (axo__unlikely(message == NULL))
+        return NULL;
+    axo__message_fill(message, tag, sender, size);
+    if (size > 0)
+        memcpy(message + 1, payload, size);
     return message;
 }
 

@@ -23,6 +23,7 @@ bool axo__pool_init(axo__pool *pool, axo__heap *heap)
         pool->classes[step] = (uint8_t)index;
     }
     AXO_DEBUG_ASSERT(axo__pool_sizes[AXO__POOL_CLASSES - 1] == AXO__POOL_MAX);
+    AXO_DEBUG_ASSERT(axo__pool_sizes[AXO__POOL_LINE_CLASS] == AXO__CACHE_LINE);
     return axo__os_mutex_init(&pool->mutex);
 }
 

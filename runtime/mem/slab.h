@@ -21,6 +21,9 @@
 #define AXO__POOL_CLASSES 14
 #define AXO__POOL_STEP 16
 
+/* The class of blocks of one cache line: most messages. */
+#define AXO__POOL_LINE_CLASS 2
+
 typedef struct axo__block {
     struct axo__block *next;     /* in a cache or a magazine */
     struct axo__block *magazine; /* in the first block of a magazine: the next magazine */
@@ -94,6 +97,32 @@ static inline void axo__pool_free(axo__cache *cache, void *memory, size_t size)
     AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);
     if (axo__unlikely(++cache->count[index] >= 4 * AXO__MAGAZINE))
         axo__pool_spill(cache, index);
+}
+
+/* As axo__pool_alloc, for a block of one cache line; NULL: the cache is empty, and axo__pool_alloc
+ * says whether there is memory. */
+static inline void *axo__pool_alloc_line(axo__cache *cache)
+{
+    axo__block *block = cache->free[AXO__POOL_LINE_CLASS];
+    if (axo__unlikely(block == NULL))
+        return NULL;
+    AXO_DEBUG_ASSERT(cache->count[AXO__POOL_LINE_CLASS] > 0);
+    cache->free[AXO__POOL_LINE_CLASS] = block->next;
+    cache->count[AXO__POOL_LINE_CLASS]--;
+    AXO_UNPOISON(block, AXO__CACHE_LINE);
+    return block;
+}
+
+/* As axo__pool_free, for a block of one cache line. */
+static inline void axo__pool_free_line(axo__cache *cache, void *memory)
+{
+    axo__block *block = memory;
+    AXO_DEBUG_ASSERT(cache->free[AXO__POOL_LINE_CLASS] != block); /* it was given back twice */
+    block->next = cache->free[AXO__POOL_LINE_CLASS];
+    cache->free[AXO__POOL_LINE_CLASS] = block;
+    AXO_POISON((char *)block + sizeof *block, AXO__CACHE_LINE - sizeof *block);
+    if (axo__unlikely(++cache->count[AXO__POOL_LINE_CLASS] >= 4 * AXO__MAGAZINE))
+        axo__pool_spill(cache, AXO__POOL_LINE_CLASS);
 }
 
 /* Hands the whole magazines of a cache to the depot: when its thread ends. */

@@ -48,6 +48,12 @@ static inline bool axo__inject_has_any(const axo__inject *inject)
     return axo__a32_load_seq_cst(&inject->pushed) != 0; /* [J3] */
 }
 
+/* About how many entries are there. Relaxed, a hint. */
+static inline uint32_t axo__inject_count_any(const axo__inject *inject)
+{
+    return axo__a32_load_relaxed(&inject->pushed);
+}
+
 /* Whether one to AXO__INJECT_FEW entries are there: few enough that outside threads wait for them
  * and the current turn is worth cutting short. Relaxed, a hint: a wrong answer changes only the
  * length of a turn. */

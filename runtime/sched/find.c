@@ -51,7 +51,7 @@ static void find_clock_shares(axo__worker *worker, uint32_t stride)
     if (axo__runq_is_empty_any(&worker->overrun) && !axo__inject_has_any(&worker->sched->overrun))
         worker->overrun_clock = worker->now;
     else if (worker->now - worker->overrun_clock >= AXO__OVERRUN_QUANTA * quantum)
-        worker->overrun_due = true;
+        worker->attention |= AXO__LOOK_OVERRUN;
 }
 
 /* The stride doubles while it takes no more than an eighth of a turn's time and falls to 1 when it
@@ -223,8 +223,8 @@ static axo__cell *find_ready(axo__worker *worker)
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
         cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
-        if (cell == NULL && worker->overrun_due) {
-            worker->overrun_due = false;
+        if (cell == NULL && (worker->attention & AXO__LOOK_OVERRUN) != 0) {
+            worker->attention &= ~(uint32_t)AXO__LOOK_OVERRUN;
             cell = find_from_overrun(worker);
         }
         if (cell != NULL)
@@ -234,6 +234,8 @@ static axo__cell *find_ready(axo__worker *worker)
     if (!others_first && (cell = find_from_newborns(worker)) != NULL)
         return cell;
     worker->newborn_runs = 0;
+    if (axo__newborn_is_empty_owner(worker))
+        worker->attention &= ~(uint32_t)AXO__LOOK_NEWBORN;
     cell = find_from_next(worker);
     if (cell != NULL)
         return cell;
@@ -255,6 +257,7 @@ axo__cell *axo__worker_find(axo__worker *worker)
     axo__cell *cell = NULL;
     if (axo__likely(!find_has_urgent(worker))) {
         worker->urgent_runs = 0;
+        worker->attention &= ~(uint32_t)AXO__LOOK_URGENT;
         return find_ready(worker);
     }
     if (axo__unlikely(worker->urgent_runs >= AXO__URGENT_RUNS_MAX)) {
@@ -268,22 +271,20 @@ axo__cell *axo__worker_find(axo__worker *worker)
     cell = axo__worker_find_urgent(worker);
     if (cell != NULL) {
         worker->urgent_runs++;
+        worker->attention |= AXO__LOOK_URGENT;
         return cell;
     }
     worker->urgent_runs = 0;
     return find_ready(worker);
 }
 
-/* Returns NULL every AXO__HOUSEKEEPING_TURNS turns, so that the step ends and axo__worker_step can
- * do housekeeping. Between two turns the worker holds no cell, so it declares itself quiescent to
- * the reclaimer here, as it does at the start of a step. */
+/* Between two turns the worker holds no cell, so it declares itself quiescent to the reclaimer
+ * here, as it does at the start of a step. */
 axo__cell *axo__worker_find_next(axo__worker *worker)
 {
-    if (axo__unlikely(axo__a32_load_relaxed(&worker->turn) % AXO__HOUSEKEEPING_TURNS == 0))
-        return NULL;
     axo__grace_quiet();
     axo__cell *cell = axo__worker_find(worker);
-    if (axo__unlikely(worker->quiet))
+    if (axo__unlikely((worker->attention & AXO__LOOK_QUIET) != 0))
         axo__worker_offer_quiet(worker);
     return cell;
 }

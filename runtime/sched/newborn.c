@@ -71,6 +71,7 @@ bool axo__newborn_push_owner(axo__worker *worker, axo__cell *cell)
     }
     axo__aptr_store_release(newborn_at(worker, top), cell); /* [B1] */
     axo__a32_store_relaxed(&worker->newborn_top, top + 1);
+    worker->attention |= AXO__LOOK_NEWBORN;
     return true;
 }
 

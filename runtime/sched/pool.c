@@ -28,6 +28,17 @@ static __attribute__((constructor)) void pool_at_fork(void)
     axo__os_at_fork(pool_forked);
 }
 
+/* In the simulator plain turns are traced too (run.c), and half of the seeds have them. */
+static uint32_t pool_traced(const axo__core *core)
+{
+    uint64_t kinds = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
+    bool traced = (core->trace_kinds & kinds) != 0;
+#ifdef AXO_SIM
+    traced = traced && core->seed % 2 == 0;
+#endif
+    return traced ? AXO__LOOK_TRACED : 0;
+}
+
 /* A worker of a shared pool and a spare worker own no queues: their rings have size 1 and are
  * always full, so the push functions of ready.c need no case for them and overflow to the
  * injectors. */
@@ -39,6 +50,9 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
                     batches ? sched->core->table.batch : 1);
     worker->sched = sched;
     worker->own = sched->kind->shared || index >= sched->worker_count ? NULL : sched;
+    if (worker->own == NULL || worker->own != axo__core_sched(sched->core))
+        worker->attention |= AXO__LOOK_FOREIGN;
+    worker->attention |= pool_traced(sched->core);
     worker->clock_stride = 1;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;

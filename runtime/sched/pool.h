@@ -16,7 +16,7 @@
  *   parked    senders that wait for room      send     a message's way to its mailbox; doors
  *   scheduled   messages that wait for a time   keyed_timer  an actor's timers
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
- *   run       one turn of one cell
+ *   blame     why a callback has failed       run       one turn of one cell; plain turns
  *   park      a worker goes to sleep          worker   a worker's step
  *   spare     workers for when all others are stuck
  *   sched     a pool is made, started, ended
@@ -118,6 +118,19 @@ enum {
     AXO__SPARE_DEEP = 2   /* not at all: every worker is parked */
 };
 
+/* What a worker has to look at between two turns, besides its pool's injectors: its own bits, set
+ * with the cause and cleared by the look that finds the cause gone. A set bit without a cause costs
+ * one look. */
+enum {
+    AXO__LOOK_URGENT = 1,  /* entries may be in its urgent lane, or `urgent_runs` is not 0 */
+    AXO__LOOK_NEWBORN = 2, /* entries may be in its newborns, or `newborn_runs` is not 0 */
+    AXO__LOOK_QUIET = 4,   /* pushes between two turns have not been offered to others yet */
+    AXO__LOOK_OVERRUN = 8, /* an overrun cell has waited for long: it goes before ready cells */
+    AXO__LOOK_TRACED = 16, /* an observer wants to hear of messages; for good */
+    AXO__LOOK_FOREIGN = 32 /* the worker has no queues, or its pool is not the default one; for
+                              good */
+};
+
 /* What a worker noted of another worker when it parked: steal.c compares it after the sleep. */
 typedef struct axo__seen {
     uint32_t turn;
@@ -137,6 +150,7 @@ struct axo__worker {
     axo__message *message;  /* the message in receive */
     axo__unwind *unwind;    /* where a throw lands */
     uint32_t site;          /* axo_site of the running callback, or AXO__SITE_*; NONE outside */
+    uint32_t attention;     /* AXO__LOOK_ bits; 0: between two turns the next slot comes first */
     uint32_t messages_left; /* messages left in this turn */
     bool yields;            /* the turn ends with this message */
     uint32_t turns_left;    /* turns left in this step */
@@ -155,8 +169,6 @@ struct axo__worker {
     int64_t next_clock;     /* first reading while the next slot is used; AXO__NEVER: none yet */
     int64_t overrun_clock;  /* reading when an overrun cell had its turn last, or none waited */
     uint32_t overrun_turn;  /* the turn that has used up its time by itself */
-    bool quiet;             /* pushes between two turns have not been offered to others yet */
-    bool overrun_due;       /* an overrun cell has waited for long: it goes before ready cells */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     uint64_t asked_at;      /* the callback in which a borrowed parent last decided */

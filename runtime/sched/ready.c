@@ -54,11 +54,7 @@ void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
 
 /* Puts the cell into the next slot, and the slot's former cell into the ready queue. The slot is
  * used only if no cell in it can wait unseen: this worker is between two turns and takes it itself,
- * or no worker is parked, or a watcher will look. A worker that parks just after these loads
- * becomes the watcher, unless there is one, since it finds this worker awake (park_look).
- *
- * The release store hands the cell's address to a thief's load in steal_from or axo__worker_rescue
- * ([W3]); the thief's claim then acquires the cell. */
+ * or one of the reasons of axo__worker_slot_is_guarded holds. */
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 {
     axo__sched *sched = worker->sched;
@@ -69,8 +65,7 @@ void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
         axo__worker_push_back(worker, cell);
         return;
     }
-    axo__cell *displaced = axo__aptr_load_relaxed(&worker->next);
-    axo__aptr_store_release(&worker->next, cell); /* [W2] */
+    axo__cell *displaced = axo__worker_put_next(worker, cell);
     if (displaced != NULL)
         axo__worker_push_back(worker, displaced);
 }
@@ -102,6 +97,7 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
         axo__sched_push_urgent_any(worker->sched, cell);
         return;
     }
+    worker->attention |= AXO__LOOK_URGENT;
     /* Between two callbacks this worker itself comes to the entry at once. */
     if (worker->message != NULL || worker->site != AXO_SITE_NONE)
         axo__wake_offer(worker, 0);
@@ -124,7 +120,7 @@ void axo__worker_offer_quiet(axo__worker *worker)
     AXO_DEBUG_ASSERT(worker->current == NULL);
     uint32_t ready = axo__runq_count_any(&worker->ready);
     uint32_t newborns = axo__newborn_count_any(worker);
-    worker->quiet = false;
+    worker->attention &= ~(uint32_t)AXO__LOOK_QUIET;
     if (newborns > ready)
         ready = newborns;
     if (axo__runq_count_any(&worker->urgent) > 0 || axo__runq_count_any(&worker->overrun) > 0)

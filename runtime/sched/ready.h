@@ -89,6 +89,29 @@ void axo__sched_hand_back_held(axo__worker *worker, axo__cell *cell);
 /* An entry in the cell's own pool, from a worker or (worker NULL) from outside. */
 void axo__sched_push_ready(axo__worker *worker, axo__cell *cell);
 
+/* Whether a running actor's worker may use its next slot for a cell of the default pool: no cell in
+ * it can wait unseen, since no worker is parked, or a watcher will look. A worker that parks just
+ * after these loads becomes the watcher, unless there is one, since it finds this worker awake
+ * (park_look). */
+static inline bool axo__worker_slot_is_guarded(const axo__worker *worker)
+{
+    const axo__sched *sched = worker->sched;
+    AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
+    return axo__likely((worker->attention & AXO__LOOK_FOREIGN) == 0) &&
+           (axo__a32_load_relaxed(&sched->parked) == 0 ||
+            axo__a32_load_relaxed(&sched->watcher) != 0);
+}
+
+/* Puts the cell into the next slot and returns the slot's former cell, for the ready queue. The
+ * release store hands the cell's address to a thief's load in steal_from or axo__worker_rescue
+ * ([W3]); the thief's claim then acquires the cell. */
+static inline axo__cell *axo__worker_put_next(axo__worker *worker, axo__cell *cell)
+{
+    axo__cell *displaced = axo__aptr_load_relaxed(&worker->next);
+    axo__aptr_store_release(&worker->next, cell); /* [W2] */
+    return displaced;
+}
+
 /* An entry for a cell that the running actor has spawned. */
 void axo__sched_push_newborn(axo__worker *worker, axo__cell *cell);
 

@@ -4,75 +4,23 @@
  * lane and the directives first and then messages, until the quantum is spent or the cell has no
  * more; axo__state_finish releases the cell, or says that work has come up, and the turn goes on; a
  * cell with messages left goes back into a queue. run_turns does that for several cells in a row
- * under one unwind point, so that a step sets it only once.
+ * under one unwind point, so that a step sets it only once. Turns of plain messages, which most
+ * are, have a short loop of their own, run_plain.
  *
  * A failure is no return path of its own: a status, axo_fail and a throw all arrive in run_outcome,
  * which fills `pending` and hands the message to super/ by ops->fail.
  */
 #include "sched/run.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/border.h"
 #include "cell/event.h"
+#include "sched/blame.h"
 #include "sched/find.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
 #include "sched/keyed_timer.h"
-
-/* A format without a conversion is copied: most texts are such, and formatting costs ten times as
- * much. */
-static void run_format(char *out, const char *format, va_list list)
-    __attribute__((format(printf, 2, 0)));
-
-static void run_format(char *out, const char *format, va_list list)
-{
-    for (size_t i = 0; i < AXO_FAILURE_TEXT_MAX; i++) {
-        out[i] = format[i];
-        if (format[i] == 0)
-            return;
-        if (format[i] == '%')
-            break;
-    }
-    (void)vsnprintf(out, AXO_FAILURE_TEXT_MAX, format, list);
-}
-
-void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
-                     va_list list)
-{
-    AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
-    AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);
-    axo__texts *texts = &worker->local.core->texts;
-    axo__cause *pending = &worker->pending;
-    axo__cause_drop(texts, pending);
-    pending->kind = (uint8_t)kind;
-    pending->site = (uint8_t)worker->site;
-    pending->root_kind = (uint8_t)kind;
-    pending->code = code;
-    pending->actor = axo__cell_ref(worker->current);
-    if (format == NULL || format[0] == 0)
-        return;
-    pending->text = axo__texts_take(texts);
-    if (pending->text != 0)
-        run_format(axo__texts_at(texts, pending->text), format, list);
-}
-
-/* A callback's status becomes a failure, unless axo_fail has said more. */
-static void run_blame(axo__worker *worker, const axo__cell *cell, axo_status status)
-{
-    AXO_DEBUG_ASSERT(status != AXO_OK);
-    axo__cause *pending = &worker->pending;
-    if (pending->kind != AXO_FAILURE_NONE && status == AXO_EFAILED)
-        return;
-    axo__cause_drop(&worker->local.core->texts, pending);
-    pending->kind = AXO_FAILURE_ORDINARY;
-    pending->root_kind = AXO_FAILURE_ORDINARY;
-    pending->site = (uint8_t)worker->site;
-    pending->code = (int32_t)status;
-    pending->actor = axo__cell_ref(cell);
-}
 
 void axo__run_free(axo__worker *worker, axo__message *message)
 {
@@ -143,14 +91,14 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
             return;
         }
         axo__trace(&worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
-        run_blame(worker, cell, status); /* DP-01 */
+        axo__blame(worker, cell, status); /* DP-01 */
         worker->pending.kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.about = AXO_PAYLOAD(&message->pub, axo_terminated)->actor;
         run_fail(worker, cell, message);
         return;
     }
-    run_blame(worker, cell, status);
+    axo__blame(worker, cell, status);
     run_fail(worker, cell, message);
 }
 
@@ -172,7 +120,7 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
         message->pub.size = 0;
     }
     worker->site = AXO_SITE_RECEIVE;
-    run_blame(worker, cell, AXO_EFAILED);
+    axo__blame(worker, cell, AXO_EFAILED);
     worker->pending.kind = (uint8_t)what.kind;
     worker->pending.root_kind = (uint8_t)what.kind;
     worker->pending.code = what.code;
@@ -234,6 +182,13 @@ static inline bool run_has_system(const axo__cell *cell)
 static inline bool run_needs_attention(const axo__cell *cell)
 {
     return axo__unlikely((cell->attention & (AXO__ATTENTION_FRONT | AXO__ATTENTION_BOUNDED)) != 0);
+}
+
+/* Whether the runner has no messages and no system work but what the word may show. */
+static inline bool run_is_done(const axo__cell *cell)
+{
+    return axo__inbox_is_empty(&cell->inbox) && !run_needs_attention(cell) &&
+           !run_has_system(cell);
 }
 
 /* The next message of the front, which comes before the lane, or of the bounded mailbox, which
@@ -333,8 +288,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
             told = axo__worker_clock(worker);
         if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
             axo__worker_outside(worker);
-        if (axo__inbox_is_empty(&cell->inbox) && !run_needs_attention(cell) &&
-            !run_has_system(cell))
+        if (run_is_done(cell))
             return false; /* finish looks at the word */
     }
 }
@@ -348,30 +302,40 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
     (void)axo__worker_clock(worker);
 }
 
-/* One turn, to the release of the cell. axo__state_finish is a compare-and-swap that releases all
- * that this runner wrote to the next claim ([S4] against [S2], cell/state.h); from then on another
- * worker may be inside the cell, so this worker leaves its fields alone. A cell that leaves
- * messages turn after turn is given twice as many each time, up to `backlog_turns_max`
- * doublings. */
+static void run_turn(axo__worker *worker, axo__cell *cell) __attribute__((noinline));
+
+static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
+{
+    cell->backlog_turns = turns & 7;
+    cell->attention &= (uint8_t)~AXO__ATTENTION_BACKLOG;
+    if (turns != 0)
+        cell->attention |= AXO__ATTENTION_BACKLOG;
+}
+
+/* One turn, or the rest of one that run_plain has begun, to the release of the cell.
+ * axo__state_finish is a compare-and-swap that releases all that this runner wrote to the next
+ * claim ([S4] against [S2], cell/state.h); from then on another worker may be inside the cell, so
+ * this worker leaves its fields alone. A cell that leaves messages turn after turn is given twice
+ * as many each time, up to `backlog_turns_max` doublings. */
 static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t backlog_turns = cell->backlog_turns;
-    for (;;) {
-        bool more = run_messages(worker, cell);
+    bool more = !run_is_done(cell) && run_messages(worker, cell);
+    for (;; more = run_messages(worker, cell)) {
         if (!more) {
-            cell->backlog_turns = 0;
+            run_set_backlog(cell, 0);
         } else if (axo__unlikely((cell->attention & AXO__ATTENTION_REST) != 0)) {
             run_rest(worker, cell);
             return;
         } else if (backlog_turns < worker->sched->backlog_turns_max) {
-            cell->backlog_turns = (backlog_turns + 1) & 7;
+            run_set_backlog(cell, backlog_turns + 1);
         }
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
             /* The same turn goes on: `messages_left` counts down from the old doubling. */
-            cell->backlog_turns = backlog_turns & 7;
+            run_set_backlog(cell, backlog_turns);
             continue;
         case AXO__FINISH_PUSH:
             worker->current = NULL; /* the turn is over: see axo__wake_offer */
@@ -392,7 +356,7 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
  * decision. */
 static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
 {
-    AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     AXO_DEBUG_ASSERT(cell->backlog_turns <= AXO__BACKLOG_TURNS_MAX);
     axo__a32_bump_owner(&worker->turn);
     axo__a64_bump_owner(&worker->local.count.turns);
@@ -413,21 +377,179 @@ static inline void run_leave(axo__worker *worker)
     axo__aptr_store_relaxed(&worker->running, NULL);
 }
 
+/* ---- plain turns ---- */
+
+/* An observer that wants to hear of messages keeps turns from being plain, but in the simulator,
+ * which sees everything by them. */
+#ifdef AXO_SIM
+#define RUN_PLAIN_TRACE(...) axo__trace(__VA_ARGS__)
+#else
+#define RUN_PLAIN_TRACE(...) ((void)0)
+#endif
+
+/* Flags of the word with which a plain turn ends. */
+#define RUN_STOPS (AXO__URGENT | AXO__CLOSED | AXO__READY | AXO__WAITING | AXO__HELD)
+
+/* After a message: the clock is due, or outside threads wait. */
+static void run_look(axo__worker *worker)
+{
+    if (worker->until_clock == 0 && axo__worker_clock(worker))
+        axo__worker_offer_urgent(worker);
+    if (axo__inject_few_any(&worker->sched->inject))
+        axo__worker_outside(worker);
+}
+
+/* A message of a plain turn that needs more than to be freed. */
+static __attribute__((noinline)) void run_plain_outcome(axo__worker *worker, axo__cell *cell,
+                                                        axo__message *message, axo_status status)
+{
+    run_outcome(worker, cell, message, status);
+    worker->site = AXO_SITE_NONE;
+    worker->until_clock--;
+    run_look(worker);
+}
+
+/* run_look between two plain messages: the site is NONE meanwhile, as timers run. */
+static __attribute__((noinline)) void run_plain_look(axo__worker *worker)
+{
+    worker->message = NULL;
+    worker->site = AXO_SITE_NONE;
+    run_look(worker);
+    worker->site = AXO_SITE_RECEIVE;
+}
+
+/* The first message of a cell that is in its inbox or its lane; NULL: run_turn has to look. A step
+ * of ordering the inbox that does not end it counts as a message. */
+static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
+{
+    uint64_t word = axo__state_look(&cell->state); /* [S7] */
+    axo__inbox *inbox = &cell->inbox;
+    AXO_DEBUG_ASSERT(worker->messages_left > 0);
+    if ((word & RUN_STOPS) != 0)
+        return NULL;
+    if (axo__inbox_is_empty(inbox) && (word & AXO__LANE) != 0)
+        axo__inbox_put(inbox, axo__state_take(&cell->state));
+    if (axo__likely(axo__inbox_turn(inbox)))
+        return inbox->first;
+    worker->messages_left--;
+    return NULL;
+}
+
+/* The turn is over: counts it, and begins the next one if the next slot leads to a cell with plain
+ * messages; NULL: it does not, or no turns are left. *message: the first one; NULL: it is in the
+ * cell's inbox, or its turn is not plain. As between any two turns the worker holds no cell here,
+ * of which the reclaimer hears each AXO__QUIET_TURNS turns. */
+static inline axo__cell *run_plain_next(axo__worker *worker, uint32_t outside,
+                                        axo__message **message)
+{
+    if (axo__unlikely(--worker->turns_left == 0))
+        return NULL;
+    if (axo__a32_peek_owner(&worker->turn) % AXO__QUIET_TURNS == 0)
+        axo__grace_quiet();
+    axo__cell *cell = axo__worker_find_plain(worker, outside, message);
+    if (axo__unlikely(cell == NULL))
+        return NULL;
+    run_enter(worker, cell, worker->sched->quantum);
+    if (axo__unlikely(cell->attention != 0 && *message != NULL)) {
+        cell->inbox.first = *message;
+        *message = NULL;
+    }
+    return cell;
+}
+
+/* One message of a plain turn; false: it was not plain, and run_turn goes on. The messages behind
+ * it are in the inbox while its handler runs, as `failed` and a throw expect. */
+static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__message *message)
+{
+    axo__local *local = &worker->local;
+    cell->inbox.first = axo__message_next(message);
+    worker->messages_left--;
+    worker->message = message;
+    axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
+    RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    AXO_BORDER();
+    axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
+    if (axo__unlikely(((uint32_t)status | worker->pending.kind | message->flags |
+                       cell->attention) != 0)) {
+        run_plain_outcome(worker, cell, message, status);
+        return false;
+    }
+    RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVED, 0);
+    axo__a64_bump_owner(&local->count.handled);
+    if (axo__likely(message->block <= AXO__CACHE_LINE))
+        axo__pool_free_line(&local->cache, message);
+    else
+        axo__pool_free(&local->cache, message, message->block);
+    return true;
+}
+
+/* Turns of cells that have plain messages and nothing else, the current one and those that the next
+ * slot leads to, with one test where run_messages has many: the cell's `attention` and the
+ * message's `flags` are 0, and between two turns the worker's `attention` is. Returns the cell
+ * whose turn run_turn has to go on with, whatever it is that is not plain; nothing of that was
+ * changed. NULL: the turn is over, its cell released and its turn counted.
+ *
+ * `site` stays RECEIVE from turn to turn, as no function between two handlers asks for it. */
+static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
+{
+    axo__message *message = NULL;
+    if (axo__likely((cell->attention | (worker->attention & AXO__LOOK_TRACED)) == 0 &&
+                    worker->messages_left > 0))
+        message = run_plain_fill(worker, cell);
+    if (axo__unlikely(message == NULL))
+        return cell;
+    worker->site = AXO_SITE_RECEIVE;
+    while (axo__likely(message != NULL)) {
+        if (axo__unlikely(message->flags != 0)) {
+            cell->inbox.first = message;
+            break;
+        }
+        if (axo__unlikely(!run_plain_message(worker, cell, message)))
+            return cell;
+        uint32_t outside = axo__sched_outside(worker->sched);
+        if (axo__unlikely(--worker->until_clock == 0 || outside - 1 < AXO__INJECT_FEW))
+            run_plain_look(worker);
+        message = cell->inbox.first;
+        uint64_t word = axo__state_look(&cell->state); /* [S7] */
+        if (axo__unlikely(message != NULL || word != AXO__RUNNING)) {
+            if (axo__unlikely(worker->messages_left == 0 || (word & RUN_STOPS) != 0))
+                break;
+            if (message == NULL)
+                message = run_plain_fill(worker, cell);
+            continue;
+        }
+        axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
+        if (axo__unlikely(!axo__state_finish_plain(&cell->state)))
+            break;
+        cell = run_plain_next(worker, outside, &message);
+        if (axo__unlikely(cell == NULL))
+            break;
+        if (axo__unlikely(message == NULL && cell->attention == 0))
+            message = run_plain_fill(worker, cell);
+    }
+    worker->message = NULL;
+    worker->site = AXO_SITE_NONE;
+    return cell;
+}
+
 /* The current turn, and then the turns of other cells. The function stands apart from the unwind
  * point so that the compiler keeps its variables in registers: in a function that may return twice
  * it does not. */
 static __attribute__((noinline)) void run_turns(axo__worker *worker)
 {
     for (;;) {
-        run_turn(worker, worker->current);
+        axo__cell *cell = run_plain(worker, worker->current);
+        if (cell != NULL) {
+            run_turn(worker, cell);
+            worker->turns_left--;
+        }
         run_leave(worker);
-        AXO_DEBUG_ASSERT(worker->turns_left > 0);
-        if (--worker->turns_left == 0)
+        if (worker->turns_left == 0)
             return;
-        axo__cell *next = axo__worker_find_next(worker);
-        if (next == NULL)
+        cell = axo__worker_find_next(worker);
+        if (cell == NULL)
             return;
-        run_enter(worker, next, worker->sched->quantum);
+        run_enter(worker, cell, worker->sched->quantum);
     }
 }
 
@@ -439,7 +561,9 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
     AXO_DEBUG_ASSERT(worker == axo__self && worker->unwind == NULL);
     AXO_DEBUG_ASSERT(turns > 0);
     worker->unwind = &unwind;
-    worker->turns_left = turns;
+    uint32_t until_housekeeping =
+        AXO__HOUSEKEEPING_TURNS - axo__a32_peek_owner(&worker->turn) % AXO__HOUSEKEEPING_TURNS;
+    worker->turns_left = turns < until_housekeeping ? turns : until_housekeeping;
     run_enter(worker, cell, messages);
     if (AXO__UNWIND_SET(&unwind) != 0) {
         run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
@@ -488,7 +612,7 @@ static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_sta
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
     if (status != AXO_OK)
-        run_blame(worker, cell, status);
+        axo__blame(worker, cell, status);
     else
         axo__cause_drop(&worker->local.core->texts, &worker->pending);
 }

@@ -31,10 +31,6 @@ axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there);
 bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
                       const axo_failure *failure, axo_directive *directive);
 
-/* Records a failure of the running callback in worker->pending, in the place of an earlier one. */
-void axo__run_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
-                     va_list list) __attribute__((format(printf, 4, 0)));
-
 /* Frees a handled or undeliverable message of any kind; a stashed message stays with its stash. */
 void axo__run_free(axo__worker *worker, axo__message *message);
 

@@ -121,7 +121,7 @@ void axo__wake_tell(axo__worker *worker, uint32_t queued)
 void axo__wake_offer(axo__worker *worker, uint32_t queued)
 {
     if (worker->current == NULL)
-        worker->quiet = true;
+        worker->attention |= AXO__LOOK_QUIET;
     else
         axo__wake_tell(worker, queued);
 }

@@ -61,7 +61,7 @@ static bool worker_expire(axo__worker *worker, uint32_t max)
  * it finishes expired cells, in portions, as long as the budget lasts. */
 static void worker_housekeeping(axo__worker *worker, uint32_t turn)
 {
-    if (worker->quiet)
+    if ((worker->attention & AXO__LOOK_QUIET) != 0)
         axo__worker_offer_quiet(worker); /* before the destructors of expired cells */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % (AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
@@ -105,7 +105,7 @@ static void worker_hand_on(axo__worker *worker)
 static void worker_run(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL && axo__state_is_running(&cell->state));
-    if (axo__unlikely(worker->quiet))
+    if (axo__unlikely((worker->attention & AXO__LOOK_QUIET) != 0))
         axo__worker_offer_quiet(worker);
     if (axo__unlikely(worker->role != AXO__IDLE_NONE))
         worker_hand_on(worker);

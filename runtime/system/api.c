@@ -12,6 +12,7 @@
 
 #include "base/border.h"
 #include "base/random.h"
+#include "sched/blame.h"
 #include "sched/ready.h"
 #include "sched/run.h"
 #include "sched/send.h"
@@ -229,7 +230,8 @@ axo_status axo_kill(axo_ctx *ctx, axo_ref ref)
 
 /* ---- send ---- */
 
-axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
+static __attribute__((noinline)) axo_status api_send_any(axo_ctx *ctx, axo_ref to, uint32_t tag,
+                                                         const void *payload, size_t size)
 {
     axo__cell *cell = axo__caller(ctx);
     if (axo__unlikely(cell == NULL))
@@ -238,6 +240,87 @@ axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload,
     if (axo__unlikely(status != AXO_OK))
         return status;
     return api_send(axo__cell_ref(cell), to, tag, payload, size, 0);
+}
+
+/* The second half of api_send_plain where it is more than two stores: a cell that the next slot has
+ * lost, or an entry that does not go there. These two and api_send_any are calls at the end, so the
+ * function saves no register. */
+static __attribute__((noinline)) axo_status api_push_back(axo__worker *worker, axo__cell *displaced)
+{
+    axo__worker_push_back(worker, displaced);
+    return AXO_OK;
+}
+
+static __attribute__((noinline)) axo_status api_push_ready(axo__worker *worker, axo__cell *cell)
+{
+    axo__sched_push_ready(worker, cell);
+    return AXO_OK;
+}
+
+/* The common case of api_send_any: a running actor sends a message of 0, 8 or 16 bytes, a constant
+ * for the compiler, to a cell of the default pool that has a lane. Anything else is left to
+ * api_send_any before something has changed. No cell has the reference of none. */
+static inline __attribute__((always_inline)) axo_status
+api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
+{
+    axo__worker *worker = axo__self;
+    if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx ||
+                      tag >= AXO_TAG_RESERVED || (size > 0 && payload == NULL)))
+        return api_send_any(ctx, to, tag, payload, size);
+    axo__local *local = &worker->local;
+    axo__cell *cell = axo__table_find(&local->core->table, to);
+    if (axo__unlikely(cell == NULL || cell->bounded || cell->elsewhere))
+        return api_send_any(ctx, to, tag, payload, size);
+    axo_ref from = axo__cell_ref((const axo__cell *)(const void *)ctx);
+    axo__message *message = axo__message_make_line(&local->cache, tag, from, payload, size);
+    if (axo__unlikely(message == NULL))
+        return api_send_any(ctx, to, tag, payload, size);
+    axo__a64_bump_owner(&local->count.sent);
+    uint64_t before = axo__state_push(&cell->state, &message->node);
+    if (axo__state_woken(before) != AXO__ANNOUNCE_PUSH) {
+        if (axo__unlikely((before & AXO__READY) != 0))
+            axo__worker_yield(worker);
+        return AXO_OK;
+    }
+    if (axo__unlikely(!axo__worker_slot_is_guarded(worker)))
+        return api_push_ready(worker, cell);
+    axo__cell *displaced = axo__worker_put_next(worker, cell);
+    return axo__likely(displaced == NULL) ? AXO_OK : api_push_back(worker, displaced);
+}
+
+/* The sizes of most messages, each compiled for itself. */
+static __attribute__((noinline)) axo_status api_send_0(axo_ctx *ctx, axo_ref to, uint32_t tag)
+{
+    return api_send_plain(ctx, to, tag, NULL, 0);
+}
+
+static __attribute__((noinline)) axo_status api_send_8(axo_ctx *ctx, axo_ref to, uint32_t tag,
+                                                       const void *payload)
+{
+    return api_send_plain(ctx, to, tag, payload, 8);
+}
+
+static __attribute__((noinline)) axo_status api_send_16(axo_ctx *ctx, axo_ref to, uint32_t tag,
+                                                        const void *payload)
+{
+    return api_send_plain(ctx, to, tag, payload, 16);
+}
+
+static inline axo_status api_send_sized(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload,
+                                        size_t size)
+{
+    if (size == 8)
+        return api_send_8(ctx, to, tag, payload);
+    if (size == 0)
+        return api_send_0(ctx, to, tag);
+    if (size == 16)
+        return api_send_16(ctx, to, tag, payload);
+    return api_send_any(ctx, to, tag, payload, size);
+}
+
+axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
+{
+    return api_send_sized(ctx, to, tag, payload, size);
 }
 
 axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag, const void *payload,
@@ -254,7 +337,7 @@ axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag, con
 {
     if (message == NULL)
         return axo__caller(ctx) != NULL ? AXO_EINVAL : axo__no_caller();
-    return axo_send(ctx, message->sender, tag, payload, size);
+    return api_send_sized(ctx, message->sender, tag, payload, size);
 }
 
 axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload, size_t size,
@@ -375,7 +458,7 @@ static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, co
     /* Between callbacks no callback can fail: `site` says which one runs. */
     if (axo__caller(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
         return axo__no_caller();
-    axo__run_record(axo__self, kind, code, format, list);
+    axo__blame_record(axo__self, kind, code, format, list);
     return AXO_EFAILED;
 }
 
@@ -409,7 +492,7 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
         axo__misuse(axo__no_caller() == AXO_EFORKED
                         ? "axo_throw in a child process that the callback has forked"
                         : "axo_throw outside of the callback that was given the context");
-    axo__run_record(axo__self, kind, code, format, list);
+    axo__blame_record(axo__self, kind, code, format, list);
 }
 
 void axo_throw(axo_ctx *ctx, int32_t code, const char *format, ...)

@@ -42,13 +42,13 @@
  * stamp cell/state.h:axo__state_borrow_idle 5c745aedf97a
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
- * stamp cell/state.h:axo__state_finish f35a91e4e545
+ * stamp cell/state.h:axo__state_finish 71cbe40a64c0
  * stamp cell/state.h:axo__state_give_back 3e6bdebd5a27
  * stamp cell/state.h:axo__state_give_back_held 85fb62522533
  * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_look ad107a2581eb
- * stamp cell/state.h:axo__state_push c70030ea1315
+ * stamp cell/state.h:axo__state_push f1f55bdfd5c7
  * stamp cell/state.h:axo__state_resume 3f00cdd8d482
  * stamp cell/state.h:axo__state_settle 23c6f0fee1bb
  * stamp cell/state.h:axo__state_suspend 0c772cacd88f
@@ -74,9 +74,9 @@
  * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages b9bba537fa3a
+ * stamp sched/run.c:run_messages 078ddbfbb536
  * stamp sched/run.c:run_take d60a26224a93
- * stamp sched/run.c:run_turn ab48a516eb7e
+ * stamp sched/run.c:run_turn 8d5ea3fd4961
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee

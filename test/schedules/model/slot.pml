@@ -31,7 +31,7 @@
  * stamp cell/state.h:axo__state_init 313a3cdeabc0
  * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
- * stamp cell/state.h:axo__state_push c70030ea1315
+ * stamp cell/state.h:axo__state_push f1f55bdfd5c7
  * stamp cell/table.c:axo__table_begin 1a672769a77b
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
@@ -45,7 +45,7 @@
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next a2d28353a5eb
- * stamp sched/ready.c:axo__worker_push_ready df66acba9d61
+ * stamp sched/ready.c:axo__worker_push_ready ba874bdddad4
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9

@@ -146,7 +146,7 @@ static void worker_is_quiet(void)
     worker->current = NULL;
     pool_work(0);
     axo__worker_push_overrun(worker, pool_cell(0));
-    weak_expect(worker->quiet);
+    weak_expect((worker->attention & AXO__LOOK_QUIET) != 0);
     axo__worker_offer_quiet(worker);
 }
 

@@ -277,6 +277,28 @@ static void runner(void)
     }
 }
 
+/* A worker whose turns are plain: the short claim, then the short finish; the others where the word
+ * has more to say. */
+static void plain_runner(void)
+{
+    for (;;) {
+        weak_wait(runner_may_go, NULL);
+        if (it.popped == it.pushed)
+            return;
+        weak_get(&it.entries[it.popped++]);
+        axo__mpsc_node *lane = axo__state_claim_plain(&it.state);
+        if (lane == NULL && axo__state_claim(&it.state, &lane) == AXO__CLAIM_STALE)
+            continue;
+        weak_wrote(&it.instance);
+        keep(lane);
+        while (axo__inbox_turn(&it.inbox) && it.inbox.first != NULL)
+            handle(axo__inbox_take(&it.inbox));
+        weak_wrote(&it.instance);
+        if (!axo__state_finish_plain(&it.state))
+            run();
+    }
+}
+
 /* Takes the cell and gives it back unrun, as one of another pool. */
 static void unclaimer(void)
 {
@@ -494,6 +516,9 @@ const weak_scenario weak_state_scenes[] = {
     {.name = "user_two_runners", .what = "one sender, two runners: what a runner leaves is seen",
      .setup = setup_one, .fibers = {sender_of_two, runner, runner}, .check = check_two,
      .bound = 2},
+    {.name = "user_plain", .what = "one sender, two runners whose turns are plain",
+     .setup = setup_one, .fibers = {sender_of_two, plain_runner, plain_runner},
+     .check = check_two, .bound = 2},
     {.name = "system_lane", .what = "push with a tag, take all, beside a message",
      .setup = setup_two, .fibers = {teller_of_two, sender_of_one, runner},
      .check = check_one_two, .bound = 2},

@@ -1,0 +1,55 @@
+/* blame.c - why the running callback has failed: the record of its failure, in worker->pending. */
+#include "sched/blame.h"
+
+#include <stdio.h>
+
+/* A format without a conversion is copied: most texts are such, and formatting costs ten times as
+ * much. */
+static void blame_format(char *out, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+
+static void blame_format(char *out, const char *format, va_list list)
+{
+    for (size_t i = 0; i < AXO_FAILURE_TEXT_MAX; i++) {
+        out[i] = format[i];
+        if (format[i] == 0)
+            return;
+        if (format[i] == '%')
+            break;
+    }
+    (void)vsnprintf(out, AXO_FAILURE_TEXT_MAX, format, list);
+}
+
+void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
+                     va_list list)
+{
+    AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
+    AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);
+    axo__texts *texts = &worker->local.core->texts;
+    axo__cause *pending = &worker->pending;
+    axo__cause_drop(texts, pending);
+    pending->kind = (uint8_t)kind;
+    pending->site = (uint8_t)worker->site;
+    pending->root_kind = (uint8_t)kind;
+    pending->code = code;
+    pending->actor = axo__cell_ref(worker->current);
+    if (format == NULL || format[0] == 0)
+        return;
+    pending->text = axo__texts_take(texts);
+    if (pending->text != 0)
+        blame_format(axo__texts_at(texts, pending->text), format, list);
+}
+
+void axo__blame(axo__worker *worker, const axo__cell *cell, axo_status status)
+{
+    AXO_DEBUG_ASSERT(status != AXO_OK);
+    axo__cause *pending = &worker->pending;
+    if (pending->kind != AXO_FAILURE_NONE && status == AXO_EFAILED)
+        return;
+    axo__cause_drop(&worker->local.core->texts, pending);
+    pending->kind = AXO_FAILURE_ORDINARY;
+    pending->root_kind = AXO_FAILURE_ORDINARY;
+    pending->site = (uint8_t)worker->site;
+    pending->code = (int32_t)status;
+    pending->actor = axo__cell_ref(cell);
+}

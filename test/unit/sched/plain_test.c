@@ -1,0 +1,201 @@
+/* plain_test.c - plain turns keep the order of ready.h's table: the next slot leads from turn to
+ * turn only while no other place comes before it. One worker, so that the order is one. */
+#include "unit/unit.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include <axo/axo.h>
+
+#include "base/config.h"
+#include "support/limits.h"
+
+enum { GO = 1, NOTE, SPAWN, STOP, WAIT, BOUNCE, PLACES_MAX = 16 };
+
+static struct {
+    axo_system *system;
+    axo_ref first;
+    axo_ref next;
+    axo_ref other;
+    atomic_bool waits;
+    atomic_bool sent;
+    atomic_uint bounces; /* turns that the next slot has led to */
+    atomic_uint bounced; /* of them before `other` had its turn */
+    _Atomic(const char *) place[PLACES_MAX];
+    atomic_uint places;
+} w;
+
+static void plain_mark(const char *what)
+{
+    uint32_t place = atomic_fetch_add(&w.places, 1);
+    assert_true(place < PLACES_MAX);
+    atomic_store(&w.place[place], what);
+}
+
+static void plain_pause(void)
+{
+    const struct timespec pause = {.tv_nsec = 100000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static void plain_await(uint32_t places)
+{
+    for (uint32_t i = 0; atomic_load(&w.places) < places; i++) {
+        assert_true(i < 200000);
+        plain_pause();
+    }
+    while (atomic_load(&w.place[places - 1]) == NULL)
+        plain_pause();
+}
+
+static axo_status newborn_pre_start(axo_ctx *ctx, void *state)
+{
+    plain_mark("newborn");
+    return AXO_OK;
+}
+
+static axo_status plain_nothing(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return AXO_OK;
+}
+
+static const axo_class newborn_class =
+    AXO_CLASS(.name = "newborn", .pre_start = newborn_pre_start, .receive = plain_nothing);
+
+static axo_status other_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    atomic_store(&w.bounced, atomic_load(&w.bounces));
+    plain_mark("other");
+    return AXO_OK;
+}
+
+static axo_status other_post_stop(axo_ctx *ctx, void *state)
+{
+    plain_mark("stopped");
+    return AXO_OK;
+}
+
+static const axo_class other_class =
+    AXO_CLASS(.name = "other", .receive = other_receive, .post_stop = other_post_stop);
+
+static axo_status next_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    if (message->tag == BOUNCE)
+        return axo_reply(ctx, message, BOUNCE, NULL, 0);
+    plain_mark("next");
+    return AXO_OK;
+}
+
+static const axo_class next_class = AXO_CLASS(.name = "next", .receive = next_receive);
+
+/* The cell of `next` goes into the next slot, and there is something that comes before it. */
+static axo_status first_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_props props = AXO_PROPS(.cls = &newborn_class);
+    axo_ref born;
+    if (message->tag == WAIT) {
+        atomic_store(&w.waits, true);
+        while (!atomic_load(&w.sent))
+            plain_pause();
+    }
+    if (message->tag == WAIT || message->tag == BOUNCE) {
+        bool over = atomic_fetch_add(&w.bounces, 2) >= 2 * AXO__NEXT_RUNS_MAX;
+        return over ? AXO_OK : axo_send(ctx, w.next, BOUNCE, NULL, 0);
+    }
+    plain_mark("first");
+    assert_int_equal(axo_send(ctx, w.next, NOTE, NULL, 0), AXO_OK);
+    if (message->tag == SPAWN)
+        assert_int_equal(axo_spawn(ctx, &props, &born), AXO_OK);
+    if (message->tag == STOP)
+        assert_int_equal(axo_stop(ctx, w.other), AXO_OK);
+    return AXO_OK;
+}
+
+static const axo_class first_class = AXO_CLASS(.name = "first", .receive = first_receive);
+
+static axo_ref plain_spawn(const axo_class *cls)
+{
+    axo_props props = AXO_PROPS(.cls = cls);
+    axo_ref ref;
+    assert_int_equal(axo_system_spawn(w.system, &props, &ref), AXO_OK);
+    return ref;
+}
+
+static void plain_start(void)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1);
+    memset((void *)&w, 0, sizeof w);
+    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    w.first = plain_spawn(&first_class);
+    w.next = plain_spawn(&next_class);
+    w.other = plain_spawn(&other_class);
+    /* All have started when each has answered. */
+    assert_int_equal(axo_system_send(w.system, w.next, NOTE, NULL, 0), AXO_OK);
+    assert_int_equal(axo_system_send(w.system, w.other, NOTE, NULL, 0), AXO_OK);
+    plain_await(2);
+    for (uint32_t i = 0; i < PLACES_MAX; i++)
+        atomic_store(&w.place[i], NULL);
+    atomic_store(&w.places, 0);
+}
+
+static void plain_stop(void)
+{
+    assert_int_equal(axo_system_stop(w.system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(w.system), AXO_OK);
+}
+
+static void plain_end(const char *first, const char *second, const char *third)
+{
+    const char *want[] = {first, second, third};
+    plain_await(3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_string_equal(atomic_load(&w.place[i]), want[i]);
+    plain_stop();
+}
+
+static void the_next_slot_leads_on(void **state)
+{
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.first, GO, NULL, 0), AXO_OK);
+    plain_await(2);
+    assert_int_equal(axo_system_send(w.system, w.other, NOTE, NULL, 0), AXO_OK);
+    plain_end("first", "next", "other");
+}
+
+static void an_urgent_cell_comes_before_it(void **state)
+{
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.first, STOP, NULL, 0), AXO_OK);
+    plain_end("first", "stopped", "next");
+}
+
+static void a_newborn_comes_before_it(void **state)
+{
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.first, SPAWN, NULL, 0), AXO_OK);
+    plain_end("first", "newborn", "next");
+}
+
+/* Two that answer each other do not keep the worker from what other threads have sent. */
+static void work_from_outside_comes_soon(void **state)
+{
+    skip_with_tiny_limits();
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.first, WAIT, NULL, 0), AXO_OK);
+    while (!atomic_load(&w.waits))
+        plain_pause();
+    assert_int_equal(axo_system_send(w.system, w.other, NOTE, NULL, 0), AXO_OK);
+    atomic_store(&w.sent, true);
+    plain_await(1);
+    assert_in_range(atomic_load(&w.bounced), 0, 2 * AXO__INJECT_TURNS);
+    plain_stop();
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_next_slot_leads_on),
+    cmocka_unit_test(an_urgent_cell_comes_before_it),
+    cmocka_unit_test(a_newborn_comes_before_it),
+    cmocka_unit_test(work_from_outside_comes_soon),
+};
+TEST_MAIN(tests)
