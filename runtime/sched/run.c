@@ -321,10 +321,12 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t backlog_turns = cell->backlog_turns;
-    bool more = !run_is_done(cell) && run_messages(worker, cell);
-    for (;; more = run_messages(worker, cell)) {
+    bool done = run_is_done(cell); /* a plain turn may have handled all */
+    for (;; done = false) {
+        bool more = !done && run_messages(worker, cell);
         if (!more) {
-            run_set_backlog(cell, 0);
+            if (axo__unlikely(backlog_turns != 0))
+                run_set_backlog(cell, 0);
         } else if (axo__unlikely((cell->attention & AXO__ATTENTION_REST) != 0)) {
             run_rest(worker, cell);
             return;
@@ -335,7 +337,8 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
         switch (axo__state_finish(&cell->state, more)) {
         case AXO__FINISH_AGAIN:
             /* The same turn goes on: `messages_left` counts down from the old doubling. */
-            run_set_backlog(cell, backlog_turns);
+            if (axo__unlikely(cell->backlog_turns != backlog_turns))
+                run_set_backlog(cell, backlog_turns);
             continue;
         case AXO__FINISH_PUSH:
             worker->current = NULL; /* the turn is over: see axo__wake_offer */

@@ -58,7 +58,7 @@
  * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
  * stamp sched/ready.c:axo__worker_push_ready ba874bdddad4
  * stamp sched/run.c:run_enter 445f55bbef9b
- * stamp sched/run.c:run_turn 8d5ea3fd4961
+ * stamp sched/run.c:run_turn 8ef077cf1446
  * stamp sched/steal.c:axo__worker_steal 1225e8e3490a
  * stamp sched/steal.c:steal_from ff73ee87d222
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
