@@ -113,10 +113,12 @@ static inline void *axo__pool_alloc_line(axo__cache *cache)
     return block;
 }
 
-/* As axo__pool_free, for a block of one cache line. */
-static inline void axo__pool_free_line(axo__cache *cache, void *memory)
+/* As axo__pool_free, for a block of one cache line, of which `size` bytes were asked for. */
+static inline void axo__pool_free_line(axo__cache *cache, void *memory, size_t size)
 {
     axo__block *block = memory;
+    AXO_DEBUG_ASSERT(size > AXO__CACHE_LINE / 2 && size <= AXO__CACHE_LINE);
+    (void)size;
     AXO_DEBUG_ASSERT(cache->free[AXO__POOL_LINE_CLASS] != block); /* it was given back twice */
     block->next = cache->free[AXO__POOL_LINE_CLASS];
     cache->free[AXO__POOL_LINE_CLASS] = block;

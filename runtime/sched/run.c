@@ -480,7 +480,7 @@ static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__
     RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVED, 0);
     axo__a64_bump_owner(&local->count.handled);
     if (axo__likely(message->block <= AXO__CACHE_LINE))
-        axo__pool_free_line(&local->cache, message);
+        axo__pool_free_line(&local->cache, message, message->block);
     else
         axo__pool_free(&local->cache, message, message->block);
     return true;

@@ -77,7 +77,8 @@ static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_m
     return spare->now - mark->since >= AXO__SPARE_NS / 2;
 }
 
-/* Whether every worker before this spare is stuck: for the second spare the first one too. */
+/* Whether every worker before this spare is stuck: for the second spare the first one too, whose
+ * handlers that hang only the second sees. */
 static bool spare_look(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
@@ -90,7 +91,7 @@ static bool spare_look(axo__worker *spare)
         axo__worker *worker = &sched->workers[i];
         if (!spare_is_stuck(spare, worker, &marks[i]))
             stuck = false;
-        else if (rank == 0)
+        else if (rank == 0 || i == sched->worker_count)
             spare_report(spare, worker, &marks[i]);
     }
     return stuck;

@@ -372,6 +372,28 @@ static void DI_stuck_report(void **state)
     kit_finish(k);
 }
 
+/* Also one that a spare runs, as every worker hangs. */
+static void DI_stuck_spare_report(void **state)
+{
+    axo_options options = AXO_OPTIONS(.stuck_ns = 2000000);
+    kit *k = kit_start(state, &options);
+    kit_gate *gate = kit_gate_new(k);
+    kit_family f = kit_tree(k, "a, b");
+    char labels[DI_BLOCKERS][24];
+    for (uint32_t i = 0; i < kit_workers(k); i++) {
+        (void)snprintf(labels[i], sizeof labels[i], "s%u", (unsigned)i);
+        kit_run(k, part_start(k, labels[i]), part_hold, gate);
+        kit_gate_arrived(gate, i + 1);
+    }
+    kit_run(k, f.a, part_hold, gate);
+    kit_gate_arrived(gate, kit_workers(k) + 1);
+    kit_await_count(k, "a.log", 3);
+    kit_never(k, "b.log");
+    kit_gate_open(gate);
+    kit_settle(k);
+    kit_finish(k);
+}
+
 static const struct CMUnitTest tests[] = {
     KIT_TEST("DI-01", DI_01),
     KIT_TEST("DI-02", DI_02),
@@ -384,6 +406,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("DI-04 every worker stuck", DI_stuck),
     KIT_TEST("DI-04 every worker stuck, and a supervisor with messages", DI_stuck_supervisor),
     KIT_TEST("DI-04 stuck report", DI_stuck_report),
+    KIT_TEST("DI-04 stuck report of a spare", DI_stuck_spare_report),
 };
 
 TEST_MAIN(tests)

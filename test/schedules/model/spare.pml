@@ -27,7 +27,7 @@
  * stamp sched/spare.c:axo__spare_step 12a03c667441
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_deadline fd4be46e837d
- * stamp sched/spare.c:spare_look 351db1d73e9d
+ * stamp sched/spare.c:spare_look 588d01d099d9
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 391156f950e8
  * stamp sched/spare.c:spare_saw_turns 5115380e6e54
