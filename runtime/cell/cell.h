@@ -100,13 +100,14 @@ struct axo__cell {
     axo__mpsc_node urgent_node; /* in use while URGENT_INJECTED */
     axo__a32 generation;        /* of the living actor; 0: no actor lives in the slot */
     /* ---- fixed from spawn on ---- */
-    axo__a32 latest;            /* generation of the living or the last actor; 0: there was none */
-    uint32_t slot : 24;         /* fixed */
+    axo__slot_link parent;
     uint32_t lifetime : 2;      /* an axo_lifetime */
     uint32_t bounded : 1;       /* a bounded mailbox is in place of the lane (cell/extra.h) */
     uint32_t elsewhere : 1;     /* another pool than the default one runs the cell */
     uint32_t guardian : 1;      /* the root is the parent */
-    axo__slot_link parent;
+    uint32_t : 3;
+    uint32_t slot : 24;         /* fixed; a reference is these 24 bits and the next 32 */
+    axo__a32 latest;            /* generation of the living or the last actor; 0: there was none */
 
     /* ---- runner ---- */
     _Alignas(AXO__CACHE_LINE) axo_receive_fn receive; /* top of the behaviour stack */

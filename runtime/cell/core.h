@@ -26,13 +26,13 @@
     X(dead)                                                                                        \
     X(dropped)                                                                                     \
     X(sent)                                                                                        \
+    X(turns)                                                                                       \
     X(unhandled)                                                                                   \
     X(terminated)                                                                                  \
     X(spawned)                                                                                     \
     X(failures)                                                                                    \
     X(restarts)                                                                                    \
     X(notices)                                                                                     \
-    X(turns)                                                                                       \
     X(steals)                                                                                      \
     X(parks)                                                                                       \
     X(wakes)                                                                                       \
@@ -41,10 +41,10 @@
     X(restarts_merged)
 
 typedef struct axo__counters {
-    axo__a64 freed; /* slots given back */
 #define CORE_COUNTER(name) axo__a64 name;
     AXO__COUNTER_LIST(CORE_COUNTER)
 #undef CORE_COUNTER
+    axo__a64 freed; /* slots given back */
 } axo__counters;
 
 typedef struct axo__core axo__core;
@@ -53,6 +53,7 @@ typedef struct axo__core axo__core;
  * thread may read the counters. Functions take a local to know where their caller stands. */
 typedef struct axo__local {
     axo__core *core;          /* fixed */
+    axo__counters count;      /* the first ones, which each message raises, share a line with it */
     axo__cache cache;         /* of the core's pool */
     axo__cell *free;          /* cells to spawn into, by `free_next` */
     axo__cell *freed;         /* cells to give back, by `free_next` */
@@ -62,7 +63,6 @@ typedef struct axo__local {
     axo__grace_item *retired_last;
     uint32_t retired_count;
     uint32_t index;           /* the worker's, or AXO__NO_WORKER */
-    axo__counters count;
 } axo__local;
 
 struct axo__event;
@@ -149,7 +149,7 @@ static inline void axo__local_init(axo__local *local, axo__core *core, uint32_t 
                                    uint32_t batch)
 {
     local->core = core;
-    local->cache.pool = &core->pool;
+    axo__cache_init(&local->cache, &core->pool);
     local->index = index;
     local->batch = batch;
 }

@@ -278,7 +278,7 @@ static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **la
 static inline axo__mpsc_node *axo__state_claim_plain(axo__state *state)
 {
     uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess */
-    if (axo__unlikely(old == 0 || (old & ~AXO__LANE) != 0))
+    if (axo__unlikely((old - 1) >> AXO__ADDRESS_BITS != 0)) /* 0, or it has a flag */
         return NULL;
     axo__mpsc_node *lane = axo__state_lane(old);
     bool mine = axo__a64_cas_acq_rel(&state->word, &old, AXO__RUNNING); /* [S2] */

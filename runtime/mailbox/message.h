@@ -35,6 +35,9 @@ enum {
  * place of `instance` for destroy. */
 #define AXO__MESSAGE_BEHIND AXO__MESSAGE_FLAGS_END
 
+/* The handler that has the message has recorded a failure: until it returns, so in no mailbox. */
+#define AXO__MESSAGE_BLAMED (2 * AXO__MESSAGE_FLAGS_END)
+
 /* Messages that no user misses: their dead letters are suppressed. */
 #define AXO__MESSAGE_HARMLESS                                                                      \
     (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK | AXO__MESSAGE_BOUND)

@@ -45,7 +45,7 @@ void axo__pool_fini(axo__pool *pool)
 static void *slab_grow(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
-    AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->count[index] == 0);
+    AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->room[index] == 4 * AXO__MAGAZINE);
     char *memory = axo__heap_alloc(pool->heap, AXO__POOL_CHUNK, AXO__CACHE_LINE, AXO__SITE_POOL);
     if (memory == NULL)
         return NULL;
@@ -64,7 +64,7 @@ static void *slab_grow(axo__cache *cache, uint32_t index)
         cache->free[index] = block;
         AXO_POISON((char *)block + sizeof *block, size - sizeof *block);
     }
-    cache->count[index] += (uint32_t)(count - 1);
+    cache->room[index] -= (int32_t)(count - 1);
     return first;
 }
 
@@ -73,7 +73,7 @@ static void *slab_grow(axo__cache *cache, uint32_t index)
 static bool slab_refill(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
-    AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->count[index] == 0);
+    AXO_DEBUG_ASSERT(cache->free[index] == NULL && cache->room[index] == 4 * AXO__MAGAZINE);
     axo__os_mutex_lock(&pool->mutex);
     axo__block *magazine = pool->magazines[index];
     if (magazine != NULL)
@@ -82,7 +82,7 @@ static bool slab_refill(axo__cache *cache, uint32_t index)
     if (magazine == NULL)
         return false;
     cache->free[index] = magazine;
-    cache->count[index] = AXO__MAGAZINE;
+    cache->room[index] = 3 * AXO__MAGAZINE;
     return true;
 }
 
@@ -97,7 +97,7 @@ void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
         return slab_grow(cache, index);
     axo__block *block = cache->free[index];
     cache->free[index] = block->next;
-    cache->count[index]--;
+    cache->room[index]++;
     AXO_UNPOISON(block, axo__pool_sizes[index]);
     return block;
 }
@@ -107,13 +107,13 @@ void *axo__pool_alloc_slow(axo__cache *cache, size_t size)
 void axo__pool_spill(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
-    AXO_DEBUG_ASSERT(cache->count[index] >= AXO__MAGAZINE);
+    AXO_DEBUG_ASSERT(cache->room[index] <= 3 * AXO__MAGAZINE);
     axo__block *first = cache->free[index];
     axo__block *last = first;
     for (uint32_t i = 1; i < AXO__MAGAZINE; i++)
         last = last->next;
     cache->free[index] = last->next;
-    cache->count[index] -= AXO__MAGAZINE;
+    cache->room[index] += AXO__MAGAZINE;
     last->next = NULL;
     axo__os_mutex_lock(&pool->mutex);
     first->magazine = pool->magazines[index];
@@ -133,7 +133,7 @@ void axo__cache_flush(axo__cache *cache)
     for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++) {
         /* Blocks short of a magazine stay in the cache and return with their chunks in
          * axo__pool_fini. */
-        while (cache->count[index] >= AXO__MAGAZINE)
+        while (cache->room[index] <= 3 * AXO__MAGAZINE)
             axo__pool_spill(cache, index);
     }
 }

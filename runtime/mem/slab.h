@@ -47,7 +47,8 @@ typedef struct axo__pool {
 typedef struct axo__cache {
     axo__pool *pool; /* fixed: the depot that the cache trades with */
     axo__block *free[AXO__POOL_CLASSES];
-    uint32_t count[AXO__POOL_CLASSES];
+    int32_t room[AXO__POOL_CLASSES]; /* blocks that a free list takes before it gives a magazine
+                                        away; 4 * AXO__MAGAZINE: it is empty */
 } axo__cache;
 
 /* Makes an empty depot; false: the system refused the mutex. */
@@ -55,6 +56,14 @@ bool axo__pool_init(axo__pool *pool, axo__heap *heap);
 
 /* Frees all chunks. Every block must have been given back; the caches end with the pool. */
 void axo__pool_fini(axo__pool *pool);
+
+/* An empty cache of the depot's blocks. */
+static inline void axo__cache_init(axo__cache *cache, axo__pool *pool)
+{
+    *cache = (axo__cache){.pool = pool};
+    for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++)
+        cache->room[index] = 4 * AXO__MAGAZINE;
+}
 
 /* Bytes of the blocks of a class. */
 extern const uint16_t axo__pool_sizes[AXO__POOL_CLASSES];
@@ -73,9 +82,9 @@ static inline void *axo__pool_alloc(axo__cache *cache, size_t size)
     axo__block *block = cache->free[index];
     if (axo__unlikely(block == NULL))
         return axo__pool_alloc_slow(cache, size);
-    AXO_DEBUG_ASSERT(cache->count[index] > 0);
+    AXO_DEBUG_ASSERT(cache->room[index] < 4 * AXO__MAGAZINE);
     cache->free[index] = block->next;
-    cache->count[index]--;
+    cache->room[index]++;
     AXO_UNPOISON(block, axo__pool_sizes[index]);
     return block;
 }
@@ -95,7 +104,7 @@ static inline void axo__pool_free(axo__cache *cache, void *memory, size_t size)
     block->next = cache->free[index];
     cache->free[index] = block;
     AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);
-    if (axo__unlikely(++cache->count[index] >= 4 * AXO__MAGAZINE))
+    if (axo__unlikely(--cache->room[index] <= 0))
         axo__pool_spill(cache, index);
 }
 
@@ -106,9 +115,9 @@ static inline void *axo__pool_alloc_line(axo__cache *cache)
     axo__block *block = cache->free[AXO__POOL_LINE_CLASS];
     if (axo__unlikely(block == NULL))
         return NULL;
-    AXO_DEBUG_ASSERT(cache->count[AXO__POOL_LINE_CLASS] > 0);
+    AXO_DEBUG_ASSERT(cache->room[AXO__POOL_LINE_CLASS] < 4 * AXO__MAGAZINE);
     cache->free[AXO__POOL_LINE_CLASS] = block->next;
-    cache->count[AXO__POOL_LINE_CLASS]--;
+    cache->room[AXO__POOL_LINE_CLASS]++;
     AXO_UNPOISON(block, AXO__CACHE_LINE);
     return block;
 }
@@ -123,7 +132,7 @@ static inline void axo__pool_free_line(axo__cache *cache, void *memory, size_t s
     block->next = cache->free[AXO__POOL_LINE_CLASS];
     cache->free[AXO__POOL_LINE_CLASS] = block;
     AXO_POISON((char *)block + sizeof *block, AXO__CACHE_LINE - sizeof *block);
-    if (axo__unlikely(++cache->count[AXO__POOL_LINE_CLASS] >= 4 * AXO__MAGAZINE))
+    if (axo__unlikely(--cache->room[AXO__POOL_LINE_CLASS] <= 0))
         axo__pool_spill(cache, AXO__POOL_LINE_CLASS);
 }
 

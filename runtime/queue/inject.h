@@ -11,7 +11,7 @@
  * Orders
  *   [J1] exchange acq_rel, taken    takes the consumer's end; pairs with [J2]
  *   [J2] store release, taken       gives it back
- *   [J3] seq_cst, pushed            a pusher counts before it looks for parked workers; a worker
+ *   [J3] seq_cst, counts            a pusher counts before it looks for parked workers; a worker
  *                                   announces idleness before it looks here: one sees the other
  */
 #ifndef AXO__QUEUE_INJECT_H
@@ -23,8 +23,9 @@
 
 typedef struct axo__inject {
     axo__mpsc queue;
+    axo__a64 *counts; /* fixed, as the next: entries not yet popped, or more, in one half ... */
+    uint32_t shift;   /* ... of that word, the lower one (0) or the upper one (32) */
     _Alignas(AXO__CACHE_LINE) axo__a32 taken;
-    axo__a32 pushed; /* entries not yet popped, or more: a hint that saves a look */
 } axo__inject;
 
 typedef enum axo__inject_pop {
@@ -33,7 +34,9 @@ typedef enum axo__inject_pop {
     AXO__INJECT_LOST = 2 /* another worker holds `taken`, or a push is half done */
 } axo__inject_pop;
 
-void axo__inject_init(axo__inject *inject);
+/* An empty injector. Its entries are counted in a half of `counts`, 0 now, so that one load says
+ * whether either of two injectors has some. */
+void axo__inject_init(axo__inject *inject, axo__a64 *counts, uint32_t shift);
 /* Appends a node, which must be in no queue: the cell's INJECTED bit in the word guards that. Never
  * waits. */
 void axo__inject_push_any(axo__inject *inject, axo__mpsc_node *node);
@@ -45,13 +48,7 @@ axo__inject_pop axo__inject_pop_any(axo__inject *inject, axo__mpsc_node **out);
  * sleeper that reads 0 here is seen by the next pusher. */
 static inline bool axo__inject_has_any(const axo__inject *inject)
 {
-    return axo__a32_load_seq_cst(&inject->pushed) != 0; /* [J3] */
-}
-
-/* About how many entries are there. Relaxed, a hint. */
-static inline uint32_t axo__inject_count_any(const axo__inject *inject)
-{
-    return axo__a32_load_relaxed(&inject->pushed);
+    return (uint32_t)(axo__a64_load_seq_cst(inject->counts) >> inject->shift) != 0; /* [J3] */
 }
 
 /* Whether one to AXO__INJECT_FEW entries are there: few enough that outside threads wait for them
@@ -59,7 +56,8 @@ static inline uint32_t axo__inject_count_any(const axo__inject *inject)
  * length of a turn. */
 static inline bool axo__inject_few_any(const axo__inject *inject)
 {
-    return axo__a32_load_relaxed(&inject->pushed) - 1 < AXO__INJECT_FEW;
+    uint64_t counts = axo__a64_load_relaxed(inject->counts);
+    return (uint32_t)(counts >> inject->shift) - 1 < AXO__INJECT_FEW;
 }
 
 #endif

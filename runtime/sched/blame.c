@@ -28,6 +28,8 @@ void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code,
     axo__texts *texts = &worker->local.core->texts;
     axo__cause *pending = &worker->pending;
     axo__cause_drop(texts, pending);
+    if (worker->message != NULL)
+        worker->message->flags |= AXO__MESSAGE_BLAMED;
     pending->kind = (uint8_t)kind;
     pending->site = (uint8_t)worker->site;
     pending->root_kind = (uint8_t)kind;

@@ -41,26 +41,4 @@ static inline axo__cell *axo__worker_claim(axo__worker *worker, axo__cell *cell)
     return NULL;
 }
 
-/* As axo__worker_claim, for a worker with queues of the default pool and a cell that has messages
- * and nothing else; false: the entry was stale, or axo__worker_claim has to see what the word
- * means. *first: the only message, which is not in the inbox; NULL: several are in the inbox. */
-static inline bool axo__worker_claim_plain(const axo__worker *worker, axo__cell *cell,
-                                           axo__message **first)
-{
-    AXO_DEBUG_ASSERT(worker->own == axo__core_sched(worker->local.core));
-    axo__message *newest = (axo__message *)(void *)axo__state_claim_plain(&cell->state);
-    if (axo__unlikely(newest == NULL))
-        return false;
-    AXO_DEBUG_ASSERT(axo__inbox_is_empty(&cell->inbox));
-    *first = newest;
-    if (axo__likely(newest->node.next == NULL && !cell->elsewhere))
-        return true;
-    *first = NULL;
-    axo__inbox_put(&cell->inbox, &newest->node);
-    if (axo__likely(!cell->elsewhere))
-        return true;
-    axo__sched_unclaim(cell);
-    return false;
-}
-
 #endif

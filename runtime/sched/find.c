@@ -33,21 +33,26 @@ static uint32_t find_turn_messages(const axo__worker *worker)
 /* Ends the running turn, or the run of cells that follow each other through the next slot, if it
  * has used up the time of a turn. The running turn is blamed (`overrun_turn`) only if it has
  * handled at least `stride` messages: then the previous reading lies in this turn or at its start,
- * so another turn cannot have used the time. */
-static void find_clock_shares(axo__worker *worker, uint32_t stride)
+ * so another turn cannot have used the time. `before`: the previous reading, which is the one known
+ * at the turn's start if none was made in the turn. */
+static void find_clock_shares(axo__worker *worker, uint32_t stride, int64_t before)
 {
     int64_t quantum = worker->sched->quantum_ns;
+    uint64_t turn = axo__worker_turn(worker);
+    if (worker->clock_turn != turn)
+        worker->turn_clock = before;
+    worker->clock_turn = turn;
     bool over = worker->now - worker->turn_clock >= quantum;
     if (over && find_turn_messages(worker) >= stride)
-        worker->overrun_turn = axo__a32_load_relaxed(&worker->turn);
-    if (over || worker->yields || worker->now >= worker->until)
+        worker->overrun_turn = turn;
+    if (over || worker->yield_turn == turn || worker->now >= worker->until)
         worker->messages_left = 0;
-    if (worker->next_runs == 0)
+    if (worker->next_end == 0)
         worker->next_clock = AXO__NEVER;
     else if (worker->next_clock == AXO__NEVER)
         worker->next_clock = worker->now;
     else if (worker->now - worker->next_clock >= quantum)
-        worker->next_runs = AXO__NEXT_RUNS_MAX;
+        worker->next_end = worker->plain_end = turn;
     if (axo__runq_is_empty_any(&worker->overrun) && !axo__inject_has_any(&worker->sched->overrun))
         worker->overrun_clock = worker->now;
     else if (worker->now - worker->overrun_clock >= AXO__OVERRUN_QUANTA * quantum)
@@ -71,7 +76,7 @@ bool axo__worker_clock(axo__worker *worker)
     else if (stride < worker->clock_stride_max)
         worker->clock_stride = stride * 2;
     worker->until_clock = worker->clock_stride;
-    find_clock_shares(worker, stride);
+    find_clock_shares(worker, stride, before);
     if (axo__likely(axo__timers_next(worker->timers) > axo__worker_time(worker)))
         return false;
     return worker->timers != NULL && axo__timers_fire(worker, worker->timers);
@@ -125,20 +130,25 @@ static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inje
     return find_from_inject_slow(worker, inject, bit);
 }
 
+bool axo__worker_next_goes_on(axo__worker *worker)
+{
+    uint64_t turn = axo__worker_turn(worker);
+    if (worker->next_end == 0)
+        worker->next_end = turn + AXO__NEXT_RUNS_MAX;
+    return turn < worker->next_end;
+}
+
 /* The next slot is cleared with a plain store although a thief may have loaded it ([W3] in
- * steal.c): both hold the entry then, and the claim decides. After AXO__NEXT_RUNS_MAX turns the
- * cell goes to the back of the ready queue, so two actors that answer each other do not starve that
- * queue. */
+ * steal.c): both hold the entry then, and the claim decides. A cell that has to wait goes to the
+ * back of the ready queue. */
 static axo__cell *find_from_next(axo__worker *worker)
 {
     axo__cell *cell = axo__aptr_load_relaxed(&worker->next);
     if (cell == NULL)
         return NULL;
     axo__aptr_store_relaxed(&worker->next, NULL);
-    if (worker->next_runs < AXO__NEXT_RUNS_MAX) {
-        worker->next_runs++;
+    if (axo__worker_next_goes_on(worker))
         return axo__worker_claim(worker, cell);
-    }
     axo__worker_push_back(worker, cell);
     return NULL;
 }
@@ -218,7 +228,7 @@ axo__cell *axo__worker_find_urgent(axo__worker *worker)
 static axo__cell *find_ready(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
-    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    uint64_t turn = axo__worker_turn(worker);
     axo__cell *cell;
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
@@ -239,7 +249,7 @@ static axo__cell *find_ready(axo__worker *worker)
     cell = find_from_next(worker);
     if (cell != NULL)
         return cell;
-    worker->next_runs = 0;
+    worker->next_end = 0;
     worker->next_clock = AXO__NEVER;
     cell = find_from_queue(worker, &worker->ready);
     if (cell == NULL)

@@ -14,7 +14,7 @@ static inline void axo__worker_outside(axo__worker *worker)
         return;
     worker->messages_left = 0;
     worker->inject_from = handled + AXO__INJECT_MESSAGES;
-    worker->inject_turn = axo__a32_load_relaxed(&worker->turn) - AXO__INJECT_TURNS;
+    worker->inject_turn = axo__worker_turn(worker) - AXO__INJECT_TURNS;
 }
 
 /* Reads the clock and settles what depends on it: the share of the turn, and the worker's timers.
@@ -27,28 +27,10 @@ axo__cell *axo__worker_find(axo__worker *worker);
 /* As axo__worker_find, for the next turn of the running step. */
 axo__cell *axo__worker_find_next(axo__worker *worker);
 
-/* How many entries lie in the pool's injectors whose turn may come before the next slot's. */
-static inline uint32_t axo__sched_outside(const axo__sched *sched)
-{
-    return axo__inject_count_any(&sched->inject) + axo__inject_count_any(&sched->urgent);
-}
-
-/* Claims the next slot's cell, if axo__worker_find_next would find it and it has messages and
- * nothing else; NULL: axo__worker_find_next says. `outside`: the injectors' entries, as last looked
- * at. *first as of axo__worker_claim_plain. */
-static inline axo__cell *axo__worker_find_plain(axo__worker *worker, uint32_t outside,
-                                                axo__message **first)
-{
-    axo__cell *cell = axo__aptr_load_relaxed(&worker->next);
-    if (axo__unlikely(cell == NULL || (outside | worker->attention) != 0 ||
-                      worker->next_runs >= AXO__NEXT_RUNS_MAX))
-        return NULL;
-    if (axo__unlikely(!axo__worker_claim_plain(worker, cell, first)))
-        return NULL;
-    axo__aptr_store_relaxed(&worker->next, NULL);
-    worker->next_runs++;
-    return cell;
-}
+/* Whether the next slot's cell may go before the ready queue once more; a cell that comes from
+ * there begins a row. After AXO__NEXT_RUNS_MAX turns the answer is no, so two actors that answer
+ * each other do not starve that queue. */
+bool axo__worker_next_goes_on(axo__worker *worker);
 
 /* As axo__worker_find, urgent cells only. */
 axo__cell *axo__worker_find_urgent(axo__worker *worker);

@@ -91,11 +91,11 @@ static void host_turns(void *arg)
 {
     host_call *call = arg;
     axo__worker *worker = &call->sched->workers[0];
-    uint32_t first = axo__a32_load_relaxed(&worker->turn);
+    uint64_t first = axo__worker_turn(worker);
     while (!call->dry && call->turns < call->turns_max) {
         if (axo__worker_step(worker) != AXO__STEP_AGAIN)
             call->dry = !host_reclaim(worker);
-        call->turns = axo__a32_load_relaxed(&worker->turn) - first;
+        call->turns = axo__worker_turn(worker) - first;
         if (!call->dry && call->budget_ns >= 0 && axo__os_now() >= worker->until)
             break;
     }

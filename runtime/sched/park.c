@@ -90,7 +90,7 @@ static bool park_look(axo__worker *worker, bool *busy)
             return true;
         if (worker->seen == NULL)
             continue;
-        worker->seen[i].turn = axo__a32_load_relaxed(&other->turn);
+        worker->seen[i].turn = axo__worker_turn(other);
     }
     return axo__aptr_load_relaxed(&worker->next) != NULL;
 }

@@ -7,8 +7,8 @@ _Thread_local axo__worker *axo__away;
 
 /* Runs in a child that a callback has forked: the child has the worker's memory, but no other
  * thread of the system. Contexts are void from here on, and the first function of the runtime that
- * the child comes back to ends the process. `pending` is set so that a handler that returns leaves
- * the short path of run_message and reaches run_outcome, which looks at `forked`. */
+ * the child comes back to ends the process. A cause is recorded, so that a handler that returns
+ * leaves the short path of run_message and reaches run_outcome, which looks at `forked`. */
 static void pool_forked(void)
 {
     axo__worker *worker = axo__self;
@@ -18,8 +18,10 @@ static void pool_forked(void)
     worker->forked_in = worker->current;
     worker->current = NULL;
     worker->pending.kind = AXO_FAILURE_ORDINARY;
+    if (worker->message != NULL)
+        worker->message->flags |= AXO__MESSAGE_BLAMED;
     worker->messages_left = 0;
-    worker->turns_left = 1;
+    worker->step_end = worker->plain_end = axo__worker_turn(worker);
 }
 
 /* Registers pool_forked, once for each copy of the library that is loaded. */
@@ -39,6 +41,8 @@ static uint32_t pool_traced(const axo__core *core)
     return traced ? AXO__LOOK_TRACED : 0;
 }
 
+static const axo__a32 pool_never_0 = {1};
+
 /* A worker of a shared pool and a spare worker own no queues: their rings have size 1 and are
  * always full, so the push functions of ready.c need no case for them and overflow to the
  * injectors. */
@@ -50,8 +54,11 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
                     batches ? sched->core->table.batch : 1);
     worker->sched = sched;
     worker->own = sched->kind->shared || index >= sched->worker_count ? NULL : sched;
-    if (worker->own == NULL || worker->own != axo__core_sched(sched->core))
+    worker->parked = &sched->parked;
+    if (worker->own == NULL || worker->own != axo__core_sched(sched->core)) {
         worker->attention |= AXO__LOOK_FOREIGN;
+        worker->parked = &pool_never_0;
+    }
     worker->attention |= pool_traced(sched->core);
     worker->clock_stride = 1;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;

@@ -16,7 +16,8 @@
  *   parked    senders that wait for room      send     a message's way to its mailbox; doors
  *   scheduled   messages that wait for a time   keyed_timer  an actor's timers
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
- *   blame     why a callback has failed       run       one turn of one cell; plain turns
+ *   blame     why a callback has failed       hook      calls of hooks
+ *   run       one turn of one cell; plain turns
  *   park      a worker goes to sleep          worker   a worker's step
  *   spare     workers for when all others are stuck
  *   sched     a pool is made, started, ended
@@ -127,13 +128,13 @@ enum {
     AXO__LOOK_QUIET = 4,   /* pushes between two turns have not been offered to others yet */
     AXO__LOOK_OVERRUN = 8, /* an overrun cell has waited for long: it goes before ready cells */
     AXO__LOOK_TRACED = 16, /* an observer wants to hear of messages; for good */
-    AXO__LOOK_FOREIGN = 32 /* the worker has no queues, or its pool is not the default one; for
-                              good */
+    AXO__LOOK_FOREIGN = 32 /* the worker has no queues, or its pool is not the default one: its
+                              next slot is not for the default pool's cells; for good */
 };
 
 /* What a worker noted of another worker when it parked: steal.c compares it after the sleep. */
 typedef struct axo__seen {
-    uint32_t turn;
+    uint64_t turn;
 } axo__seen;
 
 /* The first part is touched by the worker's own thread only, so it needs no order; other threads
@@ -144,6 +145,7 @@ struct axo__worker {
     axo__local local;
     axo__sched *sched;
     axo__sched *own;        /* `sched` if the worker has private queues; NULL: it has none */
+    const axo__a32 *parked; /* of `sched`; of a FOREIGN worker a word that is never 0 */
 
     /* ---- runner ---- */
     axo__cell *current;     /* the cell whose callbacks may use their context; NULL between turns */
@@ -152,23 +154,26 @@ struct axo__worker {
     uint32_t site;          /* axo_site of the running callback, or AXO__SITE_*; NONE outside */
     uint32_t attention;     /* AXO__LOOK_ bits; 0: between two turns the next slot comes first */
     uint32_t messages_left; /* messages left in this turn */
-    bool yields;            /* the turn ends with this message */
-    uint32_t turns_left;    /* turns left in this step */
     uint32_t until_clock;   /* messages until the clock is read */
+    uint64_t plain_end;     /* run_plain looks up when this turn is over: one of the next two, or
+                               the reclaimer is due */
+    uint64_t step_end;      /* the last turn of this step */
+    uint64_t next_end;      /* the last turn of cells from the next slot in a row; 0: none yet */
+    uint64_t yield_turn;    /* the turn that ends with its next message */
     uint32_t clock_stride;  /* messages from one reading to the next, adapted in find.c */
     uint32_t clock_stride_max;
     int64_t until;          /* a reading with which turns end at once; AXO__NEVER: none does */
-    uint32_t next_runs;     /* turns from the next slot in a row */
     uint32_t newborn_runs;  /* newborns run since another cell was */
     uint32_t newborn_turns; /* newborns run, ever */
     uint32_t urgent_runs;   /* urgent cells run since another cell was */
-    uint32_t inject_turn;   /* the turn in which the injector was last looked at for fairness */
+    uint64_t inject_turn;   /* the turn in which the injector was last looked at for fairness */
     uint64_t inject_from;   /* count of messages from which a turn is cut short for the injector */
     int64_t now;            /* last reading of the operating system's clock: effort, never time */
-    int64_t turn_clock;     /* reading known at the turn's start */
+    int64_t turn_clock;     /* reading known at the start of turn `clock_turn` */
+    uint64_t clock_turn;    /* the turn in which, or after which, the clock was last read */
     int64_t next_clock;     /* first reading while the next slot is used; AXO__NEVER: none yet */
     int64_t overrun_clock;  /* reading when an overrun cell had its turn last, or none waited */
-    uint32_t overrun_turn;  /* the turn that has used up its time by itself */
+    uint64_t overrun_turn;  /* the turn that has used up its time by itself */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     uint64_t asked_at;      /* the callback in which a borrowed parent last decided */
@@ -176,7 +181,7 @@ struct axo__worker {
     axo__timers *timers;    /* NULL: its pool has no wheels */
     axo__seen *seen;        /* of each worker, at the last parking; NULL: it steals nothing */
     int64_t seen_at;        /* the reading of then */
-    uint32_t seen_turns;    /* a spare's: turns of all workers, when it last looked */
+    uint64_t seen_turns;    /* a spare's: turns of all workers, when it last looked */
     int64_t watch_ns;       /* length of the next watch */
     axo__idle_role role;    /* while it has no work: idle.h */
     bool ending;            /* the worker calls the functions that wait for the system's end */
@@ -188,7 +193,6 @@ struct axo__worker {
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */
-    axo__a32 turn;          /* turns begun */
     axo__a32 state;         /* AXO__WORKER_*; by the protocol of wake.h */
     axo__a32 fence;         /* (6) of the parking protocol */
     axo__aptr running;      /* the cell of the turn */
@@ -252,7 +256,9 @@ struct axo__sched {
     axo__a32 rescuing;             /* 1: the first spare is in a cell */
     axo__os_event event;           /* host: set when there is something to run */
     axo__a32 host_busy;            /* host: a thread is in it */
-    _Alignas(AXO__CACHE_LINE) axo__a32 parked; /* workers that are PARKED, about */
+    _Alignas(AXO__CACHE_LINE) axo__a64 outside; /* entries in `inject` and, above, in `urgent` */
+    axo__a64 overruns;      /* entries in `overrun` */
+    axo__a32 parked;        /* workers that are PARKED, about */
     axo__a32 searching;     /* workers that look into other workers' queues */
     axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after busy ones */
     axo__a32 watch_due;     /* 1: the watch was handed on, and no worker has taken it up yet */
@@ -262,14 +268,20 @@ struct axo__sched {
     axo__inject overrun;           /* overrun cells that no worker's own queue has room for */
 };
 
+/* The number of the worker's turn, from 1 on, or between two turns of the last one. Relaxed for
+ * other threads, to whom an old value only delays a decision. */
+static inline uint64_t axo__worker_turn(const axo__worker *worker)
+{
+    return axo__a64_load_relaxed(&worker->local.count.turns);
+}
+
 /* A number of the running callback. `messages_left` goes down with each message, so within a turn
  * only a message and the hooks that run before the next message have the same number. The lowest
  * bit is free for axo__worker_moment, which tells the hooks of a restart from the message under
  * which the actor failed. */
 static inline uint64_t axo__worker_count(const axo__worker *worker)
 {
-    uint64_t turn = axo__a32_load_relaxed(&worker->turn);
-    return turn << 33 | (uint64_t)worker->messages_left << 1;
+    return axo__worker_turn(worker) << 33 | (uint64_t)worker->messages_left << 1;
 }
 
 /* The callback that this worker runs, as a name remembers it. If a borrowed parent has decided

@@ -53,15 +53,11 @@ void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
 }
 
 /* Puts the cell into the next slot, and the slot's former cell into the ready queue. The slot is
- * used only if no cell in it can wait unseen: this worker is between two turns and takes it itself,
- * or one of the reasons of axo__worker_slot_is_guarded holds. */
+ * used only if no cell in it can wait unseen: a worker between two turns takes it itself. */
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 {
-    axo__sched *sched = worker->sched;
     AXO_DEBUG_ASSERT(worker->own != NULL);
-    bool guarded = worker->current == NULL || axo__a32_load_relaxed(&sched->parked) == 0 ||
-                   axo__a32_load_relaxed(&sched->watcher) != 0;
-    if (!guarded) {
+    if (worker->current != NULL && !axo__sched_is_watched(worker->sched)) {
         axo__worker_push_back(worker, cell);
         return;
     }
@@ -76,15 +72,12 @@ void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->own != NULL);
-    axo__sched *sched = worker->sched;
     if (axo__unlikely(!axo__newborn_push_owner(worker, cell))) {
         axo__worker_push_back(worker, cell);
         return;
     }
     uint32_t count = axo__newborn_count_any(worker);
-    bool guarded = axo__a32_load_relaxed(&sched->parked) == 0 ||
-                   axo__a32_load_relaxed(&sched->watcher) != 0;
-    if (axo__unlikely(!guarded || count == AXO__STEAL_MIN))
+    if (axo__unlikely(!axo__sched_is_watched(worker->sched) || count == AXO__STEAL_MIN))
         axo__wake_offer(worker, count);
 }
 

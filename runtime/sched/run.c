@@ -1,4 +1,4 @@
-/* run.c - one turn of one cell: the only caller of user code, and the place where a throw lands.
+/* run.c - one turn of one cell: the only caller of receive, and the place where a throw lands.
  *
  * A turn: run_enter makes the claimed cell the worker's `current`; run_messages takes the system
  * lane and the directives first and then messages, until the quantum is spent or the cell has no
@@ -72,6 +72,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
+    message->flags &= ~(uint32_t)AXO__MESSAGE_BLAMED;
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
@@ -158,7 +159,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
-    if (axo__likely(status == AXO_OK && worker->pending.kind == AXO_FAILURE_NONE &&
+    if (axo__likely(status == AXO_OK &&
                     (worker->local.core->trace_kinds & AXO_EVENT_BIT(AXO_EV_RECEIVED)) == 0 &&
                     message->flags == 0 && (cell->attention & AXO__ATTENTION_TIMERS) == 0)) {
         worker->message = NULL;
@@ -321,7 +322,7 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t backlog_turns = cell->backlog_turns;
-    bool done = run_is_done(cell); /* a plain turn may have handled all */
+    bool done = worker->messages_left == 0 && run_is_done(cell); /* of a plain turn */
     for (;; done = false) {
         bool more = !done && run_messages(worker, cell);
         if (!more) {
@@ -342,7 +343,7 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
             continue;
         case AXO__FINISH_PUSH:
             worker->current = NULL; /* the turn is over: see axo__wake_offer */
-            if (axo__unlikely(worker->overrun_turn == axo__a32_load_relaxed(&worker->turn)))
+            if (axo__unlikely(worker->overrun_turn == axo__worker_turn(worker)))
                 axo__worker_push_overrun(worker, cell);
             else
                 axo__worker_push_back(worker, cell);
@@ -354,20 +355,23 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     }
 }
 
-/* The cell becomes the worker's. `running` and `turn` are for thieves and spares, which compare
- * them with what they saw before; their orders are relaxed, as an old value only delays a
- * decision. */
-static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
+/* The cell becomes the worker's, for turn `turn` of so many messages. `running` and the number
+ * of the turn are for thieves and spares, which compare them with what they saw before; their
+ * orders are relaxed, as an old value only delays a decision. */
+static inline void run_begin(axo__worker *worker, axo__cell *cell, uint64_t turn,
+                             uint32_t messages)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     AXO_DEBUG_ASSERT(cell->backlog_turns <= AXO__BACKLOG_TURNS_MAX);
-    axo__a32_bump_owner(&worker->turn);
-    axo__a64_bump_owner(&worker->local.count.turns);
+    axo__a64_store_relaxed(&worker->local.count.turns, turn);
     axo__aptr_store_relaxed(&worker->running, cell);
     worker->current = cell;
-    worker->messages_left = messages << cell->backlog_turns;
-    worker->yields = false;
-    worker->turn_clock = worker->now;
+    worker->messages_left = messages;
+}
+
+static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
+{
+    run_begin(worker, cell, axo__worker_turn(worker) + 1, messages << cell->backlog_turns);
 }
 
 /* The cell may have been run by another worker since its release: only this worker's fields
@@ -393,12 +397,24 @@ static inline void run_leave(axo__worker *worker)
 /* Flags of the word with which a plain turn ends. */
 #define RUN_STOPS (AXO__URGENT | AXO__CLOSED | AXO__READY | AXO__WAITING | AXO__HELD)
 
-/* After a message: the clock is due, or outside threads wait. */
-static void run_look(axo__worker *worker)
+static void run_plain_clock(axo__worker *worker)
 {
-    if (worker->until_clock == 0 && axo__worker_clock(worker))
+    if (axo__worker_clock(worker))
         axo__worker_offer_urgent(worker);
-    if (axo__inject_few_any(&worker->sched->inject))
+}
+
+/* Between two plain messages, when the clock is due: the site is NONE meanwhile, as timers run. */
+static __attribute__((noinline)) void run_plain_timers(axo__worker *worker)
+{
+    worker->message = NULL;
+    worker->site = AXO_SITE_NONE;
+    run_plain_clock(worker);
+    worker->site = AXO_SITE_RECEIVE;
+}
+
+static inline void run_outside(axo__worker *worker)
+{
+    if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
         axo__worker_outside(worker);
 }
 
@@ -408,17 +424,9 @@ static __attribute__((noinline)) void run_plain_outcome(axo__worker *worker, axo
 {
     run_outcome(worker, cell, message, status);
     worker->site = AXO_SITE_NONE;
-    worker->until_clock--;
-    run_look(worker);
-}
-
-/* run_look between two plain messages: the site is NONE meanwhile, as timers run. */
-static __attribute__((noinline)) void run_plain_look(axo__worker *worker)
-{
-    worker->message = NULL;
-    worker->site = AXO_SITE_NONE;
-    run_look(worker);
-    worker->site = AXO_SITE_RECEIVE;
+    if (--worker->until_clock == 0)
+        run_plain_clock(worker);
+    run_outside(worker);
 }
 
 /* The first message of a cell that is in its inbox or its lane; NULL: run_turn has to look. A step
@@ -426,38 +434,12 @@ static __attribute__((noinline)) void run_plain_look(axo__worker *worker)
 static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
 {
     uint64_t word = axo__state_look(&cell->state); /* [S7] */
-    axo__inbox *inbox = &cell->inbox;
-    AXO_DEBUG_ASSERT(worker->messages_left > 0);
     if ((word & RUN_STOPS) != 0)
         return NULL;
-    if (axo__inbox_is_empty(inbox) && (word & AXO__LANE) != 0)
-        axo__inbox_put(inbox, axo__state_take(&cell->state));
-    if (axo__likely(axo__inbox_turn(inbox)))
-        return inbox->first;
-    worker->messages_left--;
-    return NULL;
-}
-
-/* The turn is over: counts it, and begins the next one if the next slot leads to a cell with plain
- * messages; NULL: it does not, or no turns are left. *message: the first one; NULL: it is in the
- * cell's inbox, or its turn is not plain. As between any two turns the worker holds no cell here,
- * of which the reclaimer hears each AXO__QUIET_TURNS turns. */
-static inline axo__cell *run_plain_next(axo__worker *worker, uint32_t outside,
-                                        axo__message **message)
-{
-    if (axo__unlikely(--worker->turns_left == 0))
-        return NULL;
-    if (axo__a32_peek_owner(&worker->turn) % AXO__QUIET_TURNS == 0)
-        axo__grace_quiet();
-    axo__cell *cell = axo__worker_find_plain(worker, outside, message);
-    if (axo__unlikely(cell == NULL))
-        return NULL;
-    run_enter(worker, cell, worker->sched->quantum);
-    if (axo__unlikely(cell->attention != 0 && *message != NULL)) {
-        cell->inbox.first = *message;
-        *message = NULL;
-    }
-    return cell;
+    axo__message *message = run_fill(cell, word);
+    if (axo__unlikely(message == NULL && !axo__inbox_is_empty(&cell->inbox)))
+        worker->messages_left--;
+    return message;
 }
 
 /* One message of a plain turn; false: it was not plain, and run_turn goes on. The messages behind
@@ -465,43 +447,102 @@ static inline axo__cell *run_plain_next(axo__worker *worker, uint32_t outside,
 static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     axo__local *local = &worker->local;
-    cell->inbox.first = axo__message_next(message);
+    AXO_DEBUG_ASSERT(worker->messages_left > 0);
+    AXO_DEBUG_ASSERT(cell->inbox.first == axo__message_next(message));
     worker->messages_left--;
     worker->message = message;
     axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
     RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVE, message->pub.tag);
     AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
-    if (axo__unlikely(((uint32_t)status | worker->pending.kind | message->flags |
-                       cell->attention) != 0)) {
+    if (axo__unlikely(((uint32_t)status | message->flags | cell->attention) != 0)) {
         run_plain_outcome(worker, cell, message, status);
         return false;
     }
+    AXO_DEBUG_ASSERT(worker->pending.kind == AXO_FAILURE_NONE);
     RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVED, 0);
     axo__a64_bump_owner(&local->count.handled);
     if (axo__likely(message->block <= AXO__CACHE_LINE))
         axo__pool_free_line(&local->cache, message, message->block);
     else
         axo__pool_free(&local->cache, message, message->block);
+    if (axo__unlikely(--worker->until_clock == 0))
+        run_plain_timers(worker);
     return true;
+}
+
+/* Between two turns, when plain_end has come. false: the step is over, or the next slot's cell has
+ * to wait; true: plain_end is the next turn with which one of these holds, or the reclaimer has to
+ * hear again that the worker holds no cell. */
+static __attribute__((noinline)) bool run_plain_goes_on(axo__worker *worker)
+{
+    uint64_t turn = axo__worker_turn(worker);
+    if (turn == worker->step_end || !axo__worker_next_goes_on(worker))
+        return false;
+    axo__grace_quiet();
+    uint64_t end = turn + AXO__QUIET_TURNS;
+    if (worker->step_end < end)
+        end = worker->step_end;
+    worker->plain_end = worker->next_end < end ? worker->next_end : end;
+    return true;
+}
+
+/* A cell that run_plain_next has claimed with its messages is more than plain, or has several of
+ * them: they go to its inbox. false: another pool runs the cell, which has gone back there. */
+static __attribute__((noinline)) bool run_plain_keep(axo__cell *cell, axo__message *newest)
+{
+    axo__inbox_put(&cell->inbox, &newest->node);
+    if (axo__likely(!cell->elsewhere))
+        return true;
+    axo__sched_unclaim(cell);
+    return false;
+}
+
+/* Begins the next turn if axo__worker_find_next would find the next slot's cell, and the cell has
+ * messages and nothing else; NULL: it does not. *message: the first one; NULL: run_plain_fill, or
+ * run_turn, has to look. */
+static inline axo__cell *run_plain_next(axo__worker *worker, axo__message **message)
+{
+    const axo__sched *sched = worker->sched;
+    axo__cell *cell = axo__aptr_load_relaxed(&worker->next);
+    if (axo__unlikely((axo__a64_load_relaxed(&sched->outside) | worker->attention) != 0)) {
+        run_outside(worker);
+        return NULL;
+    }
+    if (axo__unlikely(cell == NULL))
+        return NULL;
+    uint64_t turn = axo__worker_turn(worker);
+    if (axo__unlikely(turn == worker->plain_end) && !run_plain_goes_on(worker))
+        return NULL;
+    *message = (axo__message *)(void *)axo__state_claim_plain(&cell->state);
+    if (axo__unlikely(*message == NULL))
+        return NULL;
+    axo__aptr_store_relaxed(&worker->next, NULL);
+    uint32_t messages = sched->quantum;
+    if (axo__unlikely((*message)->node.next != NULL || cell->elsewhere || cell->attention != 0)) {
+        if (!run_plain_keep(cell, *message))
+            return NULL;
+        messages <<= cell->backlog_turns;
+        *message = NULL;
+    }
+    run_begin(worker, cell, turn + 1, messages);
+    return cell;
 }
 
 /* Turns of cells that have plain messages and nothing else, the current one and those that the next
  * slot leads to, with one test where run_messages has many: the cell's `attention` and the
  * message's `flags` are 0, and between two turns the worker's `attention` is. Returns the cell
  * whose turn run_turn has to go on with, whatever it is that is not plain; nothing of that was
- * changed. NULL: the turn is over, its cell released and its turn counted.
+ * changed. NULL: the last turn is over, and its cell released.
  *
  * `site` stays RECEIVE from turn to turn, as no function between two handlers asks for it. */
 static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
 {
-    axo__message *message = NULL;
-    if (axo__likely((cell->attention | (worker->attention & AXO__LOOK_TRACED)) == 0 &&
-                    worker->messages_left > 0))
-        message = run_plain_fill(worker, cell);
+    axo__message *message = run_plain_fill(worker, cell);
     if (axo__unlikely(message == NULL))
         return cell;
     worker->site = AXO_SITE_RECEIVE;
+    worker->plain_end = axo__worker_turn(worker);
     while (axo__likely(message != NULL)) {
         if (axo__unlikely(message->flags != 0)) {
             cell->inbox.first = message;
@@ -509,22 +550,22 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
         }
         if (axo__unlikely(!run_plain_message(worker, cell, message)))
             return cell;
-        uint32_t outside = axo__sched_outside(worker->sched);
-        if (axo__unlikely(--worker->until_clock == 0 || outside - 1 < AXO__INJECT_FEW))
-            run_plain_look(worker);
         message = cell->inbox.first;
         uint64_t word = axo__state_look(&cell->state); /* [S7] */
         if (axo__unlikely(message != NULL || word != AXO__RUNNING)) {
+            run_outside(worker);
             if (axo__unlikely(worker->messages_left == 0 || (word & RUN_STOPS) != 0))
                 break;
-            if (message == NULL)
+            if (message != NULL)
+                cell->inbox.first = axo__message_next(message);
+            else
                 message = run_plain_fill(worker, cell);
             continue;
         }
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         if (axo__unlikely(!axo__state_finish_plain(&cell->state)))
             break;
-        cell = run_plain_next(worker, outside, &message);
+        cell = run_plain_next(worker, &message);
         if (axo__unlikely(cell == NULL))
             break;
         if (axo__unlikely(message == NULL && cell->attention == 0))
@@ -541,13 +582,14 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
 static __attribute__((noinline)) void run_turns(axo__worker *worker)
 {
     for (;;) {
-        axo__cell *cell = run_plain(worker, worker->current);
-        if (cell != NULL) {
+        axo__cell *cell = worker->current;
+        if (axo__likely((cell->attention | (worker->attention & AXO__LOOK_TRACED)) == 0 &&
+                        worker->messages_left > 0))
+            cell = run_plain(worker, cell);
+        if (cell != NULL)
             run_turn(worker, cell);
-            worker->turns_left--;
-        }
         run_leave(worker);
-        if (worker->turns_left == 0)
+        if (axo__worker_turn(worker) == worker->step_end)
             return;
         cell = axo__worker_find_next(worker);
         if (cell == NULL)
@@ -564,9 +606,9 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
     AXO_DEBUG_ASSERT(worker == axo__self && worker->unwind == NULL);
     AXO_DEBUG_ASSERT(turns > 0);
     worker->unwind = &unwind;
-    uint32_t until_housekeeping =
-        AXO__HOUSEKEEPING_TURNS - axo__a32_peek_owner(&worker->turn) % AXO__HOUSEKEEPING_TURNS;
-    worker->turns_left = turns < until_housekeeping ? turns : until_housekeeping;
+    uint64_t turn = axo__worker_turn(worker);
+    uint64_t until_housekeeping = AXO__HOUSEKEEPING_TURNS - turn % AXO__HOUSEKEEPING_TURNS;
+    worker->step_end = turn + (turns < until_housekeeping ? turns : until_housekeeping);
     run_enter(worker, cell, messages);
     if (AXO__UNWIND_SET(&unwind) != 0) {
         run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
@@ -575,116 +617,4 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
     }
     run_turns(worker);
     worker->unwind = NULL;
-}
-
-/* ---- hooks ---- */
-
-/* Calls the hook of a site. Each call stands behind a border: an exception, or the end of the
- * thread, that would unwind the runtime's frames ends the process there (base/border.h). */
-static axo_status run_call(axo__cell *cell, uint32_t site, const axo_failure *failure,
-                           const axo__message *message)
-{
-    axo_ctx *ctx = (axo_ctx *)cell;
-    const axo_class *cls = axo__cell_class(cell);
-    void *state = cell->state_block;
-    switch (site) {
-    case AXO_SITE_CONSTRUCT:
-        AXO_BORDER();
-        return cls->construct(ctx, state, axo__cell_cold(cell)->args);
-    case AXO_SITE_PRE_START:
-        AXO_BORDER();
-        return cls->pre_start(ctx, state);
-    case AXO__SITE_PRE_RESTART:
-        AXO_BORDER();
-        return cls->pre_restart(ctx, state, failure, message != NULL ? &message->pub : NULL);
-    case AXO_SITE_POST_RESTART:
-        AXO_BORDER();
-        return cls->post_restart(ctx, state, failure);
-    default:
-        break;
-    }
-    AXO_DEBUG_ASSERT(site == AXO__SITE_POST_STOP); /* no other site is a hook */
-    AXO_BORDER();
-    return cls->post_stop(ctx, state);
-}
-
-/* The status decides: if a hook has called axo_fail and then returned AXO_OK, the record is
- * dropped. */
-static void run_hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
-{
-    if (axo__unlikely(worker->forked))
-        worker->local.core->forked();
-    if (status != AXO_OK)
-        axo__blame(worker, cell, status);
-    else
-        axo__cause_drop(&worker->local.core->texts, &worker->pending);
-}
-
-axo_status axo__run_within(axo__cell *cell, uint32_t site, bool there)
-{
-    AXO_DEBUG_ASSERT(axo__self->current == cell && axo__self->site != AXO_SITE_NONE);
-    return there ? run_call(cell, site, NULL, NULL) : AXO_OK;
-}
-
-/* A hook runs inside a turn, which has an unwind point and perhaps a site of its own. Both are put
- * back at the end, whether the hook returns or throws, so that a later throw lands in its own
- * callback. */
-axo_status axo__run_own_hook(axo__worker *worker, axo__cell *cell, uint32_t site,
-                             const axo_failure *failure, const axo__message *message)
-{
-    axo__unwind unwind;
-    axo__unwind *outer = worker->unwind;
-    uint32_t outer_site = worker->site;
-    axo_status status;
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && worker->message == NULL);
-    AXO_DEBUG_ASSERT(site != AXO_SITE_NONE);
-    axo__worker_offer_urgent(worker); /* before the hook, which may take long */
-    worker->unwind = &unwind;
-    worker->site = site;
-    if (AXO__UNWIND_SET(&unwind) == 0)
-        status = run_call(cell, site, failure, message);
-    else
-        status = AXO_EFAILED;
-    if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
-        run_hook_outcome(worker, cell, status);
-    worker->unwind = outer;
-    worker->site = outer_site;
-    return status;
-}
-
-/* The user's decider, with the parent's context and state. */
-static axo_directive run_decide(axo__cell *parent, const axo_failure *failure)
-{
-    const axo_strategy *strategy = axo__cell_own_strategy(parent);
-    AXO_BORDER();
-    return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
-}
-
-/* A decider that throws or calls axo_fail has not decided: the caller treats that as a failure of
- * the parent. axo_sender names the child meanwhile (DC-07). */
-bool axo__run_decider(axo__worker *worker, axo__cell *parent, const axo__cell *child,
-                      const axo_failure *failure, axo_directive *directive)
-{
-    axo__unwind unwind;
-    axo__unwind *outer = worker->unwind;
-    uint32_t outer_site = worker->site;
-    bool decided;
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent) && child->parent == axo__cell_link(parent));
-    AXO_DEBUG_ASSERT(failure->kind != AXO_FAILURE_NONE);
-    axo__worker_offer_urgent(worker);
-    worker->unwind = &unwind;
-    worker->site = AXO_SITE_DECIDER;
-    worker->sender = axo__cell_ref(child); /* DC-07 */
-    if (AXO__UNWIND_SET(&unwind) == 0) {
-        *directive = run_decide(parent, failure);
-        decided = worker->pending.kind == AXO_FAILURE_NONE;
-    } else {
-        decided = false;
-    }
-    if (axo__unlikely(worker->forked))
-        worker->local.core->forked();
-    worker->sender = axo_ref_none();
-    worker->unwind = outer;
-    worker->site = outer_site;
-    return decided;
 }

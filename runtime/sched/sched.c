@@ -86,9 +86,9 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
     sched->worker_count = workers;
     sched->turns = axo__os_turns;
     sched->event.fd = -1;
-    axo__inject_init(&sched->inject);
-    axo__inject_init(&sched->urgent);
-    axo__inject_init(&sched->overrun);
+    axo__inject_init(&sched->inject, &sched->outside, 0);
+    axo__inject_init(&sched->urgent, &sched->outside, 32);
+    axo__inject_init(&sched->overrun, &sched->overruns, 0);
     if (!axo__os_mutex_init(&sched->mutex))
         return AXO_ETHREAD;
     axo_status status = sched->kind->make(sched);

@@ -12,7 +12,7 @@
  * sender's turn ends with this message, so that a producer does not outrun its consumer. */
 static inline void axo__worker_yield(axo__worker *worker)
 {
-    worker->yields = true;
+    worker->yield_turn = axo__worker_turn(worker);
     worker->until_clock = 1;
 }
 

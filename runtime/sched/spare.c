@@ -64,7 +64,7 @@ static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mar
  * earliest, and only if the two are far enough apart. */
 static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
 {
-    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    uint64_t turn = axo__worker_turn(worker);
     uint64_t handled = axo__a64_load_relaxed(&worker->local.count.handled);
     bool inside = axo__aptr_load_relaxed(&worker->running) != NULL;
     if (!inside || mark->since == 0 || turn != mark->turn || handled != mark->handled) {
@@ -138,9 +138,9 @@ static bool spare_all_parked(axo__sched *sched)
 static bool spare_saw_turns(axo__worker *spare)
 {
     const axo__sched *sched = spare->sched;
-    uint32_t turns = 0;
+    uint64_t turns = 0;
     for (uint32_t i = 0; i < sched->worker_count; i++)
-        turns += axo__a32_load_relaxed(&sched->workers[i].turn);
+        turns += axo__worker_turn(&sched->workers[i]);
     bool saw = turns != spare->seen_turns;
     spare->seen_turns = turns;
     return saw;

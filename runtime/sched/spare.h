@@ -7,7 +7,7 @@
 /* What a spare last saw of a worker; only that spare touches it. */
 struct axo__spare_mark {
     uint64_t handled;
-    uint32_t turn;
+    uint64_t turn;
     int64_t since;    /* no progress since then; 0: the worker was not in a turn */
     int64_t reported; /* when this handler was last reported; 0: never */
 };

@@ -80,7 +80,7 @@ static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
         return cell;
     AXO_DEBUG_ASSERT(worker->seen != NULL && victim != worker);
     const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
-    uint64_t turns = axo__a32_load_relaxed(&victim->turn) - seen->turn;
+    uint64_t turns = axo__worker_turn(victim) - seen->turn;
     int64_t span = worker->now - worker->seen_at;
     bool aged = span >= AXO__WATCH_MIN_NS && turns == 0;
     uint32_t newborns = axo__newborn_count_any(victim);

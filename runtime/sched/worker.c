@@ -59,12 +59,12 @@ static bool worker_expire(axo__worker *worker, uint32_t max)
 /* Hands retired cells over to the reclaimer, in large numbers, so that few grace periods serve many
  * cells; every AXO__HOUSEKEEPING_ROUNDS rounds in any number, so that no cell waits for long. Then
  * it finishes expired cells, in portions, as long as the budget lasts. */
-static void worker_housekeeping(axo__worker *worker, uint32_t turn)
+static void worker_housekeeping(axo__worker *worker, uint64_t turn)
 {
     if ((worker->attention & AXO__LOOK_QUIET) != 0)
         axo__worker_offer_quiet(worker); /* before the destructors of expired cells */
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
-        turn % (AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
+        turn % ((uint64_t)AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
         axo__local_hand_over(&worker->local);
     uint32_t left = AXO__HOUSEKEEPING_TURNS * 4; /* four for each turn since the last round */
     while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
@@ -152,7 +152,7 @@ axo__step axo__worker_step(void *argument)
         return AXO__STEP_EXIT;
     }
     worker_run(worker, cell);
-    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    uint64_t turn = axo__worker_turn(worker);
     if (axo__unlikely(turn % AXO__HOUSEKEEPING_TURNS == 0))
         worker_housekeeping(worker, turn);
     return AXO__STEP_AGAIN;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sched/hook.h"
 #include "sched/run.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
@@ -55,7 +56,7 @@ axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
     if (cls->state_size > 0)
         memset(cell->state_block, 0, cls->state_size);
     axo__trace(&worker->local, cell, AXO_EV_CONSTRUCT, 0);
-    axo_status status = axo__run_hook(worker, cell, AXO_SITE_CONSTRUCT, cls->construct != NULL);
+    axo_status status = axo__hook_run(worker, cell, AXO_SITE_CONSTRUCT, cls->construct != NULL);
     cell->constructed = status == AXO_OK;
     axo__trace(&worker->local, cell, AXO_EV_CONSTRUCTED, (uint64_t)(uint32_t)status);
     return status;
@@ -69,7 +70,7 @@ void axo__instance_create(axo__worker *worker, axo__cell *cell)
     axo_status status = axo__instance_construct(worker, cell);
     if (status == AXO_OK) {
         axo__trace(&worker->local, cell, AXO_EV_PRE_START, 0);
-        status = axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
+        status = axo__hook_run(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
         axo__trace(&worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
     }
     if (status == AXO_OK) {

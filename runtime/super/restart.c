@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "sched/run.h"
+#include "sched/hook.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/fail.h"
@@ -32,10 +32,10 @@ static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell
                cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
     if (cls->post_restart != NULL) {
         axo_failure failure = axo__cause_show(&worker->local.core->texts, cause);
-        status = axo__run_own_hook(worker, cell, AXO_SITE_POST_RESTART, &failure, NULL);
+        status = axo__hook_run_own(worker, cell, AXO_SITE_POST_RESTART, &failure, NULL);
     } else {
         status = /* RS-01 */
-            axo__run_hook(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
+            axo__hook_run(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
     }
     axo__trace(&worker->local, cell, AXO_EV_STARTED, (uint64_t)(uint32_t)status);
     return status;
@@ -64,9 +64,9 @@ static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, boo
     cell->life = AXO__INSTANCE_STOPPED; /* D3: before the call, which may throw */
     axo__trace(&worker->local, cell, AXO_EV_POST_STOP, 0);
     if (within)
-        status = axo__run_within(cell, AXO__SITE_POST_STOP, has_hook);
+        status = axo__hook_within(cell, AXO__SITE_POST_STOP, has_hook);
     else
-        status = axo__run_hook(worker, cell, AXO__SITE_POST_STOP, has_hook);
+        status = axo__hook_run(worker, cell, AXO__SITE_POST_STOP, has_hook);
     axo__trace(&worker->local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
     return status;
 }
@@ -118,7 +118,7 @@ static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const
     if (axo__cell_class(cell)->pre_restart != NULL) {
         axo_failure failure = axo__cause_show(&core->texts, cause);
         restart_left(worker, cell,
-                     axo__run_own_hook(worker, cell, AXO__SITE_PRE_RESTART, &failure, message));
+                     axo__hook_run_own(worker, cell, AXO__SITE_PRE_RESTART, &failure, message));
         return true;
     }
     axo__sweep sweep = {.ops = &leave, .next = axo__cell_children(cell)};

@@ -8,7 +8,7 @@
 
 #include "sched/parked.h"
 #include "sched/ready.h"
-#include "sched/run.h"
+#include "sched/hook.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/gone.h"
@@ -128,7 +128,7 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
         const axo_class *cls = axo__cell_class(cell);
         axo__trace(local, cell, AXO_EV_POST_STOP, 0);
         axo_status status =
-            axo__run_hook(worker, cell, AXO__SITE_POST_STOP, cls->post_stop != NULL);
+            axo__hook_run(worker, cell, AXO__SITE_POST_STOP, cls->post_stop != NULL);
         axo__trace(local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK) { /* HF-12 */
             axo__event_log(local, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "sched/ready.h"
-#include "sched/run.h"
+#include "sched/hook.h"
 #include "super/children.h"
 #include "super/delay.h"
 #include "super/fail.h"
@@ -296,7 +296,7 @@ static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cel
         axo__cause cause = axo__cell_failure(child);
         axo_failure failure = axo__cause_show(&worker->local.core->texts, &cause);
         failure.reporter = axo__cell_ref(child);
-        if (!axo__run_decider(worker, cell, child, &failure, &directive))
+        if (!axo__hook_decide(worker, cell, child, &failure, &directive))
             return (axo_directive)0; /* DC-09 */
         if (directive < AXO_RESUME || directive > AXO_ESCALATE)
             directive = AXO_ESCALATE;

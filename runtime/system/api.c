@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "sched/blame.h"
 #include "sched/ready.h"
-#include "sched/run.h"
+#include "sched/hook.h"
 #include "sched/send.h"
 #include "super/children.h"
 #include "super/restart.h"
@@ -264,14 +264,17 @@ static inline __attribute__((always_inline)) axo_status
 api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
     axo__worker *worker = axo__self;
-    if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx ||
-                      tag >= AXO_TAG_RESERVED || (size > 0 && payload == NULL)))
+    if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx))
+        return api_send_any(ctx, to, tag, payload, size);
+    if (axo__unlikely(size > 0 && payload == NULL))
+        return api_send_any(ctx, to, tag, payload, size);
+    if (axo__unlikely(tag >= AXO_TAG_RESERVED))
         return api_send_any(ctx, to, tag, payload, size);
     axo__local *local = &worker->local;
     axo__cell *cell = axo__table_find(&local->core->table, to);
     if (axo__unlikely(cell == NULL || cell->bounded || cell->elsewhere))
         return api_send_any(ctx, to, tag, payload, size);
-    axo_ref from = axo__cell_ref((const axo__cell *)(const void *)ctx);
+    axo_ref from = axo__cell_own_ref((const axo__cell *)(const void *)ctx);
     axo__message *message = axo__message_make_line(&local->cache, tag, from, payload, size);
     if (axo__unlikely(message == NULL))
         return api_send_any(ctx, to, tag, payload, size);
@@ -282,7 +285,7 @@ api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size
             axo__worker_yield(worker);
         return AXO_OK;
     }
-    if (axo__unlikely(!axo__worker_slot_is_guarded(worker)))
+    if (axo__unlikely(!axo__worker_slot_is_free(worker)))
         return api_push_ready(worker, cell);
     axo__cell *displaced = axo__worker_put_next(worker, cell);
     return axo__likely(displaced == NULL) ? AXO_OK : api_push_back(worker, displaced);
@@ -449,14 +452,22 @@ void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
 
 /* ---- fail ---- */
 
+/* Whether a callback that can fail runs, with this context. Between two callbacks none can: `site`
+ * says which one runs, and in the destructor of a payload that was handled there is no message. */
+static bool api_can_fail(axo_ctx *ctx)
+{
+    const axo__worker *worker = axo__self;
+    return axo__caller(ctx) != NULL && worker->site != AXO_SITE_NONE &&
+           (worker->site != AXO_SITE_RECEIVE || worker->message != NULL);
+}
+
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                            va_list list) __attribute__((format(printf, 4, 0)));
 
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                            va_list list)
 {
-    /* Between callbacks no callback can fail: `site` says which one runs. */
-    if (axo__caller(ctx) == NULL || axo__self->site == AXO_SITE_NONE)
+    if (!api_can_fail(ctx))
         return axo__no_caller();
     axo__blame_record(axo__self, kind, code, format, list);
     return AXO_EFAILED;
@@ -488,7 +499,7 @@ static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const c
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list)
 {
-    if (axo__unlikely(axo__caller(ctx) == NULL || axo__self->site == AXO_SITE_NONE))
+    if (axo__unlikely(!api_can_fail(ctx)))
         axo__misuse(axo__no_caller() == AXO_EFORKED
                         ? "axo_throw in a child process that the callback has forked"
                         : "axo_throw outside of the callback that was given the context");
@@ -622,7 +633,7 @@ axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo_failure
     (void)failure;
     if (cell == NULL)
         return axo__no_caller();
-    return axo__run_within(cell, AXO_SITE_PRE_START, axo__cell_class(cell)->pre_start != NULL);
+    return axo__hook_within(cell, AXO_SITE_PRE_START, axo__cell_class(cell)->pre_start != NULL);
 }
 
 /* ---- watch, shutdown ---- */

@@ -213,6 +213,30 @@ static axo_status fail_thrice(axo_ctx *ctx, kit_puppet *self, void *arg)
     axo_throw(ctx, 3, "third");
 }
 
+static axo_status record_only(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    (void)axo_fail(ctx, 1, "recorded");
+    return AXO_OK;
+}
+
+static axo_status fail_by_status(axo_ctx *ctx, kit_puppet *self, void *arg)
+{
+    return AXO_EFAILED;
+}
+
+/* The status decides: what a handler has recorded goes when it returns AXO_OK, and the next failure
+ * does not find it. */
+static void FS_01_recorded(kit *k)
+{
+    kit_family f = kit_tree(k, "p(a)");
+    f.p->directive = AXO_RESUME;
+    (void)kit_run(k, f.a, record_only, NULL);
+    (void)kit_run(k, f.a, fail_by_status, NULL);
+    (void)kit_tell(k, f.a, KIT_NOTE, 1);
+    kit_await(k, "a.note(1)");
+    kit_expect(k, "a.fail=1", "p.decider(a)=1", "p.cause(1)=0");
+}
+
 /* One report and one suspension for each failure, whatever else would fail meanwhile. */
 static void FS_07(kit *k)
 {
@@ -551,6 +575,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST_ONE("FS-03", FS_03, 2, "workers"), KIT_TEST_ONE("FS-03", FS_03, 4, "workers"),
     KIT_TEST("FS-04", FS_04), KIT_TEST("FS-05", FS_05), KIT_TEST("FS-06", FS_06),
     KIT_TEST("FS-07", FS_07),
+    KIT_TEST("FS-01 recorded", FS_01_recorded),
     KIT_TEST_ONE("FS-07 undecided", FS_07_undecided, 2, "workers"),
     KIT_TEST_ONE("FS-07 undecided", FS_07_undecided, 4, "workers"),
     KIT_TEST("FS-08", FS_08),

@@ -101,8 +101,9 @@ static void inject_fuzz(fuzz_in *in)
 {
     static axo__mpsc_node nodes[NODES];
     axo__inject inject;
+    axo__a64 counts = {0};
     bool held = false; /* another consumer has it */
-    axo__inject_init(&inject);
+    axo__inject_init(&inject, &counts, 32);
     for (uint32_t i = 0; i < OPERATIONS_MAX && in->left > 0; i++) {
         uint8_t op = fuzz_u8(in);
         uint32_t item = (op >> 2) % NODES;

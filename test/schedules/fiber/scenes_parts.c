@@ -163,6 +163,7 @@ typedef struct inject_thing {
 } inject_thing;
 
 static axo__inject inject;
+static axo__a64 inject_counts;
 static inject_thing inject_things[THINGS];
 
 static void inject_push(void *arg)
@@ -198,7 +199,8 @@ static void inject_try(void *arg)
 static void play_inject(void)
 {
     parts_begin(2);
-    axo__inject_init(&inject);
+    axo__a64_store_relaxed(&inject_counts, 0);
+    axo__inject_init(&inject, &inject_counts, 32);
     for (uint32_t i = 0; i < 2; i++)
         inject_things[i].number = i;
     stage_thread("one", inject_push, &inject_things[0]);
@@ -219,6 +221,7 @@ typedef struct word_cell {
     axo__state state;
     axo__mpsc_node entry;
     axo__inject ready;
+    axo__a64 counts;
     uint32_t inside; /* runners */
 } word_cell;
 
@@ -296,7 +299,7 @@ static void word_begin(uint32_t senders)
 {
     parts_begin(senders);
     memset((void *)&cell, 0, sizeof cell);
-    axo__inject_init(&cell.ready);
+    axo__inject_init(&cell.ready, &cell.counts, 0);
     for (uint32_t i = 0; i < senders; i++)
         word_messages[i].number = i;
 }

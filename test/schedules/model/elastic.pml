@@ -21,7 +21,7 @@
  * mutant two M_NO_RECHECK     a sleeper does not look again
  */
 /* stamps: run.py --stamp writes them
- * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
+ * stamp queue/inject.c:axo__inject_pop_any 4aa5a7962031
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/elastic.c:elastic_absent 361509dd75d4
@@ -35,12 +35,12 @@
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 60bb7809bb97
+ * stamp sched/park.c:park_look 8baf3e640c52
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_end 9b25ab9c05b1
- * stamp sched/worker.c:axo__worker_step cdb9a86379d9
+ * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_idle 31ac6389d422
  */
 #ifndef W

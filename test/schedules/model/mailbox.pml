@@ -76,7 +76,7 @@
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages 078ddbfbb536
  * stamp sched/run.c:run_take d60a26224a93
- * stamp sched/run.c:run_turn 8ef077cf1446
+ * stamp sched/run.c:run_turn 4f38bb926942
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
@@ -86,7 +86,7 @@
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish 459035acdd73
+ * stamp super/stop.c:axo__stop_finish d9971a4e55b3
  */
 #ifndef SENDERS
 #define SENDERS 2

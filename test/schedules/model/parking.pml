@@ -37,37 +37,37 @@
  * stamp os/linux.c:axo__os_parker_ticket c80ff4d7b240
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp os/linux.c:axo__os_parker_wake 26a0bc54b584
- * stamp queue/inject.c:axo__inject_pop_any 6e539f02cc82
- * stamp queue/inject.c:axo__inject_push_any 3971a5781a6d
+ * stamp queue/inject.c:axo__inject_pop_any 4aa5a7962031
+ * stamp queue/inject.c:axo__inject_push_any 3bc10f552b02
  * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:axo__worker_find 9a8b42bb59d3
  * stamp sched/find.c:find_from_inject a9a6845dad3d
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
- * stamp sched/find.c:find_from_next a2d28353a5eb
+ * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
- * stamp sched/find.c:find_ready 75676c43fbc5
+ * stamp sched/find.c:find_ready e962fe9b2f14
  * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
  * stamp sched/idle.h:axo__idle_search 40a90784d2e5
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 60bb7809bb97
+ * stamp sched/park.c:park_look 8baf3e640c52
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/ready.c:axo__worker_offer_quiet 192c5ef17483
  * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
- * stamp sched/ready.c:axo__worker_push_ready ba874bdddad4
- * stamp sched/run.c:run_enter 445f55bbef9b
- * stamp sched/run.c:run_turn 8ef077cf1446
+ * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
+ * stamp sched/run.c:run_enter cc0673a82c0f
+ * stamp sched/run.c:run_turn 4f38bb926942
  * stamp sched/steal.c:axo__worker_steal 1225e8e3490a
- * stamp sched/steal.c:steal_from ff73ee87d222
+ * stamp sched/steal.c:steal_from c005d47108b4
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
  * stamp sched/steal.c:steal_is_late 5969f5f4d227
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__wake_offer 2c95ef1b4888
  * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_step cdb9a86379d9
+ * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
  * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
  * stamp sched/worker.c:worker_idle 31ac6389d422

@@ -54,8 +54,8 @@
  * stamp super/fail.c:axo__fail_begin 25326f80bf20
  * stamp super/fail.c:axo__fail_report 3eb838d99925
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
- * stamp super/instance.c:axo__instance_construct 4e1f8b231cc5
- * stamp super/instance.c:axo__instance_create 6734c3abaf2f
+ * stamp super/instance.c:axo__instance_construct 20d616c93411
+ * stamp super/instance.c:axo__instance_create 185038f88a7f
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_fail ec29b41ec451
@@ -69,14 +69,14 @@
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
  * stamp super/restart.c:restart_begin 34736a14618a
- * stamp super/restart.c:restart_call_pre_restart 8a644b2bad0e
+ * stamp super/restart.c:restart_call_pre_restart d9ecbe047710
  * stamp super/restart.c:restart_create_again fe7a20b597ae
  * stamp super/restart.c:restart_finish 18b938ae8848
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish 459035acdd73
+ * stamp super/stop.c:axo__stop_finish d9971a4e55b3
  * stamp super/stop.c:stop_tell_parent d2598b02b34a
  * stamp super/strategy.c:axo__strategy_decide_here 8e8dafd9abc2
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1

@@ -33,14 +33,14 @@
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 60bb7809bb97
+ * stamp sched/park.c:park_look 8baf3e640c52
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 790f75e0ba05
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_step cdb9a86379d9
+ * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp sched/worker.c:worker_idle 31ac6389d422
  * stamp super/gone.c:axo__gone_expire 22b021abf1e0
@@ -49,7 +49,7 @@
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make f202a298891b
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish 459035acdd73
+ * stamp super/stop.c:axo__stop_finish d9971a4e55b3
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8

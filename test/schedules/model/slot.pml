@@ -44,18 +44,18 @@
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
- * stamp sched/find.c:find_from_next a2d28353a5eb
- * stamp sched/ready.c:axo__worker_push_ready ba874bdddad4
+ * stamp sched/find.c:find_from_next 9038f1459e9b
+ * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
  * stamp sched/send.c:axo__door_enter 185ee4c3bd47
  * stamp sched/send.c:axo__door_leave a930589ef946
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp sched/steal.c:steal_keep 2f9c61bec1fc
- * stamp sched/worker.c:axo__worker_step cdb9a86379d9
+ * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 22b021abf1e0
  * stamp super/spawn.c:axo__spawn_make f202a298891b
- * stamp super/stop.c:axo__stop_finish 459035acdd73
+ * stamp super/stop.c:axo__stop_finish d9971a4e55b3
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 3404bed65cb8
  */

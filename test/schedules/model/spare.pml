@@ -30,7 +30,7 @@
  * stamp sched/spare.c:spare_look 588d01d099d9
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 391156f950e8
- * stamp sched/spare.c:spare_saw_turns 5115380e6e54
+ * stamp sched/spare.c:spare_saw_turns 2921b9d78300
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake fe24c85cbb18
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f

@@ -59,12 +59,12 @@ static void look_received(const ghost *it, const axo__cell *cell)
     bool urgent = (axo__state_look(&cell->state) & AXO__URGENT) != 0 ||
                   (cell->attention & AXO__ATTENTION_SYSTEM) != 0;
     HOLDS(40, it, cell->bounded || !urgent, "a message before system work that has come");
-    if (worker != l.turn_worker || axo__a32_load_relaxed(&worker->turn) != l.turn ||
+    if (worker != l.turn_worker || axo__worker_turn(worker) != l.turn ||
         g.step != l.turn_step)
         l.turn_messages = 0;
     l.turn_worker = worker;
     l.turn_step = g.step;
-    l.turn = axo__a32_load_relaxed(&worker->turn);
+    l.turn = axo__worker_turn(worker);
     uint32_t most = worker->sched->quantum << worker->sched->backlog_turns_max;
     HOLDS(50, it, ++l.turn_messages <= most, "more messages in a turn than its quantum");
 }

@@ -15,7 +15,7 @@
 typedef struct look {
     axo_system *system; /* the one that runs; NULL: none does */
     uint32_t living_count;
-    uint32_t turn;      /* of the last message */
+    uint64_t turn;      /* of the last message */
     uint64_t turn_step;
     const axo__worker *turn_worker;
     uint32_t turn_messages;

@@ -149,12 +149,12 @@ static uint8_t queues_bit(axo__mpsc_node *node, axo__cell **cell)
     return urgent ? 2 : 1;
 }
 
-void __real_axo__inject_init(axo__inject *inject);
-void __wrap_axo__inject_init(axo__inject *inject);
+void __real_axo__inject_init(axo__inject *inject, axo__a64 *counts, uint32_t shift);
+void __wrap_axo__inject_init(axo__inject *inject, axo__a64 *counts, uint32_t shift);
 
-void __wrap_axo__inject_init(axo__inject *inject)
+void __wrap_axo__inject_init(axo__inject *inject, axo__a64 *counts, uint32_t shift)
 {
-    __real_axo__inject_init(inject);
+    __real_axo__inject_init(inject, counts, shift);
     queues_begin(inject);
 }
 

@@ -37,9 +37,9 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
                           .worker_count = workers,
                           .spare_count = spares, .quantum = 1, .turns = 1, .quantum_ns = 1000000,
                           .marks = weak_pool.marks, .idle_ns = 1};
-    axo__inject_init(&sched->inject);
-    axo__inject_init(&sched->overrun);
-    axo__inject_init(&sched->urgent);
+    axo__inject_init(&sched->inject, &sched->outside, 0);
+    axo__inject_init(&sched->urgent, &sched->outside, 32);
+    axo__inject_init(&sched->overrun, &sched->overruns, 0);
     weak_name(&sched->parked, "parked");
     weak_name(&sched->quit, "quit");
     weak_name(&sched->watcher, "watcher");
@@ -48,8 +48,7 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
     weak_name(&sched->live, "live");
     weak_name(&sched->starting, "starting");
     weak_name(&sched->actors, "actors");
-    weak_name(&sched->inject.pushed, "inject.pushed");
-    weak_name(&sched->urgent.pushed, "urgent.pushed");
+    weak_name(&sched->outside, "outside");
     weak_name(&sched->inject.queue.head, "inject.head");
     weak_name(&sched->inject.queue.tail, "inject.tail");
     weak_name(&weak_pool.timers.next, "timers.next");
@@ -127,7 +126,7 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
 {
     (void)messages;
     (void)turns;
-    axo__a32_bump_owner(&worker->turn);
+    axo__a64_bump_owner(&worker->local.count.turns);
     do {
         weak_reads(&weak_pool.written[cell->slot]);
         weak_wrote(&cell->state_block);

@@ -13,6 +13,7 @@ static struct {
     axo__runq runq;
     struct ck_ring_buffer slots[SIZE];
     axo__inject inject;
+    axo__a64 counts;
     axo__mpsc_node nodes[ENTRIES];
     uint32_t payload[ENTRIES];
     uint32_t taken[ENTRIES];
@@ -25,12 +26,12 @@ static void setup(void)
 {
     memset(&it, 0, sizeof it);
     axo__runq_init(&it.runq, it.slots, SIZE);
-    axo__inject_init(&it.inject);
+    axo__inject_init(&it.inject, &it.counts, 32);
     it.pushers = 2;
     weak_name(&it.runq.ring.c_head, "head");
     weak_name(&it.runq.ring.p_tail, "tail");
     weak_name(&it.inject.taken, "taken");
-    weak_name(&it.inject.pushed, "pushed");
+    weak_name(&it.counts, "counts");
     weak_name(&it.inject.queue.head, "queue.head");
     weak_name(&it.inject.queue.tail, "queue.tail");
     for (uint32_t i = 0; i < SIZE; i++)

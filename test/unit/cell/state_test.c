@@ -457,6 +457,7 @@ typedef struct state_cell {
 
 typedef struct state_world {
     axo__inject inject;
+    axo__a64 counts;
     state_cell cells[CELLS];
     axo__message *messages;
     axo__a32 got;
@@ -566,7 +567,7 @@ static void no_wake_up_is_lost(void **state)
     memset(&world, 0, sizeof world);
     world.messages = calloc(SENDERS * EACH, sizeof *world.messages);
     assert_non_null(world.messages);
-    axo__inject_init(&world.inject);
+    axo__inject_init(&world.inject, &world.counts, 0);
     unit_run_threads(SENDERS + WORKERS + LOOKERS, send_or_work, &world);
     assert_true(axo__a32_load_relaxed(&world.looks) > 0);
     assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);

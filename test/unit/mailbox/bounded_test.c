@@ -19,7 +19,7 @@ static void fixture_open(fixture *f)
     memset((void *)f, 0, sizeof *f);
     unit_heap(&f->heap, &f->memory, 1u << 20);
     assert_true(axo__pool_init(&f->pool, &f->heap));
-    f->cache.pool = &f->pool;
+    axo__cache_init(&f->cache, &f->pool);
 }
 
 static void fixture_close(fixture *f)

@@ -16,7 +16,7 @@ static void world_open(region_world *world, uint64_t budget)
     memset(world, 0, sizeof *world);
     unit_heap(&world->heap, &world->memory, budget);
     assert_true(axo__pool_init(&world->pool, &world->heap));
-    world->cache.pool = &world->pool;
+    axo__cache_init(&world->cache, &world->pool);
 }
 
 static void world_close(region_world *world)

@@ -16,8 +16,8 @@ static void world_open(pool_world *world, uint64_t budget)
     memset(world, 0, sizeof *world);
     unit_heap(&world->heap, &world->memory, budget);
     assert_true(axo__pool_init(&world->pool, &world->heap));
-    world->a.pool = &world->pool;
-    world->b.pool = &world->pool;
+    axo__cache_init(&world->a, &world->pool);
+    axo__cache_init(&world->b, &world->pool);
 }
 
 static void world_close(pool_world *world)
@@ -177,7 +177,7 @@ static void threads_hand_blocks_round(void **state)
     pool_world world;
     world_open(&world, UINT64_MAX);
     for (uint32_t i = 0; i < SWAPPERS; i++)
-        shared.caches[i].pool = &world.pool;
+        axo__cache_init(&shared.caches[i], &world.pool);
     unit_run_threads(SWAPPERS, swap_thread, &shared);
     assert_int_equal(axo__a32_load_relaxed(&shared.wrong), 0);
     world_close(&world);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unit/pattern/ask.h"
 
@@ -251,6 +252,7 @@ static void verdict_says_suspended(void **state)
     kit_script *p = kit_actor(k, "p");
     kit_script *c = kit_actor(k, "c");
     axo_asked asked;
+    axo_actor_info info = AXO_ACTOR_INFO();
     if (kit_workers(k) == 1) {
         kit_finish(k);
         return;
@@ -262,6 +264,12 @@ static void verdict_says_suspended(void **state)
     kit_await(k, "c.preStart");
     kit_tell(k, c, KIT_FAIL, 7);
     kit_gate_arrived(p->decider.gate, 1);
+    for (uint32_t i = 0; info.doing != AXO_DOING_SUSPENDED; i++) { /* its turn may not be over */
+        assert_true(i < 10000);
+        usleep(1000);
+        assert_int_equal(
+            axo_system_inspect(kit_system(k), kit_ref(c), axo_ref_none(), &info), AXO_OK);
+    }
     kit_tell(k, c, KIT_NOTE, 7);
     assert_int_equal(axo_system_ask(kit_system(k), kit_ref(c), KIT_NOTE, &(kit_payload){0},
                                     sizeof(kit_payload), ASK_MS, &asked),

@@ -15,9 +15,10 @@ typedef struct inject_entry {
 static void first_in_first_out(void **state)
 {
     axo__inject inject;
+    axo__a64 counts = {0};
     inject_entry entries[6];
     axo__mpsc_node *node = NULL;
-    axo__inject_init(&inject);
+    axo__inject_init(&inject, &counts, 0);
     assert_false(axo__inject_has_any(&inject));
     assert_int_equal(axo__inject_pop_any(&inject, &node), AXO__INJECT_EMPTY);
     for (int i = 0; i < 6; i++) {
@@ -37,9 +38,10 @@ static void first_in_first_out(void **state)
 static void a_second_consumer_is_told_lost(void **state)
 {
     axo__inject inject;
+    axo__a64 counts = {0};
     inject_entry entry;
     axo__mpsc_node *node = NULL;
-    axo__inject_init(&inject);
+    axo__inject_init(&inject, &counts, 0);
     axo__inject_push_any(&inject, &entry.node);
     assert_int_equal(axo__a32_xchg_acq_rel(&inject.taken, 1), 0);
     assert_int_equal(axo__inject_pop_any(&inject, &node), AXO__INJECT_LOST);
@@ -52,6 +54,7 @@ static void a_second_consumer_is_told_lost(void **state)
 
 typedef struct inject_world {
     axo__inject inject;
+    axo__a64 counts;
     inject_entry *entries;
     axo__a32 got;
     axo__a32 wrong;
@@ -98,7 +101,7 @@ static void every_entry_is_popped_once(void **state)
     memset(&world, 0, sizeof world);
     world.entries = calloc(PUSHERS * EACH, sizeof *world.entries);
     assert_non_null(world.entries);
-    axo__inject_init(&world.inject);
+    axo__inject_init(&world.inject, &world.counts, 32);
     unit_run_threads(PUSHERS + POPPERS, push_or_pop, &world);
     assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);
     assert_int_equal(axo__a32_load_relaxed(&world.got), PUSHERS * EACH);

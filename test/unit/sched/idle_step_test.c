@@ -13,6 +13,7 @@
 #include "sched/newborn.h"
 #include "sched/park.h"
 #include "sched/ready.h"
+#include "sched/hook.h"
 #include "sched/run.h"
 #include "sched/sched.h"
 #include "sched/spare.h"
@@ -132,11 +133,11 @@ static axo__step run_step(axo__worker *worker)
 /* Steps until it parks, or is stuck in a cell that it has found. */
 static void run_until_idle(axo__worker *worker)
 {
-    uint32_t turn = axo__a32_load_relaxed(&worker->turn);
+    uint64_t turn = axo__worker_turn(worker);
     for (uint32_t i = 0; i < 100; i++) {
         if (run_step(worker) == AXO__STEP_PARK)
             return;
-        if (axo__a32_load_relaxed(&worker->turn) == turn)
+        if (axo__worker_turn(worker) == turn)
             continue;
         world.stuck[worker - world.sched.workers] = true;
         axo__aptr_store_relaxed(&worker->running, &world.shelf.cells[0]);
@@ -186,7 +187,7 @@ static void check_that_somebody_looks(void)
 static void enter_handler(axo__worker *worker)
 {
     static axo__message message;
-    axo__a32_bump_owner(&worker->turn);
+    axo__a64_bump_owner(&worker->local.count.turns);
     worker->message = &message;
     worker->current = &world.shelf.cells[0];
     axo__aptr_store_relaxed(&worker->running, &world.shelf.cells[0]);
@@ -340,7 +341,8 @@ static void watch_open(void)
 /* The watcher looks after that time, in which the other worker has begun so many turns. */
 static bool watch_takes(int64_t span, uint32_t turns)
 {
-    axo__a32_store_relaxed(&worker_at(0)->turn, axo__a32_load_relaxed(&worker_at(0)->turn) + turns);
+    axo__a64_store_relaxed(&worker_at(0)->local.count.turns,
+                           axo__worker_turn(worker_at(0)) + turns);
     world.now = worker_at(1)->seen_at + span;
     wake(worker_at(1));
     run_until_idle(worker_at(1));
@@ -456,7 +458,7 @@ static void the_spare_goes_to_rest_after_a_quiet_look(void **state)
     run_until_idle(worker_at(0));
     axo__spare_notice(&world.sched);
     for (uint32_t look = 0; look < 3; look++) {
-        axo__a32_bump_owner(&worker_at(0)->turn);
+        axo__a64_bump_owner(&worker_at(0)->local.count.turns);
         run_until_idle(worker_at(1));
         assert_int_equal(worker_at(1)->thread.deadline, world.now + AXO__SPARE_DOZE_NS);
         uint64_t ticket = axo__os_parker_ticket(&worker_at(1)->thread.parker);
@@ -590,7 +592,7 @@ static void what_is_told_before_a_hook(void **state)
     axo__cell *cell = offer_open();
     worker_at(0)->current = cell;
     axo__sched_announce_system(worker_at(0), cell_new());
-    assert_int_equal(axo__run_hook(worker_at(0), cell, AXO__SITE_POST_STOP, true), AXO_OK);
+    assert_int_equal(axo__hook_run(worker_at(0), cell, AXO__SITE_POST_STOP, true), AXO_OK);
     assert_true(world.seen);
     world_close();
 }
@@ -606,7 +608,7 @@ static void what_is_told_before_a_decider(void **state)
     axo__sched_announce_system(worker_at(0), cell_new());
     axo__cell *child = cell_new();
     child->parent = axo__cell_link(cell);
-    assert_true(axo__run_decider(worker_at(0), cell, child, &failure, &directive));
+    assert_true(axo__hook_decide(worker_at(0), cell, child, &failure, &directive));
     assert_true(world.seen);
     world_close();
 }

@@ -11,7 +11,7 @@
 #include "base/config.h"
 #include "support/limits.h"
 
-enum { GO = 1, NOTE, SPAWN, STOP, WAIT, BOUNCE, PLACES_MAX = 16 };
+enum { GO = 1, NOTE, SPAWN, STOP, WAIT, QUEUE, RECORD, FAIL, BOUNCE, PLACES_MAX = 16 };
 
 static struct {
     axo_system *system;
@@ -22,6 +22,7 @@ static struct {
     atomic_bool sent;
     atomic_uint bounces; /* turns that the next slot has led to */
     atomic_uint bounced; /* of them before `other` had its turn */
+    atomic_int code;     /* of the failure after which `next` was restarted */
     _Atomic(const char *) place[PLACES_MAX];
     atomic_uint places;
 } w;
@@ -83,11 +84,24 @@ static axo_status next_receive(axo_ctx *ctx, void *state, const axo_message *mes
 {
     if (message->tag == BOUNCE)
         return axo_reply(ctx, message, BOUNCE, NULL, 0);
+    if (message->tag == RECORD) {
+        (void)axo_fail(ctx, 1, "recorded only");
+        return AXO_OK;
+    }
+    if (message->tag == FAIL)
+        return AXO_EFAILED;
     plain_mark("next");
     return AXO_OK;
 }
 
-static const axo_class next_class = AXO_CLASS(.name = "next", .receive = next_receive);
+static axo_status next_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    atomic_store(&w.code, failure->code);
+    return AXO_OK;
+}
+
+static const axo_class next_class =
+    AXO_CLASS(.name = "next", .receive = next_receive, .post_restart = next_post_restart);
 
 /* The cell of `next` goes into the next slot, and there is something that comes before it. */
 static axo_status first_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -99,8 +113,10 @@ static axo_status first_receive(axo_ctx *ctx, void *state, const axo_message *me
         while (!atomic_load(&w.sent))
             plain_pause();
     }
-    if (message->tag == WAIT || message->tag == BOUNCE) {
-        bool over = atomic_fetch_add(&w.bounces, 2) >= 2 * AXO__NEXT_RUNS_MAX;
+    if (message->tag == QUEUE) /* the next send drives `other` into the ready queue */
+        assert_int_equal(axo_send(ctx, w.other, NOTE, NULL, 0), AXO_OK);
+    if (message->tag == WAIT || message->tag == QUEUE || message->tag == BOUNCE) {
+        bool over = atomic_fetch_add(&w.bounces, 2) >= 4 * AXO__NEXT_RUNS_MAX;
         return over ? AXO_OK : axo_send(ctx, w.next, BOUNCE, NULL, 0);
     }
     plain_mark("first");
@@ -192,10 +208,35 @@ static void work_from_outside_comes_soon(void **state)
     plain_stop();
 }
 
+/* Nor do they keep it from what lies in its ready queue. */
+static void the_ready_queue_has_its_turn(void **state)
+{
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.first, QUEUE, NULL, 0), AXO_OK);
+    plain_await(1);
+    assert_in_range(atomic_load(&w.bounced), 1, AXO__NEXT_RUNS_MAX + 2);
+    plain_stop();
+}
+
+/* The status decides: what a handler has recorded goes when it returns AXO_OK, and the next failure
+ * does not find it. */
+static void a_failure_that_was_only_recorded(void **state)
+{
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.next, RECORD, NULL, 0), AXO_OK);
+    assert_int_equal(axo_system_send(w.system, w.next, FAIL, NULL, 0), AXO_OK);
+    assert_int_equal(axo_system_send(w.system, w.next, NOTE, NULL, 0), AXO_OK);
+    plain_await(1);
+    assert_int_equal(atomic_load(&w.code), AXO_EFAILED);
+    plain_stop();
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_failure_that_was_only_recorded),
     cmocka_unit_test(the_next_slot_leads_on),
     cmocka_unit_test(an_urgent_cell_comes_before_it),
     cmocka_unit_test(a_newborn_comes_before_it),
     cmocka_unit_test(work_from_outside_comes_soon),
+    cmocka_unit_test(the_ready_queue_has_its_turn),
 };
 TEST_MAIN(tests)

@@ -49,9 +49,9 @@ static void world_open(void)
     world.sched.workers = world.workers;
     world.sched.slots = world.slots;
     world.sched.worker_count = 2;
-    axo__inject_init(&world.sched.inject);
-    axo__inject_init(&world.sched.urgent);
-    axo__inject_init(&world.sched.overrun);
+    axo__inject_init(&world.sched.inject, &world.sched.outside, 0);
+    axo__inject_init(&world.sched.urgent, &world.sched.outside, 32);
+    axo__inject_init(&world.sched.overrun, &world.sched.overruns, 0);
     for (uint32_t i = 0; i < 2; i++)
         axo__worker_init(&world.workers[i], &world.sched, i);
     mine->seen = world.seen;
@@ -94,7 +94,8 @@ static void passed_over_in_the_next_slot(void **state)
     world_open();
     axo__worker_push_ready(mine, stale);
     end(stale);
-    mine->next_runs = AXO__NEXT_RUNS_MAX; /* the queue has its turn */
+    axo__a64_bump_owner(&mine->local.count.turns);
+    mine->next_end = 1; /* the queue has its turn */
     assert_ptr_equal(axo__worker_find(mine), &world.cells[0]);
     assert_null(axo__aptr_load_relaxed(&mine->next));
     lives_again();

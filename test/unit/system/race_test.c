@@ -1,5 +1,5 @@
 /* race_test.c - the narrow windows, held open: a push after the end, a grace period and the doors,
- * a worker that sleeps. */
+ * a worker that sleeps, a spawn while /user stops. */
 #include "unit/unit.h"
 
 #include <time.h>
@@ -187,6 +187,21 @@ static void a_wake_is_counted(void **state)
     free(it);
 }
 
+/* ---- a stop of /user that shows nowhere else ---- */
+
+/* Its runner has taken the stop and not said TERMINATING yet: `refused` alone keeps a spawn out
+ * (SH-04). */
+static void a_spawn_in_the_moment_of_the_stop(void **state)
+{
+    race *it = race_start(state, &race_class);
+    axo_props props = AXO_PROPS(.cls = &race_class, .args = it);
+    axo_ref born = {.bits = 1};
+    axo__a32_store_relaxed(&it->system->refused[AXO_GUARDIAN_USER], 1);
+    assert_int_equal(axo_system_spawn(it->system, &props, &born), AXO_ESTOPPING);
+    (void)race_finish(it);
+    free(it);
+}
+
 #define RACE_TEST(name, function, n)                                                               \
     {                                                                                              \
         name " [" #n "]", function, NULL, NULL, (void *)(uintptr_t)(n)                             \
@@ -198,5 +213,6 @@ static const struct CMUnitTest tests[] = {
     RACE_TEST("pushed_after_the_end", pushed_after_the_end, 4),
     RACE_TEST("a_grace_period_waits_for_every_door", a_grace_period_waits_for_every_door, 1),
     RACE_TEST("a_wake_is_counted", a_wake_is_counted, 1),
+    RACE_TEST("a_spawn_in_the_moment_of_the_stop", a_spawn_in_the_moment_of_the_stop, 1),
 };
 TEST_MAIN(tests)

@@ -1,0 +1,118 @@
+/* hook.c - the calls of hooks and deciders, from within a turn: with run.c, the only caller of user
+ * code.
+ */
+#include "sched/hook.h"
+
+#include "base/border.h"
+#include "sched/blame.h"
+#include "sched/ready.h"
+
+/* Calls the hook of a site. Each call stands behind a border: an exception, or the end of the
+ * thread, that would unwind the runtime's frames ends the process there (base/border.h). */
+static axo_status hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure,
+                           const axo__message *message)
+{
+    axo_ctx *ctx = (axo_ctx *)cell;
+    const axo_class *cls = axo__cell_class(cell);
+    void *state = cell->state_block;
+    switch (site) {
+    case AXO_SITE_CONSTRUCT:
+        AXO_BORDER();
+        return cls->construct(ctx, state, axo__cell_cold(cell)->args);
+    case AXO_SITE_PRE_START:
+        AXO_BORDER();
+        return cls->pre_start(ctx, state);
+    case AXO__SITE_PRE_RESTART:
+        AXO_BORDER();
+        return cls->pre_restart(ctx, state, failure, message != NULL ? &message->pub : NULL);
+    case AXO_SITE_POST_RESTART:
+        AXO_BORDER();
+        return cls->post_restart(ctx, state, failure);
+    default:
+        break;
+    }
+    AXO_DEBUG_ASSERT(site == AXO__SITE_POST_STOP); /* no other site is a hook */
+    AXO_BORDER();
+    return cls->post_stop(ctx, state);
+}
+
+/* The status decides: if a hook has called axo_fail and then returned AXO_OK, the record is
+ * dropped. */
+static void hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
+{
+    if (axo__unlikely(worker->forked))
+        worker->local.core->forked();
+    if (status != AXO_OK)
+        axo__blame(worker, cell, status);
+    else
+        axo__cause_drop(&worker->local.core->texts, &worker->pending);
+}
+
+axo_status axo__hook_within(axo__cell *cell, uint32_t site, bool there)
+{
+    AXO_DEBUG_ASSERT(axo__self->current == cell && axo__self->site != AXO_SITE_NONE);
+    return there ? hook_call(cell, site, NULL, NULL) : AXO_OK;
+}
+
+/* A hook runs inside a turn, which has an unwind point and perhaps a site of its own. Both are put
+ * back at the end, whether the hook returns or throws, so that a later throw lands in its own
+ * callback. */
+axo_status axo__hook_run_own(axo__worker *worker, axo__cell *cell, uint32_t site,
+                             const axo_failure *failure, const axo__message *message)
+{
+    axo__unwind unwind;
+    axo__unwind *outer = worker->unwind;
+    uint32_t outer_site = worker->site;
+    axo_status status;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && worker->message == NULL);
+    AXO_DEBUG_ASSERT(site != AXO_SITE_NONE);
+    axo__worker_offer_urgent(worker); /* before the hook, which may take long */
+    worker->unwind = &unwind;
+    worker->site = site;
+    if (AXO__UNWIND_SET(&unwind) == 0)
+        status = hook_call(cell, site, failure, message);
+    else
+        status = AXO_EFAILED;
+    if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
+        hook_outcome(worker, cell, status);
+    worker->unwind = outer;
+    worker->site = outer_site;
+    return status;
+}
+
+/* The user's decider, with the parent's context and state. */
+static axo_directive hook_decide(axo__cell *parent, const axo_failure *failure)
+{
+    const axo_strategy *strategy = axo__cell_own_strategy(parent);
+    AXO_BORDER();
+    return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
+}
+
+/* A decider that throws or calls axo_fail has not decided: the caller treats that as a failure of
+ * the parent. axo_sender names the child meanwhile (DC-07). */
+bool axo__hook_decide(axo__worker *worker, axo__cell *parent, const axo__cell *child,
+                      const axo_failure *failure, axo_directive *directive)
+{
+    axo__unwind unwind;
+    axo__unwind *outer = worker->unwind;
+    uint32_t outer_site = worker->site;
+    bool decided;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent) && child->parent == axo__cell_link(parent));
+    AXO_DEBUG_ASSERT(failure->kind != AXO_FAILURE_NONE);
+    axo__worker_offer_urgent(worker);
+    worker->unwind = &unwind;
+    worker->site = AXO_SITE_DECIDER;
+    worker->sender = axo__cell_ref(child); /* DC-07 */
+    if (AXO__UNWIND_SET(&unwind) == 0) {
+        *directive = hook_decide(parent, failure);
+        decided = worker->pending.kind == AXO_FAILURE_NONE;
+    } else {
+        decided = false;
+    }
+    if (axo__unlikely(worker->forked))
+        worker->local.core->forked();
+    worker->sender = axo_ref_none();
+    worker->unwind = outer;
+    worker->site = outer_site;
+    return decided;
+}

@@ -1,0 +1,28 @@
+/* hook.h - hooks and deciders: calls of user code from within a turn. */
+#ifndef AXO__SCHED_HOOK_H
+#define AXO__SCHED_HOOK_H
+
+#include "sched/pool.h"
+
+/* Calls a hook under an unwind point of its own. On another status than AXO_OK,
+ * worker->pending says why. */
+axo_status axo__hook_run_own(axo__worker *worker, axo__cell *cell, uint32_t site,
+                             const axo_failure *failure, const axo__message *message);
+
+/* Calls a hook if `there` says that the class has it. */
+static inline axo_status axo__hook_run(axo__worker *worker, axo__cell *cell, uint32_t site,
+                                       bool there)
+{
+    return there ? axo__hook_run_own(worker, cell, site, NULL, NULL) : AXO_OK;
+}
+
+/* Calls a hook within the callback that is running, for a default hook that calls another hook. The
+ * call has no unwind point of its own: a throw of the hook is the running callback's. */
+axo_status axo__hook_within(axo__cell *cell, uint32_t site, bool there);
+
+/* Calls the decider of the parent's strategy in the parent's name; false: the decider has failed,
+ * and worker->pending says why. */
+bool axo__hook_decide(axo__worker *worker, axo__cell *parent, const axo__cell *child,
+                      const axo_failure *failure, axo_directive *directive);
+
+#endif
