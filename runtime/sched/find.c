@@ -30,6 +30,12 @@ static uint32_t find_turn_messages(const axo__worker *worker)
     return messages - worker->messages_left;
 }
 
+/* Whether the running turn is one between urgent cells. */
+static bool find_is_between(const axo__worker *worker)
+{
+    return worker->between_turn == axo__worker_turn(worker);
+}
+
 /* Ends the running turn, or the run of cells that follow each other through the next slot, if it
  * has used up the time of a turn. The running turn is blamed (`overrun_turn`) only if it has
  * handled at least `stride` messages: then the previous reading lies in this turn or at its start,
@@ -45,7 +51,8 @@ static void find_clock_shares(axo__worker *worker, uint32_t stride, int64_t befo
     bool over = worker->now - worker->turn_clock >= quantum;
     if (over && find_turn_messages(worker) >= stride)
         worker->overrun_turn = turn;
-    if (over || worker->yield_turn == turn || worker->now >= worker->until)
+    if (over || worker->yield_turn == turn || worker->now >= worker->until ||
+        (find_is_between(worker) && worker->now >= worker->between_until))
         worker->messages_left = 0;
     if (worker->next_end == 0)
         worker->next_clock = AXO__NEVER;
@@ -73,7 +80,7 @@ bool axo__worker_clock(axo__worker *worker)
         worker->clock_stride = 1;
     if (worker->now - before > quantum / 8)
         worker->inject_from = 0;
-    else if (stride < worker->clock_stride_max)
+    else if (stride < worker->clock_stride_max && !find_is_between(worker))
         worker->clock_stride = stride * 2;
     worker->until_clock = worker->clock_stride;
     find_clock_shares(worker, stride, before);
@@ -259,8 +266,29 @@ static axo__cell *find_ready(axo__worker *worker)
     return cell != NULL ? cell : find_from_overrun(worker);
 }
 
+/* So many urgent cells in a row are a storm: the second half of them is measured. */
+static __attribute__((noinline)) void find_storm(axo__worker *worker)
+{
+    axo__worker_read_clock(worker);
+    worker->urgent_clock = worker->now;
+}
+
+/* A cell has its turn between urgent cells: for as long as those before it took, by the second half
+ * of them, so that neither a storm of failures starves messages, nor messages the storm's end. The
+ * clock is read after each message of the turn. */
+static __attribute__((noinline)) void find_between_urgent(axo__worker *worker)
+{
+    axo__worker_read_clock(worker);
+    worker->between_turn = axo__worker_turn(worker) + 1;
+    worker->between_until =
+        axo__clock_add(worker->now, 2 * (worker->now - worker->urgent_clock));
+    worker->clock_stride = 1;
+    worker->until_clock = 1;
+    axo__worker_offer_urgent(worker);
+}
+
 /* Urgent cells first, at most AXO__URGENT_RUNS_MAX in a row: then one other cell has a turn, if
- * there is one, so a storm of failures does not starve messages. */
+ * there is one. */
 axo__cell *axo__worker_find(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);
@@ -274,13 +302,14 @@ axo__cell *axo__worker_find(axo__worker *worker)
         worker->urgent_runs = 0;
         cell = find_ready(worker);
         if (cell != NULL) {
-            axo__worker_offer_urgent(worker);
+            find_between_urgent(worker);
             return cell;
         }
     }
     cell = axo__worker_find_urgent(worker);
     if (cell != NULL) {
-        worker->urgent_runs++;
+        if (axo__unlikely(++worker->urgent_runs == AXO__URGENT_RUNS_MAX / 2))
+            find_storm(worker);
         worker->attention |= AXO__LOOK_URGENT;
         return cell;
     }

@@ -166,6 +166,9 @@ struct axo__worker {
     uint32_t newborn_runs;  /* newborns run since another cell was */
     uint32_t newborn_turns; /* newborns run, ever */
     uint32_t urgent_runs;   /* urgent cells run since another cell was */
+    int64_t urgent_clock;   /* reading when half of AXO__URGENT_RUNS_MAX were run */
+    uint64_t between_turn;  /* the last turn of another cell between urgent ones ... */
+    int64_t between_until;  /* ... and a reading with which it ends */
     uint64_t inject_turn;   /* the turn in which the injector was last looked at for fairness */
     uint64_t inject_from;   /* count of messages from which a turn is cut short for the injector */
     int64_t now;            /* last reading of the operating system's clock: effort, never time */

@@ -23,7 +23,8 @@
  *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.c
  *
  * Exceptions, each a bounded number of times in a row, so that no place waits for ever:
- *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has a turn, then they go on
+ *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has a turn, for as long as they took, then
+ *          they go on
  *   3      after AXO__NEWBORN_RUNS_MAX turns 4 to 6 go first; each AXO__NEWBORN_OLDEST-th newborn
  *          is the oldest
  *   4      AXO__NEXT_RUNS_MAX turns, or the time of one turn; then its cell goes to the end of 5

@@ -41,7 +41,7 @@
  * stamp queue/inject.c:axo__inject_push_any 3bc10f552b02
  * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
- * stamp sched/find.c:axo__worker_find 9a8b42bb59d3
+ * stamp sched/find.c:axo__worker_find b37244d656ae
  * stamp sched/find.c:find_from_inject a9a6845dad3d
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next 9038f1459e9b

@@ -450,6 +450,58 @@ static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
     world_close();
 }
 
+#define STORM_TURN_NS    INT64_C(1000)
+#define STORM_MESSAGE_NS INT64_C(3000)
+
+static void long_storm_system(axo__worker *worker, axo__cell *cell)
+{
+    world.now += STORM_TURN_NS;
+    storm_system(worker, cell);
+}
+
+static uint32_t storm_handled;
+
+static axo_status storm_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    storm_handled++;
+    world.now += STORM_MESSAGE_NS;
+    return AXO_OK;
+}
+
+/* Many messages wait behind the storm: they have as long as the urgent cells before them, and in
+ * the end all are handled, though the storm goes on. */
+static void a_storm_of_urgent_cells_shares_the_time(void **state)
+{
+    static const axo__super_ops storm_ops = {.system = long_storm_system};
+    enum { MESSAGES = 64 };
+    world_open(1, 0);
+    world.sched.ops = &storm_ops;
+    storm_handled = 0;
+    axo__worker *worker = worker_at(0);
+    axo__worker_read_clock(worker);
+    axo__cell *first = cell_new();
+    (void)cell_new();
+    axo__cell *other = cell_new();
+    other->receive = storm_receive;
+    other->phase = AXO__PHASE_NORMAL;
+    other->life = AXO__INSTANCE_STARTED;
+    axo__sched_announce_system(worker, first);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        axo__message *message = axo__message_make(&worker->local.cache, 1, axo_ref_none(), 0);
+        assert_non_null(message);
+        axo__sched_accept(worker, other, message);
+    }
+    const int64_t share = AXO__URGENT_RUNS_MAX * STORM_TURN_NS;
+    const uint32_t fit = (uint32_t)((share + STORM_MESSAGE_NS - 1) / STORM_MESSAGE_NS);
+    for (uint32_t handled = 0; handled < MESSAGES; handled = storm_handled) {
+        for (uint32_t i = 0; i <= AXO__URGENT_RUNS_MAX; i++)
+            assert_int_equal(axo__worker_body.step(worker), AXO__STEP_AGAIN);
+        assert_int_equal(storm_handled, handled + fit < MESSAGES ? handled + fit : MESSAGES);
+    }
+    assert_true(work_is_left()); /* the storm */
+    world_close();
+}
+
 /* It dozes on while there are turns, so that who gets up often need not call it. */
 static void the_spare_goes_to_rest_after_a_quiet_look(void **state)
 {
@@ -623,6 +675,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(between_two_turns_one_is_nobody_elses),
     cmocka_unit_test(what_a_handler_tells_while_nobody_watches),
     cmocka_unit_test(a_storm_of_urgent_cells_leaves_others_their_turns),
+    cmocka_unit_test(a_storm_of_urgent_cells_shares_the_time),
     cmocka_unit_test(the_spare_goes_to_rest_after_a_quiet_look),
     cmocka_unit_test(the_spare_rests_at_every_step_of_parking),
     cmocka_unit_test(a_timer_that_fires_within_a_turn),
