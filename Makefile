@@ -13,6 +13,7 @@
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, listings, abi, coverage
+#   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
 #   make lint            layers, headers, symbols, style, and the self test of these checks
 #   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make bench-peers     beside Erlang, CAF, Go, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go

@@ -110,6 +110,10 @@ for goal in "${goals[@]}"; do
     abi | abi-accept) need_tool abidw abigail-tools ;;
     coverage) testing; need_tool gcovr gcovr ;;
     valgrind | seams) testing; need_tool valgrind valgrind ;;
+    instructions | instructions-accept)
+        need_tool python3 python3
+        need_tool valgrind valgrind
+        ;;
     man)
         need_tool python3 python3
         need_tool man man-db

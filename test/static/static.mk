@@ -1,5 +1,6 @@
 # static.mk - what is proved without running it: analysers, hardening, listings, ABI.
-.PHONY: analyse suppressions hardening listings listings-accept abi abi-accept
+.PHONY: analyse suppressions hardening listings listings-accept abi abi-accept \
+  instructions instructions-accept run-instructions
 analyse:
 	$Qtest/static/analyse.sh $(BUILD)/static
 suppressions:
@@ -11,6 +12,13 @@ hardening:
 listings listings-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/listings.py $(if $(filter %-accept,$@),--accept) $(BUILD)/release
+COUNTED := $(addprefix $B/bench/,w1_pingpong w3_ring w5_skynet w6_spawn w9_children)
+instructions:
+	+$Q$(call in,release) run-instructions
+instructions-accept:
+	+$Q$(call in,release) run-instructions ACCEPT=1
+run-instructions: $(COUNTED) $B/test/schedules/soak/soak $B/libaxo.so
+	$Qtest/static/instructions.py $(if $(ACCEPT),--accept) $B
 abi abi-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/abi.sh $(if $(filter %-accept,$@),--accept) $(BUILD)/release
