@@ -4,18 +4,19 @@
 #
 #   test/static/instructions.py [--accept] build/release
 #
-# Differences of two lengths leave out the start and the end. What depends on when the clock is read
-# makes a count higher, never lower, so the least of RUNS counts. Counts hold for one compiler; with
-# another one nothing is compared.
+# Differences of two lengths leave out the start and the end. Of RUNS of each length the median counts:
+# when the clock is read, and when cells come back, moves single runs. Counts hold for one compiler;
+# with another one nothing is compared.
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ACCEPTED = os.path.join(HERE, "instructions.txt")
-RUNS = 4
+RUNS = 5
 BENCH = ["--workers", "1", "--repeats", "1", "--cold"]
 
 # name, what one of is counted, program and arguments with N for the length, two lengths, how many of
@@ -37,10 +38,8 @@ ROWS = (
 )
 
 
-def count(folder, command, length):
+def counted(words):
     """Instructions of a whole run."""
-    words = [os.path.join(folder, command[0])] + [str(length) if word == "N" else word
-                                                  for word in command[1:]]
     done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no",
                            "--cachegrind-out-file=/dev/null", *words],
                           capture_output=True, text=True, check=False)
@@ -50,10 +49,16 @@ def count(folder, command, length):
     return int(found.group(1).replace(",", ""))
 
 
+def count(folder, command, length):
+    return counted([os.path.join(folder, command[0])] + [str(length) if word == "N" else word
+                                                         for word in command[1:]])
+
+
 def measure(folder, row):
     _, _, command, short, long, units, _ = row
-    least = [min(count(folder, command, length) for _ in range(RUNS)) for length in (short, long)]
-    return (least[1] - least[0]) / ((long - short) * units)
+    middle = [statistics.median(count(folder, command, length) for _ in range(RUNS))
+              for length in (short, long)]
+    return (middle[1] - middle[0]) / ((long - short) * units)
 
 
 def compiler(folder):

@@ -7,12 +7,13 @@
 # empty; then with the life of actors recorded, and with everything recorded. Differences of two
 # lengths leave out the start and the end.
 import os
-import re
 import shutil
 import subprocess
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+sys.path.insert(0, os.path.join(ROOT, "test", "static"))
+from instructions import counted  # noqa: E402
 SHORT, LONG = 20000, 120000
 HOOK = "    if (axo__unlikely((local->core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))\n        axo__local_trace("
 
@@ -39,19 +40,8 @@ def build(folder, hooks):
     return os.path.join(tree, "build", "release", "test", "schedules", "soak", "seams")
 
 
-def instructions(program, record, answers):
-    done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no",
-                           "--cachegrind-out-file=" + os.path.join(os.path.dirname(program), "seams.out"),
-                           program, record, str(answers)],
-                          capture_output=True, text=True, check=False)
-    found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
-    if done.returncode != 0 or not found:
-        sys.exit(f"error: {program} {record}: {done.stderr}")
-    return int(found.group(1).replace(",", ""))
-
-
 def a_message(program, record):
-    more = instructions(program, record, LONG) - instructions(program, record, SHORT)
+    more = counted([program, record, str(LONG)]) - counted([program, record, str(SHORT)])
     return more / (LONG - SHORT)
 
 
