@@ -182,6 +182,8 @@ static inline axo_ref axo__cell_own_ref(const axo__cell *cell)
 {
     uint64_t fields;
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+        return axo__cell_ref(cell);
     memcpy(&fields, (const char *)cell + offsetof(axo__cell, latest) - sizeof(uint32_t),
            sizeof fields);
     axo_ref ref = {.bits = fields >> (32 - AXO__SLOT_BITS)};

@@ -275,16 +275,19 @@ static __attribute__((noinline)) void find_storm(axo__worker *worker)
 
 /* A cell has its turn between urgent cells: for as long as those before it took, by the second half
  * of them, so that neither a storm of failures starves messages, nor messages the storm's end. The
- * clock is read after each message of the turn. */
+ * clock is read after each message of the turn; where time ends no turn, so that each run is the
+ * same, it ends none of these. */
 static __attribute__((noinline)) void find_between_urgent(axo__worker *worker)
 {
+    axo__worker_offer_urgent(worker);
+    if (worker->sched->quantum_ns == AXO__QUANTUM_NEVER)
+        return;
     axo__worker_read_clock(worker);
     worker->between_turn = axo__worker_turn(worker) + 1;
     worker->between_until =
         axo__clock_add(worker->now, 2 * (worker->now - worker->urgent_clock));
     worker->clock_stride = 1;
     worker->until_clock = 1;
-    axo__worker_offer_urgent(worker);
 }
 
 /* Urgent cells first, at most AXO__URGENT_RUNS_MAX in a row: then one other cell has a turn, if

@@ -452,6 +452,7 @@ static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
 
 #define STORM_TURN_NS    INT64_C(1000)
 #define STORM_MESSAGE_NS INT64_C(3000)
+#define STORM_MESSAGES   32
 
 static void long_storm_system(axo__worker *worker, axo__cell *cell)
 {
@@ -468,14 +469,14 @@ static axo_status storm_receive(axo_ctx *ctx, void *state, const axo_message *me
     return AXO_OK;
 }
 
-/* Many messages wait behind the storm: they have as long as the urgent cells before them, and in
- * the end all are handled, though the storm goes on. */
-static void a_storm_of_urgent_cells_shares_the_time(void **state)
+/* Many messages wait behind the storm, of which `fit` are handled in each turn between urgent
+ * cells; in the end all are, though the storm goes on. */
+static void storm_shared(int64_t quantum_ns, uint32_t fit)
 {
     static const axo__super_ops storm_ops = {.system = long_storm_system};
-    enum { MESSAGES = 64 };
     world_open(1, 0);
     world.sched.ops = &storm_ops;
+    world.sched.quantum_ns = quantum_ns;
     storm_handled = 0;
     axo__worker *worker = worker_at(0);
     axo__worker_read_clock(worker);
@@ -486,20 +487,27 @@ static void a_storm_of_urgent_cells_shares_the_time(void **state)
     other->phase = AXO__PHASE_NORMAL;
     other->life = AXO__INSTANCE_STARTED;
     axo__sched_announce_system(worker, first);
-    for (uint32_t i = 0; i < MESSAGES; i++) {
+    for (uint32_t i = 0; i < STORM_MESSAGES; i++) {
         axo__message *message = axo__message_make(&worker->local.cache, 1, axo_ref_none(), 0);
         assert_non_null(message);
         axo__sched_accept(worker, other, message);
     }
-    const int64_t share = AXO__URGENT_RUNS_MAX * STORM_TURN_NS;
-    const uint32_t fit = (uint32_t)((share + STORM_MESSAGE_NS - 1) / STORM_MESSAGE_NS);
-    for (uint32_t handled = 0; handled < MESSAGES; handled = storm_handled) {
+    for (uint32_t handled = 0; handled < STORM_MESSAGES; handled = storm_handled) {
         for (uint32_t i = 0; i <= AXO__URGENT_RUNS_MAX; i++)
             assert_int_equal(axo__worker_body.step(worker), AXO__STEP_AGAIN);
-        assert_int_equal(storm_handled, handled + fit < MESSAGES ? handled + fit : MESSAGES);
+        assert_int_equal(storm_handled,
+                         handled + fit < STORM_MESSAGES ? handled + fit : STORM_MESSAGES);
     }
     assert_true(work_is_left()); /* the storm */
     world_close();
+}
+
+static void a_storm_of_urgent_cells_shares_the_time(void **state)
+{
+    const int64_t share = AXO__URGENT_RUNS_MAX * STORM_TURN_NS;
+    const uint32_t fit = (uint32_t)((share + STORM_MESSAGE_NS - 1) / STORM_MESSAGE_NS);
+    storm_shared(INT64_C(1000000000), fit);
+    storm_shared(AXO__QUANTUM_NEVER, STORM_MESSAGES); /* where time ends no turn, none of these */
 }
 
 /* It dozes on while there are turns, so that who gets up often need not call it. */
