@@ -11,6 +11,7 @@
 
 #ifdef AXO_HARD /* tiny limits make rare paths common */
 #define AXO__RUNQ_SIZE 4
+#define AXO__RUNQ_MAX 16
 #define AXO__MAGAZINE 2
 #define AXO__RETIRE_MIN 2
 #define AXO__NEWBORNS 4
@@ -19,8 +20,9 @@
 #define AXO__PORTION 2
 #define AXO__SWEEP_STEP 3
 #else
-/* A worker's local queue; more ready actors overflow to the injector. */
+/* A worker's local queue, and how far it may grow: more ready actors overflow to the injector. */
 #define AXO__RUNQ_SIZE 1024
+#define AXO__RUNQ_MAX (1 << 24)
 /* Blocks that move between a worker's cache and the depot in one trade: one lock for 64 blocks. */
 #define AXO__MAGAZINE 64
 /* Newborns a worker keeps, a power of two; more go to its queue. A tree that is spawned depth first

@@ -15,23 +15,50 @@ static void grace_nothing(void *user)
     (void)user;
 }
 
-/* Detaches the list. Reading `quit` under the same mutex closes the race with axo__grace_stop: an
- * item retired before `quit` was set is in this list or was in an earlier one. */
-static axo__grace_item *grace_take(axo__grace *grace, axo__grace_item **last, bool *quit)
+/* What is retired at one time: a batch for one grace period. */
+typedef struct grace_batch {
+    axo__grace_item *items;
+    axo__grace_item *last;
+    axo__grace_block *blocks;
+} grace_batch;
+
+static bool grace_is_empty(const axo__grace *grace)
+{
+    return grace->retired == NULL && grace->blocks == NULL;
+}
+
+/* Detaches all that is retired; false: there is nothing. Reading `quit` under the same mutex closes
+ * the race with axo__grace_stop: what was retired before `quit` was set is in this batch or was in
+ * an earlier one. */
+static bool grace_take(axo__grace *grace, grace_batch *batch, bool *quit)
 {
     axo__os_mutex_lock(&grace->mutex);
-    axo__grace_item *items = grace->retired;
-    *last = grace->retired_last;
+    bool any = !grace_is_empty(grace);
+    *batch = (grace_batch){grace->retired, grace->retired_last, grace->blocks};
     grace->retired = NULL;
+    grace->blocks = NULL;
     *quit = grace->quit;
     axo__os_mutex_unlock(&grace->mutex);
-    return items;
+    return any;
+}
+
+/* The grace period of the batch is over. */
+static void grace_done(const axo__grace *grace, const grace_batch *batch)
+{
+    if (batch->items != NULL)
+        grace->ops->expire(grace->user, batch->items, batch->last);
+    axo__grace_block *block = batch->blocks;
+    while (block != NULL) {
+        axo__grace_block *next = block->next;
+        grace->ops->give_block(grace->user, block);
+        block = next;
+    }
 }
 
 static axo__step grace_step(void *user)
 {
     axo__grace *grace = user;
-    axo__grace_item *last;
+    grace_batch batch;
     bool quit = false;
     /* The ticket comes first: a retire after this line wakes the coming sleep, a retire before it
      * is in the list that this step reads. */
@@ -39,14 +66,13 @@ static axo__step grace_step(void *user)
     grace->thread.deadline = AXO__NEVER;
     if (grace->ops->reap != NULL && grace->ops->reap(grace->user))
         grace->thread.deadline = axo__os_now() + GRACE_REAP_NS;
-    axo__grace_item *items = grace_take(grace, &last, &quit);
-    if (items == NULL)
+    if (!grace_take(grace, &batch, &quit))
         return quit ? AXO__STEP_EXIT : AXO__STEP_PARK;
     /* Workers first, then doors: after both, no thread can still be inside a call that began before
-     * the items were retired. */
+     * the batch was taken. */
     axo__grace_wait();
     grace->ops->pass(grace->user);
-    grace->ops->expire(grace->user, items, last);
+    grace_done(grace, &batch);
     return AXO__STEP_AGAIN;
 }
 
@@ -63,22 +89,22 @@ static const axo__os_body grace_body = {
 bool axo__grace_run(axo__grace *grace)
 {
     AXO_DEBUG_ASSERT(grace->manual);
-    axo__grace_item *last;
+    grace_batch batch;
     bool quit = false;
-    axo__grace_item *items = grace_take(grace, &last, &quit);
-    if (items == NULL)
+    if (!grace_take(grace, &batch, &quit))
         return false;
     grace->ops->pass(grace->user);
-    grace->ops->expire(grace->user, items, last);
+    grace_done(grace, &batch);
     return true;
 }
 
 bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user)
 {
-    AXO_DEBUG_ASSERT(ops->pass != NULL && ops->expire != NULL);
+    AXO_DEBUG_ASSERT(ops->pass != NULL && ops->expire != NULL && ops->give_block != NULL);
     grace->manual = manual;
     grace->ops = ops;
     grace->retired = NULL;
+    grace->blocks = NULL;
     grace->quit = false;
     grace->user = user;
     axo__os_parker_init(&grace->thread.parker);
@@ -91,20 +117,34 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual,
     return true;
 }
 
+/* Only what comes first of a batch wakes the reclaimer: a system call for a batch. */
+static void grace_added(axo__grace *grace, bool first)
+{
+    if (first && !grace->manual)
+        axo__os_parker_wake(&grace->thread.parker);
+}
+
 void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last)
 {
     AXO_DEBUG_ASSERT(first != NULL && last->next == NULL);
     axo__os_mutex_lock(&grace->mutex);
-    /* Only the first item of a batch wakes the reclaimer: a system call for a batch, not for an
-     * item. */
-    bool idle = grace->retired == NULL;
+    bool empty = grace_is_empty(grace);
+    if (grace->retired == NULL)
+        grace->retired_last = last;
     last->next = grace->retired;
     grace->retired = first;
-    if (idle)
-        grace->retired_last = last;
     axo__os_mutex_unlock(&grace->mutex);
-    if (idle && !grace->manual)
-        axo__os_parker_wake(&grace->thread.parker);
+    grace_added(grace, empty);
+}
+
+void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    bool empty = grace_is_empty(grace);
+    block->next = grace->blocks;
+    grace->blocks = block;
+    axo__os_mutex_unlock(&grace->mutex);
+    grace_added(grace, empty);
 }
 
 void axo__grace_wake(axo__grace *grace)

@@ -6,12 +6,13 @@
  *
  * Roles      retire: any worker or door.  step: the reclaimer's thread.
  * Progress   retire never waits for readers; the reclaimer does.
- * Memory     a retired item is the grace's until it is handed to `expire`.
+ * Memory     a retired item is the grace's until it is handed to `expire`, a block until `give_block`.
  */
 #ifndef AXO__MEM_GRACE_H
 #define AXO__MEM_GRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "os/os.h"
 
@@ -19,20 +20,29 @@ typedef struct axo__grace_item {
     struct axo__grace_item *next;
 } axo__grace_item;
 
+/* The beginning of a block of memory that is given up. */
+typedef struct axo__grace_block {
+    struct axo__grace_block *next;
+    size_t size;
+} axo__grace_block;
+
 typedef struct axo__grace_ops {
     /* locks and unlocks the mutex of every door */
     void (*pass)(void *user);
     /* Takes the items back: no thread can read them any more. */
     void (*expire)(void *user, axo__grace_item *first, axo__grace_item *last);
+    /* Takes a block back: no thread can read it any more. */
+    void (*give_block)(void *user, axo__grace_block *block);
     /* joins threads that have ended; true: more threads are about to end. NULL: none to join */
     bool (*reap)(void *user);
 } axo__grace_ops;
 
 typedef struct axo__grace {
     axo__os_thread thread;
-    axo__os_mutex mutex;                   /* guards the next three */
+    axo__os_mutex mutex;                   /* guards the next four */
     axo__grace_item *retired;
     axo__grace_item *retired_last;
+    axo__grace_block *blocks;
     bool quit;
     /* the system is manual and has no reclaimer: see axo__grace_run */
     bool manual;
@@ -57,6 +67,9 @@ void axo__grace_stop(axo__grace *grace);
 
 /* Hands over a list of items that no new reader can find; `last` is its end. Takes no memory. */
 void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last);
+
+/* Hands over a block that no new reader can find. Takes no memory. */
+void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block);
 
 /* A worker registers as a reader and unregisters; in pairs, on its own thread. */
 void axo__grace_enter(void);

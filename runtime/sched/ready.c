@@ -12,9 +12,74 @@
 #include "sched/pool.h"
 #include "sched/wake.h"
 
+/* ---- more room for ready cells ---- */
+
+/* A ring beyond the one in the worker's slots. */
+typedef struct ready_room {
+    axo__grace_block block;
+    axo__runq_ring ring;
+    struct ck_ring_buffer slots[];
+} ready_room;
+
+static ready_room *ready_room_of(axo__runq_ring *ring)
+{
+    return (ready_room *)(void *)((char *)ring - offsetof(ready_room, ring));
+}
+
+/* Appends a ring of twice the size of the last one; false: there is no memory, or the queue is as
+ * large as it may be. Failing and ending take no memory (D10), so only a handler, which may be sent
+ * to and send as much as it likes, makes the queue longer. */
+static __attribute__((noinline)) bool ready_extend(axo__worker *worker)
+{
+    uint64_t size = (uint64_t)worker->ready.last->ring.size * 2;
+    if (worker->own == NULL || worker->message == NULL || size > AXO__RUNQ_MAX)
+        return false;
+    size_t bytes = offsetof(ready_room, slots) + size * sizeof(struct ck_ring_buffer);
+    ready_room *room =
+        axo__heap_alloc(&worker->local.core->heap, bytes, AXO__CACHE_LINE, AXO__SITE_WORKERS);
+    if (room == NULL)
+        return false;
+    room->block.size = bytes;
+    axo__runq_ring_init(&room->ring, room->slots, (uint32_t)size);
+    axo__runq_extend_owner(&worker->ready, &room->ring);
+    return true;
+}
+
+static void ready_drop(axo__worker *worker)
+{
+    axo__runq_ring *ring;
+    while ((ring = axo__runq_drop_owner(&worker->ready)) != NULL) {
+        if (ring != &worker->ready.home)
+            axo__grace_retire_block(&worker->local.core->grace, &ready_room_of(ring)->block);
+    }
+}
+
+void axo__worker_tidy_ready(axo__worker *worker)
+{
+    axo__runq *ready = &worker->ready;
+    ready_drop(worker);
+    if (ready->last == &ready->home || !axo__runq_is_empty_any(ready))
+        return;
+    axo__runq_extend_owner(ready, &ready->home);
+    ready_drop(worker);
+}
+
+void axo__worker_free_ready(axo__worker *worker)
+{
+    axo__runq_ring *ring = axo__aptr_load_relaxed(&worker->ready.oldest);
+    while (ring != NULL) {
+        axo__runq_ring *next = axo__aptr_load_relaxed(&ring->next);
+        if (ring != &worker->ready.home) {
+            ready_room *room = ready_room_of(ring);
+            axo__heap_free(&worker->local.core->heap, room, room->block.size, AXO__CACHE_LINE);
+        }
+        ring = next;
+    }
+}
+
 /* ---- into a queue of its own ---- */
 
-/* The worker's own queue has no room, or it has none: the entry goes to the injector. In a shared
+/* The worker's own queue gets no room, or it has none: the entry goes to the injector. In a shared
  * pool this worker takes the cell next itself, so another worker is woken only if older entries are
  * in the injector. */
 static void ready_share_back(axo__sched *sched, axo__cell *cell)
@@ -28,7 +93,8 @@ static void ready_share_back(axo__sched *sched, axo__cell *cell)
 /* Puts the entry at the end of the worker's ready queue; thieves take from its front. */
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
 {
-    if (axo__unlikely(!axo__runq_push_owner(&worker->ready, cell))) {
+    if (axo__unlikely(!axo__runq_push_owner(&worker->ready, cell)) &&
+        !(ready_extend(worker) && axo__runq_push_owner(&worker->ready, cell))) {
         ready_share_back(worker->sched, cell);
         return;
     }

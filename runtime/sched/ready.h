@@ -14,7 +14,8 @@
  *                                                                    not moved since they slept
  *   5  ready queue       the former cell of 4; an ended turn with    thieves: as of 3
  *                        messages left; a thief's further cells;
- *                        newborns without room
+ *                        newborns without room. As long as it
+ *                        needs to be, while there is memory
  *   6  injector          any thread; a ready queue without room      every worker of the pool
  *   7  overrun queue     a turn that took all the time a turn may,   thieves: at once
  *                        with messages left: an overrun cell; a
@@ -48,6 +49,11 @@
  * ready queue. The worker is the caller. */
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_back(axo__worker *worker, axo__cell *cell);
+
+/* Gives back the rings of the ready queue that are empty, but for its first one; at the worker's
+ * end all of them. */
+void axo__worker_tidy_ready(axo__worker *worker);
+void axo__worker_free_ready(axo__worker *worker);
 
 /* The same for an overrun cell, whose turn took all the time that a turn may; and for a cell with
  * system work. */

@@ -10,6 +10,7 @@
 
 #include "sched/scheduled.h"
 #include "sched/pool.h"
+#include "sched/ready.h"
 #include "sched/spare.h"
 #include "sched/timer.h"
 
@@ -63,6 +64,7 @@ void axo__sched_unmake_workers(axo__sched *sched)
         AXO_DEBUG_ASSERT(!worker->has_thread);
         axo__scheduled_fini(worker->timers);
         axo__timers_free(worker->timers);
+        axo__worker_free_ready(worker);
     }
     axo__sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
     axo__sched_free_array(sched, sched->slots, sizeof(axo__worker_slots), sched->worker_count);

@@ -66,6 +66,7 @@ static void worker_housekeeping(axo__worker *worker, uint64_t turn)
     if (worker->local.retired_count >= AXO__RETIRE_MIN ||
         turn % ((uint64_t)AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
         axo__local_hand_over(&worker->local);
+    axo__worker_tidy_ready(worker);
     uint32_t left = AXO__HOUSEKEEPING_TURNS * 4; /* four for each turn since the last round */
     while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
            axo__os_now() < worker->until)
@@ -119,6 +120,7 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
 static axo__step worker_idle(axo__worker *worker)
 {
     axo__local_flush(&worker->local);
+    axo__worker_tidy_ready(worker);
     if (worker_expire(worker, AXO__PORTION))
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->local.core);

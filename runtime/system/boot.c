@@ -49,9 +49,16 @@ static void boot_expire(void *user, axo__grace_item *items, axo__grace_item *las
     axo__sched_wake_one(&system->sched);
 }
 
+static void boot_give_block(void *user, axo__grace_block *block)
+{
+    axo_system *system = user;
+    axo__heap_free(&system->core.heap, block, block->size, AXO__CACHE_LINE);
+}
+
 static const axo__grace_ops boot_grace_ops = {
     .pass = boot_pass_doors,
     .expire = boot_expire,
+    .give_block = boot_give_block,
     .reap = axo__pools_reap,
 };
 

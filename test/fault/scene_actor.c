@@ -94,6 +94,51 @@ static void actor_stash(world *w)
     }
 }
 
+/* ---- more ready actors than the first ring of a worker's queue has room for ------------------- */
+
+enum { ACTOR_MANY = 1100 };
+
+typedef struct actor_many {
+    axo_ref refs[ACTOR_MANY];
+    uint32_t sent;
+    uint32_t handled;
+} actor_many;
+
+static axo_status actor_many_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    actor_many *many = w->user;
+    many->handled++;
+    return AXO_OK;
+}
+
+static const axo_class actor_many_class = AXO_CLASS(
+    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_many_receive);
+
+static axo_status actor_teller_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    actor_many *many = w->user;
+    for (uint32_t i = 0; i < ACTOR_MANY; i++)
+        many->sent += MAY(w, axo_send(ctx, many->refs[i], WORLD_NOTE, NULL, 0)) == AXO_OK;
+    return AXO_OK;
+}
+
+static const axo_class actor_teller_class = AXO_CLASS(
+    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_teller_receive);
+
+static void actor_ready(world *w)
+{
+    actor_many many = {.sent = 0};
+    w->user = &many;
+    w->ref = actor_given(w, &actor_teller_class, NULL);
+    for (uint32_t i = 0; i < ACTOR_MANY; i++)
+        many.refs[i] = actor_given(w, &actor_many_class, NULL);
+    world_post(w, w->ref, WORLD_NOTE);
+    world_run(w);
+    MUST(w, many.handled == many.sent);
+}
+
 /* ---- mailboxes ------------------------------------------------------------------------------ */
 
 static uint32_t actor_priority(const axo_message *message, void *user)
@@ -291,6 +336,7 @@ static void actor_machine(world *w)
 const scene scenes_actor[] = {
     {.name = "memory and behaviours of an instance", .run = actor_memory},
     {.name = "stash", .run = actor_stash},
+    {.name = "many that are ready", .run = actor_ready},
     {.name = "mailboxes", .run = actor_mailboxes},
     {.name = "a crowded priority mailbox", .run = actor_crowd},
     {.name = "supervision", .run = actor_supervision},

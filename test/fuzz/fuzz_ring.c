@@ -14,7 +14,7 @@
 #include "queue/stack.h"
 #include "sched/newborn.h"
 
-enum { NODES = 64, OPERATIONS_MAX = 2000, BEFORE_WRAP = 7 };
+enum { NODES = 64, OPERATIONS_MAX = 2000, BEFORE_WRAP = 7, RINGS = 3 };
 
 /* What the queue should hold: the numbers of nodes, oldest first. */
 static struct {
@@ -42,17 +42,45 @@ static uint32_t model_take(uint32_t at)
 
 /* ---- run queue ---- */
 
+/* Drops what is empty, the oldest first, and says which rings of the pool are free again. */
+static void runq_drop(axo__runq *runq, axo__runq_ring *rings, bool *used)
+{
+    axo__runq_ring *dropped;
+    while ((dropped = axo__runq_drop_owner(runq)) != NULL) {
+        if (dropped != &runq->home)
+            used[dropped - rings] = false;
+    }
+    fuzz_require(axo__runq_drop_owner(runq) == NULL);
+}
+
+/* Appends a ring of the pool that is free; false: none is. */
+static bool runq_extend(axo__runq *runq, axo__runq_ring *rings, bool *used, uint32_t size)
+{
+    static struct ck_ring_buffer slots[RINGS][16];
+    for (uint32_t i = 0; i < RINGS; i++) {
+        if (used[i])
+            continue;
+        used[i] = true;
+        axo__runq_ring_init(&rings[i], slots[i], size);
+        axo__runq_extend_owner(runq, &rings[i]);
+        return true;
+    }
+    return false;
+}
+
 static void runq_fuzz(fuzz_in *in)
 {
     static struct ck_ring_buffer slots[16];
     static char entries[NODES];
+    axo__runq_ring rings[RINGS];
+    bool used[RINGS] = {false};
     axo__runq runq;
     uint8_t shape = fuzz_u8(in);
     uint32_t size = 2U << shape % 4;
     axo__runq_init(&runq, slots, size);
     if ((shape & 0x80) != 0) {
-        runq.ring.c_head = runq.ring.p_head = UINT32_MAX - BEFORE_WRAP;
-        runq.ring.p_tail = UINT32_MAX - BEFORE_WRAP;
+        runq.home.ring.c_head = runq.home.ring.p_head = UINT32_MAX - BEFORE_WRAP;
+        runq.home.ring.p_tail = UINT32_MAX - BEFORE_WRAP;
     }
     for (uint32_t i = 0; i < OPERATIONS_MAX && in->left > 0; i++) {
         uint8_t op = fuzz_u8(in);
@@ -64,9 +92,19 @@ static void runq_fuzz(fuzz_in *in)
                 fuzz_require(entry == &entries[model_take(0)]);
         } else if (!m.in[item]) {
             bool done = axo__runq_push_owner(&runq, &entries[item]);
-            fuzz_require(done == (m.count < size - 1));
+            fuzz_require(done || m.count >= size - 1);
+            fuzz_require(!done || m.count < (size - 1) * (1 + RINGS));
+            if (!done && runq_extend(&runq, rings, used, size))
+                fuzz_require(done = axo__runq_push_owner(&runq, &entries[item]));
             if (done)
                 model_push(item);
+        } else {
+            runq_drop(&runq, rings, used);
+            if (m.count == 0 && runq.last != &runq.home) {
+                axo__runq_extend_owner(&runq, &runq.home);
+                runq_drop(&runq, rings, used);
+                fuzz_require(runq.last == &runq.home);
+            }
         }
         fuzz_require(axo__runq_is_empty_any(&runq) == (m.count == 0));
         fuzz_require(axo__runq_count_any(&runq) == m.count);

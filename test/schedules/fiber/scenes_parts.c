@@ -113,6 +113,8 @@ const stage_scene scene_stack = {.name = "stack", .what = "two that push, one th
 
 static axo__runq runq;
 static struct ck_ring_buffer runq_slots[ROOM];
+static axo__runq_ring runq_more;
+static struct ck_ring_buffer runq_more_slots[ROOM];
 static uint32_t runq_entries[THINGS];
 
 static void runq_owner(void *arg)
@@ -129,6 +131,26 @@ static void runq_owner(void *arg)
     const uint32_t *mine;
     while ((mine = axo__runq_take_any(&runq)) != NULL)
         parts_seen((uint32_t)(mine - runq_entries));
+}
+
+/* Without room it appends a ring, and drops it when it is empty. */
+static void runq_extender(void *arg)
+{
+    for (uint32_t i = 0; i < THINGS; i++) {
+        if (axo__runq_push_owner(&runq, &runq_entries[i]))
+            continue;
+        axo__runq_ring_init(&runq_more, runq_more_slots, ROOM);
+        axo__runq_extend_owner(&runq, &runq_more);
+        CHECK(axo__runq_push_owner(&runq, &runq_entries[i]));
+    }
+    bringers--;
+    const uint32_t *mine;
+    while ((mine = axo__runq_take_any(&runq)) != NULL)
+        parts_seen((uint32_t)(mine - runq_entries));
+    if (axo__runq_drop_owner(&runq) == NULL)
+        return; /* thieves were faster than the pushes */
+    axo__runq_extend_owner(&runq, &runq.home);
+    CHECK(axo__runq_drop_owner(&runq) == &runq_more);
 }
 
 static void runq_thief(void *arg)
@@ -151,6 +173,23 @@ static void play_runq(void)
     parts_all(THINGS);
     CHECK_SAME(axo__runq_count_any(&runq), 0);
 }
+
+static void play_runq_chain(void)
+{
+    parts_begin(1);
+    axo__runq_init(&runq, runq_slots, ROOM);
+    stage_thread("owner", runq_extender, NULL);
+    stage_thread("thief", runq_thief, NULL);
+    stage_thread("thief", runq_thief, NULL);
+    stage_go();
+    parts_all(THINGS);
+    CHECK_SAME(axo__runq_count_any(&runq), 0);
+    CHECK(axo__runq_drop_owner(&runq) == NULL);
+}
+
+const stage_scene scene_runq_chain = {.name = "runq-chain",
+                                      .what = "an owner that appends a ring, two thieves",
+                                      .play = play_runq_chain, .bound = 3};
 
 const stage_scene scene_runq = {.name = "runq", .what = "an owner against two thieves",
                                 .play = play_runq, .bound = 3};
@@ -371,6 +410,7 @@ const stage_scene scene_look = {.name = "look", .what = "a look at a cell, a sen
 
 typedef struct grace_thing {
     axo__grace_item item; /* first */
+    axo__grace_block block;
     uint32_t dead;
 } grace_thing;
 
@@ -380,6 +420,11 @@ static axo__aptr grace_current;
 
 static void grace_pass(void *user)
 {
+}
+
+static void grace_give(void *user, axo__grace_block *block)
+{
+    ((grace_thing *)(void *)((char *)block - offsetof(grace_thing, block)))->dead++;
 }
 
 static void grace_expire(void *user, axo__grace_item *items, axo__grace_item *last)
@@ -407,11 +452,13 @@ static void grace_writer(void *arg)
 {
     grace_thing *old = axo__aptr_xchg_acq_rel(&grace_current, &grace_things[1]);
     axo__grace_retire(&grace, &old->item, &old->item);
+    axo__grace_retire_block(&grace, &old->block);
 }
 
 static void play_grace(void)
 {
-    static const axo__grace_ops ops = {.pass = grace_pass, .expire = grace_expire};
+    static const axo__grace_ops ops = {.pass = grace_pass, .expire = grace_expire,
+                                      .give_block = grace_give};
     memset(grace_things, 0, sizeof grace_things);
     axo__aptr_store_relaxed(&grace_current, &grace_things[0]);
     CHECK(axo__grace_start(&grace, &ops, false, NULL));
@@ -420,7 +467,7 @@ static void play_grace(void)
     stage_thread("reader", grace_reader, NULL);
     stage_thread("writer", grace_writer, NULL);
     stage_go();
-    CHECK_SAME(grace_things[0].dead, 1); /* at rest it has expired */
+    CHECK_SAME(grace_things[0].dead, 2); /* at rest it has expired, and its block was freed */
     axo__grace_stop(&grace);
 }
 

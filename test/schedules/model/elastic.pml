@@ -41,7 +41,7 @@
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_end 9b25ab9c05b1
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
- * stamp sched/worker.c:worker_idle 31ac6389d422
+ * stamp sched/worker.c:worker_idle 2d6ee4e398dc
  */
 #ifndef W
 #define W 2

@@ -71,7 +71,7 @@
  * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e
  * stamp sched/ready.c:axo__sched_push_ready 0366d7c6c081
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
- * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
+ * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages 078ddbfbb536

@@ -39,7 +39,7 @@
  * stamp os/linux.c:axo__os_parker_wake 26a0bc54b584
  * stamp queue/inject.c:axo__inject_pop_any 4aa5a7962031
  * stamp queue/inject.c:axo__inject_push_any 3bc10f552b02
- * stamp queue/runq.c:axo__runq_push_owner a75b1640201a
+ * stamp queue/runq.c:axo__runq_push_owner 6b58d79ddaed
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:axo__worker_find b37244d656ae
  * stamp sched/find.c:find_from_inject a9a6845dad3d
@@ -55,7 +55,7 @@
  * stamp sched/park.c:park_look 8baf3e640c52
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/ready.c:axo__worker_offer_quiet 192c5ef17483
- * stamp sched/ready.c:axo__worker_push_back 0de5dc085720
+ * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
  * stamp sched/run.c:run_enter cc0673a82c0f
  * stamp sched/run.c:run_turn 4f38bb926942
@@ -70,7 +70,7 @@
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
  * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
- * stamp sched/worker.c:worker_idle 31ac6389d422
+ * stamp sched/worker.c:worker_idle 2d6ee4e398dc
  * stamp sched/worker.c:worker_run a22db0f5d0a2
  * stamp sched/worker.c:worker_unwatched 2d71c1a40e45
  */

@@ -27,7 +27,7 @@
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
- * stamp mem/grace.c:grace_step dbf41da36881
+ * stamp mem/grace.c:grace_step 934bc48b4cba
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
@@ -42,7 +42,7 @@
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
- * stamp sched/worker.c:worker_idle 31ac6389d422
+ * stamp sched/worker.c:worker_idle 2d6ee4e398dc
  * stamp super/gone.c:axo__gone_expire 22b021abf1e0
  * stamp super/gone.c:gone_abandon 154f8a98d994
  * stamp super/lane.c:lane_system d9724f74164d

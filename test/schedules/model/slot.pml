@@ -35,9 +35,9 @@
  * stamp cell/table.c:axo__table_begin 1a672769a77b
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
- * stamp mem/grace.c:axo__grace_retire 278dfff44932
- * stamp mem/grace.c:grace_step dbf41da36881
- * stamp mem/grace.c:grace_take 1c3d55ffbd02
+ * stamp mem/grace.c:axo__grace_retire 957e376e2f3d
+ * stamp mem/grace.c:grace_step 934bc48b4cba
+ * stamp mem/grace.c:grace_take 0fd4545d2959
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0

@@ -12,6 +12,8 @@
 static struct {
     axo__runq runq;
     struct ck_ring_buffer slots[SIZE];
+    axo__runq_ring more;
+    struct ck_ring_buffer more_slots[SIZE];
     axo__inject inject;
     axo__a64 counts;
     axo__mpsc_node nodes[ENTRIES];
@@ -28,8 +30,13 @@ static void setup(void)
     axo__runq_init(&it.runq, it.slots, SIZE);
     axo__inject_init(&it.inject, &it.counts, 32);
     it.pushers = 2;
-    weak_name(&it.runq.ring.c_head, "head");
-    weak_name(&it.runq.ring.p_tail, "tail");
+    weak_name(&it.runq.home.ring.c_head, "head");
+    weak_name(&it.runq.home.ring.p_tail, "tail");
+    weak_name(&it.runq.oldest, "oldest");
+    weak_name(&it.runq.home.next, "next");
+    weak_name(&it.more.ring.c_head, "more.head");
+    weak_name(&it.more.ring.p_tail, "more.tail");
+    weak_name(&it.more.next, "more.next");
     weak_name(&it.inject.taken, "taken");
     weak_name(&it.counts, "counts");
     weak_name(&it.inject.queue.head, "queue.head");
@@ -80,6 +87,30 @@ static void owner_of_full(void)
 {
     for (uint32_t i = 0; i < ENTRIES; i++)
         (void)runq_push(i);
+}
+
+/* Its first ring full, the owner appends another one. */
+static void owner_extends(void)
+{
+    for (uint32_t i = 0; i < SIZE - 1; i++)
+        weak_expect(runq_push(i));
+    axo__runq_ring_init(&it.more, it.more_slots, SIZE);
+    axo__runq_extend_owner(&it.runq, &it.more);
+    weak_expect(runq_push(SIZE - 1));
+}
+
+/* The first ring is empty: the owner drops it, and uses it again behind the second one. */
+static void owner_drops(void)
+{
+    weak_expect(runq_push(0));
+    (void)runq_take();
+    axo__runq_ring_init(&it.more, it.more_slots, SIZE);
+    axo__runq_extend_owner(&it.runq, &it.more);
+    weak_expect(axo__runq_drop_owner(&it.runq) == &it.runq.home);
+    weak_expect(runq_push(1));
+    axo__runq_extend_owner(&it.runq, &it.runq.home);
+    weak_expect(runq_push(2));
+    (void)axo__runq_drop_owner(&it.runq);
 }
 
 static void thief(void)
@@ -153,6 +184,10 @@ const weak_scenario weak_queue_scenes[] = {
      .setup = setup, .fibers = {owner, thief, thief}, .check = check_runq, .bound = 2},
     {.name = "runq_full", .what = "the ring fills up and wraps around under a thief",
      .setup = setup, .fibers = {owner_of_full, thief}, .check = check_runq, .bound = 3},
+    {.name = "runq_chain", .what = "a ring is appended under two thieves",
+     .setup = setup, .fibers = {owner_extends, thief, thief}, .check = check_runq, .bound = 2},
+    {.name = "runq_drop", .what = "a ring is dropped and used again under a thief",
+     .setup = setup, .fibers = {owner_drops, thief}, .check = check_runq, .bound = 3},
     {.name = "inject", .what = "two push, one pops",
      .setup = setup, .fibers = {pusher_one, pusher_two, popper}, .check = check_inject,
      .bound = 2},

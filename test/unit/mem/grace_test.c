@@ -19,6 +19,7 @@ typedef struct grace_world {
     axo__a32 wrong;
     axo__a32 passes;
     axo__a32 expired;
+    axo__a32 freed;
     axo__a32 passes_missing;
 } grace_world;
 
@@ -44,7 +45,22 @@ static void world_expire(void *user, axo__grace_item *items, axo__grace_item *la
     }
 }
 
-static const axo__grace_ops world_ops = {.pass = world_pass, .expire = world_expire};
+static void world_give(void *user, axo__grace_block *block)
+{
+    grace_world *world = user;
+    free(block);
+    (void)axo__a32_add_acq_rel(&world->freed, 1);
+}
+
+static void world_retire_block(grace_world *world)
+{
+    axo__grace_block *block = malloc(sizeof *block);
+    assert_non_null(block);
+    axo__grace_retire_block(&world->grace, block);
+}
+
+static const axo__grace_ops world_ops = {.pass = world_pass, .expire = world_expire,
+                                         .give_block = world_give};
 
 static grace_world *world_new(void)
 {
@@ -157,6 +173,30 @@ static void a_list_is_retired_whole_and_stop_expires_it(void **state)
     free(world);
 }
 
+/* A block waits as an item does, whichever of the two comes first. */
+static void blocks_wait_beside_items(void **state)
+{
+    for (int first = 0; first < 2; first++) {
+        grace_world *world = world_new();
+        axo__grace_enter();
+        for (int i = 0; i < 4; i++) {
+            if (i % 2 == first)
+                world_retire_block(world);
+            else
+                axo__grace_retire(&world->grace, &world->things[i].item, &world->things[i].item);
+        }
+        for (int i = 0; i < 5000; i++) {
+            assert_int_equal(axo__a32_load_acquire(&world->freed), 0);
+            (void)sched_yield();
+        }
+        axo__grace_leave();
+        axo__grace_stop(&world->grace);
+        assert_int_equal(axo__a32_load_relaxed(&world->freed), 2);
+        assert_int_equal(axo__a32_load_relaxed(&world->expired), 2);
+        free(world);
+    }
+}
+
 static void stop_with_nothing_to_do(void **state)
 {
     for (int i = 0; i < 50; i++) {
@@ -172,6 +212,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_reader_holds_the_period_open),
     cmocka_unit_test(enter_nests),
     cmocka_unit_test(a_list_is_retired_whole_and_stop_expires_it),
+    cmocka_unit_test(blocks_wait_beside_items),
     cmocka_unit_test(stop_with_nothing_to_do),
 };
 TEST_MAIN(tests)

@@ -3,7 +3,7 @@
 
 #include "queue/runq.h"
 
-enum { SIZE = 16, THIEVES = 3, ENTRIES = 200000 };
+enum { SIZE = 16, THIEVES = 3, ENTRIES = 200000, RINGS = 1000 };
 
 static void first_in_first_out_and_full(void **state)
 {
@@ -26,9 +26,50 @@ static void first_in_first_out_and_full(void **state)
     }
 }
 
+/* Entries keep their order across rings; the first ring is fit for use again. */
+static void a_chain_keeps_the_order(void **state)
+{
+    axo__runq runq;
+    struct ck_ring_buffer slots[SIZE];
+    struct ck_ring_buffer larger_slots[2 * SIZE];
+    axo__runq_ring larger;
+    int entries[3 * SIZE];
+    axo__runq_init(&runq, slots, SIZE);
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < SIZE - 1; i++)
+            assert_true(axo__runq_push_owner(&runq, &entries[i]));
+        assert_null(axo__runq_drop_owner(&runq));
+        axo__runq_ring_init(&larger, larger_slots, 2 * SIZE);
+        axo__runq_extend_owner(&runq, &larger);
+        for (int i = SIZE - 1; i < 3 * SIZE - 2; i++)
+            assert_true(axo__runq_push_owner(&runq, &entries[i]));
+        assert_false(axo__runq_push_owner(&runq, &entries[0]));
+        assert_int_equal(axo__runq_count_any(&runq), 3 * SIZE - 2);
+        for (int i = 0; i < SIZE - 1; i++) {
+            assert_null(axo__runq_drop_owner(&runq)); /* it has entries */
+            assert_ptr_equal(axo__runq_take_any(&runq), &entries[i]);
+        }
+        assert_false(axo__runq_is_empty_any(&runq)); /* though its oldest ring is */
+        assert_ptr_equal(axo__runq_drop_owner(&runq), &runq.home);
+        assert_null(axo__runq_drop_owner(&runq)); /* it is the last one */
+        for (int i = SIZE - 1; i < 3 * SIZE - 2; i++)
+            assert_ptr_equal(axo__runq_take_any(&runq), &entries[i]);
+        assert_true(axo__runq_is_empty_any(&runq));
+        axo__runq_extend_owner(&runq, &runq.home);
+        assert_true(axo__runq_is_empty_any(&runq)); /* two empty rings */
+        assert_null(axo__runq_take_any(&runq));
+        assert_ptr_equal(axo__runq_drop_owner(&runq), &larger);
+        assert_null(axo__runq_take_any(&runq));
+    }
+}
+
 typedef struct runq_world {
     axo__runq runq;
     struct ck_ring_buffer slots[SIZE];
+    axo__runq_ring rings[RINGS];
+    struct ck_ring_buffer ring_slots[RINGS][2 * SIZE];
+    uint32_t extended;
+    bool home_is_free;
     axo__a32 *taken;
     axo__a32 got;
     axo__a32 wrong;
@@ -48,6 +89,26 @@ static void take_one(runq_world *world, uint32_t *last)
     (void)axo__a32_add_relaxed(&world->got, 1);
 }
 
+/* A new ring each time; the first one again when it is not in the chain. */
+static void extend(runq_world *world)
+{
+    if (world->home_is_free) {
+        axo__runq_extend_owner(&world->runq, &world->runq.home);
+        world->home_is_free = false;
+    } else if (world->extended < RINGS) {
+        uint32_t ring = world->extended++;
+        axo__runq_ring_init(&world->rings[ring], world->ring_slots[ring], 2 * SIZE);
+        axo__runq_extend_owner(&world->runq, &world->rings[ring]);
+    }
+}
+
+static void drop(runq_world *world)
+{
+    const axo__runq_ring *dropped;
+    while ((dropped = axo__runq_drop_owner(&world->runq)) != NULL)
+        world->home_is_free = world->home_is_free || dropped == &world->runq.home;
+}
+
 static void own_or_steal(void *arg, uint32_t index)
 {
     runq_world *world = arg;
@@ -57,10 +118,13 @@ static void own_or_steal(void *arg, uint32_t index)
             i++;
         } else {
             (void)axo__a32_add_relaxed(&world->full, 1);
+            extend(world);
             take_one(world, &last);
         }
         if (i % 3 == 0)
             take_one(world, &last);
+        if (i % 8 == 0)
+            drop(world);
     }
     while (axo__a32_load_relaxed(&world->got) < ENTRIES) {
         take_one(world, &last);
@@ -71,12 +135,12 @@ static void own_or_steal(void *arg, uint32_t index)
 
 static void every_entry_is_taken_once(void **state)
 {
-    runq_world world;
-    memset(&world, 0, sizeof world);
+    static runq_world world;
     world.taken = calloc(ENTRIES, sizeof *world.taken);
     assert_non_null(world.taken);
     axo__runq_init(&world.runq, world.slots, SIZE);
     unit_run_threads(THIEVES + 1, own_or_steal, &world);
+    assert_true(world.extended > 0);
     assert_int_equal(axo__a32_load_relaxed(&world.wrong), 0);
     assert_int_equal(axo__a32_load_relaxed(&world.got), ENTRIES);
     assert_null(axo__runq_take_any(&world.runq));
@@ -87,6 +151,7 @@ static void every_entry_is_taken_once(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(first_in_first_out_and_full),
+    cmocka_unit_test(a_chain_keeps_the_order),
     cmocka_unit_test(every_entry_is_taken_once),
 };
 TEST_MAIN(tests)

@@ -39,10 +39,22 @@ static void end(axo__cell *cell)
     assert_int_equal(axo__state_finish(&cell->state, false), AXO__FINISH_CLOSED);
 }
 
-/* Two workers; the queue of the first has no room. */
+static void *no_memory(void *user, size_t size, size_t align)
+{
+    return NULL;
+}
+
+static void nothing_to_free(void *user, void *block, size_t size, size_t align)
+{
+    fail();
+}
+
+/* Two workers; the queue of the first has no room and gets none. */
 static void world_open(void)
 {
     memset((void *)&world, 0, sizeof world);
+    axo__heap_init(&world.core.heap,
+                   &(axo_allocator){.alloc = no_memory, .free = nothing_to_free});
     world.core.sched = &world.sched;
     world.sched.core = &world.core;
     world.sched.kind = &axo__fixed_kind;
