@@ -94,7 +94,7 @@ static void actor_stash(world *w)
     }
 }
 
-/* ---- more ready actors than the first ring of a worker's queue has room for ------------------- */
+/* ---- more ready actors than the first ring of a worker's queue has room for ------------------ */
 
 enum { ACTOR_MANY = 1100 };
 
