@@ -6,6 +6,10 @@
  * is taken again, as often as there are repeats; if the machine does not get quiet, the disturbed
  * runs count and the result says so.
  *
+ * Before and after each run it is probed how far apart the processors are and how fast (place.h).
+ * Only runs that were near, or far, are taken together: runs go on until there are as many of one
+ * sort as asked, or three times as many of all; then all count, and the result is mixed.
+ *
  * A run leaves one figure, further values, and latencies in histograms, all of which the harness
  * turns into median, least and most over the runs. README.md says how to read what is printed. */
 #ifndef BENCH_BENCH_H
@@ -18,6 +22,7 @@
 
 #include "histogram.h"
 #include "machine.h"
+#include "place.h"
 
 #ifndef BENCH_NAME
 #define BENCH_NAME "bench"
@@ -44,7 +49,7 @@ typedef struct bench_settings {
     const char *percentiles; /* folder for percentile files; NULL: none */
     bool progress;           /* says on stderr how far it is */
     bool terminal;           /* stderr is one */
-    bool cold;               /* no run to warm up */
+    bool cold;               /* no run to warm up, and no probe of the machine */
     char commit[BENCH_COMMIT_MAX];
 } bench_settings;
 
@@ -53,6 +58,7 @@ typedef struct bench_sample {
     double figure;                   /* in the unit of the workload */
     double values[BENCH_VALUES_MAX]; /* as the workload names them */
     double foreign;                  /* share of the processors that others used */
+    place_seen seen[2];              /* before and after; all 0: not probed */
     uint64_t peak_bytes;             /* resident set, its highest */
     uint32_t workers;                /* that ran */
     axo_stats stats;                 /* the system's counters at its end */
@@ -110,7 +116,7 @@ static inline void bench_usage(const char *program, const bench_option *options,
                   "  --json FILE        append one JSON line a result; -: standard output\n"
                   "  --percentiles DIR  write each latency distribution to DIR/NAME.hgrm\n"
                   "  --progress         say how far it is, also if stderr is no terminal\n"
-                  "  --cold             no run to warm up\n",
+                  "  --cold             no run to warm up, no probe of the processors\n",
                   program);
     for (uint32_t i = 0; i < count; i++)
         (void)fprintf(stderr, "  %s N    %s (%" PRIu64 ")\n", options[i].name, options[i].help,
@@ -264,6 +270,7 @@ typedef struct bench_result {
     const bench_row *rows;
     uint32_t count;
     uint32_t disturbed;        /* of the rows */
+    place_word where;          /* of all rows */
     const histogram *times[BENCH_TIMES_MAX]; /* of all rows together */
 } bench_result;
 
@@ -305,6 +312,21 @@ static inline bench_spread bench_spread_of(const bench_result *result, uint32_t 
                           .most = sorted[result->count - 1]};
 }
 
+/* The mean over the rows of what was seen: < 0 is not known, and not in it. */
+static inline place_seen bench_seen(const bench_result *result)
+{
+    place_seen mean = {.line_ns = 0.0};
+    double known = 0.0;
+    for (uint32_t i = 0; i < 2 * result->count; i++) {
+        const place_seen *one = &result->rows[i / 2].sample.seen[i % 2];
+        mean.link_ns += one->link_ns / (2.0 * result->count);
+        known += one->line_ns >= 0.0 ? 1.0 : 0.0;
+        mean.line_ns += one->line_ns >= 0.0 ? one->line_ns : 0.0;
+    }
+    mean.line_ns = known > 0.0 ? mean.line_ns / known : -1.0;
+    return mean;
+}
+
 /* ---- a line for people --------------------------------------------------------------------- */
 
 static inline void bench_print_ns(double ns)
@@ -337,9 +359,13 @@ static inline void bench_print_line(const bench_work *work, const bench_result *
             bench_print_ns(bench_spread_of(result, column).median);
         }
     }
-    (void)printf("  peak %.1f MiB  %" PRIu32 " workers%s\n", bench_spread_of(result, 1).most,
-                 result->rows[0].sample.workers,
-                 result->disturbed > 0 ? "  disturbed by other processes" : "");
+    (void)printf("  peak %.1f MiB  %" PRIu32 " workers", bench_spread_of(result, 1).most,
+                 result->rows[0].sample.workers);
+    place_seen seen = bench_seen(result);
+    if (seen.link_ns > 0.0)
+        (void)printf("  %s (line %.0f ns, link %.2f ns)", place_words[result->where], seen.line_ns,
+                     seen.link_ns);
+    (void)printf("%s\n", result->disturbed > 0 ? "  disturbed by other processes" : "");
     (void)fflush(stdout);
 }
 
@@ -401,6 +427,10 @@ static inline void bench_json_line(const bench_settings *settings, const bench_w
     bench_json_values(out, work, result);
     (void)fputs("}", out);
     bench_json_counters(out, &result->rows[result->count - 1].sample.stats);
+    place_seen seen = bench_seen(result);
+    if (seen.link_ns > 0.0)
+        (void)fprintf(out, ",\"place\":\"%s\",\"line_ns\":%.2f,\"link_ns\":%.4f",
+                      place_words[result->where], seen.line_ns, seen.link_ns);
     (void)fprintf(out, ",\"options\":{%s},\"machine\":{", work->options);
     machine_json(out);
     (void)fputs("},\"build\":{", out);
@@ -429,22 +459,6 @@ static inline void bench_percentile_files(const bench_settings *settings, const 
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static inline void bench_progress(const bench_settings *settings, const bench_work *work,
-                                  uint32_t quiet, uint32_t loud)
-{
-    if (!settings->progress)
-        return;
-    (void)fprintf(stderr, "%s%s: %" PRIu32 " of %" PRIu32 " runs, %" PRIu32 " disturbed%s",
-                  settings->terminal ? "\r" : "", work->name, quiet, settings->repeats, loud,
-                  settings->terminal ? "\033[K" : "\n");
-}
-
-static inline void bench_progress_end(const bench_settings *settings)
-{
-    if (settings->terminal && settings->progress)
-        (void)fputs("\r\033[K", stderr);
-}
-
 static inline void bench_once(const bench_settings *settings, const bench_work *work,
                               bench_row *row)
 {
@@ -454,19 +468,33 @@ static inline void bench_once(const bench_settings *settings, const bench_work *
     for (uint32_t i = 0; i < BENCH_TIMES_MAX && work->times[i].all != NULL; i++)
         memset(work->times[i].all, 0, sizeof *work->times[i].all);
     bench_peak_reset();
+    place_seen seen = settings->cold ? (place_seen){.line_ns = 0.0} : place_look();
     bench_mark(&before);
     work->run(settings, work->arg, &row->sample);
     bench_mark(&after);
     row->sample.foreign = bench_foreign(&before, &after);
+    row->sample.seen[0] = seen;
+    row->sample.seen[1] = settings->cold ? seen : place_look();
     bench_row_fill(row, work);
 }
 
-/* The runs of one sort, quiet or disturbed. */
+/* The runs of one sort: a place, or disturbed. */
 typedef struct bench_runs {
     bench_row rows[BENCH_REPEATS_MAX];
     histogram times[BENCH_TIMES_MAX];
     uint32_t count;
 } bench_runs;
+
+#define BENCH_LOUD  PLACES       /* the sort of those that others disturbed */
+#define BENCH_SORTS (PLACES + 1) /* and one for each place */
+
+/* Of a run that is not probed the place is not said. */
+static inline uint32_t bench_sort(const bench_settings *settings, const bench_sample *sample)
+{
+    if (sample->foreign > BENCH_FOREIGN_MAX)
+        return BENCH_LOUD;
+    return settings->cold ? PLACE_ALONE : place_of(&sample->seen[0], &sample->seen[1]);
+}
 
 static inline void bench_keep(bench_runs *runs, const bench_work *work, const bench_row *row)
 {
@@ -476,10 +504,13 @@ static inline void bench_keep(bench_runs *runs, const bench_work *work, const be
 }
 
 static inline void bench_report(const bench_settings *settings, const bench_work *work,
-                                const bench_runs *runs, bool disturbed)
+                                const bench_runs *runs, place_word where,
+                                bool disturbed)
 {
-    bench_result result = {
-        .rows = runs->rows, .count = runs->count, .disturbed = disturbed ? runs->count : 0};
+    bench_result result = {.rows = runs->rows,
+                           .count = runs->count,
+                           .where = where,
+                           .disturbed = disturbed ? runs->count : 0};
     for (uint32_t i = 0; i < BENCH_TIMES_MAX; i++)
         result.times[i] = &runs->times[i];
     bench_print_line(work, &result);
@@ -489,24 +520,70 @@ static inline void bench_report(const bench_settings *settings, const bench_work
         bench_percentile_files(settings, work, &result);
 }
 
+static inline void bench_progress(const bench_settings *settings, const bench_work *work,
+                                  const bench_runs *runs)
+{
+    if (!settings->progress)
+        return;
+    (void)fprintf(stderr, "%s%s: of %" PRIu32 " runs", settings->terminal ? "\r" : "", work->name,
+                  settings->repeats);
+    for (uint32_t i = 0; i < BENCH_SORTS; i++) {
+        if (runs[i].count > 0)
+            (void)fprintf(stderr, " %" PRIu32 " %s", runs[i].count,
+                          i == BENCH_LOUD ? "disturbed" : place_words[i]);
+    }
+    (void)fputs(settings->terminal ? "\033[K" : "\n", stderr);
+}
+
+static inline void bench_progress_end(const bench_settings *settings)
+{
+    if (settings->terminal && settings->progress)
+        (void)fputs("\r\033[K", stderr);
+}
+
+/* The runs of one place if there are enough, else all that were not disturbed, as mixed ones. */
+static inline void bench_settle(const bench_settings *settings, const bench_work *work,
+                                bench_runs *runs)
+{
+    for (uint32_t i = 0; i < PLACE_MIXED; i++) {
+        if (runs[i].count == settings->repeats) {
+            bench_report(settings, work, &runs[i], (place_word)i, false);
+            return;
+        }
+    }
+    bench_runs *mixed = &runs[PLACE_MIXED];
+    for (uint32_t i = 0; i < PLACE_MIXED; i++) {
+        for (uint32_t k = 0; k < runs[i].count && mixed->count < BENCH_REPEATS_MAX; k++)
+            mixed->rows[mixed->count++] = runs[i].rows[k];
+        for (uint32_t k = 0; k < BENCH_TIMES_MAX && work->times[k].all != NULL; k++)
+            histogram_add(&mixed->times[k], &runs[i].times[k]);
+    }
+    bool calm = mixed->count >= settings->repeats;
+    bench_report(settings, work, calm ? mixed : &runs[BENCH_LOUD], PLACE_MIXED, !calm);
+}
+
 /* Runs a workload once to warm up, then as often as asked, and prints the result. */
 static inline void bench_measure(const bench_settings *settings, const bench_work *work)
 {
     bench_row row;
-    bench_runs *runs = calloc(2, sizeof *runs); /* quiet ones, disturbed ones */
+    uint32_t calm = 0;
+    uint32_t enough = 3 * settings->repeats;
+    bench_runs *runs = calloc(BENCH_SORTS, sizeof *runs);
     bench_check(runs == NULL ? AXO_ENOMEM : AXO_OK, "memory for the results");
-    bench_progress(settings, work, 0, 0);
+    bench_progress(settings, work, runs);
     if (!settings->cold)
         bench_once(settings, work, &row);
-    while (runs[0].count < settings->repeats && runs[1].count < settings->repeats) {
+    enough = enough > BENCH_REPEATS_MAX ? BENCH_REPEATS_MAX : enough;
+    for (bool more = true; more;) {
         bench_once(settings, work, &row);
-        bool disturbed = row.sample.foreign > BENCH_FOREIGN_MAX;
-        bench_keep(&runs[disturbed ? 1 : 0], work, &row);
-        bench_progress(settings, work, runs[0].count, runs[1].count);
+        uint32_t sort = bench_sort(settings, &row.sample);
+        bench_keep(&runs[sort], work, &row);
+        calm += sort == BENCH_LOUD ? 0 : 1;
+        more = calm < enough && (sort == PLACE_MIXED || runs[sort].count < settings->repeats);
+        bench_progress(settings, work, runs);
     }
     bench_progress_end(settings);
-    bool calm = runs[0].count == settings->repeats;
-    bench_report(settings, work, &runs[calm ? 0 : 1], !calm);
+    bench_settle(settings, work, runs);
     free(runs);
 }
 

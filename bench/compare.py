@@ -14,6 +14,10 @@
 #   greatest of the other. Then it is better or worse by the ratio of the medians. It is a regression
 #   if it is worse by more than --limit (0.05: a twentieth).
 #
+# Only like is compared with like: a result whose runs were made with the processors near each other and
+# one with them far, or at another speed, or mixed, are not judged, as their lines say (bench/place.h);
+# ratios of peers are, as their pairs are alike.
+#
 # A result of fewer than MIN_RUNS runs has no range to speak of and is not judged. Exit code: 0 no
 # regression, 1 regressions, 2 the files cannot be read or have nothing in common.
 import argparse
@@ -22,6 +26,7 @@ import statistics
 import sys
 
 MIN_RUNS = 3
+SAME_SPEED = 1.1  # as in bench/place.h
 
 
 class Unusable(Exception):
@@ -36,6 +41,8 @@ class Result:
         self.runs = sum(line["repeats"] for line in lines)
         self.disturbed = any(line["disturbed"] for line in lines)
         self.machine = (first.get("machine", {}).get("cpu"), first.get("machine", {}).get("cpus"))
+        self.places = {line["place"] for line in lines if line.get("place")}
+        self.links = [line["link_ns"] for line in lines if line.get("link_ns")]
         self.build = tuple(sorted(first.get("build", {}).items()))
         figures = [dict(line.get("values", {}), figure=line) for line in lines]
         self.values = {}
@@ -47,6 +54,19 @@ class Result:
                                  min(one["min"] for one in seen), max(one["max"] for one in seen))
 
 
+def unlike(before, after):
+    """Why two results are not to be compared; "" if they are, or if it is not known."""
+    if not before.links or not after.links:
+        return ""
+    links = statistics.median(before.links), statistics.median(after.links)
+    if max(links) > SAME_SPEED * min(links):
+        return f"the processors' speed was {links[0] / links[1]:.2g} times as high after"
+    if before.places != after.places or before.places & {"mixed"} or len(before.places) != 1:
+        said = [" and ".join(sorted(one.places)) or "unknown" for one in (before, after)]
+        return f"{said[0]} before, {said[1]} after"
+    return ""
+
+
 def lines_of(text, machine):
     """The results of a line, as the harness writes them; none of a line about something else."""
     line = json.loads(text)
@@ -54,7 +74,11 @@ def lines_of(text, machine):
         return [line]
     known = {"disturbed": 0, "workers": 0, "options": {}, "machine": machine, "build": {}}
     if "ratio_to" in line:
-        return [dict(known, **line, bench=f"{line['row']} / {line['ratio_to']}", unit="x")]
+        name = f"{line['row']} / {line['ratio_to']}" + on_words(line)
+        return [dict(known, **line, bench=name, unit="x")]
+    if "own" in line:
+        name = f"{line['row']}, {line['own']}" + on_words(line)
+        return [dict(known, **line, bench=name, unit="x")]
     if "peer" not in line:
         machine.update(line["machine"])
         return []
@@ -62,8 +86,14 @@ def lines_of(text, machine):
         return []
     values = {name: dict(spread, better="less") for name, spread in line["values"].items()}
     better = "more" if line["unit"].endswith("/s") else "less"
-    return [dict(known, **dict(line, values=values), bench=f"{line['workload']} beside peers",
-                 better=better)]
+    places = [word for word, count in line.get("places", {}).items() if count]
+    return [dict(known, **dict(line, values=values), better=better,
+                 bench=f"{line['workload']} beside peers" + on_words(line),
+                 place=places[0] if len(places) == 1 else "mixed" if places else None)]
+
+
+def on_words(line):
+    return " on 1" if line.get("on") == 1 else ""
 
 
 def read(path):
@@ -136,6 +166,11 @@ def compare(old, new, limit, everything, say):
         before, after = old[key], new[key]
         if before.runs < MIN_RUNS or after.runs < MIN_RUNS:
             say(f"{key[0]:18} not judged: fewer than {MIN_RUNS} runs")
+            unjudged += 1
+            continue
+        why = unlike(before, after)
+        if why:
+            say(f"{key[0]:18} not judged: {why}")
             unjudged += 1
             continue
         for name in [name for name in before.values if name in after.values]:

@@ -55,6 +55,18 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(self.run_on([result(100, 100, 100)], [result(75, 75, 75)],
                                      "--limit", "0.25")[0], 0)
 
+    def test_only_like_is_compared_with_like(self):
+        before, after = result(100, 95, 105), result(50, 48, 52)
+        near = dict(before, place="near", link_ns=1.0)
+        for other, said in ((dict(after, place="far", link_ns=1.0), "not judged: near before, far after"),
+                            (dict(after, place="near", link_ns=1.3), "not judged: the processors' speed"),
+                            (dict(after, place="mixed", link_ns=1.0), "not judged: near before, mixed")):
+            code, output = self.run_on([near], [other])
+            self.assertEqual(code, 0)
+            self.assertIn(said, output)
+        self.assertEqual(self.run_on([near], [dict(after, place="near", link_ns=1.05)])[0], 1)
+        self.assertEqual(self.run_on([before], [dict(after, place="near", link_ns=1.0)])[0], 1)
+
     def test_better(self):
         code, said = self.run_on([result(100, 95, 105)], [result(150, 140, 160)])
         self.assertEqual(code, 0)
