@@ -14,7 +14,7 @@ import sys
 import plot
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
-PEERS = {"erlang": "Erlang/OTP", "caf": "CAF", "go": "Go"}
+PEERS = {"erlang": "Erlang/OTP", "caf": "CAF", "go": "Go", "tokio": "tokio"}
 WIDE = "set lmargin 11\nset key top left samplen 2\nset grid\n"
 
 
@@ -117,18 +117,22 @@ def memory_script(folder, lines):
 
 
 def peers_script(folder, lines):
-    ratios = {(line["row"], line["ratio_to"]): line for line in lines if "ratio_to" in line}
+    most = lines[0]["machine"]["workers"]
+    ratios = {(line["row"], line["ratio_to"]): line for line in lines
+              if "ratio_to" in line and line.get("on", most) == most}
+    peers = [peer for peer in PEERS if any(peer == there for _, there in ratios)]
     names = [name for name in dict.fromkeys(line["workload"] for line in lines
                                             if line.get("peer") == "axo")
-             if any((name, peer) in ratios for peer in PEERS)]
+             if any((name, peer) in ratios for peer in peers)]
     path, parts = os.path.join(folder, "peers.dat"), []
     with open(path, "w", encoding="utf-8") as file:
         for name in names:
-            found = [ratios.get((name, peer)) for peer in PEERS]
+            found = [ratios.get((name, peer)) for peer in peers]
             file.write(" ".join([name] + [str(one["median"]) if one else "NaN"
                                           for one in found]) + "\n")
-    for index, (peer, title) in enumerate(PEERS.items()):
-        parts.append(f"{plot.quoted(path)} using {index + 2}:xtic(1) title {plot.quoted(title)} "
+    for index, peer in enumerate(peers):
+        title = plot.quoted(PEERS[peer])
+        parts.append(f"{plot.quoted(path)} using {index + 2}:xtic(1) title {title} "
                      f"lc rgb '{COLOURS[index]}'")
     return ("set title 'how many times better axo is'\nset style data histograms\n"
             "set style histogram clustered gap 1\nset style fill solid 0.7 noborder\n"

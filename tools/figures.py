@@ -9,9 +9,13 @@
 #
 # The accepted results are what `make bench-peers` (peers.json) and `make bench-growth`
 # (growth.json) wrote, one after the other. What stands between the two marks of a page is made here
-# and nowhere else: ten rows in README.md, everything in bench/RESULTS.md. Results of a quick run,
-# and results that other processes disturbed, are not accepted, but with --anyway; then the text
-# says so. A ratio says how many times better axo is.
+# and nowhere else: ten rows in README.md, the goals in bench/README.md, everything in
+# bench/RESULTS.md. Results of a quick run, and results that other processes disturbed, are not
+# accepted, but with --anyway; then the text says so. A ratio says how many times better axo is.
+#
+# A goal (bench/goals.json) is met only against the best peer: of those that were measured with axo, on
+# all workers or on one, and of those that are quoted from runs on other machines because they cannot
+# be run here. Of a quoted run only ratios count: the quoted peer's to one that is in both runs.
 import argparse
 import difflib
 import json
@@ -25,24 +29,34 @@ END = "<!-- figures: end -->"
 NAMES = {"axo": "axo", "erlang": "Erlang/OTP", "erlang-bare": "Erlang without a supervisor",
          "erlang-normal": "Erlang at normal priority", "elixir": "Elixir",
          "caf": "CAF", "go": "Go", "go-supervised": "Go with a supervisor",
+         "go-panic": "Go by panic", "tokio": "tokio", "tokio-panic": "tokio by panic",
          "floor": "bare C"}
 COLUMNS = ("axo", "erlang", "caf", "go")
+# A column only where it was measured.
+OPTIONAL = ("tokio",)
 STEPS = {"ns": [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")],
          "bytes": [(2**20, "MiB"), (2**10, "KiB"), (1, "B")],
          "bytes/actor": [(1, "B")],
          "/s": [(1e6, "M/s"), (1e3, "k/s"), (1, "/s")]}
 # Rows below a workload's figure: value, what it is called, unit.
-MORE = {"W4": [("peak_bytes", "peak", "bytes")], "W5": [("peak_bytes", "peak", "bytes")],
-        "W8a": [("p50_ns", "p50", "ns"), ("p99_ns", "p99", "ns"), ("p999_ns", "p99.9", "ns")],
-        "W8b": [("p99_ns", "p99", "ns")], "W8c": [("p99_ns", "p99", "ns")],
-        "W11": [("p50_ns", "p50", "ns"), ("p99_ns", "p99", "ns")],
-        "W12p": [("p99_ns", "p99", "ns")]}
+PEAK = [("peak_bytes", "peak", "bytes")]
+P50, P99, P999, MAX = [(f"{key}_ns", word, "ns") for key, word in (
+    ("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))]
+MORE = {"W4": PEAK, "W4c": PEAK, "W5": PEAK, "W8a": [P50, P99, P999], "W8w": [P50, P99, P999],
+        "W8b": [P99], "W8c": [P99, P999, MAX],
+        "W9c": [P99, P999, MAX, ("last_p50_ns", "last child p50", "ns"),
+                ("last_p99_ns", "last child p99", "ns"), ("last_max_ns", "last child max", "ns")],
+        "W11": [P50, P99], "W12p": [P99]}
 # Whose notes a reader of the table needs: where a peer has no such thing, what stands for it.
-NOTED = ("W8a", "W8b", "W8c", "W9a", "W9b", "W11", "W12s")
+NOTED = ("W4", "W4c", "W8a", "W8w", "W8b", "W8c", "W9a", "W9b", "W9c", "W11", "W12s")
 # README's ten rows, the lost ones among them: a workload, or a value below it.
 SHORT = ("W1", "W3b", "W4", "W5", "W6", "W7", "W8a p99", "W8c p99", "W9a", "W12s")
 # What a whole set of results has.
-WORKLOADS = ("W1 W2 W2k W3a W3b W4 W5 W6 W7 W8a W8b W8c W9a W9b W10 W11 W12s W12r W12p").split()
+WORKLOADS = ("W1 W2 W2k W3a W3b W4 W5 W6 W7 W8a W8b W8c W9a W9b W10 W11 W12s W12r W12p "
+             "W18k W18m").split()
+# Those of which not every peer has a like.
+SOME = ("W4c", "W8w", "W9c")
+FEW = 3  # runs that a row has at least
 GROWN = ("W1", "W2k", "W3b", "W10", "W4c", "W6", "W18", "W19d", "W19w", "W20")
 
 
@@ -91,9 +105,14 @@ class Results:
         if not lines or "machine" not in lines[0] or "peer" in lines[0]:
             raise Refused(f"{path}: the first line is not the machine")
         self.machine = lines[0]["machine"]
-        self.peers = {(line["workload"], line["peer"]): line for line in lines if "peer" in line}
-        self.ratios = {(line["row"], line["ratio_to"]): line for line in lines
+        most = self.machine.get("workers")
+        whole = [line for line in lines if line.get("on", most) == most]
+        self.peers = {(line["workload"], line["peer"]): line for line in whole if "peer" in line}
+        self.ratios = {(line["row"], line["ratio_to"]): line for line in whole
                        if "ratio_to" in line}
+        self.own = {(line["row"], line["own"]): line for line in whole if "own" in line}
+        self.alone = {(line["workload"], line["peer"]): line for line in lines
+                      if "peer" in line and line.get("on", most) != most}
         self.bench = [line for line in lines if "bench" in line]
         self.titles = {line["workload"]: line["title"] for line in lines if "peer" in line}
         if not self.peers:
@@ -103,15 +122,34 @@ class Results:
         """Why these results should not be accepted."""
         if self.machine.get("quick"):
             yield "a quick run"
-        missing = [work for work in WORKLOADS if any((work, peer) not in self.peers
-                                                     for peer in COLUMNS)]
-        missing += [name for name in GROWN if not self.of_bench(name)]
+        missing = self.missing()
         if missing:
             yield f"without {', '.join(missing)}"
+        yield from self.disturbed()
+
+    def missing(self):
+        """What a whole set of results would have."""
+        missing = [work for work in WORKLOADS if any((work, peer) not in self.peers
+                                                     for peer in COLUMNS)]
+        missing += [work for work in SOME if (work, "axo") not in self.peers]
+        return missing + [name for name in GROWN if not self.of_bench(name)]
+
+    def disturbed(self):
+        """Why these results should not be quoted, but for what is missing."""
+        if self.machine.get("quick"):
+            return
+        few = sorted(f"{work} {peer}" for (work, peer), line in self.peers.items()
+                     if line["repeats"] < FEW)
+        if few:
+            yield f"fewer than {FEW} quiet runs: {', '.join(few)}"
         loud = {f"{work} {peer}" for (work, peer), line in self.peers.items() if line["disturbed"]}
         loud |= {line["bench"] for line in self.bench if line["disturbed"]}
         if loud:
             yield f"disturbed by other processes: {', '.join(sorted(loud))}"
+
+    def columns(self):
+        return COLUMNS + tuple(peer for peer in OPTIONAL
+                               if any(peer == there for _, there in self.peers))
 
     def of_bench(self, name):
         return [line for line in self.bench if line["bench"] == name]
@@ -148,15 +186,49 @@ def peers_rows(results):
     for work, title in results.titles.items():
         if (work, "axo") not in results.peers:
             continue
-        yield work, f"{work}: {title}", peers_row(results, work, None, work, None, COLUMNS)
+        columns = results.columns()
+        yield work, f"{work}: {title}", peers_row(results, work, None, work, None, columns)
         for key, word, unit in MORE.get(work, []):
-            yield f"{work} {word}", word, peers_row(results, work, key, f"{work} {word}", unit,
-                                                    COLUMNS)
+            cells = peers_row(results, work, key, f"{work} {word}", unit, columns)
+            if any(cell != "–" for cell in cells):
+                yield f"{work} {word}", word, cells
 
 
 def peers_table(results):
-    return table([""] + [NAMES[peer] for peer in COLUMNS],
+    return table([""] + [NAMES[peer] for peer in results.columns()],
                  [[title] + cells for _, title, cells in peers_rows(results)])
+
+
+def own_cell(results, row, peer="axo"):
+    line = results.own.get((row, peer))
+    return "–" if line is None else \
+        f"{digits(line['median'])} × ({digits(line['min'])} to {digits(line['max'])})"
+
+
+def alone_table(results):
+    """Each workload on one worker, and what the others add to it."""
+    most = results.machine["workers"]
+    columns = results.columns()
+    rows = []
+    for work, title in results.titles.items():
+        if (work, "axo") not in results.alone:
+            continue
+        cells = []
+        for peer in columns:
+            line = results.alone.get((work, peer))
+            cells.append("–" if line is None else words(line["median"], line["unit"]))
+        rows.append([f"{work}: {title}"] + cells + [own_cell(results, f"{work} on {most} / 1")])
+    return table([""] + [NAMES[peer] for peer in columns] + [f"axo, {most} workers to 1"], rows)
+
+
+def alone(results):
+    if not results.alone:
+        return []
+    text = ["", "### On one worker", "",
+            "The same on one worker; the last column says how many times more axo gets done on "
+            f"{results.machine['workers']}, of pairs.", ""] + alone_table(results)
+    fallen = own_cell(results, "W18k / W18m")
+    return text + ["", f"Messages of 1000 actors to those of a million: axo {fallen}."] + [""]
 
 
 def short_table(results):
@@ -167,14 +239,14 @@ def short_table(results):
         work = name.split(" ")[0]
         whole = title if name == work else f"{work}: {results.titles[work]}, {title}"
         rows.append([whole.split(": ", 1)[1], cells[0].split(" (")[0]] + cells[1:])
-    return table([""] + [NAMES[peer] for peer in COLUMNS], rows)
+    return table([""] + [NAMES[peer] for peer in results.columns()], rows)
 
 
 def others(results):
     """What is measured of few workloads only."""
     lines = []
     for (work, peer), line in results.peers.items():
-        if peer in COLUMNS or (work, "axo") not in results.peers:
+        if peer in results.columns() or (work, "axo") not in results.peers:
             continue
         cell = peers_row(results, work, None, work, None, [peer])[0]
         lines.append(f"- {work}, {NAMES[peer]} ({line['note']}): {cell}")
@@ -185,14 +257,34 @@ def notes(results):
     """What stands for a workload where a peer has no such thing; equal ones together."""
     said = {}
     for (work, peer), line in results.peers.items():
-        if work in NOTED and peer in COLUMNS and line["note"]:
+        if work in NOTED and peer in results.columns() and line["note"]:
             said.setdefault((peer, line["note"]), []).append(work)
     return [f"- {', '.join(works)}, {NAMES[peer]}: {note}" for (peer, note), works in said.items()]
 
 
 def unfit(results):
-    faults = list(results.faults())
+    faults = ["a quick run"] if results.machine.get("quick") else list(results.disturbed())
     return f" ~ **Not to be quoted: {'; '.join(faults)}.**" if faults else ""
+
+
+def where(results):
+    """How near the processors were, and what was dropped."""
+    lines = [line for line in [*results.peers.values(), *results.alone.values()] if "places" in line]
+    if not lines:
+        return ""
+    counts = {}
+    for line in lines:
+        for word, count in line["places"].items():
+            counts[word] = counts.get(word, 0) + count
+    said = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+    dropped = sum(line["dropped"] for line in lines)
+    return (f" Runs by how far the processors were from each other: {said}; only runs that were alike make "
+            f"a pair. Dropped, as other processes used the processors: {dropped}.")
+
+
+def lacking(results):
+    missing = results.missing()
+    return f" Not measured: {', '.join(missing)}." if missing else ""
 
 
 def short(results):
@@ -210,11 +302,11 @@ def beside(results):
     text = (f"On {machine['cpu']}, {machine['cpus']} processors, Linux {machine['kernel']}, "
             f"{machine['date']}; {machine['workers']} workers; {versions}. Medians of "
             f"{machine['rounds']} rounds, in turns (`make bench-peers`); of axo also the least and "
-            "the most. `n ×`: axo is so many times better, the median of pairs from one round.")
-    return [text + unfit(results), ""] + peers_table(results) + ["", "Measured of one workload only:", ""] + \
+            "the most. `n ×`: axo is so many times better, the median of pairs of runs.")
+    return [text + where(results) + unfit(results) + lacking(results), ""] + peers_table(results) + ["", "Measured of one workload only:", ""] + \
         others(results) + ["", "Where a peer has no such thing, the closest that its user can "
                            "write; and other ways in which the programs differ:", ""] + \
-        notes(results) + ["", "![how many times better axo is](plots/peers.svg)", ""]
+        notes(results) + alone(results) + ["", "![how many times better axo is](plots/peers.svg)", ""]
 
 
 # ---- growth
@@ -293,9 +385,138 @@ def figures(results):
     return [""] + beside(results) + growth(results)
 
 
+# ---- goals
+
+class Goals:
+    """bench/goals.json beside the results."""
+
+    def __init__(self, results, path=os.path.join(ROOT, "bench", "goals.json")):
+        with open(path, encoding="utf-8") as file:
+            said = json.load(file)
+        self.results, self.goals = results, said["goals"]
+        self.quoted, self.less = said["quoted"], set(said["less"])
+
+    def value(self, row):
+        """axo's figure of a row and its unit; None: not measured."""
+        work, _, word = row.partition(" ")
+        line = self.results.peers.get((work, "axo"))
+        if line is None:
+            return None, ""
+        if not word:
+            return line["median"], line["unit"]
+        for key, name, unit in MORE.get(work, []):
+            if name == word and key in line["values"]:
+                return line["values"][key]["median"], unit
+        return None, ""
+
+    def measured(self, row, of=None):
+        """(ratio, peer) for each peer that was measured; `of`: another row of theirs."""
+        if of is None:
+            return [(line["median"], peer) for (name, peer), line in self.results.ratios.items()
+                    if name == row and peer.split(" ")[0] not in ("floor", "axo")]
+        mine, _ = self.value(row)
+        return [] if mine is None else \
+            [(mine / line["median"], peer) for (work, peer), line in self.results.peers.items()
+             if work == of and peer not in ("axo", "floor")]
+
+    def estimated(self, row, of=None):
+        """(ratio, peer) for each peer that is only quoted: axo to the one that is here and there, times
+        that one to the quoted one; the least, if there are several."""
+        here = {peer.split(" ")[0] for _, peer in self.measured(row, of)}
+        ratios = {peer: ratio for ratio, peer in self.measured(row, of)}
+        found = []
+        for source in self.quoted:
+            anchors = source["anchors"].get(of or row, {})
+            for peer, figures in source["figures"].items():
+                there = figures.get(of or row)
+                if there is None or peer in here:
+                    continue
+                known = [ratios[anchor] * (there / own if (of or row) in self.less else own / there)
+                         for anchor, own in anchors.items() if anchor in ratios]
+                if known:
+                    found.append((min(known), peer))
+        return found
+
+    def part(self, goal):
+        """(goal, here, against the best, against the best quoted, met; None: not known) of one row."""
+        row = goal.get("row")
+        if "own" in goal:
+            line = self.results.own.get((goal["own"], "axo"))
+            here = "–" if line is None else f"{digits(line['median'])} ×"
+            return f"<= {goal['most']:g} ×", here, "", "", \
+                None if line is None else line["median"] <= goal["most"]
+        value, unit = self.value(row)
+        asked, met = [], [None] if value is None else []
+        if "most" in goal:
+            asked.append(f"<= {words(goal['most'], unit or 'ns')}")
+            met.append(None if value is None else value <= goal["most"])
+        if "floor" in goal:
+            line = self.results.ratios.get((row, "floor"))
+            asked.append(f"<= {goal['floor']:g} × bare C")
+            met.append(None if line is None else line["median"] * goal["floor"] >= 1)
+        if "lines" in goal:
+            line = self.results.peers.get(("F-line", "floor"))
+            asked.append(f"<= {goal['lines'] / 2:g} × two ways of a cache line")
+            met.append(None if line is None or value is None else
+                       value <= goal["lines"] * line["median"])
+        best, quoted = [], []
+        if "times" in goal:
+            of = goal.get("times_of")
+            asked.append(f">= {goal['times']:g} ×" + (f" the best of {of}" if of else ""))
+            best = sorted(self.measured(row, of))[:1]
+            quoted = sorted(self.estimated(row, of))[:1]
+            met.append(best[0][0] >= goal["times"] if best else None)
+            met += [ratio >= goal["times"] for ratio, _ in quoted]
+        state = False if False in met else None if None in met else True
+        return ", ".join(asked), "–" if value is None else words(value, unit), \
+            ratio_words(best), ratio_words(quoted), state
+
+    def rows(self):
+        for goal in self.goals:
+            state = []
+            for part in [goal] + goal.get("more", []):
+                asked, here, best, quoted, met = self.part(part)
+                state.append(met)
+                yield [part.get("row") or part["own"], asked, here, best, quoted,
+                       {True: "met", False: "missed", None: "not measured"}[met] +
+                       (f": {goal['note']}" if met is False and "note" in goal else "")]
+
+    def slower(self):
+        """Rows that a second worker slows, or None if that was not measured."""
+        most = self.results.machine["workers"]
+        lines = [(line["workload"], line["median"]) for (row, peer), line in self.results.own.items()
+                 if peer == "axo" and row.endswith(f" on {most} / 1")]
+        return [f"{work} ({digits(ratio)} ×)" for work, ratio in lines if ratio < 1] if lines else None
+
+
+def ratio_words(best):
+    if not best:
+        return "–"
+    ratio, peer = best[0]
+    name, _, alone_ = peer.partition(" ")
+    return f"{digits(ratio)} × {NAMES.get(name, name)}{' on one worker' if alone_ else ''}"
+
+
+def goals(results):
+    """What stands between the marks of bench/README.md."""
+    said = Goals(results)
+    machine = results.machine
+    slower = said.slower()
+    text = ["", f"Of the run of {machine['date']} that RESULTS.md describes." + unfit(results), ""]
+    text += table(["", "goal", "here", "to the best that was measured", "to the best that is quoted", ""],
+                  list(said.rows()))
+    text += ["", "No row is to be slower on two workers than on one: " +
+             ("not measured." if slower is None else
+              f"missed by {', '.join(slower)}." if slower else "met."), ""]
+    text += ["Quoted, as they cannot be run here; ratios only, through a peer that is in both runs, the "
+             "less favourable:", ""]
+    return text + [f"- {', '.join(source['figures'])}: {source['from']}." for source in said.quoted] + [""]
+
+
 # ---- pages
 
-PAGES = {"README.md": short, os.path.join("bench", "RESULTS.md"): figures}
+PAGES = {"README.md": short, os.path.join("bench", "RESULTS.md"): figures,
+         os.path.join("bench", "README.md"): goals}
 
 def split(path):
     """A page's lines before, between and after the marks."""

@@ -407,7 +407,8 @@ def figures_tests(scratch, expect):
         expect(f"figures: {what}", (code == 0) == good and said in output, output)
 
     fresh = f"# x\n\n{marks.BEGIN}\n{marks.END}\n\ntext\n"
-    write(scratch, {"README.md": fresh})
+    aims = os.path.join("bench", "README.md")
+    write(scratch, {"README.md": fresh, aims: fresh})
     expect_tried("stale", False, "are not those", "--check", text=fresh)
     expect_tried("written", True, "", "--write")
     with open(readme, encoding="utf-8") as file:
@@ -418,7 +419,13 @@ def figures_tests(scratch, expect):
     wanted = ["some CPU", "| W1: ping-pong | 17 M/s (4 M/s to 18 M/s) | – | – | 4 M/s · 4.25 × |"]
     expect("figures: text", all(part in text for part in wanted) and
            text.startswith("# x\n") and text.endswith("\n\ntext\n"), text)
+    with open(os.path.join(scratch, aims), encoding="utf-8") as file:
+        aimed = file.read()
+    expect("figures: goals", "| W1 | >= 3 × | 17 M/s | 4.25 × Go |" in aimed and "missed" in aimed, aimed)
     expect_tried("fresh", True, "", "--check")
+    write(scratch, {aims: aimed.replace("| missed", "| met")})
+    expect_tried("goals by hand", False, "bench/README.md: the figures are not", "--check")
+    write(scratch, {aims: aimed})
     expect_tried("twice", True, "", "--write")
     expect_tried("still fresh", True, "", "--check")
     expect_tried("by hand", False, "+| W1: ping-pong", "--check",
@@ -460,7 +467,7 @@ def peer_line(name, unit, median, **rest):
 def peers_tests(scratch, expect):
     """run.py pairs axo's lines with a peer's, turns ratios so that more is better, and fails."""
     def tried(only, mine, theirs):
-        programs = {f"release/bench/{name}": mine for name in ("w1_a", "w4_a", "w5_a", "w8_a")}
+        programs = {f"release/bench/{name}": mine for name in ("w1_a", "w4_a", "w5_a", "w8_r")}
         programs["bench/peers/go"] = theirs
         for name, body in programs.items():
             write(scratch, {name: f"#!/bin/bash\n{body}\n"})
@@ -490,7 +497,7 @@ def peers_tests(scratch, expect):
              says(peer_line("W8a", "restarts/s", 5, p50_ns=400, p99_ns=900, p999_ns=1600)), 0,
              "W8a p99.9", {"W8a": 2, "W8a p50": 2, "W8a p99": 3, "W8a p99.9": 4}),
             ("a note", "W1", says(bench_line("W1", "messages/s", 1)),
-             says(peer_line("W1", "messages/s", 1)), 0, "go: a note", {"W1": 1}),
+             says(peer_line("W1", "messages/s", 1)), 0, "go: 2 unknown; a note", {"W1": 1}),
             ("a peer fails", "W1", says(bench_line("W1", "messages/s", 8e6)),
              "echo why >&2; exit 3", 1, "FAILED go W1: ended with 3: why", {}),
             ("axo fails", "W1", "exit 1", says(peer_line("W1", "messages/s", 2e6)), 1,

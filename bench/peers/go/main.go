@@ -52,6 +52,8 @@ var works = []work{
 	{"W3b", "hops/s", "channels of 128", func(d int) result { return ring(1000, 100, 3000000/d) }},
 	{"W4", "messages/s", "a channel of 1024: producers wait when it is full",
 		func(d int) result { return fanin(4, 1000000/d) }},
+	{"W4c", "messages/s", "as W4: a channel of 1024",
+		func(d int) result { return fanin(4, 1000000/d) }},
 	{"W5", "ns", "", func(d int) result { return skynet(1000000 / d) }},
 	{"W6", "actors/s", "", func(d int) result { return churn(1000000 / d) }},
 	{"W7", "bytes/actor", "", func(d int) result { return idle(1000000 / d) }},
@@ -59,6 +61,10 @@ var works = []work{
 		func(d int) result { return hot(1000000 / d) }},
 	{"W8a-supervised", "restarts/s", "a goroutine is told and starts it again on the same channel",
 		func(d int) result { return supervised(500000 / d) }},
+	{"W8w", "restarts/s", "returns an error; a goroutine is told, decides, calls the hooks, starts it again",
+		func(d int) result { return whole(500000/d, false) }},
+	{"W8w-panic", "restarts/s", "panics; a goroutine is told, decides, calls the hooks, starts it again",
+		func(d int) result { return whole(500000/d, true) }},
 	{"W8b", "ns", "recover and begin anew", func(d int) result { return paced(1000 / d) }},
 	{"W8c", "ns", "recover and begin anew; burners yield after each message",
 		func(d int) result { return loaded(1000/d, 10000, 2*time.Second/time.Duration(d)) }},
@@ -66,6 +72,8 @@ var works = []work{
 		func(d int) result { return parentKeeps(1000, 200/d+3) }},
 	{"W9b", "ns", "the new parent closes the children's channels and makes new ones",
 		func(d int) result { return parentRemakes(1000, 200/d+3) }},
+	{"W9c", "ns", "to the parent's next message; as W9a, and burners yield after each message",
+		func(d int) result { return familyLoaded(1000, 10000, 5*time.Second/time.Duration(d)) }},
 	{"W10", "messages/s", "channels of 128", func(d int) result { return big(64, 24000/d) }},
 	{"W11", "burns/s", "burners yield after each message", func(d int) result {
 		return fairness(64, 1000, 2*time.Second/time.Duration(atMost(d, 3)))
@@ -76,6 +84,10 @@ var works = []work{
 		func(d int) result { return sendRunning(10000 / d) }},
 	{"W12p", "ns", "from a goroutine locked to its thread, which yields after the send",
 		func(d int) result { return sendParked(1000 / d) }},
+	{"W18k", "messages/s", "channels of 4",
+		func(d int) result { return pingpongOn(500, 8000000/d, 4) }},
+	{"W18m", "messages/s", "channels of 4",
+		func(d int) result { return pingpongOn(500000/d, 8000000/d, 4) }},
 }
 
 func atMost(value, most int) int {

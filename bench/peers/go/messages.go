@@ -5,14 +5,16 @@ func rate(count int, begin int64) result {
 	return result{figure: float64(count) * 1e9 / float64(now()-begin)}
 }
 
-// ---- W1, W2, W2k
+// ---- W1, W2, W2k, W18
 
-func pingpong(pairs, messages int) result {
+func pingpong(pairs, messages int) result { return pingpongOn(pairs, messages, 64) }
+
+func pingpongOn(pairs, messages, room int) result {
 	rounds := messages / pairs / 2
 	done := make(chan int64, pairs)
 	pings := make([]chan int64, pairs)
 	for i := range pings {
-		ping, pong := make(chan int64, 64), make(chan int64, 64)
+		ping, pong := make(chan int64, room), make(chan int64, room)
 		pings[i] = ping
 		go func() {
 			for ball := range pong {

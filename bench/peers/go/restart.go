@@ -145,18 +145,17 @@ func paced(count int) result {
 	return median(v.samples)
 }
 
-func loaded(count, burners int, length time.Duration) result {
-	v := newVictim(count, false)
-	var quit int32
-	var running sync.WaitGroup
-	loops := burnLoops(1000)
+// Goroutines that are always ready, until the function that is returned has been called.
+func load(burners int) func() {
+	quit, loops := new(int32), burnLoops(1000)
+	running := new(sync.WaitGroup)
 	for i := 0; i < burners; i++ {
 		running.Add(1)
 		go func() {
 			defer running.Done()
 			mailbox := make(chan bool, 1)
 			mailbox <- true
-			for atomic.LoadInt32(&quit) == 0 {
+			for atomic.LoadInt32(quit) == 0 {
 				<-mailbox
 				burn(loops)
 				mailbox <- true
@@ -164,14 +163,22 @@ func loaded(count, burners int, length time.Duration) result {
 			}
 		}()
 	}
+	return func() {
+		atomic.StoreInt32(quit, 1)
+		running.Wait()
+	}
+}
+
+func loaded(count, burners int, length time.Duration) result {
+	v := newVictim(count, false)
+	end := load(burners)
 	go v.run()
 	v.pace(now() + int64(length))
 	if len(v.done) == 0 {
 		v.mailbox <- stop
 	}
 	<-v.done
-	atomic.StoreInt32(&quit, 1)
-	running.Wait()
+	end()
 	return median(v.samples)
 }
 
@@ -183,7 +190,9 @@ type family struct {
 	ready    int64 // children of the present generation that are
 	total    int64
 	failed   int64
+	samples  []int64 // to the parent's next message; the parent's alone until it has stopped
 	done     chan int64
+	over     chan bool
 }
 
 func (f *family) child(mailbox chan int) {
@@ -216,10 +225,18 @@ func (f *family) parent(survive bool) {
 			go f.restarted(survive)
 		}
 	}()
-	if <-f.mailbox == fail {
-		atomic.StoreInt64(&f.failed, now())
-		atomic.StoreInt64(&f.ready, 0)
-		panic("as told")
+	for order := range f.mailbox {
+		switch order {
+		case fail:
+			atomic.StoreInt64(&f.failed, now())
+			atomic.StoreInt64(&f.ready, 0)
+			panic("as told")
+		case next:
+			f.samples = append(f.samples, now()-f.failed)
+		case stop:
+			f.over <- true
+			return
+		}
 	}
 }
 
@@ -237,18 +254,44 @@ func (f *family) restarted(survive bool) {
 	f.parent(survive)
 }
 
-func generations(children, rounds int, survive bool) result {
-	f := &family{mailbox: make(chan int, 1), children: make([]chan int, children),
-		done: make(chan int64, 1)}
+func newFamily(children int, survive bool) *family {
+	f := &family{mailbox: make(chan int, 4), children: make([]chan int, children),
+		done: make(chan int64, 1), over: make(chan bool, 1)}
 	f.make()
 	<-f.done
 	go f.parent(survive)
+	return f
+}
+
+func familyLoaded(children, burners int, length time.Duration) result {
+	f := newFamily(children, true)
+	quit := load(burners)
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	told := 0
+	for end := now() + int64(length); now() < end || told < 5; told++ {
+		<-ticker.C
+		f.mailbox <- fail
+		f.mailbox <- next
+		<-f.done // until all of it is over
+	}
+	f.mailbox <- stop
+	<-f.over
+	quit()
+	check(f.total, int64(children*(told+1)))
+	check(int64(len(f.samples)), int64(told))
+	return median(f.samples)
+}
+
+func generations(children, rounds int, survive bool) result {
+	f := newFamily(children, survive)
 	var samples []int64
 	for i := 0; i < rounds; i++ {
 		f.mailbox <- fail
 		samples = append(samples, <-f.done)
 	}
 	f.mailbox <- stop
+	<-f.over
 	check(f.total, int64(children*(rounds+1)))
 	return median(samples)
 }
