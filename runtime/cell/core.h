@@ -49,7 +49,7 @@ typedef struct axo__counters {
 
 typedef struct axo__core axo__core;
 
-/* The own part of a worker (touched by its thread) or of a door (touched under its mutex). Every
+/* The own part of a worker (touched by its thread) or of a door (touched inside it). Every
  * thread may read the counters. Functions take a local to know where their caller stands. */
 typedef struct axo__local {
     axo__core *core;          /* fixed */

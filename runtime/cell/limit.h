@@ -44,7 +44,7 @@ typedef struct axo__limit {
     axo__a32 tight;  /* 1: each birth is added up; written under the mutex */
     uint32_t most;   /* actors that may live, guardians included */
     uint32_t margin;
-    axo__os_mutex mutex; /* taken after a door's, before `pools_mutex` */
+    axo__os_mutex mutex; /* taken after a door's gate, before `pools_mutex` */
     uint64_t (*living)(void *user); /* births less ends; NULL: there is no limit */
     void *user;
 } axo__limit;

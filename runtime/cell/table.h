@@ -10,7 +10,7 @@
  * type-stable, and a slot is used again only after a grace period. So a look-up takes no lock and
  * counts no reference.
  *
- * Roles      find: workers (as grace readers) and doors (under their mutex).
+ * Roles      find: workers (as grace readers) and doors (inside them).
  *            take, give: through a local's list, by its owner only.
  *
  * Orders

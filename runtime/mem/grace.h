@@ -2,7 +2,7 @@
  *
  * Workers are urcu-qsbr readers: quiescent once a turn, offline while they wait. Outside threads
  * may block for ever between two calls, so they are no readers: each of their calls runs under the
- * mutex of a door, and a grace period ends by passing through every door once.
+ * gate of a door, and a grace period ends by passing through every door once.
  *
  * Roles      retire: any worker or door.  step: the reclaimer's thread.
  * Progress   retire never waits for readers; the reclaimer does.
@@ -27,7 +27,7 @@ typedef struct axo__grace_block {
 } axo__grace_block;
 
 typedef struct axo__grace_ops {
-    /* locks and unlocks the mutex of every door */
+    /* enters and leaves the gate of every door */
     void (*pass)(void *user);
     /* Takes the items back: no thread can read them any more. */
     void (*expire)(void *user, axo__grace_item *first, axo__grace_item *last);

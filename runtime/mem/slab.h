@@ -3,7 +3,7 @@
  * Three structures: axo__pool, the depot of a system, guarded by a mutex; axo__cache, the free
  * blocks of one local; axo__chunk, memory from the heap that is cut into blocks of one class.
  *
- * A cache is one thread's (or is guarded by its door's mutex) and needs no atomics. It trades with
+ * A cache is one thread's (or is guarded by its door's gate) and needs no atomics. It trades with
  * the depot in magazines of AXO__MAGAZINE blocks under the depot's mutex, so blocks that another
  * worker frees come back in batches. Memory returns to the allocator at fini.
  */

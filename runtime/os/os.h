@@ -7,6 +7,10 @@
  * No function of the port is a cancellation point: a pthread_cancel of a thread of the program that
  * is in a function of the port takes effect later. A thread that the port has made is never
  * cancelled.
+ *
+ * Orders
+ *   [P2] cas acq_rel, gate      the one that enters sees what all before it have written inside
+ *   [P3] store release, gate    publishes what was written inside to the next [P2]
  */
 #ifndef AXO__OS_OS_H
 #define AXO__OS_OS_H
@@ -72,6 +76,45 @@ bool axo__os_mutex_init(axo__os_mutex *mutex);
 void axo__os_mutex_fini(axo__os_mutex *mutex);
 void axo__os_mutex_lock(axo__os_mutex *mutex);
 void axo__os_mutex_unlock(axo__os_mutex *mutex);
+
+/* ---- gate: a mutex of one locked instruction, for sections of a few dozen instructions ---- */
+
+/* The simulator's waits are told; on a machine they look again by the clock. */
+#ifndef AXO__GATE_LEFT
+#define AXO__GATE_LEFT(gate) ((void)0)
+#endif
+
+enum { AXO__GATE_FREE = 0, AXO__GATE_TAKEN = 1, AXO__GATE_GONE = 2 };
+
+/* Zeroed: free. Who finds it taken sleeps by the clock, and nobody wakes it, so leaving is a
+ * store. */
+typedef struct axo__os_gate {
+    axo__a32 word;
+} axo__os_gate;
+
+void axo__os_gate_fini(axo__os_gate *gate);
+
+/* The slow way of axo__os_gate_enter: looks again, ever less often, until the gate is free. */
+void axo__os_gate_wait(axo__os_gate *gate);
+
+/* false: the gate is taken. */
+static inline bool axo__os_gate_try(axo__os_gate *gate)
+{
+    uint32_t free = AXO__GATE_FREE;
+    return axo__a32_cas_acq_rel(&gate->word, &free, AXO__GATE_TAKEN); /* [P2] */
+}
+
+static inline void axo__os_gate_enter(axo__os_gate *gate)
+{
+    if (__builtin_expect(!axo__os_gate_try(gate), 0))
+        axo__os_gate_wait(gate);
+}
+
+static inline void axo__os_gate_leave(axo__os_gate *gate)
+{
+    axo__a32_store_release(&gate->word, AXO__GATE_FREE); /* [P3] */
+    AXO__GATE_LEFT(gate);
+}
 
 /* ---- latch: set once, waited for by outside threads ---- */
 

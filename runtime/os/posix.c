@@ -7,6 +7,7 @@
  *   [P1] store release / load acquire, ended   the thread's writes, for the thread that joins it
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +17,10 @@
 #include "os/os.h"
 
 #define POSIX_SECOND INT64_C(1000000000)
+
+/* How often a taken gate is looked at without a pause, and then up to when without a sleep. */
+#define POSIX_GATE_LOOKS  100
+#define POSIX_GATE_YIELDS 110
 
 int64_t axo__os_now(void)
 {
@@ -53,14 +58,19 @@ void axo__os_mutex_fini(axo__os_mutex *mutex)
     (void)pthread_mutex_destroy(&mutex->mutex);
 }
 
-/* Locks. pthread_mutex_lock fails on a destroyed mutex, which no correct call of the library
- * touches: the program has called a system that it had destroyed. */
+/* The end for a destroyed mutex or gate, which no correct call of the library touches: the program
+ * has called a system that it had destroyed. */
+static __attribute__((noreturn, cold)) void posix_misuse(void)
+{
+    axo__misuse("a call on a system that axo_system_destroy has freed, or whose memory was "
+                "overwritten");
+}
+
 static void posix_lock(pthread_mutex_t *mutex)
 {
     int error = pthread_mutex_lock(mutex);
     if (axo__unlikely(error != 0))
-        axo__misuse("a call on a system that axo_system_destroy has freed, or whose memory was "
-                    "overwritten");
+        posix_misuse();
 }
 
 void axo__os_mutex_lock(axo__os_mutex *mutex)
@@ -93,6 +103,41 @@ bool axo__os_latch_init(axo__os_latch *latch)
 fail_mutex:
     (void)pthread_mutex_destroy(&latch->mutex);
     return false;
+}
+
+/* Between two looks at a gate: nothing at first, since who is inside needs a few dozen
+ * instructions; then the processor goes to others; then sleeps, from 50 us to 1 ms, so that also a
+ * holder of lower priority gets on. */
+static void posix_gate_pause(uint32_t looks)
+{
+    if (looks < POSIX_GATE_LOOKS)
+        return;
+    if (looks < POSIX_GATE_YIELDS) {
+        (void)sched_yield();
+        return;
+    }
+    uint32_t sleeps = looks - POSIX_GATE_YIELDS;
+    long pause_ns = sleeps < 20 ? 50000 * (long)(sleeps + 1) : 1000000;
+    (void)nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL); /* a shorter one is as good */
+}
+
+void axo__os_gate_wait(axo__os_gate *gate)
+{
+    int before = axo__os_cancel_hold();
+    for (uint32_t looks = 0;; looks++) {
+        uint32_t word = axo__a32_load_relaxed(&gate->word);
+        if (word == AXO__GATE_FREE && axo__os_gate_try(gate))
+            break;
+        if (axo__unlikely(word > AXO__GATE_TAKEN))
+            posix_misuse();
+        posix_gate_pause(looks); /* ends: who is inside leaves after a bounded number of steps */
+    }
+    axo__os_cancel_let(before);
+}
+
+void axo__os_gate_fini(axo__os_gate *gate)
+{
+    axo__a32_store_relaxed(&gate->word, AXO__GATE_GONE);
 }
 
 void axo__os_latch_fini(axo__os_latch *latch)

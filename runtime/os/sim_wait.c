@@ -103,6 +103,30 @@ void axo__os_mutex_unlock(axo__os_mutex *mutex)
     (void)axo__sim_mutex_unlock(&mutex->mutex);
 }
 
+/* ---- gate: who waits is told, so that a gate that nobody leaves is a deadlock ---- */
+
+/* No yield point lies between the look and the wait. */
+void axo__os_gate_wait(axo__os_gate *gate)
+{
+    do {
+        AXO_ASSERT(axo__sim_now.fibers && axo__a32_peek_owner(&gate->word) != AXO__GATE_GONE);
+        while (axo__a32_peek_owner(&gate->word) == AXO__GATE_TAKEN)
+            (void)axo__sim_wait("gate", gate, AXO__NEVER, false);
+    } while (!axo__os_gate_try(gate));
+}
+
+void axo__sim_gate_left(void *gate)
+{
+    if (axo__sim_now.fibers)
+        axo__sim_tell(gate);
+}
+
+void axo__os_gate_fini(axo__os_gate *gate)
+{
+    AXO_ASSERT(axo__a32_peek_owner(&gate->word) == AXO__GATE_FREE);
+    axo__a32_store_relaxed(&gate->word, AXO__GATE_GONE);
+}
+
 /* ---- condition ---- */
 
 int axo__sim_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)

@@ -16,6 +16,11 @@ void axo__sim_yield(void);
 #define AXO__YIELD_POINT() (__builtin_expect(axo__sim_yields, 0) ? axo__sim_yield() : (void)0)
 #endif
 
+void axo__sim_gate_left(void *gate);
+#ifndef AXO__GATE_LEFT
+#define AXO__GATE_LEFT(gate) axo__sim_gate_left(gate)
+#endif
+
 int axo__sim_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr);
 int axo__sim_mutex_destroy(pthread_mutex_t *mutex);
 int axo__sim_mutex_lock(pthread_mutex_t *mutex);

@@ -221,7 +221,7 @@ typedef struct axo__worker_slots {
 
 /* A door: outside threads pass one at a time, and the thread inside uses the door's local. */
 typedef struct axo__door {
-    _Alignas(AXO__CACHE_LINE) axo__os_mutex mutex;
+    _Alignas(AXO__CACHE_LINE) axo__os_gate gate;
     axo__local local;
 } axo__door;
 
@@ -245,7 +245,7 @@ struct axo__sched {
     uint32_t turns;                /* in a step, at most */
     int64_t quantum_ns;            /* AXO__QUANTUM_NEVER: time ends no turn */
     axo__door *doors;              /* the default pool's only */
-    uint32_t door_count;
+    uint32_t door_count;           /* a power of two */
     uint32_t timers_max;
     int64_t stuck_ns;              /* a handler that runs longer is reported; 0: never */
     int64_t idle_ns;               /* elastic: a thread ends that has had no work for this long */

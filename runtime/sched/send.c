@@ -11,7 +11,7 @@
 #include "sched/parked.h"
 
 /* Reports the dead letters of a call: here on a worker; outside, the caller gets them in *dead and
- * reports them when it has left the door, since an observer must not run under a door's mutex. */
+ * reports them when it has left the door, since an observer must not run inside a door. */
 static void send_bury(const axo__worker *worker, axo__local *local, axo_ref to, axo__chain *letters,
                       axo_dead_reason reason, axo__message **dead)
 {
@@ -142,17 +142,37 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
     axo__sched_announce_user(worker, cell);
 }
 
+/* Somebody is in the door of this CPU, perhaps preempted there: the next door that is free, or a
+ * wait for the first one. */
+static __attribute__((noinline, cold)) axo__door *send_door_wait(axo__sched *sched)
+{
+    uint32_t first = axo__os_cpu_index();
+    uint32_t mask = sched->door_count - 1;
+    for (uint32_t i = 1; i <= mask; i++) {
+        axo__door *other = &sched->doors[(first + i) & mask];
+        if (axo__os_gate_try(&other->gate))
+            return other;
+    }
+    axo__os_gate_wait(&sched->doors[first & mask].gate);
+    return &sched->doors[first & mask];
+}
+
 /* The door of the CPU that the thread runs on, so that threads on several CPUs seldom meet. A
- * thread that moves to another CPU meanwhile keeps its door, as the mutex is what guards the
+ * thread that moves to another CPU meanwhile keeps its door, as the gate is what guards the
  * local. */
+axo__door *axo__door_try(axo__sched *sched)
+{
+    axo__door *door = &sched->doors[axo__os_cpu_index() & (sched->door_count - 1)];
+    return axo__likely(axo__os_gate_try(&door->gate)) ? door : NULL;
+}
+
 axo__door *axo__door_enter(axo__sched *sched)
 {
-    axo__door *door = &sched->doors[axo__os_cpu_index() % sched->door_count];
-    axo__os_mutex_lock(&door->mutex);
-    return door;
+    axo__door *door = axo__door_try(sched);
+    return axo__likely(door != NULL) ? door : send_door_wait(sched);
 }
 
 void axo__door_leave(axo__door *door)
 {
-    axo__os_mutex_unlock(&door->mutex);
+    axo__os_gate_leave(&door->gate);
 }

@@ -1,7 +1,7 @@
 /* send.h - a message's way to its mailbox; the doors for outside threads.
  *
  * Three ways lead here: axo__send_from of a running actor, axo__send of any caller, axo__send_due
- * of a timer. An outside thread passes a door first: the door's mutex keeps what it reads of cells
+ * of a timer. An outside thread passes a door first: the door's gate keeps what it reads of cells
  * from being reclaimed, and lends it a local with a cache and counters. */
 #ifndef AXO__SCHED_SEND_H
 #define AXO__SCHED_SEND_H
@@ -18,8 +18,8 @@ static inline void axo__worker_yield(axo__worker *worker)
 
 /* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): the message is accepted, counted and
  * consumed. AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
- * worker NULL: from outside, under the door's mutex; then dead letters come back in *dead, linked
- * by their nodes, for the caller to report without the mutex: if the status is AXO_EGONE the
+ * worker NULL: from outside, inside the door; then dead letters come back in *dead, linked
+ * by their nodes, for the caller to report outside: if the status is AXO_EGONE the
  * message itself, else the messages that have found no room. */
 axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                           axo__message *message, axo__message **dead);
@@ -53,9 +53,12 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message);
 /* ---- doors ---- */
 
 /* Enters a door of the pool for the calling thread; leave gives it up. Between the two the thread
- * must not wait, and calls no observer of the program: other threads of the same CPU, and the
- * reclaimer, wait for the mutex. */
+ * must not wait, and calls no observer of the program: other threads of the same CPU, if all doors
+ * are taken, and the reclaimer wait for it. */
 axo__door *axo__door_enter(axo__sched *sched);
+
+/* As axo__door_enter, without a call; NULL: the door of this CPU is taken. */
+axo__door *axo__door_try(axo__sched *sched);
 void axo__door_leave(axo__door *door);
 
 #endif

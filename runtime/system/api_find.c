@@ -346,8 +346,8 @@ enum { FIND_SPAWN_TRIES = 64 };
 static void find_pass_doors(axo_system *system)
 {
     for (uint32_t i = 0; i < system->sched.door_count; i++) {
-        axo__os_mutex_lock(&system->sched.doors[i].mutex);
-        axo__os_mutex_unlock(&system->sched.doors[i].mutex);
+        axo__os_gate_enter(&system->sched.doors[i].gate);
+        axo__os_gate_leave(&system->sched.doors[i].gate);
     }
 }
 

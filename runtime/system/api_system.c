@@ -186,7 +186,7 @@ typedef struct api_outside {
     void *user;
 } api_outside;
 
-static axo_status api_send_outside(axo_system *system, const api_outside *what)
+static axo_status api_outside_send(axo_system *system, const api_outside *what)
 {
     bool owned = (what->flags & AXO__MESSAGE_OWNED) != 0;
     axo__message *dead = NULL;
@@ -213,8 +213,9 @@ static axo_status api_send_outside(axo_system *system, const api_outside *what)
     return status;
 }
 
-axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_ref to, uint32_t tag,
-                                const void *payload, size_t size)
+static __attribute__((noinline)) axo_status api_outside_any(axo_system *system, axo_ref from,
+                                                            axo_ref to, uint32_t tag,
+                                                            const void *payload, size_t size)
 {
     if (system == NULL || axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
         (payload == NULL && size > 0))
@@ -222,7 +223,80 @@ axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_ref to, ui
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
     api_outside what = {.from = from, .to = to, .tag = tag, .payload = payload, .size = size};
-    return api_send_outside(system, &what);
+    return api_outside_send(system, &what);
+}
+
+/* The receiver was idle: its entry is pushed while the door keeps it, and the pool that is its own,
+ * from being reclaimed. */
+static __attribute__((noinline)) axo_status api_outside_push(axo__door *door, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&door->gate.word) == AXO__GATE_TAKEN);
+    axo__sched_push_ready(NULL, cell);
+    axo__door_leave(door);
+    return AXO_OK;
+}
+
+/* The common case of api_outside_any: a message of 0, 8 or 16 bytes, a constant for the compiler,
+ * to a cell that has a lane. Anything else is left to api_outside_any before something has changed.
+ * No cell has the reference of none. Every call is the last thing done, so no register is saved. */
+static inline __attribute__((always_inline)) axo_status
+api_outside_plain(axo_system *system, axo_ref from, axo_ref to, uint32_t tag, const void *payload,
+                  size_t size)
+{
+    if (axo__unlikely(system == NULL || !axo__os_at_home(&system->home)))
+        return api_outside_any(system, from, to, tag, payload, size);
+    if (axo__unlikely(tag >= AXO_TAG_RESERVED || (size > 0 && payload == NULL)))
+        return api_outside_any(system, from, to, tag, payload, size);
+    axo__door *door = axo__door_try(&system->sched);
+    if (axo__unlikely(door == NULL))
+        return api_outside_any(system, from, to, tag, payload, size);
+    axo__local *local = &door->local;
+    axo__cell *cell = axo__table_find(&system->core.table, to);
+    axo__message *message = NULL;
+    if (axo__likely(cell != NULL && !cell->bounded))
+        message = axo__message_make_line(&local->cache, tag, from, payload, size);
+    if (axo__unlikely(message == NULL)) {
+        axo__door_leave(door);
+        return api_outside_any(system, from, to, tag, payload, size);
+    }
+    __builtin_prefetch(local->cache.free[AXO__POOL_LINE_CLASS]); /* the next send's block */
+    axo__a64_bump_owner(&local->count.sent); /* before the push, as in axo__send_keep */
+    uint64_t before = axo__state_push(&cell->state, &message->node);
+    if (axo__state_woken(before) == AXO__ANNOUNCE_PUSH)
+        return api_outside_push(door, cell);
+    axo__door_leave(door);
+    return AXO_OK;
+}
+
+/* The sizes of most messages, each compiled for itself. */
+static __attribute__((noinline)) axo_status api_outside_0(axo_system *system, axo_ref from,
+                                                          axo_ref to, uint32_t tag)
+{
+    return api_outside_plain(system, from, to, tag, NULL, 0);
+}
+
+static __attribute__((noinline)) axo_status
+api_outside_8(axo_system *system, axo_ref from, axo_ref to, uint32_t tag, const void *payload)
+{
+    return api_outside_plain(system, from, to, tag, payload, 8);
+}
+
+static __attribute__((noinline)) axo_status
+api_outside_16(axo_system *system, axo_ref from, axo_ref to, uint32_t tag, const void *payload)
+{
+    return api_outside_plain(system, from, to, tag, payload, 16);
+}
+
+axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_ref to, uint32_t tag,
+                                const void *payload, size_t size)
+{
+    if (size == 8)
+        return api_outside_8(system, from, to, tag, payload);
+    if (size == 0)
+        return api_outside_0(system, from, to, tag);
+    if (size == 16)
+        return api_outside_16(system, from, to, tag, payload);
+    return api_outside_any(system, from, to, tag, payload, size);
 }
 
 axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag, const void *payload,
@@ -240,7 +314,7 @@ axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, v
         return AXO_ETOOBIG;
     api_outside what = {.to = to, .tag = tag, .payload = payload, .size = size,
                         .flags = AXO__MESSAGE_OWNED, .destroy = destroy, .user = user};
-    return api_send_outside(system, &what);
+    return api_outside_send(system, &what);
 }
 
 static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t tag,
@@ -250,7 +324,7 @@ static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t 
     if (known != AXO_OK || axo_ref_is_none(ref))
         return known != AXO_OK ? known : AXO_EINVAL;
     api_outside what = {.to = ref, .tag = tag, .flags = flags};
-    return api_send_outside(system, &what);
+    return api_outside_send(system, &what);
 }
 
 axo_status axo_system_poison(axo_system *system, axo_ref ref)
@@ -271,7 +345,7 @@ axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kin
         return AXO_EINVAL;
     api_outside what = {.to = ref, .tag = AXO_INJECTED, .flags = AXO__MESSAGE_KILL,
                         .payload = &injected, .size = sizeof injected};
-    return api_send_outside(system, &what);
+    return api_outside_send(system, &what);
 }
 
 axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)

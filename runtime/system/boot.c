@@ -27,8 +27,8 @@ static void boot_pass_doors(void *user)
 {
     axo_system *system = user;
     for (uint32_t i = 0; i < system->sched.door_count; i++) {
-        axo__os_mutex_lock(&system->sched.doors[i].mutex);
-        axo__os_mutex_unlock(&system->sched.doors[i].mutex);
+        axo__os_gate_enter(&system->sched.doors[i].gate);
+        axo__os_gate_leave(&system->sched.doors[i].gate);
     }
 }
 
@@ -110,12 +110,15 @@ static void boot_undo_events(axo_system *system)
     axo__ending_fini(&system->ending);
 }
 
-/* The number of doors: one in a manual system, so that the cells and blocks that a call takes do
- * not depend on its processor and a seed repeats the run. */
+/* The number of doors, a power of two: one in a manual system, so that the cells and blocks that a
+ * call takes do not depend on its processor and a seed repeats the run. */
 static uint32_t boot_door_count(const axo_options *options)
 {
     uint32_t cpus = options->manual != 0 ? 1 : axo__os_cpus();
-    return cpus < AXO__DOORS_MAX ? cpus : AXO__DOORS_MAX;
+    uint32_t doors = 1;
+    while (doors < cpus && doors < AXO__DOORS_MAX)
+        doors *= 2;
+    return doors;
 }
 
 /* The number of living actors. Ends are summed before births: an actor whose end is counted has its
@@ -240,13 +243,12 @@ static void boot_undo_sched(axo_system *system)
     axo__sched *sched = &system->sched;
     axo__heap *heap = &system->core.heap;
     for (uint32_t i = 0; i < sched->door_count; i++)
-        axo__os_mutex_fini(&sched->doors[i].mutex);
+        axo__os_gate_fini(&sched->doors[i].gate);
     axo__heap_free(heap, sched->doors, sizeof(axo__door) * sched->door_count, AXO__CACHE_LINE);
     axo__sched_fini(sched);
 }
 
-/* Makes the doors, each with a mutex and a local of its own. door_count is set last: until then
- * boot_undo_sched would find nothing to undo. */
+/* Makes the doors, each with a gate, which is free when it is zero, and a local of its own. */
 static bool boot_doors(axo_system *system)
 {
     axo__sched *sched = &system->sched;
@@ -254,17 +256,9 @@ static bool boot_doors(axo_system *system)
     sched->doors = boot_array(system, sizeof(axo__door), doors);
     if (sched->doors == NULL)
         return false;
-    for (uint32_t i = 0; i < doors; i++) {
+    for (uint32_t i = 0; i < doors; i++)
         axo__local_init(&sched->doors[i].local, &system->core, AXO__NO_WORKER,
                         system->core.table.batch);
-        if (axo__os_mutex_init(&sched->doors[i].mutex))
-            continue;
-        while (i-- > 0)
-            axo__os_mutex_fini(&sched->doors[i].mutex);
-        axo__heap_free(&system->core.heap, sched->doors, sizeof(axo__door) * doors,
-                       AXO__CACHE_LINE);
-        return false;
-    }
     sched->door_count = doors;
     return true;
 }

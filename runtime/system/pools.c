@@ -2,7 +2,7 @@
  * when they are first used, a pinned one for each pinned actor.
  *
  * Pools other than the default one are in a list, with the counters of pools that have ended. Both
- * are guarded by `pools_mutex`; a thread takes it after a door's mutex and before a pool's own.
+ * are guarded by `pools_mutex`; a thread takes it after a door's gate and before a pool's own.
  */
 #include "system/pools.h"
 

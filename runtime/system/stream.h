@@ -4,7 +4,7 @@
  * "no"; of the rules that contain an event the narrowest decides, so each event reaches a
  * subscriber once. Subscribing and unsubscribing drop the rules that they make superfluous.
  *
- * Roles      publish: any worker (in a turn or between), any door (under its mutex).
+ * Roles      publish: any worker (in a turn or between), any door (inside it).
  *            subscribe, unsubscribe: the same; they take the stream's mutex.
  * Progress   publish takes no lock, but to remove a subscriber that has died and to read a place
  *            that is changed at this moment: the rules that are not changed hold before and after,

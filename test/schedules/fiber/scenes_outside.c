@@ -188,6 +188,68 @@ static void play_tag(void)
 const stage_scene scene_tag = {.name = "tag", .what = "the tag that a look tells is the handler's",
                                .play = play_tag, .bound = 1};
 
+/* ---- two in one door: each message arrives once, whole, and is counted ---- */
+
+static uint32_t door_seen;
+
+static axo_status door_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    uint64_t number = message->size == 0 ? 0 : *AXO_PAYLOAD(message, uint64_t);
+    CHECK(number < 32 && (door_seen & 1u << number) == 0);
+    CHECK(message->tag == number + 1);
+    door_seen |= 1u << number;
+    at.handled++;
+    return AXO_OK;
+}
+
+static const axo_class door_class = AXO_CLASS(.name = "door", .receive = door_receive);
+
+static void door_send(void *first)
+{
+    for (uint64_t number = (uintptr_t)first; number < (uintptr_t)first + 2; number++) {
+        CHECK(axo_system_send(at.system, target, (uint32_t)number + 1, &number, sizeof number) ==
+              AXO_OK);
+        at.sent++;
+    }
+}
+
+/* The system is manual: there is one door. */
+static void play_door(void)
+{
+    door_seen = 0;
+    stage_boot(0);
+    target = stage_spawn(&door_class, NULL);
+    stage_thread("one", door_send, (void *)(uintptr_t)1);
+    stage_thread("other", door_send, (void *)(uintptr_t)3);
+    stage_go();
+    CHECK_SAME(door_seen, 30);
+    outside_account();
+    stage_end();
+}
+
+const stage_scene scene_door = {.name = "door", .what = "two threads in one door",
+                                .play = play_door, .bound = 1};
+
+/* Five fibers and four doors: who finds a door taken goes to the next one, or waits. */
+static void play_doors(void)
+{
+    door_seen = 0;
+    stage_boot(1);
+    target = stage_spawn(&door_class, NULL);
+    stage_thread("one", door_send, (void *)(uintptr_t)1);
+    stage_thread("two", door_send, (void *)(uintptr_t)3);
+    stage_thread("three", door_send, (void *)(uintptr_t)5);
+    stage_thread("four", door_send, (void *)(uintptr_t)7);
+    stage_thread("five", door_send, (void *)(uintptr_t)9);
+    stage_go();
+    CHECK_SAME(door_seen, 0x7fe);
+    outside_account();
+    stage_end();
+}
+
+const stage_scene scene_doors = {.name = "doors", .what = "more threads than doors",
+                                 .play = play_doors};
+
 /* ---- what is to be called at the end, registered as it comes ---- */
 
 static uint32_t hooks_promised;

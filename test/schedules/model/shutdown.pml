@@ -37,7 +37,7 @@
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 790f75e0ba05
- * stamp sched/send.c:axo__door_enter 185ee4c3bd47
+ * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
@@ -52,7 +52,7 @@
  * stamp super/stop.c:axo__stop_finish d9971a4e55b3
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
- * stamp system/boot.c:boot_pass_doors 3404bed65cb8
+ * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run dbd5b1765970
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
  * stamp system/pools.c:axo__pools_sum 3385c0136817

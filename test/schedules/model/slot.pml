@@ -46,8 +46,8 @@
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
- * stamp sched/send.c:axo__door_enter 185ee4c3bd47
- * stamp sched/send.c:axo__door_leave a930589ef946
+ * stamp sched/send.c:axo__door_enter cc1170cff457
+ * stamp sched/send.c:axo__door_leave e485cd044816
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp sched/steal.c:steal_keep 2f9c61bec1fc
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
@@ -57,7 +57,7 @@
  * stamp super/spawn.c:axo__spawn_make f202a298891b
  * stamp super/stop.c:axo__stop_finish d9971a4e55b3
  * stamp system/boot.c:boot_expire f9713aa7d54a
- * stamp system/boot.c:boot_pass_doors 3404bed65cb8
+ * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  */
 #ifndef WORKERS
 #define WORKERS 2

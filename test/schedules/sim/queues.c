@@ -1,6 +1,8 @@
 /* queues.c - what the linker puts between the runtime's parts, see schedules.mk. */
 #include "queues.h"
 
+#include "look.h"
+
 #define QUEUE_TICK (INT64_C(1) << AXO__TICK_SHIFT)
 
 queues q;
@@ -13,8 +15,20 @@ void queues_reset(void)
     q.count = 0;
 }
 
+/* The doors in which somebody is: they have no mutex, their gates' words say it. */
+static int32_t queues_doors(void)
+{
+    int32_t taken = 0;
+    const axo__sched *sched = l.system != NULL ? &l.system->sched : NULL;
+    for (uint32_t i = 0; sched != NULL && i < sched->door_count; i++)
+        taken += axo__a32_peek_owner(&sched->doors[i].gate.word) != AXO__GATE_FREE;
+    return taken;
+}
+
 void queues_callback(void)
 {
+    int32_t doors = queues_doors();
+    HOLDS_ALL(8, doors == 0, "a callback runs inside %" PRId32 " doors", doors);
     HOLDS_ALL(8, q.locks == 0, "a callback runs while %" PRId32 " locks are held", q.locks);
 }
 

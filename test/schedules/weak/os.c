@@ -65,6 +65,21 @@ void axo__os_mutex_unlock(axo__os_mutex *mutex)
     weak_store(mutex_word(mutex), sizeof(uint32_t), 0, WEAK_SITE("unlock", WEAK_RELEASE));
 }
 
+/* ---- gate: the wait alone; the two ways in and out are the port's own ---- */
+
+static bool gate_is_free(void *gate)
+{
+    return axo__a32_peek_owner(&((axo__os_gate *)gate)->word) == AXO__GATE_FREE;
+}
+
+void axo__os_gate_wait(axo__os_gate *gate)
+{
+    do
+        weak_wait(gate_is_free, gate);
+    while (weak_change(&gate->word, sizeof(uint32_t), WEAK_XCHG, AXO__GATE_TAKEN,
+                       WEAK_SITE("wait", WEAK_ACQUIRE)) != AXO__GATE_FREE);
+}
+
 /* ---- parker ---- */
 
 typedef struct parking {

@@ -1,5 +1,5 @@
 /* scene_shared.c - what everybody reads: the registry of keys; the places of the event stream; a
- * cell's rare record, installed by whoever comes first. */
+ * cell's rare record, installed by whoever comes first; a door's gate. */
 #include <string.h>
 
 #include "cell/extra.h"
@@ -283,7 +283,49 @@ static void check_extra(void)
         weak_expect((const void *)it.locals[i].cache.free[0] != (const void *)extra);
 }
 
+/* ---- a gate: what is inside has one owner at a time; who passes sees what came before ---- */
+
+static axo__os_gate gate;
+static uint32_t gate_inside; /* plain */
+static uint32_t gate_entries;
+
+static void setup_gate(void)
+{
+    gate = (axo__os_gate){{AXO__GATE_FREE}};
+    gate_inside = gate_entries = 0;
+    weak_name(&gate.word, "gate");
+}
+
+static void gate_goer(void)
+{
+    axo__os_gate_enter(&gate);
+    weak_expect(gate_inside++ == 0);
+    weak_wrote(&gate_inside);
+    gate_entries++;
+    weak_wrote(&gate_entries);
+    gate_inside--;
+    axo__os_gate_leave(&gate);
+}
+
+/* It goes away where somebody is inside, as who enters a door does. */
+static void gate_trier(void)
+{
+    if (!axo__os_gate_try(&gate))
+        return;
+    weak_reads(&gate_entries);
+    weak_expect(gate_inside == 0 && gate_entries <= 2);
+    axo__os_gate_leave(&gate);
+}
+
+static void check_gate(void)
+{
+    weak_expect(gate_entries == 2 && gate_inside == 0);
+}
+
 const weak_scenario weak_shared_scenes[] = {
+    {.name = "gate", .what = "two go through a gate, a third one tries it",
+     .setup = setup_gate, .fibers = {gate_goer, gate_goer, gate_trier}, .check = check_gate,
+     .bound = 2},
     {.name = "registry_old", .what = "an entry goes to another key, the old one is looked up",
      .setup = setup_registry, .fibers = {rebinder, finder_of_a}, .check = check_registry,
      .bound = 1},

@@ -144,7 +144,7 @@ static void a_grace_period_waits_for_every_door(void **state)
         pthread_t thread;
         axo__a32_store_release(&it->passing, 0);
         axo__a32_store_release(&it->left, 0);
-        axo__os_mutex_lock(&door->mutex);
+        axo__os_gate_enter(&door->gate);
         assert_int_equal(pthread_create(&thread, NULL, race_pass, it), 0);
         race_await(&it->passing, 1);
         for (int i = 0; i < RACE_YIELDS; i++)
@@ -152,6 +152,86 @@ static void a_grace_period_waits_for_every_door(void **state)
         axo__a32_store_release(&it->left, 1);
         axo__door_leave(door);
         assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    (void)race_finish(it);
+    free(it);
+}
+
+/* ---- taken doors ---- */
+
+static void race_take_doors(race *it, uint32_t from)
+{
+    for (uint32_t i = from; i < it->system->sched.door_count; i++)
+        axo__os_gate_enter(&it->system->sched.doors[i].gate);
+}
+
+static void race_leave_doors(race *it, uint32_t from)
+{
+    for (uint32_t i = from; i < it->system->sched.door_count; i++)
+        axo__os_gate_leave(&it->system->sched.doors[i].gate);
+}
+
+/* Small and large, which go different ways. */
+static axo_status race_send(race *it)
+{
+    char large[100] = "";
+    axo_status status = axo_system_send(it->system, it->target, RACE_TAG, NULL, 0);
+    for (size_t size = 8; size <= 16 && status == AXO_OK; size += 8)
+        status = axo_system_send(it->system, it->target, RACE_TAG, large, size);
+    return status == AXO_OK ? axo_system_send(it->system, it->target, RACE_TAG, large, sizeof large)
+                            : status;
+}
+
+/* One door is free, and it is not this processor's, mostly: the call goes through that one. */
+static void a_taken_door_is_passed_by(void **state)
+{
+    race *it = race_start(state, &race_class);
+    axo__sched *sched = &it->system->sched;
+    for (uint32_t free = 0; free < sched->door_count; free++) {
+        race_take_doors(it, 0);
+        axo__os_gate_leave(&sched->doors[free].gate);
+        uint64_t sent = axo__a64_load_relaxed(&sched->doors[free].local.count.sent);
+        assert_int_equal(race_send(it), AXO_OK);
+        assert_int_equal(axo__a64_load_relaxed(&sched->doors[free].local.count.sent), sent + 4);
+        axo__os_gate_enter(&sched->doors[free].gate);
+        race_leave_doors(it, 0);
+        race_await(&it->handled, 4 * (free + 1));
+    }
+    (void)race_finish(it);
+    free(it);
+}
+
+static void *race_send_late(void *arg)
+{
+    race *it = arg;
+    axo__a32_store_release(&it->passing, 1);
+    if (race_send(it) != AXO_OK || axo__a32_load_acquire(&it->left) == 0)
+        (void)axo__a32_add_seq_cst(&it->wrong, 1); /* it went through a wall */
+    return NULL;
+}
+
+/* All are taken for longer than the longest sleep between two looks: the call waits, also if its
+ * thread is cancelled in the midst of it, which no door notices. */
+static void a_call_waits_for_a_door(void **state)
+{
+    race *it = race_start(state, &race_class);
+    struct timespec pause = {.tv_nsec = 20000000};
+    pthread_t thread;
+    void *result = NULL;
+    for (uint32_t cancel = 0; cancel < 2; cancel++) {
+        axo__a32_store_release(&it->passing, 0);
+        axo__a32_store_release(&it->left, 0);
+        race_take_doors(it, 0);
+        assert_int_equal(pthread_create(&thread, NULL, race_send_late, it), 0);
+        race_await(&it->passing, 1);
+        (void)nanosleep(&pause, NULL); /* a shorter pause sees less of the wait */
+        if (cancel)
+            assert_int_equal(pthread_cancel(thread), 0);
+        axo__a32_store_release(&it->left, 1);
+        race_leave_doors(it, 0);
+        assert_int_equal(pthread_join(thread, &result), 0);
+        assert_null(result); /* it has met no cancellation point, not even a waiting one */
+        race_await(&it->handled, 4 * (cancel + 1));
     }
     (void)race_finish(it);
     free(it);
@@ -212,6 +292,8 @@ static const struct CMUnitTest tests[] = {
     RACE_TEST("pushed_after_the_end", pushed_after_the_end, 2),
     RACE_TEST("pushed_after_the_end", pushed_after_the_end, 4),
     RACE_TEST("a_grace_period_waits_for_every_door", a_grace_period_waits_for_every_door, 1),
+    RACE_TEST("a_taken_door_is_passed_by", a_taken_door_is_passed_by, 1),
+    RACE_TEST("a_call_waits_for_a_door", a_call_waits_for_a_door, 1),
     RACE_TEST("a_wake_is_counted", a_wake_is_counted, 1),
     RACE_TEST("a_spawn_in_the_moment_of_the_stop", a_spawn_in_the_moment_of_the_stop, 1),
 };
