@@ -35,28 +35,34 @@ ROWS = (
      ["test/schedules/soak/soak", "restarts", "N"], 10000, 40000, 1, 2),
     ("W9", "a restart of a parent with ten children that are kept",
      ["bench/w9_children", *BENCH, "--children", "10", "--rounds", "N"], 200, 700, 1, 8),
+    ("W12s", "a send from outside, the sender's part of it",
+     ["bench/w12_foreign", *BENCH, "--sends", "N", "--stamps", "1", "--wakes", "1"], 3000, 13000, 1, 2),
 )
+# rows of which only what a function does is counted, with all that it calls
+ONLY = {"W12s": "axo_system_send"}
+WHOLE = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+# valgrind runs one thread at a time: without turns, one that never waits may keep the others out
+PART = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--fair-sched=try"]
 
 
-def counted(words):
-    """Instructions of a whole run."""
-    done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no",
-                           "--cachegrind-out-file=/dev/null", *words],
-                          capture_output=True, text=True, check=False)
-    found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
+def counted(words, only):
+    """Instructions of a whole run, or those of one function in it."""
+    tool = WHOLE if only is None else [*PART, f"--toggle-collect={only}"]
+    done = subprocess.run(["valgrind", *tool, *words], capture_output=True, text=True, check=False)
+    found = re.search(r"(?:I\s+refs|Collected\s*):\s+([\d,]+)", done.stderr)
     if done.returncode != 0 or not found:
         sys.exit(f"error: {' '.join(words)}: {done.stderr}")
     return int(found.group(1).replace(",", ""))
 
 
-def count(folder, command, length):
+def count(folder, command, length, only):
     return counted([os.path.join(folder, command[0])] + [str(length) if word == "N" else word
-                                                         for word in command[1:]])
+                                                         for word in command[1:]], only)
 
 
 def measure(folder, row):
-    _, _, command, short, long, units, _ = row
-    middle = [statistics.median(count(folder, command, length) for _ in range(RUNS))
+    name, _, command, short, long, units, _ = row
+    middle = [statistics.median(count(folder, command, length, ONLY.get(name)) for _ in range(RUNS))
               for length in (short, long)]
     return (middle[1] - middle[0]) / ((long - short) * units)
 

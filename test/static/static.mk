@@ -12,7 +12,7 @@ hardening:
 listings listings-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/listings.py $(if $(filter %-accept,$@),--accept) $(BUILD)/release
-COUNTED := $(addprefix $B/bench/,w1_pingpong w3_ring w5_skynet w6_spawn w9_children)
+COUNTED := $(addprefix $B/bench/,w1_pingpong w3_ring w5_skynet w6_spawn w9_children w12_foreign)
 instructions:
 	+$Q$(call in,release) run-instructions
 instructions-accept:
