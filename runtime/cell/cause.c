@@ -14,21 +14,21 @@
  */
 #include "cell/cause.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include <axo/message.h>
 
 #include "base/assert.h"
 #include "base/config.h"
 
-AXO_STATIC_ASSERT(sizeof(axo__cause_short) == 16, "small");
-AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a short cause's `kind`");
-AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a short cause's `site`");
+AXO_STATIC_ASSERT(sizeof(axo__cause_short) == offsetof(axo__cause, actor), "it begins a cause");
+AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a cause's `kind`");
+AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a cause's `site`");
 
 /* Index 0 means "no text", so one more text than asked for is made and all[0] is not used. */
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
 {
-    AXO_ASSERT(count < UINT32_C(1) << 21); /* an index fits a short cause */
+    AXO_ASSERT(count < AXO__TEXT_MASK); /* an index fits a cause */
     memset(texts, 0, sizeof *texts);
     texts->heap = heap;
     texts->count = count + 1;
@@ -154,47 +154,10 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
         .about = cause->about,
         .text = cause->text != 0 ? texts->all[cause->text].text : "",
         .original_text = cause->original_text != 0 ? texts->all[cause->original_text].text : "",
-        .original_code = cause->original_code,
+        .original_code = message ? 0 : cause->original_code,
         .original_kind = cause->original_kind,
         .sender = message && cause->text != 0 ? texts->all[cause->text].sender : axo_ref_none(),
         .tag = message ? cause->tag : 0,
     };
     return failure;
-}
-
-/* The tag takes the place of the original code: a failure under a message has no original one. */
-axo__cause_short axo__cause_shorten(const axo__cause *cause)
-{
-    AXO_DEBUG_ASSERT(cause->kind < 1 << 5 && cause->site < 1 << 6);
-    AXO_DEBUG_ASSERT(cause->original_kind < 1 << 5 && cause->root_kind < 1 << 5);
-    bool message = axo__site_has_message(cause->site);
-    AXO_DEBUG_ASSERT(!message || cause->original_kind == AXO_FAILURE_NONE);
-    return (axo__cause_short){
-        .code = cause->code,
-        .original_code = message ? (int32_t)cause->tag : cause->original_code,
-        .text = cause->text & ((UINT32_C(1) << 21) - 1),
-        .kind = cause->kind & 31u,
-        .site = cause->site & 63u,
-        .original_text = cause->original_text & ((UINT32_C(1) << 21) - 1),
-        .original_kind = cause->original_kind & 31u,
-        .root_kind = cause->root_kind & 31u,
-    };
-}
-
-axo__cause axo__cause_of_short(const axo__cause_short *shortened, axo_ref actor)
-{
-    AXO_DEBUG_ASSERT(!shortened->whole);
-    bool message = axo__site_has_message(shortened->site);
-    return (axo__cause){
-        .kind = shortened->kind,
-        .site = shortened->site,
-        .root_kind = shortened->root_kind,
-        .original_kind = shortened->original_kind,
-        .code = shortened->code,
-        .original_code = message ? 0 : shortened->original_code,
-        .text = shortened->text,
-        .original_text = shortened->original_text,
-        .tag = message ? (uint32_t)shortened->original_code : 0,
-        .actor = actor,
-    };
 }

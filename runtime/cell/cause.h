@@ -7,27 +7,45 @@
 #ifndef AXO__CELL_CAUSE_H
 #define AXO__CELL_CAUSE_H
 
+#include <string.h>
+
 #include <axo/supervision.h>
 
 #include "base/atomic.h"
 #include "mem/alloc.h"
 
+/* A failure's first 16 bytes. The original fields are those of a failure that the failure of a hook
+ * has replaced (HF-11). A failure under a message has no original one, and the message's tag in its
+ * place. `text`: an index into the reserve; 0: none. */
+#define AXO__CAUSE_FIELDS                                                                          \
+    int32_t code;                                                                                  \
+    union {                                                                                        \
+        int32_t original_code;                                                                     \
+        uint32_t tag;                                                                              \
+    };                                                                                             \
+    uint32_t text : 21;                                                                            \
+    uint32_t kind : 5;                                                                             \
+    uint32_t site : 6;                                                                             \
+    uint32_t original_text : 21;                                                                   \
+    uint32_t original_kind : 5;                                                                    \
+    uint32_t root_kind : 5;                                                                        \
+    uint32_t whole : 1; /* of a short one: the family has the whole cause */
+
+#define AXO__TEXT_MASK ((UINT32_C(1) << 21) - 1)
+
 /* A failure. An escalation keeps `code`, `root_kind` and `actor` of the failure that began it
- * (DR-05); the original fields are those of a failure that the failure of a hook has replaced
- * (HF-11). */
+ * (DR-05). */
 typedef struct axo__cause {
-    uint8_t kind;
-    uint8_t site;
-    uint8_t root_kind;
-    uint8_t original_kind;
-    int32_t code;
-    int32_t original_code;
-    uint32_t text;          /* index into the reserve; 0: none */
-    uint32_t original_text;
-    uint32_t tag;           /* of the message under which the actor failed, if there was one */
+    AXO__CAUSE_FIELDS
     axo_ref actor;
     axo_ref about;
 } axo__cause;
+
+/* An actor's own cause, as its cell keeps it: `actor` is the cell's reference, and `about` lies in
+ * `extra` or is none. */
+typedef struct axo__cause_short {
+    AXO__CAUSE_FIELDS
+} axo__cause_short;
 
 /* Callbacks beside those of axo_site: their failures are lines of the log and nothing else (HF-01,
  * HF-12). */
@@ -38,20 +56,6 @@ static inline bool axo__site_has_message(uint32_t site)
 {
     return site == AXO_SITE_RECEIVE;
 }
-
-/* An actor's own cause in 16 bytes, as its cell keeps it: `actor` is the cell's reference, and
- * `about` lies in `extra` or is none. */
-typedef struct axo__cause_short {
-    int32_t code;
-    int32_t original_code; /* under a message: its tag, for such a failure has no original */
-    uint32_t text : 21; /* as in a cause */
-    uint32_t kind : 5;
-    uint32_t site : 6;
-    uint32_t original_text : 21;
-    uint32_t original_kind : 5;
-    uint32_t root_kind : 5;
-    uint32_t whole : 1; /* another actor's: the family has the whole cause */
-} axo__cause_short;
 
 /* A failure's text, and the sender of the message under which it happened. A failure that has a
  * sender and no text takes an empty text for the sender, so that an actor pays for neither before
@@ -112,15 +116,25 @@ static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_
     if (axo_ref_is_none(sender))
         return;
     if (cause->text == 0)
-        cause->text = axo__texts_take(texts);
+        cause->text = axo__texts_take(texts) & AXO__TEXT_MASK;
     if (cause->text != 0)
         texts->all[cause->text].sender = sender;
 }
 
-axo__cause_short axo__cause_shorten(const axo__cause *cause);
+static inline axo__cause_short axo__cause_shorten(const axo__cause *cause)
+{
+    axo__cause_short shortened;
+    memcpy(&shortened, cause, sizeof shortened);
+    return shortened;
+}
 
 /* The cause that an actor's short one stands for; `about` is none. */
-axo__cause axo__cause_of_short(const axo__cause_short *shortened, axo_ref actor);
+static inline axo__cause axo__cause_of_short(const axo__cause_short *shortened, axo_ref actor)
+{
+    axo__cause cause = {.actor = actor};
+    memcpy(&cause, shortened, sizeof *shortened);
+    return cause;
+}
 
 /* The failure as users see it, without the reporter. Its texts live as long as the cause. */
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause);

@@ -117,16 +117,6 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
 
 /* ---- the log ---- */
 
-static uint32_t event_log_kind(axo_log_level level)
-{
-    return AXO_KIND_LOG | (uint32_t)level << 16;
-}
-
-bool axo__event_logs(const axo__core *core, axo_log_level level)
-{
-    return core->log != NULL || axo__event_wants(core, event_log_kind(level));
-}
-
 /* The log hook is the program's function: an outside thread is not cancelled inside it, and a child
  * of a fork does not come back from it. */
 void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)
@@ -148,7 +138,7 @@ void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const
         axo__core_back(core);
         axo__os_cancel_let(before);
     }
-    axo__event event = {.kind = event_log_kind(level), .source = actor, .data = &data,
+    axo__event event = {.kind = axo__event_log_kind(level), .source = actor, .data = &data,
                         .size = sizeof data};
     axo__event_publish(local, &event);
 }

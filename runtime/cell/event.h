@@ -81,8 +81,16 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
                                        axo_ref recipient, axo_dead_reason reason,
                                        const char *path);
 
+static inline uint32_t axo__event_log_kind(axo_log_level level)
+{
+    return AXO_KIND_LOG | (uint32_t)level << 16;
+}
+
 /* Whether a line of this level has a reader, so that a caller may skip making its text. */
-bool axo__event_logs(const axo__core *core, axo_log_level level);
+static inline bool axo__event_logs(const axo__core *core, axo_log_level level)
+{
+    return core->log != NULL || axo__event_wants(core, axo__event_log_kind(level));
+}
 
 /* Writes a line for people; `local` as above. */
 void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)

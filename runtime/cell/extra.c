@@ -82,45 +82,37 @@ void axo__extra_free(axo__local *local, axo__cell *cell)
 
 /* The cell keeps an own failure in 16 bytes: `actor` is the cell, and `about` lies in `extra`. An
  * escalated child's failure names another actor and is kept whole in the family. */
-axo__cause axo__cell_failure(const axo__cell *cell)
+axo__cause axo__cell_failure_any(const axo__cell *cell)
 {
     const axo__extra *extra = axo__cell_extra(cell);
-    const axo__cause_short *shortened = &axo__cell_cold(cell)->failure;
-    if (shortened->whole)
+    axo__cause cause = axo__cause_of_short(&axo__cell_cold(cell)->failure, axo__cell_ref(cell));
+    if (cause.whole)
         return axo__cell_own_family(cell)->failure;
-    axo__cause cause = axo__cause_of_short(shortened, axo__cell_ref(cell));
     if (cause.kind != AXO_FAILURE_NONE && extra != NULL)
         cause.about = extra->about;
     return cause;
 }
 
 /* Takes no memory (D10): an escalated failure comes from a child, so there is a family; only a
- * death pact is about another actor, which the cell has watched, so there is an `extra`. The
- * parent's runner reads all this after the report's push, which releases it. */
-void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
+ * death pact is about another actor, which the cell has watched, so there is an `extra`. */
+void axo__cell_keep_failure_any(axo__cell *cell, const axo__cause *cause)
 {
-    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE);
-    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
     axo__extra *extra = axo__cell_extra(cell);
-    axo__cause_short *shortened = &axo__cell_cold(cell)->failure;
-    *shortened = axo__cause_shorten(cause);
+    axo__cause kept = *cause;
     if (!axo_ref_equal(cause->actor, axo__cell_ref(cell))) {
         AXO_ASSERT(extra != NULL && extra->family != NULL);
-        shortened->whole = 1;
         extra->family->failure = *cause;
+        kept.whole = 1;
     } else {
         AXO_ASSERT(extra != NULL || axo_ref_is_none(cause->about));
         if (extra != NULL)
             extra->about = cause->about;
     }
-    memset(cause, 0, sizeof *cause);
+    axo__cell_cold(cell)->failure = axo__cause_shorten(&kept);
 }
 
-axo__cause axo__cell_take_failure(axo__cell *cell)
+void axo__cell_drop_failure_any(axo__texts *texts, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) != AXO_FAILURE_NONE);
-    axo__cause cause = axo__cell_failure(cell);
-    memset(&axo__cell_cold(cell)->failure, 0, sizeof(axo__cause_short));
-    return cause;
+    axo__cause cause = axo__cell_take_failure(cell);
+    axo__cause_drop(texts, &cause);
 }

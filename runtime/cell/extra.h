@@ -223,15 +223,8 @@ static inline axo__announce axo__cell_accept(axo__cell *cell, axo__message *mess
 
 /* ---- its failure: the runner writes it before the report, the parent reads it after ---- */
 
-/* A copy of the failure that holds no texts of its own: it is good as long as the cell keeps its
- * failure. */
-axo__cause axo__cell_failure(const axo__cell *cell);
-
-/* Moves *cause into the cell. */
-void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause);
-
-/* Moves the failure out of the cell; its texts go with it. */
-axo__cause axo__cell_take_failure(axo__cell *cell);
+axo__cause axo__cell_failure_any(const axo__cell *cell);
+void axo__cell_keep_failure_any(axo__cell *cell, const axo__cause *cause);
 
 /* NONE: the cell keeps no failure. */
 static inline axo_failure_kind axo__cell_failure_kind(const axo__cell *cell)
@@ -239,12 +232,44 @@ static inline axo_failure_kind axo__cell_failure_kind(const axo__cell *cell)
     return (axo_failure_kind)axo__cell_cold(cell)->failure.kind;
 }
 
+/* A copy of the failure that holds no texts of its own: it is good as long as the cell keeps its
+ * failure. A cell without `extra` has it in one place. */
+static inline axo__cause axo__cell_failure(const axo__cell *cell)
+{
+    if (axo__likely(axo__cell_extra(cell) == NULL))
+        return axo__cause_of_short(&axo__cell_cold(cell)->failure, axo__cell_ref(cell));
+    return axo__cell_failure_any(cell);
+}
+
+/* Moves *cause into the cell. The parent's runner reads it after the report's push, which releases
+ * it. */
+static inline void axo__cell_keep_failure(axo__cell *cell, axo__cause *cause)
+{
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE && !cause->whole);
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) == AXO_FAILURE_NONE);
+    if (axo__likely(axo__cell_extra(cell) == NULL && axo_ref_is_none(cause->about)))
+        axo__cell_cold(cell)->failure = axo__cause_shorten(cause);
+    else
+        axo__cell_keep_failure_any(cell, cause);
+    *cause = (axo__cause){.kind = AXO_FAILURE_NONE};
+}
+
+/* Moves the failure out of the cell; its texts go with it. */
+static inline axo__cause axo__cell_take_failure(axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__cell_failure_kind(cell) != AXO_FAILURE_NONE);
+    axo__cause cause = axo__cell_failure(cell);
+    axo__cell_cold(cell)->failure = (axo__cause_short){.kind = AXO_FAILURE_NONE};
+    return cause;
+}
+
+void axo__cell_drop_failure_any(axo__texts *texts, axo__cell *cell);
+
 static inline void axo__cell_drop_failure(axo__texts *texts, axo__cell *cell)
 {
-    if (axo__cell_failure_kind(cell) == AXO_FAILURE_NONE)
-        return;
-    axo__cause cause = axo__cell_take_failure(cell);
-    axo__cause_drop(texts, &cause);
+    if (axo__cell_failure_kind(cell) != AXO_FAILURE_NONE)
+        axo__cell_drop_failure_any(texts, cell);
 }
 
 /* The living child that has this reference; NULL: none. A walk along the list, for the parent's

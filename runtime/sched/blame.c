@@ -20,6 +20,17 @@ static void blame_format(char *out, const char *format, va_list list)
     (void)vsnprintf(out, AXO_FAILURE_TEXT_MAX, format, list);
 }
 
+static void blame_fill(axo__worker *worker, const axo__cell *cell, axo_failure_kind kind,
+                       int32_t code)
+{
+    AXO_DEBUG_ASSERT((uint32_t)kind < 1 << 5 && worker->site < 1 << 6);
+    worker->pending = (axo__cause){.code = code,
+                                   .kind = (uint32_t)kind & 31,
+                                   .site = worker->site & 63,
+                                   .root_kind = (uint32_t)kind & 31,
+                                   .actor = axo__cell_ref(cell)};
+}
+
 void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
                      va_list list)
 {
@@ -30,14 +41,10 @@ void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code,
     axo__cause_drop(texts, pending);
     if (worker->message != NULL)
         worker->message->flags |= AXO__MESSAGE_BLAMED;
-    pending->kind = (uint8_t)kind;
-    pending->site = (uint8_t)worker->site;
-    pending->root_kind = (uint8_t)kind;
-    pending->code = code;
-    pending->actor = axo__cell_ref(worker->current);
+    blame_fill(worker, worker->current, kind, code);
     if (format == NULL || format[0] == 0)
         return;
-    pending->text = axo__texts_take(texts);
+    pending->text = axo__texts_take(texts) & AXO__TEXT_MASK;
     if (pending->text != 0)
         blame_format(axo__texts_at(texts, pending->text), format, list);
 }
@@ -49,9 +56,5 @@ void axo__blame(axo__worker *worker, const axo__cell *cell, axo_status status)
     if (pending->kind != AXO_FAILURE_NONE && status == AXO_EFAILED)
         return;
     axo__cause_drop(&worker->local.core->texts, pending);
-    pending->kind = AXO_FAILURE_ORDINARY;
-    pending->root_kind = AXO_FAILURE_ORDINARY;
-    pending->site = (uint8_t)worker->site;
-    pending->code = (int32_t)status;
-    pending->actor = axo__cell_ref(cell);
+    blame_fill(worker, cell, AXO_FAILURE_ORDINARY, (int32_t)status);
 }

@@ -42,7 +42,8 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->site = AXO_SITE_NONE;
     AXO_DEBUG_ASSERT(axo__site_has_message(worker->pending.site));
     worker->pending.tag = message->pub.tag;
-    axo__cause_sent_by(&worker->local.core->texts, &worker->pending, message->pub.sender);
+    if (worker->pending.text != 0) /* else axo__fail_keep_sender asks the message */
+        axo__cause_sent_by(&worker->local.core->texts, &worker->pending, message->pub.sender);
     if (cell->failed != NULL)
         axo__run_free(worker, cell->failed);
     cell->failed = message;
@@ -122,8 +123,8 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
     }
     worker->site = AXO_SITE_RECEIVE;
     axo__blame(worker, cell, AXO_EFAILED);
-    worker->pending.kind = (uint8_t)what.kind;
-    worker->pending.root_kind = (uint8_t)what.kind;
+    worker->pending.kind = what.kind & 31;
+    worker->pending.root_kind = what.kind & 31;
     worker->pending.code = what.code;
     run_fail(worker, cell, message);
 }

@@ -21,8 +21,8 @@ static void fail_tell(axo__worker *worker, axo__cell *cell, axo__cell *child)
 /* Survivors of earlier instances were suspended by the failure that led to this restart and have
  * not been resumed since, so the sweep ends where they begin (HF-08). A sweep that needs more turns
  * calls axo__fail_report itself. */
-static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref perpetrator,
-                                  bool survivors)
+static __attribute__((noinline)) bool fail_suspend_children(axo__worker *worker, axo__cell *cell,
+                                                            axo_ref perpetrator, bool survivors)
 {
     static const axo__sweep_ops suspend = {.tell = fail_tell, .done = axo__fail_report};
     axo__sweep sweep = {.ops = &suspend,
@@ -32,32 +32,52 @@ static bool fail_suspend_children(axo__worker *worker, axo__cell *cell, axo_ref 
     return axo__sweep_begin(worker, cell, &sweep);
 }
 
+/* FS-10, FS-07: a line of the log. */
+static __attribute__((noinline)) bool fail_further(axo__worker *worker, const axo__cell *cell)
+{
+    axo__cause *pending = &worker->pending;
+    axo__event_log(&worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
+                   "a further failure of an actor that has failed, code %d", (int)pending->code);
+    axo__cause_drop(&worker->local.core->texts, pending);
+    return false;
+}
+
 /* Only the first failure is reported. Until the parent has answered, the report node and `failure`
  * are the parent's (FS-07), and a terminating cell has no decision to wait for (FS-10); a further
  * failure is a line of the log. */
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors)
 {
-    axo__core *core = worker->local.core;
     axo__cause *pending = &worker->pending;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_NONE);
     axo__trace(&worker->local, cell, AXO_EV_FAIL,
                (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
-    if (cell->phase == AXO__PHASE_TERMINATING || cell->reported) { /* FS-10, FS-07 */
-        axo__event_log(&worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
-                       "a further failure of an actor that has failed, code %d",
-                       (int)pending->code);
-        axo__cause_drop(&core->texts, pending);
-        return false;
-    }
+    if (axo__unlikely(cell->phase == AXO__PHASE_TERMINATING || cell->reported))
+        return fail_further(worker, cell);
     axo__cell_keep_failure(cell, pending);
     cell->reported = 1;
-    axo__family *family = axo__cell_family(cell);
-    if (!survivors && family != NULL)
-        family->perpetrator = perpetrator; /* without a family there is none */
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__a64_bump_owner(&worker->local.count.failures);
+    axo__family *family = axo__cell_family(cell);
+    if (axo__likely(family == NULL))
+        return true; /* no children, and no perpetrator */
+    if (!survivors)
+        family->perpetrator = perpetrator;
     return fail_suspend_children(worker, cell, perpetrator, survivors);
+}
+
+/* A failure that has a text has the sender beside it (sched/run.c). For any other the sender takes
+ * an empty text, which costs more than the rest of a cause: so only where somebody may ask. */
+void axo__fail_keep_sender(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell->reported);
+    axo__cause_short *shortened = &axo__cell_cold(cell)->failure;
+    axo__cause cause = axo__cause_of_short(shortened, axo__cell_ref(cell));
+    if (cause.text != 0 || cause.whole || !axo__site_has_message(cause.site))
+        return;
+    AXO_DEBUG_ASSERT(cell->failed != NULL);
+    axo__cause_sent_by(&worker->local.core->texts, &cause, cell->failed->pub.sender);
+    *shortened = axo__cause_shorten(&cause);
 }
 
 /* The push onto the parent's stack (release) pairs with the parent's axo__stack_take_any (acquire):
@@ -67,6 +87,7 @@ void axo__fail_report(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->reported);
     axo__cell *parent = axo__cell_parent(cell);
+    axo__fail_keep_sender(worker, cell);
     if (axo__unlikely(parent == NULL)) { /* GU-08: the root has no parent */
         axo__cause cause = axo__cell_failure(cell);
         worker->local.core->root->root_failed(worker->local.core, &cause);
@@ -95,7 +116,8 @@ void axo__fail_wrap(axo__worker *worker, axo_failure_kind kind, axo__cause *orig
 {
     AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_NONE);
     axo__cause *pending = &worker->pending;
-    pending->kind = (uint8_t)kind;
+    AXO_DEBUG_ASSERT((uint32_t)kind < 1 << 5 && !axo__site_has_message(pending->site));
+    pending->kind = (uint32_t)kind & 31;
     if (original == NULL)
         return;
     if (original->original_kind != AXO_FAILURE_NONE) { /* HF-11: a retry keeps the first cause */

@@ -24,17 +24,21 @@ void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
 /* No timer of the instance outlives it (TM-04), so timers stop before the region ends. The region's
  * clean-ups are the program's functions and may have forked: in the child of a fork the process
  * ends here. */
+static __attribute__((noinline)) void instance_destroy_extra(axo__worker *worker, axo__cell *cell)
+{
+    axo__extra *extra = axo__cell_extra(cell);
+    axo__keyed_timer_stop_all(worker, cell); /* TM-04 */
+    axo__region_end(&extra->region, &worker->local.cache); /* D2 */
+    if (axo__unlikely(worker->forked))
+        worker->local.core->forked();
+    extra->behaviours = NULL; /* RS-11 */
+}
+
 void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    axo__extra *extra = axo__cell_extra(cell);
-    if (extra != NULL) {
-        axo__keyed_timer_stop_all(worker, cell); /* TM-04 */
-        axo__region_end(&extra->region, &worker->local.cache); /* D2 */
-        if (axo__unlikely(worker->forked))
-            worker->local.core->forked();
-        extra->behaviours = NULL; /* RS-11 */
-    }
+    if (axo__cell_extra(cell) != NULL)
+        instance_destroy_extra(worker, cell);
     if (cell->constructed)
         axo__trace(&worker->local, cell, AXO_EV_DESTROY, 0);
     cell->constructed = 0;

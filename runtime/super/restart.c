@@ -21,18 +21,25 @@
 
 /* ---- hooks ---- */
 
+static __attribute__((noinline)) axo_status restart_call_own(axo__worker *worker, axo__cell *cell,
+                                                             uint32_t site, const axo__cause *cause,
+                                                             const axo__message *message)
+{
+    axo_failure failure = axo__cause_show(&worker->local.core->texts, cause);
+    return axo__hook_run_own(worker, cell, site, &failure, message);
+}
+
 /* An own post_restart is given the cause; the default one is pre_start (RS-01). The trace says
  * which of the two runs. */
-static axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell,
-                                            const axo__cause *cause)
+static inline axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell,
+                                                   const axo__cause *cause)
 {
     const axo_class *cls = axo__cell_class(cell);
     axo_status status;
     axo__trace(&worker->local, cell,
                cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
     if (cls->post_restart != NULL) {
-        axo_failure failure = axo__cause_show(&worker->local.core->texts, cause);
-        status = axo__hook_run_own(worker, cell, AXO_SITE_POST_RESTART, &failure, NULL);
+        status = restart_call_own(worker, cell, AXO_SITE_POST_RESTART, cause, NULL);
     } else {
         status = /* RS-01 */
             axo__hook_run(worker, cell, AXO_SITE_PRE_START, cls->pre_start != NULL);
@@ -83,17 +90,21 @@ axo_status axo__restart_default_pre_restart(axo__worker *worker, axo__cell *cell
 
 /* A failure of pre_restart or post_stop is a line of the log and the restart goes on (HF-01,
  * HF-03): the old instance is going anyway, and its memory still goes with its region. */
-static void restart_left(axo__worker *worker, axo__cell *cell, axo_status status)
+static __attribute__((noinline)) void restart_left_badly(axo__worker *worker, axo__cell *cell)
 {
     axo__core *core = worker->local.core;
-    axo__trace(&worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
-    if (status == AXO_OK)
-        return;
     axo__event_log(&worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
                    "pre_restart failed, code %d: %s", (int)worker->pending.code,
                    worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
                                             : ""); /* HF-01, HF-03 */
     axo__cause_drop(&core->texts, &worker->pending);
+}
+
+static inline void restart_left(axo__worker *worker, axo__cell *cell, axo_status status)
+{
+    axo__trace(&worker->local, cell, AXO_EV_PRE_RESTARTED, (uint64_t)(uint32_t)status);
+    if (axo__unlikely(status != AXO_OK))
+        restart_left_badly(worker, cell);
 }
 
 /* Ends the sweep of a large family: the last child has been told, so post_stop runs and the wait
@@ -105,24 +116,30 @@ static void restart_leave_late(axo__worker *worker, axo__cell *cell)
 }
 
 /* Returns false if a sweep has more children to tell; restart_leave_late then follows in a later
- * turn. The instance's timers stop first, so that no tick of it reaches the next one (TM-03). The
- * message under which the instance failed is shown to its own hook only (D5). */
-static bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell, const axo__cause *cause)
+ * turn. */
+static __attribute__((noinline)) bool restart_leave_children(axo__worker *worker, axo__cell *cell)
 {
     static const axo__sweep_ops leave = {.tell = restart_tell_leave, .done = restart_leave_late};
+    return axo__sweep_begin(worker, cell,
+                            &(axo__sweep){.ops = &leave, .next = axo__cell_children(cell)});
+}
+
+/* Returns as restart_leave_children. The instance's timers stop first, so that no tick of it
+ * reaches the next one (TM-03). The message under which the instance failed is shown to its own
+ * hook only (D5). */
+static inline bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell,
+                                            const axo__cause *cause)
+{
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
-    axo__core *core = worker->local.core;
     axo__message *message = cell->failed; /* RS-09, D5 */
     axo__keyed_timer_stop_all(worker, cell); /* TM-03 */
     axo__trace(&worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (axo__cell_class(cell)->pre_restart != NULL) {
-        axo_failure failure = axo__cause_show(&core->texts, cause);
         restart_left(worker, cell,
-                     axo__hook_run_own(worker, cell, AXO__SITE_PRE_RESTART, &failure, message));
+                     restart_call_own(worker, cell, AXO__SITE_PRE_RESTART, cause, message));
         return true;
     }
-    axo__sweep sweep = {.ops = &leave, .next = axo__cell_children(cell)};
-    if (!axo__sweep_begin(worker, cell, &sweep))
+    if (axo__unlikely(axo__cell_children(cell) != NULL) && !restart_leave_children(worker, cell))
         return false;
     restart_left(worker, cell, restart_leave(worker, cell, false));
     return true;
@@ -142,6 +159,8 @@ static axo__cell *restart_take_perpetrator(const axo__core *core, axo__cell *cel
     family->perpetrator = axo_ref_none();
     return axo__sweep_child(core, perpetrator);
 }
+
+static void restart_survivors(axo__worker *, axo__cell *, axo__cause *) __attribute__((noinline));
 
 /* Tells one survivor. The perpetrator's own report is answered by the same restart (RR-05).
  * sweep.number counts the holds of the cause's texts that no survivor has taken yet. */
@@ -196,14 +215,26 @@ static void restart_take_end(axo__cell *cell)
         axo__cell_take_stops(cell, AXO__STOP);
 }
 
+/* The new instance has failed: its failure keeps the first cause (HF-04, HF-11), and survivors stay
+ * suspended, to be restarted once by the next try (HF-08). */
+static __attribute__((noinline)) void restart_broken(axo__worker *worker, axo__cell *cell,
+                                                     axo__cause *cause)
+{
+    cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
+    axo__fail_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
+    axo__cause_drop(&worker->local.core->texts, cause);
+    /* Decided from above while an own failure is undecided: the answer to that failure will restart
+     * the survivors, so the suspensions that came with this restart are taken back. */
+    if (cell->reported)
+        axo__children_shift(worker, cell, axo__cell_earlier_children(cell), -1);
+    axo__fail(worker, cell, axo_ref_none(), true);
+}
+
 /* The second half: nothing is waited for from here on. `cause` is consumed. The count goes down
  * before construct runs, so that a failure of the new instance is a failure of its own and suspends
- * the cell anew; the cell still handles no message, for the runner is in its system turn. If the
- * new instance fails, its failure keeps the first cause (HF-04, HF-11) and survivors stay
- * suspended, to be restarted once by the next try (HF-08). */
+ * the cell anew; the cell still handles no message, for the runner is in its system turn. */
 static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cause, bool own)
 {
-    axo__core *core = worker->local.core;
     axo_status status;
     AXO_DEBUG_ASSERT(cause->kind != AXO_FAILURE_NONE && cell->life != AXO__INSTANCE_NONE);
     cell->phase = AXO__PHASE_NORMAL;
@@ -216,21 +247,17 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     status = axo__instance_construct(worker, cell); /* RS-06 */
     if (status == AXO_OK)
         status = restart_call_post_restart(worker, cell, cause);
-    if (status == AXO_OK) {
-        cell->life = AXO__INSTANCE_STARTED;
-        axo__a64_bump_owner(&worker->local.count.restarts);
-        axo__event_life(&worker->local, cell, AXO_KIND_RESTARTED);
-        restart_survivors(worker, cell, cause);
+    if (axo__unlikely(status != AXO_OK)) {
+        restart_broken(worker, cell, cause);
         return;
     }
-    cell->life = AXO__INSTANCE_BROKEN; /* HF-04, HF-14 */
-    axo__fail_wrap(worker, AXO_FAILURE_POST_RESTART, cause);
-    axo__cause_drop(&core->texts, cause);
-    /* Decided from above while an own failure is undecided: the answer to that failure will restart
-     * the survivors, so the suspensions that came with this restart are taken back. */
-    if (cell->reported)
-        axo__children_shift(worker, cell, axo__cell_earlier_children(cell), -1);
-    axo__fail(worker, cell, axo_ref_none(), true);
+    cell->life = AXO__INSTANCE_STARTED;
+    axo__a64_bump_owner(&worker->local.count.restarts);
+    axo__event_life(&worker->local, cell, AXO_KIND_RESTARTED);
+    if (axo__unlikely(axo__cell_family(cell) != NULL))
+        restart_survivors(worker, cell, cause);
+    else
+        axo__cause_drop(&worker->local.core->texts, cause);
 }
 
 /* The second half for a cell that never had an instance: pre_start, not post_restart (IN-04). */
@@ -266,6 +293,8 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
 
 /* ---- the first half ---- */
 
+static void restart_create_again(axo__worker *, axo__cell *, bool) __attribute__((noinline));
+
 /* There is no instance to resume or restart, so both answers make a first one (IN-04, IN-05), once
  * the failed attempt's children have gone. */
 static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
@@ -279,6 +308,13 @@ static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
     }
     cell->phase = AXO__PHASE_CREATING;
     axo__cell_own_family(cell)->restart_own = own;
+}
+
+/* D4: the children that the broken instance has made are stopped; HF-05: no pre_restart. */
+static __attribute__((noinline)) bool restart_leave_broken(axo__worker *worker, axo__cell *cell)
+{
+    return axo__children_stop(worker, cell, axo__cell_children(cell),
+                              axo__cell_earlier_children(cell));
 }
 
 /* The first half; `cause` is consumed. A cell with no child to wait for goes straight on, and its
@@ -300,9 +336,8 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         return;
     }
     bool left; /* every child that is to stop has been told */
-    if (cell->life == AXO__INSTANCE_BROKEN) /* D4; HF-05: no pre_restart */
-        left = axo__children_stop(worker, cell, axo__cell_children(cell),
-                                  axo__cell_earlier_children(cell));
+    if (axo__unlikely(cell->life == AXO__INSTANCE_BROKEN))
+        left = restart_leave_broken(worker, cell);
     else
         left = restart_call_pre_restart(worker, cell, cause);
     if (left && axo__cell_stopping_count(cell) == 0) {

@@ -81,11 +81,10 @@ axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state, const axo_fai
     return AXO_RESTART;
 }
 
-/* The answer of the parent's decider to a failure of this kind if the decider is one of the
+/* The answer of a strategy's decider to a failure of this kind if the decider is one of the
  * library's; 0 if the decider is the program's own and has to be called. */
-static axo_directive strategy_known(const axo__cell *cell, uint32_t kind)
+static inline axo_directive strategy_known(const axo_strategy *strategy, uint32_t kind)
 {
-    const axo_strategy *strategy = axo__cell_strategy(cell);
     axo_decider decider = strategy != NULL ? strategy->decider : NULL;
     if (decider == NULL || decider == axo_decide_default)
         return strategy_by_default(kind);
@@ -153,23 +152,29 @@ bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *recor
 
 /* ---- deciding ---- */
 
-/* Publishes and logs what will happen to the child, which is not always what was decided: a spent
- * budget turns Restart into Stop (DR-09, PH-06). An escalation is not logged here: the decision
- * about the parent's failure is. */
-static void strategy_tell(axo__worker *worker, const axo__cell *child, axo_directive decided,
-                          axo_directive directive)
+/* The line of the log stands apart: most systems have no reader of it. */
+static __attribute__((noinline)) void strategy_log(axo__worker *worker, const axo__cell *child,
+                                                   axo_directive directive, axo_log_level level)
 {
     static const char *const names[] = {"?", "resume", "restart", "stop", "escalate"};
     axo__core *core = worker->local.core;
-    axo_log_level level = directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR;
-    axo__event_supervision(&worker->local, child, decided, directive);
-    if (directive == AXO_ESCALATE || !axo__event_logs(core, level))
-        return;
     axo__cause cause = axo__cell_failure(child);
     axo_failure failure = axo__cause_show(&core->texts, &cause);
     axo__event_log(&worker->local, level, axo__cell_ref(child),
                    "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
                    failure.kind, failure.code, failure.text);
+}
+
+/* Publishes and logs what will happen to the child, which is not always what was decided: a spent
+ * budget turns Restart into Stop (DR-09, PH-06). An escalation is not logged here: the decision
+ * about the parent's failure is. */
+static inline void strategy_tell(axo__worker *worker, const axo__cell *child,
+                                 axo_directive decided, axo_directive directive)
+{
+    axo_log_level level = directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR;
+    axo__event_supervision(&worker->local, child, decided, directive);
+    if (directive != AXO_ESCALATE && axo__event_logs(worker->local.core, level))
+        strategy_log(worker, child, directive, level);
 }
 
 /* The children that a decision reaches: from `first` up to `end`, which is not among them. */
@@ -182,27 +187,21 @@ typedef struct strategy_reach {
 typedef struct strategy_decision {
     axo_directive directive; /* the decider's answer; 0: the decider has failed */
     bool refused;            /* a Restart that the child's lifetime or a budget turns into Stop */
-    strategy_reach reach;    /* of Restart and Stop */
+    bool alone;              /* Restart and Stop reach no sibling */
 } strategy_decision;
 
-static strategy_reach strategy_only(axo__cell *child)
+static inline axo_scope strategy_scope(const axo_strategy *strategy)
 {
-    return (strategy_reach){.first = child, .end = axo__cell_next(child)};
-}
-
-static bool strategy_is_alone(strategy_reach reach, const axo__cell *child)
-{
-    return reach.first == child && reach.end == axo__cell_next(child);
+    return strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
 }
 
 /* The failed child and the siblings that the scope takes with it. The list is youngest first, so
  * the siblings that were started after the child (rest-for-one) stand in front of it (RFO-01). */
-static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
+static strategy_reach strategy_reaches(const axo__cell *cell, axo__cell *child, bool alone)
 {
     AXO_DEBUG_ASSERT(child->parent == axo__cell_link(cell));
-    const axo_strategy *strategy = axo__cell_strategy(cell);
-    axo_scope scope = strategy != NULL ? strategy->scope : AXO_ONE_FOR_ONE;
-    strategy_reach reach = strategy_only(child);
+    axo_scope scope = alone ? AXO_ONE_FOR_ONE : strategy_scope(axo__cell_strategy(cell));
+    strategy_reach reach = {.first = child, .end = axo__cell_next(child)};
     if (scope != AXO_ONE_FOR_ONE)
         reach.first = axo__cell_children(cell);
     if (scope == AXO_ALL_FOR_ONE)
@@ -210,19 +209,41 @@ static strategy_reach strategy_scope(const axo__cell *cell, axo__cell *child)
     return reach;
 }
 
+/* Whether the scope takes no sibling with the child. */
+static inline bool strategy_is_alone(const axo_strategy *strategy, const axo__cell *cell,
+                                     const axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(child->parent == axo__cell_link(cell));
+    axo_scope scope = strategy_scope(strategy);
+    if (axo__likely(scope == AXO_ONE_FOR_ONE))
+        return true;
+    return axo__cell_children(cell) == child &&
+           (scope != AXO_ALL_FOR_ONE || axo__cell_next(child) == NULL);
+}
+
+/* What the budgets say to a restart. */
+typedef enum strategy_budgets {
+    STRATEGY_REFUSED = 0,
+    STRATEGY_PERMITTED = 1,
+    STRATEGY_LATER = 2 /* a sweep asks; strategy_permitted follows with the answer */
+} strategy_budgets;
+
 /* AF-06: every child that the restart touches spends its own budget, and one refusal stops all. A
  * child that is stopping, or temporary, is not restarted and spends nothing. */
-static bool strategy_permits(const axo_strategy *strategy, const axo__cell *child, int64_t now)
+static strategy_budgets strategy_permits(const axo_strategy *strategy, const axo__cell *child,
+                                         int64_t now)
 {
     bool counts = !axo__cell_cold(child)->stopping && child->lifetime != AXO_TEMPORARY;
-    return !counts || axo__strategy_permit(strategy, axo__cell_child_record(child), now);
+    return !counts || axo__strategy_permit(strategy, axo__cell_child_record(child), now)
+               ? STRATEGY_PERMITTED
+               : STRATEGY_REFUSED;
 }
 
 static void strategy_tell_permit(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     axo__sweep *sweep = &axo__cell_own_family(cell)->sweep;
     (void)worker;
-    if (!strategy_permits(axo__cell_strategy(cell), child, sweep->number))
+    if (strategy_permits(axo__cell_strategy(cell), child, sweep->number) == STRATEGY_REFUSED)
         sweep->flag = false;
 }
 
@@ -257,11 +278,13 @@ static void strategy_restarted(axo__worker *worker, axo__cell *cell)
     axo__cause_drop(&worker->local.core->texts, &axo__cell_own_family(cell)->restart_cause);
 }
 
+static bool strategy_restart_all(axo__worker *, axo__cell *, axo__cell *)
+    __attribute__((noinline));
+
 /* Restarts all children in reach with the failed child's cause. The cause is copied into the family
  * first: the failed child gives its own copy up as soon as it is told. Returns as
  * strategy_restart_failed. */
-static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                                 strategy_reach reach)
+static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     static const axo__sweep_ops restart = {.tell = strategy_tell_restart,
                                            .done = strategy_restarted};
@@ -271,6 +294,7 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
     axo__cause cause = axo__cell_failure(child); /* the child drops its own when it is told */
     family->restart_cause = axo__cause_copy(&worker->local.core->texts, &cause);
     bool here = strategy_restart_failed(worker, child);
+    strategy_reach reach = strategy_reaches(cell, child, false);
     axo__sweep sweep = {.ops = &restart, .next = reach.first, .end = reach.end, .about = child};
     if (axo__sweep_begin(worker, cell, &sweep))
         strategy_restarted(worker, cell);
@@ -278,63 +302,101 @@ static bool strategy_restart_all(axo__worker *worker, axo__cell *cell, axo__cell
 }
 
 /* A reach of one child needs no sweep and no copy of the cause. */
-static bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                             strategy_reach reach)
+static inline bool strategy_restart(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                    bool alone)
 {
-    if (strategy_is_alone(reach, child))
+    if (axo__likely(alone))
         return strategy_restart_failed(worker, child);
-    return strategy_restart_all(worker, cell, child, reach);
+    return strategy_restart_all(worker, cell, child);
 }
 
-/* Asks the parent's decider. Returns 0 if the decider failed: worker->pending then holds the
- * parent's own failure (DC-09). A directive out of range counts as Escalate. */
-static axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* Asks the program's own decider. A directive out of range counts as Escalate. */
+static __attribute__((noinline)) axo_directive strategy_ask_own(axo__worker *worker,
+                                                                axo__cell *cell, axo__cell *child)
 {
-    axo_directive directive = strategy_known(cell, axo__cell_failure_kind(child));
+    axo_directive directive;
+    axo__cause cause = axo__cell_failure(child);
+    axo_failure failure = axo__cause_show(&worker->local.core->texts, &cause);
+    failure.reporter = axo__cell_ref(child);
+    if (!axo__hook_decide(worker, cell, child, &failure, &directive))
+        return (axo_directive)0; /* DC-09 */
+    return directive < AXO_RESUME || directive > AXO_ESCALATE ? AXO_ESCALATE : directive;
+}
+
+/* Asks the parent's decider; `directive` is what strategy_known has said. Returns 0 if the decider
+ * failed: worker->pending then holds the parent's own failure (DC-09). */
+static inline axo_directive strategy_ask(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                         axo_directive directive)
+{
     axo__trace(&worker->local, cell, AXO_EV_REPORT, axo__cell_ref(child).bits);
-    if (directive == 0) {
-        axo__cause cause = axo__cell_failure(child);
-        axo_failure failure = axo__cause_show(&worker->local.core->texts, &cause);
-        failure.reporter = axo__cell_ref(child);
-        if (!axo__hook_decide(worker, cell, child, &failure, &directive))
-            return (axo_directive)0; /* DC-09 */
-        if (directive < AXO_RESUME || directive > AXO_ESCALATE)
-            directive = AXO_ESCALATE;
-    }
+    if (directive == 0)
+        directive = strategy_ask_own(worker, cell, child);
+    if (directive == 0)
+        return directive;
     axo__trace(&worker->local, cell, AXO_EV_DECIDE,
                (uint64_t)directive << 32 | (axo__cell_ref(child).bits & AXO__SLOT_MASK));
     return directive;
 }
 
-/* Tells observers, then carries the decision out. Observers come first because a told child may
- * run, and report again, before this function returns. Returns as strategy_restart_failed. */
-static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                           const strategy_decision *decision)
+/* Restarts the failed child now, or when its delay is over. */
+static inline bool strategy_restart_or_delay(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                             bool alone)
 {
     const axo__child_record *record = axo__cell_child_record(child);
-    if (decision->directive != 0)
-        strategy_tell(worker, child, decision->directive,
-                      decision->refused ? AXO_STOP : decision->directive);
-    switch (decision->refused ? AXO_STOP : decision->directive) {
-    case AXO_RESUME:
-        axo__child_resume_own(worker, child); /* AF-04: the failed one only */
+    if (axo__unlikely(record != NULL && record->delay != NULL) &&
+        axo__delay_begin(worker, cell, child))
         return false;
-    case AXO_RESTART:
-        if (record != NULL && record->delay != NULL && axo__delay_begin(worker, cell, child))
-            return false;
-        return strategy_restart(worker, cell, child, decision->reach);
-    case AXO_STOP: /* AF-03 */
-        (void)axo__children_stop(worker, cell, decision->reach.first, decision->reach.end);
-        return false;
-    case AXO_ESCALATE:
-        break;
-    }
-    if (decision->directive == AXO_ESCALATE) {
+    return strategy_restart(worker, cell, child, alone);
+}
+
+/* The parent fails, for the child's failure or that of its own decider. */
+static __attribute__((noinline)) void strategy_fail(axo__worker *worker, axo__cell *cell,
+                                                    axo__cell *child, bool escalate)
+{
+    if (escalate) {
         axo__cause cause = axo__cell_failure(child);
         worker->pending = axo__cause_copy(&worker->local.core->texts, &cause); /* DR-05 */
     }
     axo__fail(worker, cell, axo__cell_ref(child), false);
-    return false;
+}
+
+/* Carries out whatever is no restart. */
+static __attribute__((noinline)) void strategy_apply_other(axo__worker *worker, axo__cell *cell,
+                                                           axo__cell *child,
+                                                           strategy_decision decision)
+{
+    axo_directive directive = decision.refused ? AXO_STOP : decision.directive;
+    AXO_DEBUG_ASSERT(directive != AXO_RESTART);
+    if (directive != 0)
+        strategy_tell(worker, child, decision.directive, directive);
+    if (directive == AXO_RESUME) {
+        axo__child_resume_own(worker, child); /* AF-04: the failed one only */
+    } else if (directive == AXO_STOP) { /* AF-03 */
+        strategy_reach reach = strategy_reaches(cell, child, decision.alone);
+        (void)axo__children_stop(worker, cell, reach.first, reach.end);
+    } else {
+        strategy_fail(worker, cell, child, directive == AXO_ESCALATE);
+    }
+}
+
+static bool strategy_answer(axo__worker *, axo__cell *, axo__cell *) __attribute__((noinline));
+static inline bool strategy_apply(axo__worker *, axo__cell *, axo__cell *, strategy_decision)
+    __attribute__((always_inline));
+static inline bool strategy_answer_known(axo__worker *, axo__cell *, axo__cell *,
+                                         const axo_strategy *, axo_directive)
+    __attribute__((always_inline));
+
+/* Tells observers, then carries the decision out. Observers come first because a told child may
+ * run, and report again, before this function returns. Returns as strategy_restart_failed. */
+static inline bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                  strategy_decision decision)
+{
+    if (axo__unlikely(decision.directive != AXO_RESTART || decision.refused)) {
+        strategy_apply_other(worker, cell, child, decision);
+        return false;
+    }
+    strategy_tell(worker, child, AXO_RESTART, AXO_RESTART);
+    return strategy_restart_or_delay(worker, cell, child, decision.alone);
 }
 
 /* The last budget was asked in a later turn than the decider. A refusal by any of them is Stop, not
@@ -342,60 +404,62 @@ static bool strategy_apply(axo__worker *worker, axo__cell *cell, axo__cell *chil
 static void strategy_permitted(axo__worker *worker, axo__cell *cell)
 {
     const axo__sweep *sweep = &axo__cell_own_family(cell)->sweep;
-    strategy_decision decision = {.directive = AXO_RESTART, .refused = !sweep->flag,
-                                  .reach = strategy_scope(cell, sweep->about)};
-    (void)strategy_apply(worker, cell, sweep->about, &decision);
+    strategy_decision decision = {.directive = AXO_RESTART, .refused = !sweep->flag};
+    (void)strategy_apply(worker, cell, sweep->about, decision);
 }
 
-/* Asks the budget of every child that a restart reaches, with one reading of the clock for all
- * (RW-18). Returns false if a sweep goes on; strategy_permitted then follows with the answer. */
-static bool strategy_ask_budgets(axo__worker *worker, axo__cell *cell, axo__cell *child,
-                                 strategy_decision *decision)
+/* Asks the budget of every child that a restart of more than one reaches. */
+static __attribute__((noinline)) strategy_budgets
+strategy_ask_all(axo__worker *worker, axo__cell *cell, axo__cell *child, int64_t now)
 {
-    static const axo__sweep_ops permit = {.tell = strategy_tell_permit,
-                                          .done = strategy_permitted};
-    const axo_strategy *strategy = axo__cell_strategy(cell);
-    if (strategy == NULL || strategy->limited == 0)
-        return true;
-    int64_t now = strategy->within_ns >= 0 ? axo__core_now(worker->local.core) : 0;
-    if (strategy_is_alone(decision->reach, child)) {
-        decision->refused = !strategy_permits(strategy, child, now);
-        return true;
-    }
-    axo__sweep sweep = {.ops = &permit, .next = decision->reach.first,
-                        .end = decision->reach.end, .about = child, .number = now, .flag = true};
-    bool all = axo__sweep_begin(worker, cell, &sweep);
-    decision->refused = !axo__cell_own_family(cell)->sweep.flag;
-    return all;
+    static const axo__sweep_ops permit = {.tell = strategy_tell_permit, .done = strategy_permitted};
+    strategy_reach reach = strategy_reaches(cell, child, false);
+    axo__sweep sweep = {.ops = &permit,
+                        .next = reach.first,
+                        .end = reach.end,
+                        .about = child,
+                        .number = now,
+                        .flag = true};
+    if (!axo__sweep_begin(worker, cell, &sweep))
+        return STRATEGY_LATER;
+    return axo__cell_own_family(cell)->sweep.flag ? STRATEGY_PERMITTED : STRATEGY_REFUSED;
 }
 
-/* The decision before any budget was asked. A temporary child is never restarted: its refusal costs
- * no sibling a budget, and the child stops alone (LT-02). */
-static strategy_decision strategy_decide(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* The parent's whole answer to a failure: decide, ask the budgets, with one reading of the clock
+ * for all (RW-18), apply. A temporary child is never restarted: its refusal costs no sibling a
+ * budget, and the child stops alone (LT-02). `known` is what strategy_known has said. Returns as
+ * strategy_restart_failed. */
+static inline bool strategy_answer_known(axo__worker *worker, axo__cell *cell, axo__cell *child,
+                                         const axo_strategy *strategy, axo_directive known)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
     AXO_DEBUG_ASSERT(axo__cell_failure_kind(child) != AXO_FAILURE_NONE);
-    strategy_decision decision = {.directive = strategy_ask(worker, cell, child)};
+    strategy_decision decision = {.directive = strategy_ask(worker, cell, child, known)};
     decision.refused = decision.directive == AXO_RESTART && child->lifetime == AXO_TEMPORARY;
-    decision.reach = decision.refused ? strategy_only(child) : strategy_scope(cell, child);
-    return decision;
+    decision.alone = decision.refused || strategy_is_alone(strategy, cell, child);
+    if (decision.directive == AXO_RESTART && !decision.refused && strategy != NULL &&
+        strategy->limited != 0) {
+        int64_t now = strategy->within_ns >= 0 ? axo__core_now(worker->local.core) : 0;
+        strategy_budgets budgets = decision.alone ? strategy_permits(strategy, child, now)
+                                                  : strategy_ask_all(worker, cell, child, now);
+        if (budgets == STRATEGY_LATER)
+            return false;
+        decision.refused = budgets == STRATEGY_REFUSED;
+    }
+    return strategy_apply(worker, cell, child, decision);
 }
 
-/* The parent's whole answer to a failure: decide, ask the budgets, apply. Returns as
- * strategy_restart_failed. */
 static bool strategy_answer(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    strategy_decision decision = strategy_decide(worker, cell, child);
-    if (decision.directive == AXO_RESTART && !decision.refused &&
-        !strategy_ask_budgets(worker, cell, child, &decision))
-        return false;
-    return strategy_apply(worker, cell, child, &decision);
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    axo_directive known = strategy_known(strategy, axo__cell_failure_kind(child));
+    return strategy_answer_known(worker, cell, child, strategy, known);
 }
 
 /* Whether the parent may decide now. A parent that is suspended, restarting or about to stop leaves
  * its reports to the instance that goes on (SC-09, RS-18). Directives that wait in its word count
  * as taken, because they may be older than the report (OR-07). */
-static bool strategy_may_decide(const axo__cell *cell)
+static inline bool strategy_may_decide(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     uint64_t waiting = axo__cell_directives(cell);
@@ -406,11 +470,10 @@ static bool strategy_may_decide(const axo__cell *cell)
 
 /* Whether carrying the answer out takes more turns than one. Such a decision needs turns of the
  * parent's own, so it is not made in a child's turn. */
-static bool strategy_sweeps(const axo__cell *cell, axo_directive directive)
+static inline bool strategy_sweeps(const axo_strategy *strategy, const axo__cell *cell,
+                                   axo_directive directive)
 {
-    const axo_strategy *strategy = axo__cell_strategy(cell);
-    bool many = directive == AXO_ESCALATE ||
-                (strategy != NULL && strategy->scope != AXO_ONE_FOR_ONE);
+    bool many = directive == AXO_ESCALATE || strategy_scope(strategy) != AXO_ONE_FOR_ONE;
     return many && axo__cell_child_count(cell) > AXO__SWEEP_STEP;
 }
 
@@ -440,7 +503,8 @@ static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_child_record(child)->delay,
                     axo__core_now(worker->local.core));
     if (!axo__cell_cold(child)->stopping) /* PH-13 */
-        (void)strategy_restart(worker, cell, child, strategy_scope(cell, child));
+        (void)strategy_restart(worker, cell, child,
+                               strategy_is_alone(axo__cell_strategy(cell), cell, child));
 }
 
 /* Reports are decided in order: while one is held, every later report is held behind it. */
@@ -456,6 +520,16 @@ void axo__strategy_report(axo__worker *worker, axo__cell *cell, axo__cell *child
         strategy_hold(worker, cell, child, AXO__SYS_FAILED);
 }
 
+/* Whether nobody but the runtime is shown the failure that the child is restarted for: no
+ * sibling, and no hook of its own. */
+static inline bool strategy_is_unseen(const axo_strategy *strategy, const axo__cell *child,
+                                      axo_directive directive)
+{
+    const axo_class *cls = axo__cell_class(child);
+    return directive == AXO_RESTART && strategy_scope(strategy) == AXO_ONE_FOR_ONE &&
+           cls->pre_restart == NULL && cls->post_restart == NULL;
+}
+
 /* The parent's decision within its child's turn. axo__state_borrow_idle takes the parent only if no
  * worker is in it and its word shows no work: the compare-and-swap acquires what the parent's last
  * runner released, and axo__sched_hand_back releases this decision's writes to the next. Work
@@ -469,17 +543,20 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
     axo__cell *parent = axo__cell_parent(child);
     if (parent == NULL || !axo__cell_is_in(worker->local.core, parent, worker->sched))
         return AXO__ANSWER_LATER;
-    axo_directive known = strategy_known(parent, axo__cell_failure_kind(child));
+    const axo_strategy *strategy = axo__cell_strategy(parent);
+    axo_directive known = strategy_known(strategy, axo__cell_failure_kind(child));
     if (known == 0 || !axo__state_borrow_idle(&parent->state))
         return AXO__ANSWER_LATER;
     bool holds = axo__cell_own_family(parent)->held != 0;
     if (parent->parent == 0 || holds || !strategy_may_decide(parent) ||
-        strategy_sweeps(parent, known)) {
+        strategy_sweeps(strategy, parent, known)) {
         axo__sched_hand_back(worker, parent);
         return AXO__ANSWER_LATER;
     }
+    if (!strategy_is_unseen(strategy, child, known))
+        axo__fail_keep_sender(worker, child);
     worker->asked_at = axo__worker_count(worker);
-    bool restart = strategy_answer(worker, parent, child);
+    bool restart = strategy_answer_known(worker, parent, child, strategy, known);
     axo__state_settle(&parent->state);
     axo__sched_hand_back(worker, parent);
     return restart ? AXO__ANSWER_RESTART : AXO__ANSWER_TOLD;

@@ -321,7 +321,7 @@ static void texts_write(uint32_t index)
 static void texts_twice(void)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        axo__cause cause = {.text = axo__texts_take(&it.texts)};
+        axo__cause cause = {.text = axo__texts_take(&it.texts) & AXO__TEXT_MASK};
         texts_write(cause.text);
         axo__cause_drop_texts(&it.texts, &cause);
     }
@@ -331,7 +331,7 @@ static void texts_twice(void)
 static void setup_shared(void)
 {
     setup_texts();
-    it.shared.text = axo__texts_take(&it.texts);
+    it.shared.text = axo__texts_take(&it.texts) & AXO__TEXT_MASK;
     texts_write(it.shared.text);
     axo__cause_hold_texts(&it.texts, &it.shared, 1);
 }
