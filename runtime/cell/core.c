@@ -90,9 +90,12 @@ static __attribute__((noinline)) axo__cell *local_admit(axo__local *local, axo__
  * includes it (limit.h, Races). */
 axo__cell *axo__local_take_cell(axo__local *local, axo_status *status)
 {
-    axo__cell *cell = local->free;
+    axo__cell *cell = axo__local_take_plain(local);
     *status = AXO_OK;
-    if (axo__unlikely(cell == NULL))
+    if (axo__likely(cell != NULL))
+        return cell;
+    cell = local->free;
+    if (cell == NULL)
         cell = local_take_more(local, status);
     if (axo__unlikely(cell == NULL))
         return NULL;
@@ -113,7 +116,7 @@ void axo__local_untake_cell(axo__local *local, axo__cell *cell)
     local->free = cell;
 }
 
-static void local_give_freed(axo__local *local)
+static __attribute__((noinline)) void local_give_freed(axo__local *local)
 {
     AXO_DEBUG_ASSERT(local->freed != NULL && local->freed_count > 0);
     axo__table_give(&local->core->table, local->freed);

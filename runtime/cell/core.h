@@ -144,6 +144,24 @@ static inline void axo__trace(const axo__local *local, const axo__cell *cell, ui
         axo__local_trace(local, cell, kind, arg);
 }
 
+/* Whether an observer keeps a path from being plain that tells of none of these kinds. In the
+ * simulator plain paths tell of them too, as it sees everything by them, and half of the seeds have
+ * such paths. */
+static inline bool axo__core_traces(const axo__core *core, uint64_t kinds)
+{
+#ifdef AXO_SIM
+    if (core->seed % 2 != 0)
+        return false;
+#endif
+    return (core->trace_kinds & kinds) != 0;
+}
+
+#ifdef AXO_SIM
+#define AXO__PLAIN_TRACE(...) axo__trace(__VA_ARGS__)
+#else
+#define AXO__PLAIN_TRACE(...) ((void)0)
+#endif
+
 /* Fills in zeroed memory. `index`: the worker's, or AXO__NO_WORKER. */
 static inline void axo__local_init(axo__local *local, axo__core *core, uint32_t index,
                                    uint32_t batch)
@@ -165,6 +183,22 @@ axo__cell *axo__local_take_cell(axo__local *local, axo_status *status);
 
 /* Undoes axo__local_take_cell: no actor was born. */
 void axo__local_untake_cell(axo__local *local, axo__cell *cell);
+
+/* As axo__local_take_cell where the local has a cell and no birth is one too many; NULL: nothing
+ * was taken, and axo__local_take_cell decides. */
+static inline axo__cell *axo__local_take_plain(axo__local *local)
+{
+    axo__cell *cell = local->free;
+    if (axo__unlikely(cell == NULL))
+        return NULL;
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    local->free = cell->free_next;
+    axo__a64_bump_owner(&local->count.spawned); /* before the look: cell/limit.h */
+    if (axo__likely(!axo__limit_is_tight(&local->core->limit)))
+        return cell;
+    axo__local_untake_cell(local, cell);
+    return NULL;
+}
 
 /* Gives back a cell that no thread can reach. */
 void axo__local_give_cell(axo__local *local, axo__cell *cell);

@@ -62,6 +62,7 @@ typedef struct axo__family {
     axo__cause failure;       /* an escalated child's, whole, if the cell's short one says so */
     axo__cause restart_cause; /* of a restart that waits for children, or of a sweep */
     uint8_t restart_own;      /* while RECREATING or CREATING: this restart answers the report */
+    uint8_t plain;            /* 1: no child gets an axo__child_record; known since the first one */
     uint32_t kept;            /* children that have ended and whose DUE is under way */
 } axo__family;
 

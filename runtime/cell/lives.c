@@ -11,13 +11,13 @@
 #define LIVES_KEYS (UINT64_C(1) << 32)
 
 /* The round function: 16 bits from 16 bits and a key. It need not be invertible. */
-static uint32_t lives_stir(const axo__lives *lives, int round, uint32_t half)
+static inline uint32_t lives_stir(const axo__lives *lives, int round, uint32_t half)
 {
     return ((half + lives->add[round]) * lives->multiply[round]) >> 16;
 }
 
 /* The generation of a count; the inverse of lives_count. */
-static uint32_t lives_at(const axo__lives *lives, uint32_t count)
+static inline uint32_t lives_at(const axo__lives *lives, uint32_t count)
 {
     uint32_t left = count >> 16;
     uint32_t right = count & 0xffff;
@@ -29,7 +29,7 @@ static uint32_t lives_at(const axo__lives *lives, uint32_t count)
 }
 
 /* The rounds in reverse order. */
-static uint32_t lives_count(const axo__lives *lives, uint32_t generation)
+static inline uint32_t lives_count(const axo__lives *lives, uint32_t generation)
 {
     uint32_t left = generation >> 16;
     uint32_t right = generation & 0xffff;
@@ -69,7 +69,7 @@ static uint32_t lives_from(const axo__lives *lives, uint32_t count)
     return generation != 0 ? generation : lives_at(lives, count + 1);
 }
 
-uint32_t axo__lives_first(const axo__lives *lives, uint32_t slot)
+__attribute__((noinline)) uint32_t axo__lives_first(const axo__lives *lives, uint32_t slot)
 {
     return lives_from(lives, lives_begin(lives, slot));
 }

@@ -65,7 +65,7 @@
  *   [S4] cas acq_rel, finish        releases the cell to the next runner's [S2]; so do the store
  *                                   of init, the ands of birth and give_back, the add of
  *                                   give_back_held, the cas of unclaim, the ors of terminate and
- *                                   close
+ *                                   close, the cas of close_plain
  *   [S5] or/and acq_rel, settle     HELD, WAITING; by the runner only. A sender's [S1] on the same
  *                                   word finds the bit, or RUNNING: in both cases the runner that
  *                                   frees the cell finds the message in finish
@@ -273,6 +273,19 @@ static inline axo__claim axo__state_claim(axo__state *state, axo__mpsc_node **la
     }
 }
 
+/* As axo__state_claim, of a newborn, or of another cell that asks for system work and has nothing
+ * else but messages, of which no runner has left any; *lane receives them, newest first. false: the
+ * word is not so simple, and axo__state_claim decides. */
+static inline bool axo__state_claim_born(axo__state *state, axo__mpsc_node **lane)
+{
+    uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess */
+    if (axo__unlikely((old & ~AXO__LANE) != AXO__URGENT))
+        return false;
+    bool mine = axo__a64_cas_acq_rel(&state->word, &old, AXO__RUNNING); /* [S2] */
+    *lane = axo__state_lane(old);
+    return axo__likely(mine);
+}
+
 /* As axo__state_claim, of a cell that has messages and nothing else: all of them, newest first.
  * NULL: the word is not so simple, and axo__state_claim decides. */
 static inline axo__mpsc_node *axo__state_claim_plain(axo__state *state)
@@ -331,6 +344,21 @@ static inline bool axo__state_borrow_idle(axo__state *state)
     uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED; /* stale entries */
     uint64_t old = axo__a64_load_relaxed(&state->word);    /* a guess */
     while ((old & ~nodes) == 0) {
+        if (axo__a64_cas_acq_rel(&state->word, &old, old | AXO__RUNNING)) /* [S2] */
+            return true;
+    }
+    return false;
+}
+
+/* As axo__state_borrow_idle, of a cell that may also have messages, and takes them: so it is in no
+ * phase that waits for anything, and has no system work. Entries for its messages that are tried
+ * meanwhile are stale and gone, so giving it back pushes one. */
+static inline bool axo__state_borrow_calm(axo__state *state)
+{
+    uint64_t others = AXO__RUNNING | AXO__URGENT | AXO__CLOSED | AXO__TERMINATING | AXO__WAITING |
+                      AXO__HELD;
+    uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess */
+    while ((old & others) == 0) {
         if (axo__a64_cas_acq_rel(&state->word, &old, old | AXO__RUNNING)) /* [S2] */
             return true;
     }
@@ -488,6 +516,17 @@ static inline void axo__state_close(axo__state *state)
     uint64_t bits = AXO__CLOSED | AXO__TERMINATING | AXO__HELD;
     uint64_t old = axo__a64_or_acq_rel(&state->word, bits); /* [S4] */
     AXO_DEBUG_ASSERT((old & AXO__RUNNING) != 0 && (old & AXO__CLOSED) == 0);
+}
+
+/* axo__state_close and the finish behind it in one step, of a cell whose word has nothing but
+ * RUNNING; false: it has more, and nothing has changed. The cas [S4] fails if an announcement [S1]
+ * came before it; one that comes after it reads CLOSED. No worker enters the cell any more, and the
+ * caller may go on reading it until its turn ends. */
+static inline bool axo__state_close_plain(axo__state *state)
+{
+    uint64_t old = AXO__RUNNING;
+    uint64_t bits = AXO__CLOSED | AXO__TERMINATING | AXO__HELD;
+    return axo__a64_cas_acq_rel(&state->word, &old, bits); /* [S4] */
 }
 
 /* Takes an injector's node into use; false: the node is in the queue already, whose entry will do,

@@ -9,8 +9,8 @@
 
 /* Calls the hook of a site. Each call stands behind a border: an exception, or the end of the
  * thread, that would unwind the runtime's frames ends the process there (base/border.h). */
-static axo_status hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure,
-                           const axo__message *message)
+static inline __attribute__((always_inline)) axo_status
+hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure, const axo__message *message)
 {
     axo_ctx *ctx = (axo_ctx *)cell;
     const axo_class *cls = axo__cell_class(cell);
@@ -38,7 +38,8 @@ static axo_status hook_call(axo__cell *cell, uint32_t site, const axo_failure *f
 
 /* The status decides: if a hook has called axo_fail and then returned AXO_OK, the record is
  * dropped. */
-static void hook_outcome(axo__worker *worker, const axo__cell *cell, axo_status status)
+static __attribute__((noinline)) void hook_outcome(axo__worker *worker, const axo__cell *cell,
+                                                   axo_status status)
 {
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
@@ -78,6 +79,44 @@ axo_status axo__hook_run_own(axo__worker *worker, axo__cell *cell, uint32_t site
     worker->unwind = outer;
     worker->site = outer_site;
     return status;
+}
+
+/* `site` is a constant for the compiler. */
+static inline __attribute__((always_inline)) axo_status
+hook_straight(axo__worker *worker, axo__cell *cell, uint32_t site)
+{
+    AXO_DEBUG_ASSERT(worker->current == cell && worker->message == NULL);
+    AXO_DEBUG_ASSERT(worker->unwind != NULL && worker->site == AXO_SITE_NONE);
+    axo__worker_offer_urgent(worker); /* before the hook, which may take long */
+    worker->site = site;
+    axo_status status = hook_call(cell, site, NULL, NULL);
+    if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
+        hook_outcome(worker, cell, status);
+    worker->site = AXO_SITE_NONE;
+    return status;
+}
+
+axo_status axo__hook_construct(axo__worker *worker, axo__cell *cell)
+{
+    return hook_straight(worker, cell, AXO_SITE_CONSTRUCT);
+}
+
+axo_status axo__hook_pre_start(axo__worker *worker, axo__cell *cell)
+{
+    return hook_straight(worker, cell, AXO_SITE_PRE_START);
+}
+
+axo_status axo__hook_post_stop(axo__worker *worker, axo__cell *cell)
+{
+    return hook_straight(worker, cell, AXO__SITE_POST_STOP);
+}
+
+axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(worker->current == cell && worker->pending.kind != AXO_FAILURE_NONE);
+    hook_outcome(worker, cell, AXO_EFAILED);
+    worker->site = AXO_SITE_NONE;
+    return AXO_EFAILED;
 }
 
 /* The user's decider, with the parent's context and state. */

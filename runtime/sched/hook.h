@@ -20,6 +20,17 @@ static inline axo_status axo__hook_run(axo__worker *worker, axo__cell *cell, uin
  * call has no unwind point of its own: a throw of the hook is the running callback's. */
 axo_status axo__hook_within(axo__cell *cell, uint32_t site, bool there);
 
+/* As axo__hook_run_own, of a class that has the hook, for one that the turn itself calls, with no
+ * step of the turn open around it: the unwind point is the turn's, and a throw comes back by
+ * axo__super_ops.thrown. */
+axo_status axo__hook_construct(axo__worker *worker, axo__cell *cell);
+axo_status axo__hook_pre_start(axo__worker *worker, axo__cell *cell);
+axo_status axo__hook_post_stop(axo__worker *worker, axo__cell *cell);
+
+/* Ends such a callback that has thrown: AXO_EFAILED, and worker->pending says
+ * why. */
+axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell);
+
 /* Calls the decider of the parent's strategy in the parent's name; false: the decider has failed,
  * and worker->pending says why. */
 bool axo__hook_decide(axo__worker *worker, axo__cell *parent, const axo__cell *child,

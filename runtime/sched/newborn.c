@@ -31,7 +31,7 @@ static axo__aptr *newborn_at(axo__worker *worker, uint32_t index)
 /* Moves the floor over entries that thieves have taken, and returns it. Only a NULL entry is passed
  * over, and only the worker writes entries, so a relaxed look is enough: an entry that a thief
  * takes a moment later is passed over the next time. */
-static uint32_t newborn_floor(axo__worker *worker, uint32_t top)
+static inline uint32_t newborn_floor(axo__worker *worker, uint32_t top)
 {
     uint32_t floor = axo__a32_load_relaxed(&worker->newborn_floor);
     while (floor != top && axo__aptr_load_relaxed(newborn_at(worker, floor)) == NULL)
@@ -41,32 +41,15 @@ static uint32_t newborn_floor(axo__worker *worker, uint32_t top)
     return floor;
 }
 
-/* About where the entries begin that thieves have not taken: the later of `newborn_floor` and
- * `newborn_taken`. The latter may lie beyond entries that the worker has pushed since, at indices
- * that a thief took once before. */
-static uint32_t newborn_untaken(const axo__worker *worker)
+/* An empty range is moved up to where the thieves are, so that they count the new entry. */
+bool axo__newborn_push_slow(axo__worker *worker, axo__cell *cell)
 {
-    uint32_t floor = axo__a32_load_relaxed(&worker->newborn_floor);
-    uint32_t taken = axo__a32_load_relaxed(&worker->newborn_taken);
-    return (int32_t)(taken - floor) > 0 ? taken : floor;
-}
-
-/* An empty range is moved up to where the thieves are, so that they count the new entry. The
- * release store hands the spawned cell's address to the exchange of axo__newborn_take_any ([B2]);
- * the cell itself was published by its word, which the thief acquires when it claims. A thief that
- * reads the new `newborn_top` before the entry finds the old content there, NULL or a stale hint,
- * which the claim judges. */
-bool axo__newborn_push_owner(axo__worker *worker, axo__cell *cell)
-{
-    AXO_DEBUG_ASSERT(cell != NULL);
     uint32_t top = axo__a32_load_relaxed(&worker->newborn_top);
-    uint32_t floor = axo__a32_load_relaxed(&worker->newborn_floor);
-    if (axo__unlikely(top - floor >= AXO__NEWBORNS))
-        floor = newborn_floor(worker, top);
-    if (axo__unlikely(top - floor >= AXO__NEWBORNS))
+    uint32_t floor = newborn_floor(worker, top);
+    if (top - floor >= AXO__NEWBORNS)
         return false;
-    if (top == floor && top != newborn_untaken(worker)) { /* the range is empty */
-        top = newborn_untaken(worker);
+    if (top == floor && top != axo__newborn_untaken(worker)) { /* the range is empty */
+        top = axo__newborn_untaken(worker);
         axo__a32_store_relaxed(&worker->newborn_floor, top);
     }
     axo__aptr_store_release(newborn_at(worker, top), cell); /* [B1] */
@@ -76,18 +59,42 @@ bool axo__newborn_push_owner(axo__worker *worker, axo__cell *cell)
 }
 
 /* The entry is not exchanged for NULL: a thief may take it too, and then one of the two claims
- * fails. Lowering `newborn_top` is what takes the entry out of the range. */
-axo__cell *axo__newborn_youngest_owner(axo__worker *worker)
+ * fails. Lowering `newborn_top` is what takes the entry out of the range. `cell`: of an entry that
+ * was taken out already; NULL: the entry was a thief's. */
+static __attribute__((noinline)) axo__cell *newborn_youngest(axo__worker *worker, axo__cell *cell)
 {
     uint32_t top = axo__a32_load_relaxed(&worker->newborn_top);
+    axo__cell *mine = cell != NULL ? axo__worker_claim(worker, cell) : NULL;
+    if (mine != NULL)
+        return mine;
     uint32_t floor = newborn_floor(worker, top);
-    axo__cell *mine = NULL;
     while (mine == NULL && top != floor) {
-        axo__cell *cell = axo__aptr_load_relaxed(newborn_at(worker, --top));
+        cell = axo__aptr_load_relaxed(newborn_at(worker, --top));
         axo__a32_store_relaxed(&worker->newborn_top, top);
         mine = cell != NULL ? axo__worker_claim(worker, cell) : NULL;
     }
     return mine;
+}
+
+/* In short the common case, that the youngest entry leads to a newborn of the default pool that has
+ * not run: its word asks for the first turn, and perhaps has messages. */
+axo__cell *axo__newborn_youngest_owner(axo__worker *worker)
+{
+    uint32_t top = axo__a32_load_relaxed(&worker->newborn_top);
+    axo__mpsc_node *lane;
+    if (axo__unlikely(top == axo__a32_load_relaxed(&worker->newborn_floor)))
+        return NULL;
+    axo__cell *cell = axo__aptr_load_relaxed(newborn_at(worker, --top));
+    axo__a32_store_relaxed(&worker->newborn_top, top);
+    if (axo__unlikely(cell == NULL || (worker->attention & AXO__LOOK_FOREIGN) != 0 ||
+                      !axo__state_claim_born(&cell->state, &lane)))
+        return newborn_youngest(worker, cell);
+    cell->attention |= AXO__ATTENTION_SYSTEM;
+    axo__inbox_put(&cell->inbox, lane);
+    if (axo__likely(!cell->elsewhere))
+        return cell;
+    axo__sched_unclaim(cell); /* the entry was of the slot's former life */
+    return newborn_youngest(worker, NULL);
 }
 
 /* As axo__newborn_youngest_owner, at the thieves' end: raising `newborn_floor` takes the entry
@@ -105,12 +112,6 @@ axo__cell *axo__newborn_oldest_owner(axo__worker *worker)
     return mine;
 }
 
-uint32_t axo__newborn_count_any(const axo__worker *worker)
-{
-    uint32_t count = axo__a32_load_relaxed(&worker->newborn_top) - newborn_untaken(worker);
-    return count <= AXO__NEWBORNS ? count : 0; /* the range has moved between the two loads */
-}
-
 /* A thief's walk from the old end. The bounds may be stale: each entry is judged by its own
  * exchange, which acquires what axo__newborn_push_owner stored ([B1]) and gives each entry to one
  * thief only. Two thieves may write `newborn_taken` in either order; a value that is too low costs
@@ -119,7 +120,9 @@ uint32_t axo__newborn_count_any(const axo__worker *worker)
 axo__cell *axo__newborn_take_any(axo__worker *victim, bool all)
 {
     uint32_t top = axo__a32_load_relaxed(&victim->newborn_top);
-    uint32_t from = all ? axo__a32_load_relaxed(&victim->newborn_floor) : newborn_untaken(victim);
+    uint32_t from = axo__a32_load_relaxed(&victim->newborn_floor);
+    if (!all)
+        from = axo__newborn_untaken(victim);
     if (top - from > AXO__NEWBORNS)
         return NULL;
     for (; from != top; from++) {

@@ -30,15 +30,10 @@ static __attribute__((constructor)) void pool_at_fork(void)
     axo__os_at_fork(pool_forked);
 }
 
-/* In the simulator plain turns are traced too (run.c), and half of the seeds have them. */
 static uint32_t pool_traced(const axo__core *core)
 {
     uint64_t kinds = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
-    bool traced = (core->trace_kinds & kinds) != 0;
-#ifdef AXO_SIM
-    traced = traced && core->seed % 2 == 0;
-#endif
-    return traced ? AXO__LOOK_TRACED : 0;
+    return axo__core_traces(core, kinds) ? AXO__LOOK_TRACED : 0;
 }
 
 static const axo__a32 pool_never_0 = {1};

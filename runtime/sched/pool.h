@@ -59,6 +59,14 @@ typedef struct axo__super_ops {
     /* Takes the system lane and the directives, or a portion of them: then ATTENTION_REST says that
      * there is more. */
     void (*system)(axo__worker *worker, axo__cell *cell);
+    /* What `system` would do, in short paths (super/leaf.h): a newborn's first turn has begun; the
+     * actor has asked itself to stop in a turn of plain messages. What is left is `system`'s, and
+     * the cell's `attention` says so. If worker->current is NULL behind it, the actor has ended,
+     * the cell is released, and the turn is over. */
+    void (*begin)(axo__worker *worker, axo__cell *cell);
+    void (*end)(axo__worker *worker, axo__cell *cell);
+    /* A callback that has no unwind point of its own has thrown (hook.h). */
+    void (*thrown)(axo__worker *worker, axo__cell *cell);
     /* The running callback failed: worker->pending says why. */
     void (*fail)(axo__worker *worker, axo__cell *cell);
     /* The next message is a notice; false: it is void, and its record has been given back. */

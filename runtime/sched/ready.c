@@ -167,8 +167,10 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 /* The newborns that this worker leaves behind while it begins a turn. */
 void axo__worker_offer_newborns(axo__worker *worker)
 {
+    if (axo__likely(axo__a32_load_relaxed(&worker->sched->parked) == 0))
+        return;
     uint32_t count = axo__newborn_count_any(worker);
-    if (count >= AXO__STEAL_MIN && axo__a32_load_relaxed(&worker->sched->parked) != 0)
+    if (count >= AXO__STEAL_MIN)
         axo__wake_offer(worker, count);
 }
 
@@ -269,7 +271,8 @@ void axo__sched_go_on(axo__worker *worker, axo__cell *cell)
 }
 
 /* Entries that were tried while the cell was borrowed are stale and gone, so this thread pushes one
- * for whatever the word shows at the release ([S4], axo__state_give_back). */
+ * for whatever the word shows at the release ([S4], axo__state_give_back). An entry in its own next
+ * slot is there still, since no other thread takes it out. */
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 {
     switch (axo__state_give_back(&cell->state)) {
@@ -277,7 +280,8 @@ void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
         ready_push_urgent(worker, cell);
         return;
     case AXO__UNCLAIM_READY:
-        axo__sched_push_ready(worker, cell);
+        if (worker == NULL || axo__aptr_load_relaxed(&worker->next) != cell)
+            axo__sched_push_ready(worker, cell);
         return;
     case AXO__UNCLAIM_IDLE:
         return;

@@ -387,14 +387,6 @@ static inline void run_leave(axo__worker *worker)
 
 /* ---- plain turns ---- */
 
-/* An observer that wants to hear of messages keeps turns from being plain, but in the simulator,
- * which sees everything by them. */
-#ifdef AXO_SIM
-#define RUN_PLAIN_TRACE(...) axo__trace(__VA_ARGS__)
-#else
-#define RUN_PLAIN_TRACE(...) ((void)0)
-#endif
-
 /* Flags of the word with which a plain turn ends. */
 #define RUN_STOPS (AXO__URGENT | AXO__CLOSED | AXO__READY | AXO__WAITING | AXO__HELD)
 
@@ -419,15 +411,40 @@ static inline void run_outside(axo__worker *worker)
         axo__worker_outside(worker);
 }
 
-/* A message of a plain turn that needs more than to be freed. */
+/* A message of a plain turn was handled as it should be: counts and frees it. */
+static inline void run_plain_handled(axo__worker *worker, const axo__cell *cell,
+                                     axo__message *message)
+{
+    axo__local *local = &worker->local;
+    AXO_DEBUG_ASSERT(worker->pending.kind == AXO_FAILURE_NONE);
+    (void)cell; /* without the simulator */
+    AXO__PLAIN_TRACE(local, cell, AXO_EV_RECEIVED, 0);
+    axo__a64_bump_owner(&local->count.handled);
+    if (axo__likely(message->block <= AXO__CACHE_LINE))
+        axo__pool_free_line(&local->cache, message, message->block);
+    else
+        axo__pool_free(&local->cache, message, message->block);
+}
+
+/* A message of a plain turn that needs more than to be freed, or whose handler has asked for more:
+ * mostly, for the actor's end, and then there is no more to the message. */
 static __attribute__((noinline)) void run_plain_outcome(axo__worker *worker, axo__cell *cell,
                                                         axo__message *message, axo_status status)
 {
-    run_outcome(worker, cell, message, status);
+    bool stops = cell->attention == (AXO__ATTENTION_SYSTEM | AXO__ATTENTION_STOP);
+    if (axo__likely(status == AXO_OK && message->flags == 0 && stops)) {
+        worker->message = NULL;
+        run_plain_handled(worker, cell, message);
+    } else {
+        run_outcome(worker, cell, message, status);
+    }
     worker->site = AXO_SITE_NONE;
+    axo__a64_store_relaxed(&worker->running_tag, 0);
     if (--worker->until_clock == 0)
         run_plain_clock(worker);
     run_outside(worker);
+    if (axo__likely(stops))
+        worker->sched->ops->end(worker, cell);
 }
 
 /* The first message of a cell that is in its inbox or its lane; NULL: run_turn has to look. A step
@@ -443,30 +460,24 @@ static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
     return message;
 }
 
-/* One message of a plain turn; false: it was not plain, and run_turn goes on. The messages behind
+/* One message of a plain turn; false: it was not plain, and run_turn goes on unless the actor has
+ * ended. The messages behind
  * it are in the inbox while its handler runs, as `failed` and a throw expect. */
 static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
-    axo__local *local = &worker->local;
     AXO_DEBUG_ASSERT(worker->messages_left > 0);
     AXO_DEBUG_ASSERT(cell->inbox.first == axo__message_next(message));
     worker->messages_left--;
     worker->message = message;
     axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
-    RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
     AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     if (axo__unlikely(((uint32_t)status | message->flags | cell->attention) != 0)) {
         run_plain_outcome(worker, cell, message, status);
         return false;
     }
-    AXO_DEBUG_ASSERT(worker->pending.kind == AXO_FAILURE_NONE);
-    RUN_PLAIN_TRACE(local, cell, AXO_EV_RECEIVED, 0);
-    axo__a64_bump_owner(&local->count.handled);
-    if (axo__likely(message->block <= AXO__CACHE_LINE))
-        axo__pool_free_line(&local->cache, message, message->block);
-    else
-        axo__pool_free(&local->cache, message, message->block);
+    run_plain_handled(worker, cell, message);
     if (axo__unlikely(--worker->until_clock == 0))
         run_plain_timers(worker);
     return true;
@@ -550,7 +561,7 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
             break;
         }
         if (axo__unlikely(!run_plain_message(worker, cell, message)))
-            return cell;
+            return worker->current; /* NULL: it has ended */
         message = cell->inbox.first;
         uint64_t word = axo__state_look(&cell->state); /* [S7] */
         if (axo__unlikely(message != NULL || word != AXO__RUNNING)) {
@@ -584,7 +595,12 @@ static __attribute__((noinline)) void run_turns(axo__worker *worker)
 {
     for (;;) {
         axo__cell *cell = worker->current;
-        if (axo__likely((cell->attention | (worker->attention & AXO__LOOK_TRACED)) == 0 &&
+        if (cell->attention == AXO__ATTENTION_SYSTEM && cell->phase == AXO__PHASE_NEW) {
+            worker->sched->ops->begin(worker, cell);
+            cell = worker->current;
+        }
+        if (axo__likely(cell != NULL &&
+                        (cell->attention | (worker->attention & AXO__LOOK_TRACED)) == 0 &&
                         worker->messages_left > 0))
             cell = run_plain(worker, cell);
         if (cell != NULL)
@@ -599,6 +615,18 @@ static __attribute__((noinline)) void run_turns(axo__worker *worker)
     }
 }
 
+/* A handler has thrown, or a callback of a begin or an end that has no unwind point of its own. */
+static __attribute__((noinline)) void run_thrown(axo__worker *worker)
+{
+    if (worker->message == NULL) {
+        worker->sched->ops->thrown(worker, worker->current);
+        return;
+    }
+    run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
+    if (--worker->until_clock == 0)
+        (void)axo__worker_clock(worker);
+}
+
 /* A throw lands here, from whichever turn of run_turns it came: `current` and `message` say which.
  * The worker then goes on with run_turns, so a throw ends a message, not a step. */
 void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
@@ -611,11 +639,8 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
     uint64_t until_housekeeping = AXO__HOUSEKEEPING_TURNS - turn % AXO__HOUSEKEEPING_TURNS;
     worker->step_end = turn + (turns < until_housekeeping ? turns : until_housekeeping);
     run_enter(worker, cell, messages);
-    if (AXO__UNWIND_SET(&unwind) != 0) {
-        run_outcome(worker, worker->current, worker->message, AXO_EFAILED);
-        if (--worker->until_clock == 0)
-            (void)axo__worker_clock(worker);
-    }
+    if (AXO__UNWIND_SET(&unwind) != 0)
+        run_thrown(worker);
     run_turns(worker);
     worker->unwind = NULL;
 }

@@ -188,17 +188,25 @@ static bool children_restart_along(const axo__cell *parent)
             !parent->guardian);
 }
 
+static bool children_count(const axo_strategy *strategy)
+{
+    return strategy != NULL && (strategy->limited != 0 || strategy->backoff != NULL);
+}
+
+bool axo__children_have_records(const axo__cell *parent)
+{
+    return children_count(axo__cell_strategy(parent)) || children_restart_along(parent);
+}
+
 /* Takes what a later failure or restart of the child will need: a budget's counters, the sliding
  * window's times, the back-off's timer. The birth can report AXO_ENOMEM; a failure could not (D10).
  * A failed step leaves the rest to spawn_undo. */
 bool axo__children_take_record(axo__local *local, const axo__cell *parent, axo__cell *cell)
 {
-    if (parent == NULL || cell->lifetime == AXO_TEMPORARY)
+    if (parent == NULL || cell->lifetime == AXO_TEMPORARY || !axo__children_have_records(parent))
         return true;
     const axo_strategy *strategy = axo__cell_strategy(parent);
-    bool counts = strategy != NULL && (strategy->limited != 0 || strategy->backoff != NULL);
-    if (!counts && !children_restart_along(parent))
-        return true;
+    bool counts = children_count(strategy);
     axo__child_record *record = axo__child_record_take(local, cell);
     if (record == NULL)
         return false;
@@ -271,7 +279,8 @@ static void children_unhold(axo__family *family, axo__cell *child)
 
 /* Takes the child out of the list of siblings. No sweep may be under way: its `next` might be this
  * child. An `earlier` that points at the child moves on to the next older sibling. */
-static void children_unlink(const axo__table *table, axo__family *family, const axo__cell *child)
+static inline void children_unlink(const axo__table *table, axo__family *family,
+                                   const axo__cell *child)
 {
     const axo__cold *cold = axo__cell_cold(child);
     axo__cell *next = cold->next != 0 ? axo__table_in(table, cold->next - 1U) : NULL;
@@ -279,10 +288,10 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
     AXO_DEBUG_ASSERT(family->sweep.ops == NULL);
     AXO_DEBUG_ASSERT(cold->before != 0 || family->children == child);
     AXO_DEBUG_ASSERT(next == NULL || axo__cell_cold(next)->before == axo__cell_link(child));
-    if (cold->before != 0)
-        axo__cell_cold(axo__table_in(table, cold->before - 1))->next = cold->next;
-    else
+    if (axo__likely(cold->before == 0))
         family->children = next;
+    else
+        axo__cell_cold(axo__table_in(table, cold->before - 1))->next = cold->next;
     if (next != NULL)
         axo__cell_cold(next)->before = cold->before;
     if (family->earlier == child)
@@ -291,14 +300,15 @@ static void children_unlink(const axo__table *table, axo__family *family, const 
     family->stopping -= cold->stopping;
 }
 
+static bool children_forget_any(axo__worker *worker, axo__cell *cell, axo__cell *child)
+    __attribute__((noinline));
+
 /* The order matters in two places. The name is unlinked but not freed, because a thread that looks
  * a path up may still read its text; axo__gone_expire frees the memory after the grace period. A
  * notice that waits for this moment (DW-13) is queued only after the child has left the list, so
  * the watching parent never counts a child that it has been told is gone. */
-bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child)
+static bool children_forget_any(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_GONE && child->parent == axo__cell_link(cell));
     axo__core *core = worker->local.core;
     axo__family *family = axo__cell_own_family(cell);
     if (!axo__delay_end(child)) {
@@ -318,6 +328,28 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
         axo__watch_told_late(worker, cell, axo__cell_ref(child));
     axo__cell_drop_failure(&core->texts, child);
     axo__children_free_record(&worker->local, child);
+    return true;
+}
+
+/* Most children are leaves that have never failed, and there is nothing to do but to take them out
+ * of the list: what children_forget_any does of such a child. */
+bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_GONE && child->parent == axo__cell_link(cell));
+    const axo__core *core = worker->local.core;
+    axo__family *family = axo__cell_own_family(cell);
+    bool rare = axo__cell_extra(child) != NULL || family->held != 0 ||
+                !axo_ref_is_none(family->perpetrator) || axo__cell_cold(child)->told_late ||
+                axo__cell_failure_kind(child) != AXO_FAILURE_NONE ||
+                axo__core_traces(core, AXO_EVENT_BIT(AXO_EV_CHILD_GONE));
+    if (axo__unlikely(rare)) {
+        if (!children_forget_any(worker, cell, child))
+            return false;
+    } else {
+        children_unlink(&core->table, family, child);
+        AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_CHILD_GONE, axo__cell_ref(child).bits);
+    }
     axo__local_retire(&worker->local, child);
     return true;
 }

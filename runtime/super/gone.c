@@ -180,15 +180,18 @@ static void gone_free_extra(axo__local *local, axo__cell *cell)
     axo__extra_free(local, cell);
 }
 
-/* No thread can find the cell any more, and no thread that found it earlier is still inside a send
- * or a watch. So this drain is the last one, and it answers every message that raced with the end
- * (D7, DW-18). A cell whose injector node is still queued waits for another grace period: the queue
- * links through memory of the cell. */
-void axo__gone_expire(axo__local *local, axo__cell *cell)
+/* The common case: a leaf to which nobody has sent in time, and of which no queue has a node. Its
+ * pool is the default one, which counts no actors. */
+static inline bool gone_is_plain(const axo__cell *cell)
+{
+    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
+    return !cell->elsewhere && gone_is_drained(cell) && !axo__stack_has_any(&cell->system) &&
+           (axo__state_look(&cell->state) & nodes) == 0;
+}
+
+static __attribute__((noinline)) void gone_expire_any(axo__local *local, axo__cell *cell)
 {
     axo__core *core = local->core;
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
-    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     uint32_t all = UINT32_MAX; /* only messages that raced with the end: few */
     (void)axo__gone_drain_users(local, cell, NULL, &all);
     axo__gone_drain(local, cell);
@@ -202,4 +205,18 @@ void axo__gone_expire(axo__local *local, axo__cell *cell)
         gone_free_extra(local, cell);
         axo__local_give_cell(local, cell);
     }
+}
+
+/* No thread can find the cell any more, and no thread that found it earlier is still inside a send
+ * or a watch. So this drain is the last one, and it answers every message that raced with the end
+ * (D7, DW-18). A cell whose injector node is still queued waits for another grace period: the queue
+ * links through memory of the cell. */
+void axo__gone_expire(axo__local *local, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
+    if (axo__likely(gone_is_plain(cell)))
+        axo__local_give_cell(local, cell);
+    else
+        gone_expire_any(local, cell);
 }

@@ -14,6 +14,7 @@
 #include "super/fail.h"
 #include "super/gone.h"
 #include "super/instance.h"
+#include "super/leaf.h"
 #include "super/restart.h"
 #include "super/spawn.h"
 #include "super/stop.h"
@@ -224,6 +225,9 @@ static void lane_fail(axo__worker *worker, axo__cell *cell)
 
 const axo__super_ops axo__lane_ops = {
     .system = lane_system,
+    .begin = axo__leaf_begin,
+    .end = axo__leaf_end,
+    .thrown = axo__leaf_thrown,
     .fail = lane_fail,
     .notice = axo__watch_notice,
     .notice_keep = axo__watch_notice_keep,

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "sched/newborn.h"
 #include "sched/ready.h"
 #include "super/children.h"
 
@@ -47,17 +48,33 @@ static bool spawn_take_extra(axo__local *local, const axo_props *props, axo__sch
     return extra->bounded != NULL;
 }
 
+/* A copy of args, in units. */
+static size_t spawn_units(size_t args_size)
+{
+    AXO_DEBUG_ASSERT(args_size <= AXO_ARGS_MAX);
+    return (args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT;
+}
+
 /* Bytes of the state within the block that state and args share; rounded up only if args follow
  * it. */
+static size_t spawn_room(size_t state_size, size_t units)
+{
+    return units == 0 ? state_size : (state_size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
+}
+
+static size_t spawn_bytes(size_t state_size, size_t units)
+{
+    return spawn_room(state_size, units) + units * AXO__ARGS_UNIT;
+}
+
 static size_t spawn_state_room(const axo__cell *cell)
 {
-    size_t size = axo__cell_class(cell)->state_size;
-    return cell->args_units == 0 ? size : (size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
+    return spawn_room(axo__cell_class(cell)->state_size, cell->args_units);
 }
 
 static size_t spawn_block_size(const axo__cell *cell)
 {
-    return spawn_state_room(cell) + cell->args_units * AXO__ARGS_UNIT;
+    return spawn_bytes(axo__cell_class(cell)->state_size, cell->args_units);
 }
 
 /* One block holds the state and behind it the copy of the args, which every later construct reads
@@ -66,7 +83,7 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
 {
     AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
     axo__cell_cold(cell)->args = props->args;
-    cell->args_units = ((props->args_size + AXO__ARGS_UNIT - 1) / AXO__ARGS_UNIT) & 0x1fff;
+    cell->args_units = spawn_units(props->args_size) & 0x1fff;
     size_t size = spawn_block_size(cell);
     if (size == 0)
         return true;
@@ -180,6 +197,25 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
     return AXO_OK;
 }
 
+/* Whether an actor that runs a callback may not spawn any more. post_stop within a restart's
+ * default pre_restart has that site too (ST-10). */
+static bool spawn_is_late(const axo__worker *worker, const axo__cell *parent)
+{
+    return parent->phase >= AXO__PHASE_TERMINATING || worker->site == AXO__SITE_POST_STOP;
+}
+
+/* The first child: from here on the family says what each child takes. */
+static axo__family *spawn_family(axo__local *local, axo__cell *parent)
+{
+    axo__family *family = axo__cell_family(parent);
+    if (axo__likely(family != NULL))
+        return family;
+    family = axo__family_take(local, parent);
+    if (family != NULL)
+        family->plain = !axo__children_have_records(parent);
+    return family;
+}
+
 /* The family is taken first, so that nothing can fail after the child exists. The child is linked
  * before axo__state_birth clears RUNNING: as soon as another worker can run the child, a failure of
  * it must find its parent's list complete (OR-08). */
@@ -188,11 +224,8 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
     axo__cell *child = NULL;
-    if (parent->phase >= AXO__PHASE_TERMINATING ||
-        worker->site == AXO__SITE_POST_STOP) {
-        /* post_stop within a restart's default pre_restart has that site too: ST-10 */
+    if (spawn_is_late(worker, parent))
         return AXO_ESTOPPING;
-    }
     axo__birth birth = {
         .props = props,
         .parent = axo__cell_ref(parent),
@@ -200,7 +233,7 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
         .suspends = axo__state_suspends(&parent->state),
         .now = axo__worker_moment(worker),
     };
-    if (axo__family_take(&worker->local, parent) == NULL)
+    if (spawn_family(&worker->local, parent) == NULL)
         return AXO_ENOMEM;
     axo_status status = axo__spawn_make(&worker->local, &birth, &child);
     if (status != AXO_OK)
@@ -209,6 +242,66 @@ axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *p
     axo__children_link(parent, child);
     axo__state_birth(&child->state);
     axo__sched_push_newborn(worker, child);
+    return AXO_OK;
+}
+
+/* The fields of a leaf, in one pass over its three lines, each written once: what spawn_reset,
+ * spawn_take and axo__children_link write one after the other. */
+static inline void spawn_fill(axo__cell *cell, const axo_props *props, const axo__cell *parent,
+                              axo__family *family, void *block)
+{
+    axo__cell *sibling = family->children;
+    const axo_class *cls = props->cls;
+    cell->receive = cls->receive;
+    cell->state_block = cls->state_size > 0 ? block : NULL;
+    memset(&cell->inbox, 0, sizeof *cell - offsetof(axo__cell, inbox));
+    cell->args_units = spawn_units(props->args_size) & 0x1fff;
+    axo__a64_store_relaxed(&cell->directives, 0);
+    axo__stack_init(&cell->system);
+    cell->parent = axo__cell_link(parent);
+    cell->lifetime = props->lifetime & 3;
+    cell->bounded = 0;
+    cell->elsewhere = 0;
+    cell->guardian = 0;
+    axo__cold *cold = axo__cell_cold(cell);
+    *cold = (axo__cold){.cls = cls,
+                        .args = props->args,
+                        .next = axo__cell_link(sibling) & AXO__LINK_MASK};
+    if (axo__unlikely(props->args_size > 0))
+        cold->args = memcpy((char *)block + spawn_state_room(cell), props->args, props->args_size);
+    if (sibling != NULL)
+        axo__cell_cold(sibling)->before = axo__cell_link(cell);
+    family->children = cell;
+    family->count++;
+}
+
+/* What axo__spawn does, step by step, for a child that takes nothing but its block: whatever else
+ * is asked for, or missing, is left to it before anything has changed. */
+axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_props *props,
+                            axo_ref *out)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent));
+    axo__local *local = &worker->local;
+    axo__family *family = axo__cell_family(parent);
+    size_t size = spawn_bytes(props->cls->state_size, spawn_units(props->args_size));
+    if (axo__unlikely(family == NULL || !family->plain || spawn_is_late(worker, parent)))
+        return axo__spawn(worker, parent, props, out);
+    void *block = size > 0 ? axo__pool_alloc(&local->cache, size) : NULL;
+    if (axo__unlikely(block == NULL && size > 0))
+        return AXO_ENOMEM;
+    axo__cell *child = axo__local_take_plain(local);
+    if (axo__unlikely(child == NULL)) {
+        axo__pool_free(&local->cache, block, size);
+        return axo__spawn(worker, parent, props, out);
+    }
+    spawn_fill(child, props, parent, family, block);
+    axo__state_init(&child->state, axo__state_suspends(&parent->state));
+    axo__table_begin(&local->core->table, child);
+    axo__trace(local, child, AXO_EV_SPAWN, axo__cell_ref(parent).bits);
+    *out = axo__cell_ref(child);
+    axo__state_birth(&child->state);
+    if (axo__unlikely(!axo__newborn_push_plain(worker, child)))
+        axo__sched_push_newborn(worker, child);
     return AXO_OK;
 }
 

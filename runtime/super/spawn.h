@@ -22,6 +22,11 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
 axo_status axo__spawn(axo__worker *worker, axo__cell *parent, const axo_props *props,
                       axo_ref *out);
 
+/* The same for props that are plain (axo__props_are_plain), with a path of its own for a leaf that
+ * is born to a plain parent: no record is taken but its state. */
+axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_props *props,
+                            axo_ref *out);
+
 /* Takes in a guardian's child that was spawned from outside: the child runs for the first time when
  * its parent's runner knows it (OR-08), so that its first failure finds a parent that has it in its
  * list. */

@@ -30,16 +30,17 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
 }
 
 
-/* An idle parent is borrowed and takes note in this turn, which saves it a turn of its own.
- * axo__state_borrow_idle acquires the parent's fields from its last runner, and
+/* A parent that no worker is in is borrowed and takes note in this turn, which saves it a turn of
+ * its own, whether it has messages or not: its system work comes before them anyway.
+ * axo__state_borrow_calm acquires the parent's fields from its last runner, and
  * axo__sched_hand_back releases them to the next. A parent that waits for children is suspended,
- * hence never idle, so no phase of it can end here. Any other parent is told through its lane. */
-static void stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
+ * hence never calm, so no phase of it can end here. Any other parent is told through its lane. */
+void axo__stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
 {
     if (axo__cell_is_in(worker->local.core, parent, worker->sched) &&
-        axo__state_borrow_idle(&parent->state)) {
+        axo__state_borrow_calm(&parent->state)) {
         AXO_DEBUG_ASSERT(parent->phase == AXO__PHASE_NORMAL);
-        (void)axo__children_forget(worker, parent, cell); /* an idle parent waits for no child */
+        (void)axo__children_forget(worker, parent, cell); /* a calm parent waits for no child */
         axo__sched_hand_back(worker, parent);
         return;
     }
@@ -78,7 +79,7 @@ static void stop_close(axo__worker *worker, axo__cell *cell)
     axo__cell *parent = axo__cell_parent(cell);
     axo__state_close(&cell->state);
     if (parent != NULL)
-        stop_tell_parent(worker, parent, cell);
+        axo__stop_tell_parent(worker, parent, cell);
     axo__gone_drain(local, cell); /* no grace period of the cell ends within this turn */
     axo__watch_tell_parent(worker, above); /* DW-13: the parent learns of the end first */
     if (parent != NULL)
@@ -114,6 +115,13 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
         cell->attention |= AXO__ATTENTION_REST;
 }
 
+void axo__stop_failed(axo__worker *worker, const axo__cell *cell)
+{
+    axo__event_log(&worker->local, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",
+                   (int)worker->pending.code);
+    axo__cause_drop(&worker->local.core->texts, &worker->pending);
+}
+
 /* A failing post_stop is logged and the end goes on (HF-12). The name is freed for others after
  * post_stop and before any watcher, parent or sender can learn of the end (ST-17). Sends of this
  * actor that are still held go into their mailboxes now, before its watchers are told (DW-11). */
@@ -130,11 +138,8 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
         axo_status status =
             axo__hook_run(worker, cell, AXO__SITE_POST_STOP, cls->post_stop != NULL);
         axo__trace(local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
-        if (status != AXO_OK) { /* HF-12 */
-            axo__event_log(local, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",
-                           (int)worker->pending.code);
-            axo__cause_drop(&worker->local.core->texts, &worker->pending);
-        }
+        if (status != AXO_OK)
+            axo__stop_failed(worker, cell); /* HF-12 */
         cell->life = AXO__INSTANCE_STOPPED;
     }
     stop_release(worker, cell);

@@ -16,6 +16,12 @@ void axo__stop_begin(axo__worker *worker, axo__cell *cell);
  * leftovers to dead letters, other watchers told, the parent told. */
 void axo__stop_finish(axo__worker *worker, axo__cell *cell);
 
+/* A post_stop has failed: the log says so, and the end goes on (HF-12). */
+void axo__stop_failed(axo__worker *worker, const axo__cell *cell);
+
+/* The parent of a closed cell learns of the end. */
+void axo__stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell);
+
 /* Gives back a portion of the ended instance's watches and timers; after the last portion no thread
  * finds the cell any more. */
 void axo__stop_leave(axo__worker *worker, axo__cell *cell);

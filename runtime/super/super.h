@@ -2,7 +2,7 @@
  *
  *   floor   files                  what
  *   6       lane                   a turn for the system: what was told, directives, the failure
- *   5       stop, restart          the end; both halves of a restart
+ *   5       leaf, stop, restart    a plain leaf's begin and end; the end; both halves of a restart
  *   4       gone, strategy         what reaches a closed cell; what a parent decides
  *   3       instance, spawn        an instance's begin and end; a cell's
  *   2       fail                   suspends the subtree, keeps the cause, reports

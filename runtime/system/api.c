@@ -150,18 +150,26 @@ axo_status axo_path(axo_ctx *ctx, axo_ref ref, char *out, size_t size)
 
 /* ---- spawn and stop ---- */
 
+static __attribute__((noinline)) axo_status api_spawn_any(const axo_props *props, axo_ref *out)
+{
+    axo_props copy;
+    axo_status status = axo__props_read(props, &copy);
+    return status == AXO_OK ? axo__spawn(axo__self, axo__self->current, &copy, out) : status;
+}
+
+/* Plain props are read where they are; others are copied first. */
 axo_status axo_spawn(axo_ctx *ctx, const axo_props *props, axo_ref *out)
 {
     axo__cell *cell = axo__caller(ctx);
-    axo_props copy;
     if (out != NULL)
         *out = axo_ref_none();
     if (cell == NULL)
         return axo__no_caller();
     if (out == NULL)
         return AXO_EINVAL;
-    axo_status status = axo__props_read(props, &copy);
-    return status == AXO_OK ? axo__spawn(axo__self, cell, &copy, out) : status;
+    if (axo__likely(axo__props_are_plain(props)))
+        return axo__spawn_plain(axo__self, cell, props, out);
+    return api_spawn_any(props, out);
 }
 
 axo_status axo_stop(axo_ctx *ctx, axo_ref ref)

@@ -21,4 +21,25 @@ axo_status axo__struct_room(const void *to, size_t size, size_t *room);
 /* Copies props, and checks them and the structs that they point at. */
 axo_status axo__props_read(const axo_props *from, axo_props *to);
 
+/* Whether axo__props_read would find the props good and return them as they are, of a class that is
+ * whole, and they ask for nothing but that class, args and a lifetime: the common case of a
+ * spawn. */
+static inline bool axo__props_are_plain(const axo_props *props)
+{
+    if (axo__unlikely(props == NULL || props->size != sizeof *props))
+        return false;
+    const axo_class *cls = props->cls;
+    uintptr_t rare = (uintptr_t)props->name | (uintptr_t)props->strategy |
+                     (uintptr_t)props->mailbox | props->system_actor | props->dispatcher |
+                     props->stash_max;
+    if (axo__unlikely(rare != 0 || cls == NULL || cls->size != sizeof *cls))
+        return false;
+    return cls->receive != NULL && cls->state_size <= AXO_PAYLOAD_MAX &&
+           props->lifetime <= AXO_TEMPORARY && props->args_size <= AXO_ARGS_MAX &&
+           (props->args_size == 0 || props->args != NULL);
+}
+AXO_STATIC_ASSERT(AXO_DISPATCH_DEFAULT == 0, "`rare` of axo__props_are_plain");
+AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 72,
+                  "does the new field of axo_props belong to axo__props_are_plain?");
+
 #endif

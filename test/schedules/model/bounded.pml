@@ -58,7 +58,7 @@
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect fbb34cf31fa9
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
- * stamp super/gone.c:axo__gone_expire 22b021abf1e0
+ * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  */
 #ifndef SENDERS
 #define SENDERS 2

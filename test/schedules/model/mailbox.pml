@@ -39,9 +39,12 @@
  * stamp cell/directive.h:axo__directives_take 3305adccd20b
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_borrow 4d8e316764de
+ * stamp cell/state.h:axo__state_borrow_calm 87cb98538d05
  * stamp cell/state.h:axo__state_borrow_idle 5c745aedf97a
  * stamp cell/state.h:axo__state_claim 37995a4ece08
+ * stamp cell/state.h:axo__state_claim_born edab26149344
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
+ * stamp cell/state.h:axo__state_close_plain 11aefad12b25
  * stamp cell/state.h:axo__state_finish 71cbe40a64c0
  * stamp cell/state.h:axo__state_give_back 3e6bdebd5a27
  * stamp cell/state.h:axo__state_give_back_held 85fb62522533
@@ -67,7 +70,7 @@
  * stamp sched/claim.h:axo__worker_claim a88bfa9bbee3
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
- * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
+ * stamp sched/ready.c:axo__sched_hand_back 3fe1c0239c70
  * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e
  * stamp sched/ready.c:axo__sched_push_ready 0366d7c6c081
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
@@ -84,9 +87,10 @@
  * stamp super/gone.c:gone_is_drained 87dd7abe04a5
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_system d9724f74164d
+ * stamp super/leaf.c:leaf_close a6d5ac3f7c8e
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish d9971a4e55b3
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -224,8 +228,8 @@ proctype Watcher()
     done++
 }
 
-/* axo__state_borrow cell/state.h; axo__state_give_back cell/state.h;
- * axo__sched_hand_back sched/ready.c */
+/* axo__state_borrow cell/state.h; axo__state_borrow_calm cell/state.h; axo__state_give_back
+ * cell/state.h; axo__sched_hand_back sched/ready.c */
 proctype Looker()
 {
     bool push, was, push_user;
@@ -257,8 +261,8 @@ proctype Looker()
 
 /* ---- the runner ---- */
 
-/* axo__state_claim cell/state.h; axo__worker_claim sched/claim.h; axo__inbox_put
- * mailbox/inbox.h */
+/* axo__state_claim cell/state.h; axo__state_claim_born cell/state.h; axo__worker_claim
+ * sched/claim.h; axo__inbox_put mailbox/inbox.h */
 inline take_lane()
 {
     atomic {
@@ -303,8 +307,8 @@ inline settle()
 }
 
 /* axo__stop_begin super/stop.c; axo__state_terminate cell/state.h;
- * axo__stop_finish super/stop.c; axo__state_close cell/state.h;
- * axo__table_end cell/table.c; axo__gone_drain_users super/gone.c; gone_is_drained super/gone.c */
+ * axo__stop_finish super/stop.c; axo__state_close cell/state.h; leaf_close super/leaf.c;
+ * axo__state_close_plain cell/state.h; axo__table_end cell/table.c; axo__gone_drain_users super/gone.c; gone_is_drained super/gone.c */
 inline terminate()
 {
     atomic { suspends++; depth++ };

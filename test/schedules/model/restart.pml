@@ -45,14 +45,15 @@
  * stamp super/children.c:axo__child_resume_own 6d0d3548d592
  * stamp super/children.c:axo__child_stop 368a5c465077
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:axo__children_forget 2606cdb513ca
+ * stamp super/children.c:axo__children_forget c4f540f33ff4
  * stamp super/children.c:axo__children_stop 80a676634758
+ * stamp super/children.c:children_forget_any 64e15d41ae06
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/children.c:children_unhold 604515065ffe
- * stamp super/children.c:children_unlink cff696414cff
+ * stamp super/children.c:children_unlink 040a59683c42
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin f0b9075a81ba
- * stamp super/fail.c:axo__fail_report 8148d0875340
+ * stamp super/fail.c:axo__fail_begin 25326f80bf20
+ * stamp super/fail.c:axo__fail_report 3eb838d99925
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
  * stamp super/instance.c:axo__instance_construct 20d616c93411
  * stamp super/instance.c:axo__instance_create 185038f88a7f
@@ -62,31 +63,32 @@
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/lane.c:lane_take b96407841ec0
+ * stamp super/leaf.c:leaf_close a6d5ac3f7c8e
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
  * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
  * stamp super/restart.c:axo__restart_own 2db079a7d995
  * stamp super/restart.c:axo__restart_resume_own 0baf65154c7e
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
- * stamp super/restart.c:restart_begin f4a347930f5f
- * stamp super/restart.c:restart_call_pre_restart 064532eb0c49
+ * stamp super/restart.c:restart_begin 34736a14618a
+ * stamp super/restart.c:restart_call_pre_restart d9ecbe047710
  * stamp super/restart.c:restart_create_again fe7a20b597ae
- * stamp super/restart.c:restart_finish 0d1c21304e57
+ * stamp super/restart.c:restart_finish 18b938ae8848
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish d9971a4e55b3
- * stamp super/stop.c:stop_tell_parent d2598b02b34a
- * stamp super/strategy.c:axo__strategy_decide_here d83c55dac0ed
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
+ * stamp super/stop.c:axo__stop_tell_parent 966743c02b6f
+ * stamp super/strategy.c:axo__strategy_decide_here 8e8dafd9abc2
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
  * stamp super/strategy.c:axo__strategy_unhold 4b688bce4150
- * stamp super/strategy.c:strategy_answer 7835eb8f92df
- * stamp super/strategy.c:strategy_apply 369677147d57
+ * stamp super/strategy.c:strategy_answer da0f407428a1
+ * stamp super/strategy.c:strategy_apply dea07edfea64
  * stamp super/strategy.c:strategy_hold d6d51b5221c7
- * stamp super/strategy.c:strategy_may_decide d24d2b56829f
- * stamp super/strategy.c:strategy_restart 0965542f4b8e
- * stamp super/strategy.c:strategy_restart_all 686d542819de
+ * stamp super/strategy.c:strategy_may_decide d7056ae59f68
+ * stamp super/strategy.c:strategy_restart bf562f8a6129
+ * stamp super/strategy.c:strategy_restart_all 83402b98f55f
  * stamp super/strategy.c:strategy_tell_restart 9d66e6d9366c
  * stamp super/super.h:axo__super_ends 000ead678bf2
  * stamp super/super.h:axo__super_resume_self 253646df95f8
@@ -356,7 +358,7 @@ inline unlink(pi, pj)
 #endif
     if :: perpetrator[pi] == pj -> perpetrator[pi] = 0 :: else fi
 }
-/* axo__stop_finish super/stop.c; stop_tell_parent super/stop.c */
+/* axo__stop_finish super/stop.c; axo__stop_tell_parent super/stop.c; leaf_close super/leaf.c */
 inline finish_terminate(ti)
 {
     assert(!KIDS(ti));
@@ -377,8 +379,8 @@ inline terminate(ti)
     if :: phase[ti] != TERMINATING -> phase[ti] = TERMINATING; susp[ti]++ :: else fi;
     if :: !KIDS(ti) -> finish_terminate(ti) :: else fi
 }
-/* axo__children_forget super/children.c; children_unlink super/children.c; children_unhold
- * super/children.c; lane_child_gone super/lane.c; lane_go_on super/lane.c; axo__restart_go_on
+/* axo__children_forget super/children.c; children_forget_any super/children.c; children_unlink
+ * super/children.c; children_unhold super/children.c; lane_child_gone super/lane.c; lane_go_on super/lane.c; axo__restart_go_on
  * super/restart.c; axo__super_ends super/super.h */
 inline child_gone(gi, gj)
 {

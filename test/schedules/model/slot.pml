@@ -25,7 +25,7 @@
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__local_give_cell 84f28c1eb0f6
  * stamp cell/core.c:axo__local_retire 04856175b489
- * stamp cell/core.c:axo__local_take_cell 13f0c341bc5b
+ * stamp cell/core.c:axo__local_take_cell d2901578716d
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init 313a3cdeabc0
@@ -53,9 +53,10 @@
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
- * stamp super/gone.c:axo__gone_expire 22b021abf1e0
+ * stamp super/gone.c:axo__gone_expire 8e18f5251dea
+ * stamp super/leaf.c:leaf_close a6d5ac3f7c8e
  * stamp super/spawn.c:axo__spawn_make f202a298891b
- * stamp super/stop.c:axo__stop_finish d9971a4e55b3
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  */
@@ -138,8 +139,8 @@ inline send(outside)
     found = false; push = false; to = 0
 }
 
-/* axo__stop_finish super/stop.c; axo__state_close cell/state.h; axo__table_end
- * cell/table.c; axo__local_retire cell/core.c; axo__grace_retire mem/grace.c */
+/* axo__stop_finish super/stop.c; leaf_close super/leaf.c; axo__state_close cell/state.h;
+ * axo__table_end cell/table.c; axo__local_retire cell/core.c; axo__grace_retire mem/grace.c */
 inline end()
 {
     closed = true;

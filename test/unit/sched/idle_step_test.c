@@ -114,7 +114,7 @@ static void no_system(axo__worker *worker, axo__cell *cell)
 {
 }
 
-static const axo__super_ops world_ops = {.system = no_system};
+static const axo__super_ops world_ops = {.system = no_system, .begin = no_system};
 
 static bool is_spare(const axo__worker *worker)
 {
@@ -435,7 +435,7 @@ static void storm_system(axo__worker *worker, axo__cell *cell)
 
 static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
 {
-    static const axo__super_ops storm_ops = {.system = storm_system};
+    static const axo__super_ops storm_ops = {.system = storm_system, .begin = no_system};
     world_open(1, 0);
     world.sched.ops = &storm_ops;
     axo__cell *first = cell_new();
@@ -473,7 +473,7 @@ static axo_status storm_receive(axo_ctx *ctx, void *state, const axo_message *me
  * cells; in the end all are, though the storm goes on. */
 static void storm_shared(int64_t quantum_ns, uint32_t fit)
 {
-    static const axo__super_ops storm_ops = {.system = long_storm_system};
+    static const axo__super_ops storm_ops = {.system = long_storm_system, .begin = no_system};
     world_open(1, 0);
     world.sched.ops = &storm_ops;
     world.sched.quantum_ns = quantum_ns;

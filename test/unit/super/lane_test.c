@@ -80,14 +80,15 @@ static void lane_fire(end_world *it)
     assert_true(axo__timers_fire(worker, worker->timers));
 }
 
-/* The parent has work of its own, so the end waits in its lane, and the delay's end behind it. */
+/* The parent has system work of its own, so the end waits in its lane, and the delay's end behind
+ * it. */
 static void due_behind_the_end(void **state)
 {
     end_world it;
     axo__cell *parent;
     end_open(&it);
     axo__cell *child = lane_put_off(&it, &parent);
-    (void)axo__state_announce_user(&parent->state);
+    (void)axo__state_announce_system(&parent->state);
     axo__sched_stop(end_worker(&it, 1), child);
     end_turn(end_worker(&it, 1), child);
     assert_int_equal(child->phase, AXO__PHASE_GONE);
