@@ -338,6 +338,16 @@ static void idle_suspender(void)
     it.senders--;
 }
 
+/* A child's end, in its runner's turn: the parent forgets it, with messages or without. */
+static void ender(void)
+{
+    if (axo__state_borrow_calm(&it.state)) {
+        weak_wrote(&it.instance);
+        entry_push(axo__state_give_back(&it.state) != AXO__UNCLAIM_IDLE);
+    }
+    it.senders--;
+}
+
 /* ---- the runner is inside, or has left something, when it begins ---- */
 
 /* READY is set: the claim leaves the lane, which is taken later. */
@@ -454,6 +464,48 @@ static void stale_runner(void)
     weak_wrote(&it.instance);
 }
 
+/* A worker that has the newborn's own entry, perhaps. */
+static void born_runner(void)
+{
+    axo__mpsc_node *lane = NULL;
+    if (!axo__state_claim_born(&it.state, &lane))
+        return;
+    weak_reads(&it.orders[0].text);
+    weak_wrote(&it.instance);
+    keep(lane);
+}
+
+/* ---- a leaf that ends ---- */
+
+/* Its runner is inside, with nothing left to do. */
+static void setup_leaf(void)
+{
+    setup_two();
+    weak_expect(axo__state_borrow(&it.state));
+}
+
+static void leaf(void)
+{
+    weak_wrote(&it.instance);
+    it.closed = true;
+    if (!axo__state_close_plain(&it.state)) {
+        axo__state_close(&it.state);
+        drain();
+        weak_expect(axo__state_finish(&it.state, false) == AXO__FINISH_CLOSED);
+    }
+}
+
+/* Who finds the cell closed looks after what it has pushed (axo__watch_add). */
+static void late_teller(void)
+{
+    tell(0, NOTE);
+    if ((axo__state_look(&it.state) & AXO__CLOSED) != 0) {
+        weak_reads(&it.instance);
+        it.taken++;
+    }
+    it.senders--;
+}
+
 /* ---- checks ---- */
 
 static void check_boxed(void)
@@ -509,6 +561,18 @@ static void check_closed(void)
     weak_expect(it.handled + it.dropped + left == 2);
 }
 
+static void check_leaf(void)
+{
+    uint32_t left = 0;
+    const axo__mpsc_node *lane = axo__state_take(&it.state);
+    for (; lane != NULL; lane = lane->next)
+        left++;
+    weak_expect(it.dropped + left == 2);
+    weak_expect((axo__a64_load_relaxed(&it.state.word) & AXO__CLOSED) != 0);
+    weak_expect((axo__a64_load_relaxed(&it.state.word) & AXO__RUNNING) == 0);
+    weak_expect(it.pushed == 0);
+}
+
 const weak_scenario weak_state_scenes[] = {
     {.name = "user_lane", .what = "two senders, one runner: nothing is lost, payloads are seen",
      .setup = setup_two, .fibers = {sender_of_two, sender_of_one, runner}, .check = check_three,
@@ -534,6 +598,9 @@ const weak_scenario weak_state_scenes[] = {
     {.name = "borrow_idle", .what = "an idle child is suspended without a turn",
      .setup = setup_two, .fibers = {idle_suspender, sender_of_both, runner}, .check = check_idle,
      .bound = 2},
+    {.name = "borrow_calm", .what = "a child's end is noted in a parent that may have messages",
+     .setup = setup_two, .fibers = {ender, sender_of_both, runner}, .check = check_one_one,
+     .bound = 2},
     {.name = "suspend_two_runners", .what = "what is left while suspended is seen by the next",
      .setup = setup_one, .fibers = {suspender, runner, runner}, .check = check_two_none,
      .bound = 2},
@@ -546,6 +613,11 @@ const weak_scenario weak_state_scenes[] = {
      .setup = setup_boxed, .fibers = {boxer, runner_boxed}, .check = check_boxed, .bound = 2},
     {.name = "stale_entry", .what = "a newborn is not run before its parent knows it",
      .setup = setup_gone, .fibers = {parent, stale_runner, stale_runner}, .bound = 2},
+    {.name = "born", .what = "a newborn's short claim, beside one by a stale entry",
+     .setup = setup_gone, .fibers = {parent, born_runner, stale_runner}, .bound = 2},
+    {.name = "close_plain", .what = "messages and orders that come while a leaf closes in one step",
+     .setup = setup_leaf, .fibers = {leaf, sender_of_two, late_teller}, .check = check_leaf,
+     .bound = 2},
     {.name = "close", .what = "messages that come while a cell closes are drained or left",
      .setup = setup_two, .fibers = {stopper, sender_of_two, runner}, .check = check_closed,
      .bound = 2},

@@ -77,8 +77,21 @@ static void other_reports(void)
         world.inside++;
 }
 
-static void (*const others[])(void) = {other_sends,  other_announces, other_directs,
-                                       other_claims, other_looks,     other_reports};
+static void other_ends(void)
+{
+    if (axo__state_borrow_calm(&world.cell))
+        world.inside++;
+}
+
+static void other_begins(void)
+{
+    axo__mpsc_node *lane = NULL;
+    if (axo__state_claim_born(&world.cell, &lane))
+        world.inside++;
+}
+
+static void (*const others[])(void) = {other_sends, other_announces, other_directs, other_claims,
+                                       other_looks, other_reports,   other_ends,    other_begins};
 
 /* ---- what is done meanwhile ---- */
 
@@ -164,6 +177,32 @@ static void report(void)
         world.inside++;
 }
 
+static void end(void)
+{
+    if (axo__state_borrow_calm(&world.cell))
+        world.inside++;
+}
+
+/* A newborn's entry is tried. */
+static void begin(void)
+{
+    axo__mpsc_node *lane = NULL;
+    if (world.entries > 0)
+        world.entries--;
+    if (axo__state_claim_born(&world.cell, &lane) ||
+        axo__state_claim(&world.cell, &lane) != AXO__CLAIM_STALE)
+        world.inside++;
+}
+
+/* A leaf ends; if something has come, it goes on in the general way. */
+static void leave_closed(void)
+{
+    if (!axo__state_close_plain(&world.cell)) {
+        axo__state_close(&world.cell);
+        leave(false);
+    }
+}
+
 /* ---- at every step ---- */
 
 static bool may_begin(uint64_t word, uint64_t with, uint64_t without)
@@ -205,6 +244,7 @@ static void a_turn_ends(void **state)
 {
     from_every_word(leave_done, AXO__RUNNING, 0);
     from_every_word(leave_more, AXO__RUNNING, 0);
+    from_every_word(leave_closed, AXO__RUNNING, AXO__CLOSED);
 }
 
 static void a_look_ends(void **state)
@@ -224,6 +264,8 @@ static void two_come(void **state)
     from_every_word(come, 0, 0);
     from_every_word(look, 0, 0);
     from_every_word(report, 0, 0);
+    from_every_word(end, 0, 0);
+    from_every_word(begin, 0, 0);
 }
 
 static const struct CMUnitTest tests[] = {

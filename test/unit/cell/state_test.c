@@ -348,6 +348,67 @@ static void borrow_idle_wants_no_work(void **state)
     }
 }
 
+/* Messages do not keep it out, and the giver back pushes for them. */
+static void borrow_calm_wants_no_system_work(void **state)
+{
+    axo__state word;
+    uint64_t calm = AXO__READY | AXO__LANE | AXO__INJECTED | AXO__URGENT_INJECTED;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        bool is_calm = (word_at(i) & ~calm) == 0;
+        assert_int_equal(axo__state_borrow_calm(&word), is_calm);
+        assert_true(get(&word) == (is_calm ? word_at(i) | AXO__RUNNING : word_at(i)));
+        if (is_calm)
+            assert_int_equal(axo__state_give_back(&word), axo__state_has(word_at(i))
+                                                              ? AXO__UNCLAIM_READY
+                                                              : AXO__UNCLAIM_IDLE);
+        assert_true(get(&word) == word_at(i));
+    }
+}
+
+/* What the short claim takes, the long one takes as well. */
+static void claim_born_is_a_claim(void **state)
+{
+    axo__state word;
+    axo__state same;
+    uint32_t taken = 0;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        axo__mpsc_node *lane = NULL;
+        axo__mpsc_node *other = NULL;
+        set(&word, word_at(i));
+        set(&same, word_at(i));
+        if (!axo__state_claim_born(&word, &lane)) {
+            assert_true(get(&word) == word_at(i));
+            continue;
+        }
+        assert_int_equal(axo__state_claim(&same, &other), AXO__CLAIM_URGENT);
+        assert_true(get(&word) == get(&same) && lane == other);
+        taken++;
+    }
+    assert_int_equal(taken, 2); /* with and without a message */
+}
+
+/* Closed and released, of nothing but a runner's cell; what comes then finds it closed. */
+static void close_plain_is_close_and_finish(void **state)
+{
+    axo__state word;
+    axo__state same;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        bool plain = word_at(i) == AXO__RUNNING;
+        assert_int_equal(axo__state_close_plain(&word), plain);
+        if (!plain) {
+            assert_true(get(&word) == word_at(i));
+            continue;
+        }
+        set(&same, word_at(i));
+        axo__state_close(&same);
+        assert_int_equal(axo__state_finish(&same, false), AXO__FINISH_CLOSED);
+        assert_true(get(&word) == get(&same));
+        assert_false(axo__state_borrow(&word));
+    }
+}
+
 /* Messages wait for the resume; system work that came meanwhile is pushed. */
 static void what_comes_while_it_is_suspended_by_another(void **state)
 {
@@ -593,6 +654,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(suspend_and_resume_count),
     cmocka_unit_test(what_is_over_is_not_settled),
     cmocka_unit_test(borrow_idle_wants_no_work),
+    cmocka_unit_test(borrow_calm_wants_no_system_work),
+    cmocka_unit_test(claim_born_is_a_claim),
+    cmocka_unit_test(close_plain_is_close_and_finish),
     cmocka_unit_test(what_comes_while_it_is_suspended_by_another),
     cmocka_unit_test(wait_and_unwait),
     cmocka_unit_test(resumed_work_is_not_lost),

@@ -66,6 +66,40 @@ static void the_oldest_when_asked_and_for_thieves(void **state)
     assert_null(axo__newborn_oldest_owner(&world.worker));
 }
 
+/* The short push is for an entry of which nobody has to be told: not for the first one, which the
+ * worker has to look for, nor for the one that makes them many, nor while a worker is parked, nor
+ * in a worker without queues. */
+static void a_push_without_an_offer(void **state)
+{
+    world_open(AXO__NEWBORNS + AXO__STEAL_MIN);
+    axo__worker *worker = &world.worker;
+    uint32_t next = 0;
+    assert_false(axo__newborn_push_plain(worker, &world.cells[next]));
+    push(next++);
+    if (AXO__NEWBORNS > 2 * AXO__STEAL_MIN) {
+        axo__a32_store_relaxed(&world.sched.parked, 1);
+        assert_false(axo__newborn_push_plain(worker, &world.cells[next]));
+        axo__a32_store_relaxed(&world.sched.parked, 0);
+        worker->attention |= AXO__LOOK_FOREIGN;
+        assert_false(axo__newborn_push_plain(worker, &world.cells[next]));
+        worker->attention &= ~(uint32_t)AXO__LOOK_FOREIGN;
+        while (next < AXO__STEAL_MIN - 1) {
+            assert_true(axo__newborn_push_plain(worker, &world.cells[next]));
+            assert_int_equal(axo__newborn_count_any(worker), ++next);
+        }
+        assert_false(axo__newborn_push_plain(worker, &world.cells[next]));
+        push(next++);
+        /* A thief has taken the oldest: one more makes them many again. */
+        assert_ptr_equal(axo__newborn_take_any(worker, false), &world.cells[0]);
+        assert_false(axo__newborn_push_plain(worker, &world.cells[next]));
+    }
+    while (next < AXO__NEWBORNS)
+        push(next++);
+    assert_int_equal(axo__newborn_count_any(worker),
+                     AXO__NEWBORNS > 2 * AXO__STEAL_MIN ? next - 1 : next);
+    assert_false(axo__newborn_push_plain(worker, &world.cells[next])); /* the array is full */
+}
+
 /* What a thief has left as NULL makes room again, and nothing is hidden afterwards. */
 static void room_behind_thieves(void **state)
 {
@@ -177,6 +211,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_youngest_first),
     cmocka_unit_test(the_oldest_when_asked_and_for_thieves),
     cmocka_unit_test(room_behind_thieves),
+    cmocka_unit_test(a_push_without_an_offer),
     cmocka_unit_test(a_thief_that_says_late_how_far_it_is),
     cmocka_unit_test(a_stale_entry_is_passed_over),
     cmocka_unit_test(each_is_claimed_once),
