@@ -9,7 +9,8 @@
  * drops it.
  *
  * Roles      push_owner, extend_owner, drop_owner: the worker.  take_any: the worker and thieves.
- * Order      first in first out.
+ * Order      first in first out; but a thief that was looking into the first ring when that was
+ *            dropped, and looks on when it is in the chain again, may overtake older entries.
  * Progress   push is wait-free, take is lock-free.
  * Memory     a ring that was dropped may still be read by thieves, until a grace period is over.
  *

@@ -69,7 +69,6 @@ typedef struct runq_world {
     axo__runq_ring rings[RINGS];
     struct ck_ring_buffer ring_slots[RINGS][2 * SIZE];
     uint32_t extended;
-    bool home_is_free;
     axo__a32 *taken;
     axo__a32 got;
     axo__a32 wrong;
@@ -89,24 +88,14 @@ static void take_one(runq_world *world, uint32_t *last)
     (void)axo__a32_add_relaxed(&world->got, 1);
 }
 
-/* A new ring each time; the first one again when it is not in the chain. */
+/* A new ring each time. */
 static void extend(runq_world *world)
 {
-    if (world->home_is_free) {
-        axo__runq_extend_owner(&world->runq, &world->runq.home);
-        world->home_is_free = false;
-    } else if (world->extended < RINGS) {
-        uint32_t ring = world->extended++;
-        axo__runq_ring_init(&world->rings[ring], world->ring_slots[ring], 2 * SIZE);
-        axo__runq_extend_owner(&world->runq, &world->rings[ring]);
-    }
-}
-
-static void drop(runq_world *world)
-{
-    const axo__runq_ring *dropped;
-    while ((dropped = axo__runq_drop_owner(&world->runq)) != NULL)
-        world->home_is_free = world->home_is_free || dropped == &world->runq.home;
+    if (world->extended == RINGS)
+        return;
+    uint32_t ring = world->extended++;
+    axo__runq_ring_init(&world->rings[ring], world->ring_slots[ring], 2 * SIZE);
+    axo__runq_extend_owner(&world->runq, &world->rings[ring]);
 }
 
 static void own_or_steal(void *arg, uint32_t index)
@@ -124,7 +113,7 @@ static void own_or_steal(void *arg, uint32_t index)
         if (i % 3 == 0)
             take_one(world, &last);
         if (i % 8 == 0)
-            drop(world);
+            (void)axo__runq_drop_owner(&world->runq);
     }
     while (axo__a32_load_relaxed(&world->got) < ENTRIES) {
         take_one(world, &last);
