@@ -52,8 +52,8 @@
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 040a59683c42
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin 25326f80bf20
- * stamp super/fail.c:axo__fail_report 3eb838d99925
+ * stamp super/fail.c:axo__fail_begin f0b9075a81ba
+ * stamp super/fail.c:axo__fail_report 8148d0875340
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
  * stamp super/instance.c:axo__instance_construct 20d616c93411
  * stamp super/instance.c:axo__instance_create 185038f88a7f
@@ -70,25 +70,25 @@
  * stamp super/restart.c:axo__restart_resume_own 0baf65154c7e
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
- * stamp super/restart.c:restart_begin 34736a14618a
- * stamp super/restart.c:restart_call_pre_restart d9ecbe047710
+ * stamp super/restart.c:restart_begin f4a347930f5f
+ * stamp super/restart.c:restart_call_pre_restart 064532eb0c49
  * stamp super/restart.c:restart_create_again fe7a20b597ae
- * stamp super/restart.c:restart_finish 18b938ae8848
+ * stamp super/restart.c:restart_finish 0d1c21304e57
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp super/stop.c:axo__stop_tell_parent 966743c02b6f
- * stamp super/strategy.c:axo__strategy_decide_here 8e8dafd9abc2
+ * stamp super/strategy.c:axo__strategy_decide_here d83c55dac0ed
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1
  * stamp super/strategy.c:axo__strategy_unhold 4b688bce4150
- * stamp super/strategy.c:strategy_answer da0f407428a1
- * stamp super/strategy.c:strategy_apply dea07edfea64
+ * stamp super/strategy.c:strategy_answer 7835eb8f92df
+ * stamp super/strategy.c:strategy_apply 369677147d57
  * stamp super/strategy.c:strategy_hold d6d51b5221c7
- * stamp super/strategy.c:strategy_may_decide d7056ae59f68
- * stamp super/strategy.c:strategy_restart bf562f8a6129
- * stamp super/strategy.c:strategy_restart_all 83402b98f55f
+ * stamp super/strategy.c:strategy_may_decide d24d2b56829f
+ * stamp super/strategy.c:strategy_restart 0965542f4b8e
+ * stamp super/strategy.c:strategy_restart_all 686d542819de
  * stamp super/strategy.c:strategy_tell_restart 9d66e6d9366c
  * stamp super/super.h:axo__super_ends 000ead678bf2
  * stamp super/super.h:axo__super_resume_self 253646df95f8

@@ -27,7 +27,7 @@
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
- * stamp mem/grace.c:grace_step dbf41da36881
+ * stamp mem/grace.c:grace_step 934bc48b4cba
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
@@ -37,12 +37,12 @@
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 790f75e0ba05
- * stamp sched/send.c:axo__door_enter 185ee4c3bd47
+ * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
- * stamp sched/worker.c:worker_idle 31ac6389d422
+ * stamp sched/worker.c:worker_idle 2d6ee4e398dc
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/gone.c:gone_abandon 154f8a98d994
  * stamp super/lane.c:lane_system d9724f74164d
@@ -52,7 +52,7 @@
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:axo__boot_destroy 42c843b9c760
  * stamp system/boot.c:boot_expire f9713aa7d54a
- * stamp system/boot.c:boot_pass_doors 3404bed65cb8
+ * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run dbd5b1765970
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
  * stamp system/pools.c:axo__pools_sum 3385c0136817
