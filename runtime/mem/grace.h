@@ -6,7 +6,7 @@
  *
  * Roles      retire: any worker or door.  step: the reclaimer's thread.
  * Progress   retire never waits for readers; the reclaimer does.
- * Memory     a retired item is the grace's until `expire` has it, a block until `give_block` has it.
+ * Memory     a retired item is the grace's until `expire` gets it, a block until `give_block` does.
  */
 #ifndef AXO__MEM_GRACE_H
 #define AXO__MEM_GRACE_H

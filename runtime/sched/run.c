@@ -241,6 +241,13 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint6
     return run_fill(cell, word);
 }
 
+/* After a message: whether an outside thread waits. */
+static inline void run_outside(axo__worker *worker)
+{
+    if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
+        axo__worker_outside(worker);
+}
+
 /* Runs the cell until the turn is over; true: user messages, or system work, may be left.
  *
  * The word is loaded before each message, so system work overtakes messages (axo__state_look
@@ -288,8 +295,7 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         run_message(worker, cell, message);
         if (--worker->until_clock == 0)
             told = axo__worker_clock(worker);
-        if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
-            axo__worker_outside(worker);
+        run_outside(worker);
         if (run_is_done(cell))
             return false; /* finish looks at the word */
     }
@@ -403,12 +409,6 @@ static __attribute__((noinline)) void run_plain_timers(axo__worker *worker)
     worker->site = AXO_SITE_NONE;
     run_plain_clock(worker);
     worker->site = AXO_SITE_RECEIVE;
-}
-
-static inline void run_outside(axo__worker *worker)
-{
-    if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
-        axo__worker_outside(worker);
 }
 
 /* A message of a plain turn was handled as it should be: counts and frees it. */
