@@ -84,9 +84,9 @@ GROUPS = [
     (["W12s", "W12r"], "w12_*", "--sends 300000 --stamps 10000 --wakes 1",
      "--sends 100000 --stamps 2000"),
     (["W12p"], "w12_*", "--sends 1000 --stamps 1 --wakes 1000", "--wakes 100"),
-    (["W18k"], "w18_*", "--actors 1000 --messages 8000000 --restarts 1 --churn 1",
+    (["W18k"], "w18_*", "--actors 1000 --messages 4000000 --restarts 1 --churn 1",
      "--messages 1000000"),
-    (["W18m"], "w18_*", "--actors 1000000 --messages 8000000 --restarts 1 --churn 1",
+    (["W18m"], "w18_*", "--actors 1000000 --messages 4000000 --restarts 1 --churn 1",
      "--actors 50000 --messages 1000000"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]

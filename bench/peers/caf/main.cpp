@@ -52,8 +52,8 @@ static const work works[] = {
     {"W12s", "ns", turns, [](uint64_t d) { return send_cost(300000 / d); }},
     {"W12r", "ns", turns, [](uint64_t d) { return send_running(10000 / d); }},
     {"W12p", "ns", "", [](uint64_t d) { return send_parked(1000 / d); }},
-    {"W18k", "messages/s", "", [](uint64_t d) { return pingpong(500, 8000000 / d); }},
-    {"W18m", "messages/s", "", [](uint64_t d) { return pingpong(500000 / d, 8000000 / d); }}};
+    {"W18k", "messages/s", "", [](uint64_t d) { return pingpong(500, 4000000 / d); }},
+    {"W18m", "messages/s", "", [](uint64_t d) { return pingpong(500000 / d, 4000000 / d); }}};
 
 int64_t status_bytes(const char *key)
 {

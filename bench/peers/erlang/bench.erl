@@ -64,8 +64,8 @@ works() ->
       fun(D) -> fair:send_running(10000 div D) end},
      {"W12p", "ns", "enif_send from a thread of a NIF",
       fun(D) -> fair:send_parked(1000 div D) end},
-     {"W18k", "messages/s", "", fun(D) -> messages:pingpong(500, 8000000 div D) end},
-     {"W18m", "messages/s", "", fun(D) -> messages:pingpong(500000 div D, 8000000 div D) end}].
+     {"W18k", "messages/s", "", fun(D) -> messages:pingpong(500, 4000000 div D) end},
+     {"W18m", "messages/s", "", fun(D) -> messages:pingpong(500000 div D, 4000000 div D) end}].
 
 measure({Name, Unit, Note, Run}, #{repeats := Repeats, divide := Divide, workers := Workers}) ->
     Count = case Name of "W7" -> 1; _ -> Repeats end,

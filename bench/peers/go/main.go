@@ -85,9 +85,9 @@ var works = []work{
 	{"W12p", "ns", "from a goroutine locked to its thread, which yields after the send",
 		func(d int) result { return sendParked(1000 / d) }},
 	{"W18k", "messages/s", "channels of 4",
-		func(d int) result { return pingpongOn(500, 8000000/d, 4) }},
+		func(d int) result { return pingpongOn(500, 4000000/d, 4) }},
 	{"W18m", "messages/s", "channels of 4",
-		func(d int) result { return pingpongOn(500000/d, 8000000/d, 4) }},
+		func(d int) result { return pingpongOn(500000/d, 4000000/d, 4) }},
 }
 
 func atMost(value, most int) int {

@@ -220,6 +220,15 @@ class GoalTest(unittest.TestCase):
         self.assertEqual(self.said([self.AXO], goal)[5], "met")
         self.assertEqual(self.said([self.AXO], dict(goal, most=11))[5], "missed")
 
+    def test_what_a_second_worker_slows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results = os.path.join(folder, "results")
+            own = [{"workload": work, "on": 2, "row": f"{work} on 2 / 1", "own": "axo", "median": ratio,
+                    "min": ratio, "max": ratio} for work, ratio in (("W1", 0.99), ("W4", 0.8))]
+            with open(results, "w", encoding="utf-8") as file:
+                file.write("\n".join(map(json.dumps, [{"machine": {"workers": 2}}, self.AXO, *own])))
+            self.assertEqual(figures.Goals(figures.Results(results)).slower(), ["W4 (0.8 × (0.8 to 0.8))"])
+
     def test_a_better_row_of_theirs(self):
         goal = {"row": "W4c", "times_of": "W4", "times": 1.5}
         lines = [line_of("W4c", "axo", 12), line_of("W4", "go", 10), line_of("W4", "axo", 99)]

@@ -79,8 +79,8 @@ const WORKS: &[Work] = &[
     Work { name: "W12s", unit: "ns", note: "", run: |h, d| fair::send_cost(h, 300_000 / d) },
     Work { name: "W12r", unit: "ns", note: "", run: |h, d| fair::send_running(h, 10_000 / d) },
     Work { name: "W12p", unit: "ns", note: "", run: |h, d| fair::send_parked(h, 1000 / d) },
-    Work { name: "W18k", unit: "messages/s", note: "", run: |h, d| messages::pingpong(h, 500, 8_000_000 / d) },
-    Work { name: "W18m", unit: "messages/s", note: "", run: |h, d| messages::pingpong(h, 500_000 / d, 8_000_000 / d) },
+    Work { name: "W18k", unit: "messages/s", note: "", run: |h, d| messages::pingpong(h, 500, 4_000_000 / d) },
+    Work { name: "W18m", unit: "messages/s", note: "", run: |h, d| messages::pingpong(h, 500_000 / d, 4_000_000 / d) },
 ];
 
 // ---- for all workloads
