@@ -25,7 +25,7 @@ typedef struct axo__inject {
     axo__mpsc queue;
     axo__a64 *counts; /* fixed, as the next: entries not yet popped, or more, in one half ... */
     uint32_t shift;   /* ... of that word, the lower one (0) or the upper one (32) */
-    _Alignas(AXO__CACHE_LINE) axo__a32 taken;
+    axo__a32 taken;
 } axo__inject;
 
 typedef enum axo__inject_pop {

@@ -267,16 +267,19 @@ struct axo__sched {
     axo__a32 rescuing;             /* 1: the first spare is in a cell */
     axo__os_event event;           /* host: set when there is something to run */
     axo__a32 host_busy;            /* host: a thread is in it */
-    _Alignas(AXO__CACHE_LINE) axo__a64 outside; /* entries in `inject` and, above, in `urgent` */
-    axo__a64 overruns;      /* entries in `overrun` */
+    _Alignas(AXO__CACHE_LINE) axo__a64 overruns; /* entries in `overrun` */
     axo__a32 parked;        /* workers that are PARKED, about */
     axo__a32 searching;     /* workers that look into other workers' queues */
     axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after busy ones */
     axo__a32 watch_due;     /* 1: the watch was handed on, and no worker has taken it up yet */
     axo__a32 quit;          /* 1: the threads end */
-    _Alignas(AXO__CACHE_LINE) axo__inject inject;
-    axo__inject urgent;
-    axo__inject overrun;           /* overrun cells that no worker's own queue has room for */
+    /* The count that busy workers look at, on the line of the queue that it counts: the one line
+     * of the pool that an entry from outside moves to a worker. */
+    _Alignas(AXO__CACHE_LINE) axo__a64 outside; /* entries in `inject` and, above, in `urgent` */
+    axo__inject inject;
+    _Alignas(AXO__CACHE_LINE) axo__inject urgent;
+    _Alignas(AXO__CACHE_LINE) axo__inject overrun; /* overrun cells that no worker's own queue has
+                                                      room for */
 };
 
 /* The number of the worker's turn, from 1 on, or between two turns of the last one. Relaxed for
