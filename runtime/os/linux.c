@@ -1,9 +1,10 @@
 /* linux.c - the port on Linux: parking on CK's event count over futexes, CPUs, entropy.
  *
  * ck_ec64 in its multi-producer mode only (the single-producer mode leans on timed polling). The
- * count is 63 bits over a flag; the futex sleeps on the low half. ck_ec waits in growing steps and
- * does not cut a step at the deadline: the first step is made as long as it can be, and the wait
- * function below cuts it, so that a sleeper neither polls nor oversleeps.
+ * count is 63 bits over a flag; the futex sleeps on the low half. ck_ec waits in growing steps,
+ * which the single-producer mode needs: the wait function below takes the caller's deadline in the
+ * place of each, so that a sleeper neither polls nor oversleeps, and one without a deadline has no
+ * timer.
  */
 #include <ck_ec.h>
 #include <errno.h>
@@ -67,12 +68,8 @@ static void linux_ec_wait32(const struct ck_ec_wait_state *state, const uint32_t
 static void linux_ec_wait64(const struct ck_ec_wait_state *state, const uint64_t *address,
                             uint64_t expected, const struct timespec *until)
 {
-    const struct timespec *deadline = state->data;
-    /* The earlier of ck_ec's step and the caller's deadline, which travels in state->data. */
-    bool cut = deadline != NULL &&
-               (until == NULL || deadline->tv_sec < until->tv_sec ||
-                (deadline->tv_sec == until->tv_sec && deadline->tv_nsec < until->tv_nsec));
-    linux_futex_wait(address, (uint32_t)expected, cut ? deadline : until);
+    (void)until; /* the step's end; the caller's deadline travels in state->data */
+    linux_futex_wait(address, (uint32_t)expected, state->data);
 }
 
 /* ck_ec's predicate: nothing but the count and the deadline ends the wait. */
