@@ -4,6 +4,8 @@
  *       each the thread waits until the actor has handled all; that is not in the time.
  * W12r  from before the send to the handler while the workers run: each has an actor that sends to
  *       itself without end. One message at a time, --gap ns after the one before was handled.
+ *       Before each run: what a cache line takes from one thread to another. `line_ways` is how
+ *       many of these ways the message took; the processors' distance is what moves the figure.
  * W12p  the same to a system of which every worker is parked: a millisecond of sleep before each.
  *       In turn with it, and after the same sleep, a bare futex wake of a thread that waits: from
  *       before the store that it waits for to its first instruction. `ratio_p50` is actor to futex.
@@ -17,7 +19,8 @@
 
 #include "bench.h"
 
-enum { SPIN = 1, ITEM = 2, STAMP = 3 };
+enum { SPIN = 1, ITEM = 2, STAMP = 3, LINE_ROUNDS = 20000,
+       LINE_BATCH = 16, LINE_LOOKS = 10000 };
 
 typedef struct door {
     clock_gauge gauge;
@@ -28,11 +31,14 @@ typedef struct door {
     uint64_t gap_ns;
     histogram times;
     histogram futex_times;
+    histogram line_times; /* of one way, each the mean of a batch */
     _Alignas(64) _Atomic uint64_t handled;
     _Atomic bool over;
     _Alignas(64) _Atomic uint32_t futex; /* rounds that the bare thread was woken for */
     _Atomic uint64_t futex_stamp;
     _Atomic uint32_t futex_done;
+    _Alignas(128) _Atomic uint32_t there; /* a line each, and its neighbour */
+    _Alignas(128) _Atomic uint32_t back;
 } door;
 
 /* ---- actors -------------------------------------------------------------------------------- */
@@ -133,10 +139,63 @@ static void send_run(const bench_settings *settings, void *arg, bench_sample *sa
     sample->figure = ns / (double)(sent - 1);
 }
 
+/* ---- a cache line ---- */
+
+static uint32_t line_rounds(const door *shared)
+{
+    return shared->stamps < LINE_ROUNDS ? (uint32_t)shared->stamps : LINE_ROUNDS;
+}
+
+/* Gives the processor away now and then, which the other thread may need. */
+static void line_await(const _Atomic uint32_t *word, uint32_t round)
+{
+    for (uint32_t looks = 1; atomic_load_explicit(word, memory_order_acquire) != round; looks++)
+        if (looks % LINE_LOOKS == 0)
+            (void)sched_yield(); /* ends: the other thread stores this number */
+}
+
+static void *line_thread(void *arg)
+{
+    door *shared = arg;
+    for (uint32_t round = 1; round <= line_rounds(shared); round++) {
+        line_await(&shared->there, round);
+        atomic_store_explicit(&shared->back, round, memory_order_release);
+    }
+    return NULL;
+}
+
+/* ns of one way: the median, since the threads may be preempted. 0: too few rounds for one
+ * batch. */
+static double line_way(door *shared)
+{
+    pthread_t thread;
+    memset(&shared->line_times, 0, sizeof shared->line_times);
+    atomic_store(&shared->there, 0);
+    atomic_store(&shared->back, 0);
+    if (pthread_create(&thread, NULL, line_thread, shared) != 0)
+        bench_check(AXO_ETHREAD, "thread");
+    atomic_store(&shared->there, 1);
+    line_await(&shared->back, 1); /* the thread runs */
+    uint64_t begin = clock_ticks(&shared->gauge);
+    for (uint32_t round = 2; round <= line_rounds(shared); round++) {
+        atomic_store_explicit(&shared->there, round, memory_order_release);
+        line_await(&shared->back, round);
+        if (round % LINE_BATCH != 1)
+            continue;
+        uint64_t end = clock_ticks(&shared->gauge);
+        histogram_record(&shared->line_times,
+                         clock_between(&shared->gauge, begin, end) / (2 * LINE_BATCH));
+        begin = end;
+    }
+    (void)pthread_join(thread, NULL); /* it ends after its last round */
+    return (double)histogram_percentile(&shared->line_times, 0.5);
+}
+
 static void running_run(const bench_settings *settings, void *arg, bench_sample *sample)
 {
     door *shared = arg;
     axo_ref porter;
+    double way = line_way(shared);
     axo_system *system = door_open(settings, shared, true, &porter);
     for (uint64_t i = 0; i < shared->stamps; i++) {
         uint64_t now = clock_ns();
@@ -150,6 +209,8 @@ static void running_run(const bench_settings *settings, void *arg, bench_sample 
     door_close(system, shared, shared->stamps + 1, sample);
     bench_expect(shared->times.count, shared->stamps, "stamps");
     sample->figure = (double)histogram_percentile(&shared->times, 0.5);
+    sample->values[0] = way > 0.0 ? sample->figure / way : 0.0;
+    sample->values[1] = way;
 }
 
 /* ---- parked workers, and a bare futex ------------------------------------------------------ */
@@ -234,6 +295,7 @@ static void foreign_running(const bench_settings *settings, door *shared)
                                         .options = options,
                                         .run = running_run,
                                         .arg = shared,
+                                        .values = {{"line_ways", true}, {"line_ns", true}},
                                         .times = {{"", &shared->times}}});
 }
 
