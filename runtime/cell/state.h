@@ -291,9 +291,12 @@ static inline bool axo__state_claim_born(axo__state *state, axo__mpsc_node **lan
 static inline axo__mpsc_node *axo__state_claim_plain(axo__state *state)
 {
     uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess */
-    if (axo__unlikely((old - 1) >> AXO__ADDRESS_BITS != 0)) /* 0, or it has a flag */
+    if (axo__unlikely(old - 1 >= AXO__LANE)) /* 0, or it has a flag */
         return NULL;
     axo__mpsc_node *lane = axo__state_lane(old);
+    AXO_DEBUG_ASSERT(lane != NULL);
+    if (lane == NULL)
+        __builtin_unreachable(); /* said for the compiler, which tests it otherwise */
     bool mine = axo__a64_cas_acq_rel(&state->word, &old, AXO__RUNNING); /* [S2] */
     return axo__likely(mine) ? lane : NULL;
 }

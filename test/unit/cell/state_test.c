@@ -366,6 +366,22 @@ static void borrow_calm_wants_no_system_work(void **state)
     }
 }
 
+/* Messages and no flag: nothing else is claimed or touched, a word with RUNNING alone neither. */
+static void claim_plain_wants_messages_alone(void **state)
+{
+    axo__state word;
+    uint32_t taken = 0;
+    for (uint64_t i = 0; i < WORDS; i++) {
+        set(&word, word_at(i));
+        axo__mpsc_node *lane = axo__state_claim_plain(&word);
+        bool plain = word_at(i) != 0 && (word_at(i) & ~AXO__LANE) == 0;
+        assert_true(lane == (plain ? axo__state_lane(word_at(i)) : NULL));
+        assert_true(get(&word) == (plain ? AXO__RUNNING : word_at(i)));
+        taken += plain;
+    }
+    assert_int_equal(taken, 1);
+}
+
 /* What the short claim takes, the long one takes as well. */
 static void claim_born_is_a_claim(void **state)
 {
@@ -655,6 +671,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_over_is_not_settled),
     cmocka_unit_test(borrow_idle_wants_no_work),
     cmocka_unit_test(borrow_calm_wants_no_system_work),
+    cmocka_unit_test(claim_plain_wants_messages_alone),
     cmocka_unit_test(claim_born_is_a_claim),
     cmocka_unit_test(close_plain_is_close_and_finish),
     cmocka_unit_test(what_comes_while_it_is_suspended_by_another),

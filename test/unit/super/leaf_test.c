@@ -58,6 +58,7 @@ static struct {
     leaf_way way;
     leaf_also also;
     axo_lifetime lifetime;
+    uint32_t messages; /* that its parent sends it at once */
     uint32_t construct;
     uint32_t fails;
     axo_ref child;
@@ -204,12 +205,14 @@ static axo_status parent_go(axo_ctx *ctx)
     assert_int_equal(axo_spawn(ctx, &props, &w.child), AXO_OK);
     if (w.also == ALSO_WATCHES_IT)
         assert_int_equal(axo_watch(ctx, w.child), AXO_OK);
-    assert_int_equal(axo_send(ctx, w.child, WORK, NULL, 0), AXO_OK);
+    if (w.messages > 0)
+        assert_int_equal(axo_send(ctx, w.child, WORK, NULL, 0), AXO_OK);
     if (w.also == ALSO_POISONS_IT)
         assert_int_equal(axo_poison(ctx, w.child), AXO_OK);
     if (w.also == ALSO_KILLS_IT)
         assert_int_equal(axo_kill(ctx, w.child), AXO_OK);
-    assert_int_equal(axo_send(ctx, w.child, MORE, "12345678", 8), AXO_OK);
+    if (w.messages > 1)
+        assert_int_equal(axo_send(ctx, w.child, MORE, "12345678", 8), AXO_OK);
     if (w.also == ALSO_STOPS_IT)
         assert_int_equal(axo_stop(ctx, w.child), AXO_OK);
     if (w.also == ALSO_FAILS)
@@ -262,7 +265,8 @@ static void leaf_run(void)
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
 }
 
-static void leaf_play(leaf_way way, leaf_also also, axo_lifetime lifetime, bool observed)
+static void leaf_play(leaf_way way, leaf_also also, axo_lifetime lifetime, uint32_t messages,
+                      bool observed)
 {
     uint64_t events = 0;
     axo_options options = AXO_OPTIONS(.manual = 1, .seed = 3, .no_quantum_us = 1, .stuck_ns = -1,
@@ -275,6 +279,7 @@ static void leaf_play(leaf_way way, leaf_also also, axo_lifetime lifetime, bool 
     w.way = way;
     w.also = also;
     w.lifetime = lifetime;
+    w.messages = messages;
     if (observed) {
         options.trace = leaf_event;
         options.trace_user = &events;
@@ -305,23 +310,25 @@ static void leaf_play(leaf_way way, leaf_also also, axo_lifetime lifetime, bool 
 static void both_paths_are_one(void **state)
 {
     static char text[sizeof w.text];
-    for (uint32_t i = 0; i < LEAF_WAYS * ALSO_WAYS * 3; i++) {
+    for (uint32_t i = 0; i < LEAF_WAYS * ALSO_WAYS * 3 * 3; i++) {
         leaf_way way = (leaf_way)(i % LEAF_WAYS);
         leaf_also also = (leaf_also)(i / LEAF_WAYS % ALSO_WAYS);
-        axo_lifetime lifetime = (axo_lifetime)(i / LEAF_WAYS / ALSO_WAYS);
-        leaf_play(way, also, lifetime, false);
+        axo_lifetime lifetime = (axo_lifetime)(i / LEAF_WAYS / ALSO_WAYS % 3);
+        uint32_t messages = i / LEAF_WAYS / ALSO_WAYS / 3;
+        leaf_play(way, also, lifetime, messages, false);
         memcpy(text, w.text, sizeof text);
-        leaf_play(way, also, lifetime, true);
+        leaf_play(way, also, lifetime, messages, true);
         if (strcmp(text, w.text) != 0)
-            fail_msg("way %u, also %u, lifetime %u:\n  short   %s\n  general %s", (unsigned)way,
-                     (unsigned)also, (unsigned)lifetime, text, w.text);
+            fail_msg("way %u, also %u, lifetime %u, %u messages:\n  short   %s\n  general %s",
+                     (unsigned)way, (unsigned)also, (unsigned)lifetime, (unsigned)messages, text,
+                     w.text);
     }
 }
 
 /* The usual ways, as they are meant. */
 static void as_expected(leaf_way way, leaf_also also, const char *begin)
 {
-    leaf_play(way, also, AXO_TRANSIENT, false);
+    leaf_play(way, also, AXO_TRANSIENT, 2, false);
     if (strncmp(w.text, begin, strlen(begin)) != 0)
         fail_msg("way %u, also %u:\n  expected %s\n  got      %s", (unsigned)way, (unsigned)also,
                  begin, w.text);
@@ -351,7 +358,78 @@ static void each_way_as_expected(void **state)
                 "construct(0,1,5) start(7) receive(2,1) receive(3,1) | parent(4,1) stop(7,1) ");
 }
 
+/* ---- what a leaf has no record for ---- */
+
+static uint32_t apart_failures;
+static uint32_t apart_texts; /* of them that came with their text */
+
+static void apart_log(void *user, axo_log_level level, axo_ref actor, const char *text)
+{
+    apart_failures++;
+    apart_texts += strstr(text, "as it was told") != NULL;
+}
+
+static axo_status apart_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return axo_fail(ctx, 5, "as it was told");
+}
+
+static const axo_class apart_class = AXO_CLASS(.name = "apart", .receive = apart_receive);
+
+static axo_status above_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_props props = AXO_PROPS(.cls = &apart_class);
+    for (uint32_t i = 0; i < message->tag; i++) {
+        axo_ref ref;
+        assert_int_equal(axo_spawn(ctx, &props, &ref), AXO_OK);
+        for (uint32_t k = 0; k < 5; k++)
+            assert_int_equal(axo_send(ctx, ref, WORK, NULL, 0), AXO_OK);
+    }
+    return AXO_OK;
+}
+
+static const axo_class above_class = AXO_CLASS(.name = "above", .receive = above_receive);
+
+static void apart_play(const axo_strategy *strategy, uint32_t children, uint32_t restarts)
+{
+    axo_options options = AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .stuck_ns = -1,
+                                      .log = apart_log, .failure_texts = 8,
+                                      .no_dead_letter_log = 1);
+    axo_props props = AXO_PROPS(.cls = &above_class, .name = "above", .strategy = strategy);
+    axo_stats stats = AXO_STATS();
+    axo_ref above;
+    apart_failures = apart_texts = 0;
+    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    assert_int_equal(axo_system_spawn(w.system, &props, &above), AXO_OK);
+    assert_int_equal(axo_system_send(w.system, above, children, NULL, 0), AXO_OK);
+    leaf_run();
+    assert_int_equal(axo_system_stats(w.system, &stats), AXO_OK);
+    assert_int_equal(stats.restarts, children * restarts);
+    assert_int_equal(stats.failures, children * (restarts + 1));
+    assert_int_equal(stats.actors, 4); /* the guardians and the one above */
+    assert_int_equal(apart_failures, stats.failures);
+    assert_int_equal(apart_texts, stats.failures); /* each text has come back */
+    assert_int_equal(axo_system_stop(w.system, 0, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(w.system), AXO_OK);
+}
+
+static axo_directive apart_stops(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+{
+    return AXO_STOP;
+}
+
+/* A parent that counts needs a record of each child, and one that stops them has none; texts go
+ * back from both. */
+static void children_that_fail_alone(void **state)
+{
+    const axo_strategy counts = AXO_STRATEGY(.limited = 1, .retries_max = 2, .within_ns = -1);
+    const axo_strategy stops = AXO_STRATEGY(.decider = apart_stops);
+    apart_play(&counts, 20, 2);
+    apart_play(&stops, 40, 0);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(children_that_fail_alone),
     cmocka_unit_test(each_way_as_expected),
     cmocka_unit_test(both_paths_are_one),
 };
