@@ -57,9 +57,8 @@ static inline double place_link(void)
 typedef struct place_line {
     _Alignas(128) _Atomic uint32_t ball;
     _Alignas(128) int processor; /* the helper's */
+    _Atomic uint32_t over; /* not in the ball, where the helper's answer might come after it */
 } place_line;
-
-#define PLACE_OVER UINT32_MAX
 
 static inline void place_pin(int processor)
 {
@@ -73,13 +72,12 @@ static void *place_helper(void *arg)
 {
     place_line *line = arg;
     place_pin(line->processor);
-    for (;;) {
+    while (atomic_load_explicit(&line->over, memory_order_relaxed) == 0) {
         uint32_t ball = atomic_load_explicit(&line->ball, memory_order_acquire);
-        if (ball == PLACE_OVER)
-            return NULL;
         if ((ball & 1u) != 0)
             atomic_store_explicit(&line->ball, ball + 1, memory_order_release);
     }
+    return NULL;
 }
 
 /* One trip there and back; false: the helper has no processor. */
@@ -154,8 +152,8 @@ static inline double place_way(void)
     double way = -1.0;
     if (pthread_create(&helper, NULL, place_helper, &line) == 0) {
         way = place_batches(&line);
-        atomic_store(&line.ball, PLACE_OVER);
-        (void)pthread_join(helper, NULL); /* it ends by the ball */
+        atomic_store(&line.over, 1);
+        (void)pthread_join(helper, NULL); /* it looks all the time */
     }
     (void)pthread_setaffinity_np(pthread_self(), sizeof mine, &mine); /* as it was */
     return way;

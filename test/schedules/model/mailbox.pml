@@ -77,7 +77,7 @@
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages 078ddbfbb536
+ * stamp sched/run.c:run_messages 2ccf2fbbe6dc
  * stamp sched/run.c:run_take d60a26224a93
  * stamp sched/run.c:run_turn 4f38bb926942
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
