@@ -30,17 +30,17 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
 }
 
 
-/* A parent that no worker is in is borrowed and takes note in this turn, which saves it a turn of
- * its own, whether it has messages or not: its system work comes before them anyway.
- * axo__state_borrow_calm acquires the parent's fields from its last runner, and
+/* An idle parent is borrowed and takes note in this turn, which saves it a turn of its own.
+ * axo__state_borrow_idle acquires the parent's fields from its last runner, and
  * axo__sched_hand_back releases them to the next. A parent that waits for children is suspended,
- * hence never calm, so no phase of it can end here. Any other parent is told through its lane. */
+ * hence never idle, so no phase of it can end here. Any other parent is told through its lane: one
+ * that has messages would wait behind newborns otherwise, and a tree keep its inner actors. */
 void axo__stop_tell_parent(axo__worker *worker, axo__cell *parent, axo__cell *cell)
 {
     if (axo__cell_is_in(worker->local.core, parent, worker->sched) &&
-        axo__state_borrow_calm(&parent->state)) {
+        axo__state_borrow_idle(&parent->state)) {
         AXO_DEBUG_ASSERT(parent->phase == AXO__PHASE_NORMAL);
-        (void)axo__children_forget(worker, parent, cell); /* a calm parent waits for no child */
+        (void)axo__children_forget(worker, parent, cell); /* an idle parent waits for no child */
         axo__sched_hand_back(worker, parent);
         return;
     }
