@@ -18,6 +18,7 @@ typedef struct family {
     bool remade; /* W9b */
     uint64_t children;
     uint64_t rounds;
+    uint64_t part; /* 0: both; 1: W9a, 2: W9b */
     uint64_t left; /* rounds to go, and one for the first generation */
     uint64_t failed_at;
     histogram times;
@@ -141,18 +142,21 @@ int main(int argc, char **argv)
 {
     static family own = {.children = 1000, .rounds = 200};
     const bench_option options[] = {{"--children", &own.children, "of the parent"},
-                                    {"--rounds", &own.rounds, "failures a run"}};
+                                    {"--rounds", &own.rounds, "failures a run"},
+                                    {"--part", &own.part, "1: only W9a, 2: only W9b; 0: both"}};
     bench_settings settings;
     (void)argc;
-    bench_settings_read(&settings, argv, options, 2);
-    if (own.children < 1 || own.children > 100000 || own.rounds < 1)
-        bench_usage(argv[0], options, 2);
+    bench_settings_read(&settings, argv, options, 3);
+    if (own.children < 1 || own.children > 100000 || own.rounds < 1 || own.part > 2)
+        bench_usage(argv[0], options, 3);
     char text[96];
     (void)snprintf(text, sizeof text, "\"children\":%" PRIu64 ",\"rounds\":%" PRIu64, own.children,
                    own.rounds);
     clock_calibrate(&own.gauge);
     for (uint32_t i = 0; i < 2; i++) {
         own.remade = i == 1;
+        if (own.part != 0 && own.part != i + 1)
+            continue;
         bench_measure(&settings, &(bench_work){.name = own.remade ? "W9b" : "W9a",
                                                .unit = "us",
                                                .less = true,
