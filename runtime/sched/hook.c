@@ -67,7 +67,7 @@ axo_status axo__hook_run_own(axo__worker *worker, axo__cell *cell, uint32_t site
     axo_status status;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && worker->message == NULL);
     AXO_DEBUG_ASSERT(site != AXO_SITE_NONE);
-    axo__worker_offer_urgent(worker); /* before the hook, which may take long */
+    axo__worker_offer_new_urgent(worker); /* before the hook, which may take long */
     worker->unwind = &unwind;
     worker->site = site;
     if (AXO__UNWIND_SET(&unwind) == 0)
@@ -87,7 +87,7 @@ hook_straight(axo__worker *worker, axo__cell *cell, uint32_t site)
 {
     AXO_DEBUG_ASSERT(worker->current == cell && worker->message == NULL);
     AXO_DEBUG_ASSERT(worker->unwind != NULL && worker->site == AXO_SITE_NONE);
-    axo__worker_offer_urgent(worker); /* before the hook, which may take long */
+    axo__worker_offer_new_urgent(worker); /* before the hook, which may take long */
     worker->site = site;
     axo_status status = hook_call(cell, site, NULL, NULL);
     if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
@@ -138,7 +138,7 @@ bool axo__hook_decide(axo__worker *worker, axo__cell *parent, const axo__cell *c
     bool decided;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, parent) && child->parent == axo__cell_link(parent));
     AXO_DEBUG_ASSERT(failure->kind != AXO_FAILURE_NONE);
-    axo__worker_offer_urgent(worker);
+    axo__worker_offer_new_urgent(worker);
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;
     worker->sender = axo__cell_ref(child); /* DC-07 */

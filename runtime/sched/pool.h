@@ -174,6 +174,7 @@ struct axo__worker {
     uint32_t newborn_runs;  /* newborns run since another cell was */
     uint32_t newborn_turns; /* newborns run, ever */
     uint32_t urgent_runs;   /* urgent cells run since another cell was */
+    uint32_t urgent_untold; /* entries pushed into `urgent` since it was last offered */
     int64_t urgent_clock;   /* reading when half of AXO__URGENT_RUNS_MAX were run */
     uint64_t between_turn;  /* the last turn of another cell between urgent ones ... */
     int64_t between_until;  /* ... and a reading with which it ends */

@@ -157,6 +157,7 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
         return;
     }
     worker->attention |= AXO__LOOK_URGENT;
+    worker->urgent_untold++;
     /* Between two callbacks this worker itself comes to the entry at once. */
     if (worker->message != NULL || worker->site != AXO_SITE_NONE)
         axo__wake_offer(worker, 0);
@@ -192,8 +193,17 @@ void axo__worker_offer_quiet(axo__worker *worker)
 
 void axo__worker_offer_urgent(axo__worker *worker)
 {
+    worker->urgent_untold = 0;
     if (axo__unlikely(!axo__runq_is_empty_any(&worker->urgent)))
         axo__wake_tell(worker, AXO__STEAL_MIN);
+}
+
+/* An offer that was made holds for the entries that were there: a worker that parked after it has
+ * looked into this lane when it had said PARKED, as after any push (sched/wake.h). */
+void axo__worker_offer_new_urgent(axo__worker *worker)
+{
+    if (axo__unlikely(worker->urgent_untold != 0))
+        axo__worker_offer_urgent(worker);
 }
 
 /* ---- into the cell's own pool ---- */

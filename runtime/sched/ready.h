@@ -69,6 +69,9 @@ void axo__worker_offer_quiet(axo__worker *worker);
 /* Urgent cells stay behind while this worker begins a turn: another worker may take them. */
 void axo__worker_offer_urgent(axo__worker *worker);
 
+/* The same before a callback within the turn: only what was pushed since the last offer. */
+void axo__worker_offer_new_urgent(axo__worker *worker);
+
 /* Announce and push to the cell's own pool, from a worker or (worker NULL) from outside. */
 void axo__sched_announce_user(axo__worker *worker, axo__cell *cell);
 
