@@ -353,21 +353,6 @@ static inline bool axo__state_borrow_idle(axo__state *state)
     return false;
 }
 
-/* As axo__state_borrow_idle, of a cell that may also have messages, and takes them: so it is in no
- * phase that waits for anything, and has no system work. Entries for its messages that are tried
- * meanwhile are stale and gone, so giving it back pushes one. */
-static inline bool axo__state_borrow_calm(axo__state *state)
-{
-    uint64_t others = AXO__RUNNING | AXO__URGENT | AXO__CLOSED | AXO__TERMINATING | AXO__WAITING |
-                      AXO__HELD;
-    uint64_t old = axo__a64_load_relaxed(&state->word); /* a guess */
-    while ((old & others) == 0) {
-        if (axo__a64_cas_acq_rel(&state->word, &old, old | AXO__RUNNING)) /* [S2] */
-            return true;
-    }
-    return false;
-}
-
 /* Ends a borrow. The and [S4] pairs with the next claim or borrow [S2]. Work announced meanwhile
  * has no entry, and an entry for older work may have been tried and dropped as stale, so the caller
  * pushes one for whatever work the old value of the word shows. */

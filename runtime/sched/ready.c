@@ -281,8 +281,7 @@ void axo__sched_go_on(axo__worker *worker, axo__cell *cell)
 }
 
 /* Entries that were tried while the cell was borrowed are stale and gone, so this thread pushes one
- * for whatever the word shows at the release ([S4], axo__state_give_back). An entry in its own next
- * slot is there still, since no other thread takes it out. */
+ * for whatever the word shows at the release ([S4], axo__state_give_back). */
 void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
 {
     switch (axo__state_give_back(&cell->state)) {
@@ -290,8 +289,7 @@ void axo__sched_hand_back(axo__worker *worker, axo__cell *cell)
         ready_push_urgent(worker, cell);
         return;
     case AXO__UNCLAIM_READY:
-        if (worker == NULL || axo__aptr_load_relaxed(&worker->next) != cell)
-            axo__sched_push_ready(worker, cell);
+        axo__sched_push_ready(worker, cell);
         return;
     case AXO__UNCLAIM_IDLE:
         return;

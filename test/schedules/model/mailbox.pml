@@ -39,7 +39,6 @@
  * stamp cell/directive.h:axo__directives_take 3305adccd20b
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_borrow 4d8e316764de
- * stamp cell/state.h:axo__state_borrow_calm 87cb98538d05
  * stamp cell/state.h:axo__state_borrow_idle 5c745aedf97a
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_claim_born edab26149344
@@ -70,7 +69,7 @@
  * stamp sched/claim.h:axo__worker_claim a88bfa9bbee3
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
- * stamp sched/ready.c:axo__sched_hand_back 3fe1c0239c70
+ * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
  * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e
  * stamp sched/ready.c:axo__sched_push_ready 0366d7c6c081
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
@@ -228,7 +227,7 @@ proctype Watcher()
     done++
 }
 
-/* axo__state_borrow cell/state.h; axo__state_borrow_calm cell/state.h; axo__state_give_back
+/* axo__state_borrow cell/state.h; axo__state_give_back
  * cell/state.h; axo__sched_hand_back sched/ready.c */
 proctype Looker()
 {

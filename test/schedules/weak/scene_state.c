@@ -338,16 +338,6 @@ static void idle_suspender(void)
     it.senders--;
 }
 
-/* A child's end, in its runner's turn: the parent forgets it, with messages or without. */
-static void ender(void)
-{
-    if (axo__state_borrow_calm(&it.state)) {
-        weak_wrote(&it.instance);
-        entry_push(axo__state_give_back(&it.state) != AXO__UNCLAIM_IDLE);
-    }
-    it.senders--;
-}
-
 /* ---- the runner is inside, or has left something, when it begins ---- */
 
 /* READY is set: the claim leaves the lane, which is taken later. */
@@ -597,9 +587,6 @@ const weak_scenario weak_state_scenes[] = {
      .bound = 2},
     {.name = "borrow_idle", .what = "an idle child is suspended without a turn",
      .setup = setup_two, .fibers = {idle_suspender, sender_of_both, runner}, .check = check_idle,
-     .bound = 2},
-    {.name = "borrow_calm", .what = "a child's end is noted in a parent that may have messages",
-     .setup = setup_two, .fibers = {ender, sender_of_both, runner}, .check = check_one_one,
      .bound = 2},
     {.name = "suspend_two_runners", .what = "what is left while suspended is seen by the next",
      .setup = setup_one, .fibers = {suspender, runner, runner}, .check = check_two_none,

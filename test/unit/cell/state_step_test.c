@@ -77,12 +77,6 @@ static void other_reports(void)
         world.inside++;
 }
 
-static void other_ends(void)
-{
-    if (axo__state_borrow_calm(&world.cell))
-        world.inside++;
-}
-
 static void other_begins(void)
 {
     axo__mpsc_node *lane = NULL;
@@ -91,7 +85,7 @@ static void other_begins(void)
 }
 
 static void (*const others[])(void) = {other_sends, other_announces, other_directs, other_claims,
-                                       other_looks, other_reports,   other_ends,    other_begins};
+                                       other_looks, other_reports,   other_begins};
 
 /* ---- what is done meanwhile ---- */
 
@@ -177,12 +171,6 @@ static void report(void)
         world.inside++;
 }
 
-static void end(void)
-{
-    if (axo__state_borrow_calm(&world.cell))
-        world.inside++;
-}
-
 /* A newborn's entry is tried. */
 static void begin(void)
 {
@@ -264,7 +252,6 @@ static void two_come(void **state)
     from_every_word(come, 0, 0);
     from_every_word(look, 0, 0);
     from_every_word(report, 0, 0);
-    from_every_word(end, 0, 0);
     from_every_word(begin, 0, 0);
 }
 

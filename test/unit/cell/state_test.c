@@ -348,24 +348,6 @@ static void borrow_idle_wants_no_work(void **state)
     }
 }
 
-/* Messages do not keep it out, and the giver back pushes for them. */
-static void borrow_calm_wants_no_system_work(void **state)
-{
-    axo__state word;
-    uint64_t calm = AXO__READY | AXO__LANE | AXO__INJECTED | AXO__URGENT_INJECTED;
-    for (uint64_t i = 0; i < WORDS; i++) {
-        set(&word, word_at(i));
-        bool is_calm = (word_at(i) & ~calm) == 0;
-        assert_int_equal(axo__state_borrow_calm(&word), is_calm);
-        assert_true(get(&word) == (is_calm ? word_at(i) | AXO__RUNNING : word_at(i)));
-        if (is_calm)
-            assert_int_equal(axo__state_give_back(&word), axo__state_has(word_at(i))
-                                                              ? AXO__UNCLAIM_READY
-                                                              : AXO__UNCLAIM_IDLE);
-        assert_true(get(&word) == word_at(i));
-    }
-}
-
 /* Messages and no flag: nothing else is claimed or touched, a word with RUNNING alone neither. */
 static void claim_plain_wants_messages_alone(void **state)
 {
@@ -670,7 +652,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(suspend_and_resume_count),
     cmocka_unit_test(what_is_over_is_not_settled),
     cmocka_unit_test(borrow_idle_wants_no_work),
-    cmocka_unit_test(borrow_calm_wants_no_system_work),
     cmocka_unit_test(claim_plain_wants_messages_alone),
     cmocka_unit_test(claim_born_is_a_claim),
     cmocka_unit_test(close_plain_is_close_and_finish),
