@@ -267,7 +267,8 @@ static inline void spawn_fill(axo__cell *cell, const axo_props *props, const axo
     *cold = (axo__cold){.cls = cls,
                         .args = props->args,
                         .next = axo__cell_link(sibling) & AXO__LINK_MASK};
-    if (axo__unlikely(props->args_size > 0))
+    AXO_DEBUG_ASSERT(block != NULL || props->args_size == 0);
+    if (axo__unlikely(block != NULL && props->args_size > 0))
         cold->args = memcpy((char *)block + spawn_state_room(cell), props->args, props->args_size);
     if (sibling != NULL)
         axo__cell_cold(sibling)->before = axo__cell_link(cell);
