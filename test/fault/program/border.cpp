@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +22,7 @@ namespace {
 
 const char *where;
 const char *how;
-bool armed;
+std::atomic<bool> armed;
 // The place is the main thread's: a worker that comes to one of the same name goes on.
 bool outside_only;
 pthread_t outsider;
@@ -43,9 +44,8 @@ void here(const char *name)
 {
     if (outside_only && pthread_equal(pthread_self(), outsider) == 0)
         return;
-    if (!armed || std::strcmp(where, name) != 0)
+    if (std::strcmp(where, name) != 0 || !armed.exchange(false))
         return;
-    armed = false;
     if (std::strcmp(how, "catch") != 0)
         away();
     try {
