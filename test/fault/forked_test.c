@@ -187,7 +187,7 @@ static const char *const goes_on_says[] = {
     [GOES_ON_DECIDER] = "the decider of /user/it (class goer, ",
     [GOES_ON_DESTROY] = " of /user/it (class goer, ",
     [GOES_ON_ENDING] = "a function of axo_system_on_termination",
-    [GOES_ON_LOG] = " of /user/it",
+    [GOES_ON_LOG] = " of /user", /* the actor, or who decides in a turn of its own */
 };
 
 /* One process has one of them. */
