@@ -86,6 +86,23 @@
 /* Bounds of the watcher's wait between two looks at the busy workers. */
 #define AXO__WATCH_MIN_NS 50000
 #define AXO__WATCH_MAX_NS 2000000
+/* Who follows whom, for how long, and after which time at the latest: sched/follow.h. */
+#if defined(AXO_HARD) || defined(AXO_SIM)
+#define AXO__FOLLOW_TURNS 1
+#define AXO__FOLLOW_SENDS 2
+#define AXO__FOLLOW_SLOW_MAX 2
+#define AXO__FOLLOW_NEAR_NS 2000
+#define AXO__FOLLOW_FAR_NS 20000
+#else
+#define AXO__FOLLOW_TURNS 2
+#define AXO__FOLLOW_SENDS 64
+#define AXO__FOLLOW_SLOW_MAX 16
+#define AXO__FOLLOW_NEAR_NS 48
+#define AXO__FOLLOW_FAR_NS 256
+#endif
+#define AXO__FOLLOW_NS 10000000
+#define AXO__FOLLOW_REST_NS 100000000
+#define AXO__FOLLOW_LATE_NS 1000000
 /* Timers that have been due for this long are fired by any worker that has nothing to do. */
 #define AXO__TIMER_LATE_NS 500000
 /* Longer than any turn, and a few of them together still have a number: 36 years. */

@@ -102,6 +102,7 @@ AXO_STATIC_ASSERT(AXO__LANE + 1 == AXO__RUNNING, "the flags begin where an addre
 typedef struct axo__state {
     axo__a64 word;
     axo__a32 suspends; /* written by the runner; other threads may read it as a hint */
+    axo__a32 behind;   /* a mark of sched/follow.h, a hint; 0: none */
 } axo__state;
 
 /* What a thread that has announced work does next (I1). */
@@ -174,6 +175,7 @@ static inline void axo__state_init(axo__state *state, uint32_t suspends)
     AXO_DEBUG_ASSERT((axo__a64_load_relaxed(&state->word) &
                       (AXO__INJECTED | AXO__URGENT_INJECTED)) == 0);
     axo__a32_store_relaxed(&state->suspends, suspends);
+    axo__a32_store_relaxed(&state->behind, 0);
     axo__a64_store_release(&state->word, word); /* [S4] */
 }
 

@@ -1,8 +1,8 @@
 /* inject.h - work from outside and overflow: a shared queue, whose consumers exclude each other.
  *
- * A pool has one injector for ready cells, one for urgent cells and one for overrun cells. Outside
- * threads push there, and so does a worker whose own queue is full or which readies a cell of
- * another pool.
+ * A pool has one injector for ready cells, one for urgent cells and one for overrun cells, and each
+ * of its workers one for followers (sched/follow.h). Outside threads push into the first two, and
+ * so does a worker whose own queue is full or which readies a cell of another pool.
  *
  * Roles      push_any: every thread.  pop_any: every worker; one at a time, the other workers get
  *            LOST instead of waiting.

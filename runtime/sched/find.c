@@ -1,7 +1,7 @@
 /* find.c - where a worker looks for its next cell, and in which order; and the worker's clock.
  *
  * The order is the table in sched/ready.h: each find_from_* function is one place, find_ready is
- * the order of places 3 to 8, axo__worker_find puts 1 and 2 before them. No place may wait for
+ * the order of places 3 to 9, axo__worker_find puts 1 and 2 before them. No place may wait for
  * ever, so each preference has a bound, a count of turns or a span of the clock, kept in the
  * worker.
  *
@@ -12,6 +12,7 @@
 #include "sched/find.h"
 
 #include "sched/claim.h"
+#include "sched/follow.h"
 #include "sched/newborn.h"
 #include "sched/ready.h"
 #include "sched/timer.h"
@@ -60,6 +61,11 @@ static void find_clock_shares(axo__worker *worker, uint32_t stride, int64_t befo
         worker->next_clock = worker->now;
     else if (worker->now - worker->next_clock >= quantum)
         worker->next_end = worker->plain_end = turn;
+    int64_t followers = axo__follow_count_any(worker);
+    if (axo__likely(followers == 0))
+        worker->follow_clock = worker->now;
+    else if ((worker->now - worker->follow_clock) * followers >= AXO__FOLLOW_LATE_NS)
+        worker->attention |= AXO__LOOK_FOLLOW;
     if (axo__runq_is_empty_any(&worker->overrun) && !axo__inject_has_any(&worker->sched->overrun))
         worker->overrun_clock = worker->now;
     else if (worker->now - worker->overrun_clock >= AXO__OVERRUN_QUANTA * quantum)
@@ -114,8 +120,8 @@ static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject
     axo__sched *sched = worker->sched;
     axo__mpsc_node *node = NULL;
     while (axo__inject_pop_any(inject, &node) == AXO__INJECT_ITEM) {
-        axo__cell *cell = bit == AXO__INJECTED ? axo__cell_of_inject(node)
-                                               : axo__cell_of_urgent(node);
+        axo__cell *cell =
+            bit == AXO__INJECTED ? axo__cell_of_inject(node) : axo__cell_of_urgent(node);
         axo__state_injected(&cell->state, bit);
         if (axo__worker_claim(worker, cell) == NULL)
             continue;
@@ -129,8 +135,7 @@ static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject
 }
 
 /* The common case is an empty injector: one load of its count, whose line no thread writes then. */
-static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inject,
-                                            uint64_t bit)
+static inline axo__cell *find_from_inject(axo__worker *worker, axo__inject *inject, uint64_t bit)
 {
     if (axo__likely(!axo__inject_has_any(inject)))
         return NULL;
@@ -210,12 +215,37 @@ static axo__cell *find_from_overrun(axo__worker *worker)
     return cell;
 }
 
+/* A follower. The reading here is the start of the turn, by which axo__follow_push judges it. */
+static axo__cell *find_from_followers(axo__worker *worker)
+{
+    axo__cell *cell = axo__follow_take(worker, worker);
+    if (cell == NULL)
+        return NULL;
+    axo__worker_read_clock(worker);
+    worker->follow_clock = worker->now;
+    return cell;
+}
+
+/* Overrun cells and followers that have waited for long, in front of other cells. */
+static __attribute__((noinline)) axo__cell *find_late(axo__worker *worker)
+{
+    axo__cell *cell = NULL;
+    if ((worker->attention & AXO__LOOK_OVERRUN) != 0) {
+        worker->attention &= ~(uint32_t)AXO__LOOK_OVERRUN;
+        cell = find_from_overrun(worker);
+    }
+    if (cell == NULL && (worker->attention & AXO__LOOK_FOLLOW) != 0) {
+        worker->attention &= ~(uint32_t)AXO__LOOK_FOLLOW;
+        cell = find_from_followers(worker);
+    }
+    return cell;
+}
+
 /* ---- the order of the places: the table in sched/ready.h ---- */
 
 static inline bool find_has_urgent(const axo__worker *worker)
 {
-    return !axo__runq_is_empty_any(&worker->urgent) ||
-           axo__inject_has_any(&worker->sched->urgent);
+    return !axo__runq_is_empty_any(&worker->urgent) || axo__inject_has_any(&worker->sched->urgent);
 }
 
 /* The worker's own urgent lane, then the pool's urgent injector. Urgent entries that stay behind in
@@ -229,9 +259,9 @@ axo__cell *axo__worker_find_urgent(axo__worker *worker)
     return cell;
 }
 
-/* Places 3 to 8. Each AXO__INJECT_TURNS turns the injector goes first, and after it an overrun cell
- * that has waited for long; after AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to 6 go
- * first. */
+/* Places 3 to 9. Each AXO__INJECT_TURNS turns the injector goes first, and after it an overrun cell
+ * or a follower that has waited for long; after AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to
+ * 6 go first. */
 static axo__cell *find_ready(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
@@ -240,10 +270,8 @@ static axo__cell *find_ready(axo__worker *worker)
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
         cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
-        if (cell == NULL && (worker->attention & AXO__LOOK_OVERRUN) != 0) {
-            worker->attention &= ~(uint32_t)AXO__LOOK_OVERRUN;
-            cell = find_from_overrun(worker);
-        }
+        if (cell == NULL && (worker->attention & AXO__LOOK_LATE) != 0)
+            cell = find_late(worker);
         if (cell != NULL)
             return cell;
     }
@@ -263,7 +291,11 @@ static axo__cell *find_ready(axo__worker *worker)
         cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
     if (cell == NULL && others_first)
         cell = find_from_newborns(worker);
-    return cell != NULL ? cell : find_from_overrun(worker);
+    if (cell == NULL)
+        cell = find_from_overrun(worker);
+    if (axo__unlikely(cell == NULL && axo__follow_has_any(worker)))
+        cell = find_from_followers(worker);
+    return cell;
 }
 
 /* So many urgent cells in a row are a storm: the second half of them is measured. */
@@ -284,8 +316,7 @@ static __attribute__((noinline)) void find_between_urgent(axo__worker *worker)
         return;
     axo__worker_read_clock(worker);
     worker->between_turn = axo__worker_turn(worker) + 1;
-    worker->between_until =
-        axo__clock_add(worker->now, 2 * (worker->now - worker->urgent_clock));
+    worker->between_until = axo__clock_add(worker->now, 2 * (worker->now - worker->urgent_clock));
     worker->clock_stride = 1;
     worker->until_clock = 1;
 }

@@ -7,6 +7,7 @@
  */
 #include "sched/park.h"
 
+#include "sched/follow.h"
 #include "sched/newborn.h"
 #include "sched/pool.h"
 #include "sched/timer.h"
@@ -86,7 +87,7 @@ static bool park_look(axo__worker *worker, bool *busy)
             return true;
         if (other != worker && axo__a32_load_seq_cst(&other->state) == AXO__WORKER_AWAKE) /* [W1] */
             *busy = true;
-        else if (other != worker && ready > 0)
+        else if (ready > 0 || axo__follow_has_any(other))
             return true;
         if (worker->seen == NULL)
             continue;

@@ -66,6 +66,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     axo__worker_slots *slots = queues ? &sched->slots[index] : NULL;
     axo__runq_init(&worker->urgent, queues ? slots->urgent : NULL, queues ? AXO__URGENT_SIZE : 1);
     axo__runq_init(&worker->ready, queues ? slots->ready : NULL, queues ? AXO__RUNQ_SIZE : 1);
+    axo__inject_init(&worker->followers, &worker->follows, 0);
     axo__runq_init(&worker->overrun, queues ? slots->overrun : NULL, queues ? AXO__RUNQ_SIZE : 1);
 }
 

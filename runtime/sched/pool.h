@@ -15,6 +15,7 @@
  *   timer     a wheel behind its mutex; wheel: without it
  *   parked    senders that wait for room      send     a message's way to its mailbox; doors
  *   scheduled   messages that wait for a time   keyed_timer  an actor's timers
+ *   follow    producers that follow their consumer
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   blame     why a callback has failed       hook      calls of hooks
  *   run       one turn of one cell; plain turns
@@ -135,6 +136,8 @@ enum {
     AXO__LOOK_NEWBORN = 2, /* entries may be in its newborns, or `newborn_runs` is not 0 */
     AXO__LOOK_QUIET = 4,   /* pushes between two turns have not been offered to others yet */
     AXO__LOOK_OVERRUN = 8, /* an overrun cell has waited for long: it goes before ready cells */
+    AXO__LOOK_FOLLOW = 64, /* a follower has */
+    AXO__LOOK_LATE = AXO__LOOK_OVERRUN | AXO__LOOK_FOLLOW,
     AXO__LOOK_TRACED = 16, /* an observer wants to hear of messages; for good */
     AXO__LOOK_FOREIGN = 32 /* the worker has no queues, or its pool is not the default one: its
                               next slot is not for the default pool's cells; for good */
@@ -186,6 +189,12 @@ struct axo__worker {
     int64_t next_clock;     /* first reading while the next slot is used; AXO__NEVER: none yet */
     int64_t overrun_clock;  /* reading when an overrun cell had its turn last, or none waited */
     uint64_t overrun_turn;  /* the turn that has used up its time by itself */
+    int64_t follow_clock;   /* reading when a follower had its turn last, or none waited */
+    uint64_t follow_turn;   /* the last turn that has sent to cells that are behind ... */
+    uint32_t follow_sends;  /* ... how often ... */
+    uint32_t follow_slow;   /* turns of producers beside their consumer that were slow, in a row */
+    axo__cell *follow_cell; /* ... to which, with the AXO__FOLLOW_SENDS-th ... */
+    bool follow_here;       /* ... and whether it waited on this worker then */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     uint64_t asked_at;      /* the callback in which a borrowed parent last decided */
@@ -218,6 +227,8 @@ struct axo__worker {
     axo__a32 newborn_taken;
     axo__aptr newborns[AXO__NEWBORNS];
     axo__runq overrun;      /* overrun cells */
+    _Alignas(AXO__CACHE_LINE) axo__a64 follows; /* entries in `followers` */
+    axo__inject followers;  /* producers of cells that this worker runs */
 };
 
 /* The memory of a worker's queues. Workers of a pool whose work is shared have none: their queues

@@ -1,6 +1,6 @@
 /* ready.h - where ready cells are put, and every place where a ready cell may lie.
  *
- * A ready cell has an entry in one of eight places. A worker looks into them in this order, and
+ * A ready cell has an entry in one of nine places. A worker looks into them in this order, and
  * runs the first cell that it can claim: an entry is a hint. When no place has such a cell, the
  * worker looks into the queues of other workers, and then parks.
  *
@@ -21,7 +21,9 @@
  *                        with messages left: an overrun cell; a
  *                        thief's further cells
  *   8  overrun injector  an overrun queue without room               every worker of the pool
- *   9  another worker's 1, 3, 5, 7 and 4, in this order: steal.c
+ *   9  followers         a worker whose actor floods one that      thieves: if the worker sleeps
+ *                        this worker runs: follow.h                or is in one turn for long
+ *  10  another worker's 1, 3, 5, 7, 9 and 4, in this order: steal.c
  *
  * Exceptions, each a bounded number of times in a row, so that no place waits for ever:
  *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has a turn, for as long as they took, then
@@ -31,10 +33,11 @@
  *   4      AXO__NEXT_RUNS_MAX turns, or the time of one turn; then its cell goes to the end of 5
  *   6      goes before 3 each AXO__INJECT_TURNS turns, and when an outside thread's entry waits
  *   7, 8   go before 3 then, if they have waited for AXO__OVERRUN_QUANTA times the time of a turn
+ *   9      goes before 3 then, so often that each has a turn in AXO__FOLLOW_LATE_NS
  *
- * A worker of a shared pool and a spare worker have no queues of their own: their places 1, 3, 4, 5
- * and 7 stay empty, and their pushes go to 2, 6 and 8; in a shared pool overrun cells go to 6, as
- * other cells do.
+ * A worker of a shared pool and a spare worker have no queues of their own: their places 1, 3, 4,
+ * 5, 7 and 9 stay empty, and their pushes go to 2, 6 and 8; in a shared pool overrun cells go to
+ * 6, as other cells do.
  *
  * The next slot is private speed: the cell just made ready runs next, on warm caches, and thieves
  * leave it alone until its owner has been in one turn for a while. It is used only while some

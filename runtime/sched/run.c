@@ -18,6 +18,7 @@
 #include "cell/event.h"
 #include "sched/blame.h"
 #include "sched/find.h"
+#include "sched/follow.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
 #include "sched/keyed_timer.h"
@@ -338,8 +339,11 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
         } else if (axo__unlikely((cell->attention & AXO__ATTENTION_REST) != 0)) {
             run_rest(worker, cell);
             return;
-        } else if (backlog_turns < worker->sched->backlog_turns_max) {
-            run_set_backlog(cell, backlog_turns + 1);
+        } else {
+            if (backlog_turns >= AXO__FOLLOW_TURNS)
+                axo__follow_behind(worker, cell);
+            if (backlog_turns < worker->sched->backlog_turns_max)
+                run_set_backlog(cell, backlog_turns + 1);
         }
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         switch (axo__state_finish(&cell->state, more)) {
@@ -350,6 +354,9 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
             continue;
         case AXO__FINISH_PUSH:
             worker->current = NULL; /* the turn is over: see axo__wake_offer */
+            if (axo__unlikely(worker->follow_turn == axo__worker_turn(worker)) &&
+                axo__follow_push(worker, cell))
+                return;
             if (axo__unlikely(worker->overrun_turn == axo__worker_turn(worker)))
                 axo__worker_push_overrun(worker, cell);
             else

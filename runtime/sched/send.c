@@ -82,6 +82,17 @@ static axo_status send_bounded(axo__worker *worker, axo__local *local, axo__cell
     return AXO_OK;
 }
 
+/* READY: the receiver had messages left at the end of its last turn, so the sender's turn ends with
+ * this message, lest a producer outrun its consumer. One that follows sends some more first. */
+axo_status axo__worker_sent_more(axo__worker *worker, axo__cell *cell, uint64_t before)
+{
+    uint32_t mark = axo__a32_load_relaxed(&cell->state.behind);
+    bool counted = mark != 0 && axo__follow_sent(worker, cell, mark);
+    if (!counted && (before & AXO__READY) != 0)
+        axo__worker_yield(worker);
+    return AXO_OK;
+}
+
 /* The first branch is the common way: axo__state_push releases the message ([S1]) to the runner
  * that claims the cell or takes the lane ([S2], [S3] of cell/state.h). `sent` is raised before the
  * push, when no other thread can count the message as handled yet. */

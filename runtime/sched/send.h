@@ -6,15 +6,25 @@
 #ifndef AXO__SCHED_SEND_H
 #define AXO__SCHED_SEND_H
 
+#include "sched/follow.h"
 #include "sched/ready.h"
 
-/* The running actor has sent to a receiver that had messages left at the end of its last turn: the
- * sender's turn ends with this message, so that a producer does not outrun its consumer. */
+/* The running turn ends with this message. */
 static inline void axo__worker_yield(axo__worker *worker)
 {
     worker->yield_turn = axo__worker_turn(worker);
     worker->until_clock = 1;
 }
+
+/* The running actor has sent to a receiver that had work already; `before`: the receiver's word of
+ * then. Whether the sender's turn has to be shortened, by axo__worker_sent_more. */
+static inline bool axo__worker_sends_much(const axo__cell *cell, uint64_t before)
+{
+    return (axo__a32_load_relaxed(&cell->state.behind) | (before & AXO__READY)) != 0;
+}
+
+/* AXO_OK, so that a send may end with it. */
+axo_status axo__worker_sent_more(axo__worker *worker, axo__cell *cell, uint64_t before);
 
 /* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): the message is accepted, counted and
  * consumed. AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
@@ -41,8 +51,8 @@ static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__me
     uint64_t before = axo__state_push(&cell->state, &message->node);
     if (axo__state_woken(before) == AXO__ANNOUNCE_PUSH)
         axo__sched_push_ready(worker, cell);
-    else if (axo__unlikely((before & AXO__READY) != 0))
-        axo__worker_yield(worker);
+    else if (axo__unlikely(axo__worker_sends_much(cell, before)))
+        return axo__worker_sent_more(worker, cell, before);
     return AXO_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "sched/steal.h"
 
 #include "sched/claim.h"
+#include "sched/follow.h"
 #include "sched/newborn.h"
 #include "sched/pool.h"
 #include "sched/wake.h"
@@ -59,16 +60,17 @@ static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool 
 }
 
 /* Whether, at `turns` turns in `span` ns, the last of `queued` cells would wait for longer than
- * AXO__WATCH_MIN_NS. */
-static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued)
+ * `most`. */
+static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued, int64_t most)
 {
-    return span >= AXO__WATCH_MIN_NS && (uint64_t)span * queued >= turns * AXO__WATCH_MIN_NS;
+    return span >= most && (uint64_t)span * queued >= turns * (uint64_t)most;
 }
 
 /* Steals from one victim. Urgent and overrun cells are taken at once. Fewer than AXO__STEAL_MIN
  * newborns or ready cells are taken only if the last of them would wait for long, at the pace of
- * the victim since this worker last parked. The next slot is taken only if the victim has not begun
- * a turn since then (`aged`).
+ * the victim since this worker last parked. The next slot and followers are taken only if the
+ * victim has not begun a turn since then (`aged`). A victim with followers has its consumer beside
+ * them, which is left to it for longer.
  *
  * The load of the slot acquires what axo__worker_push_ready released ([W2]). The thief does not
  * clear the slot: only its owner writes it, so the owner needs no atomic exchange, and the entry
@@ -82,15 +84,18 @@ static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
     const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
     uint64_t turns = axo__worker_turn(victim) - seen->turn;
     int64_t span = worker->now - worker->seen_at;
-    bool aged = span >= AXO__WATCH_MIN_NS && turns == 0;
+    int64_t most = axo__follow_has_any(victim) ? AXO__FOLLOW_LATE_NS : AXO__WATCH_MIN_NS;
+    bool aged = span >= most && turns == 0;
     uint32_t newborns = axo__newborn_count_any(victim);
     uint32_t ready = axo__runq_count_any(&victim->ready);
-    if (newborns >= AXO__STEAL_MIN || steal_is_late(span, turns, newborns))
+    if (newborns >= AXO__STEAL_MIN || steal_is_late(span, turns, newborns, most))
         cell = steal_newborns(worker, victim, aged);
-    if (cell == NULL && (ready >= AXO__STEAL_MIN || steal_is_late(span, turns, ready)))
+    if (cell == NULL && (ready >= AXO__STEAL_MIN || steal_is_late(span, turns, ready, most)))
         cell = steal_half(worker, &victim->ready, &worker->ready);
     if (cell == NULL)
         cell = steal_half(worker, &victim->overrun, &worker->overrun);
+    if (cell == NULL)
+        cell = axo__follow_steal(worker, victim, aged);
     if (cell != NULL)
         return cell;
     if (!aged)
@@ -148,6 +153,8 @@ axo__cell *axo__worker_rescue(axo__worker *worker, axo__worker *victim, bool urg
         if (axo__worker_claim(worker, cell) != NULL)
             return cell;
     }
+    if ((cell = axo__follow_take(worker, victim)) != NULL)
+        return cell;
     cell = axo__aptr_load_acquire(&victim->next); /* [W3] */
     return cell != NULL ? axo__worker_claim(worker, cell) : NULL;
 }

@@ -13,8 +13,8 @@
 #include "base/border.h"
 #include "base/random.h"
 #include "sched/blame.h"
-#include "sched/ready.h"
 #include "sched/hook.h"
+#include "sched/ready.h"
 #include "sched/send.h"
 #include "super/children.h"
 #include "super/restart.h"
@@ -289,8 +289,8 @@ api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size
     axo__a64_bump_owner(&local->count.sent);
     uint64_t before = axo__state_push(&cell->state, &message->node);
     if (axo__state_woken(before) != AXO__ANNOUNCE_PUSH) {
-        if (axo__unlikely((before & AXO__READY) != 0))
-            axo__worker_yield(worker);
+        if (axo__unlikely(axo__worker_sends_much(cell, before)))
+            return axo__worker_sent_more(worker, cell, before);
         return AXO_OK;
     }
     if (axo__unlikely(!axo__worker_slot_is_free(worker)))

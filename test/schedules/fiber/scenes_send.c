@@ -117,6 +117,49 @@ static void play_overrun(void)
 const stage_scene scene_overrun = {.name = "overrun", .what = "actors that use up their turns",
                                    .play = play_overrun, .early_one_in = 16};
 
+/* ---- producers that flood a consumer, and follow it from worker to worker ---- */
+
+#define FLOODS 10 /* messages of a producer, of FLOOD each to the consumer */
+#define FLOOD  4
+
+static axo_ref flooders[3];
+
+static axo_status flooder_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    at.handled++;
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        if (axo_send(ctx, target, 1, NULL, 0) != AXO_OK)
+            return axo_fail(ctx, 1, "it is gone");
+    }
+    if (message->tag == FLOODS)
+        return AXO_OK;
+    return axo_send(ctx, axo_self(ctx), message->tag + 1, NULL, 0);
+}
+
+static const axo_class flooder = AXO_CLASS(.name = "flooder", .receive = flooder_receive);
+
+static void flooders_send(void *arg)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(stage_send(flooders[i], 1) == AXO_OK);
+}
+
+static void play_follow(void)
+{
+    stage_boot_with((axo_options)AXO_OPTIONS(.workers = 2, .quantum_us = 1));
+    target = stage_spawn(&stage_counter, NULL);
+    for (uint32_t i = 0; i < 3; i++)
+        flooders[i] = stage_spawn(&flooder, NULL);
+    axo__sim_waits(at.scene->early_one_in, 100); /* ns a yield point: a few messages are a turn */
+    stage_thread("sender", flooders_send, NULL);
+    stage_go();
+    CHECK_SAME(at.handled, 3 * FLOODS * (1 + FLOOD));
+    stage_end();
+}
+
+const stage_scene scene_follow = {.name = "follow", .what = "producers that follow their consumer",
+                                  .play = play_follow, .early_one_in = 16};
+
 /* ---- a bounded mailbox: a sender that parks against room ---- */
 
 static axo_ref bounded;

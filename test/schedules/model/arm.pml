@@ -18,7 +18,7 @@
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 8baf3e640c52
+ * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/timer.c:axo__timer_arm 977baddeb069
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
  * stamp sched/timer.c:axo__timers_put 19f5191c8343

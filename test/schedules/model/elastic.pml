@@ -35,7 +35,7 @@
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 8baf3e640c52
+ * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5

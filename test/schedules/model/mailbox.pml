@@ -78,7 +78,7 @@
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages 2ccf2fbbe6dc
  * stamp sched/run.c:run_take d60a26224a93
- * stamp sched/run.c:run_turn 4f38bb926942
+ * stamp sched/run.c:run_turn e50a410743cb
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee

@@ -13,14 +13,18 @@
  *
  * Where two workers are left to it, a sleeper need not wait for a watch: a queue that is stolen from
  * at once is empty enough, and so is the injector, before any watch ends for want of anything else.
+ * FOLLOW: one that runs may leave itself to another worker (sched/follow.h), whom it wakes.
+ *
  * ASLEEP: who sleeps at first, all from that number on. INJECTED: tokens in the injector at first.
  *
  * form small two       -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DBUFFER
  * form small injected  -DW=2 -DPUSHES=2 -DOUTSIDE=0 -DINJECTED=1 -DEARLY=0
  * form small asleep    -DW=2 -DPUSHES=1 -DOUTSIDE=2 -DASLEEP=0 -DEARLY=0
  * form small three     -DW=3 -DPUSHES=1 -DOUTSIDE=0 -DEARLY=0
+ * form small follow    -DW=2 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DFOLLOW
  * form large two       -DW=2 -DPUSHES=2 -DOUTSIDE=1 -DBUFFER
  * form large three     -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0
+ * form large follow    -DW=3 -DPUSHES=1 -DOUTSIDE=0 -DEARLY=0 -DFOLLOW
  * form large asleep    -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=2
  * mutant two M_NO_FENCE            no read-modify-write between a push and the look at who is parked
  * mutant two M_NO_RECHECK          a sleeper does not look again after it has said that it parks
@@ -29,6 +33,7 @@
  * mutant asleep M_UNGUARDED        the next slot is used though one is parked and nobody watches
  * mutant injected M_QUIET_LOST     what was pushed between two turns is never offered
  * mutant two M_WATCH_ALONE         a watcher does not steal the next slot of one that is stuck
+ * mutant follow M_FOLLOW_ALONE     nobody takes the followers of a worker that is stuck
  * mutant asleep M_SILENT           who pushes from outside wakes nobody
  * mutant three:large M_NO_HAND_ON  a watcher that finds work tells nobody
  * mutant asleep:large M_UNWATCHED  a searcher that finds work does not look whether anybody watches
@@ -46,24 +51,28 @@
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
- * stamp sched/find.c:find_ready e962fe9b2f14
+ * stamp sched/find.c:find_ready 31f27a39a7fc
+ * stamp sched/follow.c:axo__follow_push 0e19bf05ae1d
+ * stamp sched/follow.c:axo__follow_steal 328be550ccf6
+ * stamp sched/follow.c:axo__follow_take 38b8e23feb68
  * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
  * stamp sched/idle.h:axo__idle_search 40a90784d2e5
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 8baf3e640c52
+ * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/ready.c:axo__worker_offer_quiet 192c5ef17483
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
  * stamp sched/run.c:run_enter cc0673a82c0f
- * stamp sched/run.c:run_turn 4f38bb926942
+ * stamp sched/run.c:run_turn e50a410743cb
  * stamp sched/steal.c:axo__worker_steal 1225e8e3490a
- * stamp sched/steal.c:steal_from c005d47108b4
+ * stamp sched/steal.c:steal_from 3226d7c2c816
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
- * stamp sched/steal.c:steal_is_late 5969f5f4d227
+ * stamp sched/steal.c:steal_is_late dd553f6085b4
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
  * stamp sched/wake.c:axo__wake_offer 2c95ef1b4888
  * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
  * stamp sched/wake.c:wake_up 721cb80931e5
@@ -113,6 +122,7 @@ byte parked, searching, inject = INJECTED;
 bool watcher, watch_due;
 /* ---- the workers: what others see ---- */
 byte ready[W];
+byte follow[W];             /* followers: any worker pushes, others take them as they take the next slot */
 bool next[W], is_parked[W], buffered[W];
 bool ringing[W];            /* its parker was woken after the ticket that it holds was taken */
 bool still[W * W];          /* still[me * W + v]: v has begun no turn since the last look of me */
@@ -195,6 +205,25 @@ inline push_ready()
     fi;
     guarded = false
 }
+#ifdef FOLLOW
+/* axo__follow_push sched/follow.c; axo__sched_wake_worker sched/wake.c: between two turns, guarded as
+ * the next slot is */
+inline push_follow(leader)
+{
+    guarded = (parked == 0);
+    if :: !guarded -> guarded = watcher :: else fi;
+    if
+    :: !guarded -> guarded = false; push_back(false)
+    :: else ->
+        guarded = false;
+        atomic { flush(); follow[leader]++ };
+        if
+        :: leader != me -> atomic { flush() }; wake_worker(leader); took = false
+        :: else
+        fi
+    fi
+}
+#endif
 /* axo__worker_offer_quiet sched/ready.c */
 inline offer_quiet()
 {
@@ -221,6 +250,9 @@ inline find()
         :: !next[me] && buffered[me] -> buffered[me] = false
         :: !next[me] && !buffered[me] && ready[me] > 0 -> ready[me]--
         :: inject > 0 -> inject--; last = true          /* its turn comes now and then */
+#ifdef FOLLOW
+        :: follow[me] > 0 -> follow[me]--; flush()
+#endif
         :: else -> found = false
         fi
     };
@@ -233,7 +265,7 @@ inline find()
 }
 
 /* axo__worker_steal sched/steal.c; steal_from sched/steal.c; steal_half sched/steal.c;
- * steal_is_late sched/steal.c */
+ * steal_is_late sched/steal.c; axo__follow_steal sched/follow.c; axo__follow_take sched/follow.c */
 inline steal_from(v)
 {
     if
@@ -246,6 +278,10 @@ inline steal_from(v)
                 :: ready[v] > 1 -> ready[v]--; ready[me]++
                 :: else
                 fi
+#if defined(FOLLOW) && !defined(M_FOLLOW_ALONE)
+            :: follow[v] > 0 && (is_parked[v] || (slept && still[me * W + v])) ->
+                follow[v]--; found = true; flush()
+#endif
 #ifndef M_WATCH_ALONE
             :: ready[v] == 0 && slept && still[me * W + v] && next[v] ->
                 next[v] = false; found = true; flush()
@@ -312,6 +348,10 @@ inline turns()
     do
     :: atomic { pushes > 0 -> pushes--; work++ }; push_ready()
     :: atomic { pushes > 0 -> pushes--; work++ }; push_back(false); break
+#ifdef FOLLOW
+    :: atomic { pushes > 0 -> pushes--; work++ }; push_follow(0); break
+    :: atomic { pushes > 0 -> pushes--; work++ }; push_follow(1); break
+#endif
     :: atomic { stuck > 0 -> stuck-- }; goto end_stuck
     :: break
     od
@@ -351,6 +391,7 @@ inline look_at(o)
                 if
                 :: o != me && !is_parked[o] -> busy = true
                 :: o != me && is_parked[o] && ready[o] > 0 -> more = true
+                :: (o == me || is_parked[o]) && follow[o] > 0 -> more = true
                 :: else
                 fi;
                 still[me * W + o] = true

@@ -33,7 +33,7 @@
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__worker_park 4c7c2eb53769
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/park.c:park_look 8baf3e640c52
+ * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 790f75e0ba05

@@ -28,7 +28,7 @@
  * stamp cell/core.c:axo__local_take_cell d2901578716d
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
- * stamp cell/state.h:axo__state_init 313a3cdeabc0
+ * stamp cell/state.h:axo__state_init bee80a400ea4
  * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_push f1f55bdfd5c7

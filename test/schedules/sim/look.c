@@ -52,10 +52,29 @@ void look_life(const ghost *it, uint32_t kind)
 
 /* ---- at an event ---- */
 
-/* System work that has come is seen to first, and no more messages than a turn has. */
-static void look_received(const ghost *it, const axo__cell *cell)
+/* The turn has flooded a consumer of some worker, as far as its own worker knows: if it leaves
+ * messages, the cell follows there. Where an entry lies is nobody's business but a worker's. */
+static void look_flood(axo__worker *worker, axo__cell *cell)
 {
-    const axo__worker *worker = axo__self;
+    uint64_t turn = axo__worker_turn(worker);
+    uint64_t mixed = (turn + 1) * (cell->slot + UINT64_C(3)) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    if ((worker->attention & AXO__LOOK_FOREIGN) != 0 || cell->elsewhere || mixed % 4 != 0)
+        return;
+    worker->follow_turn = worker->clock_turn = turn;
+    worker->turn_clock = worker->now;
+    worker->follow_sends = AXO__FOLLOW_SENDS;
+    worker->follow_here = false;
+    worker->follow_cell = cell;
+    uint32_t leader = (uint32_t)(mixed / 4 % worker->sched->worker_count) + 1;
+    uint32_t when = (uint32_t)(worker->now >> 20) & UINT16_MAX;
+    axo__a32_store_relaxed(&cell->state.behind, when << 16 | leader);
+}
+
+/* System work that has come is seen to first, and no more messages than a turn has. */
+static void look_received(const ghost *it, axo__cell *cell)
+{
+    axo__worker *worker = axo__self;
+    look_flood(worker, cell);
     bool urgent = (axo__state_look(&cell->state) & AXO__URGENT) != 0 ||
                   (cell->attention & AXO__ATTENTION_SYSTEM) != 0;
     HOLDS(40, it, cell->bounded || !urgent, "a message before system work that has come");
@@ -73,7 +92,7 @@ void look_event(const ghost *it, const axo_event *e)
 {
     if (l.system == NULL || it == NULL || it->terminated)
         return;
-    const axo__cell *cell = look_at(it);
+    axo__cell *cell = look_at(it);
     HOLDS(6, it, (axo__state_look(&cell->state) & AXO__RUNNING) != 0,
           "an event of a cell that nobody is in");
     if (e->kind == AXO_EV_RECEIVE)

@@ -38,6 +38,7 @@
     X(PROBE_SPAWN_NO_MEMORY, "spawn refused for want of memory")                                   \
     X(PROBE_NAME_TAKEN, "spawn refused: the name is taken")                                        \
     X(PROBE_PERMANENT_ENDED, "a permanent actor ended, and failed for it")                         \
+    X(PROBE_FOLLOWED, "an entry taken from another worker's followers")                            \
     X(PROBE_END_IN_PORTIONS, "an end in portions")                                                 \
     X(PROBE_LANE_IN_PORTIONS, "a system lane in portions")
 

@@ -199,6 +199,11 @@ axo__inject_pop __wrap_axo__inject_pop_any(axo__inject *inject, axo__mpsc_node *
     uint8_t bit = queues_bit(*out, &cell);
     q.injected[cell->slot % QUEUE_NODES] &= (uint8_t)~bit;
     queues_taken(cell);
+    const axo__sched *sched = l.system != NULL ? &l.system->sched : NULL;
+    for (uint32_t i = 0; sched != NULL && sched->workers != NULL && i < sched->worker_count; i++) {
+        if (inject == &sched->workers[i].followers && &sched->workers[i] != axo__self)
+            probe_hit(PROBE_FOLLOWED);
+    }
     return pop;
 }
 

@@ -2,6 +2,7 @@
  * the end; the host's worker. */
 #include "sched/claim.h"
 #include "sched/find.h"
+#include "sched/follow.h"
 #include "sched/host.h"
 #include "sched/kinds.h"
 #include "sched/park.h"
@@ -162,6 +163,33 @@ static void thief_sleeps(void)
     while ((cell = axo__worker_steal(worker)) == NULL)
         weak_spin();
     weak_reads(&weak_pool.written[cell->slot]);
+}
+
+/* ---- a producer follows to a worker that is about to sleep ---- */
+
+static void setup_follow(void)
+{
+    axo__worker *worker = worker_at(0);
+    pool_init(&axo__fixed_kind, 2, 0);
+    weak_pool.stopped = true;
+    weak_no_time = true;
+    weak_name(&worker_at(1)->follows, "follows1");
+    axo__a32_store_relaxed(&pool_cell(3)->state.behind, 2); /* the second worker leads */
+    worker->follow_cell = pool_cell(3);
+    worker->follow_sends = AXO__FOLLOW_SENDS;
+}
+
+/* If nobody would look after the leader, the entry is an ordinary one. */
+static void producer_follows(void)
+{
+    pool_work(0);
+    if (!axo__follow_push(worker_at(0), pool_cell(0)))
+        axo__sched_push_ready_any(&weak_pool.sched, pool_cell(0));
+}
+
+static void sleeper_1(void)
+{
+    sleeper(1);
 }
 
 /* ---- by a timer that comes nearer ---- */
@@ -326,6 +354,8 @@ const weak_scenario weak_park_scenes[] = {
     {.name = "park_quiet", .what = "what was pushed between two turns, told before the next one",
      .setup = setup_worker, .fibers = {worker_is_quiet, thief_sleeps}, .bound = 3,
      .strong = true},
+    {.name = "park_follow", .what = "a follower against its leader's last look",
+     .setup = setup_follow, .fibers = {producer_follows, sleeper_1}, .bound = 2},
     {.name = "park_worker_c11", .what = "the same where a read-modify-write is no barrier",
      .setup = setup_worker, .fibers = {worker_pushes, thief_sleeps}, .bound = 2, .fails = true},
     {.name = "timer_arm", .what = "a nearer timer against the reading of the deadline",
