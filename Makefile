@@ -12,6 +12,7 @@
 #   make valgrind        the quick tests under memcheck; test/valgrind.txt lists those that are not
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
+#   make seen            probes, gdb on live and dead processes, axo-top: needs gdb, tmux, ncurses
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, listings, abi, coverage
 #   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
 #   make lint            layers, headers, symbols, style, and the self test of these checks
@@ -28,7 +29,7 @@
 #   make mutants         planted bugs, does a test notice? ONLY=07,12 SAMPLE=6
 #   make underload REPEAT=10  the quick suite on a busy machine
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
-#                        library; install-tools: axo-restart-bench; uninstall: both, no trace is left
+#                        library; install-tools: axo-restart-bench, axo-top; uninstall: both, no trace is left
 #   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
@@ -108,6 +109,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   -fasynchronous-unwind-tables -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
+  $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN)) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 # A folder of the build is not part of what is built.
@@ -115,13 +117,16 @@ flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v)
   $(filter-out -ffile-prefix-map=% -fdebug-prefix-map=%,$(CFLAGS))))))
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code $(sanitize_$v) $(LDFLAGS)
 
+# Probes need a header and nothing when a program runs; without it they are left out (base/probe.h).
+PROBES := $(filter -DAXO_NO_PROBES,$(CFLAGS))$(wildcard /usr/include/sys/sdt.h /usr/include/*/sys/sdt.h)
+
 # ---- files
 number = $(shell sed -n 's/^.define AXO_VERSION_$(1) //p' include/axo/version.h)
 ABI := $(call number,MAJOR).$(call number,MINOR)
 VERSION := $(ABI).$(call number,PATCH)
 # What the simulator has in the place of the real: its port, its grace periods, its queues.
 simulated := $(wildcard runtime/os/sim*.c runtime/*/*_sim.c)
-elsewhere := $(if $(filter sim,$v),runtime/os/posix.c runtime/os/linux.c $(patsubst \
+elsewhere := $(if $(filter sim,$v),runtime/os/posix.c runtime/os/linux.c runtime/os/linux_poll.c $(patsubst \
   %_sim.c,%.c,$(filter %_sim.c,$(simulated))),$(simulated))
 SOURCES := $(filter-out $(elsewhere),$(foreach l,$(shell cut -d' ' -f1 runtime/LAYERS),\
   $(sort $(wildcard runtime/$l/*.c))))
@@ -134,6 +139,10 @@ SIMS := $B/test/schedules/sim/tree_sim
 EXAMPLES := $(call programs,test/example/*.c)
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/bench/axo-restart-bench
+# axo-top: its screen needs ncurses, the rest of it nothing.
+TOP := $B/tools/axo-top
+CURSES := $(if $(NO_CURSES),,$(wildcard /usr/include/curses.h))
+CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || echo -lncurses -ltinfo))
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
 QUOTED := $(patsubst %.expected,$B/%,$(wildcard test/example/*.expected))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
@@ -141,7 +150,9 @@ RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repe
   --filter '$(FILTER)'
 
 # ---- the library
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(TOOL)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(TOOL) $(TOP)
+	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
+	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
 $B/obj/%.o: %.c Makefile
 	$(call say,CC   )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
@@ -155,11 +166,12 @@ $B/%.a:
 # Every exported name carries the version of the soname: a program of another one is told at once.
 $B/libaxo.map: test/api/symbols.txt include/axo/version.h Makefile
 	$Qmkdir -p $(@D) && { echo 'AXO_$(ABI) {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } >$@
-$(SHARED): $(OBJECTS) $B/libaxo.map
+$(SHARED): $(OBJECTS) $B/libaxo.map tools/axo_gdb.py
 	$(call say,LINK )
 	$Q$(CC) -shared -Wl,-soname,libaxo.so.$(ABI),--version-script=$B/libaxo.map,-z,defs $(ALL_LDFLAGS) \
 	  -o $@ $(OBJECTS) $(PACKAGES_LIBS)
 	$Qln -sf $(@F) $B/libaxo.so.$(ABI) && ln -sf libaxo.so.$(ABI) $B/libaxo.so
+	$Qcp tools/axo_gdb.py $@-gdb.py
 $(TESTS) $(SIMS): $B/libsupport.a
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
@@ -168,11 +180,14 @@ $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%
 $(TOOL): $(TOOL_OBJECTS) $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(TOOL_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm
+$(TOP): $(patsubst %.c,$B/obj/%.o,$(wildcard tools/top/*.c)) $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) $(CURSES_LIBS)
 -include $(shell find $B -name '*.d' 2>/dev/null)
 
 # ---- tests
 test:
-	+$Q$(call in,release) all && $(in_tests) run-tests
+	+$Q$(call in,release) all scene && $(in_tests) run-tests
 asan tsan hard:
 	+$Q$(call in,$@) run-tests
 	$Qcase $@ in hard) ;; *) echo "bar 12 is 0: reports of $(sanitize_$@), $(notdir $(CC))";; esac
@@ -236,7 +251,7 @@ places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
 install: $B/libaxo.a $(SHARED) $(MAN)
 	$Q$(put) library $B
-install-tools: $(TOOL) $(MAN) | $(filter install,$(MAKECMDGOALS))
+install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B
 uninstall:
 	$Q$(put) uninstall

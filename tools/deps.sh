@@ -39,6 +39,15 @@ debian() {
     need_tool dpkg-buildpackage dpkg-dev
     need_tool dh debhelper
     need_tool xz xz-utils
+    need_file sys/sdt.h systemtap-sdt-dev
+    need_file curses.h libncurses-dev
+}
+seen() {
+    need_tool gdb gdb
+    need_tool tmux tmux
+    need_file curses.h libncurses-dev
+    need_tool readelf binutils
+    need_file sys/sdt.h systemtap-sdt-dev
 }
 
 may_install=
@@ -107,6 +116,7 @@ for goal in "${goals[@]}"; do
         need_tool clang-tidy clang-tidy
         need_tool cppcheck cppcheck
         ;;
+    seen) testing; seen ;;
     hardening | suppressions) need_tool python3 python3 ;;
     listings | listings-accept)
         need_tool python3 python3

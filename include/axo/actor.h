@@ -34,10 +34,12 @@ typedef axo_status (*axo_stop_fn)(axo_ctx *ctx, void *state);
 typedef axo_status (*axo_pre_restart_fn)(axo_ctx *ctx, void *state, const axo_failure *failure,
                                          const axo_message *message);
 typedef axo_status (*axo_post_restart_fn)(axo_ctx *ctx, void *state, const axo_failure *failure);
+typedef axo_status (*axo_settle_fn)(axo_ctx *ctx, void *state);
 
 /* A class: the callbacks and the size of the state. It must stay valid and unchanged while any
- * actor of it lives, and until every axo_inspect of one has returned. All but `receive` may be
- * NULL. */
+ * actor of it lives, until every axo_inspect of one has returned, and until a line of the log about
+ * one is out: one that goes before its system does needs stuck_ns = -1, whose lines come at any
+ * time. All but `receive` may be NULL. */
 typedef struct axo_class {
     size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
     const char *name;                 /* for reports; NULL: "actor" */
@@ -55,6 +57,7 @@ typedef struct axo_class {
     const char *(*tag_name)(uint32_t tag); /* what a tag is called, for reports; NULL, or a NULL
                                          result: its number only. Called from any thread: it has
                                          no context and calls nothing of the library */
+    axo_settle_fn settle;             /* at the end of a turn that has asked: axo_want_settle */
 } axo_class;
 #define AXO_CLASS(...) AXO_INIT(axo_class, __VA_ARGS__)
 static inline void axo_class_init(axo_class *out)
@@ -219,8 +222,8 @@ AXO_API axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref
 /* Takes the handed-over payload of the message that is being handled (in pre_restart: of the one
  * that it failed under): `message` has no payload then, and whoever called calls
  * out->destroy(out->payload, out->user) when he is done, unless destroy is NULL.
- *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL: another message, a payload that was copied, or a
- *             message that is stashed; then *out is zeroed */
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL: another message, a payload that was copied, a
+ *             message that is stashed, or one of the runtime; then *out is zeroed */
 AXO_API axo_status axo_message_take(axo_ctx *ctx, const axo_message *message, axo_owned *out);
 
 /* As axo_send, with a payload that is handed over and not copied.
@@ -318,6 +321,25 @@ AXO_API AXO_NODISCARD axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive
 /* Takes the top off; the class's receive always stays.
  *   returns   AXO_OK, also if there is nothing to take off; AXO_ECONTEXT */
 AXO_API axo_status axo_unbecome(axo_ctx *ctx);
+
+/* ---- the end of a turn ---------------------------------------------------------------------- */
+
+/* Has the class's settle called once, behind the messages that this turn of the actor still takes
+ * and before the actor gives its worker back: the place to do once what each message would do else,
+ * such as writing out all the answers to a hundred commands. However often a turn asks, it is one
+ * call; who does not ask pays nothing.
+ *
+ * A stop, or a restart that another actor's failure has led to, finds it done: what messages have
+ * asked for is settled first. An actor that has failed is not settled while it is suspended: behind
+ * Resume it is, at the end of its next turn; a restart and a stop forget it, and pre_restart and
+ * post_stop see what is left undone. So does the next instance not hear of it. settle itself may
+ * ask, for the end of another turn, which follows behind what else the worker has to do. A settle
+ * that fails is the actor's failure, with AXO_SITE_SETTLE and without a message.
+ *   thread    only the callback that was given `ctx`
+ *   blocks    no; takes no memory
+ *   returns   AXO_OK; AXO_ECONTEXT; AXO_EINVAL: the class has no settle; AXO_ESTOPPING: in
+ *             pre_restart and post_stop, behind which no turn of the instance comes */
+AXO_API axo_status axo_want_settle(axo_ctx *ctx);
 
 /* ---- default hooks ------------------------------------------------------------------------- */
 

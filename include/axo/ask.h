@@ -22,8 +22,8 @@
  * verdict), and when the asker's mailbox is full: it lets in what its owner has asked for
  * (mailbox.h).
  *
- * That the asked actor fails is not told to the asker: failures go to supervisors. That it
- * terminates is. */
+ * That the asked actor fails is not told to the asker, since failures go to supervisors, unless its
+ * supervisor's strategy says so (axo_strategy.answer_failed). That it terminates is. */
 #ifndef AXO_ASK_H
 #define AXO_ASK_H
 
@@ -91,8 +91,9 @@ AXO_BEGIN_DECLS
 
 /* Asks an actor: sends it a message and promises the caller exactly one AXO_ASK_ANSWER or
  * AXO_ASK_FAILED with this id: the first answer; or that `timeout_ns` has passed; or that the asked
- * one has terminated; or, whatever has become of the request, that there was no memory or no timer
- * to wait, or no memory for the answer, or that it is too large. `id` is the caller's affair.
+ * one has terminated, or has failed and tells so (axo_strategy.answer_failed); or, whatever has
+ * become of the request, that there was no memory or no timer to wait, or no memory for the answer,
+ * or that it is too large. `id` is the caller's affair.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
  *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter; AXO_EINVAL (none, a

@@ -82,6 +82,9 @@ typedef struct axo_backoff_supervisor {
                                     child's next end ends the supervisor; at once, if there is no
                                     child */
     uint32_t has_final;
+    uint32_t answer_failed;      /* 1: who sent the message under which the child fails is told, as
+                                    by axo_strategy.answer_failed */
+    uint32_t reserved;           /* 0 */
 } axo_backoff_supervisor;
 #define AXO_BACKOFF_SUPERVISOR(...) AXO_INIT(axo_backoff_supervisor, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

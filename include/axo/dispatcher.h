@@ -11,7 +11,10 @@
 typedef struct axo_system axo_system;
 
 /* Dispatchers. The choice is an actor's for life, restarts included; its children do not inherit
- * it. */
+ * it. The library's threads have names, which ps -L, top -H and debuggers show: axo/w0 and on are
+ * the default workers, axo/spare1 and axo/spare2 stand in for workers that are stuck, axo/pin7
+ * runs one actor, axo/blk0 and on are the pool for handlers that block, axo/reclaim gives memory
+ * back. */
 typedef enum axo_dispatcher {
     AXO_DISPATCH_DEFAULT = 0,  /* the system's workers; its handlers do not block */
     AXO_DISPATCH_PINNED = 1,   /* a thread of its own, which ends with it */

@@ -38,6 +38,7 @@
 #define AXO_KIND_STUCK UINT32_C(0x07000000)       /* a handler holds its worker for long */
 #define AXO_KIND_SERVICES UINT32_C(0x40000000)    /* from here: services of the library */
 #define AXO_KIND_ROUTER UINT32_C(0x41000000)
+#define AXO_KIND_LISTENER UINT32_C(0x42000000)    /* data: axo_listener_info; it pauses, goes on */
 #define AXO_KIND_USER UINT32_C(0x80000000)        /* from here: the application's own */
 
 /* Kinds that one subscriber may have asked for or excluded at a time. */

@@ -11,7 +11,7 @@
 #include <axo/status.h>
 
 /* Tags from AXO_TAG_RESERVED up are the runtime's; sending one is AXO_EINVAL. An actor gets those
- * below, AXO_RECEIVE_TIMEOUT (time.h) and AXO_EVENT (event.h). */
+ * below, AXO_RECEIVE_TIMEOUT (time.h), AXO_EVENT (event.h) and AXO_REQUEST_FAILED. */
 #define AXO_TAG_RESERVED UINT32_C(0xffff0000)
 
 /* Tags from here up to AXO_TAG_RESERVED are those of the services that come with the library, sent
@@ -33,6 +33,12 @@
 /* /user has terminated and this actor has registered a termination hook; it answers with
  * axo_termination_hook_done. */
 #define AXO_TERMINATION_HOOK UINT32_C(0xffff0002)
+
+/* The actor that got a message from this one has failed under it, and its supervisor's strategy
+ * says that senders are told (axo_strategy.answer_failed); axo_request_failed_of reads it, and the
+ * sender is the one that failed. It is not counted in sent, handled and dead, no bound of a mailbox
+ * refuses it, and it is neither passed on (axo_forward) nor taken (axo_message_take). */
+#define AXO_REQUEST_FAILED UINT32_C(0xffff0020)
 
 /* A PoisonPill, a Kill (axo_kill, AXO_TIMER_KILL) and a failure from outside (axo_system_fail), as
  * dead letters show them, and the last two as pre_restart does. They never come to `receive`, have

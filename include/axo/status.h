@@ -11,7 +11,7 @@
     X(AXO_ENOMEM, -2, "out of memory")                                                             \
     X(AXO_ELIMIT, -3, "a limit of the options is reached")                                         \
     X(AXO_ENAME, -4, "name is malformed")                                                          \
-    X(AXO_EEXIST, -5, "name is taken by a living or dying sibling")                                \
+    X(AXO_EEXIST, -5, "taken: by a living or dying sibling, or the actor has it already")          \
     X(AXO_EVERSION, -6, "struct comes from another version of the header")                         \
     X(AXO_EGONE, -7, "no living actor has this reference")                                         \
     X(AXO_ESTOPPING, -8, "the actor or the system is stopping")                                    \
@@ -23,9 +23,12 @@
     X(AXO_UNHANDLED, -15, "the message was not handled (only receive returns it)")                 \
     X(AXO_EFULL, -16, "the mailbox or another bounded structure is full")                          \
     X(AXO_ENOENT, -17, "nothing has that name")                                                    \
-    X(AXO_EBUSY, -18, "another thread is in the same call")                                        \
+    X(AXO_EBUSY, -18, "another thread is in the same call, or another actor has it")               \
     X(AXO_ECYCLE, -19, "the graph has a cycle")                                                    \
-    X(AXO_EFORKED, -20, "the system belongs to the process that this one was forked from")
+    X(AXO_EFORKED, -20, "the system belongs to the process that this one was forked from")         \
+    X(AXO_EDESCRIPTOR, -21, "no open descriptor has this number")                                  \
+    X(AXO_ENOPOLL, -22, "a descriptor of a kind that is never waited for")                         \
+    X(AXO_ESYSTEM, -23, "the operating system refuses; its error number stands beside it")
 
 typedef enum axo_status {
 #define AXO_STATUS_ENUM(name, value, text) name = value,

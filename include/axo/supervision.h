@@ -5,13 +5,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <axo/backoff.h>
 #include <axo/export.h>
 #include <axo/init.h>
+#include <axo/message.h>
 #include <axo/ref.h>
 
-/* What kind of failure it is. */
+/* What kind of failure it is; axo_failure_kind_name has its name. */
 typedef enum axo_failure_kind {
     AXO_FAILURE_NONE = 0,         /* no failure; never handed to a callback */
     AXO_FAILURE_ORDINARY = 1,     /* a status or axo_fail or axo_throw; default: Restart */
@@ -33,7 +35,8 @@ typedef enum axo_site {
     AXO_SITE_PRE_START = 2,
     AXO_SITE_RECEIVE = 3, /* a timer's message too */
     AXO_SITE_DECIDER = 5,
-    AXO_SITE_POST_RESTART = 7
+    AXO_SITE_POST_RESTART = 7,
+    AXO_SITE_SETTLE = 9
 } axo_site;
 
 /* A failure, as deciders and hooks see it; it lives until the callback that got it returns.
@@ -46,6 +49,8 @@ typedef enum axo_site {
  *
  *   what fails               kind           site            code, text   root_kind    original_*
  *   receive                  ORDINARY,      RECEIVE         of receive   as kind      none
+ *                            FATAL
+ *   settle                   ORDINARY,      SETTLE          of settle    as kind      none
  *                            FATAL
  *   a kill; a death pact     KILLED,        RECEIVE         0;           as kind      none
  *                            DEATH_PACT                     UNHANDLED
@@ -88,11 +93,37 @@ typedef struct axo_failure {
                                   AXO_TERMINATED, who has terminated. Else, from outside, or if
                                   the reserve of texts is spent: none */
     uint32_t tag;              /* has_message: the message's tag; else 0 */
-    uint32_t reserved;         /* 0 */
+    uint32_t has_status;       /* 1: `code` is the axo_status that the callback returned; 0: it is
+                                  the user's own number */
 } axo_failure;
 
 /* Bytes of a failure's text, with its closing zero; longer ones are cut. */
 #define AXO_FAILURE_TEXT_MAX 112
+
+/* Payload of AXO_REQUEST_FAILED (message.h). If the system's reserve of texts is spent the payload
+ * has only AXO_REQUEST_FAILED_BARE bytes, those before `actor`, and message->size says so:
+ * axo_request_failed_of copies what there is. */
+typedef struct axo_request_failed {
+    uint32_t tag;        /* the request's */
+    int32_t code;        /* the failure's, as in axo_failure, like all that follows */
+    uint32_t kind;
+    uint32_t has_status;
+    axo_ref actor;       /* who failed: the message's sender */
+    char text[AXO_FAILURE_TEXT_MAX];
+} axo_request_failed;
+#define AXO_REQUEST_FAILED_BARE 16
+
+/* What an AXO_REQUEST_FAILED says; without a text "" stands for it. `message` is one, and is being
+ * handled. */
+static inline axo_request_failed axo_request_failed_of(const axo_message *message)
+{
+    axo_request_failed failed;
+    memset(&failed, 0, sizeof failed);
+    memcpy(&failed, message->payload,
+           message->size < sizeof failed ? AXO_REQUEST_FAILED_BARE : sizeof failed);
+    failed.actor = message->sender;
+    return failed;
+}
 
 /* What a parent decides about a failed child. */
 typedef enum axo_directive {
@@ -131,6 +162,14 @@ AXO_API axo_directive axo_decide_stop(struct axo_ctx *ctx, void *state, const ax
 /* Escalates everything. */
 AXO_API axo_directive axo_decide_escalate(struct axo_ctx *ctx, void *state,
                                           const axo_failure *failure, void *user);
+
+/* The names of the enums' values, in small letters without what they have in common: "ordinary"
+ * (axo_failure_kind_name), "receive" (axo_site_name), "restart" (axo_directive_name).
+ *   thread    any
+ *   returns   "?" for a number that is none */
+AXO_API const char *axo_failure_kind_name(uint32_t kind);
+AXO_API const char *axo_site_name(uint32_t site);
+AXO_API const char *axo_directive_name(uint32_t directive);
 
 /* Restarts for everything, FATAL too. */
 AXO_API axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state,
@@ -227,6 +266,20 @@ typedef enum axo_window {
  * restarted that are there by then. A budget is in force beside it; its window sees the delays too:
  * one that is shorter than they are permits for ever. */
 
+/* Answers to failed requests (axo_strategy.answer_failed). A request is a message of a user's that
+ * has a sender. Each under which a child fails is answered once, when the failure is: after a
+ * Resume at once, after a Restart (with a back-off: when it is due) before the new instance is
+ * made, after a Stop when the child ends, before those who watch it hear of that. So it is if the
+ * failure is escalated, if the child is killed or stopped meanwhile, or if its restart fails. It
+ * takes no memory: the request's own becomes the answer's, and the text stays in the system's
+ * reserve (axo_options.failure_texts) until the answer has been handled.
+ *
+ * Not answered are messages from outside, of the runtime (kills, notices) and of the child itself
+ * (its timers' ticks too), one that it has stashed, since it is handled again, and one that its
+ * pre_restart has passed on by axo_forward, since somebody else answers it. A child that has
+ * answered, or passed on, and then fails in receive, or whose pre_restart answers, is not known to
+ * have done so: its asker gets both, an ask takes the first. */
+
 /* A strategy. One may serve many parents; it carries no state and must stay valid and unchanged
  * while any actor that uses it lives. */
 typedef struct axo_strategy {
@@ -242,6 +295,10 @@ typedef struct axo_strategy {
     int64_t within_ns;    /* length of the window in ns; negative: no window */
     const axo_backoff *backoff; /* NULL: restarts are at once; else see above. As valid and
                                    unchanged as the strategy */
+    uint32_t answer_failed; /* 1: when a child of this one fails in receive, who sent the message
+                               gets an AXO_REQUEST_FAILED (message.h), and an ask its verdict with
+                               AXO_EFAILED (verdict.h), whatever is decided; see below */
+    uint32_t reserved;      /* 0 */
 } axo_strategy;
 #define AXO_STRATEGY(...) AXO_INIT(axo_strategy, __VA_ARGS__)
 static inline void axo_strategy_init(axo_strategy *out)

@@ -8,6 +8,7 @@
 
 #include <axo/actor.h>
 #include <axo/init.h>
+#include <axo/log.h>
 #include <axo/stats.h>
 #include <axo/trace.h>
 
@@ -55,15 +56,11 @@ typedef struct axo_unhandled {
  * user's message (notices, receive timeouts, events), nor for one that was stashed. */
 typedef void (*axo_unhandled_fn)(void *user, const axo_unhandled *unhandled);
 
-typedef enum axo_log_level {
-    AXO_LOG_ERROR = 1,
-    AXO_LOG_WARNING = 2,
-    AXO_LOG_INFO = 3
-} axo_log_level;
-
 /* Called for what a person should know: failures decided, hooks that failed, dead letters, handlers
  * that hang (axo_options.stuck_ns). On the thread where it happens, with no lock held. NULL:
- * silence. The same lines are events of AXO_KIND_LOG. */
+ * silence. The same lines are events of AXO_KIND_LOG, and axo_options.log_record gets them field by
+ * field. Of failures of one class with the same code and answer, the first of a window are lines
+ * (axo_options.failure_log), then one says how many there were. */
 typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
 
 typedef struct axo_options {
@@ -125,6 +122,22 @@ typedef struct axo_options {
                                          all; bits of no kind: AXO_EINVAL */
     axo_unhandled_fn on_unhandled;    /* NULL: only counted */
     void *unhandled_user;
+    axo_log_record_fn log_record;     /* each line of the log as a record (log.h), beside `log`;
+                                         axo_log_write writes it. NULL: none */
+    void *log_record_user;
+    int64_t failure_window_ns;        /* 0: 5 minutes; time: `clock` */
+    uint32_t failure_log;             /* 0: 5 failures of a class with one code and one answer that
+                                         are logged one by one in a window; the rest are counted in
+                                         one line. UINT32_MAX: all are logged */
+    uint32_t reserved_log;            /* 0 */
+    const char *board;                /* path of a file that shows the system to other processes,
+                                         also when it hangs or has died: board.h, axo-top. At most
+                                         255 bytes; an older file of that name is replaced; one
+                                         that cannot be made: AXO_ETHREAD. NULL: none. With it a
+                                         message takes 16 ns more, an actor's life 250 */
+    uint32_t board_actors;            /* records of actors in it, 192 bytes each: 0: 16384; at most
+                                         2^24; actors whose axo_ref_index is beyond are not in it */
+    uint32_t board_reserved;          /* 0 */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

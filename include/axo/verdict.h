@@ -10,6 +10,7 @@
 #include <axo/inspect.h>
 #include <axo/ref.h>
 #include <axo/status.h>
+#include <axo/supervision.h>
 
 #define AXO_VERDICT_PATH 192
 
@@ -20,6 +21,8 @@ typedef struct axo_verdict {
                              the wait was stopped; AXO_ENOMEM: no memory to wait or for the answer;
                              AXO_ELIMIT: no timer to wait (options.timers_max); AXO_ETOOBIG: the
                              answer is larger than AXO_ANSWER_MAX (ask.h), and a dead letter;
+                             AXO_EFAILED: the target has failed under the request, and its
+                             supervisor has it told (axo_strategy.answer_failed);
                              AXO_OK: it is as wished */
     uint32_t tag;         /* of the request; 0: none */
     axo_ref target;       /* who was waited for; none: a promise */
@@ -38,6 +41,10 @@ typedef struct axo_verdict {
     uint32_t reserved;    /* 0 */
     int64_t running_ns;   /* running: for how long, about */
     char running_name[AXO_INSPECT_NAME]; /* what its class calls that tag */
+    /* AXO_EFAILED: as in axo_request_failed. */
+    int32_t code;
+    uint32_t has_status;
+    char text[AXO_FAILURE_TEXT_MAX];
 } axo_verdict;
 
 AXO_BEGIN_DECLS

@@ -103,6 +103,10 @@
 #define AXO__FOLLOW_NS 10000000
 #define AXO__FOLLOW_REST_NS 100000000
 #define AXO__FOLLOW_LATE_NS 1000000
+/* While no worker waits for descriptors one looks so often; a readiness for which there was no
+ * memory is tried again after so long. */
+#define AXO__IO_LOOK_NS 50000
+#define AXO__IO_RETRY_NS 1000000
 /* Timers that have been due for this long are fired by any worker that has nothing to do. */
 #define AXO__TIMER_LATE_NS 500000
 /* Longer than any turn, and a few of them together still have a number: 36 years. */

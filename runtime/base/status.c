@@ -1,7 +1,9 @@
-/* status.c - texts: statuses, event names, the version.
+/* status.c - texts: statuses, the names of enums, the version.
  *
  * All texts come from the lists of the public headers, so a new status or event cannot lack one. */
+#include <axo/log.h>
 #include <axo/status.h>
+#include <axo/supervision.h>
 #include <axo/trace.h>
 #include <axo/version.h>
 
@@ -38,6 +40,64 @@ const char *axo_event_name(uint32_t kind)
     };
     return kind < AXO_EVENT_KINDS ? names[kind] : "?";
 }
+
+/* ---- enums of supervision and of the log ---- */
+
+#define STATUS_NAME(names, number)                                                                 \
+    ((number) < sizeof(names) / sizeof(names)[0] && (names)[number] != NULL ? (names)[number] : "?")
+
+const char *axo_failure_kind_name(uint32_t kind)
+{
+    static const char *const names[] = {
+        [AXO_FAILURE_NONE] = "none",
+        [AXO_FAILURE_ORDINARY] = "ordinary",
+        [AXO_FAILURE_INIT] = "init",
+        [AXO_FAILURE_POST_RESTART] = "post_restart",
+        [AXO_FAILURE_KILLED] = "killed",
+        [AXO_FAILURE_DEATH_PACT] = "death_pact",
+        [AXO_FAILURE_FATAL] = "fatal",
+        [AXO_FAILURE_ENDED] = "ended",
+    };
+    return STATUS_NAME(names, kind);
+}
+
+const char *axo_site_name(uint32_t site)
+{
+    static const char *const names[] = {
+        [AXO_SITE_NONE] = "none",
+        [AXO_SITE_CONSTRUCT] = "construct",
+        [AXO_SITE_PRE_START] = "pre_start",
+        [AXO_SITE_RECEIVE] = "receive",
+        [AXO_SITE_DECIDER] = "decider",
+        [AXO_SITE_POST_RESTART] = "post_restart",
+        [AXO_SITE_SETTLE] = "settle",
+    };
+    return STATUS_NAME(names, site);
+}
+
+const char *axo_directive_name(uint32_t directive)
+{
+    static const char *const names[] = {NULL, "resume", "restart", "stop", "escalate"};
+    return STATUS_NAME(names, directive);
+}
+
+const char *axo_log_level_name(uint32_t level)
+{
+    static const char *const names[] = {NULL, "error", "warning", "info"};
+    return STATUS_NAME(names, level);
+}
+
+const char *axo_log_event_name(uint32_t event)
+{
+    static const char *const names[] = {
+#define EVENT_NAME(word, value, name) [value] = name,
+        AXO_LOG_EVENT_LIST(EVENT_NAME)
+#undef EVENT_NAME
+    };
+    return STATUS_NAME(names, event);
+}
+
+/* ---- the version ---- */
 
 #define STATUS_TEXT(x) #x
 #define STATUS_VERSION(major, minor, patch)                                                        \

@@ -23,7 +23,7 @@
 
 AXO_STATIC_ASSERT(sizeof(axo__cause_short) == offsetof(axo__cause, actor), "it begins a cause");
 AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a cause's `kind`");
-AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 6, "a cause's `site`");
+AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 5, "a cause's `site`");
 
 /* Index 0 means "no text", so one more text than asked for is made and all[0] is not used. */
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
@@ -79,7 +79,7 @@ uint32_t axo__texts_take(axo__texts *texts)
         next = axo__a32_load_relaxed(&texts->all[index].next); /* valid if the cas succeeds */
     } while (!axo__a64_cas_acq_rel(&texts->free, &old, cause_word(old, next))); /* [X2] */
     axo__a32_store_relaxed(&texts->all[index].users, 1);
-    texts->all[index].text[0] = 0;
+    texts->all[index].failed.text[0] = 0;
     texts->all[index].sender = axo_ref_none();
     return index;
 }
@@ -87,7 +87,7 @@ uint32_t axo__texts_take(axo__texts *texts)
 char *axo__texts_at(axo__texts *texts, uint32_t index)
 {
     AXO_DEBUG_ASSERT(index < texts->count);
-    return texts->all[index].text;
+    return texts->all[index].failed.text;
 }
 
 /* Ends one use. A user that reads 1 [X1] is alone, since only a user can add one, and saves the
@@ -139,6 +139,29 @@ void axo__cause_drop_texts(axo__texts *texts, const axo__cause *cause)
     cause_release(texts, cause->original_text);
 }
 
+axo__text *axo__cause_tell(axo__texts *texts, const axo__cause *cause)
+{
+    AXO_DEBUG_ASSERT(axo__site_has_message(cause->site) && cause->original_text == 0);
+    if (cause->text == 0)
+        return NULL;
+    axo__text *text = &texts->all[cause->text];
+    text->failed.tag = cause->tag;
+    text->failed.code = cause->code;
+    text->failed.kind = cause->kind;
+    text->failed.has_status = cause->status;
+    text->failed.actor = cause->actor;
+    cause_hold(texts, cause->text, 1);
+    return text;
+}
+
+void axo__texts_free(void *payload, void *user)
+{
+    axo__texts *texts = user;
+    const axo__text *text =
+        (const axo__text *)(const void *)((const char *)payload - offsetof(axo__text, failed));
+    cause_release(texts, (uint32_t)(text - texts->all));
+}
+
 axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
 {
     AXO_DEBUG_ASSERT(cause->text < texts->count && cause->original_text < texts->count);
@@ -152,12 +175,14 @@ axo_failure axo__cause_show(axo__texts *texts, const axo__cause *cause)
         .has_message = message,
         .actor = cause->actor,
         .about = cause->about,
-        .text = cause->text != 0 ? texts->all[cause->text].text : "",
-        .original_text = cause->original_text != 0 ? texts->all[cause->original_text].text : "",
+        .text = cause->text != 0 ? texts->all[cause->text].failed.text : "",
+        .original_text = cause->original_text != 0 ? texts->all[cause->original_text].failed.text
+                                                   : "",
         .original_code = message ? 0 : cause->original_code,
         .original_kind = cause->original_kind,
         .sender = message && cause->text != 0 ? texts->all[cause->text].sender : axo_ref_none(),
         .tag = message ? cause->tag : 0,
+        .has_status = cause->status,
     };
     return failure;
 }

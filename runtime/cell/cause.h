@@ -25,7 +25,8 @@
     };                                                                                             \
     uint32_t text : 21;                                                                            \
     uint32_t kind : 5;                                                                             \
-    uint32_t site : 6;                                                                             \
+    uint32_t site : 5;                                                                             \
+    uint32_t status : 1; /* `code` is a status that a callback returned */                         \
     uint32_t original_text : 21;                                                                   \
     uint32_t original_kind : 5;                                                                    \
     uint32_t root_kind : 5;                                                                        \
@@ -64,7 +65,7 @@ typedef struct axo__text {
     axo__a32 users;
     axo__a32 next; /* free: index of the next free one */
     axo_ref sender;
-    char text[AXO_FAILURE_TEXT_MAX];
+    axo_request_failed failed; /* the text; the rest only once axo__cause_tell has filled it in */
 } axo__text;
 
 typedef struct axo__texts {
@@ -120,6 +121,13 @@ static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_
     if (cause->text != 0)
         texts->all[cause->text].sender = sender;
 }
+
+/* Fills in what the sender of the message is told; the text has one user more, which
+ * axo__texts_free takes away. NULL: the cause has no text. The caller is the only user yet. */
+axo__text *axo__cause_tell(axo__texts *texts, const axo__cause *cause);
+
+/* The destructor of a payload that is a text: `user` is the reserve. Any thread. */
+void axo__texts_free(void *payload, void *user);
 
 static inline axo__cause_short axo__cause_shorten(const axo__cause *cause)
 {

@@ -77,11 +77,12 @@ enum {
     AXO__ATTENTION_STOP = 8,     /* the actor has asked itself to stop: with SYSTEM, until taken */
     AXO__ATTENTION_BOUNDED = 16, /* the actor has a bounded mailbox */
     AXO__ATTENTION_REST = 32,    /* a portion of the system work is done; the rest needs a turn */
-    AXO__ATTENTION_BACKLOG = 64  /* `backlog_turns` is not 0 */
+    AXO__ATTENTION_BACKLOG = 64, /* `backlog_turns` is not 0 */
+    AXO__ATTENTION_SETTLE = 128  /* the actor has asked for its settle: until it is called */
 };
 
 AXO_STATIC_ASSERT(AXO__PHASE_BURYING < 1 << 3 && AXO__INSTANCE_STOPPED < 1 << 2, "bits of a cell");
-AXO_STATIC_ASSERT(AXO__ATTENTION_BACKLOG <= UINT8_MAX, "a cell's `attention`");
+AXO_STATIC_ASSERT(AXO__ATTENTION_SETTLE <= UINT8_MAX, "a cell's `attention`");
 AXO_STATIC_ASSERT(AXO__SYS_ROOM <= AXO__STACK_TAGS, "kinds are tags");
 AXO_STATIC_ASSERT(AXO_TEMPORARY < 1 << 2, "a cell's `lifetime`");
 
@@ -130,11 +131,12 @@ struct axo__cell {
         axo__stack_node report;  /* FAILED, DUE */
         axo__cell *free_list;    /* of a free cell that is the first of its list: the next list */
     };
-    uint32_t instance;           /* number, from 1 */
+    axo__a32 instance;           /* number, from 1; a parent's log may read it meanwhile */
     uint8_t phase : 3;
     uint8_t life : 2;            /* an axo__instance */
     uint8_t reported : 1;        /* the cell's own failure is with the parent, undecided */
     uint8_t constructed : 1;     /* construct succeeded, destroy is owed */
+    uint8_t settled : 1;         /* settle has asked for itself, and nobody else since */
     uint8_t attention;           /* AXO__ATTENTION_ bits */
     uint16_t backlog_turns : 3;  /* turns in a row that left messages, to a bound */
     uint16_t args_units : 13;    /* of a copy of args, behind the state; 0: there is no copy */
@@ -159,6 +161,12 @@ typedef struct axo__cold {
     axo__slot_link before;
 } axo__cold;
 AXO_STATIC_ASSERT(sizeof(axo__cold) == 40, "small");
+
+/* The instance's number: exact by the cell's runner. */
+static inline uint32_t axo__cell_instance(const axo__cell *cell)
+{
+    return axo__a32_load_relaxed(&cell->instance);
+}
 
 /* The actor asks itself to stop, by its runner, which takes the stop before the next message. The
  * flag is the runner's own, so a plain leaf pays no locked operation; an actor with `extra` may be

@@ -39,13 +39,17 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
 {
     axo__core *core = local->core;
     AXO_DEBUG_ASSERT(kind < AXO_EVENT_KINDS);
+    if (core->board != NULL)
+        core->board_tell(local, cell, kind, arg);
+    if ((core->told_kinds & AXO_EVENT_BIT(kind)) == 0)
+        return;
     axo_event event = {
         .time_ns = axo__core_now(core),
         .actor = axo__cell_ref(cell),
         .arg = arg,
         .kind = kind,
         .worker = local->index,
-        .instance = cell->instance,
+        .instance = axo__cell_instance(cell),
         .suspends = axo__state_suspends(&cell->state),
     };
     axo__core_tell(core, &event);

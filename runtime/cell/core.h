@@ -48,6 +48,8 @@ typedef struct axo__counters {
 } axo__counters;
 
 typedef struct axo__core axo__core;
+typedef struct axo__board axo__board;
+struct axo__local;
 
 /* The own part of a worker (touched by its thread) or of a door (touched inside it). Every
  * thread may read the counters. Functions take a local to know where their caller stands. */
@@ -80,13 +82,20 @@ struct axo__core {
     axo__a32 expired_any;     /* a hint that saves the mutex */
     axo_trace_fn trace;
     void *trace_user;
-    uint64_t trace_kinds; /* a bit for each kind that the observer wants; 0 without `trace` */
+    uint64_t trace_kinds; /* a bit for each kind that anybody wants: the next, and the board's */
+    uint64_t told_kinds;  /* those that the observer wants; 0 without `trace` */
+    const axo__board *board; /* the layer above; NULL: there is none */
+    void (*board_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind,
+                       uint64_t arg);
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
     axo_unhandled_fn on_unhandled;
     void *unhandled_user;
     axo_log_fn log;
     void *log_user;
+    axo_log_record_fn log_record;
+    void *log_record_user;
+    const char *name;         /* the system's; NULL before it is known */
     uint64_t seed;
     bool manual;              /* no threads: everything runs in axo_run_host */
     axo_clock_fn clock;       /* the program's; NULL: the operating system's */
@@ -100,9 +109,13 @@ struct axo__core {
     struct axo__sched *sched; /* the layer above */
     axo__a64 wants[4];        /* a bit for each first byte of a kind that has a subscriber */
     axo__a32 closing;         /* 1: a guardian is stopping, for good */
+    axo__a32 answers;         /* 1: an actor has been spawned whose strategy has senders told of
+                                 failed requests; while 0, no failure looks (sched/answer.h) */
     /* Of the layers above: the event stream and the book of dead letters; see cell/event.h. */
     void (*publish)(axo__local *local, const struct axo__event *event);
     void (*record)(axo__local *local, const axo_dead_record *record);
+    /* Writes the line of a failure, or leaves it out; see cell/log.h. NULL: each is written. */
+    void (*failed)(axo__local *local, axo_log_record *record, const axo_class *cls);
     const struct axo__root_ops *root; /* for the tree's top; see super/super.h */
     /* A function of the program has returned in a child process that it has forked: prints that,
      * and ends the process. */

@@ -1,10 +1,9 @@
-/* event.c - what the layers below system/ tell: events, lines of the log, dead letters.
+/* event.c - what the layers below system/ tell: events, dead letters.
  *
  * A function here first asks whether a listener exists and then builds the event on the stack, so
  * an event without listeners takes neither time nor memory. */
 #include "cell/event.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,7 +89,7 @@ void axo__event_tell_life(axo__local *local, const axo__cell *cell, uint32_t kin
     memset(&data, 0, sizeof data);
     data.actor = axo__cell_ref(cell);
     data.parent = event_parent(cell);
-    data.instance = cell->instance;
+    data.instance = axo__cell_instance(cell);
     (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
     axo__event event = {.kind = kind, .source = data.actor, .data = &data, .size = sizeof data};
     axo__event_publish(local, &event);
@@ -113,34 +112,6 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
     if (path != NULL)
         (void)axo__core_path_keep(path, record.path, sizeof record.path);
     return record;
-}
-
-/* ---- the log ---- */
-
-/* The log hook is the program's function: an outside thread is not cancelled inside it, and a child
- * of a fork does not come back from it. */
-void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)
-{
-    axo__core *core = local->core;
-    axo_event_log data;
-    va_list list;
-    if (!axo__event_logs(core, level))
-        return;
-    memset(&data, 0, sizeof data);
-    data.level = level;
-    va_start(list, format);
-    (void)vsnprintf(data.text, sizeof data.text, format, list);
-    va_end(list);
-    if (core->log != NULL) {
-        int before = axo__os_cancel_hold();
-        AXO_BORDER();
-        core->log(core->log_user, level, actor, data.text);
-        axo__core_back(core);
-        axo__os_cancel_let(before);
-    }
-    axo__event event = {.kind = axo__event_log_kind(level), .source = actor, .data = &data,
-                        .size = sizeof data};
-    axo__event_publish(local, &event);
 }
 
 /* ---- dead letters ---- */
@@ -166,7 +137,7 @@ void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_r
                            axo_dead_reason reason, const char *path, const char *why)
 {
     axo__core *core = local->core;
-    if (axo__unlikely((core->trace_kinds & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
+    if (axo__unlikely((core->told_kinds & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
         event_trace_dead_letter(local, message, recipient);
     if (core->on_dead_letter != NULL) {
         axo_dead_letter letter = {

@@ -81,21 +81,6 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
                                        axo_ref recipient, axo_dead_reason reason,
                                        const char *path);
 
-static inline uint32_t axo__event_log_kind(axo_log_level level)
-{
-    return AXO_KIND_LOG | (uint32_t)level << 16;
-}
-
-/* Whether a line of this level has a reader, so that a caller may skip making its text. */
-static inline bool axo__event_logs(const axo__core *core, axo_log_level level)
-{
-    return core->log != NULL || axo__event_wants(core, axo__event_log_kind(level));
-}
-
-/* Writes a line for people; `local` as above. */
-void axo__event_log(axo__local *local, axo_log_level level, axo_ref actor, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
 /* Tells the observer, the book and the stream of a counted message. `path`: the recipient's; NULL:
  * it is looked up, if the caller stands where it may. `why`: more about the reason, or NULL. The
  * caller holds no lock, since observers are the program's functions. */

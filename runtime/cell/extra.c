@@ -74,7 +74,7 @@ void axo__extra_free(axo__local *local, axo__cell *cell)
     AXO_DEBUG_ASSERT(extra->region == NULL && extra->child_record == NULL &&
                      extra->stash_count == 0);
     AXO_DEBUG_ASSERT(extra->watching == NULL && extra->watchers == NULL);
-    AXO_DEBUG_ASSERT(extra->parked == NULL && extra->keyed == NULL);
+    AXO_DEBUG_ASSERT(extra->parked == NULL && extra->keyed == NULL && extra->io == NULL);
     axo__pool_free(&local->cache, extra->family, sizeof *extra->family);
     axo__pool_free(&local->cache, extra, sizeof *extra);
     axo__aptr_store_relaxed(&cell->extra, NULL);

@@ -84,10 +84,12 @@ typedef struct axo__extra {
     axo__bounded_mailbox *bounded;   /* fixed from spawn on; senders' too */
     struct axo__sched *sched;        /* fixed from spawn on; senders' too. NULL: the default pool */
     uint32_t stash_max;              /* 0: the default */
+    bool looked;                     /* with FRONT: none was taken since axo_health looked */
     axo__family *family;
     axo__region *region;
     axo__behaviour *behaviours;      /* saved layers, in the region */
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
+    struct axo__io_record *io;       /* watched descriptors */
     struct axo__parked *parked;      /* where the actor waits for room, latest first */
     axo__watch *watching;            /* own watches */
     axo__watch *watchers;            /* watches of this actor by others */

@@ -328,8 +328,8 @@ static inline axo__unclaim axo__state_unclaim(axo__state *state, bool urgent)
 }
 
 /* Enters the cell for a look (system/inspect.c); false: a worker is inside, or the cell is closed.
- * The borrower may read what is the runner's and changes nothing. The cas [S2] acquires what the
- * last runner released [S4]. */
+ * The borrower may read what is the runner's and changes nothing but a mark
+ * (system/health.h). The cas [S2] acquires what the last runner released [S4]. */
 static inline bool axo__state_borrow(axo__state *state)
 {
     uint64_t old = axo__a64_load_acquire(&state->word); /* [S7] */

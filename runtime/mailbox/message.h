@@ -25,8 +25,8 @@ enum {
                                 record, not counted */
     AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
     AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane, which owns it */
-    AXO__MESSAGE_TICK = 64,    /* of a keyed timer or the receive timeout: the runner asks whether
-                                 the timer still runs when the message comes up */
+    AXO__MESSAGE_TICK = 64,    /* of a keyed timer, the receive timeout or a watched descriptor:
+                                 the runner asks whether that still is so when it comes up */
     AXO__MESSAGE_BOUND = 128,  /* for one instance: its number is `instance` */
     AXO__MESSAGE_FLAGS_END = 256
 };
@@ -37,6 +37,10 @@ enum {
 
 /* The handler that has the message has recorded a failure: until it returns, so in no mailbox. */
 #define AXO__MESSAGE_BLAMED (2 * AXO__MESSAGE_FLAGS_END)
+
+/* An actor has failed under the message, and its sender is told so when the message would be freed
+ * (sched/answer.h): in no mailbox. */
+#define AXO__MESSAGE_ANSWER (4 * AXO__MESSAGE_FLAGS_END)
 
 /* Messages that no user misses: their dead letters are suppressed. */
 #define AXO__MESSAGE_HARMLESS                                                                      \

@@ -23,7 +23,8 @@
     X(TIMERS)                                                                                      \
     X(STREAM)                                                                                      \
     X(SERVICES)                                                                                    \
-    X(BOUNDED)
+    X(BOUNDED)                                                                                     \
+    X(IO)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

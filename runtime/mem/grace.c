@@ -77,6 +77,7 @@ static axo__step grace_step(void *user)
 }
 
 static const axo__os_body grace_body = {
+    .name = "axo/reclaim",
     .begin = grace_nothing,
     .step = grace_step,
     .sleep = grace_nothing,
@@ -108,6 +109,7 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual,
     grace->quit = false;
     grace->user = user;
     axo__os_parker_init(&grace->thread.parker);
+    grace->thread.number = AXO__OS_ONLY;
     if (!axo__os_mutex_init(&grace->mutex))
         return false;
     if (!manual && !axo__os_thread_start(&grace->thread, &grace_body, grace)) {

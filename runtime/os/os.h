@@ -29,6 +29,10 @@
 /* Monotonic nanoseconds of the operating system's clock, which never goes back. */
 int64_t axo__os_now(void);
 
+/* Nanoseconds since 1970 in UTC, by the operating system's clock, which may be set back. For lines
+ * of the log only. */
+int64_t axo__os_wall(void);
+
 /* 64 bits that no program can foretell. */
 uint64_t axo__os_entropy(void);
 
@@ -159,6 +163,24 @@ void axo__os_event_fini(axo__os_event *event);
 void axo__os_event_set(const axo__os_event *event);
 void axo__os_event_clear(const axo__os_event *event);
 
+/* ---- out: what sinks of the log write to; in out.c, for every port ---- */
+
+/* Writes all bytes with one call of the operating system. false: not all were taken. */
+bool axo__os_write(int fd, const void *bytes, size_t count);
+
+/* A socket for datagrams to sockets of this machine; -1: there is none. */
+int axo__os_datagram_open(void);
+
+/* Bytes of a path that a socket may have, with its closing zero. */
+#define AXO__OS_SOCKET_PATH 108
+
+/* Sends a datagram to the socket that has this path now. Never waits. false: it was not taken. */
+bool axo__os_datagram_send(int socket, const char *path, const void *bytes, size_t count);
+void axo__os_datagram_close(int socket);
+
+/* The number of this process. */
+int64_t axo__os_process(void);
+
 /* ---- home: a word that is set in the process that made it and in no child of that ---- */
 
 enum { AXO__HOME_FORKED = 0, AXO__HOME_HERE = 1, AXO__HOME_GONE = 2 };
@@ -190,9 +212,15 @@ typedef enum axo__step {
 } axo__step;
 
 typedef struct axo__os_thread axo__os_thread;
+typedef struct axo__os_poll axo__os_poll; /* os/poll.h */
+
+/* A thread that is the only one of its body in a system. */
+#define AXO__OS_ONLY UINT32_MAX
 
 /* The functions that a thread is made of. All run on the thread itself. */
 typedef struct axo__os_body {
+    /* What debuggers and top call the thread, before its `number`: 15 bytes together. */
+    const char *name;
     void (*begin)(void *arg);     /* once, first */
     axo__step (*step)(void *arg); /* until it says EXIT */
     void (*sleep)(void *arg);     /* before each wait */
@@ -207,7 +235,11 @@ struct axo__os_thread {
     const axo__os_body *body;
     void *arg;
     pthread_t thread;
+    bool polls;       /* set by the step that says PARK: waits at `poll`, not at the parker */
+    axo__aptr poll;   /* the last axo__os_poll at which the thread has waited */
+    axo__a32 polling; /* 1: it waits there, or is about to; see os/poll.h */
     axo__a32 ended; /* 1: no function of the body runs any more; set before the thread returns */
+    uint32_t number; /* behind the body's name, set before the start; AXO__OS_ONLY: none */
     void *port;     /* the simulator's record */
 };
 

@@ -9,12 +9,16 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/assert.h"
 #include "base/border.h"
-#include "os/os.h"
+#include "os/poll.h"
+
+/* Linux's bound of a thread's name, with the zero. */
+#define POSIX_NAME_SIZE 16
 
 #define POSIX_SECOND INT64_C(1000000000)
 
@@ -26,6 +30,14 @@ int64_t axo__os_now(void)
 {
     struct timespec t;
     int error = clock_gettime(CLOCK_MONOTONIC, &t);
+    AXO_ASSERT(error == 0);
+    return (int64_t)t.tv_sec * POSIX_SECOND + (int64_t)t.tv_nsec;
+}
+
+int64_t axo__os_wall(void)
+{
+    struct timespec t;
+    int error = clock_gettime(CLOCK_REALTIME, &t);
     AXO_ASSERT(error == 0);
     return (int64_t)t.tv_sec * POSIX_SECOND + (int64_t)t.tv_nsec;
 }
@@ -210,7 +222,7 @@ static void posix_thread_run(void *argument)
             break;
         if (step == AXO__STEP_PARK) {
             body->sleep(thread->arg);
-            axo__os_parker_wait(&thread->parker, thread->ticket, thread->deadline);
+            axo__os_thread_wait(thread);
             body->wake(thread->arg);
         }
     }
@@ -220,9 +232,22 @@ static void posix_thread_run(void *argument)
     axo__a32_store_release(&thread->ended, 1); /* [P1] */
 }
 
+/* The thread names itself: for another one glibc would open a file. A system that refuses (a
+ * sandbox) leaves it the name of the thread that started it. */
+static void posix_thread_name(const axo__os_thread *thread)
+{
+    char name[POSIX_NAME_SIZE];
+    if (thread->number == AXO__OS_ONLY)
+        (void)snprintf(name, sizeof name, "%s", thread->body->name);
+    else
+        (void)snprintf(name, sizeof name, "%s%u", thread->body->name, thread->number);
+    (void)pthread_setname_np(pthread_self(), name);
+}
+
 static void *posix_thread_main(void *thread)
 {
     (void)axo__os_cancel_hold(); /* for the thread's whole life */
+    posix_thread_name(thread);
     axo__os_root(posix_thread_run, thread);
     return NULL;
 }

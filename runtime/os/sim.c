@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "os/poll.h"
 #include "os/sim_inside.h"
 
 /* Threads that exist at the same time. */
@@ -70,6 +71,7 @@ static void sim_seed(uint64_t seed)
     axo__random_init(&sim.machine, seed, UINT64_C(0x74696d65));
     axo__random_init(&sim.entropy, seed, UINT64_C(0x656e74726f7079));
     axo__sim_choice_reset(seed);
+    axo__sim_poll_reset();
     axo__sim_now = (axo__sim_run){.now = AXO__SIM_EPOCH};
     sim.refuse = UINT32_MAX;
     sim.seeded = true;
@@ -106,6 +108,12 @@ int64_t axo__os_now(void)
     sim_need_seed();
     /* A look at the clock takes time, so a loop that waits for the clock ends. */
     axo__sim_now.now += axo__sim_now.fibers ? 1 : (int64_t)axo__random_below(&sim.machine, 64);
+    return axo__sim_now.now;
+}
+
+/* A look at this clock is no step of the simulated time: who logs changes no run. */
+int64_t axo__os_wall(void)
+{
     return axo__sim_now.now;
 }
 
@@ -156,6 +164,8 @@ static bool sim_can_run(const sim_record *record)
     case SIM_READY:
         return true;
     case SIM_PARKED:
+        if (thread->polls && axo__sim_poll_is_ready(axo__aptr_peek_owner(&thread->poll)))
+            return true;
         return thread->parker.word != thread->ticket || thread->deadline <= axo__sim_now.now;
     case SIM_ENDED:
         break;
@@ -234,8 +244,11 @@ static void sim_run(sim_record *record)
     const axo__os_body *body = thread->body;
     if (record->state == SIM_FRESH)
         body->begin(thread->arg);
-    if (record->state == SIM_PARKED)
+    if (record->state == SIM_PARKED) {
+        if (thread->polls)
+            axo__os_poll_wait(axo__aptr_peek_owner(&thread->poll), 0);
         body->wake(thread->arg);
+    }
     record->state = SIM_READY;
     axo__step step = body->step(thread->arg);
     if (step == AXO__STEP_PARK) {

@@ -101,6 +101,21 @@ uint64_t axo__sim_steps(void);
 /* Lets the next `count` starts of a thread succeed and refuses the start after them, once. */
 void axo__sim_refuse_start(uint32_t count);
 
+/* ---- descriptors: each run begins without ---- */
+
+/* Opens the lowest number that is closed; `refused`: of a kind that cannot be waited for. -1: all
+ * are open. The library closes with axo__os_close; so may a test. */
+int axo__sim_fd_open(bool refused);
+bool axo__sim_fd_is_open(int fd);
+
+/* Sets what an open one is ready for, AXO__POLL_ bits; any bit is an edge, whatever was before. */
+void axo__sim_fd_set(int fd, uint32_t level);
+uint32_t axo__sim_fd_level(int fd);
+
+/* No set can be made; after so many watches there is no room for more (UINT32_MAX: always). */
+void axo__sim_refuse_polls(bool refused);
+void axo__sim_refuse_watches(uint32_t after);
+
 /* ---- level 2 ---- */
 
 /* Begins level 2, up to the next reset; the caller becomes the first fiber, "main". To be called

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "os/poll.h"
 #include "os/sim_inside.h"
 #include "os/sim_stack.h"
 
@@ -453,7 +454,7 @@ static void fiber_body(fiber *me)
             break;
         if (step == AXO__STEP_PARK) {
             body->sleep(thread->arg);
-            axo__os_parker_wait(&thread->parker, thread->ticket, thread->deadline);
+            axo__os_thread_wait(thread);
             body->wake(thread->arg);
         } else if (++me->again >= FIBER_AGAIN) {
             fiber_give_way();

@@ -17,6 +17,13 @@ typedef struct axo__sim_run {
 /* The one run of the one thread. */
 extern axo__sim_run axo__sim_now;
 
+/* ---- sim_poll.c ---- */
+
+void axo__sim_poll_reset(void);
+
+/* Whether a wait at the set would come back at once. */
+bool axo__sim_poll_is_ready(const axo__os_poll *poll);
+
 /* ---- sim_choice.c ---- */
 
 void axo__sim_choice_reset(uint64_t seed);

@@ -35,6 +35,8 @@ static axo_status ask_call(axo_system *system, const axo__wait *wait, const void
         axo__call_take_answer(call, out);
     else
         axo__wait_judge(system, wait, actor, status, &out->verdict);
+    if (status == AXO_EFAILED)
+        axo__call_take_failure(call, &out->verdict);
     axo__call_drop(call);
     return status;
 }

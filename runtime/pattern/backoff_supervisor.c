@@ -176,7 +176,11 @@ static axo_directive keeper_decide(axo_ctx *ctx, void *state, const axo_failure 
     return AXO_STOP; /* BO-06 */
 }
 
-static const axo_strategy keeper_strategy = AXO_STRATEGY(.decider = keeper_decide);
+/* By answer_failed. */
+static const axo_strategy keeper_strategies[2] = {
+    AXO_STRATEGY(.decider = keeper_decide),
+    AXO_STRATEGY(.decider = keeper_decide, .answer_failed = 1),
+};
 
 /* ---- messages ---- */
 
@@ -348,7 +352,8 @@ static axo_status keeper_check(const axo_backoff_supervisor *settings)
         return AXO_EINVAL;
     if (settings->when > AXO_ON_STOP || settings->absent > AXO_ABSENT_STAND_IN)
         return AXO_EINVAL;
-    if (settings->manual_reset > 1 || settings->limited > 1 || settings->has_final > 1)
+    if (settings->manual_reset > 1 || settings->limited > 1 || settings->has_final > 1 ||
+        settings->answer_failed > 1 || settings->reserved != 0)
         return AXO_EINVAL;
     if ((settings->limited && settings->retries_max < 0) || settings->within_ns < 0 ||
         settings->within_ns > AXO_BACKOFF_MAX)
@@ -369,6 +374,6 @@ axo_status axo_backoff_supervisor_props(const axo_backoff_supervisor *settings, 
         return status;
     *props = (axo_props)AXO_PROPS(.cls = &keeper_class, .args = settings,
                                   .args_size = settings->size, .name = name,
-                                  .strategy = &keeper_strategy);
+                                  .strategy = &keeper_strategies[given.answer_failed]);
     return AXO_OK;
 }

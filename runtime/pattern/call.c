@@ -43,6 +43,13 @@ fail_mutex:
     return false;
 }
 
+void axo__call_take_failure(const axo__call *call, axo_verdict *out)
+{
+    out->code = call->failed.code;
+    out->has_status = call->failed.has_status;
+    memcpy(out->text, call->failed.text, sizeof out->text);
+}
+
 /* A handed-over payload goes to its destructor, a copied one back to the system. */
 void axo__call_free_answer(axo_system *system, axo_message *answer, axo_owned *owned)
 {
@@ -217,6 +224,19 @@ static axo_status call_answer(axo_ctx *ctx, call_state *self, const axo_message 
     return axo_stop_self(ctx);
 }
 
+/* The target has failed under the request. */
+static axo_status call_failed(axo_ctx *ctx, call_state *self, const axo_message *message)
+{
+    axo__call *call = self->call;
+    (void)pthread_mutex_lock(&call->mutex);
+    if (!call->closed) {
+        axo__wait_failed(&call->failed, message);
+        call_close_locked(call, AXO_EFAILED);
+    }
+    (void)pthread_mutex_unlock(&call->mutex);
+    return axo_stop_self(ctx);
+}
+
 static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     call_state *self = state;
@@ -227,6 +247,8 @@ static axo_status call_receive(axo_ctx *ctx, void *state, const axo_message *mes
     bool stop = self->call->wait.kind == AXO__WAIT_STOP;
     if (message->tag == AXO_TERMINATED)
         return call_over(ctx, self, stop ? AXO_OK : AXO_EGONE);
+    if (!stop && message->tag == AXO_REQUEST_FAILED)
+        return call_failed(ctx, self, message);
     if (stop || message->tag == AXO__TAG_CALL_OPEN || message->tag >= AXO_TAG_RESERVED)
         return AXO_UNHANDLED;
     return call_answer(ctx, self, message);

@@ -28,6 +28,7 @@ typedef struct axo__call {
     axo_status status;   /* once closed */
     axo_message answer;  /* once closed with AXO_OK: payload from axo_system_alloc, */
     axo_owned owned;     /* or this handed-over one */
+    axo_verdict failed;  /* once closed with AXO_EFAILED: its code and text, and nothing else */
 } axo__call;
 
 /* Whether the calling thread may wait for this system here and now: AXO_OK, AXO_EINVAL,
@@ -55,6 +56,9 @@ bool axo__call_give_up(axo__call *call, axo_ref actor, axo_status status);
 
 /* Moves the answer of a call that ended with AXO_OK to `out`. */
 void axo__call_take_answer(axo__call *call, axo_asked *out);
+
+/* Adds what the target has failed with, of a call that ended with AXO_EFAILED. */
+void axo__call_take_failure(const axo__call *call, axo_verdict *out);
 
 /* Frees what axo__call_take_answer gave. */
 void axo__call_free_answer(axo_system *system, axo_message *answer, axo_owned *owned);

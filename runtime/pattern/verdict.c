@@ -84,6 +84,22 @@ static void verdict_doing(verdict_line *line, const axo_verdict *verdict)
         verdict_add(line, ", %" PRIu32 " messages wait", verdict->queued);
 }
 
+/* The status; of a target that has failed, with what. */
+static void verdict_why(verdict_line *line, const axo_verdict *verdict)
+{
+    if (verdict->status != AXO_EFAILED) {
+        verdict_add(line, "%s", axo_status_text(verdict->status));
+        return;
+    }
+    verdict_add(line, "it has failed under the request: ");
+    if (verdict->has_status != 0)
+        verdict_add(line, "%s", axo_status_text((axo_status)verdict->code));
+    else
+        verdict_add(line, "code %" PRId32, verdict->code);
+    if (verdict->text[0] != 0)
+        verdict_add(line, " \"%s\"", verdict->text);
+}
+
 size_t axo_verdict_text(const axo_verdict *verdict, char *out, size_t size)
 {
     verdict_line line = {.out = out, .size = out != NULL ? size : 0};
@@ -93,7 +109,8 @@ size_t axo_verdict_text(const axo_verdict *verdict, char *out, size_t size)
     if (verdict == NULL)
         return 0;
     verdict_subject(&line, verdict);
-    verdict_add(&line, "%s after ", axo_status_text(verdict->status));
+    verdict_why(&line, verdict);
+    verdict_add(&line, " after ");
     verdict_time(&line, verdict->waited_ns);
     if (verdict->timeout_ns > 0) {
         verdict_add(&line, " of ");

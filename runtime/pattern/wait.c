@@ -115,6 +115,14 @@ void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, 
         wait_look(system, waiter, out);
 }
 
+void axo__wait_failed(axo_verdict *out, const axo_message *message)
+{
+    const axo_request_failed failed = axo_request_failed_of(message);
+    out->code = failed.code;
+    out->has_status = failed.has_status;
+    memcpy(out->text, failed.text, sizeof out->text);
+}
+
 /* Whether the parent has taken the child back, and the child has not come to that message: its
  * start had no memory, or a stop came before. The child looks for the false sender in its own
  * mailbox. */
@@ -142,17 +150,26 @@ static axo_status wait_forget(axo_ctx *ctx, wait_state *self)
     return axo_stop_self(ctx);
 }
 
-static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
+static axo_status wait_over_by(axo_ctx *ctx, wait_state *self, axo_status status,
+                               const axo_message *cause)
 {
     /* A copy, because the verdict is written over the record in the same letter. */
     axo__wait wait = *self->wait;
     if (wait_is_void(ctx, &wait))
         return wait_forget(ctx, self);
-    axo__wait_judge(axo_system_of(ctx), &wait, axo_self(ctx), status, (void *)self->wait);
+    axo_verdict *verdict = (void *)self->wait;
+    axo__wait_judge(axo_system_of(ctx), &wait, axo_self(ctx), status, verdict);
+    if (cause != NULL)
+        axo__wait_failed(verdict, cause);
     (void)axo_draft_from(ctx, wait.letter, axo_self(ctx));
     wait_send(ctx, &wait, wait.letter);
     self->wait = NULL;
     return axo_stop_self(ctx);
+}
+
+static axo_status wait_over(axo_ctx *ctx, wait_state *self, axo_status status)
+{
+    return wait_over_by(ctx, self, status, NULL);
 }
 
 /* The head that the parent finds in front of an answer. */
@@ -285,6 +302,8 @@ static axo_status wait_receive(axo_ctx *ctx, void *state, const axo_message *mes
     if (message->tag == AXO__TAG_WAIT_OVER)
         return axo__own_tick(ctx, message, WAIT_KEY) ? wait_over(ctx, self, AXO_ETIMEDOUT)
                                                      : AXO_UNHANDLED;
+    if (message->tag == AXO_REQUEST_FAILED && kind != AXO__WAIT_STOP)
+        return wait_over_by(ctx, self, AXO_EFAILED, message);
     /* an event: a stranger has subscribed the child */
     if (kind == AXO__WAIT_STOP || message->tag >= AXO_TAG_RESERVED)
         return AXO_UNHANDLED;

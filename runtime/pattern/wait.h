@@ -77,4 +77,7 @@ axo_status axo__wait_begin(axo_ctx *ctx, const axo__wait *wait);
 void axo__wait_judge(axo_system *system, const axo__wait *wait, axo_ref waiter, axo_status status,
                      axo_verdict *out);
 
+/* Adds what an AXO_REQUEST_FAILED says. */
+void axo__wait_failed(axo_verdict *out, const axo_message *message);
+
 #endif

@@ -23,10 +23,10 @@ static void blame_format(char *out, const char *format, va_list list)
 static void blame_fill(axo__worker *worker, const axo__cell *cell, axo_failure_kind kind,
                        int32_t code)
 {
-    AXO_DEBUG_ASSERT((uint32_t)kind < 1 << 5 && worker->site < 1 << 6);
+    AXO_DEBUG_ASSERT((uint32_t)kind < 1 << 5 && worker->site < 1 << 5);
     worker->pending = (axo__cause){.code = code,
                                    .kind = (uint32_t)kind & 31,
-                                   .site = worker->site & 63,
+                                   .site = worker->site & 31,
                                    .root_kind = (uint32_t)kind & 31,
                                    .actor = axo__cell_ref(cell)};
 }
@@ -57,4 +57,5 @@ void axo__blame(axo__worker *worker, const axo__cell *cell, axo_status status)
         return;
     axo__cause_drop(&worker->local.core->texts, pending);
     blame_fill(worker, cell, AXO_FAILURE_ORDINARY, (int32_t)status);
+    pending->status = 1;
 }

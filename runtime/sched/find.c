@@ -14,6 +14,7 @@
 #include "sched/claim.h"
 #include "sched/follow.h"
 #include "sched/newborn.h"
+#include "sched/poller.h"
 #include "sched/ready.h"
 #include "sched/timer.h"
 #include "sched/wake.h"
@@ -90,9 +91,11 @@ bool axo__worker_clock(axo__worker *worker)
         worker->clock_stride = stride * 2;
     worker->until_clock = worker->clock_stride;
     find_clock_shares(worker, stride, before);
+    bool found = axo__unlikely(axo__poller_is_due(worker->sched, worker->now)) &&
+                 axo__poller_look(worker);
     if (axo__likely(axo__timers_next(worker->timers) > axo__worker_time(worker)))
-        return false;
-    return worker->timers != NULL && axo__timers_fire(worker, worker->timers);
+        return found;
+    return (worker->timers != NULL && axo__timers_fire(worker, worker->timers)) || found;
 }
 
 /* ---- places ---- */

@@ -28,6 +28,9 @@ hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure, const axo_
     case AXO_SITE_POST_RESTART:
         AXO_BORDER();
         return cls->post_restart(ctx, state, failure);
+    case AXO_SITE_SETTLE:
+        AXO_BORDER();
+        return cls->settle(ctx, state);
     default:
         break;
     }

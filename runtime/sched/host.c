@@ -12,6 +12,7 @@
 
 #include "sched/kinds.h"
 #include "sched/park.h"
+#include "sched/poller.h"
 #include "sched/sched.h"
 #include "sched/wake.h"
 #include "sched/worker.h"
@@ -36,6 +37,7 @@ static bool host_enter(axo__sched *sched)
     axo__os_event_clear(&sched->event);
     worker->was_parked = false;
     axo__worker_read_clock(worker);
+    (void)axo__poller_look(worker);
     return true;
 }
 

@@ -7,8 +7,10 @@
  */
 #include "sched/park.h"
 
+#include "base/probe.h"
 #include "sched/follow.h"
 #include "sched/newborn.h"
+#include "sched/poller.h"
 #include "sched/pool.h"
 #include "sched/timer.h"
 #include "sched/wake.h"
@@ -131,6 +133,8 @@ axo__step axo__worker_park(axo__worker *worker)
         if (worker->watch_ns < AXO__WATCH_MAX_NS)
             worker->watch_ns *= 2;
     }
+    axo__poller_park(worker);
+    AXO__PROBE2(park, worker->local.index, worker->thread.deadline);
     axo__a64_bump_owner(&worker->local.count.parks);
     return AXO__STEP_PARK; /* (4) */
 }

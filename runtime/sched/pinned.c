@@ -8,10 +8,19 @@
 #include "sched/wake.h"
 #include "sched/worker.h"
 
+static const axo__os_body pinned_body = {
+    .name = "axo/pin",
+    .begin = axo__worker_begin,
+    .step = axo__worker_step,
+    .sleep = axo__worker_sleep,
+    .wake = axo__worker_wake,
+    .end = axo__worker_end,
+};
+
 const axo__sched_kind axo__pinned_kind = {
     .manned = true,
     .single = true,
-    .body = &axo__worker_body,
+    .body = &pinned_body,
     .make = axo__sched_make_workers,
     .unmake = axo__sched_unmake_workers,
     .enter = axo__sched_enter_any,

@@ -38,6 +38,15 @@ static uint32_t pool_traced(const axo__core *core)
 
 static const axo__a32 pool_never_0 = {1};
 
+/* The number in a thread's name: of the worker, of the spare worker from 1 on, or of the pool that
+ * one actor has to itself. */
+static uint32_t pool_thread_number(const axo__sched *sched, uint32_t index)
+{
+    if (index >= sched->worker_count)
+        return index - sched->worker_count + 1;
+    return sched->kind->single ? sched->number : index;
+}
+
 /* A worker of a shared pool and a spare worker own no queues: their rings have size 1 and are
  * always full, so the push functions of ready.c need no case for them and overflow to the
  * injectors. */
@@ -61,6 +70,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->until = AXO__NEVER;
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);
+    worker->thread.number = pool_thread_number(sched, index);
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
     bool queues = worker->own != NULL;
     axo__worker_slots *slots = queues ? &sched->slots[index] : NULL;

@@ -19,6 +19,7 @@
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   blame     why a callback has failed       hook      calls of hooks
  *   run       one turn of one cell; plain turns
+ *   io        watched descriptors             poller   which worker waits for them
  *   park      a worker goes to sleep          worker   a worker's step
  *   spare     workers for when all others are stuck
  *   sched     a pool is made, started, ended
@@ -211,6 +212,7 @@ struct axo__worker {
     bool has_thread;        /* a thread is to be joined; elastic: guarded by the pool's mutex */
     bool forked;            /* in a child that one of its callbacks has forked ... */
     axo__cell *forked_in;   /* ... of this actor; NULL: of none */
+    axo__a64 *board;        /* its record (sched/board.h); NULL: it has none */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */
@@ -279,12 +281,14 @@ struct axo__sched {
     axo__a32 rescuing;             /* 1: the first spare is in a cell */
     axo__os_event event;           /* host: set when there is something to run */
     axo__a32 host_busy;            /* host: a thread is in it */
+    axo__aptr io;                  /* the default pool's: watched descriptors; NULL: none ever */
     _Alignas(AXO__CACHE_LINE) axo__a64 overruns; /* entries in `overrun` */
     axo__a32 parked;        /* workers that are PARKED, about */
     axo__a32 searching;     /* workers that look into other workers' queues */
     axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after busy ones */
     axo__a32 watch_due;     /* 1: the watch was handed on, and no worker has taken it up yet */
     axo__a32 quit;          /* 1: the threads end */
+    axo__a64 look_at;       /* a reading from which a worker looks at descriptors: poller.h */
     /* The count that busy workers look at, on the line of the queue that it counts: the one line
      * of the pool that an entry from outside moves to a worker. */
     _Alignas(AXO__CACHE_LINE) axo__a64 outside; /* entries in `inject` and, above, in `urgent` */

@@ -14,14 +14,20 @@
 
 #include <string.h>
 
+#include <axo/io.h>
+
 #include "base/border.h"
+#include "base/probe.h"
 #include "cell/event.h"
+#include "sched/answer.h"
 #include "sched/blame.h"
 #include "sched/find.h"
 #include "sched/follow.h"
+#include "sched/io.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
 #include "sched/keyed_timer.h"
+#include "sched/settle.h"
 
 void axo__run_free(axo__worker *worker, axo__message *message)
 {
@@ -45,10 +51,17 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     worker->pending.tag = message->pub.tag;
     if (worker->pending.text != 0) /* else axo__fail_keep_sender asks the message */
         axo__cause_sent_by(&worker->local.core->texts, &worker->pending, message->pub.sender);
+    axo__answer_promise(worker, cell, message);
     if (cell->failed != NULL)
-        axo__run_free(worker, cell->failed);
+        axo__answer_free(worker, cell, cell->failed);
     cell->failed = message;
     worker->sched->ops->fail(worker, cell);
+}
+
+/* The tag is the runtime's own; a copy that an actor has passed on is no signal. */
+static bool run_is_io(const axo__message *message)
+{
+    return message->pub.tag == AXO_IO_READY && (message->flags & AXO__MESSAGE_SIGNAL) != 0;
 }
 
 /* The handler left a message unhandled (DL-08). Messages of the runtime itself, including events,
@@ -81,6 +94,12 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo__trace(&worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
     if ((cell->attention & AXO__ATTENTION_TIMERS) != 0)
         axo__keyed_timer_handled(worker, cell, message->pub.tag);
+    bool fails = status != AXO_OK && status != AXO_UNHANDLED;
+    if (run_is_io(message) && !stashed && axo__io_handled(worker, cell, message, fails)) {
+        axo__cause_drop(&worker->local.core->texts, &worker->pending);
+        worker->message = NULL;
+        return;
+    }
     if (status == AXO_OK || (status == AXO_UNHANDLED && stashed)) {
         axo__cause_drop(&worker->local.core->texts, &worker->pending);
         worker->message = NULL;
@@ -105,6 +124,14 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     run_fail(worker, cell, message);
 }
 
+/* A tick or a readiness comes up; false: it is void, and freed. */
+static __attribute__((noinline)) bool run_tick(axo__worker *worker, axo__cell *cell,
+                                               axo__message *message)
+{
+    return run_is_io(message) ? axo__io_come(worker, cell, message)
+                              : axo__keyed_timer_tick(worker, cell, message);
+}
+
 /* PoisonPill and Kill never reach the handler (PK-02, PK-05), nor does an injected failure. They
  * count as handled, and Kill fails the actor as if receive had. */
 static void run_special(axo__worker *worker, axo__cell *cell, axo__message *message)
@@ -124,6 +151,7 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
     }
     worker->site = AXO_SITE_RECEIVE;
     axo__blame(worker, cell, AXO_EFAILED);
+    worker->pending.status = 0;
     worker->pending.kind = what.kind & 31;
     worker->pending.root_kind = what.kind & 31;
     worker->pending.code = what.code;
@@ -139,8 +167,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED);
     AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
     if (axo__unlikely(message->flags > AXO__MESSAGE_OWNED)) {
-        if ((message->flags & AXO__MESSAGE_TICK) != 0 &&
-            !axo__keyed_timer_tick(worker, cell, message))
+        if ((message->flags & AXO__MESSAGE_TICK) != 0 && !run_tick(worker, cell, message))
             return;
         if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0) {
             run_special(worker, cell, message);
@@ -149,15 +176,17 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
         if ((message->flags & AXO__MESSAGE_NOTICE) != 0 &&
             !worker->sched->ops->notice(worker, cell, message))
             return;
-        if (!axo__message_is_for(message, cell->instance)) {
+        if (!axo__message_is_for(message, axo__cell_instance(cell))) {
             axo__dead_letter(&worker->local, message, axo__cell_ref(cell), AXO_DEAD_GONE);
             return;
         }
     }
     worker->message = message;
     worker->site = AXO_SITE_RECEIVE;
-    axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
+    uint64_t running = UINT64_C(1) << 32 | message->pub.tag;
+    axo__a64_store_relaxed(&worker->running_tag, running);
     axo__trace(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    AXO__PROBE3(receive, cell, &message->pub, (uint32_t)running);
     AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
@@ -201,6 +230,8 @@ static axo__message *run_take_attended(axo__worker *worker, axo__cell *cell)
     axo__extra *extra = axo__cell_extra(cell);
     axo__message *message = extra != NULL ? axo__chain_pop(&extra->front) : NULL;
     axo__waiter *done = NULL;
+    if (extra != NULL)
+        extra->looked = false;
     if (message != NULL) {
         AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_STASHED) != 0);
         message->flags &= ~(uint32_t)AXO__MESSAGE_STASHED;
@@ -264,6 +295,8 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         if (axo__unlikely((word & (AXO__URGENT | AXO__CLOSED)) != 0 || run_has_system(cell))) {
             if ((word & AXO__CLOSED) != 0)
                 return false;
+            if (axo__settle_first(worker, cell))
+                continue;
             if ((word & AXO__WAITING) != 0)
                 axo__parked_seal(cell);
             if ((word & AXO__URGENT) != 0)
@@ -333,6 +366,8 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     bool done = worker->messages_left == 0 && run_is_done(cell); /* of a plain turn */
     for (;; done = false) {
         bool more = !done && run_messages(worker, cell);
+        if (axo__settle_is_due(cell) && axo__settle_last(worker, cell, &more))
+            continue;
         if (!more) {
             if (axo__unlikely(backlog_turns != 0))
                 run_set_backlog(cell, 0);
@@ -476,8 +511,10 @@ static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__
     AXO_DEBUG_ASSERT(cell->inbox.first == axo__message_next(message));
     worker->messages_left--;
     worker->message = message;
-    axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) << 32 | message->pub.tag);
+    uint64_t running = UINT64_C(1) << 32 | message->pub.tag;
+    axo__a64_store_relaxed(&worker->running_tag, running);
     AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
+    AXO__PROBE3(receive, cell, &message->pub, (uint32_t)running);
     AXO_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     if (axo__unlikely(((uint32_t)status | message->flags | cell->attention) != 0)) {

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "os/poll.h"
+#include "sched/io.h"
 #include "sched/scheduled.h"
 #include "sched/pool.h"
 #include "sched/ready.h"
@@ -88,6 +90,7 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
     sched->worker_count = workers;
     sched->turns = axo__os_turns;
     sched->event.fd = -1;
+    axo__a64_store_relaxed(&sched->look_at, (uint64_t)AXO__NEVER);
     axo__inject_init(&sched->inject, &sched->outside, 0);
     axo__inject_init(&sched->urgent, &sched->outside, 32);
     axo__inject_init(&sched->overrun, &sched->overruns, 0);
@@ -101,6 +104,7 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 
 void axo__sched_fini(axo__sched *sched)
 {
+    axo__io_free(sched);
     sched->kind->unmake(sched);
     axo__os_mutex_fini(&sched->mutex);
 }
@@ -139,7 +143,7 @@ void axo__sched_quit(axo__sched *sched)
         if (worker == NULL)
             break;
         if (worker->has_thread)
-            axo__os_parker_wake(&worker->thread.parker);
+            axo__os_thread_wake(&worker->thread);
     }
     axo__os_mutex_unlock(&sched->mutex);
 }

@@ -22,6 +22,7 @@
 #include "sched/spare.h"
 
 #include "sched/find.h"
+#include "sched/poller.h"
 #include "sched/run.h"
 #include "sched/steal.h"
 #include "sched/timer.h"
@@ -184,6 +185,8 @@ static int64_t spare_deadline(axo__worker *spare)
         return spare->now + AXO__SPARE_NS;
     if (mode != AXO__SPARE_DOZE)
         return AXO__NEVER;
+    if ((int64_t)axo__a64_load_relaxed(&sched->look_at) != AXO__NEVER)
+        return spare->now + AXO__SPARE_NS; /* no worker waits for descriptors now */
     bool closer = sched->stuck_ns != 0 && sched->stuck_ns / 2 < AXO__SPARE_DOZE_NS;
     return spare->now + (closer ? sched->stuck_ns / 2 : AXO__SPARE_DOZE_NS);
 }
@@ -227,6 +230,8 @@ axo__step axo__spare_step(void *argument)
     axo__worker_read_clock(spare);
     if (spare_rank(spare) == 0)
         (void)axo__timers_fire_late(spare);
+    if (spare_rank(spare) == 0 && axo__poller_is_due(spare->sched, spare->now))
+        (void)axo__poller_look(spare);
     axo__cell *cell = spare_look(spare) ? spare_take(spare) : NULL;
     if (cell == NULL)
         return spare_rest(spare);
@@ -243,6 +248,7 @@ static void spare_wake(void *argument)
 }
 
 const axo__os_body axo__spare_body = {
+    .name = "axo/spare",
     .begin = axo__worker_begin,
     .step = axo__spare_step,
     .sleep = axo__worker_sleep,

@@ -9,6 +9,7 @@
  */
 #include "sched/steal.h"
 
+#include "base/probe.h"
 #include "sched/claim.h"
 #include "sched/follow.h"
 #include "sched/newborn.h"
@@ -22,7 +23,11 @@ static axo__cell *steal_keep(axo__worker *worker, axo__runq *to, axo__cell *mine
     axo__a64_bump_owner(&worker->local.count.steals);
     if (mine == NULL)
         return axo__worker_claim(worker, cell);
-    if (!axo__runq_push_owner(to, cell))
+    if (axo__runq_push_owner(to, cell))
+        return mine;
+    if (to == &worker->urgent)
+        axo__sched_push_urgent_any(worker->sched, cell);
+    else
         axo__sched_push_ready_any(worker->sched, cell);
     return mine;
 }
@@ -59,6 +64,16 @@ static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool 
     return mine;
 }
 
+/* A restart makes a crowd of cells urgent, of which a thief takes half at once as well: one by one
+ * the two workers would meet at the ring for each. */
+static axo__cell *steal_urgent(axo__worker *worker, axo__worker *victim)
+{
+    axo__cell *cell = steal_half(worker, &victim->urgent, &worker->urgent);
+    if (!axo__runq_is_empty_any(&worker->urgent))
+        worker->attention |= AXO__LOOK_URGENT;
+    return cell;
+}
+
 /* Whether, at `turns` turns in `span` ns, the last of `queued` cells would wait for longer than
  * `most`. */
 static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued, int64_t most)
@@ -77,8 +92,8 @@ static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued, int64_t
  * that stays is stale. */
 static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
 {
-    axo__cell *cell = axo__runq_take_any(&victim->urgent);
-    if (cell != NULL && (cell = axo__worker_claim(worker, cell)) != NULL)
+    axo__cell *cell = steal_urgent(worker, victim);
+    if (cell != NULL)
         return cell;
     AXO_DEBUG_ASSERT(worker->seen != NULL && victim != worker);
     const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
@@ -125,12 +140,15 @@ axo__cell *axo__worker_steal(axo__worker *worker)
         axo__worker *victim = &sched->workers[(start + i) % count];
         if (victim != worker)
             cell = steal_from(worker, victim);
+        if (cell != NULL)
+            AXO__PROBE4(steal, worker->local.index, victim->local.index, cell,
+                        axo__cell_ref(cell).bits);
     }
     uint32_t searching = axo__a32_add_seq_cst(&sched->searching, UINT32_MAX); /* [W1] */
     AXO_DEBUG_ASSERT(searching > 0);
     if (cell != NULL && searching == 1 &&
         (axo__runq_count_any(&worker->ready) >= AXO__STEAL_MIN ||
-         axo__runq_count_any(&worker->overrun) > 0))
+         axo__runq_count_any(&worker->overrun) > 0 || axo__runq_count_any(&worker->urgent) > 0))
         axo__sched_wake_one(sched);
     return cell;
 }

@@ -7,8 +7,11 @@
  */
 #include "sched/worker.h"
 
+#include "sched/board.h"
+#include "os/poll.h"
 #include "sched/find.h"
 #include "sched/park.h"
+#include "sched/poller.h"
 #include "sched/pool.h"
 #include "sched/ready.h"
 #include "sched/run.h"
@@ -120,6 +123,8 @@ static void worker_run(axo__worker *worker, axo__cell *cell)
 static axo__step worker_idle(axo__worker *worker)
 {
     axo__local_flush(&worker->local);
+    if (axo__unlikely(worker->board != NULL))
+        axo__board_worker_count(worker);
     axo__worker_tidy_ready(worker);
     if (worker_expire(worker, AXO__PORTION))
         return AXO__STEP_AGAIN;
@@ -170,6 +175,8 @@ void axo__worker_begin(void *argument)
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->unwind == NULL);
     axo__self = worker;
     axo__grace_enter();
+    axo__worker_read_clock(worker); /* its first callback begins before it has read one */
+    axo__board_worker_begin(worker);
 }
 
 void axo__worker_end(void *argument)
@@ -177,6 +184,7 @@ void axo__worker_end(void *argument)
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
     axo__local_flush(&worker->local);
+    axo__board_worker_end(worker);
     axo__grace_leave();
     axo__self = NULL;
 }
@@ -197,10 +205,13 @@ void axo__worker_wake(void *argument)
     axo__worker_unpark_owner(worker);
     worker->role = axo__idle_up(worker->role);
     axo__worker_read_clock(worker);
+    if (worker->thread.polls)
+        axo__poller_wake(worker);
     axo__spare_notice(worker->sched);
 }
 
 const axo__os_body axo__worker_body = {
+    .name = "axo/w",
     .begin = axo__worker_begin,
     .step = axo__worker_step,
     .sleep = axo__worker_sleep,
@@ -212,7 +223,7 @@ const axo__os_body axo__worker_body = {
 
 void axo__worker_wake_parker(axo__worker *worker)
 {
-    axo__os_parker_wake(&worker->thread.parker);
+    axo__os_thread_wake(&worker->thread);
 }
 
 /* Step (3) of sched/timer.h: the load of `next` comes after the addition to `parked`. No thread can

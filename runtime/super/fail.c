@@ -6,6 +6,7 @@
  * still before any decision is made about it (FS-01, FS-02). */
 #include "super/fail.h"
 
+#include "base/probe.h"
 #include "sched/ready.h"
 #include "super/children.h"
 #include "super/sweep.h"
@@ -36,8 +37,7 @@ static __attribute__((noinline)) bool fail_suspend_children(axo__worker *worker,
 static __attribute__((noinline)) bool fail_further(axo__worker *worker, const axo__cell *cell)
 {
     axo__cause *pending = &worker->pending;
-    axo__event_log(&worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
-                   "a further failure of an actor that has failed, code %d", (int)pending->code);
+    axo__log_pending(&worker->local, AXO_LOG_WARNING, AXO_LOG_FAILURE_AGAIN, cell, pending);
     axo__cause_drop(&worker->local.core->texts, pending);
     return false;
 }
@@ -52,6 +52,8 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_NONE);
     axo__trace(&worker->local, cell, AXO_EV_FAIL,
                (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
+    AXO__PROBE4(fail, cell, axo__cell_ref(cell).bits, (uint32_t)pending->kind,
+                pending->code);
     if (axo__unlikely(cell->phase == AXO__PHASE_TERMINATING || cell->reported))
         return fail_further(worker, cell);
     axo__cell_keep_failure(cell, pending);

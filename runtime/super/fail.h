@@ -16,7 +16,7 @@ void axo__fail(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool s
  * report follows once a sweep has told all children (super/sweep.h). */
 bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, bool survivors);
 /* The sender of the message under which the cell has failed goes into the reserve of texts. Called
- * once, before anybody is shown the failure; not at all if nobody will be. */
+ * before anybody is shown the failure; not at all if nobody will be. */
 void axo__fail_keep_sender(axo__worker *worker, axo__cell *cell);
 /* Pushes the report onto the parent's system lane. A failure of the root ends the system
  * instead. */

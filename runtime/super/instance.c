@@ -6,8 +6,9 @@
 
 #include <string.h>
 
+#include "sched/answer.h"
 #include "sched/hook.h"
-#include "sched/run.h"
+#include "sched/io.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/fail.h"
@@ -18,7 +19,7 @@ void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
     axo__message *failed = cell->failed;
     cell->failed = NULL;
     if (failed != NULL)
-        axo__run_free(worker, failed);
+        axo__answer_free(worker, cell, failed);
 }
 
 /* No timer of the instance outlives it (TM-04), so timers stop before the region ends. The region's
@@ -28,6 +29,7 @@ static __attribute__((noinline)) void instance_destroy_extra(axo__worker *worker
 {
     axo__extra *extra = axo__cell_extra(cell);
     axo__keyed_timer_stop_all(worker, cell); /* TM-04 */
+    axo__io_end_all(worker, cell); /* before a clean-up may close what is watched */
     axo__region_end(&extra->region, &worker->local.cache); /* D2 */
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
@@ -43,6 +45,8 @@ void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
         axo__trace(&worker->local, cell, AXO_EV_DESTROY, 0);
     cell->constructed = 0;
     cell->receive = axo__cell_class(cell)->receive;
+    cell->attention &= (uint8_t)~AXO__ATTENTION_SETTLE; /* what the old instance has asked for */
+    cell->settled = 0;
     cell->life = AXO__INSTANCE_NONE;
 }
 
@@ -53,7 +57,8 @@ axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->failed == NULL);
     axo__instance_destroy(worker, cell);
-    cell->instance = cell->instance < UINT32_MAX ? cell->instance + 1 : 1;
+    uint32_t before = axo__cell_instance(cell);
+    axo__a32_store_relaxed(&cell->instance, before < UINT32_MAX ? before + 1 : 1);
     if (axo__cell_extra(cell) != NULL)
         axo__children_mark_earlier(cell);
     const axo_class *cls = axo__cell_class(cell);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/probe.h"
 #include "sched/hook.h"
 #include "super/fail.h"
 #include "super/spawn.h"
@@ -70,7 +71,7 @@ static inline bool leaf_made(axo__worker *worker, axo__cell *cell)
 {
     const axo_class *cls = axo__cell_class(cell);
     axo_status status = AXO_OK;
-    cell->instance = 1;
+    axo__a32_store_relaxed(&cell->instance, 1);
     if (cls->state_size > 0)
         memset(cell->state_block, 0, cls->state_size);
     AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_CONSTRUCT, 0);
@@ -90,7 +91,7 @@ void axo__leaf_begin(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && cell->phase == AXO__PHASE_NEW);
     AXO_DEBUG_ASSERT(cell->attention == AXO__ATTENTION_SYSTEM && cell->failed == NULL);
-    AXO_DEBUG_ASSERT(cell->instance == 0 && !cell->constructed);
+    AXO_DEBUG_ASSERT(axo__cell_instance(cell) == 0 && !cell->constructed);
     uint64_t word = axo__state_look(&cell->state) & ~AXO__LANE;
     if (axo__unlikely(!leaf_is_plain(worker, cell, word)))
         return;
@@ -137,6 +138,7 @@ static inline void leaf_close(axo__worker *worker, axo__cell *cell)
     cell->phase = AXO__PHASE_GONE;
     axo__a64_bump_owner(&local->count.terminated);
     AXO__PLAIN_TRACE(local, cell, AXO_EV_TERMINATED, 0);
+    AXO__PROBE2(stop, cell, axo__cell_own_ref(cell).bits);
     axo__event_life(local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = axo__table_in(&local->core->table, cell->parent - 1);
     if (axo__unlikely(!axo__state_close_plain(&cell->state))) {

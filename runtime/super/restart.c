@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/probe.h"
 #include "sched/hook.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
@@ -92,12 +93,9 @@ axo_status axo__restart_default_pre_restart(axo__worker *worker, axo__cell *cell
  * HF-03): the old instance is going anyway, and its memory still goes with its region. */
 static __attribute__((noinline)) void restart_left_badly(axo__worker *worker, axo__cell *cell)
 {
-    axo__core *core = worker->local.core;
-    axo__event_log(&worker->local, AXO_LOG_ERROR, axo__cell_ref(cell),
-                   "pre_restart failed, code %d: %s", (int)worker->pending.code,
-                   worker->pending.text != 0 ? axo__texts_at(&core->texts, worker->pending.text)
-                                            : ""); /* HF-01, HF-03 */
-    axo__cause_drop(&core->texts, &worker->pending);
+    axo__log_pending(&worker->local, AXO_LOG_ERROR, AXO_LOG_HOOK, cell,
+                     &worker->pending); /* HF-01, HF-03 */
+    axo__cause_drop(&worker->local.core->texts, &worker->pending);
 }
 
 static inline void restart_left(axo__worker *worker, axo__cell *cell, axo_status status)
@@ -253,6 +251,7 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     }
     cell->life = AXO__INSTANCE_STARTED;
     axo__a64_bump_owner(&worker->local.count.restarts);
+    AXO__PROBE3(restart, cell, axo__cell_ref(cell).bits, axo__cell_instance(cell));
     axo__event_life(&worker->local, cell, AXO_KIND_RESTARTED);
     if (axo__unlikely(axo__cell_family(cell) != NULL))
         restart_survivors(worker, cell, cause);
@@ -392,6 +391,19 @@ static void restart_tell_resume(axo__worker *worker, axo__cell *cell, axo__cell 
         axo__child_suspend(worker, child, -1); /* DR-02 */
 }
 
+/* The line of the log that says why a Resume becomes a restart. */
+static __attribute__((noinline)) void restart_for_resume(axo__worker *worker,
+                                                         const axo__cell *cell)
+{
+    axo__core *core = worker->local.core;
+    axo__log_line line;
+    if (!axo__log_is_read(core, AXO_LOG_WARNING))
+        return;
+    axo__log_begin(&line, core, AXO_LOG_WARNING, AXO_LOG_RESUME, cell);
+    line.record.instance = axo__cell_instance(cell);
+    axo__log_failure(&worker->local, &line.record, axo__cell_class(cell));
+}
+
 /* Resume of an instance that is not there, or half made, becomes a restart (HF-07, IN-05).
  * Otherwise the instance goes on with its state: the failed message is freed, the own suspension
  * ends, and the whole subtree is resumed (DR-02). A sweep of many children may take more turns;
@@ -405,8 +417,7 @@ void axo__restart_resume_own(axo__worker *worker, axo__cell *cell)
     if (cell->phase != AXO__PHASE_TERMINATING &&
         (cell->life == AXO__INSTANCE_NONE || cell->life == AXO__INSTANCE_BROKEN)) {
         if (cell->life == AXO__INSTANCE_BROKEN)
-            axo__event_log(&worker->local, AXO_LOG_WARNING, axo__cell_ref(cell),
-                           "resume of an instance that failed to restart: restart"); /* HF-07 */
+            restart_for_resume(worker, cell); /* HF-07 */
         axo__cause cause = axo__cell_failure(cell);
         cause = axo__cause_copy(&worker->local.core->texts, &cause);
         restart_begin(worker, cell, &cause, true);

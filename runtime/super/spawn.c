@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/probe.h"
 #include "sched/newborn.h"
 #include "sched/ready.h"
 #include "super/children.h"
@@ -35,6 +36,9 @@ static bool spawn_take_extra(axo__local *local, const axo_props *props, axo__sch
     if (extra == NULL)
         return false;
     extra->strategy = props->strategy;
+    /* Relaxed: a child of the actor comes after this, and looks only when it fails. */
+    if (props->strategy != NULL && props->strategy->answer_failed != 0)
+        axo__a32_store_relaxed(&core->answers, 1);
     extra->stash_max = props->stash_max;
     if (sched != core->sched) {
         extra->sched = sched;
@@ -193,6 +197,7 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
     if (props->name != NULL)
         axo__names_bind(&core->names, axo__cell_name(cell), axo__cell_ref(cell));
     axo__trace(local, cell, AXO_EV_SPAWN, birth->parent.bits);
+    AXO__PROBE4(spawn, cell, axo__cell_ref(cell).bits, birth->parent_cell, props->cls);
     *out = cell;
     return AXO_OK;
 }
@@ -300,6 +305,7 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
     axo__table_begin(&local->core->table, child);
     axo__trace(local, child, AXO_EV_SPAWN, axo__cell_ref(parent).bits);
     *out = axo__cell_ref(child);
+    AXO__PROBE4(spawn, child, out->bits, parent, props->cls);
     axo__state_birth(&child->state);
     if (axo__unlikely(!axo__newborn_push_plain(worker, child)))
         axo__sched_push_newborn(worker, child);

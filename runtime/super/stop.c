@@ -6,6 +6,7 @@
  * of the end after the dead actor's own messages (DW-11); the parent learns last. */
 #include "super/stop.h"
 
+#include "base/probe.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
 #include "sched/hook.h"
@@ -107,6 +108,7 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
         cell->phase = AXO__PHASE_GONE;
         axo__a64_bump_owner(&local->count.terminated);
         axo__trace(local, cell, AXO_EV_TERMINATED, 0);
+        AXO__PROBE2(stop, cell, axo__cell_ref(cell).bits);
         axo__event_life(local, cell, AXO_KIND_TERMINATED);
     }
     if (axo__watch_tell(worker, cell, &budget) && stop_answer_lane(worker, cell, &budget))
@@ -117,8 +119,7 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
 
 void axo__stop_failed(axo__worker *worker, const axo__cell *cell)
 {
-    axo__event_log(&worker->local, AXO_LOG_ERROR, axo__cell_ref(cell), "post_stop failed, code %d",
-                   (int)worker->pending.code);
+    axo__log_pending(&worker->local, AXO_LOG_ERROR, AXO_LOG_HOOK, cell, &worker->pending);
     axo__cause_drop(&worker->local.core->texts, &worker->pending);
 }
 

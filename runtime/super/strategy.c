@@ -152,28 +152,32 @@ bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *recor
 
 /* ---- deciding ---- */
 
-/* The line of the log stands apart: most systems have no reader of it. */
-static __attribute__((noinline)) void strategy_log(axo__worker *worker, const axo__cell *child,
+/* The line of the log stands apart: most systems have no reader of it. In the child's own turn the
+ * sender is not kept yet. */
+static __attribute__((noinline)) void strategy_log(axo__worker *worker, axo__cell *child,
                                                    axo_directive directive, axo_log_level level)
 {
-    static const char *const names[] = {"?", "resume", "restart", "stop", "escalate"};
     axo__core *core = worker->local.core;
+    axo__log_line line;
+    if (worker->current == child)
+        axo__fail_keep_sender(worker, child);
     axo__cause cause = axo__cell_failure(child);
-    axo_failure failure = axo__cause_show(&core->texts, &cause);
-    axo__event_log(&worker->local, level, axo__cell_ref(child),
-                   "%s: failure kind %" PRIu32 " code %" PRId32 " %s", names[directive],
-                   failure.kind, failure.code, failure.text);
+    axo__log_begin(&line, core, level, AXO_LOG_FAILURE, child);
+    line.record.instance = axo__cell_instance(child);
+    line.record.directive = (uint32_t)directive;
+    axo__log_cause(&line, core, &cause);
+    axo__log_failure(&worker->local, &line.record, axo__cell_class(child));
 }
 
 /* Publishes and logs what will happen to the child, which is not always what was decided: a spent
  * budget turns Restart into Stop (DR-09, PH-06). An escalation is not logged here: the decision
  * about the parent's failure is. */
-static inline void strategy_tell(axo__worker *worker, const axo__cell *child,
+static inline void strategy_tell(axo__worker *worker, axo__cell *child,
                                  axo_directive decided, axo_directive directive)
 {
     axo_log_level level = directive == AXO_RESUME ? AXO_LOG_WARNING : AXO_LOG_ERROR;
     axo__event_supervision(&worker->local, child, decided, directive);
-    if (directive != AXO_ESCALATE && axo__event_logs(worker->local.core, level))
+    if (directive != AXO_ESCALATE && axo__log_is_read(worker->local.core, level))
         strategy_log(worker, child, directive, level);
 }
 

@@ -37,6 +37,7 @@
 #define AXO__SUPER_SUPER_H
 
 #include "cell/event.h"
+#include "cell/log.h"
 #include "sched/pool.h"
 
 /* What super/ tells system/ about the top of the tree; core->root, set at boot. */

@@ -45,7 +45,7 @@ axo_ref axo_self(axo_ctx *ctx)
 uint32_t axo_instance(axo_ctx *ctx)
 {
     axo__cell *cell = axo__caller(ctx);
-    return cell != NULL ? cell->instance : 0;
+    return cell != NULL ? axo__cell_instance(cell) : 0;
 }
 
 /* Slots are small numbers, used again: an index for tables, no identity. */
@@ -62,7 +62,7 @@ uint64_t axo_seed(axo_ctx *ctx)
     /* From slot and instance, not from the reference: references are secret (D18), and a seed must
      * repeat a run. */
     const uint64_t key[2] = {axo__self->local.core->seed, UINT64_C(0x6163746f7273)};
-    return axo__random_hash(key, (uint64_t)cell->slot << 32 | cell->instance);
+    return axo__random_hash(key, (uint64_t)cell->slot << 32 | axo__cell_instance(cell));
 }
 
 int64_t axo_now(axo_ctx *ctx)

@@ -84,7 +84,7 @@ axo_status axo_system_tag_name(axo_system *system, axo_ref ref, uint32_t tag, ch
     axo__door_leave(door);
     if (cls == NULL)
         return AXO_EGONE;
-    const char *name = axo__inspect_ask_name(cls, tag);
+    const char *name = axo__log_tag_name(cls, tag);
     if (name != NULL)
         (void)snprintf(out, size, "%s", name);
     return AXO_OK;

@@ -3,6 +3,7 @@
 #include <axo/axo.h>
 
 #include "sched/host.h"
+#include "sched/io.h"
 #include "sched/timer.h"
 #include "system/pools.h"
 #include "system/system.h"
@@ -47,18 +48,26 @@ int64_t axo_host_deadline(axo_system *system)
     if (pool == NULL)
         return INT64_MAX;
     axo__worker *worker = &pool->workers[0];
-    /* A parked host has nothing to run before its next timer; else it has work now. */
-    if (axo__a32_load_relaxed(&worker->state) == AXO__WORKER_PARKED)
-        return axo__timers_next(worker->timers);
+    /* A parked host has nothing to run before its next timer, or before a readiness for which there
+     * was no memory is tried again; else it has work now. */
     int64_t now = axo__core_now(&system->core);
-    return now < 0 ? now : 0;
+    if (axo__a32_load_relaxed(&worker->state) != AXO__WORKER_PARKED)
+        return now < 0 ? now : 0;
+    int64_t next = axo__timers_next(worker->timers);
+    int64_t retry = axo__io_is_starved(pool) ? axo__clock_add(now, AXO__IO_RETRY_NS) : next;
+    return retry < next ? retry : next;
 }
 
+/* A manual system's descriptor is readable for what its actors watch, too: it is the set, which has
+ * the host's event in it. So it is the same before and after the first watch. */
 int axo_host_fd(axo_system *system)
 {
     axo__sched *pool = NULL;
     if (axo__system_check(system) != AXO_OK || axo__pools_host(system, &pool) != AXO_OK)
         return -1;
-    /* The descriptor is readable while the host has work: a waker sets it, the host clears it. */
-    return pool->event.fd;
+    if (pool != &system->sched || pool->event.fd < 0)
+        return pool->event.fd; /* a waker sets it, the host clears it */
+    axo_status status;
+    const axo__io *io = axo__io_take(&system->core, &status);
+    return io != NULL ? io->poll.fd : -1;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sched/answer.h"
 #include "sched/send.h"
 #include "super/stash.h"
 #include "system/system.h"
@@ -52,11 +53,12 @@ static axo__message *mailbox_given(const axo__cell *cell, const axo_message *sho
     return given != NULL && shown == &given->pub ? given : NULL;
 }
 
-/* A stashed message is queued again and keeps its payload. */
+/* A stashed message is queued again and keeps its payload. What the runtime hands over is its own,
+ * and ends with it. */
 static bool mailbox_can_take(const axo__message *message)
 {
-    return (message->flags & AXO__MESSAGE_OWNED) != 0 &&
-           (message->flags & AXO__MESSAGE_STASHED) == 0;
+    return (message->flags & (AXO__MESSAGE_OWNED | AXO__MESSAGE_STASHED | AXO__MESSAGE_SIGNAL)) ==
+           AXO__MESSAGE_OWNED;
 }
 
 /* The payload has another owner from here on: the envelope is freed without it. */
@@ -120,5 +122,7 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
      * which stays with `given`. */
     if (owned && (status == AXO_OK || status == AXO_EGONE))
         mailbox_disown(given);
+    if (status == AXO_OK) /* whoever has it now answers it; a dead letter is nobody's */
+        axo__answer_undo(worker->local.core, given);
     return status;
 }

@@ -81,7 +81,12 @@ static void boot_record(axo__local *local, const axo_dead_record *record)
     axo__book_record(&local->core->system->book, local, record);
 }
 
-/* Makes the stream, the book and the list of the end: after the core they stand on. */
+static void boot_failed(axo__local *local, axo_log_record *record, const axo_class *cls)
+{
+    axo__failures_take(&local->core->system->failures, local, record, cls);
+}
+
+/* Makes the stream, the books and the list of the end: after the core they stand on. */
 static axo_status boot_events(axo_system *system)
 {
     axo__core *core = &system->core;
@@ -93,9 +98,19 @@ static axo_status boot_events(axo_system *system)
     status = axo__book_init(&system->book, &core->heap, &system->options);
     if (status != AXO_OK)
         goto fail_stream;
+    status = AXO_ETHREAD;
+    if (!axo__failures_init(&system->failures, &system->options))
+        goto fail_book;
+    if (!axo__health_init(&system->health))
+        goto fail_failures;
     core->publish = boot_publish;
     core->record = boot_record;
+    core->failed = boot_failed;
     return AXO_OK;
+fail_failures:
+    axo__failures_fini(&system->failures);
+fail_book:
+    axo__book_fini(&system->book, &core->heap);
 fail_stream:
     axo__stream_fini(&system->stream);
 fail_ending:
@@ -105,6 +120,8 @@ fail_ending:
 
 static void boot_undo_events(axo_system *system)
 {
+    axo__health_fini(&system->health, &system->core.heap);
+    axo__failures_fini(&system->failures);
     axo__book_fini(&system->book, &system->core.heap);
     axo__stream_fini(&system->stream);
     axo__ending_fini(&system->ending);
@@ -170,13 +187,16 @@ static axo_status boot_core(axo_system *system)
     core->sched = &system->sched;
     core->trace = options->trace;
     core->trace_user = options->trace_user;
-    core->trace_kinds = options->trace != NULL ? options->trace_kinds : 0;
+    core->told_kinds = options->trace != NULL ? options->trace_kinds : 0;
+    core->trace_kinds = core->told_kinds;
     core->on_unhandled = options->on_unhandled;
     core->unhandled_user = options->unhandled_user;
     core->on_dead_letter = options->on_dead_letter;
     core->dead_letter_user = options->dead_letter_user;
     core->log = options->log;
     core->log_user = options->log_user;
+    core->log_record = options->log_record;
+    core->log_record_user = options->log_record_user;
     core->seed = options->seed;
     core->manual = options->manual != 0;
     core->clock = options->clock;
@@ -308,6 +328,29 @@ static __attribute__((constructor)) void boot_at_fork(void)
     axo__os_at_fork(boot_forked);
 }
 
+/* The worker records of a board: of those that there are from the start, of each thread of the
+ * blocking dispatcher, of some pinned ones and the host's. */
+static uint32_t boot_board_workers(const axo_options *options)
+{
+    return options->workers + AXO__SPARES + options->blocking_max + 64;
+}
+
+/* Before anything is traced: the guardians' births are the first events. */
+static axo_status boot_board(axo_system *system)
+{
+    const axo_options *options = &system->options;
+    axo__core *core = &system->core;
+    if (options->board == NULL)
+        return AXO_OK;
+    if (!axo__board_make(&system->board, options->board, system->name,
+                         boot_board_workers(options), options->board_actors))
+        return AXO_ETHREAD;
+    core->board = &system->board;
+    core->board_tell = axo__board_tell;
+    core->trace_kinds |= axo__board_kinds;
+    return AXO_OK;
+}
+
 /* A system's own memory, zeroed, with the options; NULL: no memory. */
 static axo_system *boot_make(const axo_options *options)
 {
@@ -324,6 +367,7 @@ static axo_system *boot_make(const axo_options *options)
     system->options = *options;
     (void)snprintf(system->name, sizeof system->name, "%s", options->name);
     system->options.name = system->name;
+    system->core.name = system->name;
     return system;
 }
 
@@ -371,9 +415,12 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     status = boot_core(system);
     if (status != AXO_OK)
         goto fail_pools;
-    status = boot_events(system);
+    status = boot_board(system);
     if (status != AXO_OK)
         goto fail_core;
+    status = boot_events(system);
+    if (status != AXO_OK)
+        goto fail_board;
     status = boot_sched(system);
     if (status != AXO_OK)
         goto fail_events;
@@ -395,6 +442,8 @@ fail_sched:
     boot_undo_sched(system);
 fail_events:
     boot_undo_events(system);
+fail_board:
+    axo__board_end(&system->board);
 fail_core:
     boot_undo_core(system);
 fail_pools:
@@ -422,6 +471,7 @@ void axo__boot_destroy(axo_system *system)
     axo__pools_fini(system);
     boot_undo_sched(system);
     boot_undo_events(system);
+    axo__board_end(&system->board);
     boot_undo_core(system);
     axo__os_mutex_fini(&system->pools_mutex);
     axo__os_mutex_fini(&system->outcome_mutex);

@@ -36,6 +36,8 @@ static const char *border_site(const axo__worker *worker)
         return "pre_restart";
     case AXO_SITE_POST_RESTART:
         return "post_restart";
+    case AXO_SITE_SETTLE:
+        return "settle";
     case AXO__SITE_POST_STOP:
         return "post_stop";
     default:

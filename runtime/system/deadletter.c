@@ -5,9 +5,9 @@
  * letter. */
 #include "system/deadletter.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "cell/log.h"
 
 axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *options)
 {
@@ -38,15 +38,6 @@ void axo__book_fini(axo__book *book, axo__heap *heap)
     axo__os_mutex_fini(&book->mutex);
 }
 
-/* A name for people: the path, or the reference if the record has no path. */
-static const char *book_name(const axo_dead_record *record, char *out, size_t size)
-{
-    if (record->path[0] != 0)
-        return record->path;
-    (void)snprintf(out, size, "#%" PRIx64, record->recipient.bits);
-    return out;
-}
-
 static const char *book_reason(const axo_dead_record *record)
 {
     static const char *const texts[] = {"?", "no living actor has this reference",
@@ -58,17 +49,20 @@ static const char *book_reason(const axo_dead_record *record)
     return record->reason < sizeof texts / sizeof texts[0] ? texts[record->reason] : "?";
 }
 
-/* Writes the log line of one dead letter; `more` is the note that the throttle closes. */
-static void book_say(axo__local *local, const axo_dead_record *record, const char *more)
+/* Writes the log line of one dead letter; `last`: no more for a while. */
+static void book_say(axo__local *local, const axo_dead_record *record, bool last)
 {
-    char name[32];
-    char from[32] = ""; /* DL-05 */
-    if (!axo_ref_is_none(record->sender))
-        (void)snprintf(from, sizeof from, " from #%" PRIx64, record->sender.bits);
-    axo__event_log(local, AXO_LOG_INFO, record->recipient,
-                   "dead letter: tag %" PRIu32 ", %" PRIu32 " bytes%s to %s: %s%s", record->tag,
-                   record->size, from, book_name(record, name, sizeof name), book_reason(record),
-                   more);
+    axo_log_record line = {.level = AXO_LOG_INFO,
+                           .event = AXO_LOG_DEAD_LETTER,
+                           .actor = record->recipient,
+                           .path = record->path,
+                           .has_tag = 1,
+                           .tag = record->tag,
+                           .sender = record->sender,
+                           .text = book_reason(record),
+                           .bytes = record->size,
+                           .last = last};
+    axo__log(local, &line);
 }
 
 void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record *record)
@@ -79,7 +73,7 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
     /* All that decides whether to log is read before the mutex is taken; only the throttle needs
      * it. A `closing` that is raised meanwhile lets one late line through, which DL-12 allows. */
     bool logging = book->logging && record->suppressed == 0 && /* DL-03 */
-                   axo__event_logs(core, AXO_LOG_INFO) &&
+                   axo__log_is_read(core, AXO_LOG_INFO) &&
                    (book->at_stop || axo__a32_load_relaxed(&core->closing) == 0); /* DL-12 */
     uint32_t reason = record->reason < AXO__DEAD_REASONS ? record->reason : AXO__DEAD_REASONS - 1;
     axo__os_mutex_lock(&book->mutex);
@@ -90,14 +84,13 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
     if (logging)
         answer = axo__throttle_take(&book->throttles[reason], record->time_ns, &skipped);
     axo__os_mutex_unlock(&book->mutex);
-    if (skipped > 0)
-        axo__event_log(local, AXO_LOG_INFO, axo_ref_none(),
-                       "%" PRIu64 " more dead letters were not logged: %s", skipped,
-                       book_reason(record));
-    if (answer == AXO__THROTTLE_OPEN)
-        book_say(local, record, "");
-    else if (answer == AXO__THROTTLE_CLOSING)
-        book_say(local, record, "; no more of these are logged for a while");
+    if (skipped > 0) {
+        axo_log_record line = {.level = AXO_LOG_INFO, .event = AXO_LOG_DEAD_LETTERS,
+                               .text = book_reason(record), .count = skipped};
+        axo__log(local, &line);
+    }
+    if (answer != AXO__THROTTLE_CLOSED)
+        book_say(local, record, answer == AXO__THROTTLE_CLOSING);
 }
 
 uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/border.h"
+#include "cell/log.h"
 #include "sched/ready.h"
 #include "system/system.h"
 
@@ -219,29 +219,11 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
     (void)axo__core_path(core, cell, info->path, sizeof info->path);
 }
 
-const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag)
-{
-    if (cls->tag_name == NULL)
-        return NULL;
-    /* tag_name is the program's and may be a cancellation point. */
-    int before = axo__os_cancel_hold();
-    AXO_BORDER();
-    const char *name = cls->tag_name(tag);
-    axo__os_cancel_let(before);
-    return name;
-}
-
 void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls)
 {
-    const char *name = NULL;
     if (!info->has_tag)
         return;
-    if (info->tag == AXO_TERMINATED)
-        name = "AXO_TERMINATED";
-    else if (info->tag == AXO_TERMINATION_HOOK)
-        name = "AXO_TERMINATION_HOOK";
-    else
-        name = axo__inspect_ask_name(cls, info->tag);
+    const char *name = axo__log_tag_name(cls, info->tag);
     if (name != NULL)
         (void)snprintf(info->tag_name, sizeof info->tag_name, "%s", name);
 }

@@ -9,11 +9,8 @@
 void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting_sender,
                   axo_actor_info *info, const axo_class **cls);
 
-/* The name that the class gives a tag; NULL: none. Runs user code, as the next function does: the
- * caller holds no lock and no door. */
-const char *axo__inspect_ask_name(const axo_class *cls, uint32_t tag);
-
-/* Fills in the name of the tag that `info` has. */
+/* Fills in the name of the tag that `info` has. Runs user code: the caller holds no lock and no
+ * door. */
 void axo__inspect_name_tag(axo_actor_info *info, const axo_class *cls);
 
 #endif

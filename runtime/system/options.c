@@ -87,7 +87,8 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     axo_status status = axo__struct_read(strategy, &copy, sizeof copy);
     if (status != AXO_OK)
         return status;
-    if (copy.scope > AXO_REST_FOR_ONE || copy.window > AXO_WINDOW_SLIDING)
+    if (copy.scope > AXO_REST_FOR_ONE || copy.window > AXO_WINDOW_SLIDING ||
+        copy.answer_failed > 1 || copy.reserved != 0)
         return AXO_EINVAL;
     if (copy.window == AXO_WINDOW_SLIDING &&
         (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX))
@@ -178,10 +179,11 @@ static axo_status options_check_name(const char *name)
     return length > 0 ? AXO_OK : AXO_ENAME;
 }
 
-/* Checks and completes the members for dead letters. */
-static axo_status options_read_dead(axo_options *to)
+/* Checks and completes the members for dead letters and failures. */
+static axo_status options_read_lines(axo_options *to)
 {
     if (to->no_dead_letter_log > 1 || to->dead_letter_log_at_stop > 1 ||
+        to->failure_window_ns < 0 || to->reserved_log != 0 ||
         to->no_dead_letters_kept > 1 || to->dead_letter_window_ns < 0 ||
         to->dead_letters_kept > 65536 || to->reserved != 0)
         return AXO_EINVAL;
@@ -191,6 +193,25 @@ static axo_status options_read_dead(axo_options *to)
         to->dead_letter_window_ns = INT64_C(300000000000);
     if (to->dead_letters_kept == 0)
         to->dead_letters_kept = 64;
+    if (to->failure_log == 0)
+        to->failure_log = 5;
+    if (to->failure_window_ns == 0)
+        to->failure_window_ns = INT64_C(300000000000);
+    return AXO_OK;
+}
+
+/* A board's path is copied, so it has a bound; a number of records without a board would do
+ * nothing. */
+static axo_status options_read_board(axo_options *to)
+{
+    size_t length = to->board != NULL ? strnlen(to->board, AXO__BOARD_PATH_MAX) : 0;
+    bool none = to->board == NULL && to->board_actors == 0;
+    bool good = length > 0 && length < AXO__BOARD_PATH_MAX &&
+                to->board_actors <= AXO__BOARD_ACTORS_MAX;
+    if ((!none && !good) || to->board_reserved != 0)
+        return AXO_EINVAL;
+    if (to->board != NULL && to->board_actors == 0)
+        to->board_actors = AXO__BOARD_ACTORS;
     return AXO_OK;
 }
 
@@ -212,7 +233,9 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         return AXO_EINVAL;
     axo_status status = options_check_strategy(to->user_strategy);
     if (status == AXO_OK)
-        status = options_read_dead(to);
+        status = options_read_lines(to);
+    if (status == AXO_OK)
+        status = options_read_board(to);
     if (to->name == NULL)
         to->name = "axo";
     if (status == AXO_OK)

@@ -6,11 +6,10 @@
  */
 #include "system/pools.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cell/event.h"
+#include "cell/log.h"
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "super/lane.h"
@@ -150,6 +149,7 @@ static void pools_fold(axo_system *system, axo__sched *pool)
         for (size_t k = 0; k < sizeof(axo__counters) / sizeof(axo__a64); k++)
             axo__a64_store_relaxed(&to[k], axo__a64_load_relaxed(&to[k]) +
                                                axo__a64_load_relaxed(&from[k]));
+        axo__board_worker_gone(worker);
         axo__local_fini(&worker->local);
     }
 }
@@ -237,7 +237,7 @@ uint64_t axo__pools_sum(axo_system *system, size_t offset)
 void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns)
 {
     axo_event_stuck data;
-    char name[16] = "none";
+    axo__log_line line;
     memset(&data, 0, sizeof data);
     data.actor = axo__cell_ref(cell);
     data.for_ns = for_ns;
@@ -246,11 +246,13 @@ void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t 
      * it. */
     data.has_tag = tag != 0;
     (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
-    if (data.has_tag)
-        (void)snprintf(name, sizeof name, "%" PRIu32, data.tag);
-    axo__event_log(local, AXO_LOG_WARNING, data.actor,
-                   "stuck: %s has held its worker for %" PRId64 " ms, message tag %s", data.path,
-                   for_ns / 1000000, name);
+    if (axo__log_is_read(local->core, AXO_LOG_WARNING)) {
+        axo__log_begin(&line, local->core, AXO_LOG_WARNING, AXO_LOG_STUCK, cell);
+        if (data.has_tag)
+            axo__log_message(&line.record, local->core, axo__cell_class(cell), data.tag);
+        line.record.for_ns = for_ns;
+        axo__log(local, &line.record);
+    }
     axo__event event = {.kind = AXO_KIND_STUCK, .source = data.actor, .data = &data,
                         .size = sizeof data};
     axo__event_publish(local, &event);

@@ -27,9 +27,12 @@
 
 #include <axo/inspect.h>
 
+#include "sched/board.h"
 #include "super/super.h"
 #include "system/deadletter.h"
 #include "system/ending.h"
+#include "system/health.h"
+#include "system/failurelog.h"
 #include "system/registry.h"
 #include "system/stream.h"
 
@@ -64,8 +67,11 @@ struct axo_system {
     axo__a32 refused[3];      /* 1: the guardian stops, or a spawn under it was refused (SH-04) */
     axo__stream stream;
     axo__book book;
+    axo__failures failures;
     axo__ending ending;
     axo__registry registry;
+    axo__board board;
+    axo__health health;
     axo__os_home home;        /* the process that made the system */
     char name[AXO_NAME_MAX + 1];
 };

@@ -242,6 +242,9 @@ static axo_status forms_receive(axo_ctx *ctx, void *state, const axo_message *me
     case AXO_ASK_FAILED:
         me->log->failed_ask += AXO_PAYLOAD(message, axo_verdict)->status != AXO_OK;
         return AXO_OK;
+    case AXO_REQUEST_FAILED:
+        me->log->failed_ask += axo_request_failed_of(message).code == 7;
+        return AXO_OK;
     case AXO_EVENT:
         return forms_event(me, AXO_PAYLOAD(message, axo_event_message));
     default:
@@ -303,11 +306,11 @@ static void forms_fill(void)
 static axo_options forms_options(forms_log *log)
 {
 #if FORMS_NAMED
-    const axo_options options = AXO_OPTIONS(
-        .workers = 1, .seed = 5, .user_strategy = &forms_strategy, .on_dead_letter = forms_dead,
-        .dead_letter_user = log, .log = forms_say, .log_user = log, .trace = forms_trace,
-        .trace_user = log, .name = "forms",
-        .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL) | AXO_EVENT_BIT(AXO_EV_STARTED));
+    const axo_options options =
+        AXO_OPTIONS(.workers = 1, .seed = 5, .user_strategy = &forms_strategy,
+                    .on_dead_letter = forms_dead, .dead_letter_user = log, .log = forms_say,
+                    .log_user = log, .trace = forms_trace, .trace_user = log, .name = "forms",
+                    .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL) | AXO_EVENT_BIT(AXO_EV_STARTED));
 #else
     axo_options options = AXO_OPTIONS();
     options.workers = 1;
@@ -328,10 +331,10 @@ static axo_options forms_options(forms_log *log)
 static axo_props forms_props(const char *name, const forms_args *args)
 {
 #if FORMS_NAMED
-    const axo_props props = AXO_PROPS(
-        .cls = &forms_class, .args = args, .args_size = sizeof *args, .name = name,
-        .strategy = &forms_strategy, .dispatcher = AXO_DISPATCH_PINNED, .stash_max = 10,
-        .lifetime = AXO_PERMANENT, .mailbox = &forms_mailbox);
+    const axo_props props =
+        AXO_PROPS(.cls = &forms_class, .args = args, .args_size = sizeof *args, .name = name,
+                  .strategy = &forms_strategy, .dispatcher = AXO_DISPATCH_PINNED, .stash_max = 10,
+                  .lifetime = AXO_PERMANENT, .mailbox = &forms_mailbox);
 #else
     axo_props props;
     axo_props_init(&props);
@@ -369,9 +372,9 @@ static axo_router forms_router(const axo_props *child, const axo_resizer *resize
 static axo_backoff_supervisor forms_keeper(const axo_props *child)
 {
 #if FORMS_NAMED
-    const axo_backoff_supervisor keeper = AXO_BACKOFF_SUPERVISOR(
-        .child = child, .backoff = &forms_delays, .when = AXO_ON_STOP, .absent = AXO_ABSENT_REPLY,
-        .absent_tag = FORMS_TOLD);
+    const axo_backoff_supervisor keeper =
+        AXO_BACKOFF_SUPERVISOR(.child = child, .backoff = &forms_delays, .when = AXO_ON_STOP,
+                               .absent = AXO_ABSENT_REPLY, .absent_tag = FORMS_TOLD);
 #else
     axo_backoff_supervisor keeper;
     axo_backoff_supervisor_init(&keeper);
@@ -466,6 +469,7 @@ static int forms_look(axo_testkit *kit, axo_ref one)
 {
     axo_system *system = axo_testkit_system(kit);
     axo_actor_info info = AXO_ACTOR_INFO();
+    axo_health_report report = AXO_HEALTH_REPORT();
     axo_stats stats = AXO_STATS();
     axo_late late[2];
     axo_outcome outcome;
@@ -473,6 +477,7 @@ static int forms_look(axo_testkit *kit, axo_ref one)
     memset(late, 0, sizeof late);
     FORMS_MUST(axo_system_inspect(system, one, axo_ref_none(), &info));
     FORMS_MUST(axo_system_stats(system, &stats));
+    FORMS_CHECK(axo_health(system, FORMS_S, &report) == AXO_OK && report.why == AXO_HEALTH_GOOD);
     FORMS_CHECK(info.doing == AXO_DOING_IDLE && axo_ref_equal(info.actor, one));
     FORMS_CHECK(stats.size == sizeof stats && stats.restarts == 1 && stats.events >= 2);
     FORMS_CHECK(axo_system_wait(system, 0, &outcome) == AXO_ETIMEDOUT && outcome.failed == 0);

@@ -29,8 +29,8 @@ staged install
 for file in include/axo/axo.h lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
     lib/cmake/axo/axoConfig.cmake lib/cmake/axo/axoConfigVersion.cmake share/doc/axo/LICENSE \
     share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c share/axo/installed.txt \
-    share/man/man3/axo_send.3 share/man/man7/axo.7; do
-    [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
+    share/gdb/auto-load/usr/lib/libaxo.so.*-gdb.py share/man/man3/axo_send.3 share/man/man7/axo.7; do
+    compgen -G "$stage/root/usr/$file" >/dev/null || fail "not installed: $file"
 done
 ! grep -rE '@[A-Z_]+@' "$stage/root/usr/lib/cmake" "$stage/root/usr/lib/pkgconfig" ||
     fail "a template's word was left"

@@ -14,6 +14,7 @@ typedef enum site_way {
     WAY_PRE_RESTART,
     WAY_POST_RESTART,
     WAY_POST_STOP,
+    WAY_SETTLE,
     WAYS
 } site_way;
 
@@ -65,19 +66,26 @@ static axo_status site_post_stop(axo_ctx *ctx, void *state)
     return site_pass(ctx, WAY_POST_STOP);
 }
 
+static axo_status site_settle(axo_ctx *ctx, void *state)
+{
+    return site_pass(ctx, WAY_SETTLE);
+}
+
 static axo_status site_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     if (message->tag == SV_QUIT)
         return axo_stop_self(ctx);
     if (si.way == WAY_RECEIVE)
         return site_pass(ctx, WAY_RECEIVE);
+    if (si.way == WAY_SETTLE)
+        return axo_want_settle(ctx);
     return axo_fail(ctx, 1, "so that the others are called");
 }
 
 static const axo_class site_class =
     AXO_CLASS(.construct = site_construct, .pre_start = site_pre_start, .receive = site_receive,
               .pre_restart = site_pre_restart, .post_restart = site_post_restart,
-              .post_stop = site_post_stop);
+              .post_stop = site_post_stop, .settle = site_settle);
 static const axo_strategy site_strategy = AXO_STRATEGY(.decider = site_decide);
 
 static axo_status site_parent_start(axo_ctx *ctx, void *state)
@@ -129,7 +137,7 @@ static void each_place_is_seen(void **state)
             fail_msg("no failure happens at AXO_SITE_%s", name);
     }
     (void)fclose(header);
-    assert_true(names >= 5);
+    assert_true(names >= 6);
 }
 
 static const struct CMUnitTest tests[] = {

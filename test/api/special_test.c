@@ -429,6 +429,7 @@ static void no_door_takes_a_reserved_tag(void **state)
         AXO_TAG_RESERVED,     AXO_TERMINATED,  AXO_TERMINATION_HOOK, AXO_RECEIVE_TIMEOUT,
         AXO_EVENT,            AXO_POISON_PILL, AXO_KILL,             AXO_INJECTED,
         AXO_TAG_RESERVED + 0x101, AXO_TAG_RESERVED + 0x102, UINT32_MAX,
+        AXO_REQUEST_FAILED,
     };
     sv_host host;
     sv_host other;

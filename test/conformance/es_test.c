@@ -278,7 +278,9 @@ static void ES_04_life(kit *k)
     ear_event line = ear_get(e, AXO_KIND_LOG_ERROR, 0);
     assert_true(axo_ref_equal(line.head.source, kit_ref(a)));
     assert_int_equal(line.data.log.level, AXO_LOG_ERROR);
-    assert_non_null(strstr(line.data.log.text, "restart: failure kind 1 code 7"));
+    assert_string_equal(line.data.log.text,
+                        "restart: /user/a (puppet) failed in receive of tag 6: code 7 "
+                        "\"failed 7\" (ordinary)");
 }
 
 static axo_event_supervision es_decision(ear *e, uint32_t kind)

@@ -11,9 +11,9 @@ release=$build/release
 mkdir -p "$out"
 ulimit -c 0
 read -ra libs <<<"$(pkg-config --libs liburcu-qsbr liburcu-cds ck)"
-actors="construct pre_start receive post_stop pre_restart post_restart decider block default"
-others="destroy defer dead_letter unhandled log alloc free trace priority"
-outsiders="outside_destroy outside_letter outside_alloc outside_log outside_trace tag_name clock asked"
+actors="construct pre_start receive settle post_stop pre_restart post_restart decider block default"
+others="destroy defer dead_letter unhandled log log_record alloc free trace priority"
+outsiders="outside_destroy outside_letter outside_alloc outside_log outside_log_record outside_trace tag_name clock asked"
 passed=0
 failed=0
 

@@ -35,6 +35,11 @@ static void cancel_log(void *user, axo_log_level level, axo_ref actor, const cha
     cancel_point();
 }
 
+static void cancel_record(void *user, const axo_log_record *record)
+{
+    cancel_point();
+}
+
 static void cancel_letter(void *user, const axo_dead_letter *letter)
 {
     cancel_point();
@@ -73,7 +78,7 @@ static axo_system *cancel_start(parts_heap *heap, uint32_t workers)
 {
     axo_options options =
         AXO_OPTIONS(.workers = workers, .seed = 3, .log = cancel_log, .trace = cancel_trace,
-                    .on_dead_letter = cancel_letter,
+                    .on_dead_letter = cancel_letter, .log_record = cancel_record,
                     .allocator = {cancel_alloc, cancel_free, heap});
     axo_system *system = NULL;
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);

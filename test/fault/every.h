@@ -5,6 +5,8 @@
 #ifndef TEST_FAULT_EVERY_H
 #define TEST_FAULT_EVERY_H
 
+#include <signal.h>
+
 #include "fault/parts.h"
 
 /* What the rows call with. */
@@ -28,6 +30,7 @@ typedef struct every {
     axo_owned owned;
     axo_draft *draft;
     uint32_t id;
+    int fd;
     uint32_t count;
     uint64_t turns;
     void *room;
@@ -96,6 +99,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_system_find, STATUS, axo_system_find(w->system, "/user", &w->ref))                       \
     X(axo_system_find_all, STATUS,                                                                 \
       axo_system_find_all(w->system, "/user/*", NULL, 0, &w->count))                               \
+    X(axo_health, STATUS, axo_health(w->system, PARTS_S, NULL))                                    \
     X(axo_system_inspect, STATUS,                                                                  \
       axo_system_inspect(w->system, w->mute, axo_ref_none(),                                       \
                          &(axo_actor_info)AXO_ACTOR_INFO(.queued = 0)))                            \
@@ -198,6 +202,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_defer, STATUS, axo_defer(w->ctx, every_nothing, NULL))                                   \
     X(axo_become, STATUS, axo_become(w->ctx, every_receive))                                       \
     X(axo_unbecome, STATUS, axo_unbecome(w->ctx))                                                  \
+    X(axo_want_settle, STATUS, axo_want_settle(w->ctx))                                            \
     X(axo_default_pre_restart, STATUS, axo_default_pre_restart(w->ctx, NULL, NULL, NULL))          \
     X(axo_default_post_restart, STATUS, axo_default_post_restart(w->ctx, NULL, NULL))              \
     X(axo_termination_hook, STATUS, axo_termination_hook(w->ctx))                                  \
@@ -239,6 +244,27 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_timer_stop, STATUS, axo_timer_stop(w->ctx, 1))                                           \
     X(axo_timer_active, NIL, axo_timer_active(w->ctx, 1))                                          \
     X(axo_receive_timeout, STATUS, axo_receive_timeout(w->ctx, 1))                                 \
+    X(axo_io_watch, STATUS, axo_io_watch(w->ctx, 0, AXO_IO_IN, 0))                                 \
+    X(axo_io_unwatch, STATUS, axo_io_unwatch(w->ctx, 0))                                           \
+    X(axo_io_want, STATUS, axo_io_want(w->ctx, 0, AXO_IO_IN))                                      \
+    X(axo_io_blocked, STATUS, axo_io_blocked(w->ctx, 0, AXO_IO_IN))                                \
+    X(axo_stream_accept, STATUS, axo_stream_accept(w->ctx, NULL, NULL, &(axo_stream *){NULL}))     \
+    X(axo_stream_open, STATUS, axo_stream_open(w->ctx, -1, NULL, &(axo_stream *){NULL}))           \
+    X(axo_stream_receive, NIL, axo_stream_receive(w->ctx, NULL, NULL) != 0)                        \
+    X(axo_stream_settle, STATUS, axo_stream_settle(w->ctx, NULL))                                  \
+    X(axo_stream_next, STATUS, axo_stream_next(w->ctx, NULL, 0, NULL))                             \
+    X(axo_stream_next_until, STATUS, axo_stream_next_until(w->ctx, NULL, NULL, 0, NULL))           \
+    X(axo_stream_ended, NIL, axo_stream_ended(w->ctx, NULL))                                       \
+    X(axo_stream_pause, STATUS, axo_stream_pause(w->ctx, NULL))                                    \
+    X(axo_stream_resume, STATUS, axo_stream_resume(w->ctx, NULL))                                  \
+    X(axo_stream_has_room, NIL, axo_stream_has_room(w->ctx, NULL))                                 \
+    X(axo_stream_write, STATUS, axo_stream_write(w->ctx, NULL, NULL, 0))                           \
+    X(axo_stream_end, STATUS, axo_stream_end(w->ctx, NULL))                                        \
+    X(axo_stream_close, STATUS, axo_stream_close(w->ctx, NULL, 0))                                 \
+    X(axo_stream_look, STATUS, axo_stream_look(w->ctx, NULL, NULL))                                \
+    X(axo_signal_watch, STATUS, axo_signal_watch(w->ctx, SIGUSR2, &w->fd))                         \
+    X(axo_signal_take, NIL, axo_signal_take(w->ctx, w->fd))                                        \
+    X(axo_signal_unwatch, STATUS, axo_signal_unwatch(w->ctx, w->fd))                               \
     X(axo_watch, STATUS, axo_watch(w->ctx, w->mute))                                               \
     X(axo_watch_with, STATUS, axo_watch_with(w->ctx, w->mute, 9, NULL, 0))                         \
     X(axo_unwatch, STATUS, axo_unwatch(w->ctx, w->mute))
@@ -247,8 +273,12 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
  * own. */
 #define EVERY_OTHER(X)                                                                             \
     X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
+    X(axo_failure_kind_name) X(axo_site_name) X(axo_directive_name) X(axo_log_level_name)          \
+    X(axo_log_event_name) X(axo_log_text) X(axo_log_json) X(axo_log_open) X(axo_log_write)         \
+    X(axo_log_lost) X(axo_log_close)                                                               \
     X(axo_decide_default) X(axo_decide_escalate) X(axo_decide_restart) X(axo_decide_stop)          \
     X(axo_doing_name) X(axo_event_name) X(axo_machine_current) X(axo_machine_name)                 \
+    X(axo_listener_props)                                                                          \
     X(axo_name_check) X(axo_ref_index) X(axo_router_props) X(axo_status_name) X(axo_status_text)   \
     X(axo_system_start) X(axo_testkit_start) X(axo_verdict_text) X(axo_version) X(axo_throw)       \
     X(axo_throw_fatal)

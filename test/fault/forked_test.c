@@ -171,7 +171,7 @@ static void each_says_so_in_a_callback(void **state)
 enum {
     GOES_ON_CONSTRUCT, GOES_ON_START, GOES_ON_RECEIVE, GOES_ON_FAIL, GOES_ON_THROW, GOES_ON_BLOCK,
     GOES_ON_DEFER, GOES_ON_STOP, GOES_ON_RESTART, GOES_ON_DECIDER, GOES_ON_DESTROY, GOES_ON_ENDING,
-    GOES_ON_LOG, GOES_ON_WAYS
+    GOES_ON_LOG, GOES_ON_RECORD, GOES_ON_TAG, GOES_ON_WAYS
 };
 
 static const char *const goes_on_says[] = {
@@ -188,6 +188,8 @@ static const char *const goes_on_says[] = {
     [GOES_ON_DESTROY] = " of /user/it (class goer, ",
     [GOES_ON_ENDING] = "a function of axo_system_on_termination",
     [GOES_ON_LOG] = " of /user", /* the actor, or who decides in a turn of its own */
+    [GOES_ON_RECORD] = " of /user",
+    [GOES_ON_TAG] = " of /user",
 };
 
 /* One process has one of them. */
@@ -286,7 +288,7 @@ static axo_status goer_receive(axo_ctx *ctx, void *state, const axo_message *mes
         axo_status status = axo_spawn(ctx, &props, &child);
         return status == AXO_OK ? axo_send(ctx, child, 7, NULL, 0) : status;
     }
-    if (goes_on.way == GOES_ON_RESTART || goes_on.way == GOES_ON_LOG)
+    if (goes_on.way == GOES_ON_RESTART || goes_on.way >= GOES_ON_LOG)
         return axo_fail(ctx, 1, "now");
     if (goes_on.way == GOES_ON_DEFER || goes_on.way == GOES_ON_STOP)
         return axo_stop_self(ctx);
@@ -317,6 +319,17 @@ static void goer_log(void *user, axo_log_level level, axo_ref actor, const char 
     (void)goes_on_fork(GOES_ON_LOG);
 }
 
+static void goer_record(void *user, const axo_log_record *record)
+{
+    (void)goes_on_fork(GOES_ON_RECORD);
+}
+
+static const char *goer_tag(uint32_t tag)
+{
+    (void)goes_on_fork(GOES_ON_TAG);
+    return "tag";
+}
+
 static void goer_ending(axo_system *system, void *user)
 {
     (void)goes_on_fork(GOES_ON_ENDING);
@@ -325,12 +338,13 @@ static void goer_ending(axo_system *system, void *user)
 static const axo_strategy goer_strategy = AXO_STRATEGY(.decider = goer_decide);
 static const axo_class goer_class =
     AXO_CLASS(.name = "goer", .construct = goer_construct, .pre_start = goer_start,
-              .receive = goer_receive, .post_stop = goer_stop, .pre_restart = goer_restart);
+              .receive = goer_receive, .post_stop = goer_stop, .pre_restart = goer_restart,
+              .tag_name = goer_tag);
 
 static void goes_on_run(uint32_t way, uint32_t dispatcher)
 {
     parts_heap heap = {0};
-    axo_options options = AXO_OPTIONS(.workers = 2, .log = goer_log,
+    axo_options options = AXO_OPTIONS(.workers = 2, .log = goer_log, .log_record = goer_record,
                                       .allocator = {parts_alloc, parts_free, &heap});
     axo_props props = AXO_PROPS(.cls = &goer_class, .name = "it", .dispatcher = dispatcher,
                                 .strategy = &goer_strategy);

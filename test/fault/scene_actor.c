@@ -1,6 +1,10 @@
 /* scene_actor.c - scenes of what an actor has: memory, behaviours, stash, mailboxes, failures. */
 #include "fault/scenes.h"
 
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 /* ---- memory of an instance, behaviours, stash ------------------------------------------------ */
 
 static void actor_nothing(void *arg)
@@ -41,8 +45,9 @@ static axo_status actor_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
-static const axo_class actor_class = AXO_CLASS(
-    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_receive);
+static const axo_class actor_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = actor_construct,
+              .receive = actor_receive);
 
 /* Not refused: what a scene stands on. */
 static axo_ref actor_given(world *w, const axo_class *cls, const axo_mailbox *mailbox)
@@ -81,8 +86,9 @@ static axo_status actor_stasher_receive(axo_ctx *ctx, void *state, const axo_mes
     return AXO_OK;
 }
 
-static const axo_class actor_stasher_class = AXO_CLASS(
-    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_stasher_receive);
+static const axo_class actor_stasher_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = actor_construct,
+              .receive = actor_stasher_receive);
 
 static void actor_stash(world *w)
 {
@@ -112,8 +118,9 @@ static axo_status actor_many_receive(axo_ctx *ctx, void *state, const axo_messag
     return AXO_OK;
 }
 
-static const axo_class actor_many_class = AXO_CLASS(
-    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_many_receive);
+static const axo_class actor_many_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = actor_construct,
+              .receive = actor_many_receive);
 
 static axo_status actor_teller_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
@@ -124,8 +131,9 @@ static axo_status actor_teller_receive(axo_ctx *ctx, void *state, const axo_mess
     return AXO_OK;
 }
 
-static const axo_class actor_teller_class = AXO_CLASS(
-    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_teller_receive);
+static const axo_class actor_teller_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = actor_construct,
+              .receive = actor_teller_receive);
 
 static void actor_ready(world *w)
 {
@@ -137,6 +145,76 @@ static void actor_ready(world *w)
     world_post(w, w->ref, WORLD_NOTE);
     world_run(w);
     MUST(w, many.handled == many.sent);
+}
+
+/* ---- watched descriptors: more than the first chunk of records and the first table hold ------ */
+
+enum { ACTOR_WATCHES = 70 };
+
+typedef struct actor_io {
+    int fds[ACTOR_WATCHES];   /* the actor's while it watches them; -1: closed */
+    uint32_t watched;
+    uint32_t ready;
+} actor_io;
+
+static axo_status actor_io_watch(axo_ctx *ctx, world *w, actor_io *io)
+{
+    for (uint32_t i = 0; i < ACTOR_WATCHES; i++) {
+        io->fds[i] = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+        MUST(w, io->fds[i] >= 0);
+        axo_status status = TRY(w, axo_io_watch(ctx, io->fds[i], AXO_IO_IN, AXO_IO_OWN));
+        io->watched += status == AXO_OK;
+        if (status == AXO_OK)
+            continue;
+        MUST(w, axo_io_unwatch(ctx, io->fds[i]) == AXO_ENOENT);
+        MUST(w, close(io->fds[i]) == 0); /* it has stayed the caller's */
+        io->fds[i] = -1;
+    }
+    return AXO_OK;
+}
+
+static axo_status actor_io_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    actor_io *io = w->user;
+    eventfd_t count = 0;
+    if (message->tag == WORLD_NOTE)
+        return actor_io_watch(ctx, w, io);
+    if (message->tag == WORLD_FAIL)
+        return axo_fail(ctx, 4, "an instance goes, with all it watches");
+    if (message->tag != AXO_IO_READY)
+        return AXO_OK;
+    int fd = AXO_PAYLOAD(message, axo_io_ready)->fd;
+    io->ready++;
+    MUST(w, eventfd_read(fd, &count) == 0 && count == 1); /* told once of each */
+    return axo_io_blocked(ctx, fd, AXO_IO_IN);
+}
+
+static const axo_class actor_io_class = AXO_CLASS(
+    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_io_receive);
+
+/* A readiness whose message finds no memory comes when there is some. */
+static void actor_watches(world *w)
+{
+    actor_io io = {.watched = 0};
+    w->user = &io;
+    w->ref = actor_given(w, &actor_io_class, NULL);
+    world_post(w, w->ref, WORLD_NOTE);
+    world_run(w);
+    refuse_pause();
+    MUST(w, io.ready == io.watched || /* the host is due again by itself */
+                axo_host_deadline(w->system) <= axo_system_now(w->system) + WORLD_MS);
+    for (uint32_t i = 0; i < 3; i++)
+        world_advance(w, WORLD_MS);
+    MUST(w, io.ready == io.watched);
+    refuse_resume();
+    if (world_rich(w))
+        MUST(w, io.watched == ACTOR_WATCHES);
+    uint32_t watched = io.watched;
+    world_post(w, w->ref, WORLD_FAIL);
+    world_run(w);
+    for (uint32_t i = 0; i < ACTOR_WATCHES && watched > 0; i++)
+        MUST(w, io.fds[i] < 0 || fcntl(io.fds[i], F_GETFD) < 0);
 }
 
 /* ---- mailboxes ------------------------------------------------------------------------------ */
@@ -172,8 +250,9 @@ static axo_status actor_source_receive(axo_ctx *ctx, void *state, const axo_mess
     return AXO_OK;
 }
 
-static const axo_class actor_source_class = AXO_CLASS(
-    .state_size = sizeof(world *), .construct = actor_construct, .receive = actor_source_receive);
+static const axo_class actor_source_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = actor_construct,
+              .receive = actor_source_receive);
 
 static void actor_mailboxes(world *w)
 {
@@ -333,6 +412,24 @@ static void actor_machine(world *w)
     }
 }
 
+/* Who waits is kept from one look to the next. */
+static void actor_health(world *w)
+{
+    axo_health_report report = AXO_HEALTH_REPORT(.count = 9);
+    axo_props props = world_props(&w);
+    props.name = "waits";
+    if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+        return;
+    world_run(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        world_post(w, w->ref, WORLD_NOTE);
+        report.count = 9;
+        axo_status status = TRY(w, axo_health(w->system, 60 * WORLD_S, &report));
+        MUST(w, report.count == (status == AXO_OK ? 0 : 9));
+    }
+    world_run(w);
+}
+
 const scene scenes_actor[] = {
     {.name = "memory and behaviours of an instance", .run = actor_memory},
     {.name = "stash", .run = actor_stash},
@@ -341,5 +438,7 @@ const scene scenes_actor[] = {
     {.name = "a crowded priority mailbox", .run = actor_crowd},
     {.name = "supervision", .run = actor_supervision},
     {.name = "machine", .run = actor_machine},
+    {.name = "watched descriptors", .run = actor_watches},
+    {.name = "health", .run = actor_health},
     {.name = NULL},
 };

@@ -1,4 +1,10 @@
 /* scene_service.c - scenes of the services: timers, ask, names, events, routers, ends in order. */
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include "fault/scenes.h"
 
 /* ---- timers --------------------------------------------------------------------------------- */
@@ -381,6 +387,145 @@ static void service_end(world *w)
     w->system = NULL;
 }
 
+/* ---- a stream: its record, its timer, its buffers -------------------------------------------- */
+
+typedef struct service_stream {
+    axo_stream *stream;
+    int fds[2]; /* 0: the stream's, if it was opened; -1 */
+    uint64_t taken;
+    uint32_t closed;
+} service_stream;
+
+static axo_status service_stream_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    static const axo_stream_settings settings =
+        AXO_STREAM_SETTINGS(.idle_ns = WORLD_S, .input_max = 8192);
+    memcpy(state, args, sizeof(world *));
+    world *w = *(world **)state;
+    service_stream *it = w->user;
+    if (it->stream != NULL || TRY(w, axo_stream_open(ctx, it->fds[0], &settings, &it->stream)) ==
+                                  AXO_OK)
+        return AXO_OK;
+    MUST(w, it->stream == NULL && fcntl(it->fds[0], F_GETFD) >= 0); /* it stays the caller's */
+    return axo_fail(ctx, 1, "no memory");
+}
+
+static axo_status service_stream_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    static const char answer[6000];
+    world *w = *(world **)state;
+    service_stream *it = w->user;
+    axo_stream_bytes piece;
+    axo_stream_info info = AXO_STREAM_INFO();
+    uint32_t told = axo_stream_receive(ctx, it->stream, message);
+    it->closed += (told & AXO_STREAM_CLOSED) != 0;
+    MUST(w, axo_stream_look(ctx, it->stream, &info) == AXO_OK);
+    if ((told & AXO_STREAM_CLOSED) != 0)
+        MUST(w, info.status == AXO_ENOMEM || info.status == AXO_ETIMEDOUT);
+    while (axo_stream_next(ctx, it->stream, 0, &piece) == AXO_OK) {
+        it->taken += piece.size;
+        axo_status status = TRY(w, axo_stream_write(ctx, it->stream, answer, sizeof answer));
+        MUST(w, axo_stream_look(ctx, it->stream, &info) == AXO_OK);
+        MUST(w, info.status != AXO_OK || /* all of it, or none */
+                    info.output == (status == AXO_OK ? sizeof answer : 0));
+        if (status == AXO_OK)
+            MUST(w, axo_stream_settle(ctx, it->stream) == AXO_OK);
+    }
+    return AXO_OK;
+}
+
+static axo_status service_stream_settle(axo_ctx *ctx, void *state)
+{
+    world *w = *(world **)state;
+    return axo_stream_settle(ctx, ((service_stream *)w->user)->stream);
+}
+
+static const axo_class service_stream_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = service_stream_construct,
+              .receive = service_stream_receive, .settle = service_stream_settle);
+
+static void service_stream_run(world *w)
+{
+    static const char bytes[5000];
+    service_stream it = {.closed = 0};
+    axo_props props = AXO_PROPS(.cls = &service_stream_class, .args = &w, .args_size = sizeof w);
+    MUST(w, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, it.fds) == 0);
+    w->user = &it;
+    if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) == AXO_OK)
+        world_run(w);
+    for (uint32_t i = 0; i < 3 && it.stream != NULL && it.closed == 0; i++) {
+        MUST(w, write(it.fds[1], bytes, sizeof bytes) == sizeof bytes);
+        world_run(w);
+        for (uint32_t j = 0; j < 3; j++)
+            world_advance(w, WORLD_MS);
+    }
+    refuse_pause();
+    for (uint32_t j = 0; j < 3; j++)
+        world_advance(w, WORLD_S);
+    refuse_resume();
+    if (it.stream != NULL)
+        MUST(w, it.closed == 1); /* for want of memory, or as it was idle */
+    else
+        MUST(w, close(it.fds[0]) == 0);
+    if (world_rich(w))
+        MUST(w, it.taken == 3 * sizeof bytes);
+    MUST(w, close(it.fds[1]) == 0);
+}
+
+/* ---- a listener: what a connection is made of ------------------------------------------------ */
+
+static axo_status service_connection_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_stream *stream;
+    world *w = *(world **)state;
+    if (message->tag != AXO_CONNECTED)
+        return AXO_UNHANDLED;
+    ++*(uint32_t *)w->user;
+    axo_status status = TRY(w, axo_stream_accept(ctx, message, NULL, &stream));
+    return status == AXO_OK ? axo_stop_self(ctx) : axo_fail(ctx, 1, "no memory");
+}
+
+static const axo_class service_connection_class =
+    AXO_CLASS(.state_size = sizeof(world *), .construct = service_construct,
+              .receive = service_connection_receive);
+
+/* Each client sees an end, however much was refused; no descriptor is left. */
+static void service_listener(world *w)
+{
+    static const char name[] = "axo-fault-listener";
+    const axo_props connection = AXO_PROPS(.cls = &service_connection_class, .args = &w,
+                                           .args_size = sizeof w, .name = NULL);
+    const axo_listener settings = AXO_LISTENER(.address = "unix:@axo-fault-listener",
+                                               .connection = &connection, .connections_max = 2);
+    axo_props props;
+    uint32_t connected = 0;
+    w->user = &connected;
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    memcpy(where.sun_path + 1, name, sizeof name - 1);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof name);
+    MUST(w, axo_listener_props(&settings, NULL, &props) == AXO_OK);
+    if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+        return;
+    world_run(w);
+    for (uint32_t i = 0; i < 5; i++) {
+        char byte;
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        MUST(w, fd >= 0);
+        bool there = connect(fd, (struct sockaddr *)&where, size) == 0;
+        MUST(w, there || !world_rich(w)); /* it may not have started */
+        for (uint32_t j = 0; j < 3; j++)
+            world_advance(w, AXO_LISTENER_PAUSE_NS * 2);
+        refuse_pause();
+        for (uint32_t j = 0; j < 3; j++)
+            world_advance(w, AXO_LISTENER_PAUSE_NS * 2);
+        MUST(w, !there || read(fd, &byte, 1) == 0);
+        refuse_resume();
+        MUST(w, close(fd) == 0);
+    }
+    if (world_rich(w))
+        MUST(w, connected == 5);
+}
+
 const scene scenes_service[] = {
     {.name = "keyed timers and receive timeout", .run = service_timers},
     {.name = "raw timers", .run = service_raw_timers},
@@ -388,6 +533,8 @@ const scene scenes_service[] = {
     {.name = "many timers", .run = service_many_timers},
     {.name = "ask and promise", .run = service_ask},
     {.name = "graceful stop", .run = service_graceful},
+    {.name = "a stream", .run = service_stream_run},
+    {.name = "a listener", .run = service_listener},
     {.name = "registry", .run = service_registry},
     {.name = "find and select", .run = service_find},
     {.name = "event stream", .run = service_events},

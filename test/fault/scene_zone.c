@@ -3,6 +3,9 @@
  * (invariant 57). While one of them runs every request is a breach. */
 #include "fault/scenes.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 enum { ZONE_CHILDREN = 4 };
 
 typedef struct zone_boss {
@@ -263,11 +266,47 @@ static void zone_shutdown(world *w)
     w->system = NULL;
 }
 
+/* A handler of a readiness fails, and leaves something that was not read. */
+static axo_status zone_reader_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    if (message->tag == WORLD_NOTE)
+        return axo_io_watch(ctx, *(int *)w->user, AXO_IO_IN, 0);
+    if (message->tag != AXO_IO_READY)
+        return AXO_OK;
+    w->got[0]++;
+    axo_status status = axo_fail(ctx, 4, "with a readiness");
+    refuse_zone_begin(); /* until the instance is another */
+    return status;
+}
+
+static void zone_readiness(world *w)
+{
+    static const axo_class cls = AXO_CLASS(.state_size = sizeof(world *),
+                                           .construct = zone_construct,
+                                           .receive = zone_reader_receive);
+    int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+    axo_props props = world_props(&w);
+    props.cls = &cls;
+    w->user = &fd;
+    refuse_pause();
+    MUST(w, axo_system_spawn(w->system, &props, &w->ref) == AXO_OK);
+    world_post(w, w->ref, WORLD_NOTE);
+    world_run(w);
+    const char *said = refuse_zone_end();
+    if (*said != '\0')
+        world_breach(w, __FILE__, __LINE__, said);
+    MUST(w, w->got[0] == 1);
+    refuse_resume();
+    MUST(w, close(fd) == 0);
+}
+
 const scene scenes_zone[] = {
     {.name = "no memory: failures and restarts", .run = zone_failures},
     {.name = "no memory: ends, notices, dead letters", .run = zone_ends},
     {.name = "no memory: unparking", .run = zone_unpark},
     {.name = "no memory: stash, timers, regions", .run = zone_belongings},
+    {.name = "no memory: a readiness", .run = zone_readiness},
     {.name = "no memory: shutdown", .run = zone_shutdown, .bare = 1},
     {.name = NULL},
 };

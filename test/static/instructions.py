@@ -40,9 +40,11 @@ ROWS = (
 )
 # rows of which only what a function does is counted, with all that it calls
 ONLY = {"W12s": "axo_system_send"}
-WHOLE = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-# valgrind runs one thread at a time: without turns, one that never waits may keep the others out
-PART = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--fair-sched=try"]
+# valgrind runs one thread at a time: without turns how busy the machine is says which one, and whether
+# a life finds a cell that the reclaimer gave back or makes a new one
+TURNS = "--fair-sched=try"
+WHOLE = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", TURNS]
+PART = ["--tool=callgrind", "--callgrind-out-file=/dev/null", TURNS]
 
 
 def counted(words, only):

@@ -197,6 +197,7 @@ static const struct kit_word {
     {"site", "RECEIVE", AXO_SITE_RECEIVE},
     {"site", "DECIDER", AXO_SITE_DECIDER},
     {"site", "POST_RESTART", AXO_SITE_POST_RESTART},
+    {"site", "SETTLE", AXO_SITE_SETTLE},
     {"decided directive", "RESUME", AXO_RESUME},
     {"decided directive", "RESTART", AXO_RESTART},
     {"decided directive", "STOP", AXO_STOP},

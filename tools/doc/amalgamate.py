@@ -21,7 +21,7 @@ INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|endif)\b")
 OUTSIDE = set("assert ctype errno fcntl inttypes limits link math poll pthread sched setjmp signal "
               "stdarg stdatomic stdbool stddef stdint stdio stdlib string time ucontext "
-              "unistd unwind".split())
+              "unistd unwind arpa/inet netinet/in netinet/tcp".split())
 FOLDERS = ("sys/", "linux/", "urcu/", "ck_", "sanitizer/")
 
 HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; axo.h beside it is its face.

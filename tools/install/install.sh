@@ -76,6 +76,8 @@ library() {
     put 644 "$LIBDIR" "$built/libaxo.a"
     put 755 "$LIBDIR" "$built/libaxo.so.$VERSION"
     link "libaxo.so.$VERSION" "$LIBDIR" "libaxo.so.$ABI"
+    # Not beside the library, where ldconfig takes it for one: gdb looks here by the library's path.
+    put 644 "$DATADIR/gdb/auto-load$LIBDIR" "$built/libaxo.so.$VERSION-gdb.py"
     link "libaxo.so.$ABI" "$LIBDIR" libaxo.so
 
     PC_LIBDIR=${LIBDIR/#"$PREFIX/"/'${prefix}/'}
@@ -97,7 +99,8 @@ library() {
     refresh
 }
 tools() {
-    put 755 "$BINDIR" "$built/bench/axo-restart-bench"
+    put 755 "$BINDIR" "$built/bench/axo-restart-bench" "$built/tools/axo-top"
+    put 644 "$MANDIR/man1" tools/top/axo-top.1
     pages 1
 }
 uninstall() {

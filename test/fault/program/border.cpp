@@ -59,6 +59,7 @@ void here(const char *name)
 axo_status construct(axo_ctx *, void *, const void *) { here("construct"); return AXO_OK; }
 axo_status pre_start(axo_ctx *, void *) { here("pre_start"); return AXO_OK; }
 axo_status post_stop(axo_ctx *, void *) { here("post_stop"); here("default"); return AXO_OK; }
+axo_status at_end(axo_ctx *, void *) { here("settle"); return AXO_OK; }
 void undo(void *) { here("defer"); }
 void blocks(void *) { here("block"); }
 void destroy(void *, void *) { here("destroy"); }
@@ -70,6 +71,7 @@ void letter(void *, const axo_dead_letter *) { here("dead_letter"); }
 void trace(void *, const axo_event *) { here("trace"); }
 void unhandled(void *, const axo_unhandled *) { here("unhandled"); }
 void line(void *, axo_log_level, axo_ref, const char *) { here("log"); }
+void record(void *, const axo_log_record *) { here("log_record"); }
 void ending(axo_system *, void *) { here("termination"); }
 void *take(void *, size_t size, size_t align)
 {
@@ -138,8 +140,10 @@ axo_status receive(axo_ctx *ctx, void *, const axo_message *message)
         return AXO_ENOMEM;
     if (is("defer") || is("post_stop"))
         return axo_stop_self(ctx);
-    if (is("dead_letter") || is("log"))
+    if (is("dead_letter") || is("log") || is("log_record"))
         return axo_send(ctx, nobody, 1, nullptr, 0) == AXO_EGONE ? AXO_OK : AXO_EINVAL;
+    if (is("settle"))
+        return axo_want_settle(ctx);
     if (is("unhandled"))
         return AXO_UNHANDLED;
     if (is("alloc"))
@@ -164,6 +168,7 @@ axo_class made()
     cls.pre_restart = pre_restart;
     cls.post_restart = post_restart;
     cls.tag_name = tag_name;
+    cls.settle = at_end;
     return cls;
 }
 
@@ -192,8 +197,8 @@ void outside(axo_system *system, axo_ref ref)
     } else if (is("outside_alloc")) {
         where = "alloc";
         (void)axo_system_alloc(system, 100);
-    } else if (is("outside_log")) {
-        where = "log";
+    } else if (is("outside_log") || is("outside_log_record")) {
+        where += std::strlen("outside_");
         (void)axo_system_send(system, nobody, 7, nullptr, 0);
     } else if (is("outside_trace")) {
         where = "trace";
@@ -253,6 +258,7 @@ void run(uint32_t dispatcher)
     options.on_unhandled = unhandled;
     options.trace = is("trace") || is("outside_trace") ? trace : nullptr;
     options.log = line;
+    options.log_record = record;
     std::memset(&strategy, 0, sizeof strategy);
     strategy.size = sizeof strategy;
     strategy.decider = decide;

@@ -16,7 +16,7 @@
 /* stamps: run.py --stamp writes them
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
- * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_park 4be9972479b6
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/timer.c:axo__timer_arm 977baddeb069

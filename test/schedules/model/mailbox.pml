@@ -76,9 +76,9 @@
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages 2ccf2fbbe6dc
+ * stamp sched/run.c:run_messages 4647d57b70f2
  * stamp sched/run.c:run_take d60a26224a93
- * stamp sched/run.c:run_turn e50a410743cb
+ * stamp sched/run.c:run_turn 5c4fa7067459
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
@@ -86,7 +86,7 @@
  * stamp super/gone.c:gone_is_drained 87dd7abe04a5
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_system d9724f74164d
- * stamp super/leaf.c:leaf_close a6d5ac3f7c8e
+ * stamp super/leaf.c:leaf_close 8399f499e502
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98

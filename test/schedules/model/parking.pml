@@ -58,7 +58,7 @@
  * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
  * stamp sched/idle.h:axo__idle_search 40a90784d2e5
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
- * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_park 4be9972479b6
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/park.c:park_was_taken 2d5d7264b319
@@ -66,9 +66,9 @@
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
  * stamp sched/run.c:run_enter cc0673a82c0f
- * stamp sched/run.c:run_turn e50a410743cb
- * stamp sched/steal.c:axo__worker_steal 1225e8e3490a
- * stamp sched/steal.c:steal_from 3226d7c2c816
+ * stamp sched/run.c:run_turn 5c4fa7067459
+ * stamp sched/steal.c:axo__worker_steal 511a83e53dcc
+ * stamp sched/steal.c:steal_from 524a2cf2dd3b
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
  * stamp sched/steal.c:steal_is_late dd553f6085b4
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
@@ -77,9 +77,9 @@
  * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
- * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
+ * stamp sched/worker.c:axo__worker_wake 21b8a5c44a5b
  * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
- * stamp sched/worker.c:worker_idle 2d6ee4e398dc
+ * stamp sched/worker.c:worker_idle 31392d701826
  * stamp sched/worker.c:worker_run a22db0f5d0a2
  * stamp sched/worker.c:worker_unwatched 2d71c1a40e45
  */

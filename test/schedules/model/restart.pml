@@ -52,10 +52,10 @@
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 040a59683c42
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin f0b9075a81ba
+ * stamp super/fail.c:axo__fail_begin 86dd4e186ad9
  * stamp super/fail.c:axo__fail_report 8148d0875340
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
- * stamp super/instance.c:axo__instance_construct 20d616c93411
+ * stamp super/instance.c:axo__instance_construct c5edbd889f0b
  * stamp super/instance.c:axo__instance_create 185038f88a7f
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
  * stamp super/lane.c:lane_directives 1844dac911d7
@@ -63,17 +63,17 @@
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/lane.c:lane_take b96407841ec0
- * stamp super/leaf.c:leaf_close a6d5ac3f7c8e
+ * stamp super/leaf.c:leaf_close 8399f499e502
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
  * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
  * stamp super/restart.c:axo__restart_own 2db079a7d995
- * stamp super/restart.c:axo__restart_resume_own 0baf65154c7e
+ * stamp super/restart.c:axo__restart_resume_own ebc6d0dbbf19
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
  * stamp super/restart.c:restart_begin f4a347930f5f
  * stamp super/restart.c:restart_call_pre_restart 064532eb0c49
  * stamp super/restart.c:restart_create_again fe7a20b597ae
- * stamp super/restart.c:restart_finish 0d1c21304e57
+ * stamp super/restart.c:restart_finish 869d2fad7c32
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598

@@ -31,26 +31,26 @@
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
- * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_park 4be9972479b6
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
- * stamp sched/sched.c:axo__sched_quit 790f75e0ba05
+ * stamp sched/sched.c:axo__sched_quit 0b05191ff4e5
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
- * stamp sched/worker.c:worker_idle 2d6ee4e398dc
+ * stamp sched/worker.c:worker_idle 31392d701826
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
- * stamp super/gone.c:gone_abandon 154f8a98d994
+ * stamp super/gone.c:gone_abandon 308d6ebeb424
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
- * stamp super/spawn.c:axo__spawn_make f202a298891b
+ * stamp super/spawn.c:axo__spawn_make ce60ec357f6b
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
- * stamp system/boot.c:axo__boot_destroy 42c843b9c760
+ * stamp system/boot.c:axo__boot_destroy 29ac3f41e71c
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run dbd5b1765970

@@ -49,13 +49,13 @@
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/send.c:axo__door_leave e485cd044816
  * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
- * stamp sched/steal.c:steal_keep 2f9c61bec1fc
+ * stamp sched/steal.c:steal_keep 8ab4255b4a90
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
- * stamp super/leaf.c:leaf_close a6d5ac3f7c8e
- * stamp super/spawn.c:axo__spawn_make f202a298891b
+ * stamp super/leaf.c:leaf_close 8399f499e502
+ * stamp super/spawn.c:axo__spawn_make ce60ec357f6b
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac

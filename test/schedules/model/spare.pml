@@ -22,11 +22,11 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
- * stamp sched/park.c:axo__worker_park 4c7c2eb53769
+ * stamp sched/park.c:axo__worker_park 4be9972479b6
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/spare.c:axo__spare_step 12a03c667441
+ * stamp sched/spare.c:axo__spare_step 5fa94569905f
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
- * stamp sched/spare.c:spare_deadline fd4be46e837d
+ * stamp sched/spare.c:spare_deadline 73d8476dbe30
  * stamp sched/spare.c:spare_look 588d01d099d9
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 391156f950e8
@@ -38,7 +38,7 @@
  * stamp sched/wake.c:axo__spare_notice 031fb0a3d193
  * stamp sched/wake.c:wake_spare 95f9d36770a7
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_wake 80eb17b305b9
+ * stamp sched/worker.c:axo__worker_wake 21b8a5c44a5b
  */
 #ifndef W
 #define W 2

@@ -1,5 +1,6 @@
 /* acts.c - what the simulated actors do, and what is done to them from outside. */
 #include "acts.h"
+#include "reads.h"
 
 #define ACTS_STORM_MAX 6
 #define ACTS_CHILDREN  512
@@ -377,6 +378,18 @@ static void act_change(axo_ctx *ctx)
     }
 }
 
+/* However often it asks in a turn, it is one settle. */
+static void act_want_settle(axo_ctx *ctx)
+{
+    ghost *it = ghost_find(axo_self(ctx).bits);
+    axo_status status = axo_want_settle(ctx);
+    HOLDS(62, it, status == (it->cls->settle != NULL ? AXO_OK : AXO_EINVAL), "settle was refused");
+    if (status != AXO_OK)
+        return;
+    it->settles = it->instance;
+    it->settle_excused = false;
+}
+
 static void act_upon(axo_ctx *ctx, const node *me)
 {
     if (world_is(KNOB_SPAWN))
@@ -406,6 +419,10 @@ static void act(axo_ctx *ctx, const node *me, uint32_t left)
         act_own(ctx);
     if (world_is(KNOB_TIMER))
         act_time(ctx);
+    if (world_is(KNOB_READ))
+        reads_act(ctx);
+    if (world_is(KNOB_SETTLE))
+        act_want_settle(ctx);
     if (world_is(KNOB_BECOME))
         act_change(ctx);
     if (world_is(KNOB_SHUTDOWN) && world_is(KNOB_SHUTDOWN))
@@ -526,6 +543,9 @@ static axo_status act_other(axo_ctx *ctx, const node *me, const axo_message *mes
         if (world_is(KNOB_REPLY))
             (void)axo_reply(ctx, message, TAG_REPLY, message->payload, message->size);
         return AXO_OK;
+    case AXO_IO_READY:
+        reads_ready(ctx, message);
+        break;
     case TAG_STORM:
         return w.calm ? AXO_OK : axo_fail(ctx, 1, "a storm");
     case TAG_KEYED:
@@ -547,6 +567,11 @@ static axo_status act_any(axo_ctx *ctx, node *me, const axo_message *message, bo
 {
     const ghost *it = world_enter(ctx, NULL);
     HOLDS(20, it, (it->behaviours > 0) == changed, "another behaviour than the one on top");
+    if (message->tag == AXO_REQUEST_FAILED) {
+        mail_request_failed(it->bits, message);
+        return AXO_OK;
+    }
+    mail_request(it->bits, message);
     mail_received(ctx, message);
     return message->tag == TAG_WORK ? act_work(ctx, me, message) : act_other(ctx, me, message);
 }
@@ -561,10 +586,41 @@ static axo_status act_become(axo_ctx *ctx, void *state, const axo_message *messa
     return act_any(ctx, state, message, true);
 }
 
+/* Asked for by this very instance, once an ask; no suspended or ending one is settled. */
+static axo_status act_settle(axo_ctx *ctx, void *state)
+{
+    ghost *it = world_enter(ctx, NULL);
+    const node *me = state;
+    HOLDS(62, it, it->settles != 0 && it->settles == it->instance, "nobody has asked to settle");
+    HOLDS(62, it, it->live && it->started && me->depth != 0, "an instance that is none is settled");
+    HOLDS(62, it, it->suspends == 0 && !it->failed && !it->stopping && !it->remaking,
+          "one that is suspended, or ends, is settled");
+    it->settles = 0;
+    g.memory_barred = 0; /* no event tells of it */
+    if (world_is(KNOB_SEND))
+        act_send(ctx, world_somebody(), 0);
+    if (world_is(KNOB_STOP_SELF))
+        act_stop_self(ctx);
+    if (world_is(KNOB_STOP_KIN))
+        act_stop_kin(ctx);
+    if (world_is(KNOB_SETTLE)) {
+        act_want_settle(ctx);
+        it->settle_excused = true; /* a stop may come before its turn */
+        probe_hit(PROBE_SETTLE_AGAIN);
+    }
+    if (!world_is(KNOB_SETTLE_FAIL))
+        return AXO_OK;
+    probe_hit(PROBE_SETTLE_FAILED);
+    return world_fail(ctx);
+}
+
 static axo_status act_post_stop(axo_ctx *ctx, void *state)
 {
     stream before;
-    (void)world_enter(ctx, &before);
+    ghost *it = world_enter(ctx, &before);
+    HOLDS(62, it, it->settles != it->instance || it->settle_excused,
+          "it stops, and was not settled before");
+    it->settles = 0;
     axo_ref to = world_somebody();
     if (world_is(KNOB_SEND))
         act_send(ctx, to, 0);
@@ -622,9 +678,11 @@ static axo_status act_post_restart(axo_ctx *ctx, void *state, const axo_failure 
 static const axo_class act_classes[] = {
     AXO_CLASS(.name = "all", .state_size = sizeof(node), .construct = act_construct,
               .pre_start = act_pre_start, .receive = act_receive, .post_stop = act_post_stop,
-              .pre_restart = act_pre_restart, .post_restart = act_post_restart),
+              .pre_restart = act_pre_restart, .post_restart = act_post_restart,
+              .settle = act_settle),
     AXO_CLASS(.name = "plain", .state_size = sizeof(node), .construct = act_construct,
-              .pre_start = act_pre_start, .receive = act_receive, .post_stop = act_post_stop),
+              .pre_start = act_pre_start, .receive = act_receive, .post_stop = act_post_stop,
+              .settle = act_settle),
     AXO_CLASS(.name = "keeper", .state_size = sizeof(node), .construct = act_construct,
               .receive = act_receive, .pre_restart = act_pre_restart),
     AXO_CLASS(.name = "late", .state_size = sizeof(node), .construct = act_construct,

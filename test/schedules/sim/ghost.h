@@ -80,6 +80,7 @@ typedef struct ghost {
     uint32_t dispatcher;  /* that it asked for */
     uint32_t acts;        /* callbacks of the world so far */
     uint32_t behaviours;  /* on its stack */
+    uint32_t settles;     /* the instance that has asked to settle, until it has; 0: none */
     uint32_t unwatches;   /* the guard of `watches` at a notice's place */
     axo_lifetime lifetime;
     const axo_strategy *strategy;
@@ -111,6 +112,7 @@ typedef struct ghost {
     bool harsh;           /* it has decided Stop or Restart */
     bool guardian;
     bool failed;          /* own failure, unresolved */
+    bool settle_excused;  /* it has failed since it asked to settle */
     bool owed;            /* a report that was not decided */
     bool constructing;
     bool live;            /* an instance exists */

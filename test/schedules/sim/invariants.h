@@ -1,4 +1,4 @@
-/* invariants.h - the 59 invariants that the simulator checks: number, when, what holds, who looks.
+/* invariants.h - the 62 invariants that the simulator checks: number, when, what holds, who looks.
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INVARIANTS 59
+#define INVARIANTS 62
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
@@ -57,7 +57,7 @@
     X(40, "E", "system messages come before the next user message", "look_received (look.c)")      \
     X(41, "EQ", "system messages are never refused nor lost", "world_stop (world.c)")              \
     X(42, "ES", "a bounded mailbox keeps its bound and its policy", "mail_check_box (mail.c)")     \
-    X(43, "E", "an ask completes exactly once", "mail_answered (mail.c)")                          \
+    X(43, "EQ", "an ask, a failed request completes exactly once", "mail_answered (mail.c)")       \
     X(44, "E", "pill, kill and stop keep their place", "mail_in_order (mail.c)")                   \
     X(45, "E", "what is stashed comes back in front, in order", "mail_received (mail.c)")          \
     X(46, "Q", "at rest no cell has work", "look_rest (look.c)")                                   \
@@ -73,7 +73,10 @@
     X(56, "Z", "all memory and all descriptors are given back", "tree_end (tree_sim.c)")           \
     X(57, "E", "failing, stopping take no memory; no memory, no change", "tree_alloc")             \
     X(58, "Z", "after the stop nothing runs and nobody is found", "tree_after (tree_sim.c)")       \
-    X(59, "Z", "the same seed gives the same run", "campaign_twice (campaign.c)")
+    X(59, "Z", "the same seed gives the same run", "campaign_twice (campaign.c)")                  \
+    X(60, "E", "a readiness is of a watch that lives, and wanted", "reads_ready (reads.c)")        \
+    X(61, "Q", "at rest everybody was told of what is ready", "reads_check_rest (reads.c)")    \
+    X(62, "EQ", "settle is called once an ask, of an instance that runs", "act_settle (acts.c)")
 
 typedef struct invariant {
     uint32_t number;

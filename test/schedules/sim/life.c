@@ -314,6 +314,7 @@ static void ghost_resume(ghost *it, const axo_event *e)
 static void ghost_failed(ghost *it, const axo_event *e)
 {
     const ghost *child = ghost_find(it->escalates ? it->decided : it->deciding);
+    it->settle_excused = true;
     it->pending = (ghost_cause){.kind_code = e->arg, .actor = it->bits};
     it->blamed = child != NULL ? child->bits : 0;
     if (it->escalates) {
@@ -584,6 +585,7 @@ void ghost_check_rest(void)
         HOLDS(11, it, it->suspends == 0, "at rest, and suspended");
         HOLDS(11, it, !it->stopping && !it->remaking, "at rest in the middle of something");
         HOLDS(11, it, it->live && it->started, "at rest without an instance");
+        HOLDS(62, it, it->settles != it->instance, "at rest, and it was never settled");
         HOLDS(41, it, !it->stop_asked || it->lifetime == AXO_PERMANENT,
               "at rest, and a stop was lost");
         for (uint32_t j = 0; j < it->watch_count && !it->guardian; j++) {

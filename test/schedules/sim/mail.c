@@ -304,6 +304,7 @@ bool mail_stash(axo_ctx *ctx, const axo_message *message)
         ghost_fail("more is put aside than the checker has room for");
     aside->messages[aside->count++] = message;
     ghost_find(axo_self(ctx).bits)->put_aside = true;
+    mail_mind_of(axo_self(ctx).bits)->request = 0;
     if (what->number != 0)
         m.state[what->number] = MAIL_ASIDE_NOW;
     return true;
@@ -329,8 +330,64 @@ void mail_unstash(axo_ctx *ctx, uint32_t count)
     mail_to_front(mail_aside_of(axo_self(ctx).bits), count);
 }
 
+/* ---- failed requests ---- */
+
+void mail_request(uint64_t by, const axo_message *message)
+{
+    bool request = message->tag < AXO_TAG_RESERVED && message->sender.bits != by;
+    mail_mind_of(by)->request = request ? message->sender.bits : 0;
+}
+
+/* The receive that has begun last has ended, and then its failure is told. */
+static void mail_refuses(const ghost *it, const axo_event *e)
+{
+    mail_mind *mind = mail_mind_of(it->bits);
+    if (e->kind == AXO_EV_RECEIVE) {
+        mind->request = 0;
+        mind->refuses = false;
+    } else if (e->kind == AXO_EV_RECEIVED) {
+        axo_status status = (axo_status)(int32_t)(uint32_t)e->arg;
+        mind->refuses = status != AXO_OK && status != AXO_UNHANDLED;
+    } else if (e->kind == AXO_EV_FAIL && mind->refuses) {
+        const ghost *parent = ghost_find(it->parent);
+        mind->refuses = false;
+        bool told = parent != NULL && parent->strategy != NULL &&
+                    parent->strategy->answer_failed != 0;
+        if (told && mind->request != 0 && ghost_find(mind->request) != NULL)
+            mail_pair_of(it->bits, mind->request, 0)->owed++;
+    }
+}
+
+void mail_request_failed(uint64_t by, const axo_message *message)
+{
+    const ghost *it = ghost_find(by);
+    axo_request_failed failed = axo_request_failed_of(message);
+    HOLDS(43, it, message->size == sizeof failed || message->size == AXO_REQUEST_FAILED_BARE,
+          "a failed request of another size");
+    HOLDS(43, it, failed.tag < AXO_TAG_RESERVED && failed.kind != AXO_FAILURE_NONE,
+          "a failed request without a cause");
+    mail_pair *pair = mail_pair_of(message->sender.bits, by, 0);
+    HOLDS(43, it, pair->owed > 0, "a request that has not failed, or is answered twice");
+    pair->owed--;
+    probe_hit(PROBE_REQUEST_FAILED);
+}
+
+/* Asks are no actors of the world's: who asked is told by a verdict. */
+void mail_check_requests(void)
+{
+    for (uint32_t i = 0; i < MAIL_PAIRS; i++) {
+        const mail_pair *pair = &m.pair[i];
+        const ghost *it = pair->life == m.life && pair->owed > 0 ? ghost_find(pair->to) : NULL;
+        if (it != NULL && !it->terminated && it->acts > 0)
+            HOLDS(43, it, strcmp(it->cls->name, "ask") == 0, "a failed request was not answered");
+    }
+}
+
 void mail_event(const axo_event *e)
 {
+    const ghost *about = ghost_find(e->actor.bits);
+    if (about != NULL)
+        mail_refuses(about, e);
     if (e->kind == AXO_EV_CONSTRUCT)
         mail_to_front(mail_aside_of(e->actor.bits), UINT32_MAX);
     if (e->kind == AXO_EV_PARK)

@@ -50,6 +50,7 @@ typedef struct mail_pair {
     uint32_t pill;  /* numbers from this on come after a pill; 0: none */
     uint32_t kill;  /* after a kill */
     uint32_t kills; /* that many had been sent to the receiver then */
+    uint32_t owed;  /* `from` has failed under so many of `to`'s requests, and `to` has not heard */
 } mail_pair;
 
 typedef struct mail_asked {
@@ -66,6 +67,8 @@ typedef struct mail_mind {
     uint32_t heard;
     uint32_t kills;      /* sent to it */
     uint32_t kill_fails; /* that it has failed for */
+    uint64_t request;    /* who sent the message in hand, if that is a request; 0: it is none */
+    bool refuses;        /* its receive has failed */
 } mail_mind;
 
 /* What an actor has put aside: [0, front) comes next, [front, count) is stashed. */
@@ -133,6 +136,13 @@ void mail_received(axo_ctx *ctx, const axo_message *message);
 uint64_t mail_ask(uint64_t by);
 void mail_unasked(uint64_t id);
 void mail_answered(uint64_t by, uint64_t id);
+
+/* Before mail_received: a request comes, or an AXO_REQUEST_FAILED, which is owed then. */
+void mail_request(uint64_t by, const axo_message *message);
+void mail_request_failed(uint64_t by, const axo_message *message);
+
+/* At rest everybody has heard of the failed requests. */
+void mail_check_requests(void);
 
 /* At rest every ask of an instance that is still there has been answered, whatever memory there was
  * and whatever room in its mailbox. */

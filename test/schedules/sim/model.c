@@ -105,12 +105,12 @@ static void model_decided(ghost *it, const axo_event *e)
     }
 }
 
-void model_said(axo_ref ref, const char *text)
+void model_said(axo_ref ref, axo_directive directive)
 {
     ghost *child = ghost_find(ref.bits);
     ghost *it = child != NULL ? ghost_find(child->parent) : NULL;
-    bool restarts = strncmp(text, "restart: failure", 16) == 0;
-    if (it == NULL || !it->judged || (!restarts && strncmp(text, "stop: failure", 13) != 0))
+    bool restarts = directive == AXO_RESTART;
+    if (it == NULL || !it->judged || (!restarts && directive != AXO_STOP))
         return;
     it->judged = false;
     HOLDS(15, it, it->decided == child->bits, "what is said is of another than was decided on");

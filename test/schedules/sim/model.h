@@ -20,7 +20,7 @@ void model_stop(ghost *child);
 void model_leave_children(const ghost *it);
 
 /* What becomes of a decision to restart is said in a line for people (DR-09), before it is done. */
-void model_said(axo_ref ref, const char *text);
+void model_said(axo_ref ref, axo_directive directive);
 
 /* Before an event: what was carried out before it. */
 void model_before(const axo_event *e);

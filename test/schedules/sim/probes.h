@@ -28,6 +28,7 @@
     X(PROBE_SUSPENDED_DEEP, "suspend count of three or more")                                      \
     X(PROBE_BORN_SUSPENDED, "child born suspended")                                                \
     X(PROBE_PARKED_TIMEOUT, "a parked sender's limit has passed")                                  \
+    X(PROBE_REQUEST_FAILED, "a failed request is answered")                                        \
     X(PROBE_STASH_FULL, "stash full")                                                              \
     X(PROBE_ASK_LATE, "an ask timed out")                                                          \
     X(PROBE_ASK_ANSWERED, "an ask answered")                                                       \
@@ -40,7 +41,11 @@
     X(PROBE_PERMANENT_ENDED, "a permanent actor ended, and failed for it")                         \
     X(PROBE_FOLLOWED, "an entry taken from another worker's followers")                            \
     X(PROBE_END_IN_PORTIONS, "an end in portions")                                                 \
-    X(PROBE_LANE_IN_PORTIONS, "a system lane in portions")
+    X(PROBE_LANE_IN_PORTIONS, "a system lane in portions")                                         \
+    X(PROBE_NUMBER_AGAIN, "a number watched by another actor than before")                         \
+    X(PROBE_READ_AGAIN, "told again of what was left unread")                                      \
+    X(PROBE_SETTLE_AGAIN, "settle asked for itself")                                               \
+    X(PROBE_SETTLE_FAILED, "settle failed")
 
 typedef enum probe {
 #define PROBE_WORD(word, text) word,

@@ -2,6 +2,7 @@
 #include "queues.h"
 
 #include "look.h"
+#include "sched/io.h"
 
 #define QUEUE_TICK (INT64_C(1) << AXO__TICK_SHIFT)
 
@@ -290,6 +291,29 @@ bool __wrap_axo__timers_fire_late(axo__worker *worker)
     bool fired = __real_axo__timers_fire_late(worker);
     q.firing = false;
     return fired;
+}
+
+/* A worker that looks at descriptors sends to others what it has found, whoever runs on it. */
+void __real_axo__io_found(axo__worker *worker, axo__io *io);
+void __wrap_axo__io_found(axo__worker *worker, axo__io *io);
+
+void __wrap_axo__io_found(axo__worker *worker, axo__io *io)
+{
+    bool before = q.firing;
+    q.firing = true;
+    __real_axo__io_found(worker, io);
+    q.firing = before;
+}
+
+void __real_axo__io_feed(axo__worker *worker, axo__io *io);
+void __wrap_axo__io_feed(axo__worker *worker, axo__io *io);
+
+void __wrap_axo__io_feed(axo__worker *worker, axo__io *io)
+{
+    bool before = q.firing;
+    q.firing = true;
+    __real_axo__io_feed(worker, io);
+    q.firing = before;
 }
 
 /* Timers that are marked for it send their messages at the system's end: a bounded mailbox that

@@ -1,6 +1,8 @@
 /* tree.c - one seed, from the start of its systems to what is left at the end. */
 #include "tree.h"
 
+#include "reads.h"
+
 #define TREE_STEPS_MIN  1000
 #define TREE_CALM_STEPS 400000
 
@@ -106,10 +108,10 @@ static void tree_event(void *user, const axo_event *e)
     tree_take(e);
 }
 
-static void tree_log(void *user, axo_log_level level, axo_ref actor, const char *text)
+static void tree_log(void *user, const axo_log_record *record)
 {
-    if (l.system != NULL)
-        model_said(actor, text);
+    if (l.system != NULL && record->event == AXO_LOG_FAILURE)
+        model_said(record->actor, (axo_directive)record->directive);
 }
 
 void tree_crash(int number)
@@ -266,8 +268,9 @@ static axo_system *tree_start(uint64_t seed)
                     .user_strategy = &world_strategies[world_next(2)],
                     .blocking_max = 1 + world_next(4), .blocking_idle_ms = 1,
                     .on_dead_letter = tree_dead_letter, .dead_letter_user = &w, .trace = tree_event,
-                    .log = tree_log,
+                    .log_record = tree_log, .failure_log = UINT32_MAX,
                     .allocator = {.alloc = tree_alloc, .free = tree_free, .user = &w});
+    world_told(seed % 4 == 3 ? 1 : seed % 4 == 2 ? 2 : 0);
     w.manual = g.manual = world_next(16) == 0;
     if (w.manual) {
         w.now = 1000000000;
@@ -351,6 +354,8 @@ static void tree_check_rest(axo_system *system, bool stashed)
     mail_check_rest(system);
     mail_check_all(stashed);
     mail_check_asks();
+    mail_check_requests();
+    reads_check_rest();
     if (!stashed)
         look_rest();
     tree_account(system, stashed ? mail_stashed() : 0);
@@ -436,6 +441,7 @@ static void tree_check_end(axo_system *system, bool calm)
     l.system = NULL;
     HOLDS_ALL(58, axo_system_destroy(system) == AXO_OK, "axo_system_destroy failed");
     HOLDS_ALL(58, events == g.events, "something happens after the stop");
+    reads_check_end();
     HOLDS_ALL(54, queues_texts_left() == 0, "texts are left");
     HOLDS_ALL(56, w.mine == 0 && w.bytes == 0, "%" PRIu64 " blocks of %" PRIu64 " bytes are left",
               w.mine, w.bytes);
@@ -474,6 +480,7 @@ static uint64_t tree_life(uint64_t seed, bool loud)
     queues_reset();
     look_reset();
     axo__sim_reset(seed, tree_outside);
+    reads_begin();
     if (t.choices != NULL && w.life == 0)
         axo__sim_replay(t.choices, t.choice_count);
     axo_system *system = tree_start(seed);

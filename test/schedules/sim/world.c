@@ -176,7 +176,7 @@ static const axo_backoff world_backoffs[] = {
                 .noise_ns = 90000),
 };
 
-const axo_strategy world_strategies[] = {
+axo_strategy world_strategies[] = {
     AXO_STRATEGY(.decider = world_decide),
     AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE, .decider = world_decide),
     AXO_STRATEGY(.decider = world_decide, .limited = 1, .retries_max = 2, .within_ns = 1000000),
@@ -200,6 +200,12 @@ const axo_strategy world_strategies[] = {
     AXO_STRATEGY(.decider = axo_decide_restart, .limited = 1, .retries_max = 4,
                  .within_ns = 3000000),
 };
+
+void world_told(uint32_t every)
+{
+    for (uint32_t i = 0; i < WORLD_COUNT(world_strategies); i++)
+        world_strategies[i].answer_failed = every != 0 && i % every == 0;
+}
 
 static uint32_t world_priority(const axo_message *message, void *user)
 {
@@ -268,7 +274,7 @@ const axo_props *world_props(uint32_t depth)
 
 static void world_draw_knobs(void)
 {
-    for (uint32_t i = 0; i < KNOBS; i++) {
+    for (uint32_t i = 0; i < KNOB_READ; i++) {
         bool off = world_below(3) == 0;
         if (i == KNOB_TOP || i == KNOB_SHUTDOWN)
             off = world_below(8) != 0;
@@ -284,6 +290,8 @@ static void world_draw_knobs(void)
     }
     static const uint32_t sizes[] = {3, 12, 40, 40, 40, 40, 60, WORLD_LIVING_MOST};
     w.living_max = sizes[world_below(8)];
+    for (uint32_t i = KNOB_READ; i < KNOBS; i++)
+        w.knobs[i] = world_below(3) == 0 ? 1 + world_below(knob_infos[i].most) : 0;
 }
 
 void world_reset(uint64_t seed, uint32_t life)

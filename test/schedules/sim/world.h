@@ -68,7 +68,10 @@ typedef struct keyed {
     X(KNOB_REPLY, 900, "reply", 0)                                                                 \
     X(KNOB_CAUSE, 600, "send after what it was told", 0)                                           \
     X(KNOB_STORM, 60, "fail again and again", 1)                                                   \
-    X(KNOB_OUTSIDE, 1024, "a call from outside", 0)
+    X(KNOB_OUTSIDE, 1024, "a call from outside", 0)                                                \
+    X(KNOB_READ, 400, "a descriptor", 0)                                                           \
+    X(KNOB_SETTLE, 700, "ask to settle", 0)                                                        \
+    X(KNOB_SETTLE_FAIL, 200, "fail in settle", 1)
 
 typedef enum knob {
 #define KNOB_WORD(word, most, text, fault) word,
@@ -169,7 +172,11 @@ axo_status world_fail(axo_ctx *ctx);
 
 #define WORLD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
-extern const axo_strategy world_strategies[];
+extern axo_strategy world_strategies[];
+
+/* Each so-many-th strategy has senders told of failed requests; 0: none does. Before the system
+ * starts. */
+void world_told(uint32_t every);
 
 /* Good until the next call. */
 const axo_props *world_props(uint32_t depth);

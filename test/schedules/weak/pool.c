@@ -3,9 +3,12 @@
 
 #include <string.h>
 
-#include "sched/scheduled.h"
+#include "os/poll.h"
+#include "sched/io.h"
 #include "sched/kinds.h"
+#include "sched/poller.h"
 #include "sched/run.h"
+#include "sched/scheduled.h"
 #include "sched/spare.h"
 #include "schedules/weak/scenes.h"
 
@@ -37,6 +40,7 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
                           .worker_count = workers,
                           .spare_count = spares, .quantum = 1, .turns = 1, .quantum_ns = 1000000,
                           .marks = weak_pool.marks, .idle_ns = 1};
+    axo__a64_store_relaxed(&sched->look_at, (uint64_t)AXO__NEVER);
     axo__inject_init(&sched->inject, &sched->outside, 0);
     axo__inject_init(&sched->urgent, &sched->outside, 32);
     axo__inject_init(&sched->overrun, &sched->overruns, 0);
@@ -154,6 +158,36 @@ void axo__bounded_accept_any(axo__bounded_mailbox *bounded, axo__message *messag
 void axo__scheduled_fini(axo__timers *timers)
 {
     (void)timers;
+}
+
+/* ---- descriptors: none is watched ---- */
+
+void axo__io_free(axo__sched *sched)
+{
+    (void)sched;
+}
+
+void axo__poller_park(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__poller_wake(axo__worker *worker)
+{
+    (void)worker;
+    weak_fail("nobody polls here");
+}
+
+bool axo__poller_look(axo__worker *worker)
+{
+    (void)worker;
+    return false;
+}
+
+void axo__os_poll_wake(axo__os_poll *poll)
+{
+    (void)poll;
+    weak_fail("nobody polls here");
 }
 
 /* Around all that a thread does as a worker. */

@@ -308,8 +308,8 @@ static void setup_texts(void)
     weak_name(&it.texts.free, "free");
     weak_name(&it.text[1].users, "users1");
     weak_name(&it.text[2].users, "users2");
-    weak_name(&it.text[1].text, "text1");
-    weak_name(&it.text[2].text, "text2");
+    weak_name(&it.text[1].failed.text, "text1");
+    weak_name(&it.text[2].failed.text, "text2");
 }
 
 static void texts_write(uint32_t index)

@@ -109,6 +109,7 @@ static void users_see_every_field(void **state)
     axo__cause cause = {
         .kind = AXO_FAILURE_DEATH_PACT,
         .site = AXO_SITE_RECEIVE,
+        .status = 1,
         .root_kind = AXO_FAILURE_ORDINARY,
         .code = -7,
         .tag = AXO_TERMINATED,
@@ -126,7 +127,7 @@ static void users_see_every_field(void **state)
     assert_int_equal(failure.original_code, 0);
     assert_int_equal(failure.has_message, 1);
     assert_int_equal(failure.tag, AXO_TERMINATED);
-    assert_int_equal(failure.reserved, 0);
+    assert_int_equal(failure.has_status, 1);
     assert_true(failure.actor.bits == 11);
     assert_true(failure.about.bits == 12);
     assert_true(failure.sender.bits == 13);

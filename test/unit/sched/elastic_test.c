@@ -43,6 +43,7 @@ static void begin_late(void *argument)
 }
 
 static const axo__os_body late_body = {
+    .name = "axo/blk",
     .begin = begin_late,
     .step = axo__worker_step,
     .sleep = axo__worker_sleep,

@@ -139,6 +139,38 @@ static void an_overrun_cell_is_taken_at_once(void **state)
     assert_true(watch_takes(1, 1000));
 }
 
+/* A handler has made a crowd urgent. A thief takes half of it along, which it must not forget, and
+ * tells the next one of it. */
+static void half_of_a_crowd_of_urgent_cells_is_taken(void **state)
+{
+    world_open(3, 0);
+    world.sched.ops = &world_ops;
+    all_rest();
+    axo__sched_wake_one(&world.sched);
+    wake(worker_at(0));
+    enter_handler(worker_at(0));
+    assert_true(axo__sched_wake_worker(worker_at(2)));
+    wake(worker_at(2));
+    run_until_idle(worker_at(2));
+    assert_int_equal(worker_at(2)->role, AXO__IDLE_WATCHING);
+    for (int i = 0; i < 4; i++) {
+        axo__cell *cell = cell_new();
+        announced(cell);
+        assert_true(axo__runq_push_owner(&worker_at(0)->urgent, cell));
+    }
+    axo__sched_wake_one(&world.sched);
+    assert_int_equal(axo__a32_load_relaxed(&worker_at(2)->state), AXO__WORKER_PARKED);
+    wake(worker_at(1));
+    run_until_idle(worker_at(1));
+    assert_true(world.stuck[1]);
+    assert_int_equal(axo__runq_count_any(&worker_at(0)->urgent), 2);
+    assert_int_equal(axo__runq_count_any(&worker_at(1)->urgent), 1);
+    assert_true((worker_at(1)->attention & AXO__LOOK_URGENT) != 0);
+    assert_int_equal(axo__a32_load_relaxed(&worker_at(2)->state), AXO__WORKER_AWAKE);
+    check_that_somebody_looks();
+    world_close();
+}
+
 /* Of what comes up between two turns the worker takes one itself: the other one is told of more. */
 static void between_two_turns_one_is_nobody_elses(void **state)
 {
@@ -437,6 +469,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_newborn_of_one_that_hangs),
     cmocka_unit_test(a_short_queue_is_taken_if_it_would_wait),
     cmocka_unit_test(an_overrun_cell_is_taken_at_once),
+        cmocka_unit_test(half_of_a_crowd_of_urgent_cells_is_taken),
     cmocka_unit_test(between_two_turns_one_is_nobody_elses),
     cmocka_unit_test(what_a_handler_tells_while_nobody_watches),
     cmocka_unit_test(a_storm_of_urgent_cells_leaves_others_their_turns),

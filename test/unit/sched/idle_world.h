@@ -4,6 +4,7 @@
 #define UNIT_IDLE_WORLD_H
 
 #include "unit/step.h"
+#include "unit/unit.h"
 
 #include "sched/claim.c"
 #include "sched/follow.c"
@@ -24,7 +25,6 @@
 #include "sched/wake.h"
 #include "sched/worker.h"
 #include "support/limits.h"
-#include "unit/unit.h"
 
 #define IDLE_WORKERS   4
 #define IDLE_CELLS     (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)

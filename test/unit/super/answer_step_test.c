@@ -75,7 +75,7 @@ static void world_open(void)
     axo__state_init(&world.cell->state, 2);
     world.cell->phase = AXO__PHASE_NORMAL;
     world.cell->life = AXO__INSTANCE_STARTED;
-    world.cell->instance = 1;
+    axo__a32_store_relaxed(&world.cell->instance, 1);
     world.cell->reported = 1;
     assert_non_null(axo__child_record_take(&world_worker()->local, world.cell));
     axo__cell_child_record(world.cell)->cause.kind = AXO_FAILURE_ORDINARY;

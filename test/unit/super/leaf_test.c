@@ -244,9 +244,10 @@ static const axo_class parent_class = AXO_CLASS(.name = "parent", .receive = par
 
 /* ---- a scene ---- */
 
-static void leaf_log(void *user, axo_log_level level, axo_ref actor, const char *text)
+static void leaf_log(void *user, const axo_log_record *record)
 {
-    leaf_say("log(%d,%s) ", (int)level, text);
+    leaf_say("log(%u,%s: %s code %d %s) ", (unsigned)record->level, record->directive_name,
+             record->kind_name, (int)record->code, record->text);
 }
 
 static void leaf_dead(void *user, const axo_dead_letter *letter)
@@ -270,7 +271,7 @@ static void leaf_play(leaf_way way, leaf_also also, axo_lifetime lifetime, uint3
 {
     uint64_t events = 0;
     axo_options options = AXO_OPTIONS(.manual = 1, .seed = 3, .no_quantum_us = 1, .stuck_ns = -1,
-                                      .log = leaf_log, .on_dead_letter = leaf_dead,
+                                      .log_record = leaf_log, .on_dead_letter = leaf_dead,
                                       .no_dead_letter_log = 1);
     axo_props props = AXO_PROPS(.cls = &parent_class, .name = "parent");
     axo_ref parent;
@@ -344,9 +345,9 @@ static void each_way_as_expected(void **state)
     as_expected(LEAF_STOPS_IN_START, ALSO_WATCHES_IT,
                 "construct(0,1,5) start(7) stop(7,1) dead(2,2,0) dead(3,2,0) terminated ");
     as_expected(LEAF_THROWS_IN_CONSTRUCT, ALSO_NOTHING,
-                "construct(0,1,5) log(1,stop: failure kind 2 code 9 thrown) dead(2,2,0) ");
+                "construct(0,1,5) log(1,stop: init code 9 thrown) dead(2,2,0) ");
     as_expected(LEAF_THROWS_IN_START, ALSO_NOTHING,
-                "construct(0,1,5) start(7) log(1,stop: failure kind 2 code 9 thrown) "
+                "construct(0,1,5) start(7) log(1,stop: init code 9 thrown) "
                 "dead(2,2,0) ");
     as_expected(LEAF_THROWS_IN_STOP, ALSO_NOTHING,
                 "construct(0,1,5) start(7) receive(2,1) stop(7,1) log(");
@@ -394,6 +395,7 @@ static void apart_play(const axo_strategy *strategy, uint32_t children, uint32_t
 {
     axo_options options = AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .stuck_ns = -1,
                                       .log = apart_log, .failure_texts = 8,
+                                      .failure_log = UINT32_MAX,
                                       .no_dead_letter_log = 1);
     axo_props props = AXO_PROPS(.cls = &above_class, .name = "above", .strategy = strategy);
     axo_stats stats = AXO_STATS();

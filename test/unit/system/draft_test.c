@@ -160,10 +160,10 @@ static void a_bound_draft_is_for_one_of_them_all(void **state)
             for (uint32_t kind = 0; kind < 3 && other != 0; kind++) {
                 uint32_t got = bound.got;
                 uint32_t dead = bound.dead;
-                cell->instance = numbers[i];
+                axo__a32_store_relaxed(&cell->instance, numbers[i]);
                 bound.bound = numbers[i];
                 bound_send(BOUND_MAKE, kind);
-                cell->instance = other;
+                axo__a32_store_relaxed(&cell->instance, other);
                 bound_send(BOUND_SEND, 0);
                 assert_int_equal(bound.got - got, other == numbers[i] ? 2 : 0);
                 assert_int_equal(bound.dead - dead, other == numbers[i] ? 0 : 1);
@@ -172,7 +172,8 @@ static void a_bound_draft_is_for_one_of_them_all(void **state)
             }
         }
     }
-    cell->instance = UINT32_MAX; /* after the last comes the first: 0 is nobody's */
+    /* after the last comes the first: 0 is nobody's */
+    axo__a32_store_relaxed(&cell->instance, UINT32_MAX);
     bound_send(BOUND_FAIL, 0);
     bound.bound = 1;
     bound_send(BOUND_MAKE, 0);

@@ -39,6 +39,9 @@ static void defaults_are_filled_in(void **state)
         assert_int_equal(out.dead_letter_window_ns, INT64_C(300000000000));
         assert_int_equal(out.dead_letters_kept, 64);
         assert_int_equal(out.no_dead_letter_log, 0);
+        assert_int_equal(out.failure_log, 5);
+        assert_int_equal(out.failure_window_ns, INT64_C(300000000000));
+        assert_null(out.log_record);
     }
 }
 
@@ -50,6 +53,7 @@ static void what_is_given_is_kept(void **state)
                                     .dead_letter_window_ns = 1, .dead_letters_kept = 65536,
                                     .blocking_max = 2, .blocking_idle_ms = 3,
                                     .stuck_ns = -1, .registry_max = 1 << 20,
+                                    .failure_log = UINT32_MAX, .failure_window_ns = 1,
                                     .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL));
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);

@@ -1,0 +1,196 @@
+/* stream.h - a connection's bytes, within the actor whose connection it is: a socket of a stream
+ * type, or a pipe, that is read ahead, and written once at the end of a turn.
+ *
+ *     receive:
+ *         uint32_t events = axo_stream_receive(ctx, me->stream, message);
+ *         while (axo_stream_has_room(ctx, me->stream) &&
+ *                axo_stream_next_until(ctx, me->stream, "\n", 1, &line) == AXO_OK)
+ *             (void)axo_stream_write(ctx, me->stream, line.data, line.size);
+ *         if (axo_stream_ended(ctx, me->stream))
+ *             return axo_stream_close(ctx, me->stream, 5 * SECOND);
+ *         if ((events & AXO_STREAM_CLOSED) != 0)
+ *             return axo_stop_self(ctx);
+ *     settle:
+ *         return axo_stream_settle(ctx, me->stream);
+ *
+ * The stream has no actor of its own: what is ready comes to this one as AXO_IO_READY (io.h), and
+ * its deadlines as AXO_STREAM_DUE; axo_stream_receive does what there is to do and says what has
+ * come. It belongs to the instance: when that ends, however it ends, the descriptor is closed.
+ *
+ * Output is copied and gathered; the class's settle (actor.h) writes it, with one system call for
+ * all that a turn has said. A class without settle writes at once, each time. Back-pressure has two
+ * ends. Outward: while `output_high` bytes or more wait to be written, axo_stream_write is
+ * AXO_EFULL, and when they have come down to `output_low`, AXO_STREAM_ROOM is told. Inward: what
+ * the actor does not take with axo_stream_next stays in the read buffer, and while that is full
+ * nothing is read, so the other side is slowed by its own socket. A handler that takes no more
+ * input than it has room to answer, as the loop above, so bounds both. */
+#ifndef AXO_STREAM_H
+#define AXO_STREAM_H
+
+#include <stdbool.h>
+
+#include <axo/actor.h>
+
+/* A deadline of a stream may have passed: for axo_stream_receive. Sender: oneself. */
+#define AXO_STREAM_DUE (AXO_TAG_SERVICES + 0x60)
+
+/* What axo_stream_receive says has come; bits. 0: the message is not the stream's. */
+#define AXO_STREAM_TOOK UINT32_C(1)   /* the message was the stream's; always set with the others */
+#define AXO_STREAM_INPUT UINT32_C(2)  /* bytes have been read: axo_stream_next */
+#define AXO_STREAM_ROOM UINT32_C(4)   /* a write was AXO_EFULL, or there was no room, and now is */
+#define AXO_STREAM_END UINT32_C(8)    /* the other side has ended its direction: what is in the
+                                         buffer is the last of it. Told once, and perhaps while
+                                         there is no room to answer: axo_stream_ended */
+#define AXO_STREAM_CLOSED UINT32_C(16) /* the stream is over, axo_stream_look says why; told once,
+                                          unless axo_stream_close said 0 */
+
+/* Settings of a stream; everything zero but `size` is good. */
+typedef struct axo_stream_settings {
+    size_t size;        /* sizeof(axo_stream_settings), set by the macro */
+    size_t input_max;   /* bytes that are read ahead, and the longest piece that axo_stream_next can
+                           give, up to AXO_STREAM_MAX; 0: AXO_STREAM_INPUT_MAX */
+    size_t output_high; /* bytes that may wait before a write is refused; 0: AXO_STREAM_OUTPUT_HIGH.
+                           One write is taken whole, so what waits is less than this and one write
+                           together */
+    size_t output_low;  /* below output_high; 0: half of it */
+    int64_t idle_ns;    /* no byte has come or gone for so long: the stream is closed with
+                           AXO_ETIMEDOUT; 0: never. So the next two */
+    int64_t read_ns;    /* a piece has begun and is not whole: axo_stream_next said AXO_ENOENT and
+                           there are bytes in the buffer */
+    int64_t write_ns;   /* output waits, and the other side takes none */
+} axo_stream_settings;
+#define AXO_STREAM_SETTINGS(...) AXO_INIT(axo_stream_settings, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_stream_settings_init(axo_stream_settings *out)
+{
+    const axo_stream_settings fresh = AXO_STREAM_SETTINGS();
+    *out = fresh;
+}
+
+#define AXO_STREAM_INPUT_MAX 65536
+#define AXO_STREAM_OUTPUT_HIGH 262144
+#define AXO_STREAM_MAX (AXO_CAST(size_t, 1) << 30)
+/* Bytes of a delimiter. */
+#define AXO_STREAM_UNTIL_MAX 16
+
+/* A stream: memory of the instance. What it has of buffers is taken while there is something in
+ * them, and none of it while the connection is idle. */
+typedef struct axo_stream axo_stream;
+
+/* Bytes of the read buffer, until the callback that got them returns, or closes the stream at
+ * once. */
+typedef struct axo_stream_bytes {
+    const char *data;
+    size_t size;
+} axo_stream_bytes;
+
+/* How a stream is. */
+typedef struct axo_stream_info {
+    size_t size;       /* sizeof(axo_stream_info), set by the macro */
+    int fd;            /* -1: it is closed */
+    axo_status status; /* why it is: AXO_OK: axo_stream_close, and if that was given a time, all
+                          was written and the other side has ended its direction;
+                          AXO_ETIMEDOUT: a deadline, axo_stream_close's too; AXO_ESYSTEM: `error`;
+                          AXO_ENOMEM */
+    int error;         /* an errno, such as ECONNRESET; 0: none */
+    uint32_t paused;   /* 1: axo_stream_pause */
+    uint64_t received; /* bytes, in all */
+    uint64_t sent;     /* bytes that the descriptor has taken, in all */
+    size_t input;      /* bytes in the read buffer */
+    size_t output;     /* bytes that wait to be written */
+} axo_stream_info;
+#define AXO_STREAM_INFO(...) AXO_INIT(axo_stream_info, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_stream_info_init(axo_stream_info *out)
+{
+    const axo_stream_info fresh = AXO_STREAM_INFO();
+    *out = fresh;
+}
+
+AXO_BEGIN_DECLS
+
+/* All of these: thread, only the callback that was given `ctx`; blocks, no; AXO_ECONTEXT, 0 or
+ * false for a bad context, AXO_EINVAL, 0 or false for a NULL. Of a stream that is closed each is
+ * AXO_EGONE. */
+
+/* Makes a stream of an open descriptor, which becomes non-blocking and the stream's.
+ *   settings  NULL: all zero
+ *   returns   AXO_OK; AXO_EINVAL: a setting out of its range; AXO_EVERSION; AXO_ENOMEM; what
+ *             axo_io_watch returns
+ *   after     on failure the descriptor is the caller's, and *out NULL */
+AXO_API AXO_NODISCARD axo_status axo_stream_open(axo_ctx *ctx, int fd,
+                                                 const axo_stream_settings *settings,
+                                                 axo_stream **out);
+
+/* Hands every message to the stream; what is not its own is left alone.
+ *   returns   0: it is not the stream's; else AXO_STREAM_TOOK and what has come */
+AXO_API uint32_t axo_stream_receive(axo_ctx *ctx, axo_stream *stream, const axo_message *message);
+
+/* Writes what has been gathered: for the class's settle.
+ *   returns   AXO_OK, always for a good context: what goes wrong is told by AXO_STREAM_CLOSED */
+AXO_API axo_status axo_stream_settle(axo_ctx *ctx, axo_stream *stream);
+
+/* ---- input ---------------------------------------------------------------------------------- */
+
+/* Takes the next `count` bytes; 0: what there is.
+ *   returns   AXO_OK; AXO_ENOENT: there are not so many yet; AXO_ETOOBIG: there will never be,
+ *             count is above input_max
+ *   after     on failure nothing was taken */
+AXO_API axo_status axo_stream_next(axo_ctx *ctx, axo_stream *stream, size_t count,
+                                   axo_stream_bytes *out);
+
+/* Takes the bytes up to the first delimiter, and the delimiter, which is the last of them. Each
+ * byte is looked at once, however they arrive.
+ *   size      bytes of `until`, 1..AXO_STREAM_UNTIL_MAX
+ *   returns   AXO_OK; AXO_ENOENT: there is none yet; AXO_ETOOBIG: the buffer is full and has none,
+ *             so none will come; AXO_EINVAL
+ *   after     on failure nothing was taken */
+AXO_API axo_status axo_stream_next_until(axo_ctx *ctx, axo_stream *stream, const void *until,
+                                         size_t size, axo_stream_bytes *out);
+
+/* Whether nothing more can be taken: the other side has ended its direction, and all it sent was
+ * taken, but for a rest that axo_stream_next has said is no whole piece. The time to close. false
+ * behind axo_stream_close. */
+AXO_API bool axo_stream_ended(axo_ctx *ctx, const axo_stream *stream);
+
+/* Reads no more, so that the other side is slowed. Input that was read stays.
+ *   returns   AXO_OK */
+AXO_API axo_status axo_stream_pause(axo_ctx *ctx, axo_stream *stream);
+
+/* Reads again, after axo_stream_pause.
+ *   returns   AXO_OK */
+AXO_API axo_status axo_stream_resume(axo_ctx *ctx, axo_stream *stream);
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+/* Whether axo_stream_write takes something; if not, AXO_STREAM_ROOM is told when it does. */
+AXO_API bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream);
+
+/* Writes `size` bytes, all or none, behind what was written before. What the other side does not
+ * take any more is told by AXO_STREAM_CLOSED, and not here.
+ *   returns   AXO_OK; AXO_EFULL: output_high bytes wait, AXO_STREAM_ROOM follows; AXO_ESTOPPING:
+ *             axo_stream_end or axo_stream_close was called; AXO_ENOMEM; AXO_ETOOBIG: more than
+ *             AXO_STREAM_MAX */
+AXO_API axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data,
+                                    size_t size);
+
+/* Ends this side's direction behind what was written (a half-close): the other side reads the end.
+ * Reading goes on.
+ *   returns   AXO_OK, also a second time */
+AXO_API axo_status axo_stream_end(axo_ctx *ctx, axo_stream *stream);
+
+/* Ends the stream. With `drain_ns` all that was written is written out first, the other side is
+ * told of the end and what it still sends is read and thrown away until it ends its direction too,
+ * so that no answer is lost to a reset; then, or after that time at the latest, AXO_STREAM_CLOSED.
+ *   drain_ns  up to AXO_DELAY_MAX (time.h); 0: at once: what waits to be written is lost, and
+ *             nothing more is told
+ *   returns   AXO_OK, also a second time, with a time of its own; AXO_EINVAL */
+AXO_API axo_status axo_stream_close(axo_ctx *ctx, axo_stream *stream, int64_t drain_ns);
+
+/* How the stream is, or was when it was closed. *info is filled as far as its size says.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_EVERSION */
+AXO_API axo_status axo_stream_look(axo_ctx *ctx, const axo_stream *stream, axo_stream_info *info);
+
+AXO_END_DECLS
+
+#endif

@@ -1,0 +1,138 @@
+/* file.c - a file that is memory, and who this process is. */
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#define FILE_PATH_MAX 512
+
+/* Fills an open, new file; false: nothing is mapped. */
+static bool file_fill(axo__os_file *file, int fd, size_t size)
+{
+    struct stat about;
+    struct rlimit most;
+    int error;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < size)
+        return false;
+    do
+        error = posix_fallocate(fd, 0, (off_t)size);
+    while (error == EINTR);
+    if (error != 0 || fstat(fd, &about) != 0)
+        return false;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    *file = (axo__os_file){.memory = memory,
+                           .size = size,
+                           .device = (uint64_t)about.st_dev,
+                           .inode = (uint64_t)about.st_ino};
+    return true;
+}
+
+/* O_EXCL follows no link that another has laid there, and rename takes the place of one. The name
+ * that it is made under has the process and the memory of `file` in it: two systems of one process
+ * do not meet, and what is there already was left by one that died at it. */
+static bool file_make(axo__os_file *file, const char *path, size_t size)
+{
+    char made[FILE_PATH_MAX];
+    int length =
+        snprintf(made, sizeof made, "%s.%ld.%zx", path, (long)getpid(), (size_t)(uintptr_t)file);
+    if (length < 0 || (size_t)length >= sizeof made)
+        return false;
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(made, flags, 0600);
+    if (fd < 0 && errno == EEXIST && unlink(made) == 0)
+        fd = open(made, flags, 0600);
+    if (fd < 0)
+        return false;
+    bool whole = file_fill(file, fd, size);
+    (void)close(fd);
+    if (whole && rename(made, path) == 0)
+        return true;
+    if (whole)
+        (void)munmap(file->memory, size);
+    (void)unlink(made);
+    *file = (axo__os_file){.memory = NULL};
+    return false;
+}
+
+bool axo__os_file_make(axo__os_file *file, const char *path, size_t size)
+{
+    int before = axo__os_cancel_hold();
+    bool made = file_make(file, path, size);
+    axo__os_cancel_let(before);
+    return made;
+}
+
+void axo__os_file_end(axo__os_file *file, const char *path)
+{
+    struct stat about;
+    int before = axo__os_cancel_hold();
+    if (file->memory != NULL) {
+        /* while the memory is there, no other file has this number */
+        if (lstat(path, &about) == 0 && (uint64_t)about.st_dev == file->device &&
+            (uint64_t)about.st_ino == file->inode)
+            (void)unlink(path);
+        (void)munmap(file->memory, file->size);
+    }
+    *file = (axo__os_file){.memory = NULL};
+    axo__os_cancel_let(before);
+}
+
+/* Reads the beginning of a file as text; false: there is none. */
+static bool file_text(const char *path, char *text, size_t size)
+{
+    int before = axo__os_cancel_hold();
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(text, 1, size - 1, file) : 0;
+    if (file != NULL)
+        (void)fclose(file);
+    text[length] = 0;
+    axo__os_cancel_let(before);
+    return length > 0;
+}
+
+/* The program's name, in brackets, is field 2 and may have blanks and brackets in it: fields are
+ * counted behind the last bracket, from 3 on. */
+uint64_t axo__os_process_start(void)
+{
+    char text[1024];
+    if (!file_text("/proc/self/stat", text, sizeof text))
+        return 0;
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t axo__os_boot(void)
+{
+    char text[64];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    if (!file_text("/proc/sys/kernel/random/boot_id", text, sizeof text))
+        return 0;
+    for (const char *at = text; *at != 0 && *at != '\n'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+uint64_t axo__os_process_space(void)
+{
+    struct stat about;
+    return stat("/proc/self/ns/pid", &about) == 0 ? (uint64_t)about.st_ino : 0;
+}
+
+uint64_t axo__os_thread_id(void)
+{
+    return (uint64_t)syscall(SYS_gettid);
+}

@@ -1,0 +1,259 @@
+/* net.c - see net.h. */
+#include "os/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define NET_UNIX "unix:"
+#define NET_FD   "fd:"
+#define NET_HOST_MAX 64
+
+bool axo__net_unblock(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && ((flags & O_NONBLOCK) != 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0);
+}
+
+/* Of the call that has just failed. */
+static int64_t net_failed(int *error)
+{
+    if (errno == EAGAIN) /* Linux: EWOULDBLOCK is the same */
+        return AXO__NET_BLOCKED;
+    *error = errno;
+    return AXO__NET_FAILED;
+}
+
+int64_t axo__net_read(int fd, void *to, size_t size, int *error)
+{
+    ssize_t got;
+    do {
+        got = read(fd, to, size);
+    } while (got < 0 && errno == EINTR);
+    return got >= 0 ? (int64_t)got : net_failed(error);
+}
+
+int64_t axo__net_write(int fd, const axo__net_piece *pieces, uint32_t count, int *error)
+{
+    struct iovec parts[AXO__NET_PIECES];
+    ssize_t went;
+    for (uint32_t i = 0; i < count; i++) {
+        void *data;
+        memcpy(&data, &pieces[i].data, sizeof data); /* iovec is not const */
+        parts[i] = (struct iovec){.iov_base = data, .iov_len = pieces[i].size};
+    }
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+    do {
+        went = sendmsg(fd, &message, MSG_NOSIGNAL);
+        if (went < 0 && errno == ENOTSOCK)
+            went = writev(fd, parts, (int)count);
+    } while (went < 0 && errno == EINTR);
+    return went >= 0 ? (int64_t)went : net_failed(error);
+}
+
+void axo__net_end(int fd)
+{
+    (void)shutdown(fd, SHUT_WR);
+}
+
+void axo__net_break(int fd)
+{
+    (void)shutdown(fd, SHUT_RDWR);
+}
+
+int axo__net_error(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : 0;
+}
+
+void axo__net_close(int fd)
+{
+    (void)close(fd);
+}
+
+/* ---- addresses ---- */
+
+typedef union net_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_un path;
+    struct sockaddr_storage all;
+} net_address;
+
+/* 0..most, the whole text; -1: it is no number. */
+static int net_number(const char *text, long most)
+{
+    char *end = NULL;
+    if (text[0] < '0' || text[0] > '9')
+        return -1;
+    long number = strtol(text, &end, 10);
+    return *end == 0 && number <= most ? (int)number : -1;
+}
+
+static socklen_t net_parse_path(const char *path, net_address *out)
+{
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof out->path.sun_path)
+        return 0;
+    out->path.sun_family = AF_UNIX;
+    memcpy(out->path.sun_path, path, length + 1);
+    if (path[0] != '@')
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+    out->path.sun_path[0] = 0; /* Linux: a name that is in no file system */
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+/* "127.0.0.1:80", "[::1]:80"; 0: it is none. */
+static socklen_t net_parse(const char *text, net_address *out)
+{
+    char host[NET_HOST_MAX];
+    memset(out, 0, sizeof *out);
+    if (strncmp(text, NET_UNIX, sizeof NET_UNIX - 1) == 0)
+        return net_parse_path(text + sizeof NET_UNIX - 1, out);
+    const char *colon = strrchr(text, ':');
+    int port = colon != NULL ? net_number(colon + 1, UINT16_MAX) : -1;
+    size_t length = colon != NULL ? (size_t)(colon - text) : 0;
+    if (port < 0 || length < 3 || length >= sizeof host)
+        return 0;
+    memcpy(host, text, length);
+    host[length] = 0;
+    if (host[0] == '[' && host[length - 1] == ']') {
+        host[length - 1] = 0;
+        out->v6.sin6_family = AF_INET6;
+        out->v6.sin6_port = htons((uint16_t)port);
+        return inet_pton(AF_INET6, host + 1, &out->v6.sin6_addr) == 1 ? sizeof out->v6 : 0;
+    }
+    out->v4.sin_family = AF_INET;
+    out->v4.sin_port = htons((uint16_t)port);
+    return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1 ? sizeof out->v4 : 0;
+}
+
+/* A path whose listener is gone is in the way of the next one: nobody answers there. */
+static void net_clear_path(const net_address *address, socklen_t length)
+{
+    struct stat what;
+    if (address->any.sa_family != AF_UNIX || address->path.sun_path[0] == 0 ||
+        lstat(address->path.sun_path, &what) != 0 || !S_ISSOCK(what.st_mode))
+        return;
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0)
+        return;
+    if (connect(probe, &address->any, length) != 0 && errno == ECONNREFUSED)
+        (void)unlink(address->path.sun_path);
+    (void)close(probe);
+}
+
+static bool net_bind(int fd, const net_address *address, socklen_t length, uint32_t backlog)
+{
+    const int on = 1;
+    if (address->any.sa_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (address->any.sa_family != AF_UNIX)
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    net_clear_path(address, length);
+    return bind(fd, &address->any, length) == 0 &&
+           listen(fd, backlog < INT32_MAX ? (int)backlog : INT32_MAX) == 0;
+}
+
+/* A descriptor that was inherited is left open for the next instance: this one has a copy. */
+static int net_inherited(int fd, int *error)
+{
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    int copy = -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
+        *error = errno;
+    else if (listens == 0)
+        *error = EINVAL;
+    else if ((copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        *error = errno;
+    if (copy >= 0)
+        (void)axo__net_unblock(copy);
+    return copy;
+}
+
+int axo__net_listen(const char *address, uint32_t backlog, int *error)
+{
+    net_address where;
+    *error = 0;
+    if (strncmp(address, NET_FD, sizeof NET_FD - 1) == 0) {
+        int fd = net_number(address + sizeof NET_FD - 1, INT32_MAX);
+        return fd >= 0 ? net_inherited(fd, error) : -1;
+    }
+    socklen_t length = net_parse(address, &where);
+    if (length == 0)
+        return -1;
+    int fd = socket(where.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && net_bind(fd, &where, length, backlog))
+        return fd;
+    *error = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+void axo__net_unlink(const char *address)
+{
+    if (strncmp(address, NET_UNIX, sizeof NET_UNIX - 1) == 0 && address[sizeof NET_UNIX - 1] != '@')
+        (void)unlink(address + sizeof NET_UNIX - 1);
+}
+
+int axo__net_accept(int fd, int *error)
+{
+    const int on = 1;
+    int got;
+    *error = 0;
+    do {
+        got = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    } while (got < 0 && (errno == EINTR || errno == ECONNABORTED));
+    if (got < 0 && errno != EAGAIN)
+        *error = errno;
+    if (got >= 0) /* what is written is gathered already; a unix socket has no such delay */
+        (void)setsockopt(got, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return got;
+}
+
+bool axo__net_is_short(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+bool axo__net_is_passing(int error)
+{
+    return error == ECONNABORTED || error == EPROTO || error == ENOPROTOOPT || error == EPERM ||
+           error == ENETDOWN || error == ENETUNREACH || error == EHOSTDOWN ||
+           error == EHOSTUNREACH || error == EOPNOTSUPP || error == ETIMEDOUT;
+}
+
+void axo__net_name(int fd, bool peer, char *out, size_t size)
+{
+    net_address name;
+    char host[INET6_ADDRSTRLEN];
+    socklen_t length = sizeof name;
+    out[0] = 0;
+    memset(&name, 0, sizeof name);
+    if ((peer ? getpeername(fd, &name.any, &length) : getsockname(fd, &name.any, &length)) != 0)
+        return;
+    if (name.any.sa_family == AF_INET &&
+        inet_ntop(AF_INET, &name.v4.sin_addr, host, sizeof host) != NULL)
+        (void)snprintf(out, size, "%s:%u", host, ntohs(name.v4.sin_port));
+    else if (name.any.sa_family == AF_INET6 &&
+             inet_ntop(AF_INET6, &name.v6.sin6_addr, host, sizeof host) != NULL)
+        (void)snprintf(out, size, "[%s]:%u", host, ntohs(name.v6.sin6_port));
+    else if (name.any.sa_family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path))
+        (void)snprintf(out, size, NET_UNIX "%s%s", name.path.sun_path[0] == 0 ? "@" : "",
+                       name.path.sun_path + (name.path.sun_path[0] == 0));
+}

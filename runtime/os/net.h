@@ -1,0 +1,65 @@
+/* net.h - what pattern/'s streams and listeners ask of the operating system: descriptors that are
+ * read, written, ended, listened at. Each call is made once and blocks nobody; nothing is kept.
+ *
+ * The simulator has no double of it: a stream is an actor's own business, of which the scheduler
+ * sees watched descriptors only (poll.h), and these it has. */
+#ifndef AXO__OS_NET_H
+#define AXO__OS_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct axo__net_piece {
+    const void *data;
+    size_t size;
+} axo__net_piece;
+
+/* Pieces of one write. */
+#define AXO__NET_PIECES 64
+
+/* How a read or a write went: bytes, and 0 at the end of what is read; negative: it did not. */
+#define AXO__NET_BLOCKED INT64_C(-1) /* not now */
+#define AXO__NET_FAILED  INT64_C(-2) /* *error says why */
+
+/* false: it cannot be. */
+bool axo__net_unblock(int fd);
+
+int64_t axo__net_read(int fd, void *to, size_t size, int *error);
+
+/* At most AXO__NET_PIECES of them. A socket whose reader is gone is an error, and no signal. */
+int64_t axo__net_write(int fd, const axo__net_piece *pieces, uint32_t count, int *error);
+
+/* Ends the direction outward; of what is no socket nothing is ended. */
+void axo__net_end(int fd);
+
+/* Ends both directions, which is an edge for who watches it. */
+void axo__net_break(int fd);
+
+/* The error that waits at a socket; 0: none. */
+int axo__net_error(int fd);
+
+void axo__net_close(int fd);
+
+/* Listens at an address: "127.0.0.1:80", "[::1]:80", "unix:/path", "unix:@name", or "fd:3", of
+ * which it makes a copy. -1: *error says why; with an error of 0 it is no address. */
+int axo__net_listen(const char *address, uint32_t backlog, int *error);
+
+/* A new connection, non-blocking, closed on exec, without Nagle's delay. -1: *error says why; with
+ * an error of 0 there is none now. */
+int axo__net_accept(int fd, int *error);
+
+/* Whether an error of accept passes when descriptors or memory are given back. */
+bool axo__net_is_short(int error);
+
+/* Whether an error of accept is the new connection's own, or the network's: the next one may be
+ * good. */
+bool axo__net_is_passing(int error);
+
+/* The own address of a socket, or its peer's, in the same form; "" if it has none. */
+void axo__net_name(int fd, bool peer, char *out, size_t size);
+
+/* The path of a unix address that axo__net_listen has made is removed. */
+void axo__net_unlink(const char *address);
+
+#endif

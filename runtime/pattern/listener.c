@@ -1,0 +1,285 @@
+/* listener.c - an actor that accepts connections and supervises them.
+ *
+ * A new connection's descriptor is in the payload of a message from the moment when it is accepted,
+ * and the payload's destructor closes it: whatever becomes of the child, its mailbox or the system,
+ * the descriptor has one owner. */
+#include <axo/listener.h>
+
+#include <string.h>
+
+#include <axo/io.h>
+#include <axo/time.h>
+#include <axo/watch.h>
+
+#include "os/net.h"
+#include "pattern/context.h"
+#include "pattern/given.h"
+#include "pattern/own.h"
+
+/* Connections that one readiness accepts: others of the worker wait meanwhile. */
+#define LISTENER_BATCH 64
+/* Of the only timer. */
+#define LISTENER_KEY UINT64_C(1)
+
+typedef struct axo__listener {
+    axo_listener settings;
+    int fd;
+    bool waits;   /* for one of its connections to end */
+    bool pauses;  /* for its timer */
+    bool unheard; /* one of its connections ends, and there was no memory to hear of it */
+    int32_t error;
+    uint64_t accepted;
+    uint64_t refused;
+    uint64_t pauses_count;
+} axo__listener;
+
+static void listener_free(void *payload, void *user)
+{
+    axo_connection *connection = payload;
+    if (connection->fd >= 0)
+        axo__net_close(connection->fd);
+    axo_system_free(user, connection, sizeof *connection);
+}
+
+/* ---- how it is ---- */
+
+static axo_listener_info listener_info(axo_ctx *ctx, const axo__listener *self)
+{
+    axo_listener_info info;
+    memset(&info, 0, sizeof info);
+    axo__net_name(self->fd, false, info.address, sizeof info.address);
+    info.connections = axo_child_count(ctx);
+    info.paused = self->pauses;
+    info.error = self->error;
+    info.accepted = self->accepted;
+    info.refused = self->refused;
+    info.pauses = self->pauses_count;
+    return info;
+}
+
+static void listener_say(axo_ctx *ctx, const axo__listener *self)
+{
+    axo_listener_info info = listener_info(ctx, self);
+    (void)axo_publish(ctx, AXO_KIND_LISTENER, &info, sizeof info);
+}
+
+static void listener_want(axo_ctx *ctx, const axo__listener *self)
+{
+    (void)axo_io_want(ctx, self->fd, self->waits || self->pauses ? 0 : AXO_IO_IN);
+}
+
+/* Without a timer to go on by it does not stop: the next connection is another try. */
+static void listener_pause(axo_ctx *ctx, axo__listener *self, int32_t error)
+{
+    self->error = error;
+    if (axo_timer_start(ctx, LISTENER_KEY, AXO_TIMER_ONCE, AXO_LISTENER_PAUSE_NS, 0,
+                        AXO_LISTENER_RETRY, NULL, 0) != AXO_OK)
+        return;
+    self->pauses = true;
+    self->pauses_count++;
+    listener_want(ctx, self);
+    listener_say(ctx, self);
+}
+
+/* ---- a connection ---- */
+
+static bool listener_is_full(axo_ctx *ctx, const axo__listener *self)
+{
+    return self->settings.connections_max > 0 &&
+           axo_child_count(ctx) >= self->settings.connections_max;
+}
+
+/* The actor that gets it. Its end is to be heard of only where it makes room. */
+static axo_status listener_spawn(axo_ctx *ctx, axo__listener *self, axo_ref *child)
+{
+    axo_status status = axo_spawn(ctx, self->settings.connection, child);
+    if (status != AXO_OK || self->settings.connections_max == 0)
+        return status;
+    status = axo_watch(ctx, *child);
+    if (status != AXO_OK) {
+        self->unheard = true;
+        (void)axo_stop(ctx, *child);
+    }
+    return status;
+}
+
+/* The descriptor is somebody's, or closed, behind this. */
+static axo_status listener_connect(axo_ctx *ctx, axo__listener *self, int fd)
+{
+    axo_ref child;
+    axo_system *system = axo_system_of(ctx);
+    axo_connection *connection = axo_system_alloc(system, sizeof *connection);
+    if (connection == NULL) {
+        axo__net_close(fd);
+        return AXO_ENOMEM;
+    }
+    memset(connection, 0, sizeof *connection);
+    connection->fd = fd;
+    axo__net_name(fd, true, connection->peer, sizeof connection->peer);
+    axo_status status = listener_spawn(ctx, self, &child);
+    if (status == AXO_OK) {
+        status = axo_send_owned(ctx, child, AXO_CONNECTED, connection, sizeof *connection,
+                                listener_free, system);
+        if (status == AXO_OK || status == AXO_EGONE)
+            return AXO_OK;
+        (void)axo_stop(ctx, child);
+    }
+    listener_free(connection, system);
+    return status;
+}
+
+/* One of those that wait in the backlog; false: no more are to be accepted now. */
+static bool listener_accept(axo_ctx *ctx, axo__listener *self, axo_status *failure)
+{
+    int error;
+    bool full = listener_is_full(ctx, self);
+    self->unheard = self->unheard && full;
+    if (self->unheard) {
+        listener_pause(ctx, self, AXO_ENOMEM);
+        return false;
+    }
+    if (full && self->settings.beyond != AXO_BEYOND_REFUSE) {
+        self->waits = true;
+        listener_want(ctx, self);
+        return false;
+    }
+    int fd = axo__net_accept(self->fd, &error);
+    if (fd < 0) {
+        if (error == 0)
+            (void)axo_io_blocked(ctx, self->fd, AXO_IO_IN);
+        else if (axo__net_is_short(error))
+            listener_pause(ctx, self, error);
+        else if (!axo__net_is_passing(error))
+            *failure = axo_fail(ctx, error, "cannot accept, errno %d", error);
+        return error != 0 && axo__net_is_passing(error);
+    }
+    if (full) {
+        axo__net_close(fd);
+        self->refused++;
+        return true;
+    }
+    axo_status status = listener_connect(ctx, self, fd);
+    self->accepted += status == AXO_OK;
+    self->refused += status != AXO_OK;
+    if (status != AXO_OK)
+        listener_pause(ctx, self, status);
+    return status == AXO_OK;
+}
+
+static axo_status listener_ready(axo_ctx *ctx, axo__listener *self)
+{
+    axo_status failure = AXO_OK;
+    for (uint32_t i = 0; i < LISTENER_BATCH && listener_accept(ctx, self, &failure); i++)
+        continue;
+    return failure;
+}
+
+/* ---- the actor ---- */
+
+static axo_status listener_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    axo__listener *self = state;
+    int error;
+    axo_status status = axo__given_read(args, &self->settings, sizeof self->settings);
+    if (status != AXO_OK)
+        return status;
+    const char *address = self->settings.address;
+    uint32_t backlog = self->settings.backlog;
+    self->fd = axo__net_listen(address, backlog > 0 ? backlog : AXO_LISTENER_BACKLOG, &error);
+    if (self->fd < 0 && error == 0)
+        return axo_fail(ctx, AXO_EINVAL, "%s is no address", address);
+    if (self->fd < 0)
+        return axo_fail(ctx, error, "cannot listen at %s, errno %d", address, error);
+    status = axo_io_watch(ctx, self->fd, AXO_IO_IN, AXO_IO_OWN);
+    if (status != AXO_OK)
+        axo__net_close(self->fd);
+    return status;
+}
+
+static axo_status listener_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo__listener *self = state;
+    axo_listener_info info;
+    switch (message->tag) {
+    case AXO_IO_READY:
+        return self->waits || self->pauses ? AXO_OK : listener_ready(ctx, self);
+    case AXO_TERMINATED:
+        if (self->waits && !listener_is_full(ctx, self)) {
+            self->waits = false;
+            listener_want(ctx, self);
+        }
+        return AXO_OK;
+    case AXO_LISTENER_RETRY:
+        if (!self->pauses || !axo__own_tick(ctx, message, LISTENER_KEY))
+            return AXO_UNHANDLED;
+        self->pauses = false;
+        listener_want(ctx, self);
+        listener_say(ctx, self);
+        return AXO_OK;
+    case AXO_LISTENER_LOOK:
+        info = listener_info(ctx, self);
+        (void)axo_reply(ctx, message, AXO_LISTENER_IS, &info, sizeof info);
+        return AXO_OK;
+    default:
+        return AXO_UNHANDLED;
+    }
+}
+
+static axo_status listener_post_stop(axo_ctx *ctx, void *state)
+{
+    const axo__listener *self = state;
+    (void)ctx;
+    axo__net_unlink(self->settings.address);
+    return AXO_OK;
+}
+
+static const axo_class listener_class =
+    AXO_CLASS(.name = "listener", .state_size = sizeof(axo__listener),
+              .construct = listener_construct, .receive = listener_receive,
+              .post_stop = listener_post_stop);
+static const axo_strategy listener_strategy = AXO_STRATEGY(.decider = axo_decide_stop);
+
+axo_status axo_listener_props(const axo_listener *settings, const char *name, axo_props *props)
+{
+    axo_listener given;
+    if (props == NULL)
+        return AXO_EINVAL;
+    axo_status status = axo__given_read(settings, &given, sizeof given);
+    if (status != AXO_OK)
+        return status;
+    if (given.address == NULL || strlen(given.address) >= AXO_ADDRESS_MAX ||
+        given.connection == NULL || given.connection->size < sizeof given.connection->size ||
+        given.connection->name != NULL || given.beyond > AXO_BEYOND_REFUSE)
+        return AXO_EINVAL;
+    *props = (axo_props)AXO_PROPS(.cls = &listener_class, .args = settings,
+                                  .args_size = settings->size, .name = name,
+                                  .strategy = &listener_strategy);
+    return AXO_OK;
+}
+
+axo_status axo_stream_accept(axo_ctx *ctx, const axo_message *message,
+                             const axo_stream_settings *settings, axo_stream **out)
+{
+    axo_owned owned;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
+        return status;
+    if (out == NULL)
+        return AXO_EINVAL;
+    *out = NULL;
+    if (message == NULL || message->tag != AXO_CONNECTED || message->size != sizeof(axo_connection))
+        return AXO_EINVAL;
+    if (axo_message_take(ctx, message, &owned) != AXO_OK)
+        return AXO_EINVAL;
+    if (owned.destroy != listener_free) { /* a stranger's, whatever it says */
+        if (owned.destroy != NULL)
+            owned.destroy(owned.payload, owned.user);
+        return AXO_EINVAL;
+    }
+    axo_connection *connection = owned.payload;
+    status = axo_stream_open(ctx, connection->fd, settings, out);
+    if (status == AXO_OK)
+        connection->fd = -1;
+    listener_free(connection, owned.user);
+    return status;
+}

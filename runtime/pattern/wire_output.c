@@ -1,0 +1,180 @@
+/* wire_output.c - what waits to be written: chunks, oldest first, each a block of memory that goes
+ * back when its bytes have gone. */
+#include <string.h>
+
+#include "os/net.h"
+#include "pattern/wire.h"
+
+/* A chunk's block, if no write is larger. */
+#define WIRE_CHUNK ((size_t)4096)
+
+static size_t wire_chunk_size(size_t room)
+{
+    return sizeof(axo__wire_chunk) + room;
+}
+
+static void wire_drop_first(axo_stream *it)
+{
+    axo__wire_chunk *chunk = it->first;
+    it->first = chunk->next;
+    if (it->first == NULL)
+        it->last = NULL;
+    axo_system_free(it->system, chunk, wire_chunk_size(chunk->room));
+}
+
+void axo__wire_output_free(axo_stream *it)
+{
+    while (it->first != NULL)
+        wire_drop_first(it);
+    it->waiting = 0;
+}
+
+/* So many bytes have gone. */
+static void wire_went(axo_ctx *ctx, axo_stream *it, size_t went)
+{
+    it->sent += went;
+    it->waiting -= went;
+    it->moved = axo__wire_now(ctx, it);
+    it->stuck = it->waiting > 0 ? it->moved : 0;
+    while (it->first != NULL) {
+        axo__wire_chunk *chunk = it->first;
+        size_t held = chunk->end - chunk->begin;
+        if (went < held) {
+            chunk->begin += went;
+            return;
+        }
+        went -= held;
+        wire_drop_first(it);
+    }
+}
+
+/* One write; false: no more can be written now. */
+static bool wire_write_once(axo_ctx *ctx, axo_stream *it)
+{
+    axo__net_piece pieces[AXO__NET_PIECES];
+    uint32_t count = 0;
+    size_t size = 0;
+    int error = 0;
+    for (axo__wire_chunk *chunk = it->first; chunk != NULL && count < AXO__NET_PIECES;
+         chunk = chunk->next) {
+        pieces[count++] = (axo__net_piece){.data = chunk->bytes + chunk->begin,
+                                           .size = chunk->end - chunk->begin};
+        size += chunk->end - chunk->begin;
+    }
+    int64_t went = axo__net_write(it->fd, pieces, count, &error);
+    if (went == AXO__NET_FAILED) {
+        axo__wire_output_free(it); /* nobody reads it any more */
+        axo__wire_fail(ctx, it, AXO_ESYSTEM, error);
+        return false;
+    }
+    if (went > 0)
+        wire_went(ctx, it, (size_t)went);
+    it->blocked = went < (int64_t)size;
+    return !it->blocked;
+}
+
+void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
+{
+    while (it->waiting > 0 && it->status == AXO_OK && wire_write_once(ctx, it))
+        continue;
+    if (it->ending && !it->ended && it->waiting == 0) {
+        it->ended = true;
+        axo__net_end(it->fd);
+    }
+    if (it->closing && it->ended && it->input_ended)
+        it->poked = true;
+    if (it->waiting > 0 && it->write_ns > 0)
+        axo__wire_arm(ctx, it);
+    axo__wire_want(ctx, it);
+}
+
+/* ---- the program's side ---- */
+
+static bool wire_has_room(axo_stream *it)
+{
+    if (it->waiting < it->high)
+        return true;
+    it->full = true;
+    return false;
+}
+
+bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream)
+{
+    return axo__wire_check(ctx, stream) == AXO_OK && !stream->ending &&
+           stream->status == AXO_OK && wire_has_room(stream);
+}
+
+/* All or nothing: memory is taken before the first byte is copied. */
+static bool wire_append(axo_stream *it, const char *data, size_t size)
+{
+    axo__wire_chunk *last = it->last;
+    size_t first = last != NULL ? last->room - last->end : 0;
+    if (first > size)
+        first = size;
+    size_t rest = size - first;
+    axo__wire_chunk *fresh = NULL;
+    if (rest > 0) {
+        size_t room = WIRE_CHUNK - sizeof *fresh;
+        if (room < rest)
+            room = rest;
+        fresh = axo_system_alloc(it->system, wire_chunk_size(room));
+        if (fresh == NULL)
+            return false;
+        fresh->next = NULL;
+        fresh->room = room;
+        fresh->begin = 0;
+        fresh->end = rest;
+        memcpy(fresh->bytes, data + first, rest);
+    }
+    if (first > 0) {
+        memcpy(last->bytes + last->end, data, first);
+        last->end += first;
+    }
+    if (fresh != NULL && last != NULL)
+        last->next = fresh;
+    else if (fresh != NULL)
+        it->first = fresh;
+    if (fresh != NULL)
+        it->last = fresh;
+    it->waiting += size;
+    return true;
+}
+
+/* What is written at the end of the turn waits for it; what is more than may wait is tried at once,
+ * as is everything where no settle follows. */
+axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
+{
+    axo_status status = axo__wire_check(ctx, stream);
+    if (status != AXO_OK)
+        return status;
+    if (data == NULL && size > 0)
+        return AXO_EINVAL;
+    if (stream->ending)
+        return AXO_ESTOPPING;
+    if (size > AXO_STREAM_MAX)
+        return AXO_ETOOBIG;
+    if (!wire_has_room(stream))
+        return AXO_EFULL;
+    if (size == 0 || stream->status != AXO_OK)
+        return AXO_OK; /* it is to be told that the other side is gone */
+    if (!wire_append(stream, data, size))
+        return AXO_ENOMEM;
+    if (stream->stuck == 0 && stream->write_ns > 0)
+        stream->stuck = axo_now(ctx);
+    if (stream->blocked)
+        return AXO_OK;
+    if (stream->waiting >= stream->high || axo_want_settle(ctx) != AXO_OK)
+        axo__wire_flush(ctx, stream);
+    return AXO_OK;
+}
+
+axo_status axo_stream_end(axo_ctx *ctx, axo_stream *stream)
+{
+    axo_status status = axo__wire_check(ctx, stream);
+    if (status != AXO_OK)
+        return status;
+    stream->ending = true;
+    if (stream->waiting == 0)
+        axo__wire_flush(ctx, stream);
+    return AXO_OK;
+}
