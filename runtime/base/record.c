@@ -464,8 +464,10 @@ void axo__record_journal(axo__text_out *out, const axo_log_record *record, const
         char name[32];
         char number[24];
         (void)snprintf(name, sizeof name, "AXO_%s", field->name);
-        for (char *c = name; *c != 0; c++)
-            *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+        for (char *c = name; *c != 0; c++) {
+            if (*c >= 'a' && *c <= 'z')
+                *c = (char)(*c - ('a' - 'A'));
+        }
         (void)snprintf(number, sizeof number, "%" PRId64, field->number);
         record_journal_text(out, name, field->text != NULL ? field->text : number);
     }

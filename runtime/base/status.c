@@ -90,7 +90,7 @@ const char *axo_log_level_name(uint32_t level)
 const char *axo_log_event_name(uint32_t event)
 {
     static const char *const names[] = {
-#define EVENT_NAME(word, value, name) [value] = name,
+#define EVENT_NAME(word, value, name) [word] = (name),
         AXO_LOG_EVENT_LIST(EVENT_NAME)
 #undef EVENT_NAME
     };

@@ -197,4 +197,5 @@ void axo__log(axo__local *local, axo_log_record *record)
     axo__event event = {.kind = axo__log_kind(record->level), .source = record->actor,
                         .data = &data, .size = sizeof data};
     axo__event_publish(local, &event);
+    record->line = "";
 }

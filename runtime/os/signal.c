@@ -32,22 +32,26 @@ static bool signal_is_home(void)
     return axo__a32_load_relaxed(&signal_home) == (uint32_t)getpid();
 }
 
-static void signal_handle(int number)
+static void signal_tell(int number)
 {
     const uint64_t one = 1;
-    int kept = errno;
-    if (!signal_is_home()) {
-        (void)sigaction(number, &signal_before[number], NULL);
-        (void)raise(number); /* it comes when this handler is left */
-        errno = kept;
-        return;
-    }
     (void)axo__a32_add_seq_cst(&signal_inside, 1); /* [G1] */
     for (uint32_t i = 0; i < AXO__SIGNAL_LISTENERS; i++) {
         if (axo__a32_load_seq_cst(&signal_listeners[i].number) == (uint32_t)number) /* [G3] */
             (void)!write((int)axo__a32_load_relaxed(&signal_listeners[i].fd), &one, sizeof one);
     }
     (void)axo__a32_add_seq_cst(&signal_inside, UINT32_MAX); /* [G1] */
+}
+
+static void signal_handle(int number)
+{
+    int kept = errno;
+    if (signal_is_home()) {
+        signal_tell(number);
+    } else {
+        (void)sigaction(number, &signal_before[number], NULL);
+        (void)raise(number); /* it comes when this handler is left */
+    }
     errno = kept;
 }
 

@@ -169,8 +169,9 @@ static bool listener_accept(axo_ctx *ctx, axo__listener *self, axo_status *failu
 static axo_status listener_ready(axo_ctx *ctx, axo__listener *self)
 {
     axo_status failure = AXO_OK;
-    for (uint32_t i = 0; i < LISTENER_BATCH && listener_accept(ctx, self, &failure); i++)
-        continue;
+    bool more = true;
+    for (uint32_t i = 0; more && i < LISTENER_BATCH; i++)
+        more = listener_accept(ctx, self, &failure);
     return failure;
 }
 

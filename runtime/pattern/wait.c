@@ -120,7 +120,7 @@ void axo__wait_failed(axo_verdict *out, const axo_message *message)
     const axo_request_failed failed = axo_request_failed_of(message);
     out->code = failed.code;
     out->has_status = failed.has_status;
-    memcpy(out->text, failed.text, sizeof out->text);
+    memcpy(out->text, failed.text, strlen(failed.text) + 1);
 }
 
 /* Whether the parent has taken the child back, and the child has not come to that message: its

@@ -75,8 +75,9 @@ static bool wire_write_once(axo_ctx *ctx, axo_stream *it)
 
 void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
 {
-    while (it->waiting > 0 && it->status == AXO_OK && wire_write_once(ctx, it))
-        continue;
+    bool more = true;
+    while (more && it->waiting > 0 && it->status == AXO_OK)
+        more = wire_write_once(ctx, it);
     if (it->ending && !it->ended && it->waiting == 0) {
         it->ended = true;
         axo__net_end(it->fd);

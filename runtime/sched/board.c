@@ -23,8 +23,8 @@
      AXO_EVENT_BIT(AXO_EV_PRE_RESTARTED) | AXO_EVENT_BIT(AXO_EV_POST_STOPPED) |                    \
      AXO_EVENT_BIT(AXO_EV_RECEIVED))
 
-const uint64_t axo__board_kinds =
-    BOARD_EVENTS | BOARD_BEGINS | BOARD_ENDS | AXO_EVENT_BIT(AXO_EV_RECEIVE);
+const uint64_t axo__board_kinds = BOARD_EVENTS | BOARD_BEGINS | (BOARD_ENDS & ~BOARD_EVENTS) |
+                                  AXO_EVENT_BIT(AXO_EV_RECEIVE);
 
 /* ---- records ---- */
 
@@ -215,8 +215,9 @@ void axo__board_worker_gone(axo__worker *worker)
 static void board_grow(axo__a64 *word, uint64_t sum)
 {
     uint64_t before = axo__a64_load_relaxed(word);
-    while (before < sum && !axo__a64_cas_acq_rel(word, &before, sum)) /* [V5] */
-        continue;
+    bool done = before >= sum;
+    while (!done)
+        done = axo__a64_cas_acq_rel(word, &before, sum) || before >= sum; /* [V5] */
 }
 
 /* What outside threads have counted in their doors. */

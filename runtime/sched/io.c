@@ -449,8 +449,9 @@ static void io_end(axo__io *io, axo__extra *extra, axo__io_record *record, bool 
 static void io_lose(axo__io_record *record)
 {
     uint64_t word = axo__a64_load_relaxed(&record->word);
-    while (!axo__a64_cas_acq_rel(&record->word, &word, word | IO_LOST)) /* [I1] */
-        continue;
+    bool done = false;
+    while (!done)
+        done = axo__a64_cas_acq_rel(&record->word, &word, word | IO_LOST); /* [I1] */
 }
 
 static axo_status io_status(axo__os_poll_answer answer)

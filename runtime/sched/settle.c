@@ -39,6 +39,7 @@ bool axo__settle_last(axo__worker *worker, axo__cell *cell, bool *more)
         return false;
     cell->settled = 0;
     uint64_t word = axo__state_look(&cell->state);
-    *more = *more || (cell->attention & AXO__ATTENTION_SETTLE) != 0;
+    /* Settle may have brought back what was stashed; so has a restart of a settle that failed. */
+    *more = *more || (cell->attention & (AXO__ATTENTION_SETTLE | AXO__ATTENTION_FRONT)) != 0;
     return (word & (AXO__URGENT | AXO__CLOSED)) != 0 || (cell->attention & system) != 0;
 }

@@ -22,7 +22,8 @@ static inline bool axo__settle_first(axo__worker *worker, axo__cell *cell)
 }
 
 /* The end of a turn whose settle is due. true: it has left work for the system, which the turn does
- * before it ends. *more: settle has asked for itself, so another turn follows. */
+ * before it ends. *more: another turn follows, as settle has asked for itself or has brought back
+ * stashed messages. */
 bool axo__settle_last(axo__worker *worker, axo__cell *cell, bool *more);
 
 #endif

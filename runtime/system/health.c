@@ -190,7 +190,7 @@ static uint32_t health_portion(health_walk *walk, uint32_t *slot, axo__health_en
     /* Every slot below `all` has its cell: as in axo__find_scan. */
     uint32_t all = axo__a32_load_acquire(&table->slots); /* [T2] */
     for (uint32_t i = 0; i < HEALTH_STEPS && count < HEALTH_ROOM && *slot < all; i++) {
-        axo__cell *cell = axo__table_at(table, (*slot)++);
+        axo__cell *cell = axo__table_in(table, (*slot)++);
         bool was;
         if (health_waits(cell, &was))
             found[count++] = health_entry(walk, cell, was);

@@ -5,14 +5,15 @@
 
 #include <axo/axo.h>
 
-enum { ASK = 1, NOTE, STOP, FAIL, SPAWN, SEND };
+enum { ASK = 1, NOTE, STOP, FAIL, SPAWN, SEND, STASH };
 
 enum { LOG_MAX = 256 };
 
 /* What the one actor of a test has seen, a letter each:
  *   c s    construct, pre_start          m   a message that asks       n   one that does not
  *   S      settle                        f   a message that fails      o   another actor's message
- *   p P    pre_restart, post_stop        k   the parent's decider */
+ *   p P    pre_restart, post_stop        k   the parent's decider
+ *   a      a message that is put aside and asks; when it comes again it is an n */
 static struct {
     axo_system *system;
     axo_ref parent;
@@ -27,6 +28,8 @@ static struct {
     uint32_t failing;        /* settles that fail, and how */
     bool throws;
     bool stops; /* settle stops the actor */
+    bool aside; /* a message has been stashed */
+    bool unstashes;
     bool early; /* construct and pre_start ask */
     uint32_t site;
     uint32_t has_message;
@@ -72,15 +75,23 @@ static axo_status it_receive(axo_ctx *ctx, void *state, const axo_message *messa
         settle_log('f');
         assert_int_equal(settle_ask(ctx), AXO_OK);
         return axo_fail(ctx, 7, "as it was told");
+    case STASH:
+        if (w.aside)
+            break;
+        settle_log('a');
+        w.aside = true;
+        assert_int_equal(settle_ask(ctx), AXO_OK);
+        return axo_stash(ctx);
     case SEND:
         settle_log('m');
         assert_int_equal(settle_ask(ctx), AXO_OK);
         assert_int_equal(axo_send(ctx, w.other, NOTE, NULL, 0), AXO_OK);
         return axo_send(ctx, w.other, NOTE, NULL, 0);
     default:
-        settle_log('n');
-        return AXO_OK;
+        break;
     }
+    settle_log('n');
+    return AXO_OK;
 }
 
 static axo_status it_settle(axo_ctx *ctx, void *state)
@@ -92,6 +103,8 @@ static axo_status it_settle(axo_ctx *ctx, void *state)
     }
     if (w.stops)
         return axo_stop_self(ctx);
+    if (w.unstashes)
+        assert_int_equal(axo_unstash_all(ctx), AXO_OK);
     if (w.failing == 0)
         return AXO_OK;
     w.failing--;
@@ -365,6 +378,30 @@ static void a_parent_of_the_librarys_decider(void **state)
     settle_end();
 }
 
+/* ---- what was stashed ---- */
+
+static void settle_brings_back_what_was_stashed(void **state)
+{
+    settle_begin("cs", 0, false);
+    w.unstashes = true;
+    settle_tell(w.actor, STASH, 1);
+    settle_saw("aSn");
+    settle_end();
+}
+
+/* The parent's answer comes within the failing turn: nothing else brings the actor to a worker. */
+static void a_restart_brings_back_what_was_stashed(void **state)
+{
+    axo_props props = AXO_PROPS(.cls = &it_class);
+    settle_begin("cs", 0, false);
+    assert_int_equal(axo_system_spawn(w.system, &props, &w.actor), AXO_OK);
+    settle_saw("cs");
+    w.failing = 1;
+    settle_tell(w.actor, STASH, 1);
+    settle_saw("aSpcsn");
+    settle_end();
+}
+
 /* ---- bad input ---- */
 
 static void bad_input(void **state)
@@ -394,6 +431,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_restart_forgets_it),
     cmocka_unit_test(a_settle_that_fails),
     cmocka_unit_test(a_parent_of_the_librarys_decider),
+    cmocka_unit_test(settle_brings_back_what_was_stashed),
+    cmocka_unit_test(a_restart_brings_back_what_was_stashed),
     cmocka_unit_test(bad_input),
 };
 TEST_MAIN(tests)
