@@ -34,6 +34,8 @@
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
+# PGO=1 trains the release library on the workloads (bench/train.sh; gcc) and builds it in
+# build/release-pgo; PGO=FILE takes a profile that was kept (build/release-pgo/obj/*/*/axo_unity.gcda).
 # VARIANT is release, debug, hard, asan, tsan, sim or coverage; each has its own folder in build/. V=1 shows
 # commands, FILTER=word runs only the tests whose path has it, REPEAT=n runs them n times. CC, CXX,
 # CFLAGS and LDFLAGS are yours; BUILD=folder builds elsewhere; WERROR= lets warnings be warnings.
@@ -58,7 +60,10 @@ ifneq ($(filter-out $(VARIANTS),$(VARIANT)),)
 $(error VARIANT=$(VARIANT) is unknown; it is one of: $(VARIANTS))
 endif
 v := $(or $(VARIANT),release)
-B := $(BUILD)/$v
+ifneq ($(if $(PGO),$(filter-out release,$v)$(findstring clang,$(shell $(CC) --version))),)
+$(error PGO=1 is for VARIANT=release and gcc)
+endif
+B := $(BUILD)/$v$(if $(PGO),-pgo)
 in = $(MAKE) --no-print-directory VARIANT=$(1)
 in_tests = $(call in,$(or $(VARIANT),debug))
 # Only these goals install packages, and not with -n, -q, -t; any other says the line that does.
@@ -79,7 +84,7 @@ PACKAGES_LIBS := $(shell pkg-config --libs liburcu-qsbr liburcu-cds ck)
 WARN_gcc := -Wcast-align=strict -Wimplicit-fallthrough=5 -Wlogical-op -Wduplicated-cond \
   -Wduplicated-branches
 WARN_clang := -Wcast-align -Wimplicit-fallthrough -Wthread-safety -Wcomma -Wunreachable-code
-WERROR ?= -Werror
+WERROR ?= $(if $(PGO),,-Werror)
 WARN := -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wsign-conversion -Wcast-qual \
   -Wvla -Wundef -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion \
   -Wswitch-enum -Walloca \
@@ -92,6 +97,11 @@ WARN_runtime = $(if $(filter release debug,$v),-Wframe-larger-than=2304) \
 # -fno-delete-null-pointer-checks 0 and 2.2 %, -fzero-call-used-regs=used-gpr 4.2 % and 12.7 %.
 flags_release := -O2 -g -DAXO_RELEASE=1 -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
   -fstack-clash-protection
+ifneq ($(PGO),)
+TRAIN := $(BUILD)/train
+PROFILE := $B/obj/$B/axo_unity.gcda
+$(PROFILE:.gcda=.o): flags_release += -fprofile-use -fprofile-reproducible=multithreaded
+endif
 flags_debug := -O1 -g -DAXO_DEBUG=1 -fno-omit-frame-pointer
 flags_hard := $(flags_debug) -DAXO_HARD=1
 flags_asan := $(flags_debug) -DAXO_ASAN=1 -fno-sanitize-recover=all
@@ -108,7 +118,7 @@ unsanitized_tsan := runtime/queue/mpsc.c runtime/queue/runq.c runtime/mem/rcu.c 
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(WARN_runtime)) -pthread -fPIC -fvisibility=hidden \
   -fasynchronous-unwind-tables -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
-  $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$v"' -DBENCH_FLAGS='"$(flags_said)"') \
+  $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN)) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
@@ -158,6 +168,21 @@ $B/obj/%.o: %.c Makefile
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 $B/axo_unity.c: $(SOURCES) runtime/LAYERS Makefile
 	$Qmkdir -p $(@D) && printf '#include "%s"\n' $(SOURCES:runtime/%=%) >$@
+# PGO=1: the library as the workloads use it; what they do not reach is compiled as without.
+ifneq ($(PGO),)
+$(OBJECTS): $(PROFILE)
+ifeq ($(PGO),1)
+$(PROFILE): $(SOURCES) bench/train.sh Makefile
+	$(call say,TRAIN )
+	+$Qrm -rf $(TRAIN) && $(MAKE) --no-print-directory PGO= WERROR= BUILD=$(TRAIN) \
+	  CFLAGS='$(CFLAGS) -fprofile-generate -fprofile-update=atomic' LDFLAGS='$(LDFLAGS) -fprofile-generate' \
+	  $(patsubst %,$(TRAIN)/release/%,$(basename $(wildcard bench/*.c)))
+	$Qbench/train.sh $(TRAIN)/release/bench && mkdir -p $(@D) && cp "$$(find $(TRAIN) -name axo_unity.gcda)" $@
+else
+$(PROFILE): $(PGO)
+	$Qmkdir -p $(@D) && cp $< $@
+endif
+endif
 $B/libaxo.a: $(OBJECTS)
 $B/libsupport.a: $(SUPPORT)
 $B/%.a:
