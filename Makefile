@@ -63,6 +63,9 @@ v := $(or $(VARIANT),release)
 ifneq ($(if $(PGO),$(filter-out release,$v)$(findstring clang,$(shell $(CC) --version))),)
 $(error PGO=1 is for VARIANT=release and gcc)
 endif
+ifeq ($(wildcard $(PGO:1=/)),)
+$(if $(PGO),$(error PGO=$(PGO): 1, or a profile, and there is no such file))
+endif
 B := $(BUILD)/$v$(if $(PGO),-pgo)
 in = $(MAKE) --no-print-directory VARIANT=$(1)
 in_tests = $(call in,$(or $(VARIANT),debug))
