@@ -10,7 +10,7 @@
  *
  * At its end the program prints a line {"lines": ...} and the places that moved most lines, as
  * addresses in the executable for addr2line. `hottest` is how often the one line moved that moved
- * most. Two lines that share an entry of the directory are taken for one: with 2^24 entries about
+ * most; `locked` counts read-modify-writes and what else is ordered with all others. Two lines that share an entry of the directory are taken for one: with 2^24 entries about
  * one access in a thousand of a large program, none of a small one. */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -37,6 +37,7 @@ typedef struct place {
 
 typedef struct counts {
     uint64_t moved[KINDS];
+    uint64_t locked; /* read-modify-writes, and what x86 makes a locked operation of: seq_cst */
     place places[PLACES];
     uint32_t heat[HEATS]; /* moves of the lines of an entry */
 } counts;
@@ -113,6 +114,14 @@ static inline void lines_access(const volatile void *address, size_t size, bool 
         lines_touch(line, write, from);
 }
 
+/* One that is in order with all others, as each read-modify-write is on x86. */
+static inline void lines_locked(void)
+{
+    if (__builtin_expect(mine == 0, 0))
+        lines_enter();
+    own->locked++;
+}
+
 #define FROM ((uintptr_t)__builtin_return_address(0))
 
 /* ---- what the compiler calls ---------------------------------------------------------------- */
@@ -133,7 +142,8 @@ void __tsan_func_exit(void)
 void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {
-    (void)order;
+    if (order == __ATOMIC_SEQ_CST)
+        lines_locked();
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int order);
@@ -181,6 +191,7 @@ LINES_RANGE(write_range, true)
     type __tsan_atomic##bits##_##name(volatile type *at, type value, int order)                    \
     {                                                                                              \
         (void)order;                                                                               \
+        lines_locked();                                                                            \
         lines_access(at, sizeof *at, true, FROM);                                                  \
         return __atomic_##name##_(at, value);                                                      \
     }
@@ -198,6 +209,7 @@ LINES_RANGE(write_range, true)
                                                       int order, int otherwise)                    \
     {                                                                                              \
         (void)order, (void)otherwise;                                                              \
+        lines_locked();                                                                            \
         lines_access(at, sizeof *at, true, FROM);                                                  \
         return __atomic_compare_exchange_n(at, old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
     }
@@ -213,7 +225,8 @@ LINES_RANGE(write_range, true)
     void __tsan_atomic##bits##_store(volatile type *at, type value, int order);                    \
     void __tsan_atomic##bits##_store(volatile type *at, type value, int order)                     \
     {                                                                                              \
-        (void)order;                                                                               \
+        if (order == __ATOMIC_SEQ_CST)                                                             \
+            lines_locked();                                                                        \
         lines_access(at, sizeof *at, true, FROM);                                                  \
         __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                             \
     }                                                                                              \
@@ -223,6 +236,7 @@ LINES_RANGE(write_range, true)
                                                     int order, int otherwise)                      \
     {                                                                                              \
         (void)order, (void)otherwise;                                                              \
+        lines_locked();                                                                            \
         lines_access(at, sizeof *at, true, FROM);                                                  \
         (void)__atomic_compare_exchange_n(at, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
         return old;                                                                                \
@@ -280,6 +294,7 @@ static void lines_sum(counts *sum)
     for (uint32_t t = 0; t < THREADS_MAX; t++) {
         if (all[t] == NULL)
             continue;
+        sum->locked += all[t]->locked;
         for (uint32_t k = 0; k < KINDS; k++)
             sum->moved[k] += all[t]->moved[k];
         for (uint32_t i = 0; i < HEATS; i++)
@@ -300,9 +315,9 @@ static void lines_report(void)
     lines_sum(&sum);
     for (uint32_t i = 0; i < HEATS; i++)
         hottest = sum.heat[i] > hottest ? sum.heat[i] : hottest;
-    (void)printf("{\"lines\":{\"fetched\":%" PRIu64 ",\"upgraded\":%" PRIu64 ",\"hottest\":%" PRIu32
-                 ",\"threads\":%" PRIu32 "}}\n",
-                 sum.moved[FETCH], sum.moved[UPGRADE], hottest, threads);
+    (void)printf("{\"lines\":{\"fetched\":%" PRIu64 ",\"upgraded\":%" PRIu64 ",\"locked\":%" PRIu64
+                 ",\"hottest\":%" PRIu32 ",\"threads\":%" PRIu32 "}}\n",
+                 sum.moved[FETCH], sum.moved[UPGRADE], sum.locked, hottest, threads);
     (void)dl_iterate_phdr(lines_base, &base);
     qsort(sum.places, PLACES, sizeof *sum.places, lines_compare);
     for (uint32_t i = 0; i < PLACES_SAID && sum.places[i].at != 0; i++)

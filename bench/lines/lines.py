@@ -2,6 +2,10 @@
 # lines.py - how many cache lines a message, a spawn, a restart moves between threads.
 #
 #   bench/lines/lines.py BUILD [--workers 2,4,8] [--only NAME] [--runs 3] [--places] [--json FILE]
+#   bench/lines/lines.py BUILD --check FILE | --accept FILE
+#
+# --check compares locked operations and lines on one worker, of the cases whose counts do not depend
+# on how long threads wait, with those that were accepted.
 #
 # Builds the library and the workloads so that every access to memory is counted (lines.c says how)
 # and runs each workload with two sizes: the difference of the counts, divided by the difference of
@@ -38,8 +42,12 @@ CASES = (
      "handled"),
     ("spawn, message, stop", "w6_spawn", "", "--actors", (20000, 100000), "spawned"),
     ("actor of skynet", "w5_skynet", "", "--leaves", (10000, 100000), "spawned"),
-    ("restart", "w18_actors", "--actors 10 --messages 1000000 --churn 10", "--restarts",
-     (20000, 100000), "restarts"))
+    ("restart", "w8_whole", "", "--restarts", (20000, 100000), "restarts"))
+GUARDED = ("message, 1 pair", "message, ring of 1000, 100 tokens", "message, 4 to 1",
+           "message, 4 to 1, credits", "spawn, message, stop", "restart")
+GUARD_RUNS = 5
+# Threads that wait look around: what a count may move by, and by how much of itself.
+SLACK, SHARE = 0.1, 0.02
 # Frames that say how, not what.
 HOW = re.compile(r"/(base/atomic\.h|lines/|ck_|gcc/ck_|urcu/|c11)")
 
@@ -61,7 +69,7 @@ def build(folder):
             open(unity, "w", encoding="utf-8") as file:
         for layer in [line.split()[0] for line in layers if line.strip()]:
             for path in sorted(glob.glob(os.path.join(ROOT, "runtime", layer, "*.c"))):
-                if not path.endswith("os/sim.c"):
+                if not re.search(r"os/sim\w*\.c$|_sim\.c$", path):
                     file.write(f'#include "{path}"\n')
     run([compiler, *flags, "-c", "-o", f"{folder}/axo.o", unity])
     run([compiler, "-std=c11", "-O2", "-c", "-o", f"{folder}/lines.o", "bench/lines/lines.c"])
@@ -109,11 +117,46 @@ def measure(folder, case, workers, runs):
         few, _ = count(folder, case, case[4][0], workers)
         many, places = count(folder, case, case[4][1], workers)
         done = many[case[5]] - few[case[5]]
-        for key in ("fetched", "upgraded", "hottest", "turns", "steals", "parks", "wakes"):
+        for key in ("fetched", "upgraded", "locked", "hottest", "turns", "steals", "parks", "wakes"):
             found[key].append((many[key] - few[key]) / done)
         for name, share in named(folder, case[1], places).items():
             moved[name] += share / many[case[5]] / runs
     return {key: statistics.median(values) for key, values in found.items()}, moved
+
+
+def guard(folder):
+    """{case: (locked operations, lines)} on one worker."""
+    found = {}
+    for case in [case for case in CASES if case[0] in GUARDED]:
+        got, _ = measure(folder, case, 1, GUARD_RUNS)
+        found[case[0]] = (got["locked"], got["fetched"] + got["upgraded"])
+    return found
+
+
+def accept(folder, path):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# lines.txt - accepted by `make instructions-accept`: of one | locked operations | lines "
+                   "that move, on one worker\n")
+        for name, (locked, lines) in guard(folder).items():
+            file.write(f"{name} | {locked:.2f} | {max(lines, 0):.2f}\n")
+    return 0
+
+
+def check(folder, path):
+    passed = failed = 0
+    accepted = {}
+    with open(path, encoding="utf-8") as file:
+        for line in [line for line in file if not line.startswith("#")]:
+            name, *counts = line.split(" | ")
+            accepted[name] = tuple(map(float, counts))
+    for name, (locked, lines) in guard(folder).items():
+        was_locked, was_lines = accepted.get(name, (0, 0))
+        good = abs(locked - was_locked) <= SLACK + SHARE * was_locked and lines <= was_lines + SLACK
+        passed, failed = passed + good, failed + (not good)
+        print(f"  {'ok  ' if good else 'FAIL'}  {locked:7.2f} locked ({was_locked:.2f}), {lines:5.2f} lines "
+              f"({was_lines:.2f})  {name}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 def main():
@@ -124,18 +167,24 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--places", action="store_true", help="which functions moved them")
     parser.add_argument("--json", help="file of results")
+    parser.add_argument("--check", metavar="FILE")
+    parser.add_argument("--accept", metavar="FILE")
     settings = parser.parse_args()
     folder = os.path.join(os.path.abspath(settings.build), "lines")
     build(folder)
-    print("| of one | workers | fetched | upgraded | hottest line | turns | steals | parks |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    if settings.accept:
+        return accept(folder, settings.accept)
+    if settings.check:
+        return check(folder, settings.check)
+    print("| of one | workers | fetched | upgraded | locked | hottest line | turns | steals | parks |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     lines = []
     for case in [case for case in CASES if settings.only in case[0]]:
         for workers in map(int, settings.workers.split(",")):
             got, moved = measure(folder, case, workers, settings.runs)
             lines.append(dict(got, name=case[0], workers=workers))
             print(f"| {case[0]} | {workers} | {got['fetched']:.3f} | {got['upgraded']:.3f} | "
-                  f"{got['hottest']:.3f} | {got['turns']:.3f} | {got['steals']:.4f} | "
+                  f"{got['locked']:.3f} | {got['hottest']:.3f} | {got['turns']:.3f} | {got['steals']:.4f} | "
                   f"{got['parks']:.5f} |", flush=True)
             for name, share in moved.most_common(16) if settings.places else []:
                 print(f"    {share:9.4f}  {name}")

@@ -19,6 +19,7 @@ instructions-accept:
 	+$Q$(call in,release) run-instructions ACCEPT=1
 run-instructions: $(COUNTED) $B/test/schedules/soak/soak $B/libaxo.so
 	$Qtest/static/instructions.py $(if $(ACCEPT),--accept) $B
+	$Qpython3 bench/lines/lines.py $(BUILD) --$(if $(ACCEPT),accept,check) test/static/lines.txt
 abi abi-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/abi.sh $(if $(filter %-accept,$@),--accept) $(BUILD)/release
