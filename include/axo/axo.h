@@ -55,6 +55,7 @@
 #include <axo/machine.h>
 #include <axo/mailbox.h>
 #include <axo/message.h>
+#include <axo/metrics.h>
 #include <axo/phases.h>
 #include <axo/ref.h>
 #include <axo/registry.h>

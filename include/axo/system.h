@@ -138,6 +138,9 @@ typedef struct axo_options {
     uint32_t board_actors;            /* records of actors in it, 192 bytes each: 0: 16384; at most
                                          2^24; actors whose axo_ref_index is beyond are not in it */
     uint32_t board_reserved;          /* 0 */
+    uint32_t figures;                 /* an axo_figures (metrics.h): what is counted and timed of
+                                         each class of actors. 0: nothing, and it costs nothing */
+    uint32_t figures_reserved;        /* 0 */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

@@ -335,11 +335,7 @@ static void record_collect(record_fields *fields, const axo_log_record *record)
 
 /* ---- JSON ---- */
 
-/* Bytes at `text` that are one UTF-8 sequence, as Unicode allows them: no overlong one, no
- * surrogate, nothing above U+10FFFF. *whole: false, and the bytes are the longest beginning of one,
- * at least one byte, which is one U+FFFD. A zero is no continuation, so nothing behind the end is
- * read. */
-static uint32_t record_utf8(const unsigned char *text, bool *whole)
+uint32_t axo__text_utf8(const unsigned char *text, bool *whole)
 {
     unsigned char first = text[0];
     uint32_t count = first < 0x80                    ? 1
@@ -368,7 +364,7 @@ static void record_json_string(axo__text_out *out, const char *text, size_t rese
     while (*at != 0) {
         char step[8];
         bool whole;
-        uint32_t taken = record_utf8(at, &whole);
+        uint32_t taken = axo__text_utf8(at, &whole);
         size_t given;
         if (!whole) {
             given = (size_t)snprintf(step, sizeof step, "\xef\xbf\xbd"); /* U+FFFD */

@@ -26,6 +26,12 @@ void axo__text_add(axo__text_out *out, const char *format, ...)
 /* The first `count` bytes as they are. */
 void axo__text_bytes(axo__text_out *out, const void *bytes, size_t count);
 
+/* Bytes at `text` that are one UTF-8 sequence, as Unicode allows them: no overlong one, no
+ * surrogate, nothing above U+10FFFF. *whole: false, and the bytes are the longest beginning of one,
+ * at least one byte, which is one U+FFFD. A zero is no continuation, so nothing behind the end is
+ * read. */
+uint32_t axo__text_utf8(const unsigned char *text, bool *whole);
+
 static inline const char *axo__text_or(const char *text, const char *other)
 {
     return text != NULL && text[0] != 0 ? text : other;

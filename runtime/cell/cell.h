@@ -106,7 +106,8 @@ struct axo__cell {
     uint32_t bounded : 1;       /* a bounded mailbox is in place of the lane (cell/extra.h) */
     uint32_t elsewhere : 1;     /* another pool than the default one runs the cell */
     uint32_t guardian : 1;      /* the root is the parent */
-    uint32_t : 3;
+    uint32_t timed : 1;         /* fixed: its messages are stamped when they are sent */
+    uint32_t : 2;
     uint32_t slot : 24;         /* fixed; a reference is these 24 bits and the next 32 */
     axo__a32 latest;            /* generation of the living or the last actor; 0: there was none */
 

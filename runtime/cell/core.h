@@ -49,6 +49,7 @@ typedef struct axo__counters {
 
 typedef struct axo__core axo__core;
 typedef struct axo__board axo__board;
+typedef struct axo__figures axo__figures;
 struct axo__local;
 
 /* The own part of a worker (touched by its thread) or of a door (touched inside it). Every
@@ -82,11 +83,13 @@ struct axo__core {
     axo__a32 expired_any;     /* a hint that saves the mutex */
     axo_trace_fn trace;
     void *trace_user;
-    uint64_t trace_kinds; /* a bit for each kind that anybody wants: the next, and the board's */
+    uint64_t trace_kinds; /* a bit for each kind that anybody wants: the next, the board, figures */
     uint64_t told_kinds;  /* those that the observer wants; 0 without `trace` */
     const axo__board *board; /* the layer above; NULL: there is none */
     void (*board_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind,
                        uint64_t arg);
+    axo__figures *figures; /* the layer above; NULL: there are none */
+    void (*figures_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind);
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
     axo_unhandled_fn on_unhandled;

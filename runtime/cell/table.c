@@ -68,6 +68,7 @@ static axo_status table_grow(axo__table *table)
     shelf->table = table;
     for (uint32_t i = AXO__TABLE_CHUNK; i-- > 0;) {
         chunk[i].slot = (slots + i) & AXO__SLOT_MASK;
+        chunk[i].timed = table->timed;
         axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
     }
     uint32_t made = AXO__TABLE_CHUNK;

@@ -54,6 +54,7 @@ typedef struct axo__table {
     uint32_t slots_max;    /* more than actors may live at a time (cell/limit.h) */
     uint32_t batch;        /* cells that a local takes or gives at once, at most */
     struct axo__sched *home; /* the default pool; set before the first cell lives */
+    bool timed;            /* of all its cells; set before the first is made */
     axo__lives lives;      /* generations */
     axo__a32 slots;        /* made so far; grows under the mutex */
     axo__os_mutex mutex;   /* guards growing and `free` */

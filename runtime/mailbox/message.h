@@ -42,6 +42,11 @@ enum {
  * (sched/answer.h): in no mailbox. */
 #define AXO__MESSAGE_ANSWER (4 * AXO__MESSAGE_FLAGS_END)
 
+/* `sent_at` says when the message was sent: only where nothing else is in its place, and only to an
+ * actor of a system that times messages. The first look of the receiver's runner takes the flag
+ * away. */
+#define AXO__MESSAGE_TIMED (8 * AXO__MESSAGE_FLAGS_END)
+
 /* Messages that no user misses: their dead letters are suppressed. */
 #define AXO__MESSAGE_HARMLESS                                                                      \
     (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK | AXO__MESSAGE_BOUND)
@@ -61,6 +66,7 @@ typedef struct axo__message {
     union {
         axo_payload_free destroy; /* OWNED */
         uint32_t instance;        /* BOUND, and not BEHIND */
+        int64_t sent_at;          /* TIMED; in a bounded mailbox without a flag */
     };
     /* payload, or `user` of destroy, follows */
 } axo__message;

@@ -24,7 +24,8 @@
     X(STREAM)                                                                                      \
     X(SERVICES)                                                                                    \
     X(BOUNDED)                                                                                     \
-    X(IO)
+    X(IO)                                                                                          \
+    X(FIGURES)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

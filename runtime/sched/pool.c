@@ -33,7 +33,7 @@ static __attribute__((constructor)) void pool_at_fork(void)
 static uint32_t pool_traced(const axo__core *core)
 {
     uint64_t kinds = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
-    return axo__core_traces(core, kinds) ? AXO__LOOK_TRACED : 0;
+    return core->figures != NULL || axo__core_traces(core, kinds) ? AXO__LOOK_TRACED : 0;
 }
 
 static const axo__a32 pool_never_0 = {1};

@@ -18,6 +18,7 @@
  *   follow    producers that follow their consumer
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   blame     why a callback has failed       hook      calls of hooks
+ *   figures   counts and times by class
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
  *   park      a worker goes to sleep          worker   a worker's step
@@ -139,7 +140,7 @@ enum {
     AXO__LOOK_OVERRUN = 8, /* an overrun cell has waited for long: it goes before ready cells */
     AXO__LOOK_FOLLOW = 64, /* a follower has */
     AXO__LOOK_LATE = AXO__LOOK_OVERRUN | AXO__LOOK_FOLLOW,
-    AXO__LOOK_TRACED = 16, /* an observer wants to hear of messages; for good */
+    AXO__LOOK_TRACED = 16, /* an observer, or figures, want to hear of messages; for good */
     AXO__LOOK_FOREIGN = 32 /* the worker has no queues, or its pool is not the default one: its
                               next slot is not for the default pool's cells; for good */
 };
@@ -213,6 +214,8 @@ struct axo__worker {
     bool forked;            /* in a child that one of its callbacks has forked ... */
     axo__cell *forked_in;   /* ... of this actor; NULL: of none */
     axo__a64 *board;        /* its record (sched/board.h); NULL: it has none */
+    struct axo__figures_seat *figures; /* by class (sched/figures.h); NULL: it has none */
+    int64_t figures_began;  /* when the running receive began; 0: not known */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */

@@ -21,6 +21,7 @@
 #include "cell/event.h"
 #include "sched/answer.h"
 #include "sched/blame.h"
+#include "sched/figures.h"
 #include "sched/find.h"
 #include "sched/follow.h"
 #include "sched/io.h"
@@ -138,6 +139,7 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
 {
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0);
     axo__a64_bump_owner(&worker->local.count.handled);
+    axo__figures_count(worker->local.core, cell, AXO__FIGURE_HANDLED);
     if ((message->flags & AXO__MESSAGE_PILL) != 0) {
         axo__cell_stop_self(cell);
         axo__run_free(worker, message);
@@ -167,6 +169,8 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED);
     AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
     if (axo__unlikely(message->flags > AXO__MESSAGE_OWNED)) {
+        if ((message->flags & AXO__MESSAGE_TIMED) != 0)
+            axo__figures_waited(worker, cell, message);
         if ((message->flags & AXO__MESSAGE_TICK) != 0 && !run_tick(worker, cell, message))
             return;
         if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0) {
@@ -243,6 +247,7 @@ static axo__message *run_take_attended(axo__worker *worker, axo__cell *cell)
     message = axo__bounded_take_owner(axo__cell_bounded(cell), &done);
     if (axo__unlikely(done != NULL))
         axo__parked_return(&worker->local, done);
+    axo__figures_unbound(cell, message);
     return message;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "os/poll.h"
+#include "sched/figures.h"
 #include "sched/io.h"
 #include "sched/scheduled.h"
 #include "sched/pool.h"
@@ -67,6 +68,7 @@ void axo__sched_unmake_workers(axo__sched *sched)
         axo__scheduled_fini(worker->timers);
         axo__timers_free(worker->timers);
         axo__worker_free_ready(worker);
+        axo__figures_worker_gone(sched->core, worker);
     }
     axo__sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
     axo__sched_free_array(sched, sched->slots, sizeof(axo__worker_slots), sched->worker_count);

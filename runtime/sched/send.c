@@ -8,6 +8,7 @@
 #include "sched/send.h"
 
 #include "cell/event.h"
+#include "sched/figures.h"
 #include "sched/parked.h"
 
 /* Reports the dead letters of a call: here on a worker; outside, the caller gets them in *dead and
@@ -93,23 +94,33 @@ axo_status axo__worker_sent_more(axo__worker *worker, axo__cell *cell, uint64_t 
     return AXO_OK;
 }
 
-/* The first branch is the common way: axo__state_push releases the message ([S1]) to the runner
- * that claims the cell or takes the lane ([S2], [S3] of cell/state.h). `sent` is raised before the
- * push, when no other thread can count the message as handled yet. */
+/* The common way: axo__state_push releases the message ([S1]) to the runner that claims the cell or
+ * takes the lane ([S2], [S3] of cell/state.h). `sent` is raised before the push, when no other
+ * thread can count the message as handled yet. */
+static inline axo_status send_lane(axo__worker *worker, axo__local *local, axo__cell *cell,
+                                   axo__message *message)
+{
+    axo__a64_bump_owner(&local->count.sent);
+    if (axo__state_woken(axo__state_push(&cell->state, &message->node)) == AXO__ANNOUNCE_PUSH)
+        axo__sched_push_ready(worker, cell);
+    return AXO_OK;
+}
+
 axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                           axo__message *message, axo__message **dead)
 {
     AXO_DEBUG_ASSERT(worker == NULL || (worker == axo__self && local == &worker->local));
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_NOTICE | AXO__MESSAGE_STASHED)) == 0);
     axo__cell *cell = axo__table_find(&sched->core->table, to);
-    if (axo__likely(cell != NULL && !cell->bounded)) {
-        axo__a64_bump_owner(&local->count.sent);
-        if (axo__state_woken(axo__state_push(&cell->state, &message->node)) == AXO__ANNOUNCE_PUSH)
-            axo__sched_push_ready(worker, cell);
-        return AXO_OK;
-    }
-    if (cell != NULL)
+    if (axo__likely(cell != NULL && !cell->bounded && !cell->timed))
+        return send_lane(worker, local, cell, message);
+    if (cell != NULL) {
+        if (cell->timed)
+            axo__figures_stamp(cell, message);
+        if (!cell->bounded)
+            return send_lane(worker, local, cell, message);
         return send_bounded(worker, local, cell, message, dead);
+    }
     axo__chain gone = {NULL, NULL};
     axo__a64_bump_owner(&local->count.sent);
     axo__chain_push(&gone, message);
@@ -124,6 +135,21 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
     if (axo__unlikely(status != AXO_OK && status != AXO_EGONE))
         axo__pool_free(&local->cache, message, message->block);
     return status;
+}
+
+axo_status axo__send_rare(axo__worker *worker, axo_ref to, axo__message *message)
+{
+    axo__cell *cell = axo__table_find(&worker->local.core->table, to);
+    if (cell == NULL || cell->bounded)
+        return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+    axo__figures_stamp(cell, message);
+    axo__a64_bump_owner(&worker->local.count.sent);
+    uint64_t before = axo__state_push(&cell->state, &message->node);
+    if (axo__state_woken(before) == AXO__ANNOUNCE_PUSH)
+        axo__sched_push_ready(worker, cell);
+    else if (axo__worker_sends_much(cell, before))
+        return axo__worker_sent_more(worker, cell, before);
+    return AXO_OK;
 }
 
 /* A timer's message. The send never waits: without room the message is a dead letter, and a mailbox
@@ -141,6 +167,8 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
         return;
     }
     axo__put put = AXO__PUT_NO_MEMORY;
+    if (axo__unlikely(cell->timed))
+        axo__figures_stamp(cell, message);
     if (cell->bounded)
         put = axo__bounded_put_any(axo__cell_bounded(cell), message, NULL, &dropped);
     if (put == AXO__PUT_NO_MEMORY) {

@@ -39,14 +39,17 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
 axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                      axo__message *message, axo__message **dead);
 
+/* What axo__send_from does where it is not the common way. */
+axo_status axo__send_rare(axo__worker *worker, axo_ref to, axo__message *message);
+
 /* As axo__send, from a worker, with the common way inline: the message goes into the receiver's
  * lane ([S1] of cell/state.h). READY in the word of before says that the receiver has a backlog. */
 static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
     axo__cell *cell = axo__table_find(&worker->local.core->table, to);
-    if (axo__unlikely(cell == NULL || cell->bounded))
-        return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+    if (axo__unlikely(cell == NULL || cell->bounded || cell->timed))
+        return axo__send_rare(worker, to, message);
     axo__a64_bump_owner(&worker->local.count.sent);
     uint64_t before = axo__state_push(&cell->state, &message->node);
     if (axo__state_woken(before) == AXO__ANNOUNCE_PUSH)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/probe.h"
+#include "sched/figures.h"
 #include "sched/hook.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
@@ -251,6 +252,7 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     }
     cell->life = AXO__INSTANCE_STARTED;
     axo__a64_bump_owner(&worker->local.count.restarts);
+    axo__figures_count(worker->local.core, cell, AXO__FIGURE_RESTARTS);
     AXO__PROBE3(restart, cell, axo__cell_ref(cell).bits, axo__cell_instance(cell));
     axo__event_life(&worker->local, cell, AXO_KIND_RESTARTED);
     if (axo__unlikely(axo__cell_family(cell) != NULL))

@@ -280,7 +280,7 @@ api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size
         return api_send_any(ctx, to, tag, payload, size);
     axo__local *local = &worker->local;
     axo__cell *cell = axo__table_find(&local->core->table, to);
-    if (axo__unlikely(cell == NULL || cell->bounded || cell->elsewhere))
+    if (axo__unlikely(cell == NULL || cell->bounded || cell->elsewhere || cell->timed))
         return api_send_any(ctx, to, tag, payload, size);
     axo_ref from = axo__cell_own_ref((const axo__cell *)(const void *)ctx);
     axo__message *message = axo__message_make_line(&local->cache, tag, from, payload, size);

@@ -253,7 +253,7 @@ api_outside_plain(axo_system *system, axo_ref from, axo_ref to, uint32_t tag, co
     axo__local *local = &door->local;
     axo__cell *cell = axo__table_find(&system->core.table, to);
     axo__message *message = NULL;
-    if (axo__likely(cell != NULL && !cell->bounded))
+    if (axo__likely(cell != NULL && !cell->bounded && !cell->timed))
         message = axo__message_make_line(&local->cache, tag, from, payload, size);
     if (axo__unlikely(message == NULL)) {
         axo__door_leave(door);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sched/claim.h"
+#include "sched/figures.h"
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/send.h"
@@ -351,6 +352,21 @@ static axo_status boot_board(axo_system *system)
     return AXO_OK;
 }
 
+/* Before the table makes its first cells, and before the workers. */
+static axo_status boot_figures(axo_system *system)
+{
+    axo__core *core = &system->core;
+    axo_status status = AXO_OK;
+    if (system->options.figures == AXO_FIGURES_NONE)
+        return AXO_OK;
+    bool times = system->options.figures == AXO_FIGURES_TIMES;
+    core->figures = axo__figures_make(&core->heap, times, &status);
+    core->figures_tell = axo__figures_tell;
+    core->table.timed = times;
+    core->trace_kinds |= AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
+    return status;
+}
+
 /* A system's own memory, zeroed, with the options; NULL: no memory. */
 static axo_system *boot_make(const axo_options *options)
 {
@@ -415,9 +431,12 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     status = boot_core(system);
     if (status != AXO_OK)
         goto fail_pools;
-    status = boot_board(system);
+    status = boot_figures(system);
     if (status != AXO_OK)
         goto fail_core;
+    status = boot_board(system);
+    if (status != AXO_OK)
+        goto fail_figures;
     status = boot_events(system);
     if (status != AXO_OK)
         goto fail_board;
@@ -444,6 +463,8 @@ fail_events:
     boot_undo_events(system);
 fail_board:
     axo__board_end(&system->board);
+fail_figures:
+    axo__figures_free(system->core.figures);
 fail_core:
     boot_undo_core(system);
 fail_pools:
@@ -472,6 +493,7 @@ void axo__boot_destroy(axo_system *system)
     boot_undo_sched(system);
     boot_undo_events(system);
     axo__board_end(&system->board);
+    axo__figures_free(system->core.figures);
     boot_undo_core(system);
     axo__os_mutex_fini(&system->pools_mutex);
     axo__os_mutex_fini(&system->outcome_mutex);

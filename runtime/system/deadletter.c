@@ -81,6 +81,7 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
     if (book->ring != NULL)
         book->ring[book->total % book->kept] = *record;
     book->total++;
+    book->reasons[reason]++;
     if (logging)
         answer = axo__throttle_take(&book->throttles[reason], record->time_ns, &skipped);
     axo__os_mutex_unlock(&book->mutex);
@@ -91,6 +92,15 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
     }
     if (answer != AXO__THROTTLE_CLOSED)
         book_say(local, record, answer == AXO__THROTTLE_CLOSING);
+}
+
+uint64_t axo__book_count(axo__book *book, uint32_t reason)
+{
+    AXO_DEBUG_ASSERT(reason < AXO__DEAD_REASONS);
+    axo__os_mutex_lock(&book->mutex);
+    uint64_t count = book->reasons[reason];
+    axo__os_mutex_unlock(&book->mutex);
+    return count;
 }
 
 uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total)

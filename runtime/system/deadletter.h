@@ -26,6 +26,7 @@ typedef struct axo__book {
     bool logging;          /* fixed */
     bool at_stop;          /* fixed */
     uint64_t total;
+    uint64_t reasons[AXO__DEAD_REASONS]; /* of these; the last one has those beyond it, too */
     axo__throttle throttles[AXO__DEAD_REASONS];
 } axo__book;
 
@@ -35,6 +36,9 @@ void axo__book_fini(axo__book *book, axo__heap *heap);
 
 /* The function behind axo__core.record: keeps the record and logs it, or not. */
 void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record *record);
+
+/* How many records of a reason there were since the start. */
+uint64_t axo__book_count(axo__book *book, uint32_t reason);
 
 /* Copies the latest records, newest first; returns how many. *total: records since the start. */
 uint32_t axo__book_read(axo__book *book, axo_dead_record *out, uint32_t max, uint64_t *total);

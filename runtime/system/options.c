@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <axo/metrics.h>
+
 #include "sched/kinds.h"
 #include "system/system.h"
 
@@ -200,15 +202,16 @@ static axo_status options_read_lines(axo_options *to)
     return AXO_OK;
 }
 
-/* A board's path is copied, so it has a bound; a number of records without a board would do
- * nothing. */
-static axo_status options_read_board(axo_options *to)
+/* Checks and completes what shows the system. A board's path is copied, so it has a bound; a number
+ * of records without a board would do nothing. */
+static axo_status options_read_shown(axo_options *to)
 {
     size_t length = to->board != NULL ? strnlen(to->board, AXO__BOARD_PATH_MAX) : 0;
     bool none = to->board == NULL && to->board_actors == 0;
     bool good = length > 0 && length < AXO__BOARD_PATH_MAX &&
                 to->board_actors <= AXO__BOARD_ACTORS_MAX;
-    if ((!none && !good) || to->board_reserved != 0)
+    if ((!none && !good) || to->board_reserved != 0 || to->figures > AXO_FIGURES_TIMES ||
+        to->figures_reserved != 0)
         return AXO_EINVAL;
     if (to->board != NULL && to->board_actors == 0)
         to->board_actors = AXO__BOARD_ACTORS;
@@ -235,7 +238,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     if (status == AXO_OK)
         status = options_read_lines(to);
     if (status == AXO_OK)
-        status = options_read_board(to);
+        status = options_read_shown(to);
     if (to->name == NULL)
         to->name = "axo";
     if (status == AXO_OK)

@@ -150,6 +150,7 @@ static void pools_fold(axo_system *system, axo__sched *pool)
             axo__a64_store_relaxed(&to[k], axo__a64_load_relaxed(&to[k]) +
                                                axo__a64_load_relaxed(&from[k]));
         axo__board_worker_gone(worker);
+        axo__figures_worker_gone(&system->core, worker);
         axo__local_fini(&worker->local);
     }
 }
@@ -232,6 +233,15 @@ uint64_t axo__pools_sum(axo_system *system, size_t offset)
         sum += pools_sum_one(pool, offset);
     axo__os_mutex_unlock(&system->pools_mutex);
     return sum;
+}
+
+uint32_t axo__pools_live(axo_system *system)
+{
+    axo__os_mutex_lock(&system->pools_mutex);
+    const axo__sched *pool = pools_find(system, &axo__elastic_kind);
+    uint32_t live = pool != NULL ? axo__a32_load_relaxed(&pool->live) : 0;
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return live;
 }
 
 void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns)

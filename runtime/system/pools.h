@@ -25,6 +25,8 @@ void axo__pools_fini(axo_system *system);
 /* The sum of a counter, given by its offset in axo__counters, over all workers, doors and pools
  * that have ended. */
 uint64_t axo__pools_sum(axo_system *system, size_t offset);
+/* Threads of the blocking dispatcher that there are now. */
+uint32_t axo__pools_live(axo_system *system);
 void axo__pools_stats(axo_system *system, axo_stats *stats);
 
 /* The function behind core->stuck: publishes and logs that `cell` has held its worker for

@@ -1,0 +1,90 @@
+/* metrics.h - the figures of a system: what each class of actors does and how long it takes, and
+ * all that a system counts as text for Prometheus and what reads the same. A whole program is
+ * test/example/metrics.c. */
+#ifndef AXO_METRICS_H
+#define AXO_METRICS_H
+
+#include <axo/actor.h>
+#include <axo/init.h>
+
+/* axo_options.figures. Measured on one worker that does nothing but send (bench/w1_pingpong, 22 ns a
+ * message without): what a message takes more. */
+typedef enum axo_figures {
+    AXO_FIGURES_NONE = 0,
+    AXO_FIGURES_COUNTS = 1, /* messages, failures and restarts of each class: 15 ns */
+    AXO_FIGURES_TIMES = 2   /* also how long handlers take and messages wait: 110 ns, of which three
+                               readings of the clock are most */
+} axo_figures;
+
+/* Classes that are told apart, by their names (axo_class.name, "actor" without one), from the first
+ * message, failure or restart of one on. Those that come later are one class, "other", which has
+ * its place from the start. No count is lost for want of memory, but times are. */
+#define AXO_METRICS_CLASSES_MAX 128
+/* Bytes of a class's name that are kept, the zero among them. */
+#define AXO_METRICS_NAME 64
+
+/* How often something took how long: buckets, four in each octave from 128 ns to 137 s. A bucket
+ * has the times above the bound of the one before, up to its own (axo_metrics_bound). */
+#define AXO_METRICS_BUCKETS 122
+typedef struct axo_metrics_times {
+    uint64_t count;                       /* the sum of the buckets */
+    uint64_t sum_ns;
+    uint64_t buckets[AXO_METRICS_BUCKETS];
+} axo_metrics_times;
+
+/* What is known of a class, of all workers together, since axo_system_start. At rest the classes'
+ * sums are those of axo_stats. */
+typedef struct axo_metrics_class {
+    size_t size;                /* sizeof(axo_metrics_class), set by the library */
+    const char *name;           /* lives during the call */
+    uint64_t handled;           /* messages, as axo_stats.handled */
+    uint64_t failures;          /* as axo_stats.failures */
+    uint64_t restarts;          /* as axo_stats.restarts */
+    axo_metrics_times handler;  /* each call of receive, also for what is not counted as handled */
+    axo_metrics_times mailbox;  /* from the send of a message to its first receive, the wait for
+                                   room included. Messages whose payload was handed over, that are
+                                   bound to an instance, PoisonPill, Kill, and the runtime's own are
+                                   not timed: their envelopes have no room for it */
+} axo_metrics_class;
+
+/* How axo_metrics_write writes. */
+typedef enum axo_metrics_format {
+    AXO_METRICS_OPENMETRICS = 0, /* application/openmetrics-text; version=1.0.0; charset=utf-8 */
+    AXO_METRICS_PROMETHEUS = 1   /* text/plain; version=0.0.4: what promtool checks */
+} axo_metrics_format;
+
+AXO_BEGIN_DECLS
+
+/* Called for a class. A status other than AXO_OK ends the visit. */
+typedef axo_status (*axo_metrics_class_fn)(void *user, const axo_metrics_class *figures);
+
+/* Has `fn` called for each class, in the order in which they came. Counters are read one by one
+ * while actors run; none of them goes back.
+ *   thread    any; `fn` runs on the caller's, with no lock held
+ *   blocks    no; takes no memory
+ *   returns   AXO_OK; what `fn` returned; AXO_EINVAL (NULL), AXO_ENOENT (axo_options.figures is 0),
+ *             AXO_EFORKED */
+AXO_API axo_status axo_metrics_classes(axo_system *system, axo_metrics_class_fn fn, void *user);
+
+/* The longest time in ns that a bucket has, INT64_MAX for the last one; 0 for a number that is no
+ * bucket's. Any thread. */
+AXO_API int64_t axo_metrics_bound(uint32_t bucket);
+
+/* Takes a piece of text, without a closing zero. A status other than AXO_OK ends the writing. */
+typedef axo_status (*axo_metrics_write_fn)(void *user, const char *text, size_t size);
+
+/* Writes all figures of the system as text in pieces of up to 1.5 KiB: AXO_STATS_LIST, dead letters by
+ * reason, watched descriptors, threads of the blocking dispatcher, and of each class what
+ * axo_metrics_class has, if axo_options.figures says so. Each sample has the system's name as its
+ * label "system", those of classes the class's as "class". Times are in seconds; of their buckets
+ * every fourth is written, an octave each.
+ *   format    an axo_metrics_format
+ *   thread    any, actors too; `write` runs on the caller's, with no lock held
+ *   blocks    as axo_system_stats; takes no memory
+ *   returns   AXO_OK; what `write` returned; AXO_EINVAL (NULL, a format that is none), AXO_EFORKED */
+AXO_API axo_status axo_metrics_write(axo_system *system, uint32_t format,
+                                     axo_metrics_write_fn write, void *user);
+
+AXO_END_DECLS
+
+#endif
