@@ -41,7 +41,7 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
     AXO_DEBUG_ASSERT(kind < AXO_EVENT_KINDS);
     if (core->board != NULL)
         core->board_tell(local, cell, kind, arg);
-    if (core->figures != NULL && (kind == AXO_EV_RECEIVE || kind == AXO_EV_RECEIVED))
+    if (core->figures != NULL)
         core->figures_tell(local, cell, kind);
     if ((core->told_kinds & AXO_EVENT_BIT(kind)) == 0)
         return;

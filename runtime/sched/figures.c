@@ -201,16 +201,9 @@ void axo__figures_add(axo__figures *figures, const axo__cell *cell, axo__figure 
     (void)axo__a64_add_relaxed(&its->counts[figure], 1);
 }
 
-void axo__figures_tell(const axo__local *local, const axo__cell *cell, uint32_t kind)
+/* The message is still the worker's. */
+static void figures_received(axo__figures *figures, axo__worker *worker, const axo__cell *cell)
 {
-    axo__figures *figures = local->core->figures;
-    axo__worker *worker = axo__self;
-    AXO_DEBUG_ASSERT(local == &worker->local && worker->message != NULL);
-    if (kind == AXO_EV_RECEIVE) {
-        if (figures->times && worker->figures_began == 0)
-            worker->figures_began = axo__os_now();
-        return;
-    }
     const axo__message *message = worker->message;
     axo__figures_block *block = figures_of(figures, worker, cell);
     if (axo__message_counts(message) && (message->flags & AXO__MESSAGE_STASHED) == 0) {
@@ -222,6 +215,23 @@ void axo__figures_tell(const axo__local *local, const axo__cell *cell, uint32_t 
     if (figures->times && block != NULL)
         figures_time(block, AXO__FIGURE_HANDLER, axo__os_now() - worker->figures_began);
     worker->figures_began = 0;
+}
+
+/* A failure of an actor that has failed already, or is ending, is none that its parent hears of:
+ * axo__fail_begin asks the same behind its trace point. */
+void axo__figures_tell(const axo__local *local, const axo__cell *cell, uint32_t kind)
+{
+    axo__figures *figures = local->core->figures;
+    axo__worker *worker = axo__self;
+    if (kind == AXO_EV_RECEIVED) {
+        figures_received(figures, worker, cell);
+    } else if (kind == AXO_EV_RECEIVE) {
+        if (figures->times && worker->figures_began == 0)
+            worker->figures_began = axo__os_now();
+    } else if (kind == AXO_EV_FAIL) {
+        if (cell->phase != AXO__PHASE_TERMINATING && !cell->reported)
+            axo__figures_add(figures, cell, AXO__FIGURE_FAILURES);
+    }
 }
 
 void axo__figures_waited(axo__worker *worker, const axo__cell *cell, axo__message *message)

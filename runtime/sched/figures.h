@@ -90,17 +90,27 @@ void axo__figures_worker_gone(const axo__core *core, axo__worker *worker);
 
 /* ---- on the cell's runner ---- */
 
-/* RECEIVE and RECEIVED, where axo__trace is called. */
+/* What the core tells figures of; and a trace point, of these kinds or of others. */
+#define AXO__FIGURES_KINDS                                                                         \
+    (AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED) | AXO_EVENT_BIT(AXO_EV_FAIL))
 void axo__figures_tell(const axo__local *local, const axo__cell *cell, uint32_t kind);
 
+/* Counts what no trace point tells of. Takes no memory. */
 void axo__figures_add(axo__figures *figures, const axo__cell *cell, axo__figure figure);
 
-/* Counts what no trace point tells of exactly. Takes no memory. */
-static inline void axo__figures_count(const axo__core *core, const axo__cell *cell,
-                                      axo__figure figure)
+/* A message that never reaches its handler counts as handled. */
+static inline void axo__figures_special(const axo__worker *worker, const axo__cell *cell)
 {
-    if (axo__unlikely(core->figures != NULL))
-        axo__figures_add(core->figures, cell, figure);
+    if (axo__unlikely(worker->local.core->figures != NULL))
+        axo__figures_add(worker->local.core->figures, cell, AXO__FIGURE_HANDLED);
+}
+
+/* One test of a word that is at hand: a restart is a path that is measured. */
+static inline void axo__figures_restarted(const axo__worker *worker, const axo__cell *cell)
+{
+    if (axo__unlikely((worker->attention & AXO__LOOK_TRACED) != 0) &&
+        worker->local.core->figures != NULL)
+        axo__figures_add(worker->local.core->figures, cell, AXO__FIGURE_RESTARTS);
 }
 
 /* The message is TIMED, and is about to be given to the handler. */

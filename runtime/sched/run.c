@@ -139,7 +139,7 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
 {
     AXO_DEBUG_ASSERT((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0);
     axo__a64_bump_owner(&worker->local.count.handled);
-    axo__figures_count(worker->local.core, cell, AXO__FIGURE_HANDLED);
+    axo__figures_special(worker, cell);
     if ((message->flags & AXO__MESSAGE_PILL) != 0) {
         axo__cell_stop_self(cell);
         axo__run_free(worker, message);

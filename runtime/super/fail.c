@@ -7,7 +7,6 @@
 #include "super/fail.h"
 
 #include "base/probe.h"
-#include "sched/figures.h"
 #include "sched/ready.h"
 #include "super/children.h"
 #include "super/sweep.h"
@@ -61,7 +60,6 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     cell->reported = 1;
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__a64_bump_owner(&worker->local.count.failures);
-    axo__figures_count(worker->local.core, cell, AXO__FIGURE_FAILURES);
     axo__family *family = axo__cell_family(cell);
     if (axo__likely(family == NULL))
         return true; /* no children, and no perpetrator */

@@ -252,7 +252,7 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
     }
     cell->life = AXO__INSTANCE_STARTED;
     axo__a64_bump_owner(&worker->local.count.restarts);
-    axo__figures_count(worker->local.core, cell, AXO__FIGURE_RESTARTS);
+    axo__figures_restarted(worker, cell);
     AXO__PROBE3(restart, cell, axo__cell_ref(cell).bits, axo__cell_instance(cell));
     axo__event_life(&worker->local, cell, AXO_KIND_RESTARTED);
     if (axo__unlikely(axo__cell_family(cell) != NULL))

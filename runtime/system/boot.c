@@ -363,7 +363,7 @@ static axo_status boot_figures(axo_system *system)
     core->figures = axo__figures_make(&core->heap, times, &status);
     core->figures_tell = axo__figures_tell;
     core->table.timed = times;
-    core->trace_kinds |= AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
+    core->trace_kinds |= AXO__FIGURES_KINDS;
     return status;
 }
 
