@@ -10,6 +10,7 @@
 
 #include "cell/event.h"
 #include "cell/log.h"
+#include "sched/figures.h"
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "super/lane.h"
