@@ -150,6 +150,14 @@ for goal in "${goals[@]}"; do
         need_tool cmake cmake
         need_tool lintian lintian
         ;;
+    test)
+        testing
+        # Who reads the text of metrics.h: left out without them.
+        if [ -n "$may_install" ]; then
+            need_tool promtool prometheus
+            [ -e /usr/lib/python3/dist-packages/prometheus_client ] || missing+=(python3-prometheus-client)
+        fi
+        ;;
     all | install | install-tools | bench | bench-growth | bench-restart) ;;
     *) testing ;;
     esac

@@ -7,7 +7,7 @@
 #include <axo/actor.h>
 #include <axo/init.h>
 
-/* axo_options.figures. Measured on one worker that does nothing but send (bench/w1_pingpong, 22 ns a
+/* axo_options.figures. Measured on one worker that does nothing but send (bench/w1_pingpong.c, 22 ns a
  * message without): what a message takes more. */
 typedef enum axo_figures {
     AXO_FIGURES_NONE = 0,

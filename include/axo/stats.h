@@ -14,10 +14,42 @@
  * Messages of users count, PoisonPill and Kill among them; notices, receive timeouts, events and
  * system messages do not. A timer's message is sent when it fires; a tick of a keyed timer that is
  * not wanted any more when it comes up is dropped; a timer that waits at the end of the system is
- * sent and dropped then.
- *
- * Each line: the field, whether it only grows (a counter) or says how much there is now (a gauge),
- * and what it counts. axo_metrics_write (metrics.h) writes the same list as text. */
+ * sent and dropped then. */
+typedef struct axo_stats {
+    size_t size;               /* sizeof(axo_stats), set by AXO_STATS */
+    uint64_t sent;             /* user messages accepted */
+    uint64_t handled;          /* taken by a receive (or by the runtime: pill, kill) */
+    uint64_t dead;             /* dead-lettered */
+    uint64_t dropped;          /* freed unhandled: timers and their ticks, see above */
+    uint64_t unhandled;        /* of the handled: receive returned AXO_UNHANDLED */
+    uint64_t spawned;          /* actors made, guardians included */
+    uint64_t terminated;       /* actors gone */
+    uint64_t failures;         /* failures reported to a parent */
+    uint64_t restarts;         /* instances made by a restart that ran */
+    uint64_t notices;          /* AXO_TERMINATED queued */
+    uint64_t texts_lost;       /* failures whose text found no room */
+    uint64_t turns;            /* batches run */
+    uint64_t steals;           /* actors taken from another worker */
+    uint64_t parks;            /* times a worker went to sleep */
+    uint64_t wakes;            /* times one was woken */
+    uint64_t actors;           /* alive now */
+    uint64_t memory_bytes;     /* held from the allocator now */
+    uint64_t memory_blocks;    /* blocks held from the allocator now */
+    uint64_t events;           /* events put into mailboxes; they are no users' messages */
+    uint64_t events_lost;      /* events that a subscriber missed: no memory, or its mailbox
+                                  was full */
+    uint64_t restarts_merged;  /* restarts as a survivor or sibling that were asked for before the
+                                  actor had begun the last one: one was done for both */
+} axo_stats;
+#define AXO_STATS(...) AXO_INIT(axo_stats, __VA_ARGS__)
+static inline void axo_stats_init(axo_stats *out)
+{
+    const axo_stats fresh = AXO_STATS();
+    *out = fresh;
+}
+
+/* The counters again, in the order of the struct: the field, whether it only grows (a counter) or
+ * says how much there is now (a gauge), and what it is to who reads axo_metrics_write (metrics.h). */
 #define AXO_STATS_LIST(X)                                                                          \
     X(sent, counter, "Messages of users that were accepted")                                       \
     X(handled, counter, "Messages taken by a receive, or by the runtime: pill, kill")              \
@@ -41,18 +73,5 @@
     X(events_lost, counter, "Events a subscriber missed: no memory, or its mailbox was full")      \
     X(restarts_merged, counter,                                                                    \
       "Restarts as a survivor or sibling asked for before the actor had begun the last one")
-
-typedef struct axo_stats {
-    size_t size;               /* sizeof(axo_stats), set by AXO_STATS */
-#define AXO_STATS_FIELD(name, kind, help) uint64_t name;
-    AXO_STATS_LIST(AXO_STATS_FIELD)
-#undef AXO_STATS_FIELD
-} axo_stats;
-#define AXO_STATS(...) AXO_INIT(axo_stats, __VA_ARGS__)
-static inline void axo_stats_init(axo_stats *out)
-{
-    const axo_stats fresh = AXO_STATS();
-    *out = fresh;
-}
 
 #endif

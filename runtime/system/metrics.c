@@ -123,6 +123,19 @@ static void metrics_one(metrics *it, const char *name, const char *kind, const c
     metrics_number(metrics_sample(it, name, strcmp(kind, "counter") == 0 ? "_total" : ""), number);
 }
 
+/* The list has every field of the struct, in its order. */
+typedef struct metrics_listed {
+    size_t size;
+#define METRICS_FIELD(name, kind, help) uint64_t name;
+    AXO_STATS_LIST(METRICS_FIELD)
+#undef METRICS_FIELD
+} metrics_listed;
+#define METRICS_SAME(name, kind, help)                                                             \
+    AXO_STATIC_ASSERT(offsetof(metrics_listed, name) == offsetof(axo_stats, name), "in its order");
+AXO_STATS_LIST(METRICS_SAME)
+#undef METRICS_SAME
+AXO_STATIC_ASSERT(sizeof(metrics_listed) == sizeof(axo_stats), "every field of axo_stats is listed");
+
 static void metrics_stats(metrics *it)
 {
     axo_stats stats;

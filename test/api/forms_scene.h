@@ -465,6 +465,18 @@ static int forms_talk(axo_testkit *kit, axo_ref one, axo_ref other, const forms_
     return 0;
 }
 
+static inline axo_status forms_figures(void *user, const axo_metrics_class *figures)
+{
+    return user == FORMS_NONE && figures->size == sizeof *figures ? AXO_OK : AXO_EFAILED;
+}
+
+static inline axo_status forms_text(void *user, const char *text, size_t size)
+{
+    size_t *sum = AXO_CAST(size_t *, user);
+    *sum += text != FORMS_NONE ? size : 0;
+    return AXO_OK;
+}
+
 static int forms_look(axo_testkit *kit, axo_ref one)
 {
     axo_system *system = axo_testkit_system(kit);
@@ -473,11 +485,15 @@ static int forms_look(axo_testkit *kit, axo_ref one)
     axo_stats stats = AXO_STATS();
     axo_late late[2];
     axo_outcome outcome;
+    size_t size = 0;
     memset(&outcome, 0, sizeof outcome);
     memset(late, 0, sizeof late);
     FORMS_MUST(axo_system_inspect(system, one, axo_ref_none(), &info));
     FORMS_MUST(axo_system_stats(system, &stats));
     FORMS_CHECK(axo_health(system, FORMS_S, &report) == AXO_OK && report.why == AXO_HEALTH_GOOD);
+    FORMS_CHECK(axo_metrics_write(system, AXO_METRICS_OPENMETRICS, forms_text, &size) == AXO_OK);
+    FORMS_CHECK(axo_metrics_classes(system, forms_figures, FORMS_NONE) == AXO_ENOENT);
+    FORMS_CHECK(size > 0 && axo_metrics_bound(0) > 0);
     FORMS_CHECK(info.doing == AXO_DOING_IDLE && axo_ref_equal(info.actor, one));
     FORMS_CHECK(stats.size == sizeof stats && stats.restarts == 1 && stats.events >= 2);
     FORMS_CHECK(axo_system_wait(system, 0, &outcome) == AXO_ETIMEDOUT && outcome.failed == 0);

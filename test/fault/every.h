@@ -52,6 +52,16 @@ static inline void every_ended(axo_system *system, void *user)
 {
 }
 
+static inline axo_status every_figures(void *user, const axo_metrics_class *figures)
+{
+    return user == NULL && figures->size > 0 ? AXO_OK : AXO_EFAILED;
+}
+
+static inline axo_status every_write(void *user, const char *text, size_t size)
+{
+    return user == NULL && text != NULL && size > 0 ? AXO_OK : AXO_EFAILED;
+}
+
 static inline void every_nothing(void *arg)
 {
 }
@@ -100,6 +110,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_system_find_all, STATUS,                                                                 \
       axo_system_find_all(w->system, "/user/*", NULL, 0, &w->count))                               \
     X(axo_health, STATUS, axo_health(w->system, PARTS_S, NULL))                                    \
+    X(axo_metrics_classes, STATUS, axo_metrics_classes(w->system, every_figures, NULL))            \
+    X(axo_metrics_write, STATUS, axo_metrics_write(w->system, 0, every_write, NULL))               \
     X(axo_system_inspect, STATUS,                                                                  \
       axo_system_inspect(w->system, w->mute, axo_ref_none(),                                       \
                          &(axo_actor_info)AXO_ACTOR_INFO(.queued = 0)))                            \
@@ -272,7 +284,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
 /* Those that look at nothing of a system; and those that do not come back, with tests of their
  * own. */
 #define EVERY_OTHER(X)                                                                             \
-    X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
+    X(axo_metrics_bound) X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
     X(axo_failure_kind_name) X(axo_site_name) X(axo_directive_name) X(axo_log_level_name)          \
     X(axo_log_event_name) X(axo_log_text) X(axo_log_json) X(axo_log_open) X(axo_log_write)         \
     X(axo_log_lost) X(axo_log_close)                                                               \

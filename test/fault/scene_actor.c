@@ -430,6 +430,55 @@ static void actor_health(world *w)
     world_run(w);
 }
 
+static axo_status actor_figured(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    return message->tag == WORLD_FAIL ? axo_fail(ctx, 1, "of another class") : AXO_OK;
+}
+
+static axo_status actor_add(void *user, const axo_metrics_class *figures)
+{
+    axo_metrics_class *sum = user;
+    sum->handled += figures->handled;
+    sum->failures += figures->failures;
+    sum->restarts += figures->restarts;
+    return AXO_OK;
+}
+
+static axo_status actor_text(void *user, const char *text, size_t size)
+{
+    *(size_t *)user += text != NULL ? size : 0;
+    return AXO_OK;
+}
+
+/* Blocks, seats: no count is lost for want of them. */
+static void actor_figures(world *w)
+{
+    axo_props props = world_props(&w);
+    axo_stats stats = AXO_STATS(.sent = 0);
+    axo_metrics_class sum = {.size = sizeof sum};
+    size_t size = 0;
+    static const axo_class other = AXO_CLASS(.name = "other class", .receive = actor_figured);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i == 2)
+            props = (axo_props)AXO_PROPS(.cls = &other);
+        if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+            continue;
+        world_run(w);
+        for (uint32_t k = 0; k < 3; k++)
+            world_post(w, w->ref, k == 1 ? WORLD_FAIL : WORLD_NOTE);
+        world_run(w);
+    }
+    MUST(w, axo_metrics_write(w->system, AXO_METRICS_OPENMETRICS, actor_text, &size) == AXO_OK);
+    MUST(w, size > 1000);
+    MUST(w, axo_metrics_classes(w->system, actor_add, &sum) == AXO_OK);
+    MUST(w, axo_system_stats(w->system, &stats) == AXO_OK);
+    MUST(w, sum.handled == stats.handled && sum.failures == stats.failures);
+    MUST(w, sum.restarts == stats.restarts);
+}
+
+static const axo_options actor_figures_options = AXO_OPTIONS(.figures = AXO_FIGURES_TIMES);
+
 const scene scenes_actor[] = {
     {.name = "memory and behaviours of an instance", .run = actor_memory},
     {.name = "stash", .run = actor_stash},
@@ -440,5 +489,6 @@ const scene scenes_actor[] = {
     {.name = "machine", .run = actor_machine},
     {.name = "watched descriptors", .run = actor_watches},
     {.name = "health", .run = actor_health},
+    {.name = "figures", .run = actor_figures, .options = &actor_figures_options},
     {.name = NULL},
 };

@@ -54,7 +54,8 @@ static void what_is_given_is_kept(void **state)
                                     .blocking_max = 2, .blocking_idle_ms = 3,
                                     .stuck_ns = -1, .registry_max = 1 << 20,
                                     .failure_log = UINT32_MAX, .failure_window_ns = 1,
-                                    .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL));
+                                    .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL),
+                                    .figures = 2);
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_memory_equal(&given, &out, sizeof out);
