@@ -23,7 +23,8 @@ ASSERT = re.compile(r"\b(?:AXO_STATIC_ASSERT|_Static_assert)\s*\([^;]*;")
 ASKED = {"axo_scope", "axo_lifetime", "axo_window", "axo_dispatcher", "axo_overflow",
          "axo_mailbox_kind", "axo_backoff_kind", "axo_backoff_when", "axo_backoff_absent",
          "axo_router_logic", "axo_guardian", "axo_farewell_kind", "axo_task_kind",
-         "axo_timer_kind", "axo_log_format", "axo_listener_beyond"}
+         "axo_timer_kind", "axo_log_format", "axo_listener_beyond", "axo_figures",
+         "axo_metrics_format"}
 
 
 def code_of(path):

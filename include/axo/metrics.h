@@ -7,8 +7,7 @@
 #include <axo/actor.h>
 #include <axo/init.h>
 
-/* axo_options.figures. Measured on one worker that does nothing but send (bench/w1_pingpong.c, 22 ns a
- * message without): what a message takes more. */
+/* axo_options.figures, and what a message takes more with it, where one takes 22 ns without. */
 typedef enum axo_figures {
     AXO_FIGURES_NONE = 0,
     AXO_FIGURES_COUNTS = 1, /* messages, failures and restarts of each class: 15 ns */
@@ -33,9 +32,8 @@ typedef struct axo_metrics_times {
 } axo_metrics_times;
 
 /* What is known of a class, of all workers together, since axo_system_start. At rest the classes'
- * sums are those of axo_stats. */
+ * sums are those of axo_stats. The library makes it; a later one may have more behind this. */
 typedef struct axo_metrics_class {
-    size_t size;                /* sizeof(axo_metrics_class), set by the library */
     const char *name;           /* lives during the call */
     uint64_t handled;           /* messages, as axo_stats.handled */
     uint64_t failures;          /* as axo_stats.failures */
@@ -73,15 +71,15 @@ AXO_API int64_t axo_metrics_bound(uint32_t bucket);
 /* Takes a piece of text, without a closing zero. A status other than AXO_OK ends the writing. */
 typedef axo_status (*axo_metrics_write_fn)(void *user, const char *text, size_t size);
 
-/* Writes all figures of the system as text in pieces of up to 1.5 KiB: AXO_STATS_LIST, dead letters by
- * reason, watched descriptors, threads of the blocking dispatcher, and of each class what
+/* Writes all figures of the system as text in pieces of up to 1.5 KiB: AXO_STATS_LIST, dead letters
+ * by reason, watched descriptors, threads of the blocking dispatcher, and of each class what
  * axo_metrics_class has, if axo_options.figures says so. Each sample has the system's name as its
  * label "system", those of classes the class's as "class". Times are in seconds; of their buckets
  * every fourth is written, an octave each.
  *   format    an axo_metrics_format
  *   thread    any, actors too; `write` runs on the caller's, with no lock held
  *   blocks    as axo_system_stats; takes no memory
- *   returns   AXO_OK; what `write` returned; AXO_EINVAL (NULL, a format that is none), AXO_EFORKED */
+ *   returns   AXO_OK; what `write` returned; AXO_EINVAL (NULL, no such format), AXO_EFORKED */
 AXO_API axo_status axo_metrics_write(axo_system *system, uint32_t format,
                                      axo_metrics_write_fn write, void *user);
 

@@ -49,7 +49,8 @@ static inline void axo_stats_init(axo_stats *out)
 }
 
 /* The counters again, in the order of the struct: the field, whether it only grows (a counter) or
- * says how much there is now (a gauge), and what it is to who reads axo_metrics_write (metrics.h). */
+ * says how much there is now (a gauge), and what it is to who reads axo_metrics_write
+ * (metrics.h). */
 #define AXO_STATS_LIST(X)                                                                          \
     X(sent, counter, "Messages of users that were accepted")                                       \
     X(handled, counter, "Messages taken by a receive, or by the runtime: pill, kill")              \

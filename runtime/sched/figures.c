@@ -276,7 +276,6 @@ void axo__figures_read(const axo__figures *figures, uint32_t number, axo_metrics
     const axo__figures_class *its = &figures->classes[number];
     const axo__figures_block *block = axo__aptr_load_acquire(&its->blocks); /* [F2] */
     memset(out, 0, sizeof *out);
-    out->size = sizeof *out;
     out->name = its->name;
     out->handled = axo__a64_load_relaxed(&its->counts[AXO__FIGURE_HANDLED]);
     out->failures = axo__a64_load_relaxed(&its->counts[AXO__FIGURE_FAILURES]);

@@ -357,7 +357,7 @@ static axo_status boot_figures(axo_system *system)
 {
     axo__core *core = &system->core;
     axo_status status = AXO_OK;
-    if (system->options.figures == AXO_FIGURES_NONE)
+    if (system->options.figures < AXO_FIGURES_COUNTS)
         return AXO_OK;
     bool times = system->options.figures == AXO_FIGURES_TIMES;
     core->figures = axo__figures_make(&core->heap, times, &status);

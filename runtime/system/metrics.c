@@ -82,7 +82,7 @@ static void metrics_label(axo__text_out *out, const char *name, const char *valu
     axo__text_bytes(out, "\"", 1);
 }
 
-/* A family's head. A counter's samples end with _total; in the older format its family does, too. */
+/* A family's head. A counter's samples end with _total, and in the older format its family does. */
 static void metrics_head(metrics *it, const char *name, const char *kind, const char *unit,
                          const char *help)
 {
@@ -134,7 +134,7 @@ typedef struct metrics_listed {
     AXO_STATIC_ASSERT(offsetof(metrics_listed, name) == offsetof(axo_stats, name), "in its order");
 AXO_STATS_LIST(METRICS_SAME)
 #undef METRICS_SAME
-AXO_STATIC_ASSERT(sizeof(metrics_listed) == sizeof(axo_stats), "every field of axo_stats is listed");
+AXO_STATIC_ASSERT(sizeof(metrics_listed) == sizeof(axo_stats), "every field is listed");
 
 static void metrics_stats(metrics *it)
 {

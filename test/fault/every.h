@@ -54,7 +54,7 @@ static inline void every_ended(axo_system *system, void *user)
 
 static inline axo_status every_figures(void *user, const axo_metrics_class *figures)
 {
-    return user == NULL && figures->size > 0 ? AXO_OK : AXO_EFAILED;
+    return user == NULL && figures->name != NULL ? AXO_OK : AXO_EFAILED;
 }
 
 static inline axo_status every_write(void *user, const char *text, size_t size)
@@ -284,7 +284,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
 /* Those that look at nothing of a system; and those that do not come back, with tests of their
  * own. */
 #define EVERY_OTHER(X)                                                                             \
-    X(axo_metrics_bound) X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
+    X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
+    X(axo_metrics_bound)                                                                           \
     X(axo_failure_kind_name) X(axo_site_name) X(axo_directive_name) X(axo_log_level_name)          \
     X(axo_log_event_name) X(axo_log_text) X(axo_log_json) X(axo_log_open) X(axo_log_write)         \
     X(axo_log_lost) X(axo_log_close)                                                               \

@@ -456,7 +456,7 @@ static void actor_figures(world *w)
 {
     axo_props props = world_props(&w);
     axo_stats stats = AXO_STATS(.sent = 0);
-    axo_metrics_class sum = {.size = sizeof sum};
+    axo_metrics_class sum = {.name = "all"};
     size_t size = 0;
     static const axo_class other = AXO_CLASS(.name = "other class", .receive = actor_figured);
     for (uint32_t i = 0; i < 4; i++) {
