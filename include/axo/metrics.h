@@ -7,8 +7,8 @@
 #include <axo/actor.h>
 #include <axo/init.h>
 
-/* axo_options.figures. Measured with two actors that answer each other, on a machine where a message
- * takes 35 ns without figures and a reading of the clock 18. */
+/* axo_options.figures. Measured with two actors that answer each other, on a machine where a
+ * message takes 35 ns without figures and a reading of the clock 18. */
 typedef enum axo_figures {
     AXO_FIGURES_NONE = 0,
     AXO_FIGURES_COUNTS = 1, /* messages, failures and restarts of each class: 13 ns more a

@@ -1,5 +1,5 @@
-/* figures_test.c - figures inside: the bucket of each time, blocks that outlive their worker, counts
- * without memory. */
+/* figures_test.c - figures inside: the bucket of each time, blocks that outlive their worker,
+ * counts without memory. */
 #include "unit/unit.h"
 
 #include <axo/axo.h>
@@ -78,7 +78,8 @@ static bool refusing;
 
 static void *scarce_alloc(void *user, size_t size, size_t align)
 {
-    return refusing ? NULL : aligned_alloc(align < 16 ? 16 : align, (size + align - 1) / align * align);
+    size_t whole = (size + align - 1) / align * align;
+    return refusing ? NULL : aligned_alloc(align < 16 ? 16 : align, whole);
 }
 
 static void scarce_free(void *user, void *block, size_t size, size_t align)
