@@ -52,7 +52,7 @@
  * stamp sched/parked.c:parked_drop d3a4b427ca78
  * stamp sched/parked.c:parked_fire b1e2be5abc8d
  * stamp sched/parked.c:parked_go_on 90a48d8bd902
- * stamp sched/run.c:run_take_attended a9dabb48ac74
+ * stamp sched/run.c:run_take_attended c3252b00bb97
  * stamp sched/send.c:send_bounded 31c86539ea81
  * stamp sched/send.c:send_park 447d689cdec1
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba

@@ -79,7 +79,7 @@
  * stamp sched/run.c:run_messages 4647d57b70f2
  * stamp sched/run.c:run_take d60a26224a93
  * stamp sched/run.c:run_turn 5c4fa7067459
- * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
+ * stamp sched/send.c:axo__send_keep 7cf354c6294b
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a

@@ -73,7 +73,7 @@
  * stamp super/restart.c:restart_begin f4a347930f5f
  * stamp super/restart.c:restart_call_pre_restart 064532eb0c49
  * stamp super/restart.c:restart_create_again fe7a20b597ae
- * stamp super/restart.c:restart_finish 869d2fad7c32
+ * stamp super/restart.c:restart_finish 55002b7ecba3
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598

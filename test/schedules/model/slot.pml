@@ -48,7 +48,7 @@
  * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/send.c:axo__door_leave e485cd044816
- * stamp sched/send.c:axo__send_keep 66e44e5cdbd9
+ * stamp sched/send.c:axo__send_keep 7cf354c6294b
  * stamp sched/steal.c:steal_keep 8ab4255b4a90
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
