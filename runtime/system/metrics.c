@@ -32,7 +32,6 @@ typedef struct metrics {
     void *user;
     axo_status status; /* not OK: nothing is written any more */
     axo__text_out out;
-    axo_metrics_class *figures; /* those of the class that is being written */
     char text[METRICS_TEXT];
 } metrics;
 
@@ -179,23 +178,18 @@ static void metrics_threads(metrics *it)
 
 /* ---- classes ---- */
 
-/* Fills in the figures of a class. */
-static const axo_metrics_class *metrics_class(metrics *it, uint32_t number)
-{
-    axo__figures_read(it->system->core.figures, number, it->figures);
-    return it->figures;
-}
-
-static void metrics_count(metrics *it, const char *name, const char *help, size_t offset)
+/* A count of each class, by its offset in `of`, into which each is read. */
+static void metrics_count(metrics *it, axo_metrics_class *of, const char *name, const char *help,
+                          size_t offset)
 {
     uint32_t classes = axo__figures_classes(it->system->core.figures);
     metrics_head(it, name, "counter", "", help);
     for (uint32_t i = 0; i < classes && it->status == AXO_OK; i++) {
-        const axo_metrics_class *figures = metrics_class(it, i);
         uint64_t number;
-        memcpy(&number, (const char *)figures + offset, sizeof number);
+        axo__figures_read(it->system->core.figures, i, of);
+        memcpy(&number, (const char *)of + offset, sizeof number);
         axo__text_out *out = metrics_sample(it, name, "_total");
-        metrics_more(out, "class", figures->name);
+        metrics_more(out, "class", of->name);
         metrics_number(out, number);
     }
 }
@@ -206,15 +200,17 @@ static void metrics_seconds(axo__text_out *out, uint64_t ns)
     axo__text_add(out, "%" PRIu64 ".%09" PRIu64, ns / METRICS_SECOND, ns % METRICS_SECOND);
 }
 
-static axo__text_out *metrics_time(metrics *it, const char *name, const char *suffix)
+static axo__text_out *metrics_time(metrics *it, const char *name, const char *suffix,
+                                   const char *cls)
 {
     axo__text_out *out = metrics_sample(it, name, suffix);
-    metrics_more(out, "class", it->figures->name);
+    metrics_more(out, "class", cls);
     return out;
 }
 
 /* Every fourth bucket, an octave's end, and the last one, which has no bound. */
-static void metrics_buckets(metrics *it, const char *name, const axo_metrics_times *times)
+static void metrics_buckets(metrics *it, const char *name, const char *cls,
+                            const axo_metrics_times *times)
 {
     uint64_t sum = 0;
     axo__text_out *out;
@@ -222,28 +218,28 @@ static void metrics_buckets(metrics *it, const char *name, const axo_metrics_tim
         sum += times->buckets[i];
         if (i % 4 != 0)
             continue;
-        out = metrics_time(it, name, "_bucket");
+        out = metrics_time(it, name, "_bucket", cls);
         axo__text_add(out, ",le=\"");
         metrics_seconds(out, (uint64_t)axo__figures_bound(i));
         axo__text_add(out, "\"} %" PRIu64 "\n", sum);
     }
-    out = metrics_time(it, name, "_bucket");
+    out = metrics_time(it, name, "_bucket", cls);
     axo__text_add(out, ",le=\"+Inf\"} %" PRIu64 "\n", times->count);
-    metrics_number(metrics_time(it, name, "_count"), times->count);
-    out = metrics_time(it, name, "_sum");
+    metrics_number(metrics_time(it, name, "_count", cls), times->count);
+    out = metrics_time(it, name, "_sum", cls);
     axo__text_add(out, "} ");
     metrics_seconds(out, times->sum_ns);
     axo__text_add(out, "\n");
 }
 
-static void metrics_times(metrics *it, const char *name, const char *help,
+static void metrics_times(metrics *it, axo_metrics_class *of, const char *name, const char *help,
                           const axo_metrics_times *times)
 {
     uint32_t classes = axo__figures_classes(it->system->core.figures);
     metrics_head(it, name, "histogram", "seconds", help);
     for (uint32_t i = 0; i < classes && it->status == AXO_OK; i++) {
-        (void)metrics_class(it, i);
-        metrics_buckets(it, name, times);
+        axo__figures_read(it->system->core.figures, i, of);
+        metrics_buckets(it, name, of->name, times);
     }
 }
 
@@ -251,19 +247,18 @@ static __attribute__((noinline)) void metrics_classes(metrics *it)
 {
     const axo__figures *figures = it->system->core.figures;
     axo_metrics_class of;
-    it->figures = &of;
-    metrics_count(it, "class_handled", "Messages handled by actors of the class",
+    metrics_count(it, &of, "class_handled", "Messages handled by actors of the class",
                   offsetof(axo_metrics_class, handled));
-    metrics_count(it, "class_failures", "Failures of actors of the class",
+    metrics_count(it, &of, "class_failures", "Failures of actors of the class",
                   offsetof(axo_metrics_class, failures));
-    metrics_count(it, "class_restarts", "Restarts of actors of the class",
+    metrics_count(it, &of, "class_restarts", "Restarts of actors of the class",
                   offsetof(axo_metrics_class, restarts));
     if (!figures->times)
         return;
-    metrics_times(it, "class_handler_seconds", "How long calls of receive took",
-                  &it->figures->handler);
-    metrics_times(it, "class_mailbox_seconds", "How long messages waited for their receive",
-                  &it->figures->mailbox);
+    metrics_times(it, &of, "class_handler_seconds", "How long calls of receive took",
+                  &of.handler);
+    metrics_times(it, &of, "class_mailbox_seconds", "How long messages waited for their receive",
+                  &of.mailbox);
 }
 
 axo_status axo__metrics_write(axo_system *system, axo_metrics_format format,
