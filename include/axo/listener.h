@@ -13,7 +13,8 @@
  *         return axo_stream_accept(ctx, message, NULL, &me->stream);
  *
  * A connection that fails is stopped, and its descriptor closed with it: there is nothing that a
- * restart could go on with. When the listener ends its connections do. One that cannot listen fails
+ * restart could go on with. When the listener ends its connections do; AXO_LISTENER_CLOSE ends it
+ * without a loss. One that cannot listen fails
  * as it starts, with the errno as its code, and a text that says what.
  *
  * A whole program is test/example/echo_server.c.
@@ -41,6 +42,17 @@
 
 /* To the listener from itself. */
 #define AXO_LISTENER_RETRY (AXO_TAG_SERVICES + 0x6b)
+
+/* Has a listener end in order; no payload. It accepts no more from now on, tells each connection by
+ * AXO_DISCONNECT, and ends when the last of them has. It is for axo_graceful_stop, as a message of
+ * one's own, or for a watch; who has waited long enough stops it. If there is no memory to wait for
+ * them it ends at once. */
+#define AXO_LISTENER_CLOSE (AXO_TAG_SERVICES + 0x6c)
+
+/* To a connection, from its listener, perhaps more than once; no payload: the server ends. It
+ * answers what it has been asked, closes its stream (axo_stream_close) and ends; one that does not
+ * heed it goes on. */
+#define AXO_DISCONNECT (AXO_TAG_SERVICES + 0x6d)
 
 #define AXO_LISTENER_PAUSE_NS INT64_C(100000000)
 

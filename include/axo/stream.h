@@ -148,6 +148,13 @@ AXO_API axo_status axo_stream_next(axo_ctx *ctx, axo_stream *stream, size_t coun
 AXO_API axo_status axo_stream_next_until(axo_ctx *ctx, axo_stream *stream, const void *until,
                                          size_t size, axo_stream_bytes *out);
 
+/* Shows what there is without taking it, for a protocol whose pieces say how long they are: who has
+ * found a whole one takes it by axo_stream_next, and who has not asks that for as many bytes as it
+ * needs at least, which are more than there are, so that `read_ns` and axo_stream_ended know of it.
+ *   returns   AXO_OK; AXO_ENOENT: there is nothing
+ *   after     on failure *out is unchanged */
+AXO_API axo_status axo_stream_peek(axo_ctx *ctx, axo_stream *stream, axo_stream_bytes *out);
+
 /* Whether nothing more can be taken: the other side has ended its direction, and all it sent was
  * taken, but for a rest that axo_stream_next has said is no whole piece. The time to close. false
  * behind axo_stream_close. */

@@ -26,6 +26,7 @@ typedef struct axo__listener {
     int fd;
     bool waits;   /* for one of its connections to end */
     bool pauses;  /* for its timer */
+    bool closes;  /* accepts no more, ends with the last connection */
     bool unheard; /* one of its connections ends, and there was no memory to hear of it */
     int32_t error;
     uint64_t accepted;
@@ -175,6 +176,61 @@ static axo_status listener_ready(axo_ctx *ctx, axo__listener *self)
     return failure;
 }
 
+/* ---- an end in order ---- */
+
+/* Tells every connection, and hears of its end. */
+static axo_status listener_tell(axo_ctx *ctx, uint32_t count)
+{
+    axo_system *system = axo_system_of(ctx);
+    size_t size = count * sizeof(axo_ref);
+    axo_ref *children = axo_system_alloc(system, size);
+    axo_status failure = AXO_OK;
+    if (children == NULL)
+        return AXO_ENOMEM;
+    count = axo_children(ctx, children, count); /* it may have sunk meanwhile, never risen */
+    for (uint32_t i = 0; i < count; i++) {
+        axo_status status = axo_watch(ctx, children[i]);
+        if (status == AXO_OK)
+            status = axo_send(ctx, children[i], AXO_DISCONNECT, NULL, 0);
+        if (status != AXO_OK && status != AXO_EGONE)
+            failure = status;
+    }
+    axo_system_free(system, children, size);
+    return failure;
+}
+
+static axo_status listener_close(axo_ctx *ctx, axo__listener *self)
+{
+    uint32_t count = axo_child_count(ctx);
+    if (!self->closes) {
+        self->closes = true;
+        (void)axo_io_unwatch(ctx, self->fd);
+        axo__net_close(self->fd);
+        self->fd = -1;
+    }
+    if (count == 0)
+        return axo_stop_self(ctx);
+    if (listener_tell(ctx, count) == AXO_OK)
+        return AXO_OK;
+    self->pauses = true;
+    if (axo_timer_start(ctx, LISTENER_KEY, AXO_TIMER_ONCE, AXO_LISTENER_PAUSE_NS, 0,
+                        AXO_LISTENER_RETRY, NULL, 0) == AXO_OK)
+        return AXO_OK;
+    return axo_stop_self(ctx);
+}
+
+/* One of the connections has ended. */
+static axo_status listener_ended(axo_ctx *ctx, axo__listener *self)
+{
+    if (self->closes)
+        return axo_child_count(ctx) == 0 ? axo_stop_self(ctx) : AXO_OK;
+    if (self->waits && !listener_is_full(ctx, self)) {
+        self->waits = false;
+        listener_want(ctx, self);
+    }
+    return AXO_OK;
+}
+
 /* ---- the actor ---- */
 
 static axo_status listener_construct(axo_ctx *ctx, void *state, const void *args)
@@ -205,15 +261,15 @@ static axo_status listener_receive(axo_ctx *ctx, void *state, const axo_message 
     case AXO_IO_READY:
         return self->waits || self->pauses ? AXO_OK : listener_ready(ctx, self);
     case AXO_TERMINATED:
-        if (self->waits && !listener_is_full(ctx, self)) {
-            self->waits = false;
-            listener_want(ctx, self);
-        }
-        return AXO_OK;
+        return listener_ended(ctx, self);
+    case AXO_LISTENER_CLOSE:
+        return listener_close(ctx, self);
     case AXO_LISTENER_RETRY:
         if (!self->pauses || !axo__own_tick(ctx, message, LISTENER_KEY))
             return AXO_UNHANDLED;
         self->pauses = false;
+        if (self->closes)
+            return listener_close(ctx, self);
         listener_want(ctx, self);
         listener_say(ctx, self);
         return AXO_OK;

@@ -173,6 +173,20 @@ axo_status axo_stream_next_until(axo_ctx *ctx, axo_stream *stream, const void *u
     return wire_lacks(ctx, stream);
 }
 
+axo_status axo_stream_peek(axo_ctx *ctx, axo_stream *stream, axo_stream_bytes *out)
+{
+    axo_status status = axo__wire_check(ctx, stream);
+    if (status == AXO_OK && out == NULL)
+        status = AXO_EINVAL;
+    if (status != AXO_OK)
+        return status;
+    size_t held = axo__wire_buffered(stream);
+    if (held == 0)
+        return AXO_ENOENT;
+    *out = (axo_stream_bytes){.data = stream->input + stream->input_begin, .size = held};
+    return AXO_OK;
+}
+
 bool axo_stream_ended(axo_ctx *ctx, const axo_stream *stream)
 {
     return axo__wire_check(ctx, stream) == AXO_OK && stream->input_ended && !stream->closing &&

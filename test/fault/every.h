@@ -268,6 +268,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_stream_next_until, STATUS, axo_stream_next_until(w->ctx, NULL, NULL, 0, NULL))           \
     X(axo_stream_ended, NIL, axo_stream_ended(w->ctx, NULL))                                       \
     X(axo_stream_pause, STATUS, axo_stream_pause(w->ctx, NULL))                                    \
+    X(axo_stream_peek, STATUS, axo_stream_peek(w->ctx, NULL, NULL))                                \
     X(axo_stream_resume, STATUS, axo_stream_resume(w->ctx, NULL))                                  \
     X(axo_stream_has_room, NIL, axo_stream_has_room(w->ctx, NULL))                                 \
     X(axo_stream_write, STATUS, axo_stream_write(w->ctx, NULL, NULL, 0))                           \

@@ -27,6 +27,8 @@ enum { CLIENTS_MAX = 64 };
 static struct {
     atomic_uint connected;
     atomic_uint ended;
+    atomic_uint disconnects;
+    bool stays; /* it does not heed AXO_DISCONNECT */
     char peer[AXO_ADDRESS_MAX];
     bool refuses; /* the connection leaves the descriptor where it is */
 } seen;
@@ -58,6 +60,10 @@ static axo_status echo_receive(axo_ctx *ctx, void *state, const axo_message *mes
         if (atomic_fetch_add(&seen.connected, 1) == 0)
             memcpy(seen.peer, AXO_PAYLOAD(message, axo_connection)->peer, sizeof seen.peer);
         return seen.refuses ? AXO_OK : axo_stream_accept(ctx, message, NULL, &me->stream);
+    }
+    if (message->tag == AXO_DISCONNECT) {
+        atomic_fetch_add(&seen.disconnects, 1);
+        return seen.stays ? AXO_OK : axo_stream_close(ctx, me->stream, 20 * SECOND);
     }
     uint32_t told = axo_stream_receive(ctx, me->stream, message);
     if ((told & AXO_STREAM_CLOSED) != 0)
@@ -559,6 +565,79 @@ static void want_of_descriptors(void **state)
     place_end(&it);
 }
 
+/* ---- an end in order ---- */
+
+static bool place_lives(place *it)
+{
+    axo_ref found;
+    return axo_system_find(it->system, "/user/listener", &found) == AXO_OK;
+}
+
+/* What was asked is answered, nobody new gets in, and the listener ends with the last of them. */
+static void closed_in_order(void **state)
+{
+    axo_listener settings = AXO_LISTENER(.address = "unix:/tmp/axo-listener-test.sock",
+                                         .connection = &echo_props);
+    place it = {.threads = false};
+    struct stat what;
+    place_begin(&it, &settings);
+    int first = place_client(&it);
+    int second = place_client(&it);
+    assert_int_equal(send(first, "asked", 5, MSG_NOSIGNAL), 5);
+    place_run(&it);
+    assert_int_equal(axo_system_send(it.system, it.listener, AXO_LISTENER_CLOSE, NULL, 0), AXO_OK);
+    place_run(&it);
+    assert_int_equal(seen.disconnects, 2);
+    assert_int_equal(client(settings.address), -1);
+    place_look(&it);
+    assert_string_equal(it.info.address, "");
+    assert_int_equal(it.info.connections, 2);
+    assert_string_equal(client_get(&it, first), "asked");
+    assert_string_equal(client_get(&it, first), "<end>");
+    assert_int_equal(close(first), 0);
+    place_run(&it);
+    assert_true(place_lives(&it));
+    assert_int_equal(close(second), 0);
+    place_run(&it);
+    assert_false(place_lives(&it));
+    assert_int_equal(seen.ended, 2);
+    assert_int_equal(stat("/tmp/axo-listener-test.sock", &what), -1);
+    place_end(&it);
+}
+
+/* Without connections it ends at once; one that waits for room, or pauses, closes all the same. */
+static void closed_in_every_state(void **state)
+{
+    axo_listener settings = AXO_LISTENER(.address = "127.0.0.1:0", .connection = &echo_props,
+                                         .connections_max = 1);
+    place it = {.threads = false};
+    place_begin(&it, &settings);
+    assert_int_equal(axo_system_send(it.system, it.listener, AXO_LISTENER_CLOSE, NULL, 0), AXO_OK);
+    place_run(&it);
+    assert_false(place_lives(&it));
+    place_end(&it);
+
+    place_begin(&it, &settings);
+    int first = place_client(&it);
+    int second = client(it.info.address);
+    place_run(&it);
+    seen.stays = true;
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(axo_system_send(it.system, it.listener, AXO_LISTENER_CLOSE, NULL, 0),
+                         AXO_OK);
+    place_run(&it);
+    assert_int_equal(seen.disconnects, 2);
+    assert_string_equal(client_get(&it, second), "<end>"); /* it was never accepted */
+    assert_string_equal(client_says(&it, first, "x"), "x");
+    assert_true(place_lives(&it));
+    assert_int_equal(close(first) + close(second), 0);
+    place_run(&it);
+    assert_false(place_lives(&it));
+    assert_int_equal(seen.connected, 1);
+    seen.stays = false;
+    place_end(&it);
+}
+
 /* ---- on threads ---- */
 
 /* Many at once, each with its own bytes. */
@@ -606,6 +685,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(beyond_the_bound_they_wait),
     cmocka_unit_test(beyond_the_bound_they_are_refused),
     cmocka_unit_test(want_of_descriptors),
+    cmocka_unit_test(closed_in_order),
+    cmocka_unit_test(closed_in_every_state),
     cmocka_unit_test(many_on_two_workers),
 };
 TEST_MAIN(tests)

@@ -160,6 +160,43 @@ static void stream_too_long(stream_world *world, axo_ctx *ctx)
     stream_note(world, piece);
 }
 
+/* Pieces of a byte that says how long they are, and so many bytes. */
+static void stream_sized(stream_world *world, axo_ctx *ctx)
+{
+    axo_stream_bytes all;
+    axo_stream_bytes piece;
+    while ((world->status = axo_stream_peek(ctx, world->stream, &all)) == AXO_OK) {
+        size_t size = (size_t)(all.data[0] - '0') + 1;
+        world->status = axo_stream_next(ctx, world->stream, size, &piece);
+        if (world->status != AXO_OK)
+            return;
+        assert_ptr_equal(piece.data, all.data);
+        stream_note(world, piece);
+    }
+}
+
+static void what_is_looked_at_stays(void **state)
+{
+    stream_world world = {.events = stream_sized, .settings = {.input_max = 8}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, stream_sized);
+    assert_int_equal(world.status, AXO_ENOENT); /* nothing is there */
+    stream_put(&world, "3a");
+    assert_int_equal(world.status, AXO_ENOENT);
+    assert_int_equal(world.info.input, 2);
+    stream_put(&world, "bc0");
+    assert_int_equal(world.info.input, 0);
+    stream_put(&world, "1x2yz5");
+    assert_string_equal(world.pieces, "3abc|0|1x|2yz|");
+    assert_int_equal(world.info.input, 1);
+    stream_put(&world, "12345");
+    assert_string_equal(world.pieces, "3abc|0|1x|2yz|512345|");
+    stream_put(&world, "9");
+    assert_int_equal(world.status, AXO_ETOOBIG);
+    stream_end(&world);
+}
+
 static void a_line_longer_than_the_buffer(void **state)
 {
     stream_world world = {.events = stream_too_long, .settings = {.input_max = 16}};
@@ -540,6 +577,8 @@ static void stream_bad(stream_world *world, axo_ctx *ctx)
     assert_int_equal(axo_stream_next_until(ctx, it, "", 0, &piece), AXO_EINVAL);
     assert_int_equal(axo_stream_next_until(ctx, it, "01234567890123456", 17, &piece), AXO_EINVAL);
     assert_int_equal(axo_stream_next_until(ctx, it, NULL, 1, &piece), AXO_EINVAL);
+    assert_int_equal(axo_stream_peek(ctx, it, NULL), AXO_EINVAL);
+    assert_int_equal(axo_stream_peek(NULL, it, &piece), AXO_ECONTEXT);
     assert_int_equal(axo_stream_write(ctx, it, NULL, 1), AXO_EINVAL);
     assert_int_equal(axo_stream_write(ctx, it, NULL, 0), AXO_OK);
     assert_int_equal(axo_stream_write(ctx, it, "", AXO_STREAM_MAX + 1), AXO_ETOOBIG);
@@ -570,6 +609,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(large_transfers),
     cmocka_unit_test(lines_however_they_arrive),
     cmocka_unit_test(counted_pieces_and_other_delimiters),
+    cmocka_unit_test(what_is_looked_at_stays),
     cmocka_unit_test(a_line_longer_than_the_buffer),
     cmocka_unit_test(paused_is_not_read),
     cmocka_unit_test(what_is_not_taken_is_not_read),
