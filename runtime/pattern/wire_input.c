@@ -87,6 +87,7 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
     if (got == AXO__NET_BLOCKED)
         return false;
     it->received += (uint64_t)got;
+    it->lacks = false; /* it may be whole now */
     *told |= AXO_STREAM_INPUT;
     if (!it->closing)
         it->input_end += (size_t)got;

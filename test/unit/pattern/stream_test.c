@@ -379,6 +379,30 @@ static void stream_half(stream_world *world, axo_ctx *ctx)
     assert_int_equal(axo_stream_write(ctx, world->stream, "no", 2), AXO_ESTOPPING);
 }
 
+/* A piece was not whole; its rest comes with the end, and there is no room to answer it. */
+static void the_end_comes_with_a_rest_that_waits(void **state)
+{
+    static const char bytes[100];
+    stream_world world = {.settings = {.output_high = 500, .input_max = 4096}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    world.events = stream_echo_and_close;
+    assert_int_equal(send(world.peer, bytes, 30, 0), 30);
+    stream_run(&world);
+    assert_int_equal(world.info.input, 30);
+    world.events = NULL;
+    stream_do(&world, stream_fill);
+    uint64_t filled = world.info.sent + world.info.output;
+    world.events = stream_echo_and_close;
+    assert_int_equal(send(world.peer, bytes, 70, 0), 70);
+    assert_int_equal(shutdown(world.peer, SHUT_WR), 0);
+    stream_run(&world);
+    assert_int_equal(world.info.input, 100);
+    assert_int_equal(stream_drink(&world), filled + 100);
+    assert_int_equal(world.closes, 1);
+    stream_end(&world);
+}
+
 static void this_side_ends_and_reads_on(void **state)
 {
     stream_world world = {.events = stream_counts};
@@ -617,6 +641,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(full_and_room_again),
     cmocka_unit_test(the_other_side_ends_first),
     cmocka_unit_test(the_other_side_ends_while_all_is_full),
+    cmocka_unit_test(the_end_comes_with_a_rest_that_waits),
     cmocka_unit_test(this_side_ends_and_reads_on),
     cmocka_unit_test(a_close_loses_no_answer),
     cmocka_unit_test(closed_at_once),
