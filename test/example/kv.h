@@ -1,0 +1,81 @@
+/* kv.h - what the actors of kv_server.c have in common: what they say to each other, and what is to
+ * add up at the end. */
+#ifndef KV_H
+#define KV_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <axo/axo.h>
+
+#include "kv_table.h"
+
+#define KV_SECOND INT64_C(1000000000)
+#define KV_SHARDS_MAX 64
+/* Requests of a connection that are under way at a time. */
+#define KV_WINDOW 32
+/* Bytes of answers that a connection holds before it takes no more requests. */
+#define KV_OUTPUT_HIGH 262144
+
+/* A request's tag says which of the connection's slots waits for its answer: slot n sends KV_DO + n
+ * and gets KV_DONE + n, or an AXO_REQUEST_FAILED, which tells the request's tag. */
+enum { KV_DO = 0x100, KV_DONE = 0x200, KV_TOO_LATE = 1 };
+
+typedef enum kv_operation {
+    KV_GET = 0,
+    KV_SET = 1,
+    KV_DELETE = 2,
+    KV_EXISTS = 3,
+    KV_INCREMENT = 4,
+    KV_COUNT = 5, /* the shard's keys */
+    KV_POISON = 6 /* fails the shard */
+} kv_operation;
+
+/* Payload of KV_DO. */
+typedef struct kv_do {
+    uint64_t hash;
+    uint32_t operation; /* a kv_operation */
+    uint32_t key_size;
+    uint32_t value_size;
+    char bytes[]; /* the key, the value */
+} kv_do;
+
+/* Payload of KV_DONE. */
+typedef struct kv_done {
+    int64_t number; /* to be added up, if the request has gone to several shards */
+    char text[];    /* the answer as RESP */
+} kv_done;
+
+/* What a shard leaves to its next instance. Only the shard touches it while the system runs. */
+typedef struct kv_home {
+    _Alignas(64) table table;
+    uint64_t done;   /* requests */
+    uint64_t failed; /* those under which it has failed */
+} kv_home;
+
+typedef struct kv_totals {
+    atomic_uint_fast64_t connections;
+    atomic_uint_fast64_t executed; /* requests that were taken from connections: each is ... */
+    atomic_uint_fast64_t answered; /* ... answered, ... */
+    atomic_uint_fast64_t refused;  /* ... or answered by an error, ... */
+    atomic_uint_fast64_t gone;     /* ... or its connection had ended before */
+    atomic_uint_fast64_t asked;    /* messages to shards: the sum of their done and failed */
+} kv_totals;
+
+typedef struct kv {
+    uint64_t seed; /* of the keys' hash */
+    uint32_t port;
+    uint32_t workers;
+    uint32_t shards_count;
+    uint32_t connections_max;
+    size_t request_max;
+    int64_t idle_ns;
+    int64_t write_ns;
+    int64_t drain_ns;
+    const char *board;
+    axo_ref shards[KV_SHARDS_MAX];
+    kv_home homes[KV_SHARDS_MAX];
+    kv_totals totals;
+} kv;
+
+#endif

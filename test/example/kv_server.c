@@ -1,0 +1,246 @@
+/* kv_server.c - keys and values for clients of Redis: redis-cli and redis-benchmark work with it.
+ *
+ *   ./kv_server [--port 7379] [--workers N] [--shards N] [--board FILE] ...; --help
+ *
+ *     /user/server             starts the others; SIGTERM comes to it
+ *       shard0, shard1, ...    the keys: one that fails goes on with them, and who asked is told
+ *       listener               accepts, until the end begins
+ *         $a, $b, ...          a connection each: one that fails is closed, the others go on
+ *
+ * At SIGTERM it accepts nobody any more, answers what has come, and ends with one line of totals;
+ * its exit code says whether they add up. */
+#include <dirent.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "kv.h"
+#include "kv_connection.h"
+#include "kv_shard.h"
+
+typedef struct server {
+    kv *kv;
+    axo_ref listener;
+    uint32_t shards_left;
+    int term, interrupt; /* descriptors of signals */
+    bool ends;
+    char address[AXO_ADDRESS_MAX];
+    axo_props connection; /* as long as the listener lives, as the address */
+} server;
+
+static axo_status server_spawn_shards(axo_ctx *ctx, server *me)
+{
+    axo_status status = AXO_OK;
+    for (uint32_t i = 0; i < me->kv->shards_count && status == AXO_OK; i++) {
+        char name[32];
+        shard args = {.home = &me->kv->homes[i]};
+        axo_props props = AXO_PROPS(.cls = &shard_class, .name = name, .args = &args,
+                                    .args_size = sizeof args);
+        (void)snprintf(name, sizeof name, "shard%u", i);
+        status = axo_spawn(ctx, &props, &me->kv->shards[i]);
+        if (status == AXO_OK)
+            status = axo_watch(ctx, me->kv->shards[i]);
+        me->shards_left += status == AXO_OK;
+    }
+    return status;
+}
+
+static axo_status server_spawn_listener(axo_ctx *ctx, server *me)
+{
+    axo_props props;
+    axo_listener settings = AXO_LISTENER(.address = me->address, .connection = &me->connection,
+                                         .connections_max = me->kv->connections_max);
+    me->connection = (axo_props)AXO_PROPS(.cls = &connection_class, .args = &me->kv,
+                                          .args_size = sizeof me->kv);
+    (void)snprintf(me->address, sizeof me->address, "127.0.0.1:%u", me->kv->port);
+    axo_status status = axo_listener_props(&settings, "listener", &props);
+    if (status == AXO_OK)
+        status = axo_spawn(ctx, &props, &me->listener);
+    if (status == AXO_OK)
+        status = axo_watch(ctx, me->listener);
+    return status == AXO_OK ? axo_send(ctx, me->listener, AXO_LISTENER_LOOK, NULL, 0) : status;
+}
+
+static axo_status server_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    server *me = state;
+    memcpy(&me->kv, args, sizeof me->kv);
+    axo_status status = axo_signal_watch(ctx, SIGTERM, &me->term);
+    if (status == AXO_OK)
+        status = axo_signal_watch(ctx, SIGINT, &me->interrupt);
+    if (status == AXO_OK)
+        status = server_spawn_shards(ctx, me);
+    return status == AXO_OK ? server_spawn_listener(ctx, me) : status;
+}
+
+/* The end: first the listener with its connections, then the shards, which they have asked. */
+static axo_status server_end(axo_ctx *ctx, server *me)
+{
+    if (me->ends)
+        return AXO_OK;
+    me->ends = true;
+    (void)axo_send_after(ctx, me->kv->drain_ns + KV_SECOND, axo_self(ctx), KV_TOO_LATE, NULL, 0);
+    return axo_send(ctx, me->listener, AXO_LISTENER_CLOSE, NULL, 0);
+}
+
+static axo_status server_ended(axo_ctx *ctx, server *me, axo_ref who)
+{
+    bool listener = axo_ref_equal(who, me->listener);
+    if (!me->ends)
+        return axo_fail(ctx, 1, "%s has ended", listener ? "the listener" : "a shard");
+    if (!listener)
+        return --me->shards_left == 0 ? axo_system_shutdown(axo_system_of(ctx)) : AXO_OK;
+    axo_status status = AXO_OK;
+    for (uint32_t i = 0; i < me->kv->shards_count && status == AXO_OK; i++)
+        status = axo_poison(ctx, me->kv->shards[i]); /* behind what it has been asked */
+    return status;
+}
+
+static axo_status server_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    server *me = state;
+    switch (message->tag) {
+    case AXO_LISTENER_IS:
+        (void)printf("listening at %s\n", AXO_PAYLOAD(message, axo_listener_info)->address);
+        (void)fflush(stdout);
+        return AXO_OK;
+    case AXO_IO_READY:
+        if (axo_signal_take(ctx, me->term) + axo_signal_take(ctx, me->interrupt) == 0)
+            return AXO_OK;
+        return server_end(ctx, me);
+    case KV_TOO_LATE:
+        (void)axo_stop(ctx, me->listener);
+        return AXO_OK;
+    case AXO_TERMINATED:
+        return server_ended(ctx, me, AXO_PAYLOAD(message, axo_terminated)->actor);
+    default:
+        return AXO_UNHANDLED;
+    }
+}
+
+static const axo_class server_class =
+    AXO_CLASS(.name = "server", .state_size = sizeof(server), .construct = server_construct,
+              .receive = server_receive);
+/* One for one. Who has asked a shard that fails is told. */
+static const axo_strategy server_strategy = AXO_STRATEGY(.answer_failed = 1);
+/* What the server itself cannot mend ends the program. */
+static const axo_strategy user_strategy = AXO_STRATEGY(.decider = axo_decide_escalate);
+
+/* ---- the program ---- */
+
+static uint32_t main_descriptors(void)
+{
+    uint32_t count = 0;
+    DIR *all = opendir("/proc/self/fd");
+    while (all != NULL && readdir(all) != NULL)
+        count++;
+    if (all != NULL)
+        (void)closedir(all);
+    return count;
+}
+
+/* The totals, and whether they add up and nothing is left. */
+static bool main_report(kv *it, const axo_stats *stats, uint32_t descriptors)
+{
+    const kv_totals *all = &it->totals;
+    uint64_t done = 0;
+    uint64_t failed = 0;
+    for (uint32_t i = 0; i < it->shards_count; i++) {
+        done += it->homes[i].done;
+        failed += it->homes[i].failed;
+        table_free(&it->homes[i].table);
+    }
+    uint64_t refused = all->refused + all->gone;
+    (void)printf("connections %" PRIuFAST64 " executed %" PRIuFAST64 " answered %" PRIuFAST64
+                 " refused %" PRIu64 " (gone %" PRIuFAST64 ") asked %" PRIuFAST64 " done %" PRIu64
+                 " failed %" PRIu64 " restarts %" PRIu64 " actors %" PRIu64 " descriptors %u\n",
+                 all->connections, all->executed, all->answered, refused, all->gone, all->asked,
+                 done, failed, stats->restarts, stats->spawned - stats->terminated, descriptors);
+    return all->executed == all->answered + refused && all->asked == done + failed &&
+           stats->spawned == stats->terminated && descriptors == 0;
+}
+
+static bool main_run(kv *it)
+{
+    axo_log_sink log = AXO_LOG_SINK();
+    axo_options options = AXO_OPTIONS(.name = "kv", .workers = it->workers, .board = it->board,
+                                      .user_strategy = &user_strategy, .log_record = axo_log_write,
+                                      .log_record_user = &log);
+    axo_props props = AXO_PROPS(.cls = &server_class, .name = "server", .args = &it,
+                                .args_size = sizeof it, .strategy = &server_strategy);
+    axo_stats stats = AXO_STATS();
+    axo_outcome outcome;
+    axo_system *system;
+    axo_ref ref;
+    uint32_t before = main_descriptors();
+    if (axo_log_open(&log) != AXO_OK || axo_system_start(&options, &system) != AXO_OK ||
+        axo_system_spawn(system, &props, &ref) != AXO_OK) {
+        (void)fprintf(stderr, "kv_server: cannot start\n");
+        return false;
+    }
+    (void)axo_system_wait(system, -1, &outcome);
+    (void)axo_system_stats(system, &stats);
+    (void)axo_system_destroy(system);
+    axo_log_close(&log);
+    if (outcome.failed)
+        (void)fprintf(stderr, "kv_server: %s\n", outcome.text);
+    return main_report(it, &stats, main_descriptors() - before) && !outcome.failed;
+}
+
+static const struct option main_options[] = {
+    {"port", 1, NULL, 'p'},       {"workers", 1, NULL, 'w'},  {"shards", 1, NULL, 's'},
+    {"board", 1, NULL, 'b'},      {"connections", 1, NULL, 'c'}, {"request-max", 1, NULL, 'r'},
+    {"idle-ms", 1, NULL, 'i'},    {"write-ms", 1, NULL, 'o'}, {"drain-ms", 1, NULL, 'd'},
+    {0}};
+
+static const char main_help[] =
+    "kv_server: keys and values for clients of Redis, at 127.0.0.1\n"
+    "  --port N         0: one that is free, which is printed      7379\n"
+    "  --workers N      threads; 0: as many as processors          0\n"
+    "  --shards N       actors that hold the keys, 1..64           8\n"
+    "  --connections N  at most; the others wait; 0: no bound      0\n"
+    "  --request-max N  bytes of a request                         1048576\n"
+    "  --idle-ms N      a connection that is silent so long ends   0: none\n"
+    "  --write-ms N     and one that reads no answer               30000\n"
+    "  --drain-ms N     time for the last answers at the end       5000\n"
+    "  --board FILE     for axo-top\n";
+
+/* false: a bad option. */
+static bool main_read(kv *it, int argc, char **argv)
+{
+    int option;
+    while ((option = getopt_long(argc, argv, "", main_options, NULL)) != -1) {
+        int64_t number = 0;
+        bool good = option != '?' &&
+                    (option == 'b' ||
+                     (resp_number((resp_word){.data = optarg, .size = strlen(optarg)}, &number) &&
+                      number >= 0 && number <= INT32_MAX));
+        if (!good)
+            return false;
+        switch (option) {
+        case 'p': it->port = (uint32_t)number; break;
+        case 'w': it->workers = (uint32_t)number; break;
+        case 's': it->shards_count = (uint32_t)number; break;
+        case 'b': it->board = optarg; break;
+        case 'c': it->connections_max = (uint32_t)number; break;
+        case 'r': it->request_max = (size_t)number; break;
+        case 'i': it->idle_ns = number * 1000000; break;
+        case 'o': it->write_ns = number * 1000000; break;
+        default: it->drain_ns = number * 1000000; break;
+        }
+    }
+    return optind == argc && it->port <= 65535 && it->shards_count >= 1 &&
+           it->shards_count <= KV_SHARDS_MAX && it->drain_ns > 0;
+}
+
+int main(int argc, char **argv)
+{
+    static kv it = {.port = 7379, .shards_count = 8, .request_max = 1048576,
+                    .write_ns = 30 * KV_SECOND, .drain_ns = 5 * KV_SECOND};
+    if (!main_read(&it, argc, argv) || getrandom(&it.seed, sizeof it.seed, 0) < 0) {
+        (void)fputs(main_help, stderr);
+        return 2;
+    }
+    return main_run(&it) ? 0 : 1;
+}
