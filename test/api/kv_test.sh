@@ -67,7 +67,7 @@ for form in "-P 16 -c 50" "-c 50" "-P 100 -c 3 -d 10000"; do
 done
 
 # ---- clients of every kind
-clients bytewise typed malformed half many model poison slow resets storm model
+clients bytewise typed malformed half many model poison slow resets storm shaken shaken model
 end
 [ "$(total restarts)" -ge 20 ] && [ "$(total gone)" -ge 1 ] || failed "$totals"
 

@@ -10,7 +10,7 @@
 
 #include "kv_table.h"
 
-#define KV_SECOND INT64_C(1000000000)
+#define KV_SECOND     INT64_C(1000000000)
 #define KV_SHARDS_MAX 64
 /* Requests of a connection that are under way at a time. */
 #define KV_WINDOW 32

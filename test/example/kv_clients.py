@@ -239,7 +239,7 @@ def many(port):
 def storm(port):
     """Many connections at once, of which few say something."""
     all_of_them = [Client(port) for _ in range(300)]
-    for it in all_of_them[::10]:
+    for it in all_of_them[:30]:
         same(it.say("PING"), b"+PONG")
     for it in all_of_them:
         if random.random() < 0.5:
@@ -271,6 +271,29 @@ def model(port):
             it.send(data)
             same([it.answer() for _ in wanted], wanted)
         it.say("DEL", *keys)
+
+
+def shaken(port):
+    """Bytes in pieces of any size, a reset or a half-close at any of them: what comes is right."""
+    asked, wanted = talk(fresh())
+    data = b"".join(request(*words) for words in asked) * 3
+    end = random.randrange(len(data) + 1)
+    at = 0
+    with Client(port) as it:
+        try:
+            while at < end:
+                step = min(end, at + random.randrange(1, 200))
+                it.send(data[at:step])
+                at = step
+            if random.random() < 0.5:
+                it.reset()
+                return
+            it.socket.shutdown(socket.SHUT_WR)
+            for answer in wanted:
+                same(it.answer(), answer)
+        except EOFError:
+            if end == len(data):
+                raise Wrong("answers are lost") from None
 
 
 def idle(port):
@@ -316,7 +339,8 @@ def counted(port):
 
 
 SCENES = {scene.__name__: scene for scene in (
-    bytewise, typed, malformed, half, resets, slow, poison, many, storm, model, idle, bound, counted)}
+    bytewise, typed, malformed, half, resets, slow, poison, many, storm, model, shaken, idle,
+    bound, counted)}
 
 
 def main():

@@ -30,13 +30,13 @@ typedef struct slot {
 typedef struct connection {
     kv *kv;
     axo_stream *stream;
-    slot *slots; /* KV_WINDOW of them, while there are answers to wait for */
+    slot *slots;          /* KV_WINDOW of them, while there are answers to wait for */
     uint64_t first, next; /* numbers of slots: those that wait */
-    uint32_t part;        /* of a request that takes more slots than are free: words that are done */
+    uint32_t part;        /* words that are done, of a request of more slots than are free */
     size_t typical;       /* bytes of an answer, lately */
-    bool over;    /* takes no more requests */
-    bool last;    /* the server ends: those that have come are the last */
-    bool closing; /* the stream is */
+    bool over;            /* takes no more requests */
+    bool last;            /* the server ends: those that have come are the last */
+    bool closing;         /* the stream is */
     uint64_t executed, answered, refused, asked; /* not in the totals yet */
 } connection;
 
@@ -209,7 +209,8 @@ static axo_status connection_ask(axo_ctx *ctx, connection *me, slot *it, uint32_
 static axo_status connection_ask_key(axo_ctx *ctx, connection *me, slot *it, const command *what,
                                      const resp_word *words)
 {
-    kv_do request = {.operation = what->operation, .key_size = (uint32_t)words[0].size,
+    kv_do request = {.operation = what->operation,
+                     .key_size = (uint32_t)words[0].size,
                      .value_size = what->step > 1 ? (uint32_t)words[1].size : 0,
                      .hash = table_hash(me->kv->seed, words[0].data, words[0].size)};
     uint32_t shard = (uint32_t)((request.hash >> 48) % me->kv->shards_count);
@@ -304,9 +305,9 @@ static axo_status command_config(axo_ctx *ctx, connection *me, const command *it
     (void)it;
     if (!resp_is(request->words[1], "GET") || request->words[2].size > 128)
         return connection_say(ctx, me, "-ERR only CONFIG GET\r\n");
-    int size = snprintf(text, sizeof text, "*2\r\n$%zu\r\n%.*s\r\n$0\r\n\r\n",
-                        request->words[2].size, (int)request->words[2].size,
-                        request->words[2].data);
+    int size =
+        snprintf(text, sizeof text, "*2\r\n$%zu\r\n%.*s\r\n$0\r\n\r\n", request->words[2].size,
+                 (int)request->words[2].size, request->words[2].data);
     slot *answer = slot_open(me, SLOT_AS_IT_IS, 0);
     if (answer == NULL)
         return AXO_ENOMEM;
@@ -320,13 +321,12 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
     kv_totals *all = &me->kv->totals;
     (void)it;
     (void)request;
-    int size = snprintf(text, sizeof text,
-                        "connections:%" PRIuFAST64 "\r\nexecuted:%" PRIuFAST64
-                        "\r\nanswered:%" PRIuFAST64 "\r\nrefused:%" PRIuFAST64
-                        "\r\ngone:%" PRIuFAST64 "\r\n",
-                        atomic_load(&all->connections), atomic_load(&all->executed),
-                        atomic_load(&all->answered), atomic_load(&all->refused),
-                        atomic_load(&all->gone));
+    int size =
+        snprintf(text, sizeof text,
+                 "connections:%" PRIuFAST64 "\r\nexecuted:%" PRIuFAST64 "\r\nanswered:%" PRIuFAST64
+                 "\r\nrefused:%" PRIuFAST64 "\r\ngone:%" PRIuFAST64 "\r\n",
+                 atomic_load(&all->connections), atomic_load(&all->executed),
+                 atomic_load(&all->answered), atomic_load(&all->refused), atomic_load(&all->gone));
     return connection_say_bulk(ctx, me, (resp_word){.data = text, .size = (size_t)size});
 }
 
@@ -464,9 +464,9 @@ static axo_status connection_construct(axo_ctx *ctx, void *state, const void *ar
 
 static axo_status connection_accept(axo_ctx *ctx, connection *me, const axo_message *message)
 {
-    const axo_stream_settings settings = AXO_STREAM_SETTINGS(
-        .input_max = me->kv->request_max, .output_high = KV_OUTPUT_HIGH,
-        .idle_ns = me->kv->idle_ns, .write_ns = me->kv->write_ns);
+    const axo_stream_settings settings =
+        AXO_STREAM_SETTINGS(.input_max = me->kv->request_max, .output_high = KV_OUTPUT_HIGH,
+                            .idle_ns = me->kv->idle_ns, .write_ns = me->kv->write_ns);
     return axo_stream_accept(ctx, message, &settings, &me->stream);
 }
 

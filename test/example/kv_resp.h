@@ -1,5 +1,5 @@
-/* kv_resp.h - RESP, the protocol of Redis: one request of many words, found in bytes that may not be
- * all there yet, and the head of an answer. */
+/* kv_resp.h - RESP, the protocol of Redis: one request of many words, found in bytes that may not
+ * be all there yet, and the head of an answer. */
 #ifndef KV_RESP_H
 #define KV_RESP_H
 

@@ -35,8 +35,8 @@ static axo_status server_spawn_shards(axo_ctx *ctx, server *me)
     for (uint32_t i = 0; i < me->kv->shards_count && status == AXO_OK; i++) {
         char name[32];
         shard args = {.home = &me->kv->homes[i]};
-        axo_props props = AXO_PROPS(.cls = &shard_class, .name = name, .args = &args,
-                                    .args_size = sizeof args);
+        axo_props props =
+            AXO_PROPS(.cls = &shard_class, .name = name, .args = &args, .args_size = sizeof args);
         (void)snprintf(name, sizeof name, "shard%u", i);
         status = axo_spawn(ctx, &props, &me->kv->shards[i]);
         if (status == AXO_OK)
@@ -51,8 +51,8 @@ static axo_status server_spawn_listener(axo_ctx *ctx, server *me)
     axo_props props;
     axo_listener settings = AXO_LISTENER(.address = me->address, .connection = &me->connection,
                                          .connections_max = me->kv->connections_max);
-    me->connection = (axo_props)AXO_PROPS(.cls = &connection_class, .args = &me->kv,
-                                          .args_size = sizeof me->kv);
+    me->connection =
+        (axo_props)AXO_PROPS(.cls = &connection_class, .args = &me->kv, .args_size = sizeof me->kv);
     (void)snprintf(me->address, sizeof me->address, "127.0.0.1:%u", me->kv->port);
     axo_status status = axo_listener_props(&settings, "listener", &props);
     if (status == AXO_OK)
@@ -189,10 +189,11 @@ static bool main_run(kv *it)
 }
 
 static const struct option main_options[] = {
-    {"port", 1, NULL, 'p'},       {"workers", 1, NULL, 'w'},  {"shards", 1, NULL, 's'},
-    {"board", 1, NULL, 'b'},      {"connections", 1, NULL, 'c'}, {"request-max", 1, NULL, 'r'},
-    {"idle-ms", 1, NULL, 'i'},    {"write-ms", 1, NULL, 'o'}, {"drain-ms", 1, NULL, 'd'},
-    {0}};
+    {"port", 1, NULL, 'p'},        {"workers", 1, NULL, 'w'},
+    {"shards", 1, NULL, 's'},      {"board", 1, NULL, 'b'},
+    {"connections", 1, NULL, 'c'}, {"request-max", 1, NULL, 'r'},
+    {"idle-ms", 1, NULL, 'i'},     {"write-ms", 1, NULL, 'o'},
+    {"drain-ms", 1, NULL, 'd'},    {0}};
 
 static const char main_help[] =
     "kv_server: keys and values for clients of Redis, at 127.0.0.1\n"
@@ -219,15 +220,33 @@ static bool main_read(kv *it, int argc, char **argv)
         if (!good)
             return false;
         switch (option) {
-        case 'p': it->port = (uint32_t)number; break;
-        case 'w': it->workers = (uint32_t)number; break;
-        case 's': it->shards_count = (uint32_t)number; break;
-        case 'b': it->board = optarg; break;
-        case 'c': it->connections_max = (uint32_t)number; break;
-        case 'r': it->request_max = (size_t)number; break;
-        case 'i': it->idle_ns = number * 1000000; break;
-        case 'o': it->write_ns = number * 1000000; break;
-        default: it->drain_ns = number * 1000000; break;
+        case 'p':
+            it->port = (uint32_t)number;
+            break;
+        case 'w':
+            it->workers = (uint32_t)number;
+            break;
+        case 's':
+            it->shards_count = (uint32_t)number;
+            break;
+        case 'b':
+            it->board = optarg;
+            break;
+        case 'c':
+            it->connections_max = (uint32_t)number;
+            break;
+        case 'r':
+            it->request_max = (size_t)number;
+            break;
+        case 'i':
+            it->idle_ns = number * 1000000;
+            break;
+        case 'o':
+            it->write_ns = number * 1000000;
+            break;
+        default:
+            it->drain_ns = number * 1000000;
+            break;
         }
     }
     return optind == argc && it->port <= 65535 && it->shards_count >= 1 &&
@@ -236,8 +255,11 @@ static bool main_read(kv *it, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static kv it = {.port = 7379, .shards_count = 8, .request_max = 1048576,
-                    .write_ns = 30 * KV_SECOND, .drain_ns = 5 * KV_SECOND};
+    static kv it = {.port = 7379,
+                    .shards_count = 8,
+                    .request_max = 1048576,
+                    .write_ns = 30 * KV_SECOND,
+                    .drain_ns = 5 * KV_SECOND};
     if (!main_read(&it, argc, argv) || getrandom(&it.seed, sizeof it.seed, 0) < 0) {
         (void)fputs(main_help, stderr);
         return 2;

@@ -81,7 +81,8 @@ static axo_status shard_increment(axo_ctx *ctx, const axo_message *message, tabl
     int64_t number = 0;
     if (found != NULL &&
         (!resp_number((resp_word){.data = table_value(found), .size = found->value_size},
-                      &number) || number == INT64_MAX))
+                      &number) ||
+         number == INT64_MAX))
         return shard_say(ctx, message, "-ERR value is not an integer or out of range\r\n");
     int size = snprintf(text, sizeof text, "%" PRId64, number + 1);
     if (!table_set(keys, it->hash, it->bytes, it->key_size, text, (size_t)size))

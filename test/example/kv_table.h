@@ -39,8 +39,8 @@ static inline table_entry **table_place(const table *it, uint64_t hash, const ch
                                         size_t size)
 {
     table_entry **at = &it->heads[hash & (it->room - 1)];
-    while (*at != NULL && ((*at)->hash != hash || (*at)->key_size != size ||
-                           memcmp((*at)->bytes, key, size) != 0))
+    while (*at != NULL &&
+           ((*at)->hash != hash || (*at)->key_size != size || memcmp((*at)->bytes, key, size) != 0))
         at = &(*at)->next;
     return at;
 }
@@ -83,8 +83,8 @@ static inline bool table_set(table *it, uint64_t hash, const char *key, size_t k
         free(fresh);
         return false;
     }
-    *fresh = (table_entry){.hash = hash, .key_size = (uint32_t)key_size,
-                           .value_size = (uint32_t)value_size};
+    *fresh = (table_entry){
+        .hash = hash, .key_size = (uint32_t)key_size, .value_size = (uint32_t)value_size};
     memcpy(fresh->bytes, key, key_size);
     memcpy(fresh->bytes + key_size, value, value_size);
     table_entry **at = table_place(it, hash, key, key_size);
