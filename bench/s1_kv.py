@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# s1_kv.py - the rows S1 to S6 of a server: kv_server.c and redis-server in turns, as a table.
+#
+#   s1_kv.py KV_SERVER [--quick]
+#
+# It ends with an error if kv_server's own counters do not add up, or if answers are lost.
+import argparse
+import csv
+import os
+import resource
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+PING = b"*1\r\n$4\r\nPING\r\n"
+BIG = 100000
+CLIENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../test/example/kv_clients.py")
+
+
+def request(*words):
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+
+
+class Server:
+    """A server that listens, and what it takes of the machine."""
+
+    def __init__(self, name, program):
+        self.name, self.is_axo, self.totals = name, name != "redis", ""
+        if self.is_axo:
+            workers = name.rsplit("-", 1)[1]
+            self.process = subprocess.Popen([program, "--port", "0", "--workers", workers],
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+            return
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no",
+             "--maxclients", "20000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(500):
+            try:
+                self.connect().close()
+                return
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+        sys.exit("redis-server does not listen")
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), 60)
+
+    def cpu_s(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident(self):
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    def benchmark(self, test, requests, *options):
+        """Requests a second, and p50 and p99 in ms."""
+        done = subprocess.run(["redis-benchmark", "-p", str(self.port), "-t", test, "-n", str(requests),
+                               "--csv", *options], capture_output=True, text=True, timeout=120, check=True)
+        row = list(csv.DictReader(line for line in done.stdout.splitlines() if line[:1] == '"'))[0]
+        return float(row["rps"]), float(row["p50_latency_ms"]), float(row["p99_latency_ms"])
+
+    def stop(self):
+        """ms from SIGTERM to the end."""
+        begin = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        took = (time.monotonic() - begin) * 1000
+        if self.is_axo:
+            self.totals = self.process.stdout.read()
+            if code != 0:
+                sys.exit(f"{self.name}: exit code {code}: {self.totals}")
+        return took
+
+
+def row(*cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def s1(names, program, size, rounds):
+    """Throughput, latency, CPU; the servers in turns, medians."""
+    forms = [("1 connection", ["-c", "1"], size // 2), ("50", ["-c", "50"], size),
+             ("50, pipeline 16", ["-c", "50", "-P", "16"], size * 10)]
+    row("S1 connections", "server", "SET k/s", "GET k/s", "GET p50 ms", "GET p99 ms", "CPU s a million")
+    row(*["---"] * 7)
+    for title, options, count in forms:
+        found = {name: [] for name in names}
+        for _ in range(rounds):
+            for name in names:
+                server = Server(name, program)
+                sets = server.benchmark("set", count, *options)
+                gets = server.benchmark("get", count, *options)
+                found[name].append((sets[0] / 1000, gets[0] / 1000, gets[1], gets[2],
+                                    server.cpu_s() * 1e6 / (2 * count)))
+                server.stop()
+        for name in names:
+            cells = [statistics.median(column) for column in zip(*found[name])]
+            row(title, name, f"{cells[0]:.0f}", f"{cells[1]:.0f}", f"{cells[2]:.2f}", f"{cells[3]:.2f}",
+                f"{cells[4]:.2f}")
+
+
+def s2(name, program, connections):
+    """Connections that have been answered once, and are silent now."""
+    server = Server(name, program)
+    first = server.connect()
+    first.sendall(PING)
+    first.recv(16)
+    before = server.resident()
+    clients = []
+    for _ in range(connections):
+        it = server.connect()
+        it.sendall(PING)
+        clients.append(it)
+    for it in clients:
+        it.recv(16)
+    cost = (server.resident() - before) / connections
+    for it in clients:
+        it.close()
+    server.stop()
+    return f"{cost:.0f} bytes"
+
+
+def s3(name, program, size):
+    """1 % of the requests fail the shard that gets them; the others' throughput and p99."""
+    server = Server(name, program)
+    clean = server.benchmark("get", size, "-c", "50")
+    over = threading.Event()
+    sent = [0]
+
+    def poison():
+        it = server.connect()
+        begin = time.monotonic()
+        while not over.is_set():
+            due = int((time.monotonic() - begin) * clean[0] / 100)
+            while sent[0] < due:
+                it.sendall(request(b"DEBUG", b"POISON", b"key%d" % sent[0]))
+                it.recv(64)
+                sent[0] += 1
+            time.sleep(0.001)
+        it.close()
+
+    thread = threading.Thread(target=poison)
+    thread.start()
+    hurt = server.benchmark("get", size, "-c", "50")
+    over.set()
+    thread.join()
+    server.stop()
+    return (f"{clean[0] / 1000:.0f} k/s, p99 {clean[2]:.2f} ms; with {sent[0]} failures "
+            f"{hurt[0] / 1000:.0f} k/s, p99 {hurt[2]:.2f} ms")
+
+
+def s4(name, program, size, readers):
+    """Readers that ask for 200 answers of 100 kB each and read none."""
+    server = Server(name, program)
+    it = server.connect()
+    it.sendall(request(b"SET", b"big", b"x" * BIG))
+    it.recv(16)
+    clean = server.benchmark("get", size, "-c", "50")
+    before = server.resident()
+    slow = [server.connect() for _ in range(readers)]
+    for reader in slow:
+        reader.sendall(request(b"GET", b"big") * 200)
+    hurt = server.benchmark("get", size, "-c", "50")
+    held = (server.resident() - before) / readers / 1000
+    for reader in slow:
+        reader.close()
+    server.stop()
+    return f"{held:.0f} kB a reader; the others' p99 {clean[2]:.2f} -> {hurt[2]:.2f} ms"
+
+
+def s5(name, program, size):
+    """Each request over a connection of its own."""
+    server = Server(name, program)
+    rate = server.benchmark("ping_mbulk", size, "-c", "50", "-k", "0")
+    server.stop()
+    return f"{rate[0] / 1000:.1f} k connections/s"
+
+
+def s6(name, program):
+    """SIGTERM under load: clients count the answers that they get."""
+    server = Server(name, program)
+    clients = subprocess.Popen([sys.executable, CLIENTS, str(server.port), "counted"],
+                               stdout=subprocess.PIPE, text=True)
+    clients.stdout.readline()
+    time.sleep(0.5)
+    took = server.stop()
+    received = int(clients.communicate(timeout=60)[0].split()[-1])
+    words = server.totals.replace("(", "").replace(")", "").split()
+    total = {words[i]: int(words[i + 1]) for i in range(0, len(words) - 1, 2)}
+    if not total["executed"] == total["answered"] == received:
+        sys.exit(f"S6: received {received}, but {server.totals}")
+    return f"{took:.0f} ms; executed = answered = received = {received}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    size, rounds, idle = (20000, 1, 1000) if args.quick else (100000, 3, 10000)
+    room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100
+    idle = min(idle, room)
+    s1(["kv-1", "kv-2", "redis"], args.program, size, rounds)
+    print()
+    row("row", "kv-2", "redis")
+    row(*["---"] * 3)
+    both = ("kv-2", "redis")
+    row(f"S2, {idle} idle connections, each", *[s2(name, args.program, idle) for name in both])
+    row("S3, 1 % poison", s3("kv-2", args.program, size), "")
+    row("S4, 100 slow readers", *[s4(name, args.program, size, 100) for name in both])
+    row("S5, a storm", *[s5(name, args.program, size // 2) for name in both])
+    row("S6, SIGTERM under load", s6("kv-2", args.program), "")
+
+
+main()
