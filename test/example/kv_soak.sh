@@ -23,7 +23,7 @@ failed() {
 }
 
 # shellcheck disable=SC2016 # of the inner shell
-bash -c 'ulimit -n 250; exec "$0" --port 0 --workers 2 --write-ms 5000' "$program" \
+bash -c 'ulimit -n 250; exec "$0" --port 0 --workers 2 --write-ms 60000' "$program" \
     >"$stage/out" 2>"$stage/err" &
 server=$!
 started+=("$server")
