@@ -66,7 +66,8 @@ typedef struct axo_log_record {
     const char *status_name; /* then its name, if it is one of axo_status; else "" */
     uint32_t has_tag;        /* 1: it happened under a message, or is about one */
     uint32_t tag;            /* the message's */
-    const char *tag_name;    /* what the class of who got it calls the tag (axo_class.tag_name) */
+    const char *tag_name;    /* what the class of who got it calls the tag (axo_class.tag_name);
+                                a tag of the library's own, such as "AXO_IO_READY" */
     axo_ref sender;          /* who sent the message, as axo_failure.sender */
     axo_ref about;           /* DEATH_PACT: whose end was not handled */
     const char *text;        /* what the actor said as it failed; of a dead letter the reason */

@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+#include <axo/ask.h>
+#include <axo/event.h>
+#include <axo/graceful.h>
+#include <axo/io.h>
+#include <axo/listener.h>
+#include <axo/machine.h>
+#include <axo/stream.h>
 #include <axo/time.h>
 
 #include "base/border.h"
@@ -12,7 +19,7 @@
 /* Bytes of a line for people; a longer one is cut. */
 #define LOG_LINE_MAX 640
 
-/* The tags of the runtime; no class names them. */
+/* The tags of the runtime, which no class names, and those that services send to the program. */
 static const char *log_own_tag(uint32_t tag)
 {
     static const struct {
@@ -27,6 +34,15 @@ static const char *log_own_tag(uint32_t tag)
         {AXO_POISON_PILL, "AXO_POISON_PILL"},
         {AXO_KILL, "AXO_KILL"},
         {AXO_INJECTED, "AXO_INJECTED"},
+        {AXO_IO_READY, "AXO_IO_READY"},
+        {AXO_ASK_ANSWER, "AXO_ASK_ANSWER"},
+        {AXO_ASK_FAILED, "AXO_ASK_FAILED"},
+        {AXO_STOP_ENDED, "AXO_STOP_ENDED"},
+        {AXO_STATE_TIMEOUT, "AXO_STATE_TIMEOUT"},
+        {AXO_STREAM_DUE, "AXO_STREAM_DUE"},
+        {AXO_CONNECTED, "AXO_CONNECTED"},
+        {AXO_DISCONNECT, "AXO_DISCONNECT"},
+        {AXO_LISTENER_IS, "AXO_LISTENER_IS"},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         if (own[i].tag == tag)
@@ -39,14 +55,15 @@ const char *axo__log_tag_name(const axo_class *cls, uint32_t tag)
 {
     if (tag >= AXO_TAG_RESERVED)
         return log_own_tag(tag);
+    const char *own = tag >= AXO_TAG_SERVICES ? log_own_tag(tag) : NULL;
     if (cls->tag_name == NULL)
-        return NULL;
+        return own;
     /* tag_name is the program's and may be a cancellation point. */
     int before = axo__os_cancel_hold();
     AXO_BORDER();
     const char *name = cls->tag_name(tag);
     axo__os_cancel_let(before);
-    return name;
+    return name != NULL ? name : own;
 }
 
 void axo__log_begin(axo__log_line *line, axo__core *core, axo_log_level level,

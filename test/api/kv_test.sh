@@ -55,6 +55,13 @@ done >"$stage/talk"
 printf '%s\n' PONG OK 1 2 OK 1 "" 2 2 1 1 "ERR failed: poison" "" 2 hi "" "ERR unknown command" "" |
     diff -u - "$stage/talk" || failed "redis-cli got something else"
 grep -q 'failed in receive of DO: code 13 "poison"' "$stage/err" || failed "the log does not tell"
+redis-cli -p "$port" DEBUG PANIC >"$stage/log" 2>&1 || true
+grep -q "closed the connection" "$stage/log" || failed "$(cat "$stage/log")"
+for _ in $(seq 2000); do # the connection is closed before the line is written
+    ! grep -q 'failed in receive of AXO_IO_READY: code 14 "panic"' "$stage/err" || break
+    sleep 0.01
+done
+grep -q 'failed in receive of AXO_IO_READY: code 14 "panic"' "$stage/err" || failed "the log does not tell"
 if "$program" --port "$port" >"$stage/second" 2>&1; then failed "two servers at a port"; fi
 grep -q "cannot listen at 127.0.0.1:$port" "$stage/second" || failed "$(cat "$stage/second")"
 

@@ -221,6 +221,27 @@ static void statuses_and_codes(void **state)
     log_end(system);
 }
 
+/* Tags that are not the program's have names, whatever the class says of its own. */
+static void tags_of_the_library(void **state)
+{
+    char name[AXO_INSPECT_NAME];
+    axo_system *system = log_start((axo_options)AXO_OPTIONS());
+    const axo_ref refs[] = {log_spawn(system, &parent_class, "probe", NULL),
+                            log_spawn(system, &shard_class, "a", NULL)};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(axo_system_tag_name(system, refs[i], AXO_IO_READY, name, sizeof name),
+                         AXO_OK);
+        assert_string_equal(name, "AXO_IO_READY");
+        assert_int_equal(axo_system_tag_name(system, refs[i], AXO_CONNECTED, name, sizeof name),
+                         AXO_OK);
+        assert_string_equal(name, "AXO_CONNECTED");
+        assert_int_equal(axo_system_tag_name(system, refs[i], AXO_TAG_SERVICES, name, sizeof name),
+                         AXO_OK);
+        assert_string_equal(name, "");
+    }
+    log_end(system);
+}
+
 /* The one that is decided about, and the one that failed; a text cannot end the line. */
 static void escalated(void **state)
 {
@@ -597,6 +618,7 @@ static void names(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_failed),         cmocka_unit_test(statuses_and_codes),
+    cmocka_unit_test(tags_of_the_library),
     cmocka_unit_test(escalated),          cmocka_unit_test(storms_are_counted),
     cmocka_unit_test(all_are_lines),      cmocka_unit_test(no_memory_is_taken),
     cmocka_unit_test(json_is_read),       cmocka_unit_test(sinks_write_lines),
