@@ -1,4 +1,5 @@
 /* scene_service.c - scenes of the services: timers, ask, names, events, routers, ends in order. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -474,15 +475,20 @@ static void service_stream_run(world *w)
 
 /* ---- a listener: what a connection is made of ------------------------------------------------ */
 
+/* The scene's numbers: how many have connected, and whether they stay. */
 static axo_status service_connection_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     axo_stream *stream;
     world *w = *(world **)state;
+    if (message->tag == AXO_DISCONNECT || message->tag == AXO_IO_READY)
+        return axo_stop_self(ctx);
     if (message->tag != AXO_CONNECTED)
         return AXO_UNHANDLED;
     ++*(uint32_t *)w->user;
     axo_status status = TRY(w, axo_stream_accept(ctx, message, NULL, &stream));
-    return status == AXO_OK ? axo_stop_self(ctx) : axo_fail(ctx, 1, "no memory");
+    if (status != AXO_OK)
+        return axo_fail(ctx, 1, "no memory");
+    return ((uint32_t *)w->user)[1] ? AXO_OK : axo_stop_self(ctx);
 }
 
 static const axo_class service_connection_class =
@@ -498,8 +504,8 @@ static void service_listener(world *w)
     const axo_listener settings = AXO_LISTENER(.address = "unix:@axo-fault-listener",
                                                .connection = &connection, .connections_max = 2);
     axo_props props;
-    uint32_t connected = 0;
-    w->user = &connected;
+    uint32_t connected[2] = {0, 0};
+    w->user = connected;
     struct sockaddr_un where = {.sun_family = AF_UNIX};
     memcpy(where.sun_path + 1, name, sizeof name - 1);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof name);
@@ -523,7 +529,51 @@ static void service_listener(world *w)
         MUST(w, close(fd) == 0);
     }
     if (world_rich(w))
-        MUST(w, connected == 5);
+        MUST(w, connected[0] == 5);
+}
+
+/* A listener that is told to close does, and all its connections, however much is refused. */
+static void service_listener_close(world *w)
+{
+    static const char name[] = "axo-fault-closing";
+    const axo_props connection = AXO_PROPS(.cls = &service_connection_class, .args = &w,
+                                           .args_size = sizeof w, .name = NULL);
+    const axo_listener settings = AXO_LISTENER(.address = "unix:@axo-fault-closing",
+                                               .connection = &connection);
+    axo_props props;
+    int fds[3];
+    bool there[3];
+    uint32_t connected[2] = {0, 1};
+    w->user = connected;
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    memcpy(where.sun_path + 1, name, sizeof name - 1);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof name);
+    MUST(w, axo_listener_props(&settings, NULL, &props) == AXO_OK);
+    if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+        return;
+    world_run(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        MUST(w, fds[i] >= 0);
+        there[i] = connect(fds[i], (struct sockaddr *)&where, size) == 0;
+        for (uint32_t j = 0; j < 3; j++)
+            world_advance(w, AXO_LISTENER_PAUSE_NS * 2);
+    }
+    MUST(w, connected[0] == 3 || !world_rich(w));
+    bool told = TRY(w, axo_system_send(w->system, w->ref, AXO_LISTENER_CLOSE, NULL, 0)) == AXO_OK;
+    for (uint32_t j = 0; j < 3; j++)
+        world_advance(w, AXO_LISTENER_PAUSE_NS * 2);
+    refuse_pause();
+    for (uint32_t j = 0; j < 3; j++)
+        world_advance(w, AXO_LISTENER_PAUSE_NS * 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        char byte;
+        ssize_t got = read(fds[i], &byte, 1); /* the end, or a reset of one that was not accepted */
+        MUST(w, !there[i] || !told || got == 0 || (got < 0 && errno != EAGAIN));
+        MUST(w, close(fds[i]) == 0);
+    }
+    MUST(w, !told || axo_system_send(w->system, w->ref, AXO_LISTENER_CLOSE, NULL, 0) == AXO_EGONE);
+    refuse_resume();
 }
 
 const scene scenes_service[] = {
@@ -535,6 +585,7 @@ const scene scenes_service[] = {
     {.name = "graceful stop", .run = service_graceful},
     {.name = "a stream", .run = service_stream_run},
     {.name = "a listener", .run = service_listener},
+    {.name = "a listener that closes", .run = service_listener_close},
     {.name = "registry", .run = service_registry},
     {.name = "find and select", .run = service_find},
     {.name = "event stream", .run = service_events},
