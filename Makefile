@@ -12,6 +12,7 @@
 #   make valgrind        the quick tests under memcheck; test/valgrind.txt lists those that are not
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
+#   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
 #   make seen            probes, gdb on live and dead processes, axo-top: needs gdb, tmux, ncurses
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, listings, abi, coverage
 #   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
@@ -22,6 +23,7 @@
 #   make bench-lines     cache lines that a message, a spawn, a restart moves between threads
 #   make bench-figures   bench-peers and bench-growth; then bench-accept writes README, baseline, plots
 #   make bench-restart   axo-restart-bench, reference cases; ACCEPT=1 writes bench/RESTART-results.md
+#   make bench-s1        test/example/kv_server.c beside redis-server; QUICK=1
 #   make bench-plot      the results of make bench as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
 #   make man doc         manual pages; an HTML reference and guide, build/doc/index.html
