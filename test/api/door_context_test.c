@@ -106,6 +106,7 @@ DOOR_SAYS(stream_receive, axo_stream_receive(bad, NULL, NULL) == 0)
 DOOR_CTX(stream_settle, NULL)
 DOOR_CTX(stream_next, NULL, 0, NULL)
 DOOR_CTX(stream_next_until, NULL, NULL, 0, NULL)
+DOOR_CTX(stream_peek, NULL, NULL)
 DOOR_CTX(stream_pause, NULL)
 DOOR_CTX(stream_resume, NULL)
 DOOR_SAYS(stream_ended, !axo_stream_ended(bad, NULL))
@@ -165,6 +166,7 @@ static const door_call door_calls[] = {
     DOOR_CALL(want_settle),   DOOR_CALL(stream_accept),  DOOR_CALL(stream_ended),
     DOOR_CALL(stream_open),   DOOR_CALL(stream_receive), DOOR_CALL(stream_settle),
     DOOR_CALL(stream_next),   DOOR_CALL(stream_next_until), DOOR_CALL(stream_pause),
+    DOOR_CALL(stream_peek),
     DOOR_CALL(stream_resume), DOOR_CALL(stream_has_room), DOOR_CALL(stream_write),
     DOOR_CALL(stream_end),    DOOR_CALL(stream_close),   DOOR_CALL(stream_look),
     DOOR_CALL(self),

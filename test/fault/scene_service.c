@@ -495,20 +495,29 @@ static const axo_class service_connection_class =
     AXO_CLASS(.state_size = sizeof(world *), .construct = service_construct,
               .receive = service_connection_receive);
 
+/* An address that no other run has at the time, as the listener and as connect take it. */
+static socklen_t service_address(struct sockaddr_un *where, char address[64])
+{
+    int length = snprintf(address, 64, "unix:@axo-fault-%d", (int)getpid());
+    memset(where, 0, sizeof *where);
+    where->sun_family = AF_UNIX;
+    memcpy(where->sun_path + 1, address + 6, (size_t)length - 6);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length - 5);
+}
+
 /* Each client sees an end, however much was refused; no descriptor is left. */
 static void service_listener(world *w)
 {
-    static const char name[] = "axo-fault-listener";
+    char address[64];
+    struct sockaddr_un where;
+    socklen_t size = service_address(&where, address);
     const axo_props connection = AXO_PROPS(.cls = &service_connection_class, .args = &w,
                                            .args_size = sizeof w, .name = NULL);
-    const axo_listener settings = AXO_LISTENER(.address = "unix:@axo-fault-listener",
+    const axo_listener settings = AXO_LISTENER(.address = address,
                                                .connection = &connection, .connections_max = 2);
     axo_props props;
     uint32_t connected[2] = {0, 0};
     w->user = connected;
-    struct sockaddr_un where = {.sun_family = AF_UNIX};
-    memcpy(where.sun_path + 1, name, sizeof name - 1);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof name);
     MUST(w, axo_listener_props(&settings, NULL, &props) == AXO_OK);
     if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
         return;
@@ -535,19 +544,18 @@ static void service_listener(world *w)
 /* A listener that is told to close does, and all its connections, however much is refused. */
 static void service_listener_close(world *w)
 {
-    static const char name[] = "axo-fault-closing";
+    char address[64];
+    struct sockaddr_un where;
+    socklen_t size = service_address(&where, address);
     const axo_props connection = AXO_PROPS(.cls = &service_connection_class, .args = &w,
                                            .args_size = sizeof w, .name = NULL);
-    const axo_listener settings = AXO_LISTENER(.address = "unix:@axo-fault-closing",
+    const axo_listener settings = AXO_LISTENER(.address = address,
                                                .connection = &connection);
     axo_props props;
     int fds[3];
     bool there[3];
     uint32_t connected[2] = {0, 1};
     w->user = connected;
-    struct sockaddr_un where = {.sun_family = AF_UNIX};
-    memcpy(where.sun_path + 1, name, sizeof name - 1);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof name);
     MUST(w, axo_listener_props(&settings, NULL, &props) == AXO_OK);
     if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
         return;

@@ -114,6 +114,13 @@ static uint32_t place_fds(void)
     return count;
 }
 
+/* An address that no other run of this test has at the time. */
+static const char *place_name(char out[64], const char *before)
+{
+    (void)snprintf(out, 64, "unix:%saxo-listener-%d", before, (int)getpid());
+    return out;
+}
+
 static axo_directive place_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
     place *it = user;
@@ -262,8 +269,10 @@ static int place_client(place *it)
 
 static void addresses_of_every_kind(void **state)
 {
-    static const char *const addresses[] = {"127.0.0.1:0", "[::1]:0", "unix:@axo-listener-test",
-                                            "unix:/tmp/axo-listener-test.sock"};
+    char path[64];
+    char name[64];
+    const char *const addresses[] = {"127.0.0.1:0", "[::1]:0", place_name(name, "@"),
+                                     place_name(path, "/tmp/")};
     for (uint32_t i = 0; i < 4; i++) {
         axo_listener settings = AXO_LISTENER(.address = addresses[i], .connection = &echo_props);
         place it = {.threads = false};
@@ -281,7 +290,7 @@ static void addresses_of_every_kind(void **state)
         assert_int_equal(it.info.accepted, 1);
         assert_int_equal(close(fd), 0);
         place_end(&it);
-        assert_int_equal(stat("/tmp/axo-listener-test.sock", &what), -1);
+        assert_int_equal(stat(path + strlen("unix:"), &what), -1);
     }
 }
 
@@ -576,7 +585,8 @@ static bool place_lives(place *it)
 /* What was asked is answered, nobody new gets in, and the listener ends with the last of them. */
 static void closed_in_order(void **state)
 {
-    axo_listener settings = AXO_LISTENER(.address = "unix:/tmp/axo-listener-test.sock",
+    char path[64];
+    axo_listener settings = AXO_LISTENER(.address = place_name(path, "/tmp/"),
                                          .connection = &echo_props);
     place it = {.threads = false};
     struct stat what;
@@ -601,7 +611,7 @@ static void closed_in_order(void **state)
     place_run(&it);
     assert_false(place_lives(&it));
     assert_int_equal(seen.ended, 2);
-    assert_int_equal(stat("/tmp/axo-listener-test.sock", &what), -1);
+    assert_int_equal(stat(path + strlen("unix:"), &what), -1);
     place_end(&it);
 }
 
