@@ -50,12 +50,12 @@ talk="PING|SET a 1|GET a|INCR a|MSET x 1 y 2|MGET x none y|DEL x y z|EXISTS a x|
 IFS='|' read -ra lines <<<"$talk"
 for line in "${lines[@]}"; do
     # shellcheck disable=SC2086 # words
-    redis-cli -p "$port" $line || failed "redis-cli $line"
+    timeout 60 redis-cli -p "$port" $line || failed "redis-cli $line"
 done >"$stage/talk"
 printf '%s\n' PONG OK 1 2 OK 1 "" 2 2 1 1 "ERR failed: poison" "" 2 hi "" "ERR unknown command" "" |
     diff -u - "$stage/talk" || failed "redis-cli got something else"
 grep -q 'failed in receive of DO: code 13 "poison"' "$stage/err" || failed "the log does not tell"
-redis-cli -p "$port" DEBUG PANIC >"$stage/log" 2>&1 || true
+timeout 60 redis-cli -p "$port" DEBUG PANIC >"$stage/log" 2>&1 || true
 grep -q "closed the connection" "$stage/log" || failed "$(cat "$stage/log")"
 for _ in $(seq 2000); do # the connection is closed before the line is written
     ! grep -q 'failed in receive of AXO_IO_READY: code 14 "panic"' "$stage/err" || break
@@ -91,11 +91,11 @@ begin --shards 3
 timeout 100 python3 test/example/kv_clients.py "$port" counted >"$stage/counted" 2>&1 &
 counting=$!
 for _ in $(seq 2000); do
-    executed=$(redis-cli -p "$port" INFO | tr -d '\r' | sed -n 's/^executed://p')
+    executed=$(timeout 60 redis-cli -p "$port" INFO | tr -d '\r' | sed -n 's/^executed://p')
     [ "${executed:-0}" -lt 2000 ] || break
     sleep 0.01
 done
-asked=$(redis-cli -p "$port" INFO | tr -d '\r' | sed -n 's/^executed://p')
+asked=$(timeout 60 redis-cli -p "$port" INFO | tr -d '\r' | sed -n 's/^executed://p')
 end
 wait $counting || failed "$(cat "$stage/counted")"
 received=$(sed -n 's/^received //p' "$stage/counted")
