@@ -164,7 +164,7 @@ static axo_status connection_say(axo_ctx *ctx, connection *me, const char *text)
     return slot_answer(ctx, me, it, (resp_word){.data = text, .size = strlen(text)});
 }
 
-static axo_status connection_say_bulk(axo_ctx *ctx, connection *me, resp_word text)
+static axo_status connection_say_bulk(connection *me, resp_word text)
 {
     char head[RESP_HEAD_MAX];
     slot *it = slot_open(me, SLOT_AS_IT_IS, 0);
@@ -275,7 +275,7 @@ static axo_status command_ping(axo_ctx *ctx, connection *me, const command *it,
                                const resp_request *request)
 {
     (void)it;
-    return request->count > 1 ? connection_say_bulk(ctx, me, request->words[1])
+    return request->count > 1 ? connection_say_bulk(me, request->words[1])
                               : connection_say(ctx, me, "+PONG\r\n");
 }
 
@@ -319,6 +319,7 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
 {
     char text[256];
     kv_totals *all = &me->kv->totals;
+    (void)ctx;
     (void)it;
     (void)request;
     int size =
@@ -327,7 +328,7 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
                  "\r\nrefused:%" PRIuFAST64 "\r\ngone:%" PRIuFAST64 "\r\n",
                  atomic_load(&all->connections), atomic_load(&all->executed),
                  atomic_load(&all->answered), atomic_load(&all->refused), atomic_load(&all->gone));
-    return connection_say_bulk(ctx, me, (resp_word){.data = text, .size = (size_t)size});
+    return connection_say_bulk(me, (resp_word){.data = text, .size = (size_t)size});
 }
 
 /* DEBUG PANIC fails the connection, DEBUG POISON key the key's shard. */
