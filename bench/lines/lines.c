@@ -10,8 +10,9 @@
  *
  * At its end the program prints a line {"lines": ...} and the places that moved most lines, as
  * addresses in the executable for addr2line. `hottest` is how often the one line moved that moved
- * most; `locked` counts read-modify-writes and what else is ordered with all others. Two lines that share an entry of the directory are taken for one: with 2^24 entries about
- * one access in a thousand of a large program, none of a small one. */
+ * most; `locked` counts read-modify-writes and what else is ordered with all others. Two lines that
+ * share an entry of the directory are taken for one: with 2^24 entries about one access in a
+ * thousand of a large program, none of a small one. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <link.h>
