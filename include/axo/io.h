@@ -26,7 +26,10 @@
  * Descriptors are the program's: make them non-blocking. A readiness is a hint: the call may still
  * say EAGAIN, as when another process has been faster. Close no descriptor that is watched, call
  * axo_io_unwatch first. One that was closed all the same is told of no more but what is on its way,
- * and of nothing once another descriptor with its number is watched. */
+ * and of nothing once another descriptor with its number is watched.
+ *
+ * Listeners and streams (listener.h, stream.h) stand on this; test/example/SERVERS.md says how to
+ * build a server of them. */
 #ifndef AXO_IO_H
 #define AXO_IO_H
 
