@@ -43,8 +43,8 @@ CASES = (
     ("spawn, message, stop", "w6_spawn", "", "--actors", (20000, 100000), "spawned"),
     ("actor of skynet", "w5_skynet", "", "--leaves", (10000, 100000), "spawned"),
     ("restart", "w8_whole", "", "--restarts", (20000, 100000), "restarts"))
-GUARDED = ("message, 1 pair", "message, ring of 1000, 100 tokens", "message, 4 to 1",
-           "message, 4 to 1, credits", "spawn, message, stop", "restart")
+GUARDED = ("message, 1 pair", "message, 4 to 1", "message, 4 to 1, credits", "spawn, message, stop",
+           "restart")
 GUARD_RUNS = 5
 # Threads that wait look around: what a count may move by, and by how much of itself.
 SLACK, SHARE = 0.1, 0.02

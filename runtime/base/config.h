@@ -132,6 +132,9 @@
 #define AXO__REGION_CHUNK 512
 /* Messages between two readings of the clock, at most. */
 #define AXO__CLOCK_STRIDE_MAX 64
+/* Readings of the clock for which a worker that had a long callback wakes another one for each cell
+ * that it makes ready. */
+#define AXO__LONG_AGO 32
 
 #if !defined(__x86_64__)
 #include <ck_md.h>

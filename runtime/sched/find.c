@@ -83,8 +83,12 @@ bool axo__worker_clock(axo__worker *worker)
     uint32_t stride = worker->clock_stride;
     axo__worker_read_clock(worker);
     int64_t quantum = worker->sched->quantum_ns;
-    if (worker->now - before > quantum / 2)
+    if (worker->now - before > quantum / 2) {
         worker->clock_stride = 1;
+        worker->long_ago = AXO__LONG_AGO;
+    } else if (worker->long_ago > 0) {
+        worker->long_ago--;
+    }
     if (worker->now - before > quantum / 8)
         worker->inject_from = 0;
     else if (stride < worker->clock_stride_max && !find_is_between(worker))

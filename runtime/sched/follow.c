@@ -112,7 +112,7 @@ static bool follow_is_short(axo__worker *worker)
 bool axo__follow_push(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->own != NULL);
-    if (worker->follow_sends < AXO__FOLLOW_SENDS || !axo__sched_is_watched(worker->sched))
+    if (worker->follow_sends < AXO__FOLLOW_SENDS || !axo__worker_is_watched(worker))
         return false;
     uint32_t mark = axo__a32_load_relaxed(&worker->follow_cell->state.behind);
     if (mark == 0 || follow_rests(mark) || follow_is_old(mark, worker->now, AXO__FOLLOW_NS) ||

@@ -65,6 +65,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     }
     worker->attention |= pool_traced(sched->core);
     worker->clock_stride = 1;
+    worker->long_ago = AXO__LONG_AGO;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;
     worker->until = AXO__NEVER;

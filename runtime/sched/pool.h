@@ -175,6 +175,7 @@ struct axo__worker {
     uint64_t yield_turn;    /* the turn that ends with its next message */
     uint32_t clock_stride;  /* messages from one reading to the next, adapted in find.c */
     uint32_t clock_stride_max;
+    uint32_t long_ago;      /* readings of the clock until a callback that took long is forgotten */
     int64_t until;          /* a reading with which turns end at once; AXO__NEVER: none does */
     uint32_t newborn_runs;  /* newborns run since another cell was */
     uint32_t newborn_turns; /* newborns run, ever */
@@ -204,7 +205,8 @@ struct axo__worker {
     axo__timers *timers;    /* NULL: its pool has no wheels */
     axo__seen *seen;        /* of each worker, at the last parking; NULL: it steals nothing */
     int64_t seen_at;        /* the reading of then */
-    uint64_t seen_turns;    /* a spare's: turns of all workers, when it last looked */
+    uint64_t seen_turns;    /* a spare's: turns of all workers, when it last looked ... */
+    bool saw_turns;         /* ... and whether there have been any since the look before */
     int64_t watch_ns;       /* length of the next watch */
     axo__idle_role role;    /* while it has no work: idle.h */
     bool ending;            /* the worker calls the functions that wait for the system's end */
@@ -416,5 +418,14 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
  * only about now. The caller has found the cell in a step of a worker or under a door, and the pool
  * stays as long as that lasts. */
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since);
+
+/* Whether the worker is the only one awake in a pool that has a spare, and its callbacks have been
+ * short: what it makes ready it comes to itself, sooner than another worker would get up. */
+static inline bool axo__worker_is_alone(const axo__worker *worker)
+{
+    const axo__sched *sched = worker->sched;
+    return worker->long_ago == 0 && sched->spare_count > 0 &&
+           axo__a32_load_relaxed(&sched->parked) + 1 == sched->worker_count;
+}
 
 #endif

@@ -123,7 +123,7 @@ void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell)
 void axo__worker_push_ready(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->own != NULL);
-    if (worker->current != NULL && !axo__sched_is_watched(worker->sched)) {
+    if (worker->current != NULL && !axo__worker_is_watched(worker)) {
         axo__worker_push_back(worker, cell);
         return;
     }
@@ -143,7 +143,7 @@ static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
         return;
     }
     uint32_t count = axo__newborn_count_any(worker);
-    if (axo__unlikely(!axo__sched_is_watched(worker->sched) || count == AXO__STEAL_MIN))
+    if (axo__unlikely(!axo__worker_is_watched(worker) || count == AXO__STEAL_MIN))
         axo__wake_offer(worker, count);
 }
 

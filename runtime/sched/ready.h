@@ -102,13 +102,16 @@ void axo__sched_hand_back_held(axo__worker *worker, axo__cell *cell);
 /* An entry in the cell's own pool, from a worker or (worker NULL) from outside. */
 void axo__sched_push_ready(axo__worker *worker, axo__cell *cell);
 
-/* Whether no cell in a worker's next slot, and no single newborn, can wait unseen while the worker
- * is in a turn: no worker is parked, or a watcher will look. A worker that parks just after these
- * loads becomes the watcher, unless there is one, since it finds this worker awake (park_look). */
-static inline bool axo__sched_is_watched(const axo__sched *sched)
+/* Whether no cell in the worker's next slot, and no single newborn, can wait unseen while the
+ * worker is in a turn: no worker is parked, or a watcher will look, or the worker is alone: then,
+ * as with none parked, the spare looks, and wakes one if the turn lasts (spare_call). A worker that
+ * parks just after these loads becomes the watcher, unless there is one, since it finds this worker
+ * awake (park_look). */
+static inline bool axo__worker_is_watched(const axo__worker *worker)
 {
+    const axo__sched *sched = worker->sched;
     return axo__likely(axo__a32_load_relaxed(&sched->parked) == 0) ||
-           axo__a32_load_relaxed(&sched->watcher) != 0;
+           axo__a32_load_relaxed(&sched->watcher) != 0 || axo__worker_is_alone(worker);
 }
 
 /* Whether a running actor's worker may use its next slot for a cell of the default pool. */
@@ -116,8 +119,7 @@ static inline bool axo__worker_slot_is_free(const axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
     return axo__likely(axo__a32_load_relaxed(worker->parked) == 0) ||
-           ((worker->attention & AXO__LOOK_FOREIGN) == 0 &&
-            axo__a32_load_relaxed(&worker->sched->watcher) != 0);
+           ((worker->attention & AXO__LOOK_FOREIGN) == 0 && axo__worker_is_watched(worker));
 }
 
 /* Puts the cell into the next slot and returns the slot's former cell, for the ready queue. The

@@ -22,6 +22,8 @@
 #include "sched/spare.h"
 
 #include "sched/find.h"
+#include "sched/follow.h"
+#include "sched/newborn.h"
 #include "sched/poller.h"
 #include "sched/run.h"
 #include "sched/steal.h"
@@ -78,6 +80,20 @@ static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_m
     return spare->now - mark->since >= AXO__SPARE_NS / 2;
 }
 
+/* A worker that was the only one awake has kept what it made ready to itself, and wakes nobody now:
+ * a parked one is woken, which takes it or watches. */
+static void spare_call(axo__worker *worker)
+{
+    axo__sched *sched = worker->sched;
+    if (axo__a32_load_seq_cst(&sched->parked) == 0 || /* [W1] */
+        axo__a32_load_relaxed(&sched->watcher) != 0)
+        return;
+    if (axo__aptr_load_relaxed(&worker->next) != NULL || axo__runq_count_any(&worker->ready) > 0 ||
+        axo__runq_count_any(&worker->urgent) > 0 || axo__newborn_count_any(worker) > 0 ||
+        axo__follow_has_any(worker))
+        axo__sched_wake_one(sched);
+}
+
 /* Whether every worker before this spare is stuck: for the second spare the first one too, whose
  * handlers that hang only the second sees. */
 static bool spare_look(axo__worker *spare)
@@ -90,10 +106,14 @@ static bool spare_look(axo__worker *spare)
     bool stuck = true;
     for (uint32_t i = 0; i < before; i++) {
         axo__worker *worker = &sched->workers[i];
-        if (!spare_is_stuck(spare, worker, &marks[i]))
+        if (!spare_is_stuck(spare, worker, &marks[i])) {
             stuck = false;
-        else if (rank == 0 || i == sched->worker_count)
+            continue;
+        }
+        if (rank == 0 || i == sched->worker_count)
             spare_report(spare, worker, &marks[i]);
+        if (rank == 0)
+            spare_call(worker);
     }
     return stuck;
 }
@@ -144,6 +164,7 @@ static bool spare_saw_turns(axo__worker *spare)
         turns += axo__worker_turn(&sched->workers[i]);
     bool saw = turns != spare->seen_turns;
     spare->seen_turns = turns;
+    spare->saw_turns = saw;
     return saw;
 }
 
@@ -163,7 +184,7 @@ static uint32_t spare_mode(axo__worker *spare)
     bool deep = !spare_saw_turns(spare) && spare_all_parked(sched);
     uint32_t next = parked == 0 ? mode : deep ? AXO__SPARE_DEEP : AXO__SPARE_DOZE;
     if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
-        return axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
+        return axo__a32_load_seq_cst(&sched->spare_mode);                       /* [W6] */
     (void)axo__a32_add_seq_cst(&sched->spare_mode, 0); /* [W6] before the last look */
     if (next == AXO__SPARE_DEEP && !spare_all_parked(sched))
         axo__spare_notice(sched);
@@ -187,6 +208,8 @@ static int64_t spare_deadline(axo__worker *spare)
         return AXO__NEVER;
     if ((int64_t)axo__a64_load_relaxed(&sched->look_at) != AXO__NEVER)
         return spare->now + AXO__SPARE_NS; /* no worker waits for descriptors now */
+    if (spare->saw_turns && axo__a32_load_relaxed(&sched->watcher) == 0)
+        return spare->now + AXO__SPARE_NS; /* nobody else watches a worker that is alone */
     bool closer = sched->stuck_ns != 0 && sched->stuck_ns / 2 < AXO__SPARE_DOZE_NS;
     return spare->now + (closer ? sched->stuck_ns / 2 : AXO__SPARE_DOZE_NS);
 }

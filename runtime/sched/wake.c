@@ -113,7 +113,8 @@ void axo__wake_tell(axo__worker *worker, uint32_t queued)
     }
     if (axo__a32_load_relaxed(&sched->searching) != 0)
         return;
-    if (queued < AXO__STEAL_MIN && axo__a32_load_relaxed(&sched->watcher) != 0)
+    if (queued < AXO__STEAL_MIN &&
+        (axo__a32_load_relaxed(&sched->watcher) != 0 || axo__worker_is_alone(worker)))
         return;
     axo__sched_wake_one(sched);
 }

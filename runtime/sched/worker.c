@@ -97,7 +97,7 @@ static void worker_hand_on(axo__worker *worker)
                (role == AXO__IDLE_SEARCHED && worker_unwatched(sched)) ||
                axo__a32_load_relaxed(&sched->watch_due) != 0;
     worker->role = AXO__IDLE_NONE;
-    if (!due)
+    if (!due || axo__worker_is_alone(worker))
         return;
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__a32_store_relaxed(&sched->watch_due, 1);

@@ -15,6 +15,9 @@
  * at once is empty enough, and so is the injector, before any watch ends for want of anything else.
  * FOLLOW: one that runs may leave itself to another worker (sched/follow.h), whom it wakes.
  *
+ * ALONE: who is the only one awake, and has short callbacks (it may or may not), wakes nobody for what it
+ * comes to itself; if nothing else moves the spare wakes one for it (sched/spare.c).
+ *
  * ASLEEP: who sleeps at first, all from that number on. INJECTED: tokens in the injector at first.
  *
  * form small two       -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DBUFFER
@@ -22,6 +25,8 @@
  * form small asleep    -DW=2 -DPUSHES=1 -DOUTSIDE=2 -DASLEEP=0 -DEARLY=0
  * form small three     -DW=3 -DPUSHES=1 -DOUTSIDE=0 -DEARLY=0
  * form small follow    -DW=2 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DFOLLOW
+ * form small alone     -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=1 -DALONE
+ * form large alone     -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=1 -DALONE
  * form large two       -DW=2 -DPUSHES=2 -DOUTSIDE=1 -DBUFFER
  * form large three     -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0
  * form large follow    -DW=3 -DPUSHES=1 -DOUTSIDE=0 -DEARLY=0 -DFOLLOW
@@ -34,6 +39,8 @@
  * mutant injected M_QUIET_LOST     what was pushed between two turns is never offered
  * mutant two M_WATCH_ALONE         a watcher does not steal the next slot of one that is stuck
  * mutant follow M_FOLLOW_ALONE     nobody takes the followers of a worker that is stuck
+ * mutant alone M_NO_CALL           the spare wakes nobody for one that is alone
+ * mutant alone M_ALONE_CROWD       who is alone keeps any number to itself
  * mutant asleep M_SILENT           who pushes from outside wakes nobody
  * mutant three:large M_NO_HAND_ON  a watcher that finds work tells nobody
  * mutant asleep:large M_UNWATCHED  a searcher that finds work does not look whether anybody watches
@@ -52,7 +59,7 @@
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
  * stamp sched/find.c:find_ready 31f27a39a7fc
- * stamp sched/follow.c:axo__follow_push 0e19bf05ae1d
+ * stamp sched/follow.c:axo__follow_push ed4e630423eb
  * stamp sched/follow.c:axo__follow_steal 328be550ccf6
  * stamp sched/follow.c:axo__follow_take 38b8e23feb68
  * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
@@ -64,9 +71,11 @@
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/ready.c:axo__worker_offer_quiet 192c5ef17483
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
- * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
+ * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
+ * stamp sched/ready.h:axo__worker_is_alone 25ec206b56e1
  * stamp sched/run.c:run_enter cc0673a82c0f
  * stamp sched/run.c:run_turn 5c4fa7067459
+ * stamp sched/spare.c:spare_call 6e9d9b7afae9
  * stamp sched/steal.c:axo__worker_steal 511a83e53dcc
  * stamp sched/steal.c:steal_from 524a2cf2dd3b
  * stamp sched/steal.c:steal_half 744d1f8bbc3e
@@ -74,11 +83,11 @@
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
  * stamp sched/wake.c:axo__wake_offer 2c95ef1b4888
- * stamp sched/wake.c:axo__wake_tell 1d5d36d0034f
+ * stamp sched/wake.c:axo__wake_tell ef3e930ceb23
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:axo__worker_wake 21b8a5c44a5b
- * stamp sched/worker.c:worker_hand_on fb34ed1c6c9d
+ * stamp sched/worker.c:worker_hand_on 6ac65cfdd2b7
  * stamp sched/worker.c:worker_idle 31392d701826
  * stamp sched/worker.c:worker_run a22db0f5d0a2
  * stamp sched/worker.c:worker_unwatched 2d71c1a40e45
@@ -171,6 +180,14 @@ inline tell(queued)
     :: else ->
         if
         :: searching != 0 || (queued < STEAL_MIN && watcher)
+#ifdef ALONE
+#ifdef M_ALONE_CROWD
+        :: parked == W - 1
+#else
+        :: queued < STEAL_MIN && parked == W - 1
+#endif
+        :: parked == W - 1 -> wake_one()
+#endif
         :: else -> wake_one()
         fi
     fi
@@ -190,11 +207,21 @@ inline push_back(in_turn)
     fi;
     queued = 0
 }
+/* axo__worker_is_alone sched/ready.h; its callbacks have been short, or not */
+inline alone()
+{
+#ifdef ALONE
+    if :: !guarded && parked == W - 1 -> if :: guarded = true :: skip fi :: else fi
+#else
+    skip
+#endif
+}
 /* axo__worker_push_ready sched/ready.c: from a turn */
 inline push_ready()
 {
     guarded = (parked == 0);
     if :: !guarded -> guarded = watcher :: else fi;
+    alone();
 #ifdef M_UNGUARDED
     guarded = true;
 #endif
@@ -212,6 +239,7 @@ inline push_follow(leader)
 {
     guarded = (parked == 0);
     if :: !guarded -> guarded = watcher :: else fi;
+    alone();
     if
     :: !guarded -> guarded = false; push_back(false)
     :: else ->
@@ -327,6 +355,9 @@ inline hand_on()
 #ifndef M_NO_HAND_ON
     if
     :: due -> due = false; watch_due = true; wake_one()
+#ifdef ALONE
+    :: due && parked == W - 1
+#endif
     :: else
     fi;
 #endif
@@ -513,8 +544,11 @@ end_d:
     od
 }
 
+/* spare_call sched/spare.c */
 proctype Clock()
 {
+    byte me = W;
+    bool took;
     do
     :: atomic { early > 0 && timed[0] && !expired[0] -> early--; expired[0] = true }
     :: atomic { early > 0 && timed[1] && !expired[1] -> early--; expired[1] = true }
@@ -525,6 +559,9 @@ proctype Clock()
                (!is_parked[1] || ready[0] < STEAL_MIN));
 #endif
         if
+#if defined(ALONE) && !defined(M_NO_CALL)
+        :: work > 0 && quiets > 0 && !watcher && parked > 0 -> quiets--; wake_one()
+#endif
         :: work > 0 && quiets > 0 && (timed[0] || timed[1] || timed[W - 1]) ->
             atomic {
                 quiets--;

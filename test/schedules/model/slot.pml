@@ -45,7 +45,7 @@
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next 9038f1459e9b
- * stamp sched/ready.c:axo__worker_push_ready 6430689ab967
+ * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/send.c:axo__door_leave e485cd044816
  * stamp sched/send.c:axo__send_keep 7cf354c6294b

@@ -26,11 +26,11 @@
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/spare.c:axo__spare_step 5fa94569905f
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
- * stamp sched/spare.c:spare_deadline 73d8476dbe30
- * stamp sched/spare.c:spare_look 588d01d099d9
+ * stamp sched/spare.c:spare_deadline 305b07a9a2ee
+ * stamp sched/spare.c:spare_look cbe69b87b51f
  * stamp sched/spare.c:spare_mode b17d9423e7a2
  * stamp sched/spare.c:spare_rest 391156f950e8
- * stamp sched/spare.c:spare_saw_turns 2921b9d78300
+ * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake fe24c85cbb18
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f

@@ -303,7 +303,7 @@ static void the_spare_goes_to_rest_after_a_quiet_look(void **state)
     for (uint32_t look = 0; look < 3; look++) {
         axo__a64_bump_owner(&worker_at(0)->local.count.turns);
         run_until_idle(worker_at(1));
-        assert_int_equal(worker_at(1)->thread.deadline, world.now + AXO__SPARE_DOZE_NS);
+        assert_int_equal(worker_at(1)->thread.deadline, world.now + AXO__SPARE_NS);
         uint64_t ticket = axo__os_parker_ticket(&worker_at(1)->thread.parker);
         axo__spare_notice(&world.sched);
         assert_int_equal(axo__os_parker_ticket(&worker_at(1)->thread.parker), ticket);
