@@ -35,6 +35,10 @@ testing() {
     need_tool c++ build-essential
     need_file cmocka.h libcmocka-dev
     command -v redis-benchmark >/dev/null 2>&1 || useful+=(redis-tools)
+    [ -e /usr/include/http_parser.h ] || useful+=(libhttp-parser-dev)
+    command -v curl >/dev/null 2>&1 || useful+=(curl)
+    command -v ab >/dev/null 2>&1 || useful+=(apache2-utils)
+    command -v wrk >/dev/null 2>&1 || useful+=(wrk)
 }
 debian() {
     need_tool python3 python3
