@@ -42,6 +42,7 @@
 #include <axo/backoff_supervisor.h>
 #include <axo/board.h>
 #include <axo/dispatcher.h>
+#include <axo/drain.h>
 #include <axo/event.h>
 #include <axo/export.h>
 #include <axo/find.h>

@@ -10,7 +10,7 @@
 
 #define HTTP_MS      INT64_C(1000000)
 #define HTTP_WORKERS 4
-/* Bytes: of a request's line and headers, of its path, of what chunks have beside their bytes, of an
+/* Bytes: of a line and its headers, of a path, of what chunks have beside their bytes, of an
  * answer's headers, of answers that wait before no more requests are taken. */
 #define HTTP_HEAD_MAX    8192
 #define HTTP_URL_MAX     2048

@@ -3,8 +3,8 @@
  * for an answer nothing more is taken.
  *
  * The bytes of a request stay in the stream until it is whole, so `read_ns` counts from its first
- * byte; the parser has looked at each once. What a connection holds beside the stream it holds while
- * a request is under way: an idle one costs its state alone. */
+ * byte; the parser has looked at each once. What a connection holds beside the stream it holds
+ * while a request is under way: an idle one costs its state alone. */
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
 
@@ -113,7 +113,7 @@ static size_t answer_head(const connection *me, uint32_t status, size_t size, ch
     return (size_t)length;
 }
 
-/* Answers the request under way, which is over with that. One write, since there is room for one. */
+/* Answers the request under way, which is over with that. One write: there is room for one. */
 static axo_status connection_answer(axo_ctx *ctx, connection *me, uint32_t status, const char *body,
                                     size_t size)
 {

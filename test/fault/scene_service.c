@@ -190,6 +190,23 @@ static void service_graceful(world *w)
     MUST(w, w->got[0] == w->asked);
 }
 
+/* A family of two that are told, of which one quits. */
+static void service_drain_all(axo_ctx *ctx, world *w)
+{
+    w->asked += TRY(w, axo_drain(ctx, w->ref, NULL, WORLD_NOTE, WORLD_S, 1)) == AXO_OK;
+    w->asked += TRY(w, axo_drain(ctx, w->ref, &world_class, WORLD_QUIT, WORLD_S, 2)) == AXO_OK;
+}
+
+static void service_drain(world *w)
+{
+    refuse_pause();
+    MUST(w, axo_system_find(w->system, "/user", &w->ref) == AXO_OK);
+    refuse_resume();
+    world_do(w, service_drain_all);
+    world_advance(w, 3 * WORLD_S);
+    MUST(w, w->got[0] == w->asked);
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static void service_keys(axo_ctx *ctx, world *w)
@@ -591,6 +608,7 @@ const scene scenes_service[] = {
     {.name = "many timers", .run = service_many_timers},
     {.name = "ask and promise", .run = service_ask},
     {.name = "graceful stop", .run = service_graceful},
+    {.name = "drain", .run = service_drain},
     {.name = "a stream", .run = service_stream_run},
     {.name = "a listener", .run = service_listener},
     {.name = "a listener that closes", .run = service_listener_close},
