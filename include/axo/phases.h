@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <axo/drain.h>
 #include <axo/init.h>
 #include <axo/system.h>
 #include <axo/verdict.h>
@@ -50,8 +51,12 @@ static inline void axo_phase_init(axo_phase *out)
 typedef enum axo_task_kind {
     AXO_TASK_ASK = 0,  /* the message `tag` to `actor`; done when it answers, with whatever */
     AXO_TASK_STOP = 1, /* a graceful stop of `actor`; done when it has ended */
-    AXO_TASK_CALL = 2  /* call(user) on a thread that may block; done when it has returned AXO_OK,
+    AXO_TASK_CALL = 2, /* call(user) on a thread that may block; done when it has returned AXO_OK,
                           failed if it returned another status */
+    AXO_TASK_DRAIN = 3 /* axo_drain (drain.h) below `actor` with `tag` and `cls`; done when all that
+                          have been told have ended. A sixteenth of the phase's time before its end
+                          the task is late, so that its verdict names the first who is; failed as
+                          axo_drained.status says */
 } axo_task_kind;
 
 /* A task. Name and payload are copied. */
@@ -66,6 +71,7 @@ typedef struct axo_task {
     size_t payload_size;
     axo_status (*call)(void *user);
     void *user;
+    const axo_class *cls;    /* AXO_TASK_DRAIN, NULL: all; valid until the run is over */
 } axo_task;
 #define AXO_TASK(...) AXO_INIT(axo_task, __VA_ARGS__)
 static inline void axo_task_init(axo_task *out)

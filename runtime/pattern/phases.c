@@ -156,11 +156,11 @@ static axo_status phases_check_task(const axo_task *task)
 {
     if (!phases_name_good(task->name) || !phases_name_good(task->phase))
         return AXO_ENAME;
-    if (task->kind > AXO_TASK_CALL || (task->payload == NULL && task->payload_size > 0))
+    if (task->kind > AXO_TASK_DRAIN || (task->payload == NULL && task->payload_size > 0))
         return AXO_EINVAL;
     if (task->kind == AXO_TASK_CALL ? task->call == NULL : axo_ref_is_none(task->actor))
         return AXO_EINVAL;
-    if (task->kind == AXO_TASK_ASK && task->tag >= AXO_TAG_RESERVED)
+    if ((task->kind == AXO_TASK_ASK || task->kind == AXO_TASK_DRAIN) && task->tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
     return task->payload_size > AXO_TASK_PAYLOAD_MAX ? AXO_ETOOBIG : AXO_OK;
 }

@@ -20,7 +20,7 @@ typedef struct axo__task {
     /* The run's fields. */
     axo__call *call;            /* NULL: the task could not begin, see status */
     axo_ref waiter;             /* the call's actor, which sends the request */
-    axo_ref job;                /* of a callback task: the actor that makes the call */
+    axo_ref job;                /* of a callback or a drain: the actor that makes the call */
     uint64_t number;            /* the number by which that actor knows the request */
     axo_status status;
     axo_verdict verdict;

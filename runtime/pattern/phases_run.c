@@ -54,6 +54,65 @@ static axo_status phases_job_spawn(axo_system *system, const axo__task *task, ax
     return axo_system_spawn(system, &props, out);
 }
 
+/* ---- a drain as an actor -------------------------------------------------------------------- */
+
+typedef struct phases_drain {
+    axo_ref root;
+    const axo_class *cls;
+    uint32_t tag;
+    int64_t timeout_ns;
+    uint64_t number; /* as in phases_job, and the drain's id */
+    axo_ref asker;   /* none: the request has not come */
+} phases_drain;
+
+static axo_status phases_drain_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    (void)ctx;
+    memcpy(state, args, sizeof(phases_drain));
+    return AXO_OK;
+}
+
+/* Answers with an axo_drained, of the drain or of its refusal. */
+static axo_status phases_drain_answer(axo_ctx *ctx, const phases_drain *self,
+                                      const axo_drained *drained)
+{
+    (void)axo_send(ctx, self->asker, PHASES_TAG_CALL, drained, sizeof *drained);
+    return axo_stop_self(ctx);
+}
+
+static axo_status phases_drain_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    phases_drain *self = state;
+    if (message->tag == AXO_DRAINED && message->size == sizeof(axo_drained) &&
+        AXO_PAYLOAD(message, axo_drained)->id == self->number)
+        return phases_drain_answer(ctx, self, AXO_PAYLOAD(message, axo_drained));
+    if (message->tag != PHASES_TAG_CALL || message->size != sizeof self->number ||
+        memcmp(message->payload, &self->number, sizeof self->number) != 0 ||
+        !axo_ref_is_none(self->asker))
+        return AXO_UNHANDLED;
+    self->asker = message->sender;
+    axo_drained refused = {.status = axo_drain(ctx, self->root, self->cls, self->tag,
+                                               self->timeout_ns, self->number)};
+    return refused.status == AXO_OK ? AXO_OK : phases_drain_answer(ctx, self, &refused);
+}
+
+/* The drain ends somewhat before the phase, so that there is time to say who is late. */
+static axo_status phases_drain_spawn(axo_system *system, const axo__stage *phase,
+                                     const axo__task *task, axo_ref *out)
+{
+    static const axo_class drain_class =
+        AXO_CLASS(.name = "task", .state_size = sizeof(phases_drain),
+                  .construct = phases_drain_construct, .receive = phases_drain_receive);
+    phases_drain args = {.root = task->what.actor,
+                         .cls = task->what.cls,
+                         .tag = task->what.tag,
+                         .timeout_ns = phase->timeout_ns - phase->timeout_ns / 16,
+                         .number = task->number};
+    axo_props props = AXO_PROPS(.cls = &drain_class, .args = &args, .args_size = sizeof args,
+                                .system_actor = 1);
+    return axo_system_spawn(system, &props, out);
+}
+
 /* ---- one task ------------------------------------------------------------------------------ */
 
 /* The record of what a task waits for: the end of an actor (stop), or an answer (ask, call). */
@@ -74,13 +133,19 @@ static axo__wait phases_wait(axo_system *system, const axo__stage *phase, const 
     return wait;
 }
 
+/* Whether an actor of the run's own stands between it and what is to be done. */
+static bool phases_has_job(const axo__task *task)
+{
+    return task->what.kind == AXO_TASK_CALL || task->what.kind == AXO_TASK_DRAIN;
+}
+
 /* Sends the task's request in the name of the call's actor; a stop's farewell is sent by that
  * actor. */
 static axo_status phases_send(axo_system *system, const axo__task *task, const axo__wait *wait)
 {
     if (task->what.kind == AXO_TASK_STOP)
         return AXO_OK;
-    if (task->what.kind == AXO_TASK_CALL)
+    if (phases_has_job(task))
         return axo_system_send_from(system, task->waiter, wait->target, PHASES_TAG_CALL,
                                     &task->number, sizeof task->number);
     return axo_system_send_from(system, task->waiter, wait->target, wait->tag, task->payload,
@@ -92,16 +157,18 @@ static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__
 {
     axo_ref target = task->what.actor;
     task->status = AXO_OK;
-    if (task->what.kind == AXO_TASK_CALL) {
+    if (phases_has_job(task)) {
         task->number = axo__own_number(task, axo_system_now(system));
-        task->status = phases_job_spawn(system, task, &target);
+        task->status = task->what.kind == AXO_TASK_CALL
+                           ? phases_job_spawn(system, task, &target)
+                           : phases_drain_spawn(system, phase, task, &target);
         task->job = target;
     }
     axo__wait wait = phases_wait(system, phase, task, target);
     if (task->status == AXO_OK)
         task->status = axo__call_open(system, &wait, &task->call, &task->waiter);
     if (task->status != AXO_OK) {
-        if (task->what.kind == AXO_TASK_CALL && !axo_ref_is_none(target))
+        if (phases_has_job(task) && !axo_ref_is_none(target))
             (void)axo_system_stop_actor(system, target);
         axo__wait_judge(system, &wait, axo_ref_none(), task->status, &task->verdict);
         return;
@@ -111,7 +178,7 @@ static void phases_begin_task(axo_system *system, const axo__stage *phase, axo__
         return;
     /* The request was refused: the call ends with that status. */
     (void)axo__call_give_up(task->call, task->waiter, status);
-    if (task->what.kind == AXO_TASK_CALL)
+    if (phases_has_job(task))
         (void)axo_system_stop_actor(system, target);
 }
 
@@ -134,6 +201,29 @@ static axo_status phases_returned(const axo__task *task, const axo_message *answ
     return status;
 }
 
+/* How a drain went; the verdict is about the first who is late. */
+static axo_status phases_drained(axo_system *system, axo__task *task, const axo_message *answer)
+{
+    axo_drained drained;
+    if (answer->tag != PHASES_TAG_CALL || answer->size != sizeof drained ||
+        !axo_ref_equal(answer->sender, task->job))
+        return AXO_EFAILED;
+    memcpy(&drained, answer->payload, sizeof drained);
+    task->late = task->unfinished = drained.status == AXO_ETIMEDOUT;
+    if (drained.named == 0)
+        return drained.status;
+    const axo_drain_late *first = &drained.first[0];
+    axo_verdict *out = &task->verdict;
+    out->status = drained.status;
+    out->target = first->actor;
+    out->tag = task->what.tag;
+    out->doing = first->doing;
+    out->queued = first->queued;
+    memcpy(out->path, first->path, sizeof out->path);
+    (void)axo_system_tag_name(system, out->target, out->tag, out->tag_name, sizeof out->tag_name);
+    return drained.status;
+}
+
 /* Ends a task: closes its call if the task has not, and keeps status, verdict and lateness.
  * `unfinished`: the task had not ended by now. */
 static void phases_end_task(axo_system *system, const axo__stage *phase, axo__task *task)
@@ -142,17 +232,21 @@ static void phases_end_task(axo_system *system, const axo__stage *phase, axo__ta
     if (task->call == NULL)
         return;
     task->unfinished = axo__call_give_up(task->call, task->waiter, AXO_ETIMEDOUT);
+    if (task->unfinished && task->what.kind == AXO_TASK_DRAIN)
+        (void)axo_system_stop_actor(system, task->job);
     axo_status status = axo__call_wait(task->call, task->waiter);
     axo__wait_judge(system, &task->call->wait, task->waiter, status, &task->verdict);
     if (status == AXO_OK && task->what.kind != AXO_TASK_STOP) {
         axo__call_take_answer(task->call, &answer);
         if (task->what.kind == AXO_TASK_CALL)
             status = phases_returned(task, &answer.message);
+        else if (task->what.kind == AXO_TASK_DRAIN)
+            status = phases_drained(system, task, &answer.message);
         axo_asked_free(system, &answer);
     }
     task->status = task->late ? AXO_ETIMEDOUT : status;
     if (task->late)
-        task->late_ns = axo__call_closed_ns(task->call) - phase->deadline_ns;
+        task->late_ns = axo__wait_passed(axo__call_closed_ns(task->call), phase->deadline_ns);
     axo__call_drop(task->call);
     task->call = NULL;
 }

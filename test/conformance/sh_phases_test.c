@@ -327,6 +327,55 @@ static void SH_09_total(kit *k)
     kit_finish(k);
 }
 
+/* ---- drains ---------------------------------------------------------------------------------- */
+
+static void sh_drain(axo_phases *phases, const char *phase, axo_ref root, uint32_t tag)
+{
+    axo_task task = AXO_TASK(.phase = phase, .name = "drain", .kind = AXO_TASK_DRAIN, .tag = tag,
+                             .actor = root);
+    assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_OK);
+}
+
+enum { SH_BYE = KIT_OTHER + 1 };
+
+static axo_status sh_leaves(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return message->tag == SH_BYE ? axo_stop_self(ctx) : kit_receive(ctx, state, message);
+}
+
+static axo_status sh_stays(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return message->tag == SH_BYE ? AXO_OK : kit_receive(ctx, state, message);
+}
+
+/* All below an actor end in their phase; who does not is named. */
+static void phases_drain(kit *k)
+{
+    kit_family f = kit_tree(k, "p(a, b, c)");
+    axo_phases *phases = sh_new(k);
+    axo_phases_report report;
+    axo_phase_trouble trouble;
+    part_tell_become(k, f.a, sh_leaves);
+    part_tell_become(k, f.b, sh_leaves);
+    part_tell_become(k, f.c, sh_stays);
+    kit_settle(k);
+    sh_phase(phases, "late", NULL, 160 * SH_MS, 0);
+    sh_phase(phases, "stop", "late", SH_FOREVER, 0);
+    sh_phase(phases, "again", "stop", SH_FOREVER, 1);
+    sh_drain(phases, "late", kit_ref(f.p), SH_BYE);
+    sh_stop(phases, "stop", f.c);
+    sh_drain(phases, "again", kit_ref(f.p), SH_BYE);
+    assert_int_equal(axo_phases_run(phases, &report), AXO_ETIMEDOUT);
+    assert_int_equal(report.ran, 3);
+    assert_int_equal(report.troubles, 1);
+    assert_int_equal(axo_phases_troubles(phases, &trouble, 1), 1);
+    assert_string_equal(trouble.phase, "late");
+    assert_int_equal(trouble.status, AXO_ETIMEDOUT);
+    assert_int_equal(trouble.unfinished, 1);
+    assert_int_equal(axo_phases_free(phases), AXO_OK);
+    kit_finish(k);
+}
+
 /* ---- misuse, no memory ----------------------------------------------------------------------- */
 
 static void sh_refuses_tasks(axo_phases *phases, kit_script *a)
@@ -338,12 +387,14 @@ static void sh_refuses_tasks(axo_phases *phases, kit_script *a)
     task.phase = "ghost";
     assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_ENOENT);
     task.phase = "one";
-    task.kind = 3;
+    task.kind = AXO_TASK_DRAIN + 1;
     assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_EINVAL);
     task.kind = AXO_TASK_CALL;
     assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_EINVAL);
-    task.kind = AXO_TASK_ASK;
     task.tag = AXO_TAG_RESERVED;
+    task.kind = AXO_TASK_DRAIN;
+    assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_EINVAL);
+    task.kind = AXO_TASK_ASK;
     assert_int_equal(axo_phases_task(phases, &task, NULL), AXO_EINVAL);
     task.tag = 1;
     task.payload_size = 1;
@@ -426,6 +477,7 @@ static const struct CMUnitTest tests[] = {
     KIT_TEST("SH-09 once", SH_09_once),
     KIT_TEST("SH-09 cancel", SH_09_cancel),
     KIT_TEST("SH-09 total", SH_09_total),
+    KIT_TEST("SH-09 drain", phases_drain),
     KIT_TEST("SH-09 refused", phases_refuse),
     KIT_TEST("SH-09 after the end", phases_after_the_end),
 };
