@@ -465,6 +465,8 @@ static void scarce(void **state)
             assert_true(seen.status == AXO_OK || seen.status == AXO_ENOMEM);
             if (seen.results == 1 && seen.drained.status == AXO_ENOMEM && seen.drained.refused == 0)
                 assert_int_equal(seen.drained.told + seen.fast + seen.slow, 0);
+            if (seen.drained.status == AXO_ETIMEDOUT)
+                assert_int_equal(seen.drained.late, 1); /* the slow one: each end was heard of */
             if (seen.results == 1)
                 assert_true(seen.drained.told >= seen.fast + seen.slow);
             refused = seen.status != AXO_OK || seen.drained.status != AXO_ETIMEDOUT;
