@@ -100,7 +100,7 @@ static axo_status phases_drain_receive(axo_ctx *ctx, void *state, const axo_mess
 static axo_status phases_drain_spawn(axo_system *system, const axo__stage *phase,
                                      const axo__task *task, axo_ref *out)
 {
-    static const axo_class drain_class =
+    static const axo_class drainer_class =
         AXO_CLASS(.name = "task", .state_size = sizeof(phases_drain),
                   .construct = phases_drain_construct, .receive = phases_drain_receive);
     phases_drain args = {.root = task->what.actor,
@@ -108,7 +108,7 @@ static axo_status phases_drain_spawn(axo_system *system, const axo__stage *phase
                          .tag = task->what.tag,
                          .timeout_ns = phase->timeout_ns - phase->timeout_ns / 16,
                          .number = task->number};
-    axo_props props = AXO_PROPS(.cls = &drain_class, .args = &args, .args_size = sizeof args,
+    axo_props props = AXO_PROPS(.cls = &drainer_class, .args = &args, .args_size = sizeof args,
                                 .system_actor = 1);
     return axo_system_spawn(system, &props, out);
 }
