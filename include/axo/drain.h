@@ -45,7 +45,7 @@ AXO_BEGIN_DECLS
  * gets it does what there is left to do, and stops itself. The message's sender is the caller. The
  * actor itself and the caller get none. Who is late is left as it is: it may still end.
  *
- *     axo_drain(ctx, me->listener, &connection_class, SHOP_LAST_ORDERS, 5 * SECOND, 1);
+ *     axo_drain(ctx, me->listener, &cls, BYE, 5 * SECOND, 1);
  *
  * An actor that stops takes its children with it, whatever they have been told and not handled: if
  * they have work to end, give the class of the lowest, and drain those above them behind that.

@@ -160,7 +160,8 @@ static axo_status phases_check_task(const axo_task *task)
         return AXO_EINVAL;
     if (task->kind == AXO_TASK_CALL ? task->call == NULL : axo_ref_is_none(task->actor))
         return AXO_EINVAL;
-    if ((task->kind == AXO_TASK_ASK || task->kind == AXO_TASK_DRAIN) && task->tag >= AXO_TAG_RESERVED)
+    bool tagged = task->kind == AXO_TASK_ASK || task->kind == AXO_TASK_DRAIN;
+    if (tagged && task->tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
     return task->payload_size > AXO_TASK_PAYLOAD_MAX ? AXO_ETOOBIG : AXO_OK;
 }

@@ -213,6 +213,7 @@ static void service_drain(world *w)
         world_advance(w, 3 * WORLD_S);
     }
     MUST(w, w->got[0] == w->asked);
+    MUST(w, w->failed == 0); /* each of the told ones ends, and is heard of */
     if (world_rich(w))
         MUST(w, w->asked == 4);
 }

@@ -246,7 +246,9 @@ static void world_count(world *w, const axo_message *message)
     if (message->tag == AXO_ASK_ANSWER)
         w->answers++;
     if (message->tag == AXO_ASK_FAILED ||
-        (message->tag == AXO_STOP_ENDED && AXO_PAYLOAD(message, axo_verdict)->status != AXO_OK))
+        (message->tag == AXO_STOP_ENDED && AXO_PAYLOAD(message, axo_verdict)->status != AXO_OK) ||
+        (message->tag == AXO_DRAINED &&
+         AXO_PAYLOAD(message, axo_drained)->status == AXO_ETIMEDOUT))
         w->failed++;
     w->sender = message->sender;
 }

@@ -51,7 +51,7 @@ struct world {
     uint32_t got[WORLD_TAGS]; /* messages to the driver, by tag; 0: of services */
     uint32_t asked; /* accepted: asks, promises, graceful stops */
     uint32_t answers;
-    uint32_t failed; /* AXO_ASK_FAILED, AXO_STOP_ENDED with a status */
+    uint32_t failed; /* AXO_ASK_FAILED, AXO_STOP_ENDED with a status, AXO_DRAINED that is late */
     uint32_t pongs;
     uint32_t freed;  /* payloads handed over whose end has come */
     uint32_t given;
