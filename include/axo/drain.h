@@ -66,8 +66,8 @@ AXO_BEGIN_DECLS
  *   timeout_ns  1..AXO_DELAY_MAX, by the system's clock
  *   thread    only the callback that was given `ctx`
  *   blocks    no; a mailbox that would park a sender refuses the message
- *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none, a reserved tag, a timeout out of its range),
- *             AXO_EVERSION (of *cls), AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none, a reserved tag, a timeout out of its range, a
+ *             class without a size), AXO_EVERSION (of *cls), AXO_ENOMEM, AXO_ELIMIT, AXO_ESTOPPING
  *   after     on failure nobody was told and nothing will come */
 AXO_API AXO_NODISCARD axo_status axo_drain(axo_ctx *ctx, axo_ref ref, const axo_class *cls,
                                            uint32_t tag, int64_t timeout_ns, uint64_t id);

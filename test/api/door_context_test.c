@@ -65,6 +65,7 @@ DOOR_CTX(block, NULL, NULL)
 DOOR_CTX(ask, DOOR_NONE, DOOR_BAD, NULL, 1, -1, 0)
 DOOR_CTX(promise, -1, 0, NULL)
 DOOR_CTX(graceful_stop, DOOR_NONE, NULL, -1, 0)
+DOOR_CTX(drain, DOOR_NONE, NULL, DOOR_BAD, -1, 0)
 DOOR_CTX(machine_start, NULL, NULL, NULL)
 DOOR_CTX(machine_receive, NULL, NULL, NULL)
 DOOR_CTX(machine_goto, NULL, 9)
@@ -151,6 +152,7 @@ static const door_call door_calls[] = {
     DOOR_CALL(default_post_restart), DOOR_CALL(termination_hook),
     DOOR_CALL(termination_hook_done), DOOR_CALL(block),  DOOR_CALL(ask),
     DOOR_CALL(promise),       DOOR_CALL(graceful_stop),  DOOR_CALL(machine_start),
+    DOOR_CALL(drain),
     DOOR_CALL(machine_receive), DOOR_CALL(machine_goto), DOOR_CALL(machine_stay),
     DOOR_CALL(router_broadcast), DOOR_CALL(find),        DOOR_CALL(find_all),
     DOOR_CALL(select),        DOOR_CALL(spawn_or_get),   DOOR_CALL(register),

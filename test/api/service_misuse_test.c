@@ -93,6 +93,7 @@ static void mi_patterns(mi_tally *tally, axo_ctx *bad, axo_ref to)
     MI_CTX(axo_promise(bad, SV_S, 1, &out));
     MI_WANT(axo_ref_is_none(out));
     MI_CTX(axo_graceful_stop(bad, to, NULL, SV_S, 1));
+    MI_CTX(axo_drain(bad, to, NULL, 1, SV_S, 1));
     MI_CTX(axo_machine_start(bad, &machine, &table, NULL));
     MI_CTX(axo_machine_receive(bad, &machine, NULL, &message));
     MI_CTX(axo_machine_goto(bad, &machine, 0));

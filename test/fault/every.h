@@ -230,6 +230,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_find_all, STATUS, axo_find_all(w->ctx, "/user/*", NULL, 0, &w->count))                   \
     X(axo_select, STATUS, axo_select(w->ctx, "/user/*", 9, NULL, 0, &w->count))                    \
     X(axo_graceful_stop, STATUS, axo_graceful_stop(w->ctx, w->mute, NULL, 1, 1))                   \
+    X(axo_drain, STATUS, axo_drain(w->ctx, w->mute, NULL, 9, 1, 1))                                \
     X(axo_inspect, STATUS,                                                                         \
       axo_inspect(w->ctx, w->mute, axo_ref_none(),                                                 \
                   &(axo_actor_info)AXO_ACTOR_INFO(.queued = 0)))                                   \
