@@ -23,7 +23,7 @@ CLOSED = 1 << 53
 TERMINATING = 1 << 54
 WAITING = 1 << 55
 HELD = 1 << 56
-FLAGS = {"OWNED": 1, "PILL": 2, "KILL": 4, "NOTICE": 8, "SIGNAL": 16, "STASHED": 32, "TICK": 64, "BOUND": 128}
+FLAGS = {"OWNED": 1, "PILL": 2, "KILL": 4, "NOTICE": 8, "SIGNAL": 16, "TRACED": 32, "TICK": 64, "BOUND": 128}
 PHASES = ("new", "", "restarting", "restarting", "stopping", "stopping", "gone", "gone")
 SLOT_BITS = 24
 

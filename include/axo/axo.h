@@ -71,6 +71,7 @@
 #include <axo/testkit.h>
 #include <axo/time.h>
 #include <axo/trace.h>
+#include <axo/trace_context.h>
 #include <axo/verdict.h>
 #include <axo/version.h>
 #include <axo/watch.h>

@@ -212,6 +212,12 @@ static void record_say_event(axo__text_out *out, const axo_log_record *record)
 void axo__record_line(axo__text_out *out, const axo_log_record *record)
 {
     record_say_event(out, record);
+    if (record->trace_id != NULL && record->trace_id[0] != 0) {
+        axo__text_bytes(out, "; trace ", 8);
+        record_say(out, record->trace_id);
+        axo__text_bytes(out, " span ", 6);
+        record_say(out, axo__text_or(record->span_id, "?"));
+    }
     if (record->last != 0)
         axo__text_add(out, "; no more of these are logged for a while");
 }
@@ -329,6 +335,8 @@ static void record_collect(record_fields *fields, const axo_log_record *record)
         record_number(fields, "for_ns", record->for_ns);
     if (record->last != 0)
         record_number(fields, "last", 1);
+    record_text(fields, "trace_id", record->trace_id);
+    record_text(fields, "span_id", record->span_id);
     record_text(fields, "system", record->system);
     record_text(fields, "text", record->text);
 }

@@ -90,6 +90,9 @@ struct axo__core {
                        uint64_t arg);
     axo__figures *figures; /* the layer above; NULL: there are none */
     void (*figures_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind);
+    /* The layer above (sched/span.h): the trace context of the handler that runs; NULL: it has none.
+     * The function is NULL where no handler runs. */
+    const axo_trace_context *(*span)(const struct axo__local *local);
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
     axo_unhandled_fn on_unhandled;
@@ -196,6 +199,12 @@ static inline bool axo__local_is_outside(const axo__local *local)
 
 /* Takes a free cell for a birth and counts the birth; NULL: *status says why. */
 axo__cell *axo__local_take_cell(axo__local *local, axo_status *status);
+
+/* The trace context of the handler that runs, if the local is a worker's; NULL: none. */
+static inline const axo_trace_context *axo__local_span(const axo__local *local)
+{
+    return local->core->span != NULL ? local->core->span(local) : NULL;
+}
 
 /* Undoes axo__local_take_cell: no actor was born. */
 void axo__local_untake_cell(axo__local *local, axo__cell *cell);

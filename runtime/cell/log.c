@@ -14,6 +14,7 @@
 
 #include "base/border.h"
 #include "base/record.h"
+#include "base/traceparent.h"
 #include "cell/extra.h"
 
 /* Bytes of a line for people; a longer one is cut. */
@@ -109,6 +110,15 @@ static const axo_class *log_origin(axo__log_line *line, axo__core *core, axo_ref
     return axo__cell_class(cell);
 }
 
+/* Names a trace, in a record that names none. */
+static void log_trace(axo_log_record *record, axo__log_trace *text, const axo_trace_context *trace)
+{
+    axo__hex_write(text->trace_id, trace->trace_id, sizeof trace->trace_id);
+    axo__hex_write(text->span_id, trace->span_id, sizeof trace->span_id);
+    record->trace_id = text->trace_id;
+    record->span_id = text->span_id;
+}
+
 void axo__log_cause(axo__log_line *line, axo__core *core, const axo__cause *cause)
 {
     axo_log_record *record = &line->record;
@@ -130,6 +140,12 @@ void axo__log_cause(axo__log_line *line, axo__core *core, const axo__cause *caus
         return;
     record->has_tag = 1;
     record->tag = failure.tag;
+    /* The message of another one's failure may have gone with it. */
+    if (cell != NULL && cell->failed != NULL && axo_ref_equal(failure.actor, record->actor) &&
+        (cell->failed->flags & AXO__MESSAGE_TRACED) != 0) {
+        const axo_trace_context trace = axo__message_trace(cell->failed);
+        log_trace(record, &line->trace, &trace);
+    }
     if (cls != NULL)
         axo__log_message(record, core, cls, failure.tag);
 }
@@ -160,7 +176,8 @@ static void log_complete(const axo__core *core, axo_log_record *record)
 {
     const char **texts[] = {&record->path,        &record->class_name, &record->origin_path,
                             &record->origin_class, &record->kind_name,  &record->site_name,
-                            &record->tag_name,    &record->text};
+                            &record->tag_name,    &record->text,       &record->trace_id,
+                            &record->span_id};
     record->size = sizeof *record;
     record->time_ns = axo__core_now(core);
     record->unix_ns = axo__os_wall();
@@ -198,9 +215,13 @@ void axo__log(axo__local *local, axo_log_record *record)
 {
     axo__core *core = local->core;
     char line[LOG_LINE_MAX];
+    axo__log_trace trace;
     axo_event_log data;
     if (!axo__log_is_read(core, (axo_log_level)record->level))
         return;
+    const axo_trace_context *span = axo__local_span(local);
+    if (span != NULL && record->trace_id == NULL && record->count == 0)
+        log_trace(record, &trace, span);
     log_complete(core, record);
     axo__text_out out = axo__text_begin(line, sizeof line);
     axo__record_line(&out, record);
@@ -215,4 +236,6 @@ void axo__log(axo__local *local, axo_log_record *record)
                         .data = &data, .size = sizeof data};
     axo__event_publish(local, &event);
     record->line = "";
+    record->trace_id = "";
+    record->span_id = "";
 }

@@ -23,11 +23,18 @@ static inline bool axo__log_is_read(const axo__core *core, axo_log_level level)
            axo__event_wants(core, axo__log_kind(level));
 }
 
+/* The texts of a trace context. */
+typedef struct axo__log_trace {
+    char trace_id[33];
+    char span_id[17];
+} axo__log_trace;
+
 /* A record with the memory that its strings may lie in. */
 typedef struct axo__log_line {
     axo_log_record record;
     char path[AXO_EVENT_PATH_MAX];
     char origin_path[AXO_EVENT_PATH_MAX];
+    axo__log_trace trace;
 } axo__log_line;
 
 /* Begins a line about an actor: its reference, path and class. The caller is a worker, and the

@@ -61,11 +61,12 @@ void axo__bounded_free(axo__cache *cache, axo__bounded_mailbox *bounded)
 /* ---- bounds ---- */
 
 /* Only ordinary messages of users are bounded. PoisonPill, Kill, the runtime's own messages and
- * those for one instance each have a flag besides OWNED, and are never refused (PH-27). */
+ * those for one instance each have a flag besides OWNED and TRACED, and are never refused
+ * (PH-27). */
 static bool bounded_counts(const axo__message *message)
 {
     uint32_t flags = message->flags & ((1u << BOUNDED_FLAG_BITS) - 1);
-    return (flags & ~(uint32_t)AXO__MESSAGE_OWNED) == 0;
+    return (flags & ~(uint32_t)(AXO__MESSAGE_OWNED | AXO__MESSAGE_TRACED)) == 0;
 }
 
 /* A message counts with its envelope, and with an owned payload's size (axo_mailbox.bytes_max). */

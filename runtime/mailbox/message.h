@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <axo/message.h>
+#include <axo/trace_context.h>
 
 #include "base/border.h"
 #include "mem/slab.h"
@@ -24,7 +25,7 @@ enum {
     AXO__MESSAGE_NOTICE = 8, /* AXO_TERMINATED or the message in its place: part of a watch
                                 record, not counted */
     AXO__MESSAGE_SIGNAL = 16, /* the runtime's own, not counted */
-    AXO__MESSAGE_STASHED = 32, /* in the stash or in front of the lane, which owns it */
+    AXO__MESSAGE_TRACED = 32,  /* its block ends with a trace context */
     AXO__MESSAGE_TICK = 64,    /* of a keyed timer, the receive timeout or a watched descriptor:
                                  the runner asks whether that still is so when it comes up */
     AXO__MESSAGE_BOUND = 128,  /* for one instance: its number is `instance` */
@@ -46,6 +47,13 @@ enum {
  * actor of a system that times messages. The first look of the receiver's runner takes the flag
  * away. */
 #define AXO__MESSAGE_TIMED (8 * AXO__MESSAGE_FLAGS_END)
+
+/* The handler that has the message has, or had, a trace context (sched/span.h): until it returns,
+ * so in no mailbox. */
+#define AXO__MESSAGE_SPAN (16 * AXO__MESSAGE_FLAGS_END)
+
+/* In the stash or in front of the lane, which owns it: in no bounded mailbox. */
+#define AXO__MESSAGE_STASHED (32 * AXO__MESSAGE_FLAGS_END)
 
 /* Messages that no user misses: their dead letters are suppressed. */
 #define AXO__MESSAGE_HARMLESS                                                                      \
@@ -120,6 +128,59 @@ axo__message_make_line(axo__cache *cache, uint32_t tag, axo_ref sender, const vo
     return message;
 }
 
+/* What a message with a trace context is longer by: its block ends with the context, behind at least
+ * a line, so that all that an envelope has room for behind its header (an instance, an answer)
+ * still has it. A multiple of 8: what lies before it is aligned. */
+#define AXO__MESSAGE_TRACE 32
+AXO_STATIC_ASSERT(sizeof(axo_trace_context) <= AXO__MESSAGE_TRACE, "a context has room");
+
+/* Bytes of the message's trace context. */
+static inline size_t axo__message_trace_size(const axo__message *message)
+{
+    return (message->flags & AXO__MESSAGE_TRACED) != 0 ? AXO__MESSAGE_TRACE : 0;
+}
+
+static inline char *axo__message_trace_at(const axo__message *message)
+{
+    AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_TRACED) != 0);
+    AXO_DEBUG_ASSERT(message->block >= AXO__CACHE_LINE + AXO__MESSAGE_TRACE);
+    return (char *)(uintptr_t)message + message->block - AXO__MESSAGE_TRACE;
+}
+
+/* The context of a message that has one. */
+static inline axo_trace_context axo__message_trace(const axo__message *message)
+{
+    axo_trace_context trace;
+    memcpy(&trace, axo__message_trace_at(message), sizeof trace);
+    return trace;
+}
+
+static inline void axo__message_set_trace(axo__message *message, const axo_trace_context *trace)
+{
+    memcpy(axo__message_trace_at(message), trace, sizeof *trace);
+}
+
+/* As axo__message_make, for a message that carries a trace context. NULL for `trace`: it carries
+ * none. */
+static inline axo__message *axo__message_make_traced(axo__cache *cache, uint32_t tag,
+                                                     axo_ref sender, size_t size,
+                                                     const axo_trace_context *trace)
+{
+    if (axo__likely(trace == NULL))
+        return axo__message_make(cache, tag, sender, size);
+    size_t line = AXO__CACHE_LINE - sizeof(axo__message);
+    size_t room = (size > line ? size : line) + AXO__MESSAGE_TRACE;
+    axo__message *message = axo__message_make(cache, tag, sender, room);
+    if (message == NULL)
+        return NULL;
+    message->pub.size = (uint32_t)size;
+    if (size == 0)
+        message->pub.payload = NULL;
+    message->flags = AXO__MESSAGE_TRACED;
+    axo__message_set_trace(message, trace);
+    return message;
+}
+
 /* Copies a message that owns no payload; NULL: no memory. The payload's pointer is moved to the
  * copy. */
 static inline axo__message *axo__message_copy(axo__cache *cache, const axo__message *message)
@@ -142,7 +203,7 @@ static inline void axo__message_own(axo__message *message, void *payload, size_t
     AXO_DEBUG_ASSERT(message->block >= sizeof *message + sizeof(void *) && size <= UINT32_MAX);
     message->pub.payload = payload;
     message->pub.size = (uint32_t)size;
-    message->flags = AXO__MESSAGE_OWNED;
+    message->flags |= AXO__MESSAGE_OWNED;
     message->destroy = destroy;
     *(void **)(void *)(message + 1) = user;
 }

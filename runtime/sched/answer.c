@@ -89,6 +89,7 @@ static void answer_fill(axo__core *core, const axo__cell *cell, axo__message *me
     uint32_t tag = message->pub.tag;
     if (message->block < AXO__CACHE_LINE)
         message->block = AXO__CACHE_LINE;
+    message->flags &= AXO__MESSAGE_TRACED;
     message->pub = (axo_message){.tag = AXO_REQUEST_FAILED, .sender = axo__cell_ref(cell)};
     if (text != NULL) {
         axo__message_own(message, &text->failed, sizeof text->failed, axo__texts_free,
@@ -105,7 +106,7 @@ static void answer_fill(axo__core *core, const axo__cell *cell, axo__message *me
     memcpy(message + 1, &bare, AXO_REQUEST_FAILED_BARE);
     message->pub.payload = message + 1;
     message->pub.size = AXO_REQUEST_FAILED_BARE;
-    message->flags = AXO__MESSAGE_SIGNAL;
+    message->flags |= AXO__MESSAGE_SIGNAL;
 }
 
 /* The asker's mailbox takes the answer whatever its bound, as it takes what else its owner waits

@@ -248,10 +248,12 @@ void axo__figures_waited(axo__worker *worker, const axo__cell *cell, axo__messag
 void axo__figures_stamp(const axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(cell->timed);
-    if ((message->flags & ~(uint32_t)AXO__MESSAGE_TIMED) != 0)
+    if ((message->flags & ~(uint32_t)(AXO__MESSAGE_TIMED | AXO__MESSAGE_TRACED)) != 0)
         return;
     message->sent_at = axo__os_now();
-    message->flags = cell->bounded ? 0 : AXO__MESSAGE_TIMED;
+    message->flags &= ~(uint32_t)AXO__MESSAGE_TIMED;
+    if (!cell->bounded)
+        message->flags |= AXO__MESSAGE_TIMED;
 }
 
 /* ---- adding up ---- */

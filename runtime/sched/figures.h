@@ -125,8 +125,9 @@ void axo__figures_stamp(const axo__cell *cell, axo__message *message);
 /* A message has come out of a bounded mailbox, whose messages have no room for the flag. */
 static inline void axo__figures_unbound(const axo__cell *cell, axo__message *message)
 {
-    if (axo__unlikely(cell->timed && message != NULL && message->flags == 0))
-        message->flags = AXO__MESSAGE_TIMED;
+    if (axo__unlikely(cell->timed && message != NULL &&
+                      (message->flags & ~(uint32_t)AXO__MESSAGE_TRACED) == 0))
+        message->flags |= AXO__MESSAGE_TIMED;
 }
 
 /* ---- any thread ---- */

@@ -162,8 +162,8 @@ static void keyed_timer_remove(axo__keyed_timers *keyed, const keyed_timer *slot
 static keyed_timer_stamp *keyed_timer_stamp_of(axo__message *message)
 {
     AXO_DEBUG_ASSERT(message->block >= sizeof *message + sizeof(keyed_timer_stamp));
-    return (keyed_timer_stamp *)(void *)((char *)message + message->block -
-                                         sizeof(keyed_timer_stamp));
+    size_t behind = axo__message_trace_size(message) + sizeof(keyed_timer_stamp);
+    return (keyed_timer_stamp *)(void *)((char *)message + message->block - behind);
 }
 
 /* The message of a keyed timer, with key and number in a stamp behind the payload: periodic ticks
@@ -173,10 +173,11 @@ static axo__message *keyed_timer_message(axo__worker *worker, axo__cell *cell,
 {
     size_t room = (what->size + 7) / 8 * 8 + sizeof(keyed_timer_stamp);
     axo__message *message =
-        axo__message_make(&worker->local.cache, what->tag, axo__cell_ref(cell), room);
+        axo__message_make_traced(&worker->local.cache, what->tag, axo__cell_ref(cell), room,
+                                 what->kind == AXO_TIMER_ONCE ? worker->span.now : NULL);
     if (message == NULL)
         return NULL;
-    message->flags = what->flags | AXO__MESSAGE_TICK;
+    message->flags |= what->flags | AXO__MESSAGE_TICK;
     message->pub.size = (uint32_t)what->size;
     if (what->size > 0)
         memcpy(message + 1, what->payload, what->size);

@@ -68,6 +68,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->long_ago = AXO__LONG_AGO;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;
+    worker->plain_tags = AXO_TAG_RESERVED;
     worker->until = AXO__NEVER;
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);

@@ -18,6 +18,7 @@
  *   follow    producers that follow their consumer
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   blame     why a callback has failed       hook      calls of hooks
+ *   span      the trace context of a handler
  *   figures   counts and times by class
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
@@ -55,6 +56,16 @@ typedef struct axo__sched axo__sched;
 typedef struct axo__worker axo__worker;
 typedef struct axo__timers axo__timers;
 typedef struct axo__spare_mark axo__spare_mark;
+
+/* What a handler that has a trace context does: span.h. */
+typedef struct axo__span {
+    const axo_trace_context *now; /* `own` while a handler runs that has one; else NULL */
+    axo_trace_context own;    /* what its messages carry */
+    axo_trace_context parent; /* what it was given */
+    bool has_parent;          /* false: the trace begins here */
+    bool has_ids;             /* the next has its seed */
+    axo__random ids;
+} axo__span;
 
 /* What super/ does for a runner: sched/ knows no children, watches or strategies, so the turn calls
  * up through these pointers, which system/ sets once. */
@@ -168,6 +179,7 @@ struct axo__worker {
     uint32_t attention;     /* AXO__LOOK_ bits; 0: between two turns the next slot comes first */
     uint32_t messages_left; /* messages left in this turn */
     uint32_t until_clock;   /* messages until the clock is read */
+    uint32_t plain_tags;    /* a send of a lower tag may be a plain one; 0: none may (span.h) */
     uint64_t plain_end;     /* run_plain looks up when this turn is over: one of the next two, or
                                the reclaimer is due */
     uint64_t step_end;      /* the last turn of this step */
@@ -218,6 +230,7 @@ struct axo__worker {
     axo__a64 *board;        /* its record (sched/board.h); NULL: it has none */
     struct axo__figures_seat *figures; /* by class (sched/figures.h); NULL: it has none */
     int64_t figures_began;  /* when the running receive began; 0: not known */
+    axo__span span;
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */

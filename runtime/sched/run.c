@@ -29,6 +29,7 @@
 #include "sched/ready.h"
 #include "sched/keyed_timer.h"
 #include "sched/settle.h"
+#include "sched/span.h"
 
 void axo__run_free(axo__worker *worker, axo__message *message)
 {
@@ -88,7 +89,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
-    message->flags &= ~(uint32_t)AXO__MESSAGE_BLAMED;
+    message->flags &= ~(uint32_t)(AXO__MESSAGE_BLAMED | AXO__MESSAGE_SPAN);
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
         axo__a64_bump_owner(&worker->local.count.handled);
@@ -96,6 +97,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     if ((cell->attention & AXO__ATTENTION_TIMERS) != 0)
         axo__keyed_timer_handled(worker, cell, message->pub.tag);
     bool fails = status != AXO_OK && status != AXO_UNHANDLED;
+    axo__span_end(worker, message, fails);
     if (run_is_io(message) && !stashed && axo__io_handled(worker, cell, message, fails)) {
         axo__cause_drop(&worker->local.core->texts, &worker->pending);
         worker->message = NULL;
@@ -184,6 +186,8 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
             axo__dead_letter(&worker->local, message, axo__cell_ref(cell), AXO_DEAD_GONE);
             return;
         }
+        if ((message->flags & AXO__MESSAGE_TRACED) != 0)
+            axo__span_take(worker, cell, message);
     }
     worker->message = message;
     worker->site = AXO_SITE_RECEIVE;

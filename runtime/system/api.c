@@ -199,20 +199,26 @@ axo_status axo_stop_self(axo_ctx *ctx)
     return AXO_OK;
 }
 
+/* A message of the running callback carries the trace context of its handler. */
+static inline axo__message *api_make(axo_ref from, uint32_t tag, size_t size)
+{
+    axo__worker *worker = axo__self;
+    return axo__message_make_traced(&worker->local.cache, tag, from, size, worker->span.now);
+}
+
 /* The copying send: payload behind the envelope, one block for both. */
 static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload,
                                   size_t size, uint32_t flags)
 {
-    axo__worker *worker = axo__self;
-    axo__message *message = axo__message_make(&worker->local.cache, tag, from, size);
+    axo__message *message = api_make(from, tag, size);
     if (axo__unlikely(message == NULL))
         return AXO_ENOMEM;
-    message->flags = flags;
+    message->flags |= flags;
     if (size == sizeof(uint64_t)) /* the common size: a constant length makes this copy one move */
         memcpy(message + 1, payload, sizeof(uint64_t));
     else if (size > 0)
         memcpy(message + 1, payload, size);
-    return axo__send_from(worker, to, message);
+    return axo__send_from(axo__self, to, message);
 }
 
 /* PoisonPill and Kill are messages with a flag: they keep their place in the mailbox (PK-02). */
@@ -276,7 +282,7 @@ api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size
         return api_send_any(ctx, to, tag, payload, size);
     if (axo__unlikely(size > 0 && payload == NULL))
         return api_send_any(ctx, to, tag, payload, size);
-    if (axo__unlikely(tag >= AXO_TAG_RESERVED))
+    if (axo__unlikely(tag >= worker->plain_tags))
         return api_send_any(ctx, to, tag, payload, size);
     axo__local *local = &worker->local;
     axo__cell *cell = axo__table_find(&local->core->table, to);
@@ -355,7 +361,6 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
                           axo_payload_free destroy, void *user)
 {
     axo__cell *cell = axo__caller(ctx);
-    axo__worker *worker = axo__self;
     if (cell == NULL)
         return axo__no_caller();
     if (axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED || payload == NULL)
@@ -363,16 +368,14 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
     /* An owned payload is not copied, so only the field of its size bounds it. */
     if (size > UINT32_MAX)
         return AXO_ETOOBIG;
-    axo__message *message =
-        axo__message_make(&worker->local.cache, tag, axo__cell_ref(cell), sizeof user);
+    axo__message *message = api_make(axo__cell_ref(cell), tag, sizeof user);
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload, size, destroy, user);
-    return axo__send_from(worker, to, message);
+    return axo__send_from(axo__self, to, message);
 }
 
-/* A draft is an envelope that is not sent yet: the program fills the payload in place and saves a
- * copy. */
+/* A draft is an envelope that is not sent yet: the program fills it in place and saves a copy. */
 axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,
                            void **payload)
 {
@@ -387,8 +390,7 @@ axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    axo__message *message =
-        axo__message_make(&axo__self->local.cache, tag, axo__cell_ref(cell), size);
+    axo__message *message = api_make(axo__cell_ref(cell), tag, size);
     if (message == NULL)
         return AXO_ENOMEM;
     *draft = (axo_draft *)(void *)message;
@@ -408,10 +410,8 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
         return AXO_EINVAL;
     if (payload->size > UINT32_MAX)
         return AXO_ETOOBIG;
-    /* Room behind the envelope for the destructor's `user`, and for the instance if the draft is
-     * bound. */
-    axo__message *message = axo__message_make(&axo__self->local.cache, tag, axo__cell_ref(cell),
-                                              sizeof(axo__message_behind));
+    /* Room for the destructor's `user`, and for the instance if the draft is bound. */
+    axo__message *message = api_make(axo__cell_ref(cell), tag, sizeof(axo__message_behind));
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);

@@ -244,11 +244,13 @@ static void find_write(void *user, axo_ref to)
 {
     find_mail *mail = user;
     axo__cache *cache = &mail->worker->local.cache;
+    const axo_trace_context *span = mail->worker->span.now;
     if (mail->failed)
         return;
     find_post *post = axo__pool_alloc(cache, sizeof *post);
-    axo__message *message =
-        post != NULL ? axo__message_make(cache, mail->tag, mail->from, mail->size) : NULL;
+    axo__message *message = NULL;
+    if (post != NULL)
+        message = axo__message_make_traced(cache, mail->tag, mail->from, mail->size, span);
     if (message == NULL) {
         axo__pool_free(cache, post, sizeof *post);
         mail->failed = true;

@@ -93,6 +93,17 @@ axo_status axo_message_take(axo_ctx *ctx, const axo_message *message, axo_owned 
     return AXO_OK;
 }
 
+/* What a copy of the message carries: it comes from the handler that passes it on; in pre_restart
+ * from the one that failed, which has left its context in the message. */
+static const axo_trace_context *mailbox_trace(const axo__worker *worker, const axo__message *given,
+                                              axo_trace_context *kept)
+{
+    if (worker->span.now != NULL || (given->flags & AXO__MESSAGE_TRACED) == 0)
+        return worker->span.now;
+    *kept = axo__message_trace(given);
+    return kept;
+}
+
 axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
 {
     axo__cell *cell = axo__caller(ctx);
@@ -107,8 +118,10 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
     if (owned && !mailbox_can_take(given))
         return AXO_EINVAL;
     size_t room = owned ? sizeof(void *) : given->pub.size;
+    axo_trace_context kept;
     axo__message *copy =
-        axo__message_make(&worker->local.cache, given->pub.tag, given->pub.sender, room);
+        axo__message_make_traced(&worker->local.cache, given->pub.tag, given->pub.sender, room,
+                                 mailbox_trace(worker, given, &kept));
     if (copy == NULL)
         return AXO_ENOMEM;
     if (owned) {

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/traceparent.h"
 #include "cell/event.h"
 #include "sched/host.h"
 #include "sched/ready.h"
@@ -184,6 +185,7 @@ typedef struct api_outside {
     size_t size;
     axo_payload_free destroy;
     void *user;
+    const axo_trace_context *trace; /* NULL: none */
 } api_outside;
 
 static axo_status api_outside_send(axo_system *system, const api_outside *what)
@@ -195,15 +197,16 @@ static axo_status api_outside_send(axo_system *system, const api_outside *what)
         return status;
     status = AXO_ENOMEM;
     axo__door *door = axo__door_enter(&system->sched);
-    axo__message *message = axo__message_make(&door->local.cache, what->tag, what->from,
-                                              owned ? sizeof(void *) : what->size);
+    axo__message *message =
+        axo__message_make_traced(&door->local.cache, what->tag, what->from,
+                                 owned ? sizeof(void *) : what->size, what->trace);
     if (message != NULL) {
         if (owned)
             axo__message_own(message, (void *)(uintptr_t)what->payload, what->size, what->destroy,
                              what->user);
         else if (what->size > 0)
             memcpy(message + 1, what->payload, what->size);
-        message->flags = what->flags;
+        message->flags |= what->flags;
         /* `dead` collects the letters of this send: the message itself if its receiver has ended,
          * and what a bounded mailbox dropped for it. */
         status = axo__send(&system->sched, NULL, &door->local, what->to, message, &dead);
@@ -303,6 +306,20 @@ axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag, const v
                            size_t size)
 {
     return axo_system_send_from(system, axo_ref_none(), to, tag, payload, size);
+}
+
+axo_status axo_system_send_traced(axo_system *system, axo_ref to, uint32_t tag, const void *payload,
+                                  size_t size, const axo_trace_context *trace)
+{
+    if (trace == NULL)
+        return axo_system_send(system, to, tag, payload, size);
+    if (system == NULL || axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
+        (payload == NULL && size > 0) || !axo__trace_is_valid(trace))
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
+    api_outside what = {.to = to, .tag = tag, .payload = payload, .size = size, .trace = trace};
+    return api_outside_send(system, &what);
 }
 
 axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, void *payload,

@@ -52,10 +52,12 @@ static axo_status time_check(time_what *what)
 static axo_status time_set(axo__local *local, const time_what *what, axo_ref from, axo_ref to,
                            axo_timer *out)
 {
-    axo__message *message = axo__message_make(&local->cache, what->tag, from, what->size);
+    const axo_trace_context *span = what->kind == AXO_TIMER_ONCE ? axo__local_span(local) : NULL;
+    axo__message *message =
+        axo__message_make_traced(&local->cache, what->tag, from, what->size, span);
     if (message == NULL)
         return AXO_ENOMEM;
-    message->flags = what->flags;
+    message->flags |= what->flags;
     if (what->size > 0)
         memcpy(message + 1, what->payload, what->size);
     axo__scheduled_order order = {.to = to, .message = message, .first = what->first,

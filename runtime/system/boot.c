@@ -15,6 +15,7 @@
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/send.h"
+#include "sched/span.h"
 #include "sched/wake.h"
 #include "system/border.h"
 #include "system/guardian.h"
@@ -203,6 +204,7 @@ static axo_status boot_core(axo_system *system)
     core->clock = options->clock;
     core->clock_user = options->clock_user;
     core->stuck = axo__pools_stuck;
+    core->span = axo__span_of;
     core->root = &axo__shutdown_root_ops;
     core->forked = axo__border_forked;
     core->dispatch = axo__pools_dispatch;

@@ -15,7 +15,7 @@ check() { # constant in the script, header, what stands there
     [ -n "$mine" ] && [ "$mine" = "$theirs" ] || fail "$1: '$mine' in axo_gdb.py, '$theirs' in $2"
 }
 for word in RUNNING READY URGENT CLOSED TERMINATING WAITING HELD; do check $word runtime/cell/state.h; done
-for flag in OWNED PILL KILL NOTICE SIGNAL STASHED TICK BOUND; do
+for flag in OWNED PILL KILL NOTICE SIGNAL TRACED TICK BOUND; do
     theirs=$(sed -n "s/^ *AXO__MESSAGE_$flag = \([0-9]*\),.*/\1/p" runtime/mailbox/message.h)
     grep -q "\"$flag\": $theirs[,}]" "$script" || fail "AXO__MESSAGE_$flag is $theirs"
 done
