@@ -74,6 +74,9 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_system_send, STATUS, axo_system_send(w->system, w->mute, 9, NULL, 0))                    \
     X(axo_system_send_from, STATUS,                                                                \
       axo_system_send_from(w->system, w->mute, w->mute, 9, NULL, 0))                               \
+    X(axo_system_send_traced, STATUS,                                                              \
+      axo_system_send_traced(w->system, w->mute, 9, NULL, 0,                                       \
+                             &(axo_trace_context){{1}, {1}, 0}))                                   \
     X(axo_system_send_owned, STATUS,                                                               \
       axo_system_send_owned(w->system, w->mute, 9, w->text, 1, NULL, NULL))                        \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
@@ -279,6 +282,13 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_signal_watch, STATUS, axo_signal_watch(w->ctx, SIGUSR2, &w->fd))                         \
     X(axo_signal_take, NIL, axo_signal_take(w->ctx, w->fd))                                        \
     X(axo_signal_unwatch, STATUS, axo_signal_unwatch(w->ctx, w->fd))                               \
+    X(axo_trace_context_new, STATUS, axo_trace_context_new(w->ctx, 0))                             \
+    X(axo_trace_context_set, STATUS,                                                               \
+      axo_trace_context_set(w->ctx, &(axo_trace_context){{1}, {1}, 0}))                            \
+    X(axo_trace_context_of, STATUS,                                                                \
+      axo_trace_context_of(w->ctx, &(axo_trace_context){.flags = 0}))                              \
+    X(axo_trace_context_parent, STATUS,                                                            \
+      axo_trace_context_parent(w->ctx, &(axo_trace_context){.flags = 0}))                          \
     X(axo_watch, STATUS, axo_watch(w->ctx, w->mute))                                               \
     X(axo_watch_with, STATUS, axo_watch_with(w->ctx, w->mute, 9, NULL, 0))                         \
     X(axo_unwatch, STATUS, axo_unwatch(w->ctx, w->mute))
@@ -296,7 +306,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_listener_props)                                                                          \
     X(axo_name_check) X(axo_ref_index) X(axo_router_props) X(axo_status_name) X(axo_status_text)   \
     X(axo_system_start) X(axo_testkit_start) X(axo_verdict_text) X(axo_version) X(axo_throw)       \
-    X(axo_throw_fatal)
+    X(axo_throw_fatal) X(axo_traceparent_parse) X(axo_traceparent_format)
 
 /* ---- as functions -------------------------------------------------------------------------- */
 
