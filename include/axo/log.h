@@ -76,8 +76,8 @@ typedef struct axo_log_record {
     uint32_t last;           /* 1: more of these are left out for a while */
     int64_t for_ns;          /* STUCK: at least for so long */
     const char *line;        /* all of it as one line of text, as axo_options.log gets it */
-    const char *trace_id;    /* 32 digits: the trace (trace_context.h) of the handler that failed, or
-                                that ran when it happened */
+    const char *trace_id;    /* 32 digits: the trace (trace_context.h) of the handler that failed,
+                                or that ran when it happened */
     const char *span_id;     /* 16 digits: its span */
 } axo_log_record;
 #define AXO_LOG_RECORD(...) AXO_INIT(axo_log_record, __VA_ARGS__)

@@ -70,15 +70,15 @@ AXO_API axo_status axo_trace_context_of(axo_ctx *ctx, axo_trace_context *out);
 AXO_API axo_status axo_trace_context_parent(axo_ctx *ctx, axo_trace_context *out);
 
 /* From here to its end the running handler belongs to a request that has come with this context, or
- * to one that the actor has kept: a new span begins, whose parent is `parent`'s. Another call begins
- * another. Messages that were sent and drafts that were made before keep what they have.
+ * to one that the actor has kept: a new span begins, whose parent is `parent`'s. Another call
+ * begins another. Messages that were sent and drafts that were made before keep what they have.
  *   parent    copied; NULL: the rest of the handler belongs to no request
  *   returns   AXO_OK; AXO_EINVAL (a number is all 0), AXO_ECONTEXT (also outside of `receive`)
  *   after     on failure nothing has changed */
 AXO_API axo_status axo_trace_context_set(axo_ctx *ctx, const axo_trace_context *parent);
 
-/* As axo_trace_context_set, for a request that has come without a context: a trace begins here, with
- * a random number. `flags`: of the trace, as AXO_TRACE_SAMPLED | AXO_TRACE_RANDOM; below 256.
+/* As axo_trace_context_set, for a request that has come without a context: a trace begins here,
+ * with a random number. `flags`: of the trace, as AXO_TRACE_SAMPLED | AXO_TRACE_RANDOM; below 256.
  *   returns   AXO_OK; AXO_EINVAL, AXO_ECONTEXT (also outside of `receive`) */
 AXO_API axo_status axo_trace_context_new(axo_ctx *ctx, uint32_t flags);
 
@@ -91,8 +91,8 @@ AXO_API axo_status axo_system_send_traced(axo_system *system, axo_ref to, uint32
                                           const axo_trace_context *trace);
 
 /* Reads the value of a `traceparent` header, strictly: hexadecimal digits are small, no number is
- * all 0, no blanks around it. Of version 00 it is 55 bytes long; of a later one (01 to fe) at least,
- * and what follows a further "-" is not read. Version ff is none.
+ * all 0, no blanks around it. Of version 00 it is 55 bytes long; of a later one (01 to fe) at
+ * least, and what follows a further "-" is not read. Version ff is none.
  *   text      `size` bytes, no closing zero needed
  *   out       flags: the two bits that are known here
  *   thread    any

@@ -128,8 +128,8 @@ axo__message_make_line(axo__cache *cache, uint32_t tag, axo_ref sender, const vo
     return message;
 }
 
-/* What a message with a trace context is longer by: its block ends with the context, behind at least
- * a line, so that all that an envelope has room for behind its header (an instance, an answer)
+/* What a message with a trace context is longer by: its block ends with the context, behind a line
+ * at least, so that all that an envelope has room for behind its header (an instance, an answer)
  * still has it. A multiple of 8: what lies before it is aligned. */
 #define AXO__MESSAGE_TRACE 32
 AXO_STATIC_ASSERT(sizeof(axo_trace_context) <= AXO__MESSAGE_TRACE, "a context has room");

@@ -123,6 +123,10 @@ DOOR_SAYS(now, axo_now(bad) == 0)
 DOOR_SAYS(parent, axo_ref_is_none(axo_parent(bad)))
 DOOR_SAYS(sender, axo_ref_is_none(axo_sender(bad)))
 DOOR_SAYS(system_of, axo_system_of(bad) == NULL)
+DOOR_CTX(trace_context_of, NULL)
+DOOR_CTX(trace_context_parent, NULL)
+DOOR_CTX(trace_context_set, &(axo_trace_context){.flags = 0})
+DOOR_CTX(trace_context_new, DOOR_BAD)
 DOOR_SAYS(child_count, axo_child_count(bad) == 0)
 DOOR_SAYS(children, axo_children(bad, NULL, 9) == 0)
 DOOR_SAYS(child, axo_ref_is_none(axo_child(bad, NULL)))
@@ -177,6 +181,8 @@ static const door_call door_calls[] = {
     DOOR_CALL(child_count), DOOR_CALL(children), DOOR_CALL(child), DOOR_CALL(alloc),
     DOOR_CALL(stash_count), DOOR_CALL(timer_active), DOOR_CALL(timer_cancel),
     DOOR_CALL(timer_at_close), DOOR_CALL(message_discard),
+    DOOR_CALL(trace_context_of), DOOR_CALL(trace_context_parent),
+    DOOR_CALL(trace_context_set), DOOR_CALL(trace_context_new),
 };
 enum { DOOR_CALLS = sizeof door_calls / sizeof door_calls[0] };
 

@@ -430,6 +430,51 @@ static void actor_health(world *w)
     world_run(w);
 }
 
+/* A send that is refused leaves the handler's trace as it was, and the next send carries it. */
+static void actor_traced_handler(axo_ctx *ctx, world *w)
+{
+    static const char payload[3000];
+    const axo_owned owned = {.payload = w, .size = 4};
+    axo_trace_context before;
+    axo_trace_context after;
+    axo_draft *draft;
+    void *room;
+    MUST(w, axo_trace_context_new(ctx, AXO_TRACE_SAMPLED) == AXO_OK);
+    MUST(w, axo_trace_context_of(ctx, &before) == AXO_OK);
+    for (size_t size = 0; size <= sizeof payload; size += size < 24 ? 8 : 744) {
+        axo_status status = TRY(w, axo_send(ctx, w->ref, WORLD_NOTE, payload, size));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+        status = TRY(w, axo_send_after(ctx, WORLD_MS, w->ref, WORLD_NOTE, payload, size));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+        status = TRY(w, axo_timer_start(ctx, size, AXO_TIMER_ONCE, WORLD_MS, 0, WORLD_NOTE, payload,
+                                        size));
+        MUST(w, axo_timer_active(ctx, size) == (status == AXO_OK));
+        if (TRY(w, axo_message_new(ctx, WORLD_NOTE, size, &draft, &room)) == AXO_OK)
+            MUST(w, axo_send_message(ctx, w->ref, draft) == AXO_OK);
+        MUST(w, axo_trace_context_of(ctx, &after) == AXO_OK);
+        MUST(w, memcmp(&before, &after, sizeof before) == 0);
+    }
+    if (TRY(w, axo_message_owning(ctx, WORLD_NOTE, &owned, &draft)) == AXO_OK)
+        axo_message_discard(ctx, draft);
+}
+
+static void actor_traced(world *w)
+{
+    const axo_trace_context trace = {{1}, {2}, 0};
+    axo_props props = world_props(&w);
+    if (TRY(w, axo_system_spawn(w->system, &props, &w->ref)) != AXO_OK)
+        return;
+    world_run(w);
+    world_do(w, actor_traced_handler);
+    world_advance(w, 2 * WORLD_MS);
+    for (uint32_t i = 0; i < 5; i++) {
+        axo_status status = TRY(w, axo_system_send_traced(w->system, w->ref, WORLD_NOTE, NULL, 0,
+                                                          &trace));
+        MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+    }
+    world_run(w);
+}
+
 static axo_status actor_figured(axo_ctx *ctx, void *state, const axo_message *message)
 {
     (void)state;
@@ -489,6 +534,7 @@ const scene scenes_actor[] = {
     {.name = "machine", .run = actor_machine},
     {.name = "watched descriptors", .run = actor_watches},
     {.name = "health", .run = actor_health},
+    {.name = "trace contexts", .run = actor_traced},
     {.name = "figures", .run = actor_figures, .options = &actor_figures_options},
     {.name = NULL},
 };

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 . test/seen/scene.sh
 needs readelf gdb
-probes="receive fail restart spawn stop park steal"
+probes="receive fail restart spawn stop park steal span"
 library=$build/libaxo.so
 if ! echo '#include <sys/sdt.h>' | "${CC:-cc}" -E - >/dev/null 2>&1; then
     ! readelf -n "$library" | grep -q stapsdt || fail "probes without their header"
@@ -51,6 +51,8 @@ done
             echo 'printf "fired park %d %d\n", $_probe_argc, $_probe_arg0 >= 0 && (long)$_probe_arg1 > 0' ;;
         steal) # thief, victim, cell, reference
             echo 'printf "fired steal %d %d\n", $_probe_argc, $_probe_arg0 != $_probe_arg1' ;;
+        span) # cell, message, its own context, its parent's
+            echo 'printf "fired span %d %d %d\n", $_probe_argc, ((axo_trace_context *)$_probe_arg2)->trace_id[0] == 9, ((axo_trace_context *)$_probe_arg3)->span_id[0]' ;;
         esac
         echo "continue"
         echo "end"
@@ -64,4 +66,5 @@ says "fired restart 3 2"
 says "fired stop 2 1"
 says "fired park 2 1"
 says "fired steal 4 1"
+says "fired span 4 1 8"
 grep -q "exited normally" "$scratch/log" || fail "the scene did not end well"

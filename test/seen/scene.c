@@ -255,11 +255,12 @@ static void scene_crash(axo_system *system)
 
 static void scene_work(axo_system *system)
 {
+    const axo_trace_context trace = {.trace_id = {9}, .span_id = {8}};
     axo_stats stats = AXO_STATS();
     axo_ref parent = scene_spawn(system, &nest, "nest");
     (void)scene_shop(system);
     for (int i = 0; i < ROUNDS_MAX && (stats.steals == 0 || stats.parks == 0); i++) {
-        MUST(axo_system_send(system, parent, TAG_SPAWN, NULL, 0));
+        MUST(axo_system_send_traced(system, parent, TAG_SPAWN, NULL, 0, &trace));
         do {
             (void)usleep(1000);
             MUST(axo_system_stats(system, &stats));
