@@ -8,7 +8,6 @@
 
 #include <axo/export.h>
 #include <axo/ref.h>
-#include <axo/trace_context.h>
 
 /* Every event: enum word, name, what `arg` holds. A manual system does the same again with other
  * bits of references (ref.h): who compares two runs takes axo_ref_index of actors and of args that
@@ -66,8 +65,6 @@ typedef struct axo_event {
                             UINT32_MAX from outside */
     uint32_t instance;   /* number of the instance, from 1; 0 before the first */
     uint32_t suspends;   /* the actor's suspend count */
-    const axo_trace_context *trace; /* of the handler that runs on this thread
-                            (trace_context.h), during the call; NULL: it has none */
 } axo_event;
 
 /* Called at each event, on the thread where it happens, while it happens: it must be quick, take

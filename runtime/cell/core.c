@@ -53,7 +53,6 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
         .worker = local->index,
         .instance = axo__cell_instance(cell),
         .suspends = axo__state_suspends(&cell->state),
-        .trace = axo__local_span(local),
     };
     axo__core_tell(core, &event);
 }

@@ -1,5 +1,4 @@
-/* trace_context_test.c - trace contexts: what each way of sending carries, what logs and events
- * name. */
+/* trace_context_test.c - trace contexts: what each way of sending carries, what logs name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +31,6 @@ static struct {
     axo_testkit *kit;
     axo_system *system;
     tc_actor actors[TC_ACTORS];
-    uint32_t events; /* of RECEIVE and RECEIVED with the context that the handler had */
     char line[1024]; /* of the last line of the log */
     char json[AXO_LOG_LINE_MAX];
     char trace_id[40];
@@ -117,17 +115,6 @@ static axo_status tc_pre_restart(axo_ctx *ctx, void *state, const axo_failure *f
 static const axo_class tc_class =
     AXO_CLASS(.name = "tc", .state_size = sizeof(tc_actor *), .construct = tc_construct,
               .receive = tc_receive, .pre_restart = tc_pre_restart);
-
-static void tc_event(void *user, const axo_event *event)
-{
-    if (event->kind != AXO_EV_RECEIVE && event->kind != AXO_EV_RECEIVED)
-        return;
-    for (uint32_t i = 0; i < TC_ACTORS; i++) {
-        const tc_actor *actor = &tc.actors[i];
-        if (event->trace != NULL && axo_ref_equal(actor->ref, event->actor))
-            tc.events++;
-    }
-}
 
 static void tc_log(void *user, const axo_log_record *record)
 {
@@ -534,7 +521,7 @@ static void answers_of_failed_requests(void **state)
     tc_end();
 }
 
-/* ---- mailboxes, times, events ---- */
+/* ---- mailboxes, times ---- */
 
 static void send_three(axo_ctx *ctx, tc_actor *self)
 {
@@ -572,16 +559,12 @@ static axo_status tc_sum(void *user, const axo_metrics_class *figures)
     return AXO_OK;
 }
 
-static void times_and_events(void **state)
+static void they_are_timed(void **state)
 {
     uint64_t timed = 0;
-    axo_options options =
-        AXO_OPTIONS(.figures = AXO_FIGURES_TIMES, .trace = tc_event,
-                    .trace_kinds = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED));
-    tc_start(&options);
+    tc_start(&(axo_options)AXO_OPTIONS(.figures = AXO_FIGURES_TIMES));
     tc_do(send_to_2);
     tc_plain(2, TC_NOTE);
-    assert_int_equal(tc.events, 4);
     assert_int_equal(axo_metrics_classes(tc.system, tc_sum, &timed), AXO_OK);
     assert_int_equal(timed, 3);
     tc_end();
@@ -632,7 +615,7 @@ int main(void)
         cmocka_unit_test(dead_letters_name_it),
         cmocka_unit_test(answers_of_failed_requests),
         cmocka_unit_test(bounded_mailboxes),
-        cmocka_unit_test(times_and_events),
+        cmocka_unit_test(they_are_timed),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

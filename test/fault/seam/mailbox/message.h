@@ -1,5 +1,5 @@
 /* message.h - stands in the place of runtime/mailbox/message.h: who makes a message is the site,
- * not the two functions that all of them call. */
+ * not the functions that all of them call. */
 #ifndef FAULT_SEAM_MESSAGE_H
 #define FAULT_SEAM_MESSAGE_H
 
@@ -13,6 +13,8 @@
 
 #define axo__message_make(cache, tag, sender, size)                                                \
     (refuse_from(REFUSE_HERE), axo__message_make(cache, tag, sender, size))
+#define axo__message_make_traced(cache, tag, sender, size, trace)                                  \
+    (refuse_from(REFUSE_HERE), axo__message_make_traced(cache, tag, sender, size, trace))
 #define axo__message_copy(cache, message)                                                          \
     (refuse_from(REFUSE_HERE), axo__message_copy(cache, message))
 
