@@ -125,6 +125,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN)) \
+  $(if $(filter tools/console/%,$<),-I$B/console) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 # A folder of the build is not part of what is built.
@@ -154,6 +155,15 @@ SIMS := $B/test/schedules/sim/tree_sim
 # http_server needs a parser, which only it links: no program of its own without.
 PARSER := $(if $(NO_PARSER),,$(wildcard /usr/include/http_parser.h))
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server),$(call programs,test/example/*.c))
+# libaxo-console: a library of its own, where what it stands on is there.
+NO_CONSOLE ?= $(if $(filter sim,$v),sim)
+CONSOLE := $(if $(NO_CONSOLE),,$(and $(wildcard /usr/include/microhttpd.h),$(wildcard /usr/include/systemd/sd-daemon.h)))
+CONSOLE_LIBS := $(if $(CONSOLE),$(shell pkg-config --libs libmicrohttpd libsystemd))
+CONSOLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/console/*.c))
+CONSOLE_SHARED := $B/libaxo-console.so.$(VERSION)
+CONSOLE_BUILT := $(if $(CONSOLE),$B/libaxo-console.a $(if $(sanitize_$v),,$(CONSOLE_SHARED)))
+CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
+EXAMPLES := $(filter-out $(if $(CONSOLE),,$(CONSOLE_USERS)),$(call programs,test/example/*.c))
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, the rest of it nothing.
@@ -167,7 +177,8 @@ RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repe
   --filter '$(FILTER)'
 
 # ---- the library
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(TOOL) $(TOP)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(TOOL) $(TOP)
+	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
 $B/obj/%.o: %.c Makefile
@@ -204,12 +215,31 @@ $(SHARED): $(OBJECTS) $B/libaxo.map tools/axo_gdb.py
 	  -o $@ $(OBJECTS) $(PACKAGES_LIBS)
 	$Qln -sf $(@F) $B/libaxo.so.$(ABI) && ln -sf libaxo.so.$(ABI) $B/libaxo.so
 	$Qcp tools/axo_gdb.py $@-gdb.py
+# The page is a part of the library.
+$B/console/console_page.h: tools/console/page.html Makefile
+	$Qmkdir -p $(@D) && { echo 'static const unsigned char console_page[] = {'; \
+	  od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '};'; } >$@
+$(CONSOLE_OBJECTS): $B/console/console_page.h
+$B/libaxo-console.a: $(CONSOLE_OBJECTS)
+$B/libaxo-console.map: tools/console/symbols.txt include/axo/version.h Makefile
+	$Qmkdir -p $(@D) && { echo 'AXO_CONSOLE_$(ABI) {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } >$@
+$(CONSOLE_SHARED): $(CONSOLE_OBJECTS) $B/libaxo-console.map $(SHARED)
+	$(call say,LINK )
+	$Q$(CC) -shared -Wl,-soname,libaxo-console.so.$(ABI),--version-script=$B/libaxo-console.map,-z,defs \
+	  $(ALL_LDFLAGS) -o $@ $(CONSOLE_OBJECTS) $(SHARED) $(CONSOLE_LIBS)
+	$Qln -sf $(@F) $B/libaxo-console.so.$(ABI) && ln -sf libaxo-console.so.$(ABI) $B/libaxo-console.so
+$(CONSOLE_USERS): $B/libaxo-console.a
+$B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
 $(TESTS) $(SIMS): $B/libsupport.a
 LIBS_http_server := -lhttp_parser
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a %console.a,$^) $B/libaxo.a \
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka)
 $(TOOL): $(TOOL_OBJECTS) $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(TOOL_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm
@@ -283,7 +313,7 @@ include tools/doc/doc.mk
 MAN := $(if $(shell command -v python3),$(MAN_LIST))
 places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
-install: $B/libaxo.a $(SHARED) $(MAN)
+install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(MAN)
 	$Q$(put) library $B
 install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B

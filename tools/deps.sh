@@ -39,6 +39,12 @@ testing() {
     command -v curl >/dev/null 2>&1 || useful+=(curl)
     command -v ab >/dev/null 2>&1 || useful+=(apache2-utils)
     command -v wrk >/dev/null 2>&1 || useful+=(wrk)
+    console useful
+}
+console() { # missing, useful: libaxo-console is left out without them
+    local -n found=$1
+    [ -e /usr/include/microhttpd.h ] || found+=(libmicrohttpd-dev)
+    [ -e /usr/include/systemd/sd-daemon.h ] || found+=(libsystemd-dev)
 }
 debian() {
     need_tool python3 python3
@@ -47,6 +53,7 @@ debian() {
     need_tool xz xz-utils
     need_file sys/sdt.h systemtap-sdt-dev
     need_file curses.h libncurses-dev
+    console missing
 }
 seen() {
     need_tool gdb gdb

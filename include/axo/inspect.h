@@ -50,6 +50,9 @@ typedef struct axo_actor_info {
     char tag_name[AXO_INSPECT_NAME];   /* what its class calls `tag`; "" if it does not say */
     char class_name[AXO_INSPECT_NAME];
     char path[256];         /* its end behind AXO_PATH_CUT if longer */
+    uint32_t instance;      /* number of its instance, from 1: less one, how often it was
+                               restarted; 0: not made yet */
+    uint32_t reserved;      /* 0 */
 } axo_actor_info;
 #define AXO_ACTOR_INFO(...) AXO_INIT(axo_actor_info, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

@@ -214,6 +214,7 @@ void axo__inspect(axo__core *core, axo__cell *self, axo_ref ref, axo_ref waiting
         return;
     }
     *cls = axo__cell_class(cell);
+    info->instance = axo__cell_instance(cell);
     (void)snprintf(info->class_name, sizeof info->class_name, "%s",
                    axo__cell_class(cell)->name != NULL ? axo__cell_class(cell)->name : "actor");
     (void)axo__core_path(core, cell, info->path, sizeof info->path);

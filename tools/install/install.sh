@@ -72,7 +72,11 @@ fill() { # folder, template
 # ---- the components
 library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
-    put 644 "$INCDIR/axo" include/axo/*.h
+    local header headers=()
+    for header in include/axo/*.h; do
+        [ "$header" = include/axo/console.h ] || headers+=("$header")
+    done
+    put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a"
     put 755 "$LIBDIR" "$built/libaxo.so.$VERSION"
     link "libaxo.so.$VERSION" "$LIBDIR" "libaxo.so.$ABI"
@@ -92,6 +96,17 @@ library() {
     POINTER_BYTES=$((4 * $(od -An -tu1 -j4 -N1 "$built/libaxo.so.$VERSION")))
     fill "$LIBDIR/cmake/axo" tools/install/axoConfig.cmake.in
     fill "$LIBDIR/cmake/axo" tools/install/axoConfigVersion.cmake.in
+
+    if [ -e "$built/libaxo-console.so.$VERSION" ]; then
+        put 644 "$INCDIR/axo" include/axo/console.h
+        put 644 "$LIBDIR" "$built/libaxo-console.a"
+        put 755 "$LIBDIR" "$built/libaxo-console.so.$VERSION"
+        link "libaxo-console.so.$VERSION" "$LIBDIR" "libaxo-console.so.$ABI"
+        link "libaxo-console.so.$ABI" "$LIBDIR" libaxo-console.so
+        fill "$LIBDIR/pkgconfig" tools/install/axo-console.pc.in
+    else
+        say "note: no libaxo-console: it was not built, without libmicrohttpd and libsystemd"
+    fi
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
     put 644 "$DOCDIR/examples" test/example/*.[ch]
