@@ -19,9 +19,9 @@
 #include "listen.h"
 
 #define CONSOLE_KEY 1
-/* How long it waits at most to look at its connections' timeouts; also what is left of its service
- * if nobody polls for it. */
-#define CONSOLE_TICK_MS 500
+/* How often it looks at its connections' timeouts; also what is left of its service if nobody polls
+ * for it. */
+#define CONSOLE_TICK_MS INT64_C(500)
 #define CONSOLE_IDLE_S 15
 #define CONSOLE_MEMORY 32768 /* bytes of a connection for its request */
 #define CONSOLE_ACCEPTS 16   /* in one turn */
@@ -173,16 +173,16 @@ static uint32_t console_connections(const console *self)
     return info != NULL ? info->num_connections : 0;
 }
 
-/* Lets libmicrohttpd do what it can, and comes back when it says so. */
+/* Lets libmicrohttpd do what it can. What it has put off comes behind the other messages; without
+ * the memory for that, with the next tick. */
 static axo_status console_run(axo_ctx *ctx, console *self)
 {
-    MHD_UNSIGNED_LONG_LONG wait_ms = CONSOLE_TICK_MS;
+    MHD_UNSIGNED_LONG_LONG wait_ms = 0;
     if (MHD_run(self->daemon) != MHD_YES)
         return axo_fail(ctx, AXO_EFAILED, "libmicrohttpd fails");
-    if (MHD_get_timeout(self->daemon, &wait_ms) != MHD_YES || wait_ms > CONSOLE_TICK_MS)
-        wait_ms = CONSOLE_TICK_MS;
-    return axo_timer_start(ctx, CONSOLE_KEY, AXO_TIMER_ONCE, (int64_t)wait_ms * 1000000, 0,
-                           AXO_CONSOLE_RUN, NULL, 0);
+    if (MHD_get_timeout(self->daemon, &wait_ms) == MHD_YES && wait_ms == 0)
+        (void)axo_send(ctx, axo_self(ctx), AXO_CONSOLE_RUN, NULL, 0);
+    return AXO_OK;
 }
 
 /* libmicrohttpd owns what it is given, and closes what it does not want. */
@@ -268,9 +268,12 @@ static axo_status console_begin(axo_ctx *ctx, console *self)
     if (self->polls < 0)
         return axo_fail(ctx, AXO_ETHREAD, "no descriptor is left");
     status = axo_io_watch(ctx, self->polls, AXO_IO_IN, AXO_IO_OWN);
-    if (status != AXO_OK)
+    if (status != AXO_OK) {
         (void)close(self->polls);
-    return status == AXO_OK ? console_run(ctx, self) : status;
+        return status;
+    }
+    return axo_timer_start(ctx, CONSOLE_KEY, AXO_TIMER_FIXED_DELAY, CONSOLE_TICK_MS * 1000000,
+                           CONSOLE_TICK_MS * 1000000, AXO_CONSOLE_RUN, NULL, 0);
 }
 
 static axo_status console_construct(axo_ctx *ctx, void *state, const void *args)

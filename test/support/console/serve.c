@@ -1,0 +1,244 @@
+/* serve.c - a system with a console that console_test.sh has under its hand: it reads words from its
+ * standard input, does them, and says "done".
+ *
+ *   serve ADDRESS      connections_max 4, actors_max 50
+ *   refuse, give       the allocator refuses memory from now on; gives it
+ *   hang, go           two actors hold both workers; they go on
+ *   stuff N            N actors with long names, below /user/many
+ *   fail               the console is told to fail, so it is restarted
+ *   stop               the console alone is stopped
+ *   unfed              the actor that tells systemd of a stop is stopped alone
+ *   misuse             says what is not refused that should be
+ *   second             another console at the same address: says how its start went
+ *   bound              says where the console listens
+ *   notify             says what axo_notify_systemd returns
+ *   odd                an actor whose class has a name that is no UTF-8
+ *   end, or the end of the input */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <axo/axo.h>
+#include <axo/console.h>
+
+static atomic_bool refuses;
+static atomic_bool hangs;
+static atomic_int hanging;
+
+static void *serve_alloc(void *user, size_t size, size_t align)
+{
+    void *block = NULL;
+    if (atomic_load(&refuses) || posix_memalign(&block, align < 16 ? 16 : align, size) != 0)
+        return NULL;
+    return block;
+}
+
+static void serve_free(void *user, void *block, size_t size, size_t align)
+{
+    free(block);
+}
+
+static axo_status hang_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    atomic_fetch_add(&hanging, 1);
+    while (atomic_load(&hangs))
+        usleep(1000);
+    atomic_fetch_sub(&hanging, 1);
+    return AXO_OK;
+}
+
+static const axo_class hang_class = AXO_CLASS(.name = "hang", .receive = hang_receive);
+
+static axo_status many_start(axo_ctx *ctx, void *state)
+{
+    static const axo_class one = AXO_CLASS(.name = "one of many", .receive = hang_receive);
+    char name[AXO_NAME_MAX + 1];
+    axo_ref ref;
+    int count = *(const int *)state;
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(name, sizeof name, "%05d-%0240d", i, 0);
+        axo_props props = AXO_PROPS(.cls = &one, .name = name);
+        axo_status status = axo_spawn(ctx, &props, &ref);
+        if (status != AXO_OK)
+            return status;
+    }
+    return AXO_OK;
+}
+
+static axo_status many_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    memcpy(state, args, sizeof(int));
+    return AXO_OK;
+}
+
+static const axo_class many_class = AXO_CLASS(.name = "many", .state_size = sizeof(int),
+                                              .construct = many_construct,
+                                              .pre_start = many_start, .receive = hang_receive);
+
+static axo_status spawn(axo_system *system, const axo_class *cls, const char *name, int argument)
+{
+    axo_props props =
+        AXO_PROPS(.cls = cls, .name = name, .args = &argument, .args_size = sizeof argument);
+    axo_ref ref;
+    return axo_system_spawn(system, &props, &ref);
+}
+
+static void hang(axo_system *system)
+{
+    axo_ref ref;
+    atomic_store(&hangs, true);
+    for (int i = 0; i < 2; i++) {
+        const char *path = i == 0 ? "/user/a" : "/user/b";
+        if (axo_system_find(system, path, &ref) == AXO_OK)
+            (void)axo_system_send(system, ref, 7, NULL, 0);
+    }
+    while (atomic_load(&hanging) < 2)
+        (void)sched_yield();
+}
+
+/* Where the console listens; "-": it does not answer. */
+static void bound(axo_system *system, axo_ref console)
+{
+    axo_asked asked;
+    axo_status status = axo_system_ask(system, console, AXO_LISTENER_LOOK, NULL, 0,
+                                       INT64_C(10000000000), &asked);
+    if (status != AXO_OK) {
+        puts(axo_status_name(status));
+        return;
+    }
+    const axo_listener_info *info = AXO_PAYLOAD(&asked.message, axo_listener_info);
+    printf("%s accepted %d refused %d\n", info->address, (int)info->accepted,
+           (int)info->refused);
+    axo_asked_free(system, &asked);
+}
+
+static void serve_log(void *user, axo_log_level level, axo_ref actor, const char *text)
+{
+    fprintf(stderr, "%s\n", text);
+}
+
+static void second(axo_system *system, const char *address)
+{
+    axo_console settings = AXO_CONSOLE(.address = address);
+    axo_props props;
+    axo_ref ref;
+    if (axo_console_props(&settings, "second", &props) != AXO_OK ||
+        axo_system_spawn(system, &props, &ref) != AXO_OK) {
+        puts("not spawned");
+        return;
+    }
+    for (int i = 0; i < 1000 && axo_system_find(system, "/user/second", &ref) == AXO_OK; i++)
+        usleep(10000);
+    puts(axo_system_find(system, "/user/second", &ref) == AXO_ENOENT ? "ended" : "alive");
+}
+
+/* What is refused without a system's help; "": all of it. */
+static const char *misuse(axo_system *system)
+{
+    axo_console console = AXO_CONSOLE();
+    axo_notify notify = AXO_NOTIFY(.within_ns = -1);
+    axo_props props = AXO_PROPS();
+    char far[AXO_ADDRESS_MAX + 1] = "";
+    axo_ref ref;
+    memset(far, 'x', sizeof far - 1);
+    if (axo_console_props(&console, "x", NULL) != AXO_EINVAL ||
+        axo_console_props(NULL, "x", &props) != AXO_OK || props.cls == NULL)
+        return "props";
+    if (axo_console_start(system, NULL, NULL) != AXO_EINVAL ||
+        axo_console_start(NULL, NULL, &ref) != AXO_EINVAL || !axo_ref_is_none(ref))
+        return "start";
+    console.size--;
+    if (axo_console_props(&console, "x", &props) != AXO_EVERSION)
+        return "size";
+    console = (axo_console)AXO_CONSOLE(.connections_max = 1025);
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "connections_max";
+    console = (axo_console)AXO_CONSOLE(.actors_max = 65537);
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "actors_max";
+    console = (axo_console)AXO_CONSOLE(.within_ns = -1);
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "within_ns";
+    console = (axo_console)AXO_CONSOLE(.address = far);
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "address";
+    if (axo_notify_systemd(NULL, NULL) != AXO_EINVAL ||
+        axo_notify_systemd(system, &notify) != AXO_EINVAL)
+        return "notify";
+    notify.size--;
+    return axo_notify_systemd(system, &notify) == AXO_EVERSION ? "" : "notify size";
+}
+
+static void act(axo_system *system, axo_ref console, const char *address, const char *word,
+                int number)
+{
+    static const axo_class odd = AXO_CLASS(.name = "\"<odd>\\\t\xff\xc3\xa4\xed\xa0\x80",
+                                           .receive = hang_receive);
+    axo_ref ref;
+    if (strcmp(word, "refuse") == 0)
+        atomic_store(&refuses, true);
+    else if (strcmp(word, "give") == 0)
+        atomic_store(&refuses, false);
+    else if (strcmp(word, "hang") == 0)
+        hang(system);
+    else if (strcmp(word, "go") == 0)
+        atomic_store(&hangs, false);
+    else if (strcmp(word, "stuff") == 0)
+        puts(axo_status_name(spawn(system, &many_class, "many", number)));
+    else if (strcmp(word, "odd") == 0)
+        puts(axo_status_name(spawn(system, &odd, "odd", 0)));
+    else if (strcmp(word, "fail") == 0)
+        (void)axo_system_fail(system, console, AXO_FAILURE_ORDINARY, 9);
+    else if (strcmp(word, "stop") == 0)
+        (void)axo_system_stop_actor(system, console);
+    else if (strcmp(word, "unfed") == 0 && axo_system_find(system, "/user/systemd", &ref) == AXO_OK)
+        (void)axo_system_stop_actor(system, ref);
+    else if (strcmp(word, "second") == 0)
+        second(system, address);
+    else if (strcmp(word, "bound") == 0)
+        bound(system, console);
+    else if (strcmp(word, "notify") == 0)
+        puts(axo_status_name(axo_notify_systemd(system, NULL)));
+    else if (strcmp(word, "misuse") == 0)
+        puts(misuse(system));
+    else
+        puts("what?");
+}
+
+int main(int argc, char **argv)
+{
+    axo_options options = AXO_OPTIONS(.name = "serve", .workers = 2, .log = serve_log,
+                                      .allocator = {serve_alloc, serve_free, NULL},
+                                      .figures = AXO_FIGURES_COUNTS);
+    axo_console settings = AXO_CONSOLE(.connections_max = 4, .actors_max = 50);
+    char word[32];
+    char line[64];
+    axo_system *system;
+    axo_ref console;
+    if (argc != 2)
+        return 2;
+    settings.address = argv[1];
+    if (axo_system_start(&options, &system) != AXO_OK ||
+        spawn(system, &hang_class, "a", 0) != AXO_OK ||
+        spawn(system, &hang_class, "b", 0) != AXO_OK ||
+        axo_console_start(system, &settings, &console) != AXO_OK)
+        return 1;
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        int number = 0;
+        if (sscanf(line, "%31s %d", word, &number) < 1)
+            continue;
+        if (strcmp(word, "end") == 0)
+            break;
+        act(system, console, settings.address, word, number);
+        puts("done");
+    }
+    atomic_store(&hangs, false);
+    atomic_store(&refuses, false);
+    (void)axo_system_stop(system, -1, NULL, 0, NULL);
+    return axo_system_destroy(system) != AXO_OK;
+}
