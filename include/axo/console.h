@@ -1,5 +1,5 @@
-/* console.h - a system seen from outside: its tree of actors, figures and health over HTTP, on a page
- * and for programs; and what systemd wants to know of a service. A library of its own,
+/* console.h - a system seen from outside: its tree of actors, figures and health over HTTP, on a
+ * page and for programs; and what systemd wants to know of a service. A library of its own,
  * libaxo-console (pkg-config: axo-console), on libmicrohttpd and libsystemd: libaxo needs neither.
  * <axo/axo.h> does not include it. A whole program is test/example/console.c.
  *
@@ -7,18 +7,20 @@
  *     axo_ref console;
  *     status = axo_console_start(system, &settings, &console);
  *
- * A console is one actor. Everything that it serves is read and nothing can be changed through it:
+ * A console is one actor. Everything that it serves is read, and nothing can be changed through it:
  *
- *   /           a page that shows the tree and its restarts live; #/user/a shows one actor
- *   /tree       JSON: actors by path, at most ?max= (500) of them, from ?path= (/) downwards
- *   /actor      JSON: what axo_inspect says of the actor at ?path=
- *   /stats      JSON: axo_stats
- *   /health     JSON: axo_health with ?within_ms=; status code 200: nobody is late, 503: somebody
- *   /metrics    axo_metrics_write, as OpenMetrics for whom accepts it, else in Prometheus' format
+ *   - "/": a page that shows the tree and its restarts live, and the facts of the actor whose path
+ *     stands behind a '#'.
+ *   - "/tree": JSON: actors by path, at most ?max= (500) of them, from ?path= ("/") downwards.
+ *   - "/actor": JSON: what axo_inspect says of the actor at ?path=.
+ *   - "/stats": JSON: axo_stats.
+ *   - "/health": JSON: axo_health with ?within_ms=; status code 200: nobody is late; 503: somebody.
+ *   - "/metrics": axo_metrics_write, as OpenMetrics for whom accepts it, else as Prometheus has it.
  *
  * What it cannot do is said as text, with the status code 400 (a parameter), 403 (a page of another
  * site asks), 404 (no such page, no actor there), 405 (neither GET nor HEAD), 413 (the answer is
- * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 503 (no memory).
+ * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 503 (no memory). Who asks twice in a
+ * connection waits for the first answer.
  *
  * /tree costs a look at every actor of the system for each of its levels, and each actor that it
  * shows what axo_inspect costs. /health is for who asks again and again, as axo_health is.
@@ -60,11 +62,11 @@ static inline void axo_console_init(axo_console *out)
 
 /* How systemd is told. */
 typedef struct axo_notify {
-    size_t size;       /* sizeof(axo_notify), set by the macro below */
-    int64_t within_ns; /* of the axo_health that decides whether the watchdog is fed; 0: half of
+    size_t size;        /* sizeof(axo_notify), set by the macro below */
+    int64_t within_ns;  /* of the axo_health that decides whether the watchdog is fed; 0: half of
                           WATCHDOG_USEC, 5 s without a watchdog */
     uint32_t no_status; /* 1: no STATUS is sent */
-    uint32_t reserved; /* 0 */
+    uint32_t reserved;  /* 0 */
 } axo_notify;
 #define AXO_NOTIFY(...) AXO_INIT(axo_notify, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

@@ -53,8 +53,10 @@ done
 # A header that nobody names would be found by nobody.
 for header in include/axo/*.h; do
     name=$(basename "$header")
+    # That of a library of its own, which may not be built.
+    [ "$name" = console.h ] && [ ! -e "$stage/usr/include/axo/$name" ] && continue
     echo "#include <axo/$name>"
-    [ "$name" = axo.h ] || grep -q "^#include <axo/$name>$" include/axo/axo.h ||
+    [ "$name" = axo.h ] || [ "$name" = console.h ] || grep -q "^#include <axo/$name>$" include/axo/axo.h ||
         { echo "axo.h does not include $name" >&2; exit 1; }
 done >"$stage/all.cpp"
 # shellcheck disable=SC2086

@@ -102,6 +102,50 @@ for find in sysroot prefix; do
         fi
     done
 done
+
+# ---- libaxo-console, where it is built: a library of its own, so libaxo needs no more than before
+export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
+needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
+if needed "$stage/root/usr/lib/libaxo.so" | grep -E 'microhttpd|systemd'; then
+    fail "libaxo needs what only libaxo-console may"
+fi
+if [ -e /usr/include/microhttpd.h ] && [ -e /usr/include/systemd/sd-daemon.h ]; then
+    for file in include/axo/console.h lib/libaxo-console.a lib/libaxo-console.so \
+        lib/pkgconfig/axo-console.pc share/man/man3/axo_console_start.3; do
+        [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
+    done
+    ask="pkg-config --define-prefix"
+    # shellcheck disable=SC2046,SC2086
+    {
+        "${CC:-cc}" -std=c11 $strict $($ask --cflags axo-console) test/example/console.c \
+            -o "$stage/console_shared" $($ask --libs axo-console)
+        "${CC:-cc}" -std=c11 $strict $($ask --cflags axo-console) test/example/console.c \
+            -o "$stage/console_static" \
+            $($ask --libs --static axo-console | sed 's/-laxo-console/-l:libaxo-console.a/; s/-laxo /-l:libaxo.a /')
+    }
+    for program in console_shared console_static; do
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" "unix:$stage/socket" &
+        server=$!
+        for _ in $(seq 1000); do
+            [ ! -e "$stage/socket" ] || break
+            sleep 0.01
+        done
+        python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+assert s.makefile("rb").read().split()[1] in (b"200", b"503")' "$stage/socket"
+        kill $server
+        wait $server || fail "$program ends with $?"
+    done
+    readelf --dyn-syms -W "$stage/root/usr/lib/libaxo-console.so" |
+        sed -n 's/.* \(axo_[a-z_]*\)@@AXO_CONSOLE_.*/\1/p' | sort |
+        diff tools/console/symbols.txt - || fail "libaxo-console has other names"
+    needed "$stage/console_static" | ! grep axo || fail "console_static needs a shared axo"
+else
+    [ ! -e "$stage/root/usr/include/axo/console.h" ] || fail "a header without its library"
+    echo "left out: libaxo-console (Debian: libmicrohttpd-dev libsystemd-dev)"
+fi
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 
 # ---- nothing is left, also where the tree was moved, and of others' files nothing is missing

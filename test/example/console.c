@@ -1,5 +1,5 @@
-/* console.c - a shop with a console: http://127.0.0.1:9465/ shows its tree, live, and which actor is
- * restarted again and again. Under systemd, with Type=notify and WatchdogSec=, it is watched.
+/* console.c - a shop with a console: http://127.0.0.1:9465/ shows its tree, live, and which actor
+ * is restarted again and again. Under systemd, with Type=notify and WatchdogSec=, it is watched.
  *
  *   ./console [address], "127.0.0.1:9465" or "unix:/tmp/console" for instance; SIGTERM ends it. */
 #include <pthread.h>

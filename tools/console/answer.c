@@ -10,9 +10,9 @@
 #include <axo/inspect.h>
 #include <axo/metrics.h>
 
-#define ANSWER_PATH 2048  /* bytes of a path that is read or shown */
-#define ANSWER_LEVELS 64  /* of a tree */
-#define ANSWER_MAX 500    /* actors, if it is not said */
+#define ANSWER_PATH      2048 /* bytes of a path that is read or shown */
+#define ANSWER_LEVELS    64   /* of a tree */
+#define ANSWER_MAX       500  /* actors, if it is not said */
 #define ANSWER_WITHIN_MS 3600000
 
 #define ANSWER_JSON "application/json"
@@ -68,8 +68,9 @@ static void answer_put_actor(console_text *text, const axo_actor_info *info, con
     console_printf(text, ",\"class\":");
     console_quote(text, info->class_name);
     console_printf(text,
-                   ",\"doing\":\"%s\",\"queued\":%" PRIu32 ",\"counted\":\"%s\",\"stashed\":%" PRIu32
-                   ",\"suspends\":%" PRIu32 ",\"instance\":%" PRIu32 ",\"restarts\":%" PRIu32,
+                   ",\"doing\":\"%s\",\"queued\":%" PRIu32
+                   ",\"counted\":\"%s\",\"stashed\":%" PRIu32 ",\"suspends\":%" PRIu32
+                   ",\"instance\":%" PRIu32 ",\"restarts\":%" PRIu32,
                    axo_doing_name(info->doing), info->queued,
                    info->counted <= AXO_COUNTED_ALL ? counted[info->counted] : "?", info->stashed,
                    info->suspends, info->instance, info->instance > 0 ? info->instance - 1 : 0);
@@ -286,13 +287,11 @@ static axo_status answer_write(void *user, const char *piece, size_t size)
 static unsigned answer_metrics(const console_question *question, console_text *text,
                                const char **type)
 {
-    *type = question->openmetrics
-                ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                : "text/plain; version=0.0.4; charset=utf-8";
-    (void)axo_metrics_write(text->system,
-                            question->openmetrics ? AXO_METRICS_OPENMETRICS
-                                                  : AXO_METRICS_PROMETHEUS,
-                            answer_write, text);
+    *type = question->openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                  : "text/plain; version=0.0.4; charset=utf-8";
+    (void)axo_metrics_write(
+        text->system, question->openmetrics ? AXO_METRICS_OPENMETRICS : AXO_METRICS_PROMETHEUS,
+        answer_write, text);
     return 200;
 }
 

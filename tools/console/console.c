@@ -22,9 +22,9 @@
 /* How often it looks at its connections' timeouts; also what is left of its service if nobody polls
  * for it. */
 #define CONSOLE_TICK_MS INT64_C(500)
-#define CONSOLE_IDLE_S 15
-#define CONSOLE_MEMORY 32768 /* bytes of a connection for its request */
-#define CONSOLE_ACCEPTS 16   /* in one turn */
+#define CONSOLE_IDLE_S  15
+#define CONSOLE_MEMORY  32768 /* bytes of a connection for its request */
+#define CONSOLE_ACCEPTS 16    /* in one turn */
 
 typedef struct console {
     axo_console settings;
@@ -92,8 +92,8 @@ static enum MHD_Result console_say(struct MHD_Connection *connection, unsigned c
 static enum MHD_Result console_send_text(struct MHD_Connection *connection, unsigned code,
                                          const char *type, console_text *text)
 {
-    console_text *kept = text->failed == AXO_OK ? axo_system_alloc(text->system, sizeof *kept)
-                                                : NULL;
+    console_text *kept =
+        text->failed == AXO_OK ? axo_system_alloc(text->system, sizeof *kept) : NULL;
     if (kept == NULL) {
         bool large = text->failed == AXO_ETOOBIG;
         console_text_free(text);
@@ -145,8 +145,8 @@ static enum MHD_Result console_request(void *cls, struct MHD_Connection *connect
         *upload_size = 0;
         return MHD_YES;
     }
-    if (self->loopback && !console_is_near(MHD_lookup_connection_value(
-                              connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+    if (self->loopback && !console_is_near(MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                                       MHD_HTTP_HEADER_HOST)))
         return console_say(connection, 403, "ask by a number of this machine, or localhost\n");
     const char *accept =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
@@ -159,8 +159,8 @@ static enum MHD_Result console_request(void *cls, struct MHD_Connection *connect
     const char *type;
     unsigned code = console_answer(&self->settings, &question, &text, &type);
     if (code == CONSOLE_PAGE)
-        return console_send(connection, 200, type, console_static(console_page,
-                                                                  sizeof console_page));
+        return console_send(connection, 200, type,
+                            console_static(console_page, sizeof console_page));
     return console_send_text(connection, code, type, &text);
 }
 
@@ -191,8 +191,8 @@ static axo_status console_accept(axo_ctx *ctx, console *self)
     for (uint32_t i = 0; i < CONSOLE_ACCEPTS; i++) {
         struct sockaddr_storage peer = {0};
         socklen_t length = sizeof peer;
-        int fd = accept4(self->listens, (struct sockaddr *)&peer, &length,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd =
+            accept4(self->listens, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && errno == EAGAIN)
             return axo_io_blocked(ctx, self->listens, AXO_IO_IN);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
@@ -253,8 +253,8 @@ static axo_status console_begin(axo_ctx *ctx, console *self)
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         console_request, self, MHD_OPTION_EXTERNAL_LOGGER, console_silent, (void *)NULL,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)self->settings.connections_max,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONSOLE_IDLE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONSOLE_MEMORY, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONSOLE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONSOLE_MEMORY, MHD_OPTION_END);
     if (self->daemon == NULL)
         return axo_fail(ctx, AXO_ETHREAD, "libmicrohttpd does not start: memory or descriptors");
     axo_status status = axo_defer(ctx, console_end, self);
@@ -333,9 +333,9 @@ axo_status axo_console_props(const axo_console *settings, const char *name, axo_
     axo_status status = console_check(settings);
     if (status != AXO_OK)
         return status;
-    *props = (axo_props)AXO_PROPS(.cls = &console_class, .args = settings,
-                                  .args_size = sizeof *settings, .name = name,
-                                  .dispatcher = AXO_DISPATCH_PINNED);
+    *props =
+        (axo_props)AXO_PROPS(.cls = &console_class, .args = settings, .args_size = sizeof *settings,
+                             .name = name, .dispatcher = AXO_DISPATCH_PINNED);
     return AXO_OK;
 }
 

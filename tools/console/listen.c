@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LISTEN_UNIX "unix:"
+#define LISTEN_UNIX    "unix:"
 #define LISTEN_BACKLOG 64
 
 typedef union listen_address {

@@ -1,4 +1,4 @@
-/* notify.c - what systemd wants to know of a service, told by a thread that no actor can hold up. */
+/* notify.c - what systemd wants to know of a service, told by a thread that no actor holds up. */
 #include <axo/console.h>
 
 #include <inttypes.h>
@@ -16,23 +16,23 @@
 
 #define NOTIFY_SECOND INT64_C(1000000000)
 /* Looks in half of the watchdog's time, and in `within_ns`. */
-#define NOTIFY_LOOKS 3
-#define NOTIFY_HOUR_US (UINT64_C(3600) * 1000000)
+#define NOTIFY_LOOKS        3
+#define NOTIFY_HOUR_US      (UINT64_C(3600) * 1000000)
 #define NOTIFY_UNWATCHED_US UINT64_C(5000000)
 
 typedef struct notify {
     axo_system *system;
     int64_t within_ns;
-    int64_t feed_ns;   /* between two WATCHDOG=1 */
-    int64_t look_ns;   /* between two looks */
+    int64_t feed_ns; /* between two WATCHDOG=1 */
+    int64_t look_ns; /* between two looks */
     bool watchdog;
     bool status;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool over;    /* by `lock`: the thread ends */
-    bool told;    /* by `lock`: READY has been sent */
-    bool stopped; /* by `lock`: the actor is told to stop */
+    bool over;        /* by `lock`: the thread ends */
+    bool told;        /* by `lock`: READY has been sent */
+    bool stopped;     /* by `lock`: the actor is told to stop */
     uint32_t holders; /* by `lock`: the system's end, and the call that makes it */
 } notify;
 
@@ -74,9 +74,8 @@ static bool notify_wait(notify *self, bool *stopped)
 static bool notify_is_stopping(const notify *self)
 {
     axo_actor_info info = AXO_ACTOR_INFO();
-    axo_status status =
-        axo_system_inspect(self->system, axo_system_guardian(self->system, AXO_GUARDIAN_USER),
-                           axo_ref_none(), &info);
+    axo_status status = axo_system_inspect(
+        self->system, axo_system_guardian(self->system, AXO_GUARDIAN_USER), axo_ref_none(), &info);
     return status == AXO_EGONE || (status == AXO_OK && info.doing == AXO_DOING_STOPPING);
 }
 
@@ -263,7 +262,8 @@ axo_status axo_notify_systemd(axo_system *system, const axo_notify *settings)
         return status;
     axo_props props = AXO_PROPS(.cls = &notify_class, .args = self, .name = "systemd");
     status = axo_system_spawn(system, &props, &ref);
-    if (status == AXO_OK && sd_notify(0, self->status ? "READY=1\nSTATUS=running" : "READY=1") <= 0) {
+    if (status == AXO_OK &&
+        sd_notify(0, self->status ? "READY=1\nSTATUS=running" : "READY=1") <= 0) {
         (void)axo_system_stop_actor(system, ref);
         status = AXO_ESYSTEM;
     }

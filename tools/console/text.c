@@ -64,7 +64,7 @@ void console_printf(console_text *text, const char *format, ...)
         console_put(text, piece, (size_t)size);
 }
 
-/* Bytes of the character that begins here; 0: it is no UTF-8, or a surrogate, or too long a form. */
+/* Bytes of the character that begins here; 0: no UTF-8, or a surrogate, or too long a form. */
 static size_t text_utf8(const unsigned char *at)
 {
     static const struct {

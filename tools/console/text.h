@@ -8,8 +8,8 @@
 
 #include <axo/system.h>
 
-/* Begun as {.system = ..., .max = ...}. What does not fit, or finds no memory, is left out: then all
- * that follows is, too, and `failed` says why. */
+/* Begun as {.system = ..., .max = ...}. What does not fit, or finds no memory, is left out: then
+ * all that follows is, too, and `failed` says why. */
 typedef struct console_text {
     axo_system *system;
     char *data; /* NULL: nothing yet; not ended by a zero */

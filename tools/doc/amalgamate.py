@@ -24,6 +24,8 @@ OUTSIDE = set("assert ctype errno fcntl inttypes limits link math poll pthread s
               "unistd unwind arpa/inet netinet/in netinet/tcp".split())
 FOLDERS = ("sys/", "linux/", "urcu/", "ck_", "sanitizer/")
 
+# Headers of libraries of their own.
+ELSEWHERE = ("console.h",)
 HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; axo.h beside it is its face.
  *
  * Made by `make amalgamation` from runtime/ of the source; change it there. It needs liburcu and
@@ -61,7 +63,8 @@ def banner(path):
 
 def public_header(root, version, licence):
     folder = os.path.join(root, "include", "axo")
-    texts = {name[:-2]: read(root, f"include/axo/{name}") for name in sorted(os.listdir(folder))}
+    texts = {name[:-2]: read(root, f"include/axo/{name}") for name in sorted(os.listdir(folder))
+             if name not in ELSEWHERE}
     order = [name for name in headers.dependence(texts) if name != "axo"]
     head = texts["axo"][:texts["axo"].index("*/")]
     head = re.sub(r"^/\* axo\.h - everything\. ", f"/* axo.h - the interface of axo, version {version}, in "

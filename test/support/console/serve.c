@@ -1,5 +1,5 @@
-/* serve.c - a system with a console that console_test.sh has under its hand: it reads words from its
- * standard input, does them, and says "done".
+/* serve.c - a system with a console that console_test.sh has under its hand: it reads words from
+ * its standard input, does them, and says "done".
  *
  *   serve ADDRESS      connections_max 4, actors_max 50
  *   refuse, give       the allocator refuses memory from now on; gives it
@@ -75,9 +75,9 @@ static axo_status many_construct(axo_ctx *ctx, void *state, const void *args)
     return AXO_OK;
 }
 
-static const axo_class many_class = AXO_CLASS(.name = "many", .state_size = sizeof(int),
-                                              .construct = many_construct,
-                                              .pre_start = many_start, .receive = hang_receive);
+static const axo_class many_class =
+    AXO_CLASS(.name = "many", .state_size = sizeof(int), .construct = many_construct,
+              .pre_start = many_start, .receive = hang_receive);
 
 static axo_status spawn(axo_system *system, const axo_class *cls, const char *name, int argument)
 {
@@ -104,15 +104,14 @@ static void hang(axo_system *system)
 static void bound(axo_system *system, axo_ref console)
 {
     axo_asked asked;
-    axo_status status = axo_system_ask(system, console, AXO_LISTENER_LOOK, NULL, 0,
-                                       INT64_C(10000000000), &asked);
+    axo_status status =
+        axo_system_ask(system, console, AXO_LISTENER_LOOK, NULL, 0, INT64_C(10000000000), &asked);
     if (status != AXO_OK) {
         puts(axo_status_name(status));
         return;
     }
     const axo_listener_info *info = AXO_PAYLOAD(&asked.message, axo_listener_info);
-    printf("%s accepted %d refused %d\n", info->address, (int)info->accepted,
-           (int)info->refused);
+    printf("%s accepted %d refused %d\n", info->address, (int)info->accepted, (int)info->refused);
     axo_asked_free(system, &asked);
 }
 
@@ -176,8 +175,8 @@ static const char *misuse(axo_system *system)
 static void act(axo_system *system, axo_ref console, const char *address, const char *word,
                 int number)
 {
-    static const axo_class odd = AXO_CLASS(.name = "\"<odd>\\\t\xff\xc3\xa4\xed\xa0\x80",
-                                           .receive = hang_receive);
+    static const axo_class odd =
+        AXO_CLASS(.name = "\"<odd>\\\t\xff\xc3\xa4\xed\xa0\x80", .receive = hang_receive);
     axo_ref ref;
     if (strcmp(word, "refuse") == 0)
         atomic_store(&refuses, true);
@@ -211,9 +210,9 @@ static void act(axo_system *system, axo_ref console, const char *address, const 
 
 int main(int argc, char **argv)
 {
-    axo_options options = AXO_OPTIONS(.name = "serve", .workers = 2, .log = serve_log,
-                                      .allocator = {serve_alloc, serve_free, NULL},
-                                      .figures = AXO_FIGURES_COUNTS);
+    axo_options options =
+        AXO_OPTIONS(.name = "serve", .workers = 2, .log = serve_log,
+                    .allocator = {serve_alloc, serve_free, NULL}, .figures = AXO_FIGURES_COUNTS);
     axo_console settings = AXO_CONSOLE(.connections_max = 4, .actors_max = 50);
     char word[32];
     char line[64];
