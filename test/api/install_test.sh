@@ -117,9 +117,9 @@ if [ -e /usr/include/microhttpd.h ] && [ -e /usr/include/systemd/sd-daemon.h ]; 
     ask="pkg-config --define-prefix"
     # shellcheck disable=SC2046,SC2086
     {
-        "${CC:-cc}" -std=c11 $strict $($ask --cflags axo-console) test/example/console.c \
+        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags axo-console) test/example/console.c \
             -o "$stage/console_shared" $($ask --libs axo-console)
-        "${CC:-cc}" -std=c11 $strict $($ask --cflags axo-console) test/example/console.c \
+        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags axo-console) test/example/console.c \
             -o "$stage/console_static" \
             $($ask --libs --static axo-console | sed 's/-laxo-console/-l:libaxo-console.a/; s/-laxo /-l:libaxo.a /')
     }
@@ -141,7 +141,7 @@ assert s.makefile("rb").read().split()[1] in (b"200", b"503")' "$stage/socket"
     readelf --dyn-syms -W "$stage/root/usr/lib/libaxo-console.so" |
         sed -n 's/.* \(axo_[a-z_]*\)@@AXO_CONSOLE_.*/\1/p' | sort |
         diff tools/console/symbols.txt - || fail "libaxo-console has other names"
-    needed "$stage/console_static" | ! grep axo || fail "console_static needs a shared axo"
+    if needed "$stage/console_static" | grep axo; then fail "console_static needs a shared axo"; fi
 else
     [ ! -e "$stage/root/usr/include/axo/console.h" ] || fail "a header without its library"
     echo "left out: libaxo-console (Debian: libmicrohttpd-dev libsystemd-dev)"
