@@ -36,6 +36,8 @@ static void idle_and_running(kit *k)
     assert_int_equal(info.queued, 0);
     assert_int_equal(info.has_tag, 0);
     assert_int_equal(info.since_ns, 0);
+    assert_int_equal(info.instance, 1);
+    assert_int_equal(info.reserved, 0);
 
     kit_gate *gate = kit_gate_new(k);
     kit_wait_at(k, a, gate, 1);
@@ -160,6 +162,7 @@ static void stopping_and_gone(kit *k)
     assert_int_equal(info.doing, AXO_DOING_GONE);
     assert_true(axo_ref_equal(info.actor, was));
     assert_int_equal(info.path[0], 0);
+    assert_int_equal(info.instance, 0);
     kit_finish(k);
 }
 
@@ -174,7 +177,10 @@ static void restarting(kit *k)
     axo_actor_info info = inspect_until(k, kit_ref(f.p), AXO_DOING_RESTARTING);
     assert_int_equal(info.suspends, 1);
     kit_gate_open(f.a->post_stop.gate);
+    assert_int_equal(info.instance, 1);
     kit_await(k, "p#2.preStart");
+    assert_int_equal(inspect(k, kit_ref(f.p), axo_ref_none()).instance, 2);
+    assert_int_equal(inspect(k, kit_ref(f.g), axo_ref_none()).instance, 1);
 }
 
 static axo_status inspect_from_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
