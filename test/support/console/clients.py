@@ -220,6 +220,13 @@ def test_memory(it):
     assert it.get("/")[0] == 200
     it.do("give")
     assert it.json("/tree")["actors"]
+    # A console that starts while memory is short: it does, or it ends, and leaves nothing.
+    before, went = it.descriptors(), set()
+    for blocks in range(40):
+        went |= set(it.do(f"starve {blocks}"))
+    assert "AXO_OK" in went and len(went) > 1, went
+    until(lambda: it.descriptors() <= before, "descriptors given back")
+    assert it.json("/tree")["actors"]
 
 
 def test_hang(it):

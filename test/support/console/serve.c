@@ -3,6 +3,7 @@
  *
  *   serve ADDRESS      connections_max 4, actors_max 50
  *   refuse, give       the allocator refuses memory from now on; gives it
+ *   starve N           another console starts and stops, with memory for N blocks: how it went
  *   hang, go           two actors hold both workers; they go on
  *   stuff N            N actors with long names, below /user/many
  *   fail               the console is told to fail, so it is restarted
@@ -26,13 +27,16 @@
 #include <axo/console.h>
 
 static atomic_bool refuses;
+static atomic_bool counts;
+static atomic_int blocks; /* that are given while it counts */
 static atomic_bool hangs;
 static atomic_int hanging;
 
 static void *serve_alloc(void *user, size_t size, size_t align)
 {
     void *block = NULL;
-    if (atomic_load(&refuses) || posix_memalign(&block, align < 16 ? 16 : align, size) != 0)
+    if (atomic_load(&refuses) || (atomic_load(&counts) && atomic_fetch_sub(&blocks, 1) <= 0) ||
+        posix_memalign(&block, align < 16 ? 16 : align, size) != 0)
         return NULL;
     return block;
 }
@@ -135,6 +139,32 @@ static void second(axo_system *system, const char *address)
     puts(axo_system_find(system, "/user/second", &ref) == AXO_ENOENT ? "ended" : "alive");
 }
 
+/* A console whose start, first answer and end find memory for so many blocks. */
+static void starve(axo_system *system, int number)
+{
+    char address[64];
+    axo_asked asked;
+    (void)snprintf(address, sizeof address, "unix:@starve-%d", (int)getpid());
+    axo_console settings = AXO_CONSOLE(.address = address);
+    axo_props props;
+    axo_ref ref;
+    axo_status status = axo_console_props(&settings, "starved", &props);
+    atomic_store(&blocks, number);
+    atomic_store(&counts, true);
+    if (status == AXO_OK)
+        status = axo_system_spawn(system, &props, &ref);
+    if (status == AXO_OK) {
+        status = axo_system_ask(system, ref, AXO_LISTENER_LOOK, NULL, 0, 60000000000, &asked);
+        if (status == AXO_OK)
+            axo_asked_free(system, &asked);
+        (void)axo_system_stop_actor(system, ref);
+    }
+    atomic_store(&counts, false);
+    while (axo_system_find(system, "/user/starved", &ref) == AXO_OK)
+        (void)sched_yield();
+    puts(axo_status_name(status));
+}
+
 /* What is refused without a system's help; "": all of it. */
 static const char *misuse(axo_system *system)
 {
@@ -182,6 +212,8 @@ static void act(axo_system *system, axo_ref console, const char *address, const 
         atomic_store(&refuses, true);
     else if (strcmp(word, "give") == 0)
         atomic_store(&refuses, false);
+    else if (strcmp(word, "starve") == 0)
+        starve(system, number);
     else if (strcmp(word, "hang") == 0)
         hang(system);
     else if (strcmp(word, "go") == 0)
