@@ -5,6 +5,7 @@
 #define AXO_TEST_FORMS_H
 
 #include <axo/axo.h>
+#include <axo/console.h>
 
 #include <inttypes.h>
 #include <stddef.h>
