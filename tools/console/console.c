@@ -255,8 +255,10 @@ static axo_status console_begin(axo_ctx *ctx, console *self)
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)self->settings.connections_max,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONSOLE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONSOLE_MEMORY, MHD_OPTION_END);
-    if (self->daemon == NULL)
+    if (self->daemon == NULL) {
+        console_listen_unlink(self->settings.address);
         return axo_fail(ctx, AXO_ETHREAD, "libmicrohttpd does not start: memory or descriptors");
+    }
     axo_status status = axo_defer(ctx, console_end, self);
     if (status != AXO_OK) {
         console_end(self);
