@@ -155,7 +155,6 @@ TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fau
 SIMS := $B/test/schedules/sim/tree_sim
 # http_server needs a parser, which only it links: no program of its own without.
 PARSER := $(if $(NO_PARSER),,$(wildcard /usr/include/http_parser.h))
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server),$(call programs,test/example/*.c))
 # libaxo-console: a library of its own, where what it stands on is there.
 NO_CONSOLE ?= $(if $(filter sim,$v),sim)
 CONSOLE := $(if $(NO_CONSOLE),,$(and $(wildcard /usr/include/microhttpd.h),$(wildcard /usr/include/systemd/sd-daemon.h)))
@@ -164,7 +163,8 @@ CONSOLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/console/*.c))
 CONSOLE_SHARED := $B/libaxo-console.so.$(VERSION)
 CONSOLE_BUILT := $(if $(CONSOLE),$B/libaxo-console.a $(if $(sanitize_$v),,$(CONSOLE_SHARED)))
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(CONSOLE),,$(CONSOLE_USERS)),$(call programs,test/example/*.c))
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSOLE_USERS)),\
+  $(call programs,test/example/*.c))
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, the rest of it nothing.
@@ -237,10 +237,8 @@ $(TESTS) $(SIMS): $B/libsupport.a
 LIBS_http_server := -lhttp_parser
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
-	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a,$^) $B/libaxo.a \
-	  $(PACKAGES_LIBS) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a %console.a,$^) $B/libaxo.a \
-	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka)
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $(TOOL): $(TOOL_OBJECTS) $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(TOOL_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm
