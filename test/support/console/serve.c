@@ -154,7 +154,7 @@ static void starve(axo_system *system, int number)
     if (status == AXO_OK)
         status = axo_system_spawn(system, &props, &ref);
     if (status == AXO_OK) {
-        status = axo_system_ask(system, ref, AXO_LISTENER_LOOK, NULL, 0, 60000000000, &asked);
+        status = axo_system_ask(system, ref, AXO_LISTENER_LOOK, NULL, 0, 200000000, &asked);
         if (status == AXO_OK)
             axo_asked_free(system, &asked);
         (void)axo_system_stop_actor(system, ref);
