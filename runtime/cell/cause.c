@@ -81,6 +81,7 @@ uint32_t axo__texts_take(axo__texts *texts)
     axo__a32_store_relaxed(&texts->all[index].users, 1);
     texts->all[index].failed.text[0] = 0;
     texts->all[index].sender = axo_ref_none();
+    texts->all[index].traced = false;
     return index;
 }
 

@@ -12,6 +12,7 @@
 #include <axo/supervision.h>
 
 #include "base/atomic.h"
+#include "mailbox/message.h"
 #include "mem/alloc.h"
 
 /* A failure's first 16 bytes. The original fields are those of a failure that the failure of a hook
@@ -65,6 +66,8 @@ typedef struct axo__text {
     axo__a32 users;
     axo__a32 next; /* free: index of the next free one */
     axo_ref sender;
+    bool traced;             /* whether the handler that failed had a trace context: */
+    axo_trace_context trace;
     axo_request_failed failed; /* the text; the rest only once axo__cause_tell has filled it in */
 } axo__text;
 
@@ -120,6 +123,22 @@ static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_
         cause->text = axo__texts_take(texts) & AXO__TEXT_MASK;
     if (cause->text != 0)
         texts->all[cause->text].sender = sender;
+}
+
+/* Keeps what the message under which the actor failed says of itself: its sender, and the context of
+ * its handler. On the cell's runner: for others the message may be gone. */
+static inline void axo__cause_under(axo__texts *texts, axo__cause *cause,
+                                    const axo__message *message)
+{
+    axo__cause_sent_by(texts, cause, message->pub.sender);
+    if ((message->flags & AXO__MESSAGE_TRACED) == 0)
+        return;
+    if (cause->text == 0)
+        cause->text = axo__texts_take(texts) & AXO__TEXT_MASK;
+    if (cause->text != 0) {
+        texts->all[cause->text].traced = true;
+        texts->all[cause->text].trace = axo__message_trace(message);
+    }
 }
 
 /* Fills in what the sender of the message is told; the text has one user more, which

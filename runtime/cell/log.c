@@ -140,12 +140,8 @@ void axo__log_cause(axo__log_line *line, axo__core *core, const axo__cause *caus
         return;
     record->has_tag = 1;
     record->tag = failure.tag;
-    /* The message of another one's failure may have gone with it. */
-    if (cell != NULL && cell->failed != NULL && axo_ref_equal(failure.actor, record->actor) &&
-        (cell->failed->flags & AXO__MESSAGE_TRACED) != 0) {
-        const axo_trace_context trace = axo__message_trace(cell->failed);
-        log_trace(record, &line->trace, &trace);
-    }
+    if (cause->text != 0 && core->texts.all[cause->text].traced)
+        log_trace(record, &line->trace, &core->texts.all[cause->text].trace);
     if (cls != NULL)
         axo__log_message(record, core, cls, failure.tag);
 }

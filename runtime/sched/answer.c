@@ -61,7 +61,7 @@ void axo__answer_look(axo__worker *worker, const axo__cell *cell, axo__message *
     AXO_DEBUG_ASSERT((message->flags & AXO__MESSAGE_ANSWER) == 0);
     if (!answer_is_due(cell, message))
         return;
-    axo__cause_sent_by(texts, pending, message->pub.sender);
+    axo__cause_under(texts, pending, message);
     const axo__text *text = axo__cause_tell(texts, pending);
     message->flags |= AXO__MESSAGE_ANSWER;
     answer_set_link(message, text != NULL ? (uint64_t)(uintptr_t)text : answer_bare(pending));

@@ -52,7 +52,7 @@ static void run_fail(axo__worker *worker, axo__cell *cell, axo__message *message
     AXO_DEBUG_ASSERT(axo__site_has_message(worker->pending.site));
     worker->pending.tag = message->pub.tag;
     if (worker->pending.text != 0) /* else axo__fail_keep_sender asks the message */
-        axo__cause_sent_by(&worker->local.core->texts, &worker->pending, message->pub.sender);
+        axo__cause_under(&worker->local.core->texts, &worker->pending, message);
     axo__answer_promise(worker, cell, message);
     if (cell->failed != NULL)
         axo__answer_free(worker, cell, cell->failed);

@@ -174,14 +174,15 @@ static bool spare_saw_turns(axo__worker *spare)
  * mode before that look in the order of all seq_cst operations, so a worker that gets up either is
  * found by the look, or reads DEEP in axo__spare_notice and calls.
  *
- * DEEP also asks for a time without turns: a worker that gets up fifty times a second then finds
- * the spare dozing, and need not make a system call to wake it. */
+ * DEEP also asks for a time without turns, behind a look without any: a worker that gets up fifty
+ * times a second then finds the spare dozing, and need not make a system call to wake it. */
 static uint32_t spare_mode(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
     uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
     uint32_t parked = axo__a32_load_seq_cst(&sched->parked);   /* [W1] */
-    bool deep = !spare_saw_turns(spare) && spare_all_parked(sched);
+    bool quiet = !spare->saw_turns; /* at the last look, so this one comes AXO__SPARE_DOZE_NS later */
+    bool deep = !spare_saw_turns(spare) && quiet && spare_all_parked(sched);
     uint32_t next = parked == 0 ? mode : deep ? AXO__SPARE_DEEP : AXO__SPARE_DOZE;
     if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
         return axo__a32_load_seq_cst(&sched->spare_mode);                       /* [W6] */

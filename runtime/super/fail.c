@@ -78,7 +78,7 @@ void axo__fail_keep_sender(axo__worker *worker, axo__cell *cell)
     if (cause.text != 0 || cause.whole || !axo__site_has_message(cause.site))
         return;
     AXO_DEBUG_ASSERT(cell->failed != NULL);
-    axo__cause_sent_by(&worker->local.core->texts, &cause, cell->failed->pub.sender);
+    axo__cause_under(&worker->local.core->texts, &cause, cell->failed);
     *shortened = axo__cause_shorten(&cause);
 }
 

@@ -69,10 +69,10 @@
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/park.c:park_was_taken 2d5d7264b319
+ * stamp sched/pool.h:axo__worker_is_alone 25ec206b56e1
  * stamp sched/ready.c:axo__worker_offer_quiet 192c5ef17483
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
- * stamp sched/ready.h:axo__worker_is_alone 25ec206b56e1
  * stamp sched/run.c:run_enter cc0673a82c0f
  * stamp sched/run.c:run_turn 5c4fa7067459
  * stamp sched/spare.c:spare_call 6e9d9b7afae9
@@ -207,7 +207,7 @@ inline push_back(in_turn)
     fi;
     queued = 0
 }
-/* axo__worker_is_alone sched/ready.h; its callbacks have been short, or not */
+/* axo__worker_is_alone sched/pool.h; its callbacks have been short, or not */
 inline alone()
 {
 #ifdef ALONE

@@ -28,7 +28,7 @@
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_deadline 305b07a9a2ee
  * stamp sched/spare.c:spare_look cbe69b87b51f
- * stamp sched/spare.c:spare_mode b17d9423e7a2
+ * stamp sched/spare.c:spare_mode 0818885c74a7
  * stamp sched/spare.c:spare_rest 391156f950e8
  * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
@@ -169,7 +169,7 @@ end_stuck:
 active proctype Spare()
 {
     byte seen, next;
-    bool took, saw, was, all;
+    bool took, saw, was, all, quiet = true;
     do
     ::
 #ifndef M_LEAVES
@@ -194,11 +194,12 @@ active proctype Spare()
                atomic { saw = moved; moved = false };
                next = DOZE;
                if
-               :: !saw ->
+               :: !saw && quiet ->
                    all_parked();
                    if :: all -> next = DEEP :: else fi
                :: else
                fi;
+               quiet = !saw;
                saw = false; all = false
            fi;
 #ifdef M_SAYS_AFTER

@@ -309,6 +309,8 @@ static void the_spare_goes_to_rest_after_a_quiet_look(void **state)
         assert_int_equal(axo__os_parker_ticket(&worker_at(1)->thread.parker), ticket);
     }
     run_until_idle(worker_at(1));
+    assert_int_equal(worker_at(1)->thread.deadline, world.now + AXO__SPARE_DOZE_NS);
+    run_until_idle(worker_at(1));
     assert_int_equal(worker_at(1)->thread.deadline, AXO__NEVER);
     world_close();
 }
