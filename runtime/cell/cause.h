@@ -125,8 +125,8 @@ static inline void axo__cause_sent_by(axo__texts *texts, axo__cause *cause, axo_
         texts->all[cause->text].sender = sender;
 }
 
-/* Keeps what the message under which the actor failed says of itself: its sender, and the context of
- * its handler. On the cell's runner: for others the message may be gone. */
+/* Keeps what the message under which the actor failed says of itself: its sender, and the context
+ * of its handler. On the cell's runner: for others the message may be gone. */
 static inline void axo__cause_under(axo__texts *texts, axo__cause *cause,
                                     const axo__message *message)
 {

@@ -181,7 +181,7 @@ static uint32_t spare_mode(axo__worker *spare)
     axo__sched *sched = spare->sched;
     uint32_t mode = axo__a32_load_seq_cst(&sched->spare_mode); /* [W6] */
     uint32_t parked = axo__a32_load_seq_cst(&sched->parked);   /* [W1] */
-    bool quiet = !spare->saw_turns; /* at the last look, so this one comes AXO__SPARE_DOZE_NS later */
+    bool quiet = !spare->saw_turns; /* at the last look: this one comes AXO__SPARE_DOZE_NS later */
     bool deep = !spare_saw_turns(spare) && quiet && spare_all_parked(sched);
     uint32_t next = parked == 0 ? mode : deep ? AXO__SPARE_DEEP : AXO__SPARE_DOZE;
     if (next <= mode || !axo__a32_cas_acq_rel(&sched->spare_mode, &mode, next)) /* [W6] */
