@@ -79,7 +79,8 @@ bool axo__traceparent_read(const char *text, size_t size, axo_trace_context *out
 void axo__traceparent_write(char *out, const axo_trace_context *trace)
 {
     const uint8_t flags = trace->flags & PARENT_KNOWN_FLAGS;
-    memcpy(out, "00-", PARENT_TRACE);
+    out[0] = out[1] = '0';
+    out[PARENT_TRACE - 1] = '-';
     axo__hex_write(out + PARENT_TRACE, trace->trace_id, sizeof trace->trace_id);
     out[PARENT_SPAN - 1] = '-';
     axo__hex_write(out + PARENT_SPAN, trace->span_id, sizeof trace->span_id);

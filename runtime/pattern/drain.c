@@ -136,7 +136,7 @@ static axo_status drain_level(axo_ctx *ctx, drain_record *record, const char *pa
     }
     if (status == AXO_OK && *found > 0)
         status = drain_grow(system, record, *found);
-    for (uint32_t i = 0; i < *found && status == AXO_OK; i++)
+    for (uint32_t i = 0; level != NULL && i < *found && status == AXO_OK; i++)
         if (drain_wants(ctx, record, level[i]))
             record->all[record->count++] = (drain_one){.actor = level[i]};
     axo_system_free(system, level, level == NULL ? 0 : max * sizeof *level);
@@ -170,7 +170,7 @@ static axo_status drain_longer(axo_system *system, char **text, size_t *size)
 static axo_status drain_levels(axo_ctx *ctx, drain_record *record, char **pattern, size_t *size)
 {
     uint32_t found = 1;
-    size_t length = strlen(*pattern);
+    size_t length = *pattern != NULL ? strlen(*pattern) : 0;
     axo_status status = AXO_OK;
     if (length == 1) /* the root: "/" */
         length = 0;
