@@ -17,7 +17,7 @@ fi
 lines >"$stage/before"
 for name in $packages; do dpkg --unpack "$debs/$name"_*.deb; done
 dpkg --configure $packages
-[ "$(dpkg -l $packages | grep -c '^ii')" -eq 3 ]
+[ "$(dpkg -l $packages | grep -c '^ii')" -eq "$(wc -w <<<"$packages")" ]
 dpkg --verify $packages
 cp test/api/consumer.c "$stage/app.c"
 cp test/api/consumer.cpp test/api/consumer.c test/package/outside/CMakeLists.txt "$stage"
