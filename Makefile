@@ -224,10 +224,12 @@ $(CONSOLE_OBJECTS): $B/console/console_page.h
 $B/libaxo-console.a: $(CONSOLE_OBJECTS)
 $B/libaxo-console.map: tools/console/symbols.txt include/axo/version.h Makefile
 	$Qmkdir -p $(@D) && { echo 'AXO_CONSOLE_$(ABI) {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } >$@
-$(CONSOLE_SHARED): $(CONSOLE_OBJECTS) $B/libaxo-console.map $(SHARED)
+# Listening, which libaxo does for its own and does not export.
+CONSOLE_NET := $B/obj/runtime/os/net.o
+$(CONSOLE_SHARED): $(CONSOLE_OBJECTS) $(CONSOLE_NET) $B/libaxo-console.map $(SHARED)
 	$(call say,LINK )
 	$Q$(CC) -shared -Wl,-soname,libaxo-console.so.$(ABI),--version-script=$B/libaxo-console.map,-z,defs \
-	  $(ALL_LDFLAGS) -o $@ $(CONSOLE_OBJECTS) $(SHARED) $(CONSOLE_LIBS)
+	  $(ALL_LDFLAGS) -o $@ $(CONSOLE_OBJECTS) $(CONSOLE_NET) $(SHARED) $(CONSOLE_LIBS)
 	$Qln -sf $(@F) $B/libaxo-console.so.$(ABI) && ln -sf libaxo-console.so.$(ABI) $B/libaxo-console.so
 $(CONSOLE_USERS): $B/libaxo-console.a
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a

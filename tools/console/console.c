@@ -2,8 +2,9 @@
  * its epoll descriptor is watched, and so is the socket that listens, which is the actor's own. */
 #include <axo/console.h>
 
-#include <errno.h>
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 
 #include "answer.h"
 #include "console_page.h"
-#include "listen.h"
+#include "os/net.h"
 
 #define CONSOLE_KEY 1
 /* How often it looks at its connections' timeouts; also what is left of its service if nobody polls
@@ -25,6 +26,7 @@
 #define CONSOLE_IDLE_S  15
 #define CONSOLE_MEMORY  32768 /* bytes of a connection for its request */
 #define CONSOLE_ACCEPTS 16    /* in one turn */
+#define CONSOLE_BACKLOG 64
 
 typedef struct console {
     axo_console settings;
@@ -186,23 +188,28 @@ static axo_status console_run(axo_ctx *ctx, console *self)
 }
 
 /* libmicrohttpd owns what it is given, and closes what it does not want. */
+static void console_connect(console *self, int fd)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t length = sizeof peer;
+    (void)getpeername(fd, (struct sockaddr *)&peer, &length);
+    if (MHD_add_connection(self->daemon, fd, (struct sockaddr *)&peer, length) == MHD_YES)
+        self->accepted++;
+    else
+        self->refused++;
+}
+
 static axo_status console_accept(axo_ctx *ctx, console *self)
 {
     for (uint32_t i = 0; i < CONSOLE_ACCEPTS; i++) {
-        struct sockaddr_storage peer = {0};
-        socklen_t length = sizeof peer;
-        int fd =
-            accept4(self->listens, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && errno == EAGAIN)
+        int error;
+        int fd = axo__net_accept(self->listens, &error);
+        if (fd >= 0)
+            console_connect(self, fd);
+        else if (error == 0)
             return axo_io_blocked(ctx, self->listens, AXO_IO_IN);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+        else if (axo__net_is_short(error))
             return axo_io_want(ctx, self->listens, 0); /* until the next tick */
-        if (fd < 0)
-            continue;
-        if (MHD_add_connection(self->daemon, fd, (struct sockaddr *)&peer, length) == MHD_YES)
-            self->accepted++;
-        else
-            self->refused++;
     }
     return AXO_OK;
 }
@@ -221,7 +228,7 @@ static axo_status console_receive(axo_ctx *ctx, void *state, const axo_message *
         status = axo_io_want(ctx, self->listens, AXO_IO_IN);
         return status == AXO_OK ? console_run(ctx, self) : status;
     case AXO_LISTENER_LOOK:
-        console_listen_name(self->listens, info.address, sizeof info.address);
+        axo__net_name(self->listens, false, info.address, sizeof info.address);
         info.connections = console_connections(self);
         info.accepted = self->accepted;
         info.refused = self->refused;
@@ -237,7 +244,7 @@ static void console_end(void *arg)
 {
     console *self = arg;
     MHD_stop_daemon(self->daemon);
-    console_listen_unlink(self->settings.address);
+    axo__net_unlink(self->settings.address);
 }
 
 static void console_silent(void *cls, const char *format, va_list args)
@@ -245,6 +252,23 @@ static void console_silent(void *cls, const char *format, va_list args)
     (void)cls;
     (void)format;
     (void)args;
+}
+
+/* Whether only this machine reaches it. */
+static bool console_is_loopback(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage all;
+    } own = {.all = {0}};
+    socklen_t length = sizeof own;
+    if (getsockname(fd, &own.any, &length) != 0)
+        return false;
+    if (own.any.sa_family == AF_INET)
+        return (ntohl(own.v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+    return own.any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&own.v6.sin6_addr);
 }
 
 static axo_status console_begin(axo_ctx *ctx, console *self)
@@ -256,7 +280,7 @@ static axo_status console_begin(axo_ctx *ctx, console *self)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONSOLE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONSOLE_MEMORY, MHD_OPTION_END);
     if (self->daemon == NULL) {
-        console_listen_unlink(self->settings.address);
+        axo__net_unlink(self->settings.address);
         return axo_fail(ctx, AXO_ETHREAD, "libmicrohttpd does not start: memory or descriptors");
     }
     axo_status status = axo_defer(ctx, console_end, self);
@@ -293,16 +317,17 @@ static axo_status console_construct(axo_ctx *ctx, void *state, const void *args)
         settings->actors_max = 4096;
     if (settings->within_ns == 0)
         settings->within_ns = INT64_C(1000000000);
-    self->listens = console_listen(settings->address, &self->loopback, &error);
+    self->listens = axo__net_listen(settings->address, CONSOLE_BACKLOG, &error);
     if (self->listens < 0 && error == 0)
         return axo_fail(ctx, AXO_EINVAL, "%s is no address", settings->address);
     if (self->listens < 0)
         return axo_fail(ctx, error, "cannot listen at %s, errno %d", settings->address, error);
+    self->loopback = console_is_loopback(self->listens);
     axo_status status = axo_io_watch(ctx, self->listens, AXO_IO_IN, AXO_IO_OWN);
     if (status == AXO_OK)
         return console_begin(ctx, self);
-    (void)close(self->listens);
-    console_listen_unlink(settings->address);
+    axo__net_close(self->listens);
+    axo__net_unlink(settings->address);
     return status;
 }
 
