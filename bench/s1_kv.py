@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-# s1_kv.py - the rows S1 to S6 of a server: kv_server.c and redis-server in turns, as a table.
+# s1_kv.py - the rows S1 to S6 of a server: kv_server.c, a plain epoll program, redis-server and
+# Erlang in turns, as a table.
 #
-#   s1_kv.py KV_SERVER [--quick]
+#   s1_kv.py KV_SERVER PEERS [--quick]
 #
+# PEERS: the folder with the built peers. "kv-2 / it": how many times more GETs a second kv_server on
+# two workers answers, of pairs of one round.
 # It ends with an error if kv_server's own counters do not add up, or if answers are lost.
 import argparse
 import csv
@@ -28,12 +31,16 @@ def request(*words):
 class Server:
     """A server that listens, and what it takes of the machine."""
 
-    def __init__(self, name, program):
-        self.name, self.is_axo, self.totals = name, name != "redis", ""
-        if self.is_axo:
-            workers = name.rsplit("-", 1)[1]
-            self.process = subprocess.Popen([program, "--port", "0", "--workers", workers],
-                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    def __init__(self, name, programs):
+        kind, _, workers = name.partition("-")
+        self.name, self.is_axo, self.totals = name, kind == "kv", ""
+        commands = {"kv": [programs["kv"], "--port", "0", "--workers", workers],
+                    "epoll": [programs["peers"] + "/epoll", workers],
+                    "erlang": ["erl", "-noshell", "-noinput", "+S", workers, "+P", "1000000",
+                               "-pa", programs["peers"], "-s", "kv", "start"]}
+        if kind in commands:
+            self.process = subprocess.Popen(commands[kind], stdout=subprocess.PIPE, text=True,
+                                            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
             self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
             return
         with socket.socket() as free:
@@ -87,11 +94,12 @@ def row(*cells):
 
 
 def s1(names, program, size, rounds):
-    """Throughput, latency, CPU; the servers in turns, medians."""
+    """Throughput, latency, CPU; the servers in turns, medians. Ratios are of one round."""
     forms = [("1 connection", ["-c", "1"], size // 2), ("50", ["-c", "50"], size),
              ("50, pipeline 16", ["-c", "50", "-P", "16"], size * 10)]
-    row("S1 connections", "server", "SET k/s", "GET k/s", "GET p50 ms", "GET p99 ms", "CPU s a million")
-    row(*["---"] * 7)
+    row("S1 connections", "server", "SET k/s", "GET k/s", "GET p50 ms", "GET p99 ms", "CPU s a million",
+        "kv-2 / it")
+    row(*["---"] * 8)
     for title, options, count in forms:
         found = {name: [] for name in names}
         for _ in range(rounds):
@@ -104,8 +112,9 @@ def s1(names, program, size, rounds):
                 server.stop()
         for name in names:
             cells = [statistics.median(column) for column in zip(*found[name])]
+            times = [ours[1] / its[1] for ours, its in zip(found["kv-2"], found[name])]
             row(title, name, f"{cells[0]:.0f}", f"{cells[1]:.0f}", f"{cells[2]:.2f}", f"{cells[3]:.2f}",
-                f"{cells[4]:.2f}")
+                f"{cells[4]:.2f}", f"{statistics.median(times):.2f} ({min(times):.2f}-{max(times):.2f})")
 
 
 def s2(name, program, connections):
@@ -204,21 +213,25 @@ def s6(name, program):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("peers")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
+    programs = {"kv": args.program, "peers": args.peers}
     size, rounds, idle = (20000, 1, 1000) if args.quick else (100000, 3, 10000)
     room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100
     idle = min(idle, room)
-    s1(["kv-1", "kv-2", "redis"], args.program, size, rounds)
+    erlang = ["erlang-2"] if os.path.exists(args.peers + "/kv.beam") else []
+    s1(["kv-1", "kv-2", "epoll-1", "epoll-2", "redis", *erlang], programs, size, rounds)
     print()
-    row("row", "kv-2", "redis")
-    row(*["---"] * 3)
-    both = ("kv-2", "redis")
-    row(f"S2, {idle} idle connections, each", *[s2(name, args.program, idle) for name in both])
-    row("S3, 1 % poison", s3("kv-2", args.program, size), "")
-    row("S4, 100 slow readers", *[s4(name, args.program, size, 100) for name in both])
-    row("S5, a storm", *[s5(name, args.program, size // 2) for name in both])
-    row("S6, SIGTERM under load", s6("kv-2", args.program), "")
+    others = ("kv-2", "epoll-2", "redis", *erlang)
+    blank = [""] * (len(others) - 1)
+    row("row", *others)
+    row(*["---"] * (len(others) + 1))
+    row(f"S2, {idle} idle connections, each", *[s2(name, programs, idle) for name in others])
+    row("S3, 1 % poison", s3("kv-2", programs, size), *blank)
+    row("S4, 100 slow readers", *[s4(name, programs, size, 100) for name in others])
+    row("S5, a storm", *[s5(name, programs, size // 2) for name in others])
+    row("S6, SIGTERM under load", s6("kv-2", programs), *blank)
 
 
 main()

@@ -5,11 +5,13 @@
  *   scene work     a bit of everything, then its end: spawns, stops, failures, restarts, steals
  *   scene manual   the shop without its hung handler, in a manual system
  *
- * A second argument is the path of a board (axo_options.board).
+ * A second argument is the path of a board (axo_options.board), a third one that of a log, in which
+ * handlers are stuck after 0.2 s.
  *
  * The shop: till1 has been restarted twice; a handler of hung never comes back, and three messages
  * wait behind it; tight hangs too, with two in a bounded mailbox.
  */
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -269,6 +271,16 @@ static void scene_work(axo_system *system)
     printf("steals %d\n", stats.steals > 0);
 }
 
+static void scene_log(const char *path, axo_options *options)
+{
+    static axo_log_sink sink;
+    sink = (axo_log_sink)AXO_LOG_SINK(.fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600));
+    MUST(axo_log_open(&sink));
+    options->log_record = axo_log_write;
+    options->log_record_user = &sink;
+    options->stuck_ns = 200000000;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -276,6 +288,8 @@ int main(int argc, char **argv)
     axo_options options =
         AXO_OPTIONS(.workers = 2, .name = "seen", .stuck_ns = -1,
                     .manual = strcmp(what, "manual") == 0, .board = argc > 2 ? argv[2] : NULL);
+    if (argc > 3)
+        scene_log(argv[3], &options);
     (void)sem_init(&the.hung, 0, 0);
     (void)sem_init(&the.release, 0, 0);
     MUST(axo_system_start(&options, &system));
