@@ -232,6 +232,17 @@ AXO_API axo_status axo_message_take(axo_ctx *ctx, const axo_message *message, ax
 AXO_API axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
                                   size_t size, axo_payload_free destroy, void *user);
 
+/* Sends a message to each of `count` actors, in this order; the payload is copied once for all, not
+ * for each, and freed with the last of the messages: receivers only read it. An actor that stands
+ * there twice gets it twice. One that refuses holds up none of the others.
+ *   thread    only the callback that was given `ctx`
+ *   returns   AXO_OK: all have accepted it; else the first status of axo_send that was another,
+ *             AXO_EGONE for instance; in *accepted (may be NULL) how many said AXO_OK.
+ *             AXO_ECONTEXT, AXO_EINVAL (a none among them, a reserved tag, NULL with a size or a count),
+ *             AXO_ETOOBIG, AXO_ENOMEM for the copy: nothing was sent to anybody */
+AXO_API axo_status axo_send_many(axo_ctx *ctx, const axo_ref *to, uint32_t count, uint32_t tag,
+                                 const void *payload, size_t size, uint32_t *accepted);
+
 /* A message to be filled in place and then moved. Its payload is `size` bytes, not initialised.
  *   returns   the writable payload in *out; AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ETOOBIG,
  *             AXO_ENOMEM

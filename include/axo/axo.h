@@ -47,6 +47,7 @@
 #include <axo/export.h>
 #include <axo/find.h>
 #include <axo/graceful.h>
+#include <axo/group.h>
 #include <axo/health.h>
 #include <axo/init.h>
 #include <axo/inspect.h>

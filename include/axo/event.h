@@ -36,6 +36,8 @@
 #define AXO_KIND_LOG_WARNING UINT32_C(0x06020000)
 #define AXO_KIND_LOG_INFO UINT32_C(0x06030000)
 #define AXO_KIND_STUCK UINT32_C(0x07000000)       /* a handler holds its worker for long */
+#define AXO_KIND_STORM UINT32_C(0x08000000)       /* data: axo_event_storm; restarts wait for their
+                                                     turn, or none does any more */
 #define AXO_KIND_SERVICES UINT32_C(0x40000000)    /* from here: services of the library */
 #define AXO_KIND_ROUTER UINT32_C(0x41000000)
 #define AXO_KIND_LISTENER UINT32_C(0x42000000)    /* data: axo_listener_info; it pauses, goes on */
@@ -141,6 +143,15 @@ typedef struct axo_event_stuck {
     uint32_t has_tag;     /* 0: it is in another callback */
     char path[AXO_EVENT_PATH_MAX];
 } axo_event_stuck;
+
+/* Restarts wait for their turn (axo_options.storm_max), or none does any more. source: the child
+ * whose restart is the first to wait, or has been the last. */
+typedef struct axo_event_storm {
+    uint32_t number;      /* of the storm, from 1 */
+    uint32_t over;        /* 0: it begins; 1: it is over */
+    int64_t wait_ns;      /* it begins: how long the first one waits; else 0 */
+    char path[AXO_EVENT_PATH_MAX]; /* the child's */
+} axo_event_storm;
 
 AXO_BEGIN_DECLS
 

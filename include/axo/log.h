@@ -28,7 +28,10 @@ typedef enum axo_log_level {
     X(AXO_LOG_FAILURES, 5, "failures")         /* `count` lines of failures were left out */       \
     X(AXO_LOG_DEAD_LETTER, 6, "dead_letter")                                                       \
     X(AXO_LOG_DEAD_LETTERS, 7, "dead_letters") /* `count` lines of those were left out */          \
-    X(AXO_LOG_STUCK, 8, "stuck")               /* a handler holds its worker, for `for_ns` */
+    X(AXO_LOG_STUCK, 8, "stuck")               /* a handler holds its worker, for `for_ns` */      \
+    X(AXO_LOG_STORM, 9, "storm")               /* the restart of `actor` is the first of storm     \
+                                                  `count` to wait for its turn, for `for_ns`; 0:   \
+                                                  it is the last one (axo_options.storm_max) */
 
 typedef enum axo_log_event {
 #define AXO_LOG_EVENT_ENUM(word, value, name) word = value,
@@ -71,10 +74,11 @@ typedef struct axo_log_record {
     axo_ref sender;          /* who sent the message, as axo_failure.sender */
     axo_ref about;           /* DEATH_PACT: whose end was not handled */
     const char *text;        /* what the actor said as it failed; of a dead letter the reason */
-    uint64_t count;          /* FAILURES, DEAD_LETTERS: lines that were left out; else 0 */
+    uint64_t count;          /* FAILURES, DEAD_LETTERS: lines that were left out; STORM: its number;
+                                else 0 */
     uint32_t bytes;          /* of a dead letter's payload */
     uint32_t last;           /* 1: more of these are left out for a while */
-    int64_t for_ns;          /* STUCK: at least for so long */
+    int64_t for_ns;          /* STUCK: at least for so long; STORM: the first wait; 0: it is over */
     const char *line;        /* all of it as one line of text, as axo_options.log gets it */
     const char *trace_id;    /* 32 digits: the trace (trace_context.h) of the handler that failed,
                                 or that ran when it happened */

@@ -40,6 +40,8 @@ typedef struct axo_stats {
                                   was full */
     uint64_t restarts_merged;  /* restarts as a survivor or sibling that were asked for before the
                                   actor had begun the last one: one was done for both */
+    uint64_t restarts_governed; /* restarts that had to wait for their turn
+                                   (axo_options.storm_max) */
 } axo_stats;
 #define AXO_STATS(...) AXO_INIT(axo_stats, __VA_ARGS__)
 static inline void axo_stats_init(axo_stats *out)
@@ -73,6 +75,7 @@ static inline void axo_stats_init(axo_stats *out)
     X(events, counter, "Events put into mailboxes; they are no messages of users")                 \
     X(events_lost, counter, "Events a subscriber missed: no memory, or its mailbox was full")      \
     X(restarts_merged, counter,                                                                    \
-      "Restarts as a survivor or sibling asked for before the actor had begun the last one")
+      "Restarts as a survivor or sibling asked for before the actor had begun the last one")       \
+    X(restarts_governed, counter, "Restarts that had to wait for their turn in a storm of failures")
 
 #endif

@@ -280,6 +280,28 @@ typedef enum axo_window {
  * answered, or passed on, and then fails in receive, or whose pre_restart answers, is not known to
  * have done so: its asker gets both, an ask takes the first. */
 
+/* Poison (axo_strategy.quarantine). A failed message is handled once, and whoever wants it tried
+ * again passes it on, or sends a copy, in pre_restart (or outside: a client that asks once more).
+ * So a message that fails every instance restarts the actor for ever. With `quarantine` the actor
+ * counts the instances in a row that have failed under the same message, and from that number on it
+ * is poison: it is told of as a dead letter of reason AXO_DEAD_POISON, with the failure's code in
+ * its text, and pre_restart is not shown it (its `message` is NULL), so nobody tries it again from
+ * there. The actor is restarted as always, and who has asked is answered as always. Messages are
+ * the same if their tag and the bytes of their payload are; who has sent them does not matter.
+ * Instances that fail without a message, and other messages that are handled, do not end the row; a
+ * failure under another message does. It counts for Restart alone, and for no
+ * temporary child. A dead letter of poison counts as handled (axo_stats), as that of axo_drop. */
+
+/* Storms (axo_options.storm_max). A back-off keeps one child from failing too often; when thousands
+ * fail for one cause, their restarts together still take all workers from those that are healthy.
+ * With the governor at most storm_max restarts begin together, and then one each
+ * storm_window_ns / storm_max; those beyond wait for their turn, in the order in which they were
+ * decided, each with a jitter of less than that span. A restart that waits is one with a back-off
+ * in all that is said above; beside a back-off the turn is asked for when its delay is over. What
+ * counts is the decision: all for one and rest for one are one restart each, survivors of a restart
+ * none. The first restart that waits and the last one that has waited are events AXO_KIND_STORM
+ * (event.h) and lines of the log; axo_stats counts them (restarts_governed). */
+
 /* A strategy. One may serve many parents; it carries no state and must stay valid and unchanged
  * while any actor that uses it lives. */
 typedef struct axo_strategy {
@@ -298,7 +320,8 @@ typedef struct axo_strategy {
     uint32_t answer_failed; /* 1: when a child of this one fails in receive, who sent the message
                                gets an AXO_REQUEST_FAILED (message.h), and an ask its verdict with
                                AXO_EFAILED (verdict.h), whatever is decided; see below */
-    uint32_t reserved;      /* 0 */
+    uint32_t quarantine;    /* 0: none. A message under which this many instances of a child in a
+                               row have failed is poison; see below */
 } axo_strategy;
 #define AXO_STRATEGY(...) AXO_INIT(axo_strategy, __VA_ARGS__)
 static inline void axo_strategy_init(axo_strategy *out)

@@ -26,7 +26,8 @@ typedef enum axo_dead_reason {
     AXO_DEAD_GONE = 1,   /* no living actor had the reference */
     AXO_DEAD_STOPPED = 2, /* it was in the mailbox when the actor terminated */
     AXO_DEAD_OVERFLOW = 3, /* the mailbox was full */
-    AXO_DEAD_DROPPED = 4  /* who handled it had nobody to pass it on to: axo_drop */
+    AXO_DEAD_DROPPED = 4, /* who handled it had nobody to pass it on to: axo_drop */
+    AXO_DEAD_POISON = 5   /* so many instances failed under it: axo_strategy.quarantine */
 } axo_dead_reason;
 
 typedef struct axo_dead_letter {
@@ -62,6 +63,44 @@ typedef void (*axo_unhandled_fn)(void *user, const axo_unhandled *unhandled);
  * field. Of failures of one class with the same code and answer, the first of a window are lines
  * (axo_options.failure_log), then one says how many there were. */
 typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
+
+/* What the program runs itself, in axo_run_host, axo_step_host, axo_group_wait and
+ * axo_system_stop. */
+typedef enum axo_manual {
+    AXO_MANUAL_NONE = 0,
+    AXO_MANUAL_ALL = 1,    /* everything: no thread is started, all dispatchers are the host's */
+    AXO_MANUAL_DEFAULT = 2 /* the default dispatcher: it is the host's. Actors of the blocking and
+                              the pinned one have their threads, so a handler that blocks holds up
+                              no frame. Their timers and descriptors are looked after by the host,
+                              and one that is spawned from outside begins when the host has run.
+                              What runs when is not the same in two runs */
+} axo_manual;
+
+/* A thread that the library has started. */
+typedef enum axo_thread_kind {
+    AXO_THREAD_WORKER = 1,   /* runs actors of the default dispatcher */
+    AXO_THREAD_SPARE = 2,    /* looks after workers whose handlers hang */
+    AXO_THREAD_BLOCKING = 3, /* runs actors of the blocking dispatcher */
+    AXO_THREAD_PINNED = 4,   /* runs the actor that it belongs to */
+    AXO_THREAD_RECLAIMER = 5 /* waits for the ends of grace periods */
+} axo_thread_kind;
+
+typedef struct axo_thread {
+    uint32_t kind;    /* an axo_thread_kind */
+    uint32_t index;   /* the number in its name; RECLAIMER: 0 */
+    const char *name; /* as debuggers and top show it: "axo/w0"; lives during the call */
+} axo_thread;
+
+/* axo_options.thread_start is called on each thread that the library has started, before all else
+ * that it does, thread_stop after all else: for affinity, priority, names, a profiler, what an
+ * allocator or engine keeps of a thread. Threads of the blocking dispatcher, and those of pinned
+ * actors, come and go while the system runs. axo_system_destroy has joined all. A manual system has
+ * none, and the threads of the program are told of to nobody.
+ *   blocks    it must be quick: actors wait for the thread
+ *   after     calls nothing of the library, and returns: it neither throws nor ends the thread */
+typedef void (*axo_thread_fn)(void *user, const axo_thread *thread);
+
+#define AXO_THREAD_STACK_MIN 65536
 
 typedef struct axo_options {
     size_t size;                      /* sizeof(axo_options), set by AXO_OPTIONS */
@@ -106,9 +145,7 @@ typedef struct axo_options {
                                          logged with path, message and duration, once each time
                                          that long has passed; 0: 1 s; negative: never. Effort: the
                                          operating system's clock */
-    uint32_t manual;                  /* 1: no threads are started; all dispatchers are the host's,
-                                         and actors run only in axo_run_host, axo_step_host and
-                                         axo_system_stop */
+    uint32_t manual;                  /* an axo_manual: what the program runs itself */
     uint32_t reserved;                /* 0 */
     axo_clock_fn clock;               /* the program's clock: time, see axo_clock_fn. NULL: the
                                          operating system's */
@@ -141,6 +178,18 @@ typedef struct axo_options {
     uint32_t figures;                 /* an axo_figures (metrics.h): what is counted and timed of
                                          each class of actors. 0: nothing, and it costs nothing */
     uint32_t figures_reserved;        /* 0 */
+    uint32_t storm_max;               /* restarts that may begin together, and in each
+                                         storm_window_ns behind them; others wait for their turn
+                                         (supervision.h, storms). At most 10^9. 0: no bound, and it
+                                         costs nothing. With one an actor takes 150 bytes more */
+    uint32_t storm_reserved;          /* 0 */
+    int64_t storm_window_ns;          /* 0: 1 s, if storm_max is not; storm_max..60 s; time:
+                                         `clock` */
+    axo_thread_fn thread_start;       /* told of each thread, see axo_thread_fn; NULL: not */
+    axo_thread_fn thread_stop;
+    void *thread_user;
+    size_t thread_stack;              /* bytes of each thread's stack, AXO_THREAD_STACK_MIN..2^40;
+                                         0: as the operating system has it */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -246,8 +295,8 @@ AXO_API axo_status axo_system_destroy(axo_system *system);
 AXO_API AXO_NODISCARD axo_status axo_system_spawn(axo_system *system, const axo_props *props,
                                                   axo_ref *out);
 
-/* As axo_send, axo_send_from, axo_send_owned, axo_stop (axo_system_stop_actor), axo_poison and
- * axo_kill.
+/* As axo_send, axo_send_from, axo_send_owned, axo_send_many (axo_system_send_many), axo_stop
+ * (axo_system_stop_actor), axo_poison and axo_kill.
  *   thread    any
  *   returns   as they do, never AXO_ECONTEXT; AXO_EINVAL for a NULL system */
 AXO_API axo_status axo_system_send(axo_system *system, axo_ref to, uint32_t tag,
@@ -257,6 +306,9 @@ AXO_API axo_status axo_system_send_from(axo_system *system, axo_ref from, axo_re
 AXO_API axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag,
                                          void *payload, size_t size, axo_payload_free destroy,
                                          void *user);
+AXO_API axo_status axo_system_send_many(axo_system *system, const axo_ref *to, uint32_t count,
+                                        uint32_t tag, const void *payload, size_t size,
+                                        uint32_t *accepted);
 AXO_API axo_status axo_system_stop_actor(axo_system *system, axo_ref ref);
 AXO_API axo_status axo_system_poison(axo_system *system, axo_ref ref);
 AXO_API axo_status axo_system_kill(axo_system *system, axo_ref ref);

@@ -41,7 +41,8 @@
     X(AXO_EV_NOTICE, "notice", "target's reference bits, queued for the handler")                  \
     X(AXO_EV_DEAD_LETTER, "dead_letter", "tag; of the recipient, instance 0, suspends 0")          \
     X(AXO_EV_UNHANDLED, "unhandled", "tag")                                                        \
-    X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, by this actor")   \
+    X(AXO_EV_DELAY, "delay", "ns until the restart that was decided just before, or is due, by "   \
+      "this actor; 0: it is its turn (axo_options.storm_max)")                                     \
     X(AXO_EV_PARK, "park", "receiver's reference bits: there was no room")                         \
     X(AXO_EV_UNPARK, "unpark", "0: there is, or the parking was undone")                           \
     X(AXO_EV_MERGE, "merge", "child's reference bits: this restart and one that waits are one")

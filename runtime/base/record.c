@@ -155,6 +155,19 @@ static void record_say_letter(axo__text_out *out, const axo_log_record *record)
     record_say(out, axo__text_or(record->text, "?"));
 }
 
+static void record_say_storm(axo__text_out *out, const axo_log_record *record)
+{
+    axo__text_add(out, "storm %" PRIu64 ": ", record->count);
+    if (record->for_ns <= 0) {
+        axo__text_add(out, "over, no restart waits any more; the last was that of ");
+        record_say_actor(out, record->actor, record->path, record->class_name);
+        return;
+    }
+    axo__text_add(out, "restarts wait for their turn, first that of ");
+    record_say_actor(out, record->actor, record->path, record->class_name);
+    axo__text_add(out, ", for %" PRId64 " us", record->for_ns / 1000);
+}
+
 static void record_say_stuck(axo__text_out *out, const axo_log_record *record)
 {
     axo__text_add(out, "stuck: ");
@@ -202,6 +215,9 @@ static void record_say_event(axo__text_out *out, const axo_log_record *record)
         break;
     case AXO_LOG_STUCK:
         record_say_stuck(out, record);
+        break;
+    case AXO_LOG_STORM:
+        record_say_storm(out, record);
         break;
     default:
         record_say(out, axo__text_or(record->text, ""));
@@ -331,7 +347,7 @@ static void record_collect(record_fields *fields, const axo_log_record *record)
         record_number(fields, "count", (int64_t)(record->count & INT64_MAX));
     if (record->event == AXO_LOG_DEAD_LETTER)
         record_number(fields, "bytes", (int64_t)record->bytes);
-    if (record->event == AXO_LOG_STUCK)
+    if (record->event == AXO_LOG_STUCK || record->event == AXO_LOG_STORM)
         record_number(fields, "for_ns", record->for_ns);
     if (record->last != 0)
         record_number(fields, "last", 1);

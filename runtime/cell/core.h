@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cell/limit.h"
 #include "cell/name.h"
+#include "cell/storm.h"
 #include "cell/table.h"
 
 #define AXO__NO_WORKER UINT32_MAX
@@ -38,7 +39,8 @@
     X(wakes)                                                                                       \
     X(events)                                                                                      \
     X(events_lost)                                                                                 \
-    X(restarts_merged)
+    X(restarts_merged)                                                                             \
+    X(restarts_governed)
 
 typedef struct axo__counters {
 #define CORE_COUNTER(name) axo__a64 name;
@@ -78,6 +80,7 @@ struct axo__core {
     axo__names names;
     axo__texts texts;
     axo__grace grace;
+    axo__os_common threads;
     axo__os_mutex expired_mutex;
     axo__grace_item *expired; /* guarded by it: cells whose grace period is over */
     axo__a32 expired_any;     /* a hint that saves the mutex */
@@ -117,6 +120,7 @@ struct axo__core {
     axo__a32 closing;         /* 1: a guardian is stopping, for good */
     axo__a32 answers;         /* 1: an actor has been spawned whose strategy has senders told of
                                  failed requests; while 0, no failure looks (sched/answer.h) */
+    axo__storm storm;         /* the governor of restarts */
     /* Of the layers above: the event stream and the book of dead letters; see cell/event.h. */
     void (*publish)(axo__local *local, const struct axo__event *event);
     void (*record)(axo__local *local, const axo_dead_record *record);

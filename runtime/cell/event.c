@@ -9,6 +9,7 @@
 
 #include "base/border.h"
 #include "cell/extra.h"
+#include "cell/log.h"
 
 /* Copies the first bytes of a payload that the runtime has copied; an owned payload is the
  * program's, and only the program knows how to read it. */
@@ -92,6 +93,27 @@ void axo__event_tell_life(axo__local *local, const axo__cell *cell, uint32_t kin
     data.instance = axo__cell_instance(cell);
     (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
     axo__event event = {.kind = kind, .source = data.actor, .data = &data, .size = sizeof data};
+    axo__event_publish(local, &event);
+}
+
+void axo__event_storm(axo__local *local, const axo__cell *cell, uint32_t number, int64_t wait)
+{
+    axo__core *core = local->core;
+    axo_event_storm data;
+    axo__log_line line;
+    memset(&data, 0, sizeof data);
+    data.number = number;
+    data.over = wait == 0;
+    data.wait_ns = wait;
+    (void)axo__core_path(core, cell, data.path, sizeof data.path);
+    if (axo__log_is_read(core, AXO_LOG_WARNING)) {
+        axo__log_begin(&line, core, AXO_LOG_WARNING, AXO_LOG_STORM, cell);
+        line.record.count = number;
+        line.record.for_ns = wait;
+        axo__log(local, &line.record);
+    }
+    axo__event event = {.kind = AXO_KIND_STORM, .source = axo__cell_ref(cell), .data = &data,
+                        .size = sizeof data};
     axo__event_publish(local, &event);
 }
 

@@ -67,6 +67,10 @@ static inline void axo__event_supervision(axo__local *local, const axo__cell *ch
         axo__event_tell_supervision(local, child, decided, directive, kinds[directive]);
 }
 
+/* Tells that restarts wait for their turn, the cell's being the first, or that none does any more
+ * (`wait` 0); in the turn of the cell or of its parent. */
+void axo__event_storm(axo__local *local, const axo__cell *cell, uint32_t number, int64_t wait);
+
 void axo__event_tell_life(axo__local *local, const axo__cell *cell, uint32_t kind);
 
 /* Tells a step in the cell's life, a kind under AXO_KIND_LIFECYCLE, on the cell's runner. */

@@ -66,14 +66,17 @@ typedef struct axo__family {
     uint32_t kept;            /* children that have ended and whose DUE is under way */
 } axo__family;
 
-/* What a parent keeps of one child; the parent's runner's, except `cause`. */
+/* What a parent keeps of one child; the parent's runner's, except `cause`, and but for `print` and
+ * `failed`, which are the child's runner's. */
 typedef struct axo__child_record {
     axo__cause cause;         /* of a restart from above; under directive.h's I2 */
     int64_t window_start;     /* restart budget (RW) */
     uint32_t restarts;
     uint8_t limited;          /* window_start is set */
     int64_t *failures;        /* sliding window: AXO_SLIDING_MAX times */
-    axo__delay *delay;        /* the parent's strategy has a back-off */
+    axo__delay *delay;        /* its restarts may wait */
+    uint64_t print;           /* of the message under which the last instance failed */
+    uint32_t failed;          /* instances in a row that have failed under it */
 } axo__child_record;
 
 /* The rare part of an actor; the runner's, except for the fields that are fixed from spawn on. */

@@ -5,6 +5,8 @@
  * One grace period is paid for a batch, however many items the batch has. */
 #include "mem/grace.h"
 
+#include <axo/system.h>
+
 #include "base/assert.h"
 
 /* The reclaimer looks again after this for a thread that is about to end. */
@@ -78,6 +80,7 @@ static axo__step grace_step(void *user)
 
 static const axo__os_body grace_body = {
     .name = "axo/reclaim",
+    .kind = AXO_THREAD_RECLAIMER,
     .begin = grace_nothing,
     .step = grace_step,
     .sleep = grace_nothing,
@@ -99,7 +102,8 @@ bool axo__grace_run(axo__grace *grace)
     return true;
 }
 
-bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user)
+bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user,
+                      const axo__os_common *threads)
 {
     AXO_DEBUG_ASSERT(ops->pass != NULL && ops->expire != NULL && ops->give_block != NULL);
     grace->manual = manual;
@@ -110,6 +114,7 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual,
     grace->user = user;
     axo__os_parker_init(&grace->thread.parker);
     grace->thread.number = AXO__OS_ONLY;
+    grace->thread.common = threads;
     if (!axo__os_mutex_init(&grace->mutex))
         return false;
     if (!manual && !axo__os_thread_start(&grace->thread, &grace_body, grace)) {

@@ -52,7 +52,8 @@ typedef struct axo__grace {
 
 /* Starts the reclaimer; `manual`: without a thread. false: the system refused, and nothing was
  * started. */
-bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user);
+bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user,
+                      const axo__os_common *threads);
 
 /* Makes the reclaimer look for threads to join. */
 void axo__grace_wake(axo__grace *grace);

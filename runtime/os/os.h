@@ -221,12 +221,21 @@ typedef struct axo__os_poll axo__os_poll; /* os/poll.h */
 typedef struct axo__os_body {
     /* What debuggers and top call the thread, before its `number`: 15 bytes together. */
     const char *name;
+    uint32_t kind;                /* an axo_thread_kind */
     void (*begin)(void *arg);     /* once, first */
     axo__step (*step)(void *arg); /* until it says EXIT */
     void (*sleep)(void *arg);     /* before each wait */
     void (*wake)(void *arg);      /* after each wait */
     void (*end)(void *arg);       /* once, last */
 } axo__os_body;
+
+/* What a system's threads have in common. */
+typedef struct axo__os_common {
+    size_t stack; /* bytes of a stack; 0: as the operating system has it */
+    /* Told on each thread, before its body begins and when it has ended; NULL: it is not. */
+    void (*told)(void *user, const axo__os_thread *thread, bool begins);
+    void *user;
+} axo__os_common;
 
 struct axo__os_thread {
     axo__os_parker parker;
@@ -240,12 +249,20 @@ struct axo__os_thread {
     axo__a32 polling; /* 1: it waits there, or is about to; see os/poll.h */
     axo__a32 ended; /* 1: no function of the body runs any more; set before the thread returns */
     uint32_t number; /* behind the body's name, set before the start; AXO__OS_ONLY: none */
+    const axo__os_common *common; /* set before the start; NULL: nothing */
     void *port;     /* the simulator's record */
 };
 
 /* Turns of actors that a worker may run in one step: many on a machine, one in the simulator, which
  * chooses before each. */
 extern const uint32_t axo__os_turns;
+
+/* Each port's threads call it before `begin` and after `end`. */
+static inline void axo__os_thread_tell(const axo__os_thread *thread, bool begins)
+{
+    if (thread->common != NULL && thread->common->told != NULL)
+        thread->common->told(thread->common->user, thread, begins);
+}
 
 /* Starts a thread, whose parker is initialised: other threads may wake it before it runs. false:
  * the system refused, and nothing was started. */

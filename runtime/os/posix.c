@@ -215,6 +215,7 @@ static void posix_thread_run(void *argument)
 {
     axo__os_thread *thread = argument;
     const axo__os_body *body = thread->body;
+    axo__os_thread_tell(thread, true);
     body->begin(thread->arg);
     for (;;) {
         axo__step step = body->step(thread->arg);
@@ -227,6 +228,7 @@ static void posix_thread_run(void *argument)
         }
     }
     body->end(thread->arg);
+    axo__os_thread_tell(thread, false);
     /* Pairs with the load acquire of axo__os_thread_try_join: the joiner sees all that `end` has
      * written. */
     axo__a32_store_release(&thread->ended, 1); /* [P1] */
@@ -252,6 +254,21 @@ static void *posix_thread_main(void *thread)
     return NULL;
 }
 
+static int posix_thread_create(axo__os_thread *thread)
+{
+    pthread_attr_t attr;
+    if (thread->common == NULL || thread->common->stack == 0)
+        return pthread_create(&thread->thread, NULL, posix_thread_main, thread);
+    int error = pthread_attr_init(&attr);
+    if (error != 0)
+        return error;
+    error = pthread_attr_setstacksize(&attr, thread->common->stack);
+    if (error == 0)
+        error = pthread_create(&thread->thread, &attr, posix_thread_main, thread);
+    (void)pthread_attr_destroy(&attr);
+    return error;
+}
+
 /* Starts a thread with all signals blocked but the synchronous ones and the profiler's: the
  * program's handlers run on its own threads. The mask is set before pthread_create, so the thread
  * never runs without it. */
@@ -271,7 +288,7 @@ bool axo__os_thread_start(axo__os_thread *thread, const axo__os_body *body, void
     sigdelset(&all, SIGPROF);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return false;
-    int error = pthread_create(&thread->thread, NULL, posix_thread_main, thread);
+    int error = posix_thread_create(thread);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0;
 }

@@ -242,8 +242,10 @@ static void sim_run(sim_record *record)
 {
     axo__os_thread *thread = record->thread;
     const axo__os_body *body = thread->body;
-    if (record->state == SIM_FRESH)
+    if (record->state == SIM_FRESH) {
+        axo__os_thread_tell(thread, true);
         body->begin(thread->arg);
+    }
     if (record->state == SIM_PARKED) {
         if (thread->polls)
             axo__os_poll_wait(axo__aptr_peek_owner(&thread->poll), 0);
@@ -256,6 +258,7 @@ static void sim_run(sim_record *record)
         record->state = SIM_PARKED;
     } else if (step == AXO__STEP_EXIT) {
         body->end(thread->arg);
+        axo__os_thread_tell(thread, false);
         record->state = SIM_ENDED;
     }
 }

@@ -447,6 +447,7 @@ static void fiber_body(fiber *me)
 {
     axo__os_thread *thread = me->thread;
     const axo__os_body *body = thread->body;
+    axo__os_thread_tell(thread, true);
     body->begin(thread->arg);
     for (;;) {
         axo__step step = body->step(thread->arg);
@@ -461,6 +462,7 @@ static void fiber_body(fiber *me)
         }
     }
     body->end(thread->arg);
+    axo__os_thread_tell(thread, false);
     /* Pairs with the load acquire in axo__sim_fiber_join, as in posix.c. */
     axo__a32_store_release(&thread->ended, 1); /* [P1] */
     axo__sim_tell(thread);

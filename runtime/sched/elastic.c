@@ -229,6 +229,7 @@ static void elastic_begin(void *argument)
 
 static const axo__os_body elastic_body = {
     .name = "axo/blk",
+    .kind = AXO_THREAD_BLOCKING,
     .begin = elastic_begin,
     .step = axo__worker_step,
     .sleep = axo__worker_sleep,

@@ -10,6 +10,7 @@
 
 static const axo__os_body pinned_body = {
     .name = "axo/pin",
+    .kind = AXO_THREAD_PINNED,
     .begin = axo__worker_begin,
     .step = axo__worker_step,
     .sleep = axo__worker_sleep,

@@ -73,6 +73,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);
     worker->thread.number = pool_thread_number(sched, index);
+    worker->thread.common = &sched->core->threads;
     axo__random_init(&worker->random, sched->core->seed, UINT64_C(0x776f726b) + index);
     bool queues = worker->own != NULL;
     axo__worker_slots *slots = queues ? &sched->slots[index] : NULL;

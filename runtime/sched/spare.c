@@ -273,6 +273,7 @@ static void spare_wake(void *argument)
 
 const axo__os_body axo__spare_body = {
     .name = "axo/spare",
+    .kind = AXO_THREAD_SPARE,
     .begin = axo__worker_begin,
     .step = axo__spare_step,
     .sleep = axo__worker_sleep,

@@ -212,6 +212,7 @@ void axo__worker_wake(void *argument)
 
 const axo__os_body axo__worker_body = {
     .name = "axo/w",
+    .kind = AXO_THREAD_WORKER,
     .begin = axo__worker_begin,
     .step = axo__worker_step,
     .sleep = axo__worker_sleep,

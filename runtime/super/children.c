@@ -188,14 +188,24 @@ static bool children_restart_along(const axo__cell *parent)
             !parent->guardian);
 }
 
-static bool children_count(const axo_strategy *strategy)
+/* Whether their restarts may wait: for a back-off, or for their turn among all restarts. The root's
+ * children are guardians, which are never restarted. */
+static bool children_wait(const axo__core *core, const axo__cell *parent)
 {
-    return strategy != NULL && (strategy->limited != 0 || strategy->backoff != NULL);
+    const axo_strategy *strategy = axo__cell_strategy(parent);
+    return (core->storm.interval_ns != 0 && parent->parent != 0) ||
+           (strategy != NULL && strategy->backoff != NULL);
 }
 
-bool axo__children_have_records(const axo__cell *parent)
+static bool children_count(const axo_strategy *strategy)
 {
-    return children_count(axo__cell_strategy(parent)) || children_restart_along(parent);
+    return strategy != NULL && (strategy->limited != 0 || strategy->quarantine != 0);
+}
+
+bool axo__children_have_records(const axo__core *core, const axo__cell *parent)
+{
+    return children_count(axo__cell_strategy(parent)) || children_wait(core, parent) ||
+           children_restart_along(parent);
 }
 
 /* Takes what a later failure or restart of the child will need: a budget's counters, the sliding
@@ -203,19 +213,19 @@ bool axo__children_have_records(const axo__cell *parent)
  * A failed step leaves the rest to spawn_undo. */
 bool axo__children_take_record(axo__local *local, const axo__cell *parent, axo__cell *cell)
 {
-    if (parent == NULL || cell->lifetime == AXO_TEMPORARY || !axo__children_have_records(parent))
+    if (parent == NULL || cell->lifetime == AXO_TEMPORARY ||
+        !axo__children_have_records(local->core, parent))
         return true;
     const axo_strategy *strategy = axo__cell_strategy(parent);
-    bool counts = children_count(strategy);
     axo__child_record *record = axo__child_record_take(local, cell);
     if (record == NULL)
         return false;
-    if (counts && strategy->window == AXO_WINDOW_SLIDING) {
+    if (strategy != NULL && strategy->limited != 0 && strategy->window == AXO_WINDOW_SLIDING) {
         record->failures = axo__pool_alloc(&local->cache, sizeof(int64_t) * AXO_SLIDING_MAX);
         if (record->failures == NULL)
             return false;
     }
-    if (counts && strategy->backoff != NULL) {
+    if (children_wait(local->core, parent)) {
         record->delay = axo__pool_alloc(&local->cache, sizeof *record->delay);
         if (record->delay == NULL)
             return false;
@@ -311,7 +321,7 @@ static bool children_forget_any(axo__worker *worker, axo__cell *cell, axo__cell 
 {
     axo__core *core = worker->local.core;
     axo__family *family = axo__cell_own_family(cell);
-    if (!axo__delay_end(child)) {
+    if (!axo__delay_end(worker, child)) {
         family->kept++;
         return false; /* the DUE brings the child here again */
     }

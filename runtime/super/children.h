@@ -40,7 +40,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
 
 /* Whether children that are not temporary get a record: a strategy that counts, or a restart that
  * reaches them, needs it. Fixed as the parent's props and class are. */
-bool axo__children_have_records(const axo__cell *parent);
+bool axo__children_have_records(const axo__core *core, const axo__cell *parent);
 
 /* The parent's record of a child: taken with the child's birth, so that no failure ever needs
  * memory for it (D10), and given back when the parent forgets the child. */

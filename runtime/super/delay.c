@@ -1,4 +1,4 @@
-/* delay.c - restarts that wait: a strategy's back-off.
+/* delay.c - restarts that wait: for a strategy's back-off, or for their turn in a storm.
  *
  *   parent decides Restart          wheel of a worker              parent
  *     counts, arms the timer  --->    due: the child's report
@@ -19,6 +19,7 @@
  */
 #include "super/delay.h"
 
+#include "cell/event.h"
 #include "sched/ready.h"
 #include "sched/timer.h"
 
@@ -62,31 +63,89 @@ void axo__delay_over(const axo_backoff *backoff, axo__delay *delay, int64_t now)
         delay->since = now; /* the child did not run while it waited */
 }
 
-/* `chance` is drawn from the worker's own stream, so that a seed repeats the jitter. `waits` is set
- * before the timer is armed, so that I1 holds from the arming on. */
-bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
+/* From the worker's own stream, so that a seed repeats the jitter. */
+static double delay_chance(axo__worker *worker)
 {
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
+    return (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
+}
+
+/* `waits` is set before the timer is armed, so that I1 holds from the arming on. */
+static bool delay_arm(axo__worker *worker, axo__cell *cell, axo__cell *child, int64_t now,
+                      int64_t wait)
+{
     axo__delay *delay = axo__cell_own_child_record(child)->delay;
-    int64_t now = axo__core_now(worker->local.core);
-    double chance = (double)(axo__random_next(&worker->random) >> 11) * 0x1p-53;
-    int64_t wait = axo__delay_next(axo__cell_own_strategy(cell)->backoff, delay, now, chance);
-    uint64_t due = axo__timer_due(now, wait);
     AXO_DEBUG_ASSERT(wait >= 0 && !delay->waits && !delay->gone);
     axo__trace(&worker->local, cell, AXO_EV_DELAY, (uint64_t)wait);
     delay->child = child;
     delay->waits = true;
     delay->timer.ops = &delay_ops;
-    if (axo__timer_arm(worker, &delay->timer, due))
+    if (axo__timer_arm(worker, &delay->timer, axo__timer_due(now, wait)))
         return true;
     delay->waits = false; /* the wheels are closed: the system ends */
     return false;
 }
 
+bool axo__delay_begin(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    if (strategy == NULL || strategy->backoff == NULL)
+        return axo__delay_turn(worker, cell, child);
+    axo__delay *delay = axo__cell_own_child_record(child)->delay;
+    int64_t now = axo__core_now(worker->local.core);
+    delay->turn = false;
+    return delay_arm(worker, cell, child, now,
+                     axo__delay_next(strategy->backoff, delay, now, delay_chance(worker)));
+}
+
+/* ---- turns ---- */
+
+static void delay_leave(axo__worker *worker, const axo__cell *child)
+{
+    uint32_t over = axo__storm_leave(&worker->local.core->storm);
+    if (over != 0)
+        axo__event_storm(&worker->local, child, over, 0);
+}
+
+/* The jitter is of less than one interval, so it changes no order. A storm's begin is told before
+ * the timer is armed, hence before its end can be. */
+bool axo__delay_turn(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    axo__core *core = worker->local.core;
+    axo__delay *delay = axo__cell_own_child_record(child)->delay;
+    if (core->storm.interval_ns == 0)
+        return false;
+    int64_t now = axo__core_now(core);
+    int64_t wait = axo__storm_ask(&core->storm, now);
+    if (wait == 0) {
+        axo__trace(&worker->local, cell, AXO_EV_DELAY, 0);
+        return false;
+    }
+    wait += (int64_t)(delay_chance(worker) * (double)core->storm.interval_ns);
+    delay->turn = true;
+    axo__a64_bump_owner(&worker->local.count.restarts_governed);
+    uint32_t begun = axo__storm_enter(&core->storm);
+    if (begun != 0)
+        axo__event_storm(&worker->local, child, begun, wait);
+    if (delay_arm(worker, cell, child, now, wait))
+        return true;
+    delay_leave(worker, child);
+    return false;
+}
+
+void axo__delay_due(axo__worker *worker, axo__cell *child)
+{
+    axo__delay *delay = axo__cell_own_child_record(child)->delay;
+    AXO_DEBUG_ASSERT(delay->waits);
+    delay->waits = false;
+    if (delay->turn)
+        delay_leave(worker, child);
+}
+
 /* axo__timer_disarm decides the race between the child's end and the firing worker, under the
  * wheel's mutex. A timer still in its wheel is taken out and nothing follows; a timer that has left
  * the wheel will push the DUE, so the end is kept back until the parent's runner takes that DUE. */
-bool axo__delay_end(axo__cell *child)
+bool axo__delay_end(axo__worker *worker, axo__cell *child)
 {
     const axo__child_record *record = axo__cell_child_record(child);
     axo__delay *delay = record != NULL ? record->delay : NULL;
@@ -94,6 +153,7 @@ bool axo__delay_end(axo__cell *child)
         return true;
     AXO_DEBUG_ASSERT(!delay->gone && delay->child == child);
     delay->gone = !axo__timer_disarm(&delay->timer);
-    delay->waits = delay->gone;
+    if (!delay->gone)
+        axo__delay_due(worker, child);
     return !delay->gone;
 }

@@ -8,6 +8,8 @@
  * memory (D10). */
 #include "super/restart.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/probe.h"
@@ -127,10 +129,9 @@ static __attribute__((noinline)) bool restart_leave_children(axo__worker *worker
  * reaches the next one (TM-03). The message under which the instance failed is shown to its own
  * hook only (D5). */
 static inline bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell,
-                                            const axo__cause *cause)
+                                            const axo__cause *cause, const axo__message *message)
 {
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
-    axo__message *message = cell->failed; /* RS-09, D5 */
     axo__keyed_timer_stop_all(worker, cell); /* TM-03 */
     axo__trace(&worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
     if (axo__cell_class(cell)->pre_restart != NULL) {
@@ -294,6 +295,69 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
 
 /* ---- the first half ---- */
 
+/* ---- poison ---- */
+
+#define RESTART_SERVICE                                                                            \
+    (AXO__MESSAGE_NOTICE | AXO__MESSAGE_SIGNAL | AXO__MESSAGE_STASHED | AXO__MESSAGE_PILL |        \
+     AXO__MESSAGE_KILL | AXO__MESSAGE_TICK)
+
+static uint64_t restart_mix(uint64_t print, uint64_t word)
+{
+    print = (print ^ word) * UINT64_C(0x9fb21c651e98df25);
+    return print ^ print >> 32;
+}
+
+/* Equal for messages of the same tag and bytes, and by a chance of 2^-64 for others. The handler
+ * may have taken the payload. */
+static uint64_t restart_print(const axo_message *message)
+{
+    const char *at = message->payload;
+    uint64_t print = restart_mix((uint64_t)message->size << 32, message->tag);
+    for (size_t left = at != NULL ? message->size : 0; left > 0;) {
+        uint64_t word = 0;
+        size_t step = left < sizeof word ? left : sizeof word;
+        memcpy(&word, at, step);
+        print = restart_mix(print, word);
+        at += step;
+        left -= step;
+    }
+    return print;
+}
+
+static void restart_tell_poison(axo__worker *worker, const axo__cell *cell,
+                                const axo__cause *cause, uint32_t failed)
+{
+    char why[AXO_FAILURE_TEXT_MAX];
+    axo_failure failure = axo__cause_show(&worker->local.core->texts, cause);
+    (void)snprintf(why, sizeof why, "%" PRIu32 " instances failed, code %" PRId32 " %s", failed,
+                   failure.code, failure.text);
+    axo__dead_letter_tell(&worker->local, cell->failed, axo__cell_ref(cell), AXO_DEAD_POISON, NULL,
+                          why);
+}
+
+/* Counts the instance that has failed. The message has been handled, and is freed or answered as
+ * always: what is told of it is only that nobody is to try it again. */
+static __attribute__((noinline)) bool restart_is_poison(axo__worker *worker, axo__cell *cell,
+                                                        const axo__cause *cause)
+{
+    const axo_strategy *strategy = axo__cell_strategy(axo__cell_parent(cell));
+    axo__child_record *record = axo__cell_own_child_record(cell);
+    const axo__message *message = cell->failed;
+    if (strategy == NULL || strategy->quarantine == 0 ||
+        (message->flags & RESTART_SERVICE) != 0 || message->pub.tag >= AXO_TAG_RESERVED)
+        return false;
+    uint64_t print = restart_print(&message->pub);
+    if (print != record->print)
+        record->failed = 0;
+    record->print = print;
+    if (record->failed < UINT32_MAX)
+        record->failed++;
+    if (record->failed < strategy->quarantine)
+        return false;
+    restart_tell_poison(worker, cell, cause, record->failed);
+    return true;
+}
+
 static void restart_create_again(axo__worker *, axo__cell *, bool) __attribute__((noinline));
 
 /* There is no instance to resume or restart, so both answers make a first one (IN-04, IN-05), once
@@ -336,11 +400,15 @@ static void restart_begin(axo__worker *worker, axo__cell *cell, axo__cause *caus
         restart_create_again(worker, cell, own);
         return;
     }
+    const axo__message *failed = cell->failed; /* RS-09, D5 */
+    if (failed != NULL && own && axo__unlikely(axo__cell_child_record(cell) != NULL) &&
+        restart_is_poison(worker, cell, cause))
+        failed = NULL;
     bool left; /* every child that is to stop has been told */
     if (axo__unlikely(cell->life == AXO__INSTANCE_BROKEN))
         left = restart_leave_broken(worker, cell);
     else
-        left = restart_call_pre_restart(worker, cell, cause);
+        left = restart_call_pre_restart(worker, cell, cause, failed);
     if (left && axo__cell_stopping_count(cell) == 0) {
         restart_finish(worker, cell, cause, own);
         return;

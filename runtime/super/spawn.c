@@ -217,7 +217,7 @@ static axo__family *spawn_family(axo__local *local, axo__cell *parent)
         return family;
     family = axo__family_take(local, parent);
     if (family != NULL)
-        family->plain = !axo__children_have_records(parent);
+        family->plain = !axo__children_have_records(local->core, parent);
     return family;
 }
 

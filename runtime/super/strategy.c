@@ -504,11 +504,15 @@ static void strategy_hold(axo__worker *worker, axo__cell *cell, axo__cell *child
 static void strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && child->parent == axo__cell_link(cell));
-    axo__delay_over(axo__cell_own_strategy(cell)->backoff, axo__cell_own_child_record(child)->delay,
-                    axo__core_now(worker->local.core));
-    if (!axo__cell_cold(child)->stopping) /* PH-13 */
-        (void)strategy_restart(worker, cell, child,
-                               strategy_is_alone(axo__cell_strategy(cell), cell, child));
+    const axo_strategy *strategy = axo__cell_strategy(cell);
+    axo__delay *delay = axo__cell_own_child_record(child)->delay;
+    if (axo__cell_cold(child)->stopping) /* PH-13 */
+        return;
+    if (!delay->turn && axo__delay_turn(worker, cell, child))
+        return;
+    if (strategy != NULL && strategy->backoff != NULL)
+        axo__delay_over(strategy->backoff, delay, axo__core_now(worker->local.core));
+    (void)strategy_restart(worker, cell, child, strategy_is_alone(strategy, cell, child));
 }
 
 /* Reports are decided in order: while one is held, every later report is held behind it. */
@@ -570,9 +574,9 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child)
  * caller forgets the child. A terminating parent does nothing, since the child is stopping too. */
 bool axo__strategy_due(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
-    axo__delay *delay = axo__cell_own_child_record(child)->delay;
-    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && delay->waits);
-    delay->waits = false;
+    const axo__delay *delay = axo__cell_own_child_record(child)->delay;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    axo__delay_due(worker, child);
     if (delay->gone) {
         AXO_DEBUG_ASSERT(axo__cell_own_family(cell)->kept > 0);
         axo__cell_own_family(cell)->kept--;

@@ -39,7 +39,7 @@ static axo_status log_read(const axo_log_record *from, axo_log_record *to)
     axo_status status = axo__struct_read(from, to, sizeof *to);
     if (status == AXO_OK && to->level == 0)
         to->level = AXO_LOG_INFO;
-    if (status == AXO_OK && to->event > AXO_LOG_STUCK)
+    if (status == AXO_OK && to->event > AXO_LOG_STORM)
         to->event = AXO_LOG_LINE; /* of a newer header: its text is what can be written */
     return status;
 }

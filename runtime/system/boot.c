@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "sched/claim.h"
 #include "sched/figures.h"
 #include "sched/kinds.h"
@@ -129,11 +130,11 @@ static void boot_undo_events(axo_system *system)
     axo__ending_fini(&system->ending);
 }
 
-/* The number of doors, a power of two: one in a manual system, so that the cells and blocks that a
+/* The number of doors, a power of two: one where all is manual, so that the cells and blocks that a
  * call takes do not depend on its processor and a seed repeats the run. */
 static uint32_t boot_door_count(const axo_options *options)
 {
-    uint32_t cpus = options->manual != 0 ? 1 : axo__os_cpus();
+    uint32_t cpus = options->manual == AXO_MANUAL_ALL ? 1 : axo__os_cpus();
     uint32_t doors = 1;
     while (doors < cpus && doors < AXO__DOORS_MAX)
         doors *= 2;
@@ -179,6 +180,24 @@ static bool boot_table(axo_system *system, const uint64_t secret[2])
     return false;
 }
 
+/* The program may do what it likes but leave: see base/border.h. */
+static void boot_thread_told(void *user, const axo__os_thread *thread, bool begins)
+{
+    const axo_options *options = &((const axo_system *)user)->options;
+    axo_thread_fn fn = begins ? options->thread_start : options->thread_stop;
+    char name[32];
+    if (fn == NULL)
+        return;
+    axo_thread told = {.kind = thread->body->kind, .name = thread->body->name};
+    if (thread->number != AXO__OS_ONLY) {
+        (void)snprintf(name, sizeof name, "%s%u", thread->body->name, thread->number);
+        told.name = name;
+        told.index = thread->number;
+    }
+    AXO_BORDER();
+    fn(options->thread_user, &told);
+}
+
 /* Fills the core and makes what hangs from it. The function pointers are the upward needs of the
  * layers below: they call through them and include nothing of system/. */
 static axo_status boot_core(axo_system *system)
@@ -200,15 +219,18 @@ static axo_status boot_core(axo_system *system)
     core->log_record = options->log_record;
     core->log_record_user = options->log_record_user;
     core->seed = options->seed;
-    core->manual = options->manual != 0;
+    core->manual = options->manual == AXO_MANUAL_ALL;
     core->clock = options->clock;
     core->clock_user = options->clock_user;
+    axo__storm_init(&core->storm, options->storm_max, options->storm_window_ns);
     core->stuck = axo__pools_stuck;
     core->span = axo__span_of;
     core->root = &axo__shutdown_root_ops;
     core->forked = axo__border_forked;
     core->dispatch = axo__pools_dispatch;
     core->undispatch = axo__pools_undispatch;
+    core->threads = (axo__os_common){
+        .stack = options->thread_stack, .told = boot_thread_told, .user = system};
     core->outside = (axo__local){.core = core, .index = AXO__NO_WORKER};
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
@@ -412,6 +434,18 @@ static void boot_free_guardians(axo_system *system)
     }
 }
 
+/* The reclaimer and the workers. */
+static axo_status boot_run(axo_system *system)
+{
+    axo__core *core = &system->core;
+    if (!axo__grace_start(&core->grace, &boot_grace_ops, core->manual, system, &core->threads))
+        return AXO_ETHREAD;
+    axo_status status = boot_threads(system);
+    if (status != AXO_OK)
+        axo__grace_stop(&core->grace);
+    return status;
+}
+
 axo_status axo__boot_start(const axo_options *options, axo_system **out)
 {
     if (boot_orphan)
@@ -448,16 +482,11 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     status = axo__guardians_make(system);
     if (status != AXO_OK)
         goto fail_sched;
-    if (!axo__grace_start(&system->core.grace, &boot_grace_ops, system->core.manual, system)) {
-        status = AXO_ETHREAD;
-        goto fail_sched;
-    }
-    status = boot_threads(system);
+    status = boot_run(system);
     if (status == AXO_OK) {
         *out = system;
         return AXO_OK;
     }
-    axo__grace_stop(&system->core.grace);
 fail_sched:
     boot_free_guardians(system);
     boot_undo_sched(system);

@@ -42,7 +42,8 @@ static const char *book_reason(const axo_dead_record *record)
 {
     static const char *const texts[] = {"?", "no living actor has this reference",
                                         "it waited in the mailbox when the actor terminated",
-                                        "the mailbox was full", "it was dropped"};
+                                        "the mailbox was full", "it was dropped",
+                                        "instances failed under it, one after the other"};
     /* axo_drop gives a text of its own, which goes before the reason's. */
     if (record->text[0] != 0)
         return record->text;

@@ -155,7 +155,8 @@ static void metrics_dead_letters(metrics *it)
     } reasons[] = {{AXO_DEAD_GONE, "gone"},
                    {AXO_DEAD_STOPPED, "stopped"},
                    {AXO_DEAD_OVERFLOW, "overflow"},
-                   {AXO_DEAD_DROPPED, "dropped"}};
+                   {AXO_DEAD_DROPPED, "dropped"},
+                   {AXO_DEAD_POISON, "poison"}};
     metrics_head(it, "dead_letters", "counter", "", "Messages that became dead letters, by reason");
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
         axo__text_out *out = metrics_sample(it, "dead_letters", "_total");

@@ -90,7 +90,7 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     if (status != AXO_OK)
         return status;
     if (copy.scope > AXO_REST_FOR_ONE || copy.window > AXO_WINDOW_SLIDING ||
-        copy.answer_failed > 1 || copy.reserved != 0)
+        copy.answer_failed > 1)
         return AXO_EINVAL;
     if (copy.window == AXO_WINDOW_SLIDING &&
         (copy.limited == 0 || copy.retries_max < 0 || copy.retries_max >= AXO_SLIDING_MAX))
@@ -218,6 +218,27 @@ static axo_status options_read_shown(axo_options *to)
     return AXO_OK;
 }
 
+/* A user without a function to be given to would do nothing. */
+static bool options_read_threads(const axo_options *from)
+{
+    bool none = from->thread_start == NULL && from->thread_stop == NULL;
+    if (none && from->thread_user != NULL)
+        return false;
+    return from->thread_stack == 0 || (from->thread_stack >= AXO_THREAD_STACK_MIN &&
+                                       from->thread_stack <= UINT64_C(1) << 40);
+}
+
+/* Checks and completes the members for the governor; a window without a bound would do nothing. */
+static axo_status options_read_storm(axo_options *to)
+{
+    bool none = to->storm_max == 0 && to->storm_window_ns == 0;
+    if (to->storm_max > 0 && to->storm_window_ns == 0)
+        to->storm_window_ns = INT64_C(1000000000);
+    bool good = to->storm_max > 0 &&
+                options_within(to->storm_window_ns, to->storm_max, AXO__STORM_WINDOW_MAX);
+    return (none || good) && to->storm_reserved == 0 ? AXO_OK : AXO_EINVAL;
+}
+
 axo_status axo__options_read(const axo_options *from, axo_options *to)
 {
     memset(to, 0, sizeof *to);
@@ -231,14 +252,17 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max > AXO__ACTORS_MAX ||
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
-        to->blocking_max > 1024 || to->manual > 1 || to->reserved != 0 || to->no_quantum_us > 1 ||
-        (to->no_quantum_us && to->quantum_us != 0) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
+        to->blocking_max > 1024 || to->manual > AXO_MANUAL_DEFAULT || to->reserved != 0 ||
+        to->no_quantum_us > 1 || (to->no_quantum_us && to->quantum_us != 0) ||
+        !options_read_threads(to) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;
     axo_status status = options_check_strategy(to->user_strategy);
     if (status == AXO_OK)
         status = options_read_lines(to);
     if (status == AXO_OK)
         status = options_read_shown(to);
+    if (status == AXO_OK)
+        status = options_read_storm(to);
     if (to->name == NULL)
         to->name = "axo";
     if (status == AXO_OK)

@@ -116,7 +116,8 @@ axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sch
     AXO_DEBUG_ASSERT(props->dispatcher < AXO__DISPATCHERS);
     const axo__sched_kind *kind = kinds[props->dispatcher];
     *out = &system->sched;
-    if (system->options.manual || props->dispatcher == AXO_DISPATCH_DEFAULT)
+    bool host = props->dispatcher == AXO_DISPATCH_HOST && system->options.manual != 0;
+    if (core->manual || host || props->dispatcher == AXO_DISPATCH_DEFAULT)
         return AXO_OK; /* the default pool is there from the start; a manual system has no other */
     axo_status status = pools_take(system, kind, out);
     return status == AXO_OK ? kind->enter(*out) : status;

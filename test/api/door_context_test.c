@@ -45,6 +45,9 @@ DOOR_CTX(reply, NULL, DOOR_BAD, NULL, 1)
 DOOR_CTX(forward, NULL, DOOR_NONE)
 DOOR_CTX(message_take, NULL, NULL)
 DOOR_CTX(send_owned, DOOR_NONE, DOOR_BAD, NULL, 1, NULL, NULL)
+DOOR_CTX(send_many, NULL, 1, DOOR_BAD, NULL, 1, NULL)
+DOOR_CTX(group_send_as, NULL, DOOR_NONE, DOOR_BAD, NULL, 1)
+DOOR_CTX(group_tell, NULL, 1)
 DOOR_CTX(message_new, DOOR_BAD, 1, NULL, NULL)
 DOOR_CTX(message_owning, DOOR_BAD, NULL, NULL)
 DOOR_CTX(draft_from, NULL, DOOR_NONE)
@@ -156,7 +159,8 @@ static const door_call door_calls[] = {
     DOOR_CALL(default_post_restart), DOOR_CALL(termination_hook),
     DOOR_CALL(termination_hook_done), DOOR_CALL(block),  DOOR_CALL(ask),
     DOOR_CALL(promise),       DOOR_CALL(graceful_stop),  DOOR_CALL(machine_start),
-    DOOR_CALL(drain),
+    DOOR_CALL(drain),         DOOR_CALL(send_many),      DOOR_CALL(group_send_as),
+    DOOR_CALL(group_tell),
     DOOR_CALL(machine_receive), DOOR_CALL(machine_goto), DOOR_CALL(machine_stay),
     DOOR_CALL(router_broadcast), DOOR_CALL(find),        DOOR_CALL(find_all),
     DOOR_CALL(select),        DOOR_CALL(spawn_or_get),   DOOR_CALL(register),

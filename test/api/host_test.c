@@ -265,7 +265,7 @@ static void bad_calls(void **state)
     assert_int_equal(axo_system_start(&options, &system), AXO_EINVAL);
     options = (axo_options)AXO_OPTIONS(.no_quantum_us = 2);
     assert_int_equal(axo_system_start(&options, &system), AXO_EINVAL);
-    options = (axo_options)AXO_OPTIONS(.manual = 2);
+    options = (axo_options)AXO_OPTIONS(.manual = 3);
     assert_int_equal(axo_system_start(&options, &system), AXO_EINVAL);
     axo_ref ref;
     axo_props props = AXO_PROPS(.cls = &host_class, .dispatcher = 4);

@@ -613,7 +613,8 @@ static void names(void **state)
     assert_string_equal(axo_log_level_name(AXO_LOG_INFO), "info");
     assert_string_equal(axo_log_level_name(UINT32_MAX), "?");
     assert_string_equal(axo_log_event_name(AXO_LOG_STUCK), "stuck");
-    assert_string_equal(axo_log_event_name(9), "?");
+    assert_string_equal(axo_log_event_name(AXO_LOG_STORM), "storm");
+    assert_string_equal(axo_log_event_name(10), "?");
 }
 
 static const struct CMUnitTest tests[] = {

@@ -502,7 +502,7 @@ static void RQ_07_kept(void **state)
 
 static void RQ_08(void **state)
 {
-    const axo_strategy bad[] = {AXO_STRATEGY(.answer_failed = 2), AXO_STRATEGY(.reserved = 1)};
+    const axo_strategy bad[] = {AXO_STRATEGY(.answer_failed = 2), AXO_STRATEGY(.scope = 3)};
     axo_system *system = NULL;
     for (uint32_t i = 0; i < 2; i++) {
         const axo_options options = AXO_OPTIONS(.manual = 1, .user_strategy = &bad[i]);

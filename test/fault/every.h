@@ -17,6 +17,8 @@ typedef struct every {
     axo_ref mute;               /* never answers */
     axo_ref others[6];          /* for those that end one */
     axo_phases *phases;
+    axo_group *group;
+    axo_group *grouped;         /* by a row */
     axo_phases *made;           /* by a row */
     axo_testkit *kit;
     axo_probe *probe;
@@ -79,6 +81,13 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
                              &(axo_trace_context){{1}, {1}, 0}))                                   \
     X(axo_system_send_owned, STATUS,                                                               \
       axo_system_send_owned(w->system, w->mute, 9, w->text, 1, NULL, NULL))                        \
+    X(axo_system_send_many, STATUS,                                                                \
+      axo_system_send_many(w->system, &w->mute, 1, 9, NULL, 0, NULL))                              \
+    X(axo_group_make, STATUS, axo_group_make(w->system, &w->grouped))                              \
+    X(axo_group_send, STATUS, axo_group_send(w->group, w->mute, 9, NULL, 0))                       \
+    X(axo_group_count, NIL, axo_group_count(w->group))                                             \
+    X(axo_group_wait, STATUS, axo_group_wait(w->group, 1000000000, AXO_GROUP_HELP))                \
+    X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
     X(axo_system_spawn_or_get, STATUS,                                                             \
       axo_system_spawn_or_get(w->system, &w->props, &w->ref, &w->created))                         \
@@ -204,6 +213,9 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_forward, STATUS, axo_forward(w->ctx, w->message, w->mute))                               \
     X(axo_message_take, STATUS, axo_message_take(w->ctx, w->message, &w->owned))                   \
     X(axo_send_owned, STATUS, axo_send_owned(w->ctx, w->mute, 9, w->text, 1, NULL, NULL))          \
+    X(axo_send_many, STATUS, axo_send_many(w->ctx, &w->mute, 1, 9, NULL, 0, NULL))                 \
+    X(axo_group_send_as, STATUS, axo_group_send_as(w->ctx, w->group, w->mute, 9, NULL, 0))         \
+    X(axo_group_tell, STATUS, axo_group_tell(w->ctx, w->group, 1))                                 \
     X(axo_message_new, STATUS, axo_message_new(w->ctx, 9, 1, &w->draft, &w->room))                 \
     X(axo_message_owning, STATUS, axo_message_owning(w->ctx, 9, &w->owned, &w->draft))             \
     X(axo_draft_from, STATUS, axo_draft_from(w->ctx, w->draft, w->mute))                           \
@@ -349,6 +361,7 @@ static inline void every_open(every *w, axo_system *system, uint32_t dispatcher)
     for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(axo_system_spawn(system, &props, &w->others[i]), AXO_OK);
     assert_int_equal(axo_phases_new(system, &w->phases), AXO_OK);
+    assert_int_equal(axo_group_make(system, &w->group), AXO_OK);
     assert_int_equal(axo_phases_add(w->phases, &first), AXO_OK);
     assert_int_equal(axo_testkit_start(NULL, &w->kit), AXO_OK);
     w->probe = axo_probe_new(w->kit, "probe");

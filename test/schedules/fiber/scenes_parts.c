@@ -2,6 +2,7 @@
 #include "scenes.h"
 
 #include "cell/state.h"
+#include "cell/storm.h"
 #include "mem/grace.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
@@ -461,7 +462,7 @@ static void play_grace(void)
                                       .give_block = grace_give};
     memset(grace_things, 0, sizeof grace_things);
     axo__aptr_store_relaxed(&grace_current, &grace_things[0]);
-    CHECK(axo__grace_start(&grace, &ops, false, NULL));
+    CHECK(axo__grace_start(&grace, &ops, false, NULL, NULL));
     axo__sim_name(1, "reclaimer");
     axo__sim_settle(-1);
     stage_thread("reader", grace_reader, NULL);
@@ -610,3 +611,50 @@ static void play_canary(void)
 
 const stage_scene scene_canary = {.name = "canary", .what = "a planted bug: a ticket taken late",
                                   .play = play_canary, .bound = 2, .fails = true};
+
+/* ---- storm: restarts that ask for their turn, wait, and have waited ---- */
+
+static axo__storm storm;
+static uint32_t storm_begun[THINGS];
+static uint32_t storm_over[THINGS];
+static int64_t storm_waits;
+
+static void storm_ask_twice(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t wait = axo__storm_ask(&storm, 100);
+        storm_waits += wait;
+        if (wait == 0)
+            continue;
+        uint32_t begun = axo__storm_enter(&storm);
+        CHECK(begun < THINGS);
+        storm_begun[begun]++;
+        uint32_t over = axo__storm_leave(&storm);
+        CHECK(over < THINGS);
+        storm_over[over]++;
+    }
+}
+
+/* Places are one behind the other, whoever takes them; each storm begins and ends once. */
+static void play_storm(void)
+{
+    memset(storm_begun, 0, sizeof storm_begun);
+    memset(storm_over, 0, sizeof storm_over);
+    storm_waits = 0;
+    axo__storm_init(&storm, 1, 10);
+    stage_thread("one", storm_ask_twice, NULL);
+    stage_thread("two", storm_ask_twice, NULL);
+    stage_go();
+    CHECK_SAME(storm_waits, 10 + 20 + 30);
+    for (uint32_t i = 1; i < THINGS; i++) {
+        CHECK_SAME(storm_begun[i], storm_over[i]);
+        CHECK(storm_begun[i] <= 1);
+        CHECK(i == 1 || storm_begun[i] <= storm_begun[i - 1]);
+    }
+    CHECK_SAME(storm_begun[1], 1);
+    CHECK_SAME((uint32_t)axo__a64_load_relaxed(&storm.waiting), 0);
+}
+
+const stage_scene scene_storm = {.name = "storm", .what = "two that ask for their turns",
+                                 .play = play_storm, .bound = 3};

@@ -141,6 +141,50 @@ void model_delay(ghost *it, const axo_event *e)
         one->wild = true;
 }
 
+/* ---- turns ---- */
+
+/* Turns given for a time after `from`. */
+static uint32_t decide_turns(int64_t from)
+{
+    const ghost_storm *storm = &g.storm;
+    uint32_t known = storm->count < GHOST_TURNS ? storm->count : GHOST_TURNS;
+    uint32_t after = 0;
+    for (uint32_t i = 0; i < known; i++)
+        after += storm->turns[i] > from;
+    return after;
+}
+
+/* What asked last has the latest place, so its turn is the latest but for the jitter of others. A
+ * burst and the turns of a whole window are the most that a window can see. */
+void model_turn(ghost *it, const axo_event *e)
+{
+    ghost_storm *storm = &g.storm;
+    ghost *child = ghost_find(it->decided);
+    int64_t wait = (int64_t)e->arg;
+    int64_t turn = e->time_ns + wait;
+    int64_t space = storm->window_ns / storm->most;
+    HOLDS(63, it, child != NULL && child->failed && wait >= 0, "a turn of nothing");
+    HOLDS(63, child,
+          wait == 0 || decide_turns(e->time_ns - storm->window_ns - DECIDE_BLUR) >= storm->most,
+          "a restart waits for its turn, and there is no storm");
+    HOLDS(63, child,
+          decide_turns(turn - storm->window_ns + space + DECIDE_BLUR) <= 2 * storm->most,
+          "more restarts in a window than the governor allows");
+    HOLDS(63, child, decide_turns(turn + space + DECIDE_BLUR) == 0, "a turn before an older one's");
+    storm->turns[storm->count++ % GHOST_TURNS] = turn;
+    if (wait == 0)
+        return;
+    storm->waited++;
+    probe_hit(PROBE_STORM);
+    child->due = turn;
+    child->delayed = true;
+    g.delayed++;
+    /* Of two that are due together the order is not seen. */
+    for (ghost *one = ghost_at(it->first_child); one != NULL && model_scope(it) != AXO_ONE_FOR_ONE;
+         one = ghost_at(one->next_child))
+        one->wild = true;
+}
+
 void model_delay_over(const ghost *parent, ghost *child)
 {
     const axo_backoff *how = parent->strategy != NULL ? parent->strategy->backoff : NULL;

@@ -141,6 +141,16 @@ typedef struct ghost {
     ghost_watch watches[GHOST_WATCHES];
 } ghost;
 
+/* The governor of restarts, and the turns that it has given, the latest ones. */
+#define GHOST_TURNS 64
+typedef struct ghost_storm {
+    uint32_t most;       /* 0: there is none */
+    uint32_t count;      /* turns so far */
+    uint64_t waited;
+    int64_t window_ns;
+    int64_t turns[GHOST_TURNS];
+} ghost_storm;
+
 typedef struct ghosts {
     uint64_t seed;
     uint64_t hash;
@@ -148,6 +158,7 @@ typedef struct ghosts {
     uint64_t kinds[AXO_EVENT_KINDS];
     uint64_t holds;      /* reports held so far */
     uint32_t delayed;    /* restarts that were put off so far */
+    ghost_storm storm;
     uint64_t step;       /* of somebody */
     uint32_t step_worker; /* of this step's events */
     int64_t time;        /* of the last event */

@@ -1,4 +1,4 @@
-/* invariants.h - the 62 invariants that the simulator checks: number, when, what holds, who looks.
+/* invariants.h - the 63 invariants that the simulator checks: number, when, what holds, who looks.
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INVARIANTS 62
+#define INVARIANTS 63
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
@@ -76,7 +76,8 @@
     X(59, "Z", "the same seed gives the same run", "campaign_twice (campaign.c)")                  \
     X(60, "E", "a readiness is of a watch that lives, and wanted", "reads_ready (reads.c)")        \
     X(61, "Q", "at rest everybody was told of what is ready", "reads_check_rest (reads.c)")    \
-    X(62, "EQ", "settle is called once an ask, of an instance that runs", "act_settle (acts.c)")
+    X(62, "EQ", "settle is called once an ask, of an instance that runs", "act_settle (acts.c)")   \
+    X(63, "E", "restarts in a storm take turns, in order, in their bound", "model_turn (decide.c)")
 
 typedef struct invariant {
     uint32_t number;

@@ -126,8 +126,20 @@ void model_said(axo_ref ref, axo_directive directive)
           restarts ? "restarted beyond its budget" : "refused within its budget");
     if (!restarts)
         model_stop_reached(it, child);
-    else if (it->strategy == NULL || it->strategy->backoff == NULL)
+    else if (g.storm.most == 0 && (it->strategy == NULL || it->strategy->backoff == NULL))
         model_carry_out(it, child);
+}
+
+/* With a governor each restart is told of: those whose turn it is, too. */
+static void model_waits(ghost *it, const axo_event *e)
+{
+    if (g.storm.most == 0) {
+        model_delay(it, e);
+        return;
+    }
+    model_turn(it, e);
+    if (e->arg == 0)
+        model_carry_out(it, ghost_find(it->decided));
 }
 
 /* ---- delayed restarts ---- */
@@ -390,7 +402,7 @@ void model_event(ghost *it, const axo_event *e)
         model_decided(it, e);
         return;
     case AXO_EV_DELAY:
-        model_delay(it, e);
+        model_waits(it, e);
         return;
     case AXO_EV_DIRECTIVE:
         model_directive(it, e);

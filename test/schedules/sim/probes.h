@@ -45,7 +45,8 @@
     X(PROBE_NUMBER_AGAIN, "a number watched by another actor than before")                         \
     X(PROBE_READ_AGAIN, "told again of what was left unread")                                      \
     X(PROBE_SETTLE_AGAIN, "settle asked for itself")                                               \
-    X(PROBE_SETTLE_FAILED, "settle failed")
+    X(PROBE_SETTLE_FAILED, "settle failed")                                                        \
+    X(PROBE_STORM, "a restart waits for its turn")
 
 typedef enum probe {
 #define PROBE_WORD(word, text) word,

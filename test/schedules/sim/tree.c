@@ -258,6 +258,17 @@ static void tree_forget(void)
     g.manual = manual;
 }
 
+/* Every fifth seed has a governor of restarts. */
+static void tree_govern(uint64_t seed, axo_options *options)
+{
+    bool governed = seed % 5 == 2;
+    world_govern(governed);
+    if (!governed)
+        return;
+    options->storm_max = 1 + (uint32_t)(seed / 5 % 4);
+    options->storm_window_ns = INT64_C(100000) << (seed / 20 % 6);
+}
+
 static axo_system *tree_start(uint64_t seed)
 {
     static const uint32_t quanta[] = {1, 2, 7, 64};
@@ -271,6 +282,7 @@ static axo_system *tree_start(uint64_t seed)
                     .log_record = tree_log, .failure_log = UINT32_MAX,
                     .allocator = {.alloc = tree_alloc, .free = tree_free, .user = &w});
     world_told(seed % 4 == 3 ? 1 : seed % 4 == 2 ? 2 : 0);
+    tree_govern(seed, &options);
     w.manual = g.manual = world_next(16) == 0;
     if (w.manual) {
         w.now = 1000000000;
@@ -284,6 +296,7 @@ static axo_system *tree_start(uint64_t seed)
         probe_hit(PROBE_THREAD_REFUSED);
         tree_forget();
     }
+    g.storm = (ghost_storm){.most = options.storm_max, .window_ns = options.storm_window_ns};
     if (axo_system_start(&options, &system) != AXO_OK)
         ghost_fail("axo_system_start failed");
     l.system = system;
@@ -337,11 +350,19 @@ static void tree_check_merged(const axo_stats *stats)
               g.kinds[AXO_EV_MERGE]);
 }
 
+static void tree_check_governed(const axo_stats *stats)
+{
+    HOLDS_ALL(63, stats->restarts_governed == g.storm.waited,
+              "%" PRIu64 " restarts waited for their turn, %" PRIu64 " were told",
+              stats->restarts_governed, g.storm.waited);
+}
+
 static void tree_account(axo_system *system, uint64_t stashed)
 {
     axo_stats stats = AXO_STATS(0);
     (void)axo_system_stats(system, &stats);
     tree_check_merged(&stats);
+    tree_check_governed(&stats);
     HOLDS_ALL(37, stats.sent == stats.handled + stats.dead + stats.dropped + stashed,
               "at rest: %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " dead, %" PRIu64
               " stashed",

@@ -201,10 +201,26 @@ axo_strategy world_strategies[] = {
                  .within_ns = 3000000),
 };
 
+/* Which of them have a back-off. */
+static const struct {
+    uint32_t strategy;
+    const axo_backoff *backoff;
+} world_backed[] = {
+    {10, &world_backoffs[0]}, {11, &world_backoffs[1]}, {12, &world_backoffs[2]},
+    {13, &world_backoffs[2]}, {14, &world_backoffs[0]},
+};
+
 void world_told(uint32_t every)
 {
     for (uint32_t i = 0; i < WORLD_COUNT(world_strategies); i++)
         world_strategies[i].answer_failed = every != 0 && i % every == 0;
+}
+
+void world_govern(bool governed)
+{
+    for (uint32_t i = 0; i < WORLD_COUNT(world_backed); i++)
+        world_strategies[world_backed[i].strategy].backoff =
+            governed ? NULL : world_backed[i].backoff;
 }
 
 static uint32_t world_priority(const axo_message *message, void *user)

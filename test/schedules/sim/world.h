@@ -178,6 +178,10 @@ extern axo_strategy world_strategies[];
  * starts. */
 void world_told(uint32_t every);
 
+/* Whether there is a governor: then no strategy has a back-off, so that each delay is one or the
+ * other. Before the system starts. */
+void world_govern(bool governed);
+
 /* Good until the next call. */
 const axo_props *world_props(uint32_t depth);
 

@@ -80,7 +80,7 @@ static void limits(void **state)
         AXO_OPTIONS(.workers = AXO_WORKERS_MAX + 1), AXO_OPTIONS(.quantum = 65537),
         AXO_OPTIONS(.quantum_us = 1000001),          AXO_OPTIONS(.actors_max = 16646145),
         AXO_OPTIONS(.actors_max = 1 << 24),          AXO_OPTIONS(.failure_texts = (1 << 20) + 1),
-        AXO_OPTIONS(.blocking_max = 1025),           AXO_OPTIONS(.manual = 2),
+        AXO_OPTIONS(.blocking_max = 1025),           AXO_OPTIONS(.manual = 3),
         AXO_OPTIONS(.no_quantum_us = 1, .quantum_us = 1),
         AXO_OPTIONS(.allocator = {.alloc = unit_alloc}),
         AXO_OPTIONS(.allocator = {.free = unit_free}),

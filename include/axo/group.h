@@ -1,0 +1,86 @@
+/* group.h - a barrier for messages: all that were sent through a group have been seen to.
+ *
+ *     axo_group *frame;
+ *     axo_group_make(system, &frame);
+ *     for (...)
+ *         axo_group_send(frame, actor[i], TICK, &tick, sizeof tick);
+ *     axo_group_wait(frame, AXO_GROUP_FOREVER, AXO_GROUP_HELP);    // the frame's work is done
+ *
+ * A message counts from its send until its life ends: it was handled, also by a handler that failed
+ * or an actor that was stopped under it, or it became a dead letter, or was dropped. One that is
+ * stashed, or waits in a mailbox, counts; so does one that is forwarded, until its last receiver is
+ * done, and one whose payload was taken (axo_message_take), until that is destroyed. What a handler
+ * sends through the same group, before it returns, counts before its own message has ended: so work
+ * that makes more work is waited for as a whole.
+ *
+ * A group is reached from any thread, in callbacks too; it belongs to its system. */
+#ifndef AXO_GROUP_H
+#define AXO_GROUP_H
+
+#include <axo/actor.h>
+#include <axo/system.h>
+
+/* To the actor that has called axo_group_tell. The payload is an axo_group_done. */
+#define AXO_GROUP_DONE (AXO_TAG_SERVICES + 0x78)
+
+typedef struct axo_group axo_group;
+
+typedef struct axo_group_done {
+    uint64_t id;
+    axo_group *group;
+} axo_group_done;
+
+/* What a thread does while it waits. */
+typedef enum axo_group_how {
+    AXO_GROUP_SLEEP = 0, /* nothing */
+    AXO_GROUP_HELP = 1   /* it runs the actors of the host dispatcher, in a manual system all, as by
+                            axo_run_host; while another thread does, and while there is nothing to
+                            run, it sleeps */
+} axo_group_how;
+
+#define AXO_GROUP_FOREVER INT64_C(-1)
+
+AXO_BEGIN_DECLS
+
+/* Makes a group.
+ *   thread    any
+ *   owns      the caller, until axo_group_free, which it must call before axo_system_destroy
+ *   returns   AXO_OK, AXO_EINVAL, AXO_ENOMEM, AXO_ETHREAD (no mutex), AXO_EFORKED; then *out is
+ *             NULL */
+AXO_API AXO_NODISCARD axo_status axo_group_make(axo_system *system, axo_group **out);
+
+/* Frees it. NULL is allowed.
+ *   returns   AXO_OK; AXO_EBUSY: a message counts, or somebody waits: nothing has changed;
+ *             AXO_EFORKED */
+AXO_API axo_status axo_group_free(axo_group *group);
+
+/* As axo_system_send, through the group; the sender that the receiver sees is none. In a callback
+ * of the group's system axo_group_send_as sends as axo_send does, in the actor's name.
+ *   returns   as axo_system_send (axo_send); a message that was refused does not count */
+AXO_API axo_status axo_group_send(axo_group *group, axo_ref to, uint32_t tag, const void *payload,
+                                  size_t size);
+AXO_API axo_status axo_group_send_as(axo_ctx *ctx, axo_group *group, axo_ref to, uint32_t tag,
+                                     const void *payload, size_t size);
+
+/* How many messages count now. 0 for NULL. */
+AXO_API uint64_t axo_group_count(const axo_group *group);
+
+/* Waits until none counts, or has counted none in a moment since the call.
+ *   thread    any that is in no callback
+ *   blocks    for `timeout_ns` of the operating system's clock at most, 0..AXO_DELAY_MAX or
+ *             AXO_GROUP_FOREVER; with AXO_GROUP_HELP for one handler more
+ *   returns   AXO_OK; AXO_ETIMEDOUT; AXO_EINVAL, AXO_ECONTEXT (in a callback), AXO_ETHREAD (no
+ *             latch), AXO_EFORKED; AXO_ENOMEM, AXO_ETHREAD of axo_run_host */
+AXO_API axo_status axo_group_wait(axo_group *group, int64_t timeout_ns, axo_group_how how);
+
+/* Has the calling instance told by AXO_GROUP_DONE when none counts, once; at once, if that is so
+ * now. Telling takes no memory. An instance that is gone by then is not told. A child of the caller
+ * waits for it: who ends that child is not told either.
+ *   id        any number: comes back in the message
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (NULL, or of another system), AXO_ENOMEM,
+ *             AXO_ELIMIT, AXO_ESTOPPING */
+AXO_API axo_status axo_group_tell(axo_ctx *ctx, axo_group *group, uint64_t id);
+
+AXO_END_DECLS
+
+#endif
