@@ -81,11 +81,11 @@ static uint64_t wire_key(const axo_stream *it)
 }
 
 /* A timer that comes too early is set anew by its tick: bytes that come and go set none. */
-void axo__wire_arm(axo_ctx *ctx, axo_stream *it)
+static axo_status wire_set_timer(axo_ctx *ctx, axo_stream *it)
 {
     int64_t deadline = wire_deadline(it);
     if (deadline == 0 || (it->timer != 0 && it->timer <= deadline))
-        return;
+        return AXO_OK;
     int64_t now = axo_now(ctx);
     int64_t delay = deadline > now ? deadline - now : 0;
     if (delay > AXO_DELAY_MAX)
@@ -94,7 +94,13 @@ void axo__wire_arm(axo_ctx *ctx, axo_stream *it)
                                         AXO_STREAM_DUE, NULL, 0);
     if (status == AXO_OK)
         it->timer = deadline;
-    else
+    return status;
+}
+
+void axo__wire_arm(axo_ctx *ctx, axo_stream *it)
+{
+    axo_status status = wire_set_timer(ctx, it);
+    if (status != AXO_OK)
         axo__wire_fail(ctx, it, status, 0);
 }
 
@@ -168,13 +174,12 @@ axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *sett
     status = axo_io_watch(ctx, fd, AXO_IO_IN, AXO_IO_OWN);
     if (status != AXO_OK)
         return status;
-    it->fd = fd;
-    axo__wire_arm(ctx, it);
-    if (it->status != AXO_OK) {
+    status = wire_set_timer(ctx, it);
+    if (status != AXO_OK) {
         (void)axo_io_unwatch(ctx, fd);
-        it->fd = -1;
-        return it->status;
+        return status;
     }
+    it->fd = fd;
     *out = it;
     return AXO_OK;
 }

@@ -1,6 +1,7 @@
 /* scene_service.c - scenes of the services: timers, ask, names, events, routers, ends in order. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -435,7 +436,8 @@ static axo_status service_stream_construct(axo_ctx *ctx, void *state, const void
     if (it->stream != NULL || TRY(w, axo_stream_open(ctx, it->fds[0], &settings, &it->stream)) ==
                                   AXO_OK)
         return AXO_OK;
-    MUST(w, it->stream == NULL && fcntl(it->fds[0], F_GETFD) >= 0); /* it stays the caller's */
+    struct pollfd how = {.fd = it->fds[0], .events = POLLRDHUP}; /* the caller's, as it was */
+    MUST(w, it->stream == NULL && poll(&how, 1, 0) == 0);
     return axo_fail(ctx, 1, "no memory");
 }
 
