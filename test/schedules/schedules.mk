@@ -113,8 +113,8 @@ run-stress: $B/test/schedules/stress/hierarchy_test
 	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 
 # ---- soak: load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts,
-# soak-restarts.
-.PHONY: soak-waves soak-parks soak-starts soak-restarts
+# soak-restarts, soak-transfer BYTES=1073741824.
+.PHONY: soak-waves soak-parks soak-starts soak-restarts soak-transfer
 SOAK := $B/test/schedules/soak/soak
 $(SOAK): $(patsubst %,$B/obj/test/schedules/soak/%.o,soak waves restarts) $B/libaxo.a
 	$(call say,LINK )
@@ -127,6 +127,8 @@ soak-starts: $(SOAK)
 	$Q$< starts $(or $(COUNT),200)
 soak-restarts: $(SOAK)
 	$Q$< restarts $(or $(COUNT),16777216)
+soak-transfer: $(SOAK)
+	$Q$< transfer $(or $(BYTES),1073741824)
 
 # What the trace points cost a message.
 .PHONY: seams

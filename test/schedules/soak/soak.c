@@ -5,6 +5,7 @@
  *   soak parks COUNT      an idle system woken COUNT times from outside: bar 23
  *   soak starts COUNT     systems made and ended, some in the middle of a wave: bars 24 and 26
  *   soak restarts COUNT    one actor restarted COUNT times; 16777216: as many as 24 bits have
+ *   soak transfer BYTES    so many bytes through a stream and back, summed up on both sides
  *
  * No progress for STALL_SECONDS ends it with a failure. */
 #include "soak.h"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "support/census.h"
+#include "support/transfer.h"
 
 #define STALL_SECONDS 60
 #define GUARDIANS     3
@@ -281,11 +283,42 @@ static void restarted(uint64_t count)
     end(system);
 }
 
+/* ---- a transfer ----------------------------------------------------------------------------- */
+
+/* All of it as fast as it goes; an eighth of it to a client that lags. */
+static void transferred(uint64_t bytes)
+{
+    static transfer_server server;
+    uint32_t files = census_descriptors();
+    if (!transfer_begin(&server))
+        soak_fail("no server");
+    for (uint32_t i = 0; i < 2; i++) {
+        transfer it = {.size = i == 0 ? bytes : bytes / 8 + 1, .lags = i > 0};
+        uint64_t sums = atomic_load(&server.sums);
+        double begin = seconds();
+        const char *wrong = transfer_run(&server, &it);
+        double took = seconds() - begin;
+        for (uint32_t j = 0; j < CENSUS_WAIT_MS && atomic_load(&server.closed) <= i; j++)
+            census_pause();
+        if (wrong != NULL || atomic_load(&server.whole) != i + 1 ||
+            atomic_load(&server.sums) - sums != it.sum_sent)
+            soak_fail("%s: %" PRIu64 " bytes sent, %" PRIu64 " came back",
+                      wrong != NULL ? wrong : "the server has other bytes", it.sent, it.got);
+        printf("%" PRIu64 " bytes there and back in %.1f s, sum %016" PRIx64 " on both sides\n",
+               it.got, took, it.sum_got);
+    }
+    if (atomic_load(&server.output_most) >= TRANSFER_HIGH + TRANSFER_INPUT)
+        soak_fail("more waited to be written than may");
+    if (!transfer_end(&server) || census_descriptors() != files)
+        soak_fail("something is left of the server");
+}
+
 int main(int count, char **words)
 {
     uint64_t amount = count == 3 ? strtoull(words[2], NULL, 0) : 0;
     if (amount == 0) {
-        fprintf(stderr, "usage: soak waves SECONDS | parks, starts, restarts COUNT\n");
+        fprintf(stderr, "usage: soak waves SECONDS | parks, starts, restarts COUNT |\n"
+                        "       transfer BYTES\n");
         return 2;
     }
     if (strcmp(words[1], "waves") == 0)
@@ -296,7 +329,9 @@ int main(int count, char **words)
         starts(amount);
     else if (strcmp(words[1], "restarts") == 0)
         restarted(amount);
+    else if (strcmp(words[1], "transfer") == 0)
+        transferred(amount);
     else
-        soak_fail("%s is none of waves, parks, starts, restarts", words[1]);
+        soak_fail("%s is none of waves, parks, starts, restarts, transfer", words[1]);
     return 0;
 }
