@@ -1,8 +1,8 @@
 /* net.h - what pattern/'s streams and listeners ask of the operating system: descriptors that are
  * read, written, ended, listened at. Each call is made once and blocks nobody; nothing is kept.
  *
- * The simulator has no double of it: a stream is an actor's own business, of which the scheduler
- * sees watched descriptors only (poll.h), and these it has. */
+ * The simulator has no double of it: below net.c's system calls it has sockets of its own
+ * (test/schedules/sim/sockets.h). */
 #ifndef AXO__OS_NET_H
 #define AXO__OS_NET_H
 

@@ -110,6 +110,8 @@ bool axo__sim_fd_is_open(int fd);
 
 /* Sets what an open one is ready for, AXO__POLL_ bits; any bit is an edge, whatever was before. */
 void axo__sim_fd_set(int fd, uint32_t level);
+/* The same without an edge: a call of this side's own has changed it. */
+void axo__sim_fd_fall(int fd, uint32_t level);
 uint32_t axo__sim_fd_level(int fd);
 
 /* No set can be made; after so many watches there is no room for more (UINT32_MAX: always). */

@@ -84,6 +84,14 @@ void axo__sim_fd_set(int fd, uint32_t level)
         axo__sim_tell(it->poll);
 }
 
+void axo__sim_fd_fall(int fd, uint32_t level)
+{
+    sim_fd *it = sim_fd_at(fd);
+    AXO_ASSERT(it != NULL);
+    it->level = level;
+    it->edge &= level;
+}
+
 uint32_t axo__sim_fd_level(int fd)
 {
     const sim_fd *it = sim_fd_at(fd);

@@ -19,7 +19,8 @@ SIM_WRAPPED := axo__os_mutex_lock axo__os_mutex_unlock axo__runq_init axo__runq_
   axo__runq_take_any axo__inject_init axo__inject_push_any axo__inject_pop_any axo__wheel_add \
   axo__wheel_remove axo__wheel_pop axo__timers_fire axo__timers_fire_late axo__io_found axo__io_feed axo__scheduled_close axo__texts_take \
   axo__cause_hold_texts axo__cause_unhold_texts axo__cause_drop_texts axo__grace_wait axo__grace_online \
-  axo__local_retire axo__local_give_cell axo__bounded_accept_any axo__bounded_let_in_any axo__pool_alloc_slow
+  axo__local_retire axo__local_give_cell axo__bounded_accept_any axo__bounded_let_in_any axo__pool_alloc_slow \
+  axo__os_close read sendmsg shutdown close fcntl getsockopt setsockopt socket bind listen accept4 getsockname getpeername
 $B/test/schedules/sim/simsupport.a: $(patsubst %.c,$B/obj/%.o,$(filter-out %/tree_sim.c,$(wildcard test/schedules/sim/*.c)))
 $B/test/schedules/sim/tree_sim: $B/test/schedules/sim/simsupport.a
 $B/test/schedules/sim/tree_sim: LDFLAGS += $(SIM_WRAPPED:%=-Wl,--wrap=%)

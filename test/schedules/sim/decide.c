@@ -163,14 +163,14 @@ void model_turn(ghost *it, const axo_event *e)
     int64_t wait = (int64_t)e->arg;
     int64_t turn = e->time_ns + wait;
     int64_t space = storm->window_ns / storm->most;
-    HOLDS(63, it, child != NULL && child->failed && wait >= 0, "a turn of nothing");
-    HOLDS(63, child,
+    HOLDS(70, it, child != NULL && child->failed && wait >= 0, "a turn of nothing");
+    HOLDS(70, child,
           wait == 0 || decide_turns(e->time_ns - storm->window_ns - DECIDE_BLUR) >= storm->most,
           "a restart waits for its turn, and there is no storm");
-    HOLDS(63, child,
+    HOLDS(70, child,
           decide_turns(turn - storm->window_ns + space + DECIDE_BLUR) <= 2 * storm->most,
           "more restarts in a window than the governor allows");
-    HOLDS(63, child, decide_turns(turn + space + DECIDE_BLUR) == 0, "a turn before an older one's");
+    HOLDS(70, child, decide_turns(turn + space + DECIDE_BLUR) == 0, "a turn before an older one's");
     storm->turns[storm->count++ % GHOST_TURNS] = turn;
     if (wait == 0)
         return;

@@ -1,4 +1,4 @@
-/* invariants.h - the 63 invariants that the simulator checks: number, when, what holds, who looks.
+/* invariants.h - the 70 invariants that the simulator checks: number, when, what holds, who looks.
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INVARIANTS 63
+#define INVARIANTS 70
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
@@ -77,7 +77,14 @@
     X(60, "E", "a readiness is of a watch that lives, and wanted", "reads_ready (reads.c)")        \
     X(61, "Q", "at rest everybody was told of what is ready", "reads_check_rest (reads.c)")    \
     X(62, "EQ", "settle is called once an ask, of an instance that runs", "act_settle (acts.c)")   \
-    X(63, "E", "restarts in a storm take turns, in order, in their bound", "model_turn (decide.c)")
+    X(63, "E", "a stream's bytes come once, in order, both ways", "wires_check_bytes (wires.c)")   \
+    X(64, "E", "a stream's end is told once, with a cause; nothing after", "wires_told (wires.c)") \
+    X(65, "E", "a stream keeps its bounds and counts its bytes", "wires_see (wires.c)")            \
+    X(66, "EQ", "a stream tells of bytes, room, end and reset", "wires_rest (wires.c)")            \
+    X(67, "EZ", "what ends in order is whole: answered and refused", "wires_over (wires.c)")       \
+    X(68, "EQZ", "a stream's descriptor is open as long as it", "wires_check_rest (wires.c)")      \
+    X(69, "EQ", "a listener keeps its bound, and leaves nobody", "wires_check_rest (wires.c)")     \
+    X(70, "E", "restarts in a storm take turns, in order, in their bound", "model_turn (decide.c)")
 
 typedef struct invariant {
     uint32_t number;

@@ -46,7 +46,11 @@
     X(PROBE_READ_AGAIN, "told again of what was left unread")                                      \
     X(PROBE_SETTLE_AGAIN, "settle asked for itself")                                               \
     X(PROBE_SETTLE_FAILED, "settle failed")                                                        \
-    X(PROBE_STORM, "a restart waits for its turn")
+    X(PROBE_STORM, "a restart waits for its turn")                                                 \
+    X(PROBE_STREAM_WHOLE, "a stream closed in order")                                              \
+    X(PROBE_STREAM_RESET, "a stream over by a reset")                                              \
+    X(PROBE_STREAM_LATE, "a stream over by a deadline")                                            \
+    X(PROBE_STREAM_ROOM, "a stream told of room")
 
 typedef enum probe {
 #define PROBE_WORD(word, text) word,

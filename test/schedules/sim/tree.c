@@ -2,8 +2,11 @@
 #include "tree.h"
 
 #include "reads.h"
+#include "wires.h"
 
 #define TREE_STEPS_MIN  1000
+#define TREE_WIRE_STEPS 150
+#define TREE_SCARCE     3 /* one allocation of so many */
 #define TREE_CALM_STEPS 400000
 
 static const uint32_t canary_kinds[CANARIES] = {
@@ -37,7 +40,8 @@ static void *tree_alloc(void *user, size_t size, size_t align)
 {
     world *it = user;
     HOLDS_ALL(57, !ghost_is_barred() || q.firing, "memory is asked for by who fails or ends");
-    void *block = it->dry ? NULL : axo__os_alloc(NULL, size + tree_padding(), align);
+    bool none = it->dry || (it->scarce && axo__sim_chance(AXO__SIM_TEST_FAULT, TREE_SCARCE));
+    void *block = none ? NULL : axo__os_alloc(NULL, size + tree_padding(), align);
     m.dry = m.dry || block == NULL;
     if (block == NULL)
         return NULL;
@@ -75,6 +79,7 @@ static void tree_meet(ghost *it)
     it->strategy = axo__cell_strategy(cell);
     it->lifetime = (axo_lifetime)cell->lifetime;
     it->boxed = cell->bounded != 0;
+    it->wild = it->wild || wires_may_stop(it->parent);
     if (cell->elsewhere == 0 && !l.system->core.manual)
         it->pool = 0;
 }
@@ -143,7 +148,7 @@ static bool tree_host(axo_system *system, bool jump)
     uint64_t turns = 0;
     w.now += world_next(1500);
     axo_status status = axo_step_host(system, 1 + world_next(8), &turns);
-    if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
+    if (status != AXO_OK && !((w.dry || w.scarce) && status == AXO_ENOMEM))
         ghost_fail("axo_step_host: %s", axo_status_name(status));
     tree_outside();
     if (turns > 0 || !jump)
@@ -352,7 +357,7 @@ static void tree_check_merged(const axo_stats *stats)
 
 static void tree_check_governed(const axo_stats *stats)
 {
-    HOLDS_ALL(63, stats->restarts_governed == g.storm.waited,
+    HOLDS_ALL(70, stats->restarts_governed == g.storm.waited,
               "%" PRIu64 " restarts waited for their turn, %" PRIu64 " were told",
               stats->restarts_governed, g.storm.waited);
 }
@@ -433,6 +438,52 @@ static void tree_calm(axo_system *system)
               "%" PRIu64 " actors, the checker has %" PRIu32, stats.actors, g.living);
 }
 
+/* ---- the phases of a life with streams ---- */
+
+static void tree_wires_chaos(axo_system *system)
+{
+    uint32_t steps = TREE_WIRE_STEPS + world_next(TREE_WIRE_STEPS);
+    wires_start(system);
+    for (uint32_t i = 0; i < steps; i++) {
+        if (world_next(2) == 0)
+            wires_outside(system);
+        if (tree_step(system))
+            continue;
+        if (tree_ended(system))
+            return;
+        wires_outside(system);
+    }
+}
+
+static void tree_wires_settle(axo_system *system)
+{
+    for (uint32_t i = 0; i < TREE_CALM_STEPS; i++) {
+        bool moved = wires_peers();
+        if (!tree_step(system) && !moved)
+            return;
+    }
+    ghost_fail("the system does not come to rest");
+}
+
+/* Peers do what is left to do; then all come to an end in order. */
+static void tree_wires_calm(axo_system *system)
+{
+    w.calm = true;
+    w.dry = false;
+    wires_calm();
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i == 1)
+            wires_close(system);
+        tree_wires_settle(system);
+        if (tree_ended(system))
+            return;
+        tree_check_rest(system, false);
+        wires_check_rest(i == 1);
+    }
+}
+
+/* ---- the end ---- */
+
 /* A stop is over: the second one does nothing, and everybody is gone for everybody. */
 static void tree_after(axo_system *system)
 {
@@ -493,7 +544,7 @@ static void tree_end(axo_system *system, bool calm)
     tree_check_end(system, calm);
 }
 
-static uint64_t tree_life(uint64_t seed, bool loud)
+static uint64_t tree_life(uint64_t seed, bool loud, bool wired)
 {
     mail_reset();
     ghost_reset(g.seed, loud);
@@ -504,12 +555,17 @@ static uint64_t tree_life(uint64_t seed, bool loud)
     reads_begin();
     if (t.choices != NULL && w.life == 0)
         axo__sim_replay(t.choices, t.choice_count);
+    if (wired)
+        wires_begin();
     axo_system *system = tree_start(seed);
-    tree_chaos(system);
+    (wired ? tree_wires_chaos : tree_chaos)(system);
     bool calm = world_next(4) != 0;
     if (calm)
-        tree_calm(system);
+        (wired ? tree_wires_calm : tree_calm)(system);
     tree_end(system, calm);
+    if (wired)
+        wires_check_end();
+    sockets_over();
     return g.hash;
 }
 
@@ -522,7 +578,8 @@ uint64_t tree_run(uint64_t seed, bool loud)
     o.operation_count = 0;
     tallied->seed = seed;
     do
-        hash = world_mix(hash, tree_life(t.lives == 0 ? seed : world_mix(seed, t.lives), loud));
+        hash = world_mix(hash,
+                         tree_life(t.lives == 0 ? seed : world_mix(seed, t.lives), loud, false));
     while (t.steps < TREE_STEPS_MIN);
-    return hash;
+    return world_mix(hash, tree_life(world_mix(seed, UINT64_C(0x7769726573)), loud, true));
 }

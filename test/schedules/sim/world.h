@@ -71,7 +71,11 @@ typedef struct keyed {
     X(KNOB_OUTSIDE, 1024, "a call from outside", 0)                                                \
     X(KNOB_READ, 400, "a descriptor", 0)                                                           \
     X(KNOB_SETTLE, 700, "ask to settle", 0)                                                        \
-    X(KNOB_SETTLE_FAIL, 200, "fail in settle", 1)
+    X(KNOB_SETTLE_FAIL, 200, "fail in settle", 1)                                                  \
+    X(KNOB_WIRE, 1024, "a call of a stream", 0)                                                    \
+    X(KNOB_PEER, 1024, "a peer's move", 0)                                                         \
+    X(KNOB_WIRE_FAIL, 150, "fail with a stream", 1)                                                \
+    X(KNOB_WIRE_END, 120, "end with a stream", 0)
 
 typedef enum knob {
 #define KNOB_WORD(word, most, text, fault) word,
@@ -123,6 +127,7 @@ typedef struct world {
     uint64_t outside;   /* calls from outside so far */
     bool calm;
     bool dry;           /* the allocator has nothing */
+    bool scarce;        /* and now and then it has, in a life with streams */
     bool noisy;         /* foreign kills and stops too */
     bool manual;        /* no threads; the clock is the world's */
     int64_t now;

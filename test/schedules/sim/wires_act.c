@@ -1,0 +1,453 @@
+/* wires_act.c - the actors whose connections they are: what they do to their streams, and what they
+ * see of them. */
+#include "wires.h"
+
+#include <string.h>
+
+#include "mail.h"
+#include "os/poll.h"
+
+#define WIRES_WRITE_MAX 8192
+#define WIRES_DRAIN_MAX INT64_C(4000000000)
+
+typedef struct wires_actor {
+    axo_stream *stream;
+    uint32_t number; /* of the connection, + 1; 0: it has none */
+    bool connection; /* a listener's */
+} wires_actor;
+
+/* Bytes that the running callback was given: they stay until it returns. */
+static struct {
+    axo_stream_bytes bytes;
+    uint64_t at;
+} wires_held;
+
+static ghost *wires_enter(axo_ctx *ctx)
+{
+    ghost *me = ghost_find(axo_self(ctx).bits);
+    queues_callback();
+    world_begin(world_mix(world_mix(g.seed + w.life, UINT64_C(0x77697265) + me->self), ++me->acts));
+    wires_held.bytes.size = 0;
+    return me;
+}
+
+static wire *wires_mine(const wires_actor *me)
+{
+    return me->number != 0 ? &wi.all[me->number - 1] : NULL;
+}
+
+static axo_stream_info wires_look(axo_ctx *ctx, const wires_actor *me)
+{
+    axo_stream_info info = AXO_STREAM_INFO();
+    (void)axo_stream_look(ctx, me->stream, &info);
+    return info;
+}
+
+/* ---- output ---- */
+
+/* All of it or nothing, and nothing without a reason. */
+static void wires_write(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size)
+{
+    static char bytes[WIRES_WRITE_MAX];
+    axo_stream_info before = wires_look(ctx, me);
+    wires_fill(bytes, it->key + 1, it->wrote, size);
+    axo_status status = axo_stream_write(ctx, me->stream, bytes, size);
+    axo_status due = it->ending                 ? AXO_ESTOPPING
+                     : before.output >= it->high ? AXO_EFULL
+                                                 : AXO_OK;
+    HOLDS_ALL(65, status == due || (status == AXO_ENOMEM && due == AXO_OK && m.dry),
+              "a write with %zu bytes waiting of %zu: %s", before.output, it->high,
+              axo_status_name(status));
+    it->executed += size;
+    it->owed = it->owed || status == AXO_EFULL;
+    if (status != AXO_OK) {
+        it->refused += size;
+        return;
+    }
+    it->wrote += size;
+    if (before.status == AXO_OK && size > it->most)
+        it->most = size;
+}
+
+static bool wires_has_room(axo_ctx *ctx, const wires_actor *me, wire *it)
+{
+    axo_stream_info info = wires_look(ctx, me);
+    bool open = !it->ending && info.status == AXO_OK;
+    bool room = axo_stream_has_room(ctx, me->stream);
+    HOLDS_ALL(65, room == (open && info.output < it->high), "wrong about room");
+    it->owed = it->owed || (open && !room);
+    return room;
+}
+
+/* ---- input ---- */
+
+static const char wires_delimiters[] = "abc";
+
+/* The first place of the delimiter, and its bytes; 0: it is not there. */
+static size_t wires_until(const wire *it, const axo_stream_bytes *piece)
+{
+    const char *found = memmem(piece->data, piece->size, wires_delimiters, it->count);
+    return found != NULL ? (size_t)(found - piece->data) + it->count : 0;
+}
+
+static axo_status wires_next(axo_ctx *ctx, const wires_actor *me, const wire *it,
+                             axo_stream_bytes *piece)
+{
+    axo_stream_bytes all = {.size = 0};
+    axo_status shown = axo_stream_peek(ctx, me->stream, &all);
+    size_t found = shown == AXO_OK ? wires_until(it, &all) : 0;
+    axo_status status;
+    switch (it->way) {
+    case 0:
+        return axo_stream_next(ctx, me->stream, 0, piece);
+    case 1:
+        status = axo_stream_next(ctx, me->stream, it->count, piece);
+        HOLDS_ALL(63, status == AXO_OK ? piece->size == it->count : all.size < it->count,
+                  "a piece of another size");
+        break;
+    case 2:
+        status = axo_stream_next_until(ctx, me->stream, wires_delimiters, it->count, piece);
+        HOLDS_ALL(63, (status == AXO_OK) == (found > 0) && (found == 0 || piece->size == found),
+                  "a delimiter was passed over");
+        break;
+    default:
+        if (shown != AXO_OK)
+            return shown;
+        return axo_stream_next(ctx, me->stream, 1 + world_below((uint32_t)all.size), piece);
+    }
+    if (status == AXO_ETOOBIG && all.size > 0)
+        return axo_stream_next(ctx, me->stream, 0, piece);
+    return status;
+}
+
+/* false: there is no whole piece. */
+static bool wires_take_one(axo_ctx *ctx, const wires_actor *me, wire *it)
+{
+    axo_stream_bytes piece = {.size = 0};
+    axo_status status = wires_next(ctx, me, it, &piece);
+    if (status != AXO_OK)
+        return false;
+    HOLDS_ALL(63, piece.size > 0 && it->taken + piece.size <= it->put,
+              "more than was put in comes out");
+    wires_check_bytes(it, it->key, it->taken, piece.data, piece.size);
+    if (wires_held.bytes.size == 0) {
+        wires_held.bytes = piece;
+        wires_held.at = it->taken;
+    }
+    it->taken += piece.size;
+    if (it->echoes)
+        wires_write(ctx, me, it, piece.size);
+    return true;
+}
+
+static void wires_take(axo_ctx *ctx, const wires_actor *me, wire *it)
+{
+    uint32_t most = w.calm ? UINT32_MAX : 1 + world_below(12);
+    if (it->closing)
+        return;
+    for (uint32_t i = 0; i < most; i++) {
+        if (it->echoes && !it->ending && !wires_has_room(ctx, me, it))
+            return;
+        if (!wires_take_one(ctx, me, it))
+            return;
+    }
+}
+
+/* ---- open, close ---- */
+
+static axo_stream_settings wires_settings(const wire *it)
+{
+    static const uint32_t sizes[] = {8, 100, 100, 1000, 6000};
+    axo_stream_settings settings = AXO_STREAM_SETTINGS();
+    uint32_t most = 30 * it->socket->out.room;
+    uint32_t out = sizes[world_below(WORLD_COUNT(sizes))];
+    settings.input_max = world_below(sizes[world_below(WORLD_COUNT(sizes))]);
+    settings.output_high = 1 + world_below(out < most ? out : most);
+    if (world_below(3) == 0)
+        settings.output_low = settings.output_high / 3;
+    if (world_below(8) == 0)
+        settings.idle_ns = 1000 + world_below(3000000);
+    if (world_below(8) == 0)
+        settings.read_ns = 1000 + world_below(3000000);
+    if (world_below(8) == 0)
+        settings.write_ns = 1000 + world_below(3000000);
+    return settings;
+}
+
+static void wires_shorter(int64_t *patience, int64_t time)
+{
+    if (time > 0 && (*patience == 0 || time < *patience))
+        *patience = time;
+}
+
+/* `when`: before it was opened. */
+static void wires_opened(axo_ctx *ctx, wires_actor *me, uint32_t number, int64_t when,
+                         const axo_stream_settings *settings)
+{
+    wire *it = &wi.all[number];
+    me->number = number + 1;
+    it->owner = axo_self(ctx).bits;
+    it->instance = ghost_find(it->owner)->instance;
+    it->open = true;
+    it->opened = when;
+    it->input_max = settings->input_max != 0 ? settings->input_max : AXO_STREAM_INPUT_MAX;
+    it->high = settings->output_high;
+    it->low = settings->output_low != 0 ? settings->output_low : it->high / 2;
+    wires_shorter(&it->patience, settings->idle_ns);
+    wires_shorter(&it->patience, settings->read_ns);
+    wires_shorter(&it->patience, settings->write_ns);
+    it->way = world_below(4);
+    it->count = 1 + world_below(it->way == 2 ? WIRES_TAKEN - 1 : 40);
+    it->echoes = world_below(4) != 0;
+}
+
+/* Of a descriptor of its own, which is still its own if that fails. */
+static void wires_open(axo_ctx *ctx, wires_actor *me)
+{
+    uint32_t number = wires_make(sockets_pair);
+    if (number == UINT32_MAX)
+        return;
+    const sockets_one *socket = &net.all[number];
+    int fd = socket->fd;
+    int64_t when = axo_now(ctx);
+    axo_stream_settings settings = wires_settings(&wi.all[number]);
+    axo_status status = axo_stream_open(ctx, fd, &settings, &me->stream);
+    if (status == AXO_OK) {
+        wires_opened(ctx, me, number, when, &settings);
+        return;
+    }
+    HOLDS_ALL(68, status == AXO_ENOMEM && m.dry, "axo_stream_open: %s", axo_status_name(status));
+    HOLDS_ALL(68, !socket->closed && !socket->shut && me->stream == NULL,
+              "an open that failed has closed the descriptor, or ended it");
+    axo__os_close(fd);
+}
+
+/* The listener's: closed if that fails, or if nobody takes it. */
+static void wires_accept(axo_ctx *ctx, wires_actor *me, const axo_message *message)
+{
+    uint32_t number = sockets_number(AXO_PAYLOAD(message, axo_connection)->fd);
+    HOLDS_ALL(69, number != UINT32_MAX && wi.all[number].owner == 0,
+              "a connection without a descriptor, or with another's");
+    me->connection = true;
+    if (world_below(16) == 0)
+        return;
+    int64_t when = axo_now(ctx);
+    axo_stream_settings settings = wires_settings(&wi.all[number]);
+    axo_status status = axo_stream_accept(ctx, message, &settings, &me->stream);
+    if (status == AXO_OK) {
+        wires_opened(ctx, me, number, when, &settings);
+        return;
+    }
+    HOLDS_ALL(68, status == AXO_ENOMEM && m.dry, "axo_stream_accept: %s", axo_status_name(status));
+    HOLDS_ALL(68, net.all[number].closed && me->stream == NULL,
+              "an accept that failed has left the descriptor open");
+}
+
+static void wires_end_stream(axo_ctx *ctx, wires_actor *me, wire *it, int64_t drain)
+{
+    int64_t when = axo_now(ctx);
+    axo_status status = axo_stream_close(ctx, me->stream, drain);
+    HOLDS_ALL(65, status == AXO_OK, "axo_stream_close: %s", axo_status_name(status));
+    it->ending = true;
+    if (drain > 0) {
+        it->closing = true;
+        it->since = when;
+        it->drain = drain;
+        return;
+    }
+    HOLDS_ALL(68, it->socket->closed, "closed at once, and the descriptor is open");
+    HOLDS_ALL(64, axo_stream_close(ctx, me->stream, 0) == AXO_EGONE, "closed, and it is there");
+    it->open = false;
+    me->number = 0;
+    wires_held.bytes.size = 0;
+}
+
+static int64_t wires_drain(void)
+{
+    return world_below(3) == 0 ? 1 + world_below(1000000) : WIRES_DRAIN_MAX;
+}
+
+/* ---- what an actor does ---- */
+
+static void wires_do(axo_ctx *ctx, wires_actor *me, wire *it)
+{
+    uint32_t most = 20 * it->socket->out.room;
+    switch (world_below(12)) {
+    case 0:
+        it->paused = true;
+        (void)axo_stream_pause(ctx, me->stream);
+        return;
+    case 1:
+    case 2:
+        it->paused = false;
+        (void)axo_stream_resume(ctx, me->stream);
+        return;
+    case 3:
+        if (world_below(3) != 0)
+            return;
+        HOLDS_ALL(65, axo_stream_end(ctx, me->stream) == AXO_OK, "a half-close is refused");
+        it->ending = true;
+        return;
+    case 4:
+        if (world_below(3) == 0)
+            wires_end_stream(ctx, me, it, world_below(3) == 0 ? 0 : wires_drain());
+        return;
+    case 5:
+    case 6:
+        wires_take(ctx, me, it);
+        return;
+    default:
+        wires_write(ctx, me, it, 1 + world_below(most < 1500 ? most : 1500));
+        return;
+    }
+}
+
+static void wires_go(axo_ctx *ctx, wires_actor *me)
+{
+    if (world_is(KNOB_DRY))
+        w.dry = !w.dry;
+    if (world_is(KNOB_DRY))
+        w.scarce = !w.scarce;
+    if (wires_mine(me) == NULL && !me->connection && world_is(KNOB_WIRE))
+        wires_open(ctx, me);
+    for (uint32_t i = 1 + world_below(3); i > 0; i--) {
+        wire *it = wires_mine(me);
+        if (it != NULL && world_is(KNOB_WIRE))
+            wires_do(ctx, me, it);
+    }
+    if (world_below(8) == 0)
+        (void)axo_send(ctx, wi.listener, AXO_LISTENER_LOOK, NULL, 0);
+}
+
+/* It comes to its end in order. */
+static axo_status wires_leave(axo_ctx *ctx, wires_actor *me)
+{
+    wire *it = wires_mine(me);
+    if (it == NULL)
+        return me->connection ? axo_stop_self(ctx) : AXO_OK;
+    if (it->paused) {
+        it->paused = false;
+        (void)axo_stream_resume(ctx, me->stream);
+    }
+    wires_take(ctx, me, it);
+    wires_end_stream(ctx, me, it, WIRES_DRAIN_MAX);
+    return AXO_OK;
+}
+
+/* ---- callbacks ---- */
+
+/* Of an instance before this one nothing is open. */
+static axo_status wires_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    const ghost *it = wires_enter(ctx);
+    const ghost *parent = ghost_find(it->parent);
+    const wires_actor *me = state;
+    HOLDS(20, it, me->stream == NULL && me->number == 0, "the state was not zeroed");
+    for (uint32_t i = 0; i < net.count; i++)
+        HOLDS(68, it, wi.all[i].owner != it->bits || net.all[i].closed,
+              "the descriptor of an instance that is gone is open");
+    if (parent->bits == wi.listener.bits)
+        HOLDS(69, it, wi.max == 0 || parent->children <= wi.max, "more connections than allowed");
+    if (wi.count < WIRES_ACTORS && it->instance == 1)
+        wi.actors[wi.count++] = axo_self(ctx);
+    return world_is(KNOB_WIRE_FAIL) ? world_fail(ctx) : AXO_OK;
+}
+
+/* The stream's: told once, and not again. */
+static axo_status wires_ready(axo_ctx *ctx, wires_actor *me, const axo_message *message)
+{
+    wire *it = wires_mine(me);
+    if (it == NULL)
+        return AXO_UNHANDLED;
+    uint32_t told = axo_stream_receive(ctx, me->stream, message);
+    if (told == 0)
+        return AXO_UNHANDLED;
+    wires_told(ctx, me->stream, it, told);
+    if (!it->open) {
+        me->number = 0;
+        HOLDS_ALL(64, axo_stream_receive(ctx, me->stream, message) == 0, "told behind its end");
+        return me->connection || world_is(KNOB_WIRE_END) ? axo_stop_self(ctx) : AXO_OK;
+    }
+    wires_see(ctx, me->stream, it);
+    if (w.calm || world_below(4) != 0)
+        wires_take(ctx, me, it);
+    if (!axo_stream_ended(ctx, me->stream))
+        return AXO_OK;
+    HOLDS_ALL(64, it->ended, "ended, and the end was not told");
+    if (w.calm || world_below(3) == 0)
+        wires_end_stream(ctx, me, it, wires_drain());
+    return AXO_OK;
+}
+
+static axo_status wires_message(axo_ctx *ctx, wires_actor *me, const axo_message *message)
+{
+    const axo_listener_info *info;
+    switch (message->tag) {
+    case AXO_CONNECTED:
+        wires_accept(ctx, me, message);
+        return AXO_OK;
+    case AXO_LISTENER_IS:
+        info = AXO_PAYLOAD(message, axo_listener_info);
+        HOLDS_ALL(69, info->accepted + info->refused <= net.accepted &&
+                          (wi.max == 0 || info->connections <= wi.max),
+                  "the listener miscounts its connections");
+        return AXO_OK;
+    case AXO_DISCONNECT:
+        return w.calm || world_below(4) != 0 ? wires_leave(ctx, me) : AXO_OK;
+    case TAG_WIRE_CLOSE:
+        return wires_leave(ctx, me);
+    case TAG_WIRE_GO:
+        wires_go(ctx, me);
+        return world_is(KNOB_WIRE_END) ? axo_stop_self(ctx) : AXO_OK;
+    default:
+        return wires_ready(ctx, me, message);
+    }
+}
+
+/* How all is, and that what was given is what it was. */
+static void wires_look_back(axo_ctx *ctx, const wires_actor *me)
+{
+    wire *it = wires_mine(me);
+    if (it == NULL)
+        return;
+    wires_see(ctx, me->stream, it);
+    if (it->open && wires_held.bytes.size > 0)
+        wires_check_bytes(it, it->key, wires_held.at, wires_held.bytes.data,
+                          wires_held.bytes.size);
+}
+
+static axo_status wires_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    wires_actor *me = state;
+    (void)wires_enter(ctx);
+    axo_status status = wires_message(ctx, me, message);
+    wires_look_back(ctx, me);
+    return world_is(KNOB_WIRE_FAIL) ? world_fail(ctx) : status;
+}
+
+static axo_status wires_settle(axo_ctx *ctx, void *state)
+{
+    wires_actor *me = state;
+    (void)wires_enter(ctx);
+    g.memory_barred = 0; /* no event tells of it */
+    if (me->stream == NULL)
+        return AXO_OK;
+    axo_status status = axo_stream_settle(ctx, me->stream);
+    HOLDS_ALL(65, status == AXO_OK, "axo_stream_settle: %s", axo_status_name(status));
+    wires_look_back(ctx, me);
+    return AXO_OK;
+}
+
+static const axo_class wires_classes[] = {
+    AXO_CLASS(.name = "wire", .state_size = sizeof(wires_actor), .construct = wires_construct,
+              .receive = wires_receive),
+    AXO_CLASS(.name = "settling wire", .state_size = sizeof(wires_actor),
+              .construct = wires_construct, .receive = wires_receive, .settle = wires_settle),
+};
+
+const axo_props *wires_props(bool settles)
+{
+    static const axo_props all[] = {AXO_PROPS(.cls = &wires_classes[0]),
+                                    AXO_PROPS(.cls = &wires_classes[1])};
+    return &all[settles];
+}
