@@ -238,8 +238,8 @@ AXO_API axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *
  *   thread    only the callback that was given `ctx`
  *   returns   AXO_OK: all have accepted it; else the first status of axo_send that was another,
  *             AXO_EGONE for instance; in *accepted (may be NULL) how many said AXO_OK.
- *             AXO_ECONTEXT, AXO_EINVAL (a none among them, a reserved tag, NULL with a size or a count),
- *             AXO_ETOOBIG, AXO_ENOMEM for the copy: nothing was sent to anybody */
+ *             AXO_ECONTEXT, AXO_EINVAL (a none among them, a reserved tag, NULL with a size or a
+ *             count), AXO_ETOOBIG, AXO_ENOMEM for the copy: nothing was sent to anybody */
 AXO_API axo_status axo_send_many(axo_ctx *ctx, const axo_ref *to, uint32_t count, uint32_t tag,
                                  const void *payload, size_t size, uint32_t *accepted);
 

@@ -45,8 +45,8 @@
 typedef struct axo_console {
     size_t size;              /* sizeof(axo_console), set by the macro below */
     const char *address;      /* NULL: AXO_CONSOLE_ADDRESS. As axo_listener.address:
-                                 "127.0.0.1:9465", "[::1]:9465", "unix:/run/it.sock", ... Valid for as long as the
-                                 console lives */
+                                 "127.0.0.1:9465", "[::1]:9465", "unix:/run/it.sock", ...
+                                 Valid for as long as the console lives */
     uint32_t connections_max; /* one more is closed at once; 0: 32; at most 1024 */
     uint32_t actors_max;      /* the largest ?max= of /tree; 0: 4096; at most 65536 */
     int64_t within_ns;        /* of /health without ?within_ms=; 0: 1 s */

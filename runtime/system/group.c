@@ -7,8 +7,8 @@
  * was made with it. Stopping takes no memory, so telling takes none.
  *
  * The last step to 0 is made under the mutex, so who finds 0 there knows that no thread is on its
- * way to it. Whoever is still telling then holds the group in memory (`users`), past its axo_group_free
- * if need be.
+ * way to it. Whoever is still telling then holds the group in memory (`users`), past its
+ * axo_group_free if need be.
  *
  * Orders
  *   [N4] cas acq_rel, count   what a handler wrote before its message ended is seen by who finds 0

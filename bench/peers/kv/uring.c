@@ -1,5 +1,6 @@
 /* uring.c - the server of epoll.c on io_uring, one thread: reads, writes and accepts are submitted,
- * and one call submits all that is new and waits for what is done. What the runtime's poller would gain.
+ * and one call submits all that is new and waits for what is done. What the runtime's poller would
+ * gain.
  *
  *   uring      prints "listening at 127.0.0.1:PORT"; SIGTERM ends it
  *
