@@ -387,6 +387,14 @@ static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
 /* The worker that this thread is; NULL: an outside thread. */
 extern _Thread_local axo__worker *axo__self;
 
+/* The worker of this system that this thread is; NULL: an outside thread, or one that is in an actor
+ * of another system. */
+static inline axo__worker *axo__self_in(const axo__core *core)
+{
+    axo__worker *self = axo__self;
+    return self != NULL && self->local.core == core ? self : NULL;
+}
+
 /* The worker that this thread will be again when axo_block returns; NULL: it is not in
  * axo_block. */
 extern _Thread_local axo__worker *axo__away;

@@ -156,7 +156,7 @@ static bool health_waits(axo__cell *cell, bool *was)
         extra->looked = true;
         cell->attention |= AXO__ATTENTION_FRONT;
     }
-    axo__sched_hand_back(axo__self, cell);
+    axo__sched_hand_back(axo__self_in(axo__cell_sched(cell)->core), cell);
     return waits;
 }
 

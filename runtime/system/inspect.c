@@ -176,7 +176,7 @@ static bool inspect_other(axo__cell *cell, axo_ref waiting_sender, axo_actor_inf
             inspect_borrowed(cell, waiting_sender, info);
             /* Work that came up during the look is pushed here: announcers left it to the
              * borrower. */
-            axo__sched_hand_back(axo__self, cell);
+            axo__sched_hand_back(axo__self_in(axo__cell_sched(cell)->core), cell);
             return true;
         }
         uint64_t word = axo__state_look(&cell->state);
