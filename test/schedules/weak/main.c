@@ -17,8 +17,8 @@
 #include "schedules/weak/litmus.h"
 #include "schedules/weak/scenes.h"
 
-#define SCENES_MAX 64
-#define GROUPS_MAX 256
+#define SCENES_MAX 96
+#define GROUPS_MAX 320
 #define LINES_MAX 256
 #define LIMIT 400000
 #define NAME_SIZE 160
@@ -35,7 +35,7 @@ static void scenes_list(void)
     const weak_scenario *const tables[] = {weak_state_scenes,   weak_queue_scenes,
                                            weak_cell_scenes,    weak_newborn_scenes,
                                            weak_park_scenes,    weak_spare_scenes,
-                                           weak_shared_scenes};
+                                           weak_shared_scenes,  weak_figures_scenes};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         for (const weak_scenario *scene = tables[t]; scene->name != NULL; scene++)
             scenes[scene_count++] = scene;
@@ -57,7 +57,7 @@ static uint32_t scene_find(const char *name)
 typedef struct group {
     const weak_site *one;
     char name[NAME_SIZE];
-    uint64_t scenes; /* that reach it */
+    bool scenes[SCENES_MAX]; /* that reach it */
 } group;
 
 static group groups[GROUPS_MAX];
@@ -105,7 +105,7 @@ static void groups_reached(uint32_t scene)
 {
     for (weak_site *site = weak_sites(); site != NULL; site = site->next) {
         if (site->hits > 0 && site->product && site->order != 0)
-            group_of(site)->scenes |= UINT64_C(1) << scene;
+            group_of(site)->scenes[scene] = true;
         site->hits = 0;
     }
 }
@@ -197,11 +197,11 @@ typedef struct mutants {
 } mutants;
 
 /* The smallest scenario that reaches it and has not been tried; SCENES_MAX: none. */
-static uint32_t mutant_scene(const group *which, uint64_t tried)
+static uint32_t mutant_scene(const group *which, const bool *tried)
 {
     uint32_t best = SCENES_MAX;
     for (uint32_t i = 0; i < scene_count; i++) {
-        if (((which->scenes & ~tried) >> i & 1) == 0)
+        if (!which->scenes[i] || tried[i])
             continue;
         if (scenes[i]->strong || scenes[i]->fails)
             continue;
@@ -217,10 +217,10 @@ static void mutant_run(const group *which, uint8_t less, const char *suffix, mut
     (void)snprintf(name, sizeof name, "%s %s", which->name, suffix);
     line *known = line_find(name);
     uint64_t left = count->full ? UINT64_MAX : known != NULL ? LISTED_LIMIT : UNLISTED_LIMIT;
-    uint64_t tried = 0;
+    bool tried[SCENES_MAX] = {false};
     group_weaken(which, less);
     for (uint32_t i; left > 0 && (i = mutant_scene(which, tried)) != SCENES_MAX;) {
-        tried |= UINT64_C(1) << i;
+        tried[i] = true;
         weak_result result = weak_explore(scenes[i], left < LIMIT ? left : LIMIT);
         left -= result.executions < left ? result.executions : left;
         if (!result.failed)

@@ -42,7 +42,8 @@ void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_sit
 {
     (void)heap;
     (void)align;
-    (void)site;
+    if (site == AXO__SITE_FIGURES)
+        return weak_figures_alloc(size);
     weak_expect(size <= sizeof shelf);
     memset((void *)&shelf, 0xaa, sizeof shelf);
     weak_born(&shelf, sizeof shelf);

@@ -12,6 +12,10 @@ extern const weak_scenario weak_newborn_scenes[];
 extern const weak_scenario weak_park_scenes[];
 extern const weak_scenario weak_spare_scenes[];
 extern const weak_scenario weak_shared_scenes[];
+extern const weak_scenario weak_figures_scenes[];
+
+/* Memory for figures: a piece of the calling fiber's own. */
+void *weak_figures_alloc(size_t size);
 
 /* What axo__os_now says. */
 extern int64_t weak_clock_now;
