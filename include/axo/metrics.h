@@ -18,8 +18,9 @@ typedef enum axo_figures {
 } axo_figures;
 
 /* Classes that are told apart, by their names (axo_class.name, "actor" without one), from the first
- * message, failure or restart of one on. Those that come later are one class, "other", which has
- * its place from the start. No count is lost for want of memory, but times are. */
+ * message, failure or restart of one on, or when a message of one waits and somebody looks. Those
+ * that come later are one class, "other", which has its place from the start. No count is lost for
+ * want of memory, but times are. */
 #define AXO_METRICS_CLASSES_MAX 128
 /* Bytes of a class's name that are kept, the zero among them. */
 #define AXO_METRICS_NAME 64
@@ -45,6 +46,9 @@ typedef struct axo_metrics_class {
                                    room included. Messages whose payload was handed over, that are
                                    bound to an instance, PoisonPill, Kill, and the runtime's own are
                                    not timed: their envelopes have no room for it */
+    uint64_t longest;           /* messages in the longest mailbox of its actors now, the running
+                                   one and stashed ones not among them; see axo_metrics_classes */
+    axo_ref longest_actor;      /* whose it is; none if `longest` is 0 */
 } axo_metrics_class;
 
 /* How axo_metrics_write writes. */
@@ -59,9 +63,12 @@ AXO_BEGIN_DECLS
 typedef axo_status (*axo_metrics_class_fn)(void *user, const axo_metrics_class *figures);
 
 /* Has `fn` called for each class, in the order in which they came. Counters are read one by one
- * while actors run; none of them goes back.
+ * while actors run; none of them goes back. `longest` is what a look at all actors finds, which
+ * takes a step for each actor, and for each message up to AXO_INSPECT_MAX an actor. One that has a
+ * worker inside cannot be looked into, unless its mailbox is bounded: it counts its messages itself
+ * at the end of that turn, if it leaves some turn after turn, and the next look has the number.
  *   thread    any; `fn` runs on the caller's, with no lock held
- *   blocks    no; takes no memory
+ *   blocks    while another thread looks; takes no memory
  *   returns   AXO_OK; what `fn` returned; AXO_EINVAL (NULL), AXO_ENOENT (axo_options.figures is 0),
  *             AXO_EFORKED */
 AXO_API axo_status axo_metrics_classes(axo_system *system, axo_metrics_class_fn fn, void *user);
@@ -74,13 +81,16 @@ AXO_API int64_t axo_metrics_bound(uint32_t bucket);
 typedef axo_status (*axo_metrics_write_fn)(void *user, const char *text, size_t size);
 
 /* Writes all figures of the system as text in pieces of up to 1.5 KiB: AXO_STATS_LIST, dead letters
- * by reason, watched descriptors, threads of the blocking dispatcher, and of each class what
- * axo_metrics_class has, if axo_options.figures says so. Each sample has the system's name as its
- * label "system", those of classes the class's as "class". Times are in seconds; of their buckets
- * every fourth is written, an octave each.
+ * by reason, watched descriptors, threads of the blocking dispatcher, for how long each worker of
+ * the default one has been awake and asleep, the longest mailbox (as `longest` above) and the path
+ * of who has it, cut to 127 bytes; and if axo_options.figures says so, of each class what
+ * axo_metrics_class has, and with times how late timers fired. Each sample has the system's name as
+ * its label "system", those of classes the class's as "class", of workers the number as "worker",
+ * of the longest mailbox the path as "actor". Times are in seconds; of their buckets every fourth
+ * is written, an octave each.
  *   format    an axo_metrics_format
  *   thread    any, actors too; `write` runs on the caller's, with no lock held
- *   blocks    as axo_system_stats; takes no memory
+ *   blocks    as axo_system_stats, and while another thread looks; takes no memory
  *   returns   AXO_OK; what `write` returned; AXO_EINVAL (NULL, no such format), AXO_EFORKED */
 AXO_API axo_status axo_metrics_write(axo_system *system, uint32_t format,
                                      axo_metrics_write_fn write, void *user);

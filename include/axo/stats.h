@@ -42,6 +42,11 @@ typedef struct axo_stats {
                                   actor had begun the last one: one was done for both */
     uint64_t restarts_governed; /* restarts that had to wait for their turn
                                    (axo_options.storm_max) */
+    uint64_t timers;           /* armed now: of actors, of the program, of the runtime's own */
+    uint64_t timers_fired;     /* times that one's time had come; of a periodic one each time */
+    uint64_t polls;            /* times a worker asked for descriptors that are ready, and waited
+                                  for them or did not */
+    uint64_t poll_events;      /* descriptors that were found ready by these */
 } axo_stats;
 #define AXO_STATS(...) AXO_INIT(axo_stats, __VA_ARGS__)
 static inline void axo_stats_init(axo_stats *out)
@@ -77,5 +82,9 @@ static inline void axo_stats_init(axo_stats *out)
     X(restarts_merged, counter,                                                                    \
       "Restarts as a survivor or sibling asked for before the actor had begun the last one")       \
     X(restarts_governed, counter, "Restarts that had to wait for their turn in a storm of failures")
+    X(timers, gauge, "Timers that are armed")                                                      \
+    X(timers_fired, counter, "Times a timer's time had come")                                      \
+    X(polls, counter, "Times a worker asked for descriptors that are ready")                       \
+    X(poll_events, counter, "Descriptors that were found ready by a poll")
 
 #endif

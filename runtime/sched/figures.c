@@ -256,7 +256,21 @@ void axo__figures_stamp(const axo__cell *cell, axo__message *message)
         message->flags |= AXO__MESSAGE_TIMED;
 }
 
+void axo__figures_late(axo__figures *figures, int64_t now, int64_t due)
+{
+    int64_t late = now > due ? now - due : 0;
+    if (!figures->times)
+        return;
+    (void)axo__a64_add_relaxed(&figures->late.sum, (uint64_t)late);
+    (void)axo__a64_add_relaxed(&figures->late.buckets[axo__figures_bucket(late)], 1);
+}
+
 /* ---- adding up ---- */
+
+uint32_t axo__figures_number(axo__figures *figures, const char *name)
+{
+    return (uint32_t)(figures_class(figures, name) - figures->classes);
+}
 
 uint32_t axo__figures_classes(const axo__figures *figures)
 {
@@ -271,6 +285,12 @@ static void figures_sum_times(axo_metrics_times *to, const axo__figures_times *f
         to->buckets[i] += count;
         to->count += count;
     }
+}
+
+void axo__figures_read_late(const axo__figures *figures, axo_metrics_times *out)
+{
+    memset(out, 0, sizeof *out);
+    figures_sum_times(out, &figures->late);
 }
 
 void axo__figures_read(const axo__figures *figures, uint32_t number, axo_metrics_class *out)
@@ -293,6 +313,21 @@ void axo__figures_read(const axo__figures *figures, uint32_t number, axo_metrics
 
 /* ---- made and freed ---- */
 
+/* false: the system refused a mutex, and there is none. */
+static bool figures_init(axo__figures *figures)
+{
+    axo__figures_asking *asking = &figures->asking;
+    if (!axo__os_mutex_init(&figures->mutex))
+        return false;
+    if (axo__os_mutex_init(&asking->looking)) {
+        if (axo__os_mutex_init(&asking->mutex))
+            return true;
+        axo__os_mutex_fini(&asking->looking);
+    }
+    axo__os_mutex_fini(&figures->mutex);
+    return false;
+}
+
 axo__figures *axo__figures_make(axo__heap *heap, bool times, axo_status *status)
 {
     axo__figures *figures =
@@ -303,7 +338,7 @@ axo__figures *axo__figures_make(axo__heap *heap, bool times, axo_status *status)
     memset((void *)figures, 0, sizeof *figures);
     figures->heap = heap;
     figures->times = times;
-    if (!axo__os_mutex_init(&figures->mutex)) {
+    if (!figures_init(figures)) {
         axo__heap_free(heap, figures, sizeof *figures, AXO__CACHE_LINE);
         *status = AXO_ETHREAD;
         return NULL;
@@ -326,6 +361,8 @@ void axo__figures_free(axo__figures *figures)
             block = next;
         }
     }
+    axo__os_mutex_fini(&figures->asking.mutex);
+    axo__os_mutex_fini(&figures->asking.looking);
     axo__os_mutex_fini(&figures->mutex);
     axo__heap_free(figures->heap, figures, sizeof *figures, AXO__CACHE_LINE);
 }

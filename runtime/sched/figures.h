@@ -32,6 +32,9 @@
 /* Classes that a worker finds at once: a power of two. */
 #define AXO__FIGURES_SEATS 64
 
+/* Actors that are asked for the length of their mailbox at a time. */
+#define AXO__FIGURES_ASKED 64
+
 typedef enum axo__figure {
     AXO__FIGURE_HANDLED = 0,
     AXO__FIGURE_FAILURES = 1,
@@ -58,6 +61,20 @@ typedef struct axo__figures_block {
     axo__figures_times times[];      /* AXO__FIGURE_TIMES of them, where times are taken */
 } axo__figures_block;
 
+/* Actors whose mailboxes a writer could not look into: longest.h. */
+typedef struct axo__figures_asking {
+    axo__os_mutex looking; /* one look at a time; before doors and all else */
+    axo__os_mutex mutex;   /* guards the next; a leaf */
+    struct axo__figures_asked {
+        axo_ref actor;     /* none: the place is free */
+        uint64_t look;     /* the last one that has met it running */
+        uint64_t count;    /* what it has answered with */
+        bool answered;
+    } all[AXO__FIGURES_ASKED];
+    uint64_t look;         /* the number of the look; under `looking` */
+    axo__a32 open;         /* those that have not answered; written under the mutex */
+} axo__figures_asking;
+
 typedef struct axo__figures_class {
     char name[AXO_METRICS_NAME];
     axo__aptr blocks;
@@ -77,6 +94,8 @@ struct axo__figures {
     axo__os_mutex mutex;        /* guards the making of classes */
     axo__a32 class_count;
     axo__figures_class classes[AXO_METRICS_CLASSES_MAX];
+    axo__figures_times late;    /* of timers; everybody's, by additions that are whole */
+    axo__figures_asking asking;
 };
 
 /* NULL: *status says why. */
@@ -131,6 +150,15 @@ static inline void axo__figures_unbound(const axo__cell *cell, axo__message *mes
 }
 
 /* ---- any thread ---- */
+
+/* A timer that was due at `due` fires at `now`. */
+void axo__figures_late(axo__figures *figures, int64_t now, int64_t due);
+
+/* How late timers were; there are times. */
+void axo__figures_read_late(const axo__figures *figures, axo_metrics_times *out);
+
+/* The number of the class of a name, which has one from now on. */
+uint32_t axo__figures_number(axo__figures *figures, const char *name);
 
 /* The number of classes; each has a lower number. */
 uint32_t axo__figures_classes(const axo__figures *figures);

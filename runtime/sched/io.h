@@ -88,6 +88,8 @@ typedef struct axo__io {
     axo__a32 watched;      /* watches that live */
     axo__a32 starved;      /* watches whose message found no memory */
     axo__a32 poller;       /* AXO__POLLER_ */
+    axo__a64 polls;        /* these two: by who has `poller`; everybody may read them */
+    axo__a64 events;       /* found by polls */
 } axo__io;
 
 /* The watches of the system, made if need be; NULL: *status says why. */

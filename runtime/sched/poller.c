@@ -49,6 +49,13 @@ void axo__poller_park(axo__worker *worker)
         worker->thread.deadline = retry;
 }
 
+/* The set has been asked. */
+static void poller_count(axo__io *io)
+{
+    axo__a64_bump_owner(&io->polls);
+    axo__a64_store_relaxed(&io->events, axo__a64_load_relaxed(&io->events) + io->poll.count);
+}
+
 /* Gives `poller` up: whoever parks or looks next has it. As long as something is watched somebody
  * looks in time; `watched` is loaded after the store of NEVER, so a first watch that comes between
  * is not left without ([I4]: its addition, then its own store of look_at). */
@@ -69,8 +76,10 @@ static void poller_leave(axo__worker *worker, axo__io *io)
 
 void axo__poller_wake(axo__worker *worker)
 {
+    axo__io *io = axo__io_of(worker->sched);
     worker->thread.polls = false;
-    poller_leave(worker, axo__io_of(worker->sched));
+    poller_count(io);
+    poller_leave(worker, io);
 }
 
 bool axo__poller_look(axo__worker *worker)
@@ -85,8 +94,10 @@ bool axo__poller_look(axo__worker *worker)
         poller_look_at(sched, axo__clock_add(worker->now, AXO__IO_LOOK_NS));
         return false;
     }
-    if (axo__a32_load_seq_cst(&io->watched) != 0) /* [I4] */
+    if (axo__a32_load_seq_cst(&io->watched) != 0) { /* [I4] */
         axo__os_poll_wait(&io->poll, 0);
+        poller_count(io);
+    }
     bool any = io->poll.count > 0;
     poller_leave(worker, io);
     return any;

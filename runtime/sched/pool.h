@@ -19,7 +19,8 @@
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   blame     why a callback has failed       hook      calls of hooks
  *   span      the trace context of a handler
- *   figures   counts and times by class
+ *   figures   counts and times by class   longest  who has the most messages
+ *   rest      how long a worker has slept
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
  *   park      a worker goes to sleep          worker   a worker's step
@@ -239,6 +240,10 @@ struct axo__worker {
     axo__aptr running;      /* the cell of the turn */
     axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
     axo__a64 since;         /* last reading of the operating system's clock */
+    axo__a64 rest;          /* how long it has slept (rest.h) */
+    axo__a64 rest_began;    /* when its first thread began; 0: none has */
+    int64_t told_slept;     /* these two: guarded by the system's pools_mutex */
+    int64_t told_awake;
     axo__os_thread thread;
     axo__runq urgent;
     axo__runq ready;
@@ -387,8 +392,8 @@ static inline bool axo__cell_is_in(const axo__core *core, const axo__cell *cell,
 /* The worker that this thread is; NULL: an outside thread. */
 extern _Thread_local axo__worker *axo__self;
 
-/* The worker of this system that this thread is; NULL: an outside thread, or one that is in an actor
- * of another system. */
+/* The worker of this system that this thread is; NULL: an outside thread, or one that is in an
+ * actor of another system. */
 static inline axo__worker *axo__self_in(const axo__core *core)
 {
     axo__worker *self = axo__self;

@@ -25,6 +25,7 @@
 #include "sched/find.h"
 #include "sched/follow.h"
 #include "sched/io.h"
+#include "sched/longest.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
 #include "sched/keyed_timer.h"
@@ -353,8 +354,6 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
     (void)axo__worker_clock(worker);
 }
 
-static void run_turn(axo__worker *worker, axo__cell *cell) __attribute__((noinline));
-
 static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
 {
     cell->backlog_turns = turns & 7;
@@ -368,7 +367,7 @@ static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
  * claim ([S4] against [S2], cell/state.h); from then on another worker may be inside the cell, so
  * this worker leaves its fields alone. A cell that leaves messages turn after turn is given twice
  * as many each time, up to `backlog_turns_max` doublings. */
-static void run_turn(axo__worker *worker, axo__cell *cell)
+static __attribute__((noinline)) void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t backlog_turns = cell->backlog_turns;
@@ -388,6 +387,8 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
                 axo__follow_behind(worker, cell);
             if (backlog_turns < worker->sched->backlog_turns_max)
                 run_set_backlog(cell, backlog_turns + 1);
+            else
+                axo__longest_left(worker, cell);
         }
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */
         switch (axo__state_finish(&cell->state, more)) {
@@ -511,9 +512,8 @@ static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
     return message;
 }
 
-/* One message of a plain turn; false: it was not plain, and run_turn goes on unless the actor has
- * ended. The messages behind
- * it are in the inbox while its handler runs, as `failed` and a throw expect. */
+/* A message of a plain turn; false: it was not plain, run_turn goes on unless the actor has ended.
+ * The messages behind it are in the inbox while it is handled, as `failed` and a throw expect. */
 static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker->messages_left > 0);

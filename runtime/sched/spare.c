@@ -25,6 +25,7 @@
 #include "sched/follow.h"
 #include "sched/newborn.h"
 #include "sched/poller.h"
+#include "sched/rest.h"
 #include "sched/run.h"
 #include "sched/steal.h"
 #include "sched/timer.h"
@@ -269,6 +270,7 @@ static void spare_wake(void *argument)
 {
     axo__grace_online();
     axo__worker_read_clock(argument);
+    axo__rest_end(argument);
 }
 
 const axo__os_body axo__spare_body = {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "sched/figures.h"
 #include "sched/wake.h"
 
 #define TIMER_BATCH 64
@@ -78,6 +79,7 @@ bool axo__timers_put(axo__timers *timers, axo__timer *timer, uint64_t due, int64
     AXO_DEBUG_ASSERT(timer->number != 0);
     int64_t before = axo__timers_next(timers);
     axo__wheel_add(&timers->wheel, &timer->node, due, now);
+    timers->armed++;
     timer_refresh(timers);
     return axo__timers_next(timers) < before;
 }
@@ -86,6 +88,7 @@ void axo__timers_take(axo__timers *timers, axo__timer *timer)
 {
     AXO_DEBUG_ASSERT(timer->home == timers && timer->node.place != AXO__WHEEL_NONE);
     axo__wheel_remove(&timers->wheel, &timer->node);
+    timers->armed--;
     timer_refresh(timers);
 }
 
@@ -141,14 +144,19 @@ typedef struct timer_fired {
  * *more: the batch or the budget was too small, so there may be more. */
 static uint32_t timer_collect(axo__timers *timers, int64_t now, timer_fired *batch, bool *more)
 {
+    axo__figures *figures = timers->core->figures;
     uint32_t budget = TIMER_BUDGET;
     uint32_t count = 0;
     while (count < TIMER_BATCH) {
         axo__timer *timer = (axo__timer *)(void *)axo__wheel_pop(&timers->wheel, now, &budget);
         if (timer == NULL)
             break;
+        if (axo__unlikely(figures != NULL))
+            axo__figures_late(figures, now, axo__tick_time(timer->node.tick));
         batch[count++] = (timer_fired){.timer = timer, .ops = timer->ops, .number = timer->number};
     }
+    timers->armed -= count;
+    timers->fired += count;
     *more = budget == 0 || count == TIMER_BATCH;
     return count;
 }

@@ -87,6 +87,8 @@ struct axo__timers {
     axo__core *core;
     axo__worker *owner;
     uint64_t number;     /* of the last arming or scheduled message */
+    uint64_t armed;      /* timers in the wheel */
+    uint64_t fired;      /* taken out of it as their time had come */
     bool firing;         /* a worker is firing this wheel */
     bool closing;        /* /user stops: messages that are marked for that have been sent */
     bool closed;         /* no timer is armed or fired any more */

@@ -14,6 +14,7 @@
 #include "sched/poller.h"
 #include "sched/pool.h"
 #include "sched/ready.h"
+#include "sched/rest.h"
 #include "sched/run.h"
 #include "sched/steal.h"
 #include "sched/timer.h"
@@ -176,6 +177,7 @@ void axo__worker_begin(void *argument)
     axo__self = worker;
     axo__grace_enter();
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
+    axo__rest_start(worker);
     axo__board_worker_begin(worker);
 }
 
@@ -185,6 +187,7 @@ void axo__worker_end(void *argument)
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
     axo__local_flush(&worker->local);
     axo__board_worker_end(worker);
+    axo__rest_begin(worker);
     axo__grace_leave();
     axo__self = NULL;
 }
@@ -192,7 +195,7 @@ void axo__worker_end(void *argument)
 /* A sleeping thread reads nothing, and must not hold up a grace period. */
 void axo__worker_sleep(void *argument)
 {
-    (void)argument;
+    axo__rest_begin(argument);
     axo__grace_offline();
 }
 
@@ -205,6 +208,7 @@ void axo__worker_wake(void *argument)
     axo__worker_unpark_owner(worker);
     worker->role = axo__idle_up(worker->role);
     axo__worker_read_clock(worker);
+    axo__rest_end(worker);
     if (worker->thread.polls)
         axo__poller_wake(worker);
     axo__spare_notice(worker->sched);

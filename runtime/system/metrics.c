@@ -15,6 +15,7 @@
 #include "sched/figures.h"
 #include "sched/io.h"
 #include "sched/kinds.h"
+#include "sched/longest.h"
 #include "system/pools.h"
 
 /* Text is handed on when less than a line's room is left: a line is a name, the system's, which
@@ -22,6 +23,7 @@
 #define METRICS_TEXT 1536
 #define METRICS_LINE 768
 AXO_STATIC_ASSERT(3 * AXO_METRICS_NAME + AXO_NAME_MAX + 256 < METRICS_LINE, "a line's room");
+AXO_STATIC_ASSERT(3 * AXO__LONGEST_PATH + AXO_NAME_MAX + 96 < METRICS_LINE, "a path's, too");
 
 #define METRICS_SECOND UINT64_C(1000000000)
 
@@ -177,6 +179,37 @@ static void metrics_threads(metrics *it)
     metrics_one(it, "watched_descriptors", "gauge", "", "Descriptors that actors watch", watched);
 }
 
+/* Nanoseconds as seconds, exactly. */
+static void metrics_seconds(axo__text_out *out, uint64_t ns)
+{
+    axo__text_add(out, "%" PRIu64 ".%09" PRIu64, ns / METRICS_SECOND, ns % METRICS_SECOND);
+}
+
+/* What each worker of the default dispatcher has spent awake, or asleep. */
+static void metrics_rest(metrics *it, const char *name, const char *help, bool asleep)
+{
+    axo_system *system = it->system;
+    metrics_head(it, name, "counter", "seconds", help);
+    for (uint32_t i = 0; i < system->sched.worker_count && it->status == AXO_OK; i++) {
+        uint64_t awake_ns;
+        uint64_t slept_ns;
+        axo__pools_rest(system, i, &awake_ns, &slept_ns);
+        axo__text_out *out = metrics_sample(it, name, "_total");
+        axo__text_add(out, ",worker=\"%" PRIu32 "\"} ", i);
+        metrics_seconds(out, asleep ? slept_ns : awake_ns);
+        axo__text_add(out, "\n");
+    }
+}
+
+static void metrics_workers(metrics *it)
+{
+    metrics_rest(it, "worker_busy_seconds",
+                 "Time that workers of the default dispatcher were awake: in turns, or looking "
+                 "for work",
+                 false);
+    metrics_rest(it, "worker_parked_seconds", "Time that these workers slept", true);
+}
+
 /* ---- classes ---- */
 
 /* A count of each class, by its offset in `of`, into which each is read. */
@@ -195,17 +228,13 @@ static void metrics_count(metrics *it, axo_metrics_class *of, const char *name, 
     }
 }
 
-/* Nanoseconds as seconds, exactly. */
-static void metrics_seconds(axo__text_out *out, uint64_t ns)
-{
-    axo__text_add(out, "%" PRIu64 ".%09" PRIu64, ns / METRICS_SECOND, ns % METRICS_SECOND);
-}
-
+/* A sample of a histogram, its labels still open. `cls`: NULL: it is of no class. */
 static axo__text_out *metrics_time(metrics *it, const char *name, const char *suffix,
                                    const char *cls)
 {
     axo__text_out *out = metrics_sample(it, name, suffix);
-    metrics_more(out, "class", cls);
+    if (cls != NULL)
+        metrics_more(out, "class", cls);
     return out;
 }
 
@@ -244,6 +273,35 @@ static void metrics_times(metrics *it, axo_metrics_class *of, const char *name, 
     }
 }
 
+/* ---- mailboxes ---- */
+
+static void metrics_class_longest(metrics *it, const axo__longest *longest)
+{
+    uint32_t classes = axo__figures_classes(it->system->core.figures);
+    metrics_head(it, "class_longest_mailbox", "gauge", "",
+                 "Messages in the longest mailbox of an actor of the class");
+    for (uint32_t i = 0; i < classes && it->status == AXO_OK; i++) {
+        axo__text_out *out = metrics_sample(it, "class_longest_mailbox", "");
+        metrics_more(out, "class", it->system->core.figures->classes[i].name);
+        metrics_number(out, longest->classes[i].count);
+    }
+}
+
+static __attribute__((noinline)) void metrics_longest(metrics *it)
+{
+    axo__longest longest;
+    axo__longest_look(&it->system->core, &longest);
+    metrics_head(it, "longest_mailbox", "gauge", "",
+                 "Messages in the longest mailbox, and whose it is");
+    axo__text_out *out = metrics_sample(it, "longest_mailbox", "");
+    metrics_more(out, "actor", longest.path);
+    metrics_number(out, longest.count);
+    if (it->system->core.figures != NULL)
+        metrics_class_longest(it, &longest);
+}
+
+/* ---- all ---- */
+
 static __attribute__((noinline)) void metrics_classes(metrics *it)
 {
     const axo__figures *figures = it->system->core.figures;
@@ -260,6 +318,10 @@ static __attribute__((noinline)) void metrics_classes(metrics *it)
                   &of.handler);
     metrics_times(it, &of, "class_mailbox_seconds", "How long messages waited for their receive",
                   &of.mailbox);
+    axo__figures_read_late(figures, &of.handler);
+    metrics_head(it, "timer_late_seconds", "histogram", "seconds",
+                 "How late timers fired");
+    metrics_buckets(it, "timer_late_seconds", NULL, &of.handler);
 }
 
 axo_status axo__metrics_write(axo_system *system, axo_metrics_format format,
@@ -275,6 +337,8 @@ axo_status axo__metrics_write(axo_system *system, axo_metrics_format format,
     metrics_stats(&it);
     metrics_dead_letters(&it);
     metrics_threads(&it);
+    metrics_workers(&it);
+    metrics_longest(&it);
     if (system->core.figures != NULL)
         metrics_classes(&it);
     if (format == AXO_METRICS_OPENMETRICS)
@@ -283,19 +347,31 @@ axo_status axo__metrics_write(axo_system *system, axo_metrics_format format,
     return it.status;
 }
 
+/* What a class has lies on the stack while the program is told of it, apart from what was looked
+ * for before. */
+static __attribute__((noinline)) axo_status
+metrics_tell(axo_system *system, uint32_t number, const struct axo__longest_class *longest,
+             axo_metrics_class_fn fn, void *user)
+{
+    axo_metrics_class of;
+    axo__figures_read(system->core.figures, number, &of);
+    of.longest = longest->count;
+    of.longest_actor = longest->actor;
+    int before = axo__os_cancel_hold();
+    AXO_BORDER();
+    axo_status status = fn(user, &of);
+    axo__core_back(&system->core);
+    axo__os_cancel_let(before);
+    return status;
+}
+
 axo_status axo__metrics_classes(axo_system *system, axo_metrics_class_fn fn, void *user)
 {
-    const axo__figures *figures = system->core.figures;
-    uint32_t classes = axo__figures_classes(figures);
-    axo_metrics_class of;
+    axo__longest longest;
     axo_status status = AXO_OK;
-    for (uint32_t i = 0; i < classes && status == AXO_OK; i++) {
-        axo__figures_read(figures, i, &of);
-        int before = axo__os_cancel_hold();
-        AXO_BORDER();
-        status = fn(user, &of);
-        axo__core_back(&system->core);
-        axo__os_cancel_let(before);
-    }
+    axo__longest_look(&system->core, &longest);
+    uint32_t classes = axo__figures_classes(system->core.figures);
+    for (uint32_t i = 0; i < classes && status == AXO_OK; i++)
+        status = metrics_tell(system, i, &longest.classes[i], fn, user);
     return status;
 }

@@ -11,8 +11,11 @@
 #include "cell/event.h"
 #include "cell/log.h"
 #include "sched/figures.h"
+#include "sched/io.h"
 #include "sched/kinds.h"
+#include "sched/rest.h"
 #include "sched/sched.h"
+#include "sched/timer.h"
 #include "super/lane.h"
 #include "system/system.h"
 
@@ -237,6 +240,41 @@ uint64_t axo__pools_sum(axo_system *system, size_t offset)
     return sum;
 }
 
+/* What was told last is the least: the clock that is read here may be behind the worker's, or ahead
+ * of what the worker is about to say. */
+void axo__pools_rest(axo_system *system, uint32_t worker, uint64_t *awake, uint64_t *slept)
+{
+    axo__worker *its = axo__sched_worker(&system->sched, worker);
+    int64_t now = axo__os_now();
+    int64_t awake_ns;
+    int64_t slept_ns;
+    axo__os_mutex_lock(&system->pools_mutex);
+    axo__rest_read(its, now, &slept_ns, &awake_ns);
+    if (awake_ns > its->told_awake)
+        its->told_awake = awake_ns;
+    if (slept_ns > its->told_slept)
+        its->told_slept = slept_ns;
+    *awake = (uint64_t)its->told_awake;
+    *slept = (uint64_t)its->told_slept;
+    axo__os_mutex_unlock(&system->pools_mutex);
+}
+
+/* Only the default pool has wheels, and watches. */
+static void pools_waits(const axo__sched *pool, axo_stats *stats)
+{
+    stats->timers = stats->timers_fired = 0;
+    for (uint32_t i = 0; i < pool->worker_count; i++) {
+        axo__timers *timers = pool->workers[i].timers;
+        axo__os_mutex_lock(&timers->mutex);
+        stats->timers += timers->armed;
+        stats->timers_fired += timers->fired;
+        axo__os_mutex_unlock(&timers->mutex);
+    }
+    const axo__io *io = axo__io_of(pool);
+    stats->polls = io != NULL ? axo__a64_load_relaxed(&io->polls) : 0;
+    stats->poll_events = io != NULL ? axo__a64_load_relaxed(&io->events) : 0;
+}
+
 uint32_t axo__pools_live(axo_system *system)
 {
     axo__os_mutex_lock(&system->pools_mutex);
@@ -278,6 +316,7 @@ void axo__pools_stats(axo_system *system, axo_stats *stats)
     stats->texts_lost = axo__a64_load_relaxed(&system->core.texts.lost);
     /* The counters are read one after the other, so `actors` is a figure of about now. */
     stats->actors = stats->spawned - stats->terminated;
+    pools_waits(&system->sched, stats);
     stats->memory_bytes = axo__a64_load_relaxed(&system->core.heap.bytes);
     stats->memory_blocks = axo__a64_load_relaxed(&system->core.heap.blocks);
 }

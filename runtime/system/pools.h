@@ -25,6 +25,10 @@ void axo__pools_fini(axo_system *system);
 /* The sum of a counter, given by its offset in axo__counters, over all workers, doors and pools
  * that have ended. */
 uint64_t axo__pools_sum(axo_system *system, size_t offset);
+/* For how long a worker of the default pool has been awake and asleep, in ns: neither goes back
+ * from call to call. */
+void axo__pools_rest(axo_system *system, uint32_t worker, uint64_t *awake, uint64_t *slept);
+
 /* Threads of the blocking dispatcher that there are now. */
 uint32_t axo__pools_live(axo_system *system);
 void axo__pools_stats(axo_system *system, axo_stats *stats);

@@ -52,6 +52,13 @@ for name, accept in (("old", "text/plain"), ("open", "application/openmetrics-te
     assert number(text, "axo_class_handler_seconds_count", **{"class": "shop"}) == 100
     assert number(text, "axo_class_mailbox_seconds_bucket", **{"class": "shop", "le": "+Inf"}) == 100
     assert number(text, "axo_watched_descriptors") >= 2
+    assert number(text, "axo_polls_total") >= 1 and number(text, "axo_poll_events_total") >= 2
+    assert number(text, "axo_timers") >= 0 and number(text, "axo_timers_fired_total") >= 0
+    assert number(text, "axo_worker_busy_seconds_total", worker="0") > 0
+    assert number(text, "axo_worker_parked_seconds_total", worker="0") >= 0
+    assert number(text, "axo_class_longest_mailbox", **{"class": "shop"}) == 0
+    assert re.search(r'^axo_longest_mailbox{system="metrics",actor="[^"]*"} \d+$', text, re.M)
+    assert re.search(r'^axo_timer_late_seconds_count{system="metrics"} \d+$', text, re.M)
     with open(f"{stage}/{name}", "w", encoding="utf-8") as file:
         file.write(text)
 END
@@ -74,6 +81,10 @@ lines = sum(not line.startswith("#") for line in text.splitlines())
 assert samples == lines and lines > 100, (samples, lines)
 assert families["axo_memory_bytes"].unit == "bytes"
 assert families["axo_class_handler_seconds"].type == "histogram"
+assert families["axo_timer_late_seconds"].type == "histogram"
+assert families["axo_worker_busy_seconds"].type == "counter"
+assert families["axo_worker_busy_seconds"].unit == "seconds"
+assert families["axo_longest_mailbox"].type == "gauge"
 END
     parsed=1
     break
