@@ -23,7 +23,15 @@
  * AXO_EFULL, and when they have come down to `output_low`, AXO_STREAM_ROOM is told. Inward: what
  * the actor does not take with axo_stream_next stays in the read buffer, and while that is full
  * nothing is read, so the other side is slowed by its own socket. A handler that takes no more
- * input than it has room to answer, as the loop above, so bounds both. */
+ * input than it has room to answer, as the loop above, so bounds both.
+ *
+ * An actor that has its requests answered by others asks ahead, and what it will have to write is
+ * on its way when it learns that the other side reads slowly. It says of each request that an
+ * answer is owed (axo_stream_owe), and writes that by axo_stream_answer, which is never refused: so
+ * who answers never waits, and gets no error. What is outstanding, the bytes that wait to be
+ * written and for each answer that is owed as many as answers have had lately, is bounded by
+ * `outstanding_bytes`: while one more might not fit there is no room, nothing more is read, and the
+ * client waits. When it has come down to half there is room again. */
 #ifndef AXO_STREAM_H
 #define AXO_STREAM_H
 
@@ -51,13 +59,19 @@ typedef struct axo_stream_settings {
                            give, up to AXO_STREAM_MAX; 0: AXO_STREAM_INPUT_MAX */
     size_t output_high; /* bytes that may wait before a write is refused; 0: AXO_STREAM_OUTPUT_HIGH.
                            One write is taken whole, so what waits is less than this and one write
-                           together */
+                           together, besides answers */
     size_t output_low;  /* below output_high; 0: half of it */
     int64_t idle_ns;    /* no byte has come or gone for so long: the stream is closed with
                            AXO_ETIMEDOUT; 0: never. So the next two */
     int64_t read_ns;    /* a piece has begun and is not whole: axo_stream_next said AXO_ENOENT and
                            there are bytes in the buffer */
     int64_t write_ns;   /* output waits, and the other side takes none */
+    size_t outstanding_bytes; /* up to AXO_STREAM_MAX; 0: no bound. `output_high` of 0 is this then.
+                                 Answers that are on their way are always taken: those that are
+                                 longer than the ones before may exceed it, outstanding_max of them
+                                 at most. The first answers count as a quarter of it each */
+    uint32_t outstanding_max; /* answers that may be owed at a time; 0: no bound */
+    uint32_t reserved;        /* 0 */
 } axo_stream_settings;
 #define AXO_STREAM_SETTINGS(...) AXO_INIT(axo_stream_settings, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -98,6 +112,10 @@ typedef struct axo_stream_info {
     uint64_t sent;     /* bytes that the descriptor has taken, in all */
     size_t input;      /* bytes in the read buffer */
     size_t output;     /* bytes that wait to be written */
+    size_t outstanding; /* with those that answers which are owed are expected to have; 0 without
+                           outstanding_bytes */
+    uint32_t owed;     /* answers */
+    uint32_t reserved; /* 0 */
 } axo_stream_info;
 #define AXO_STREAM_INFO(...) AXO_INIT(axo_stream_info, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -170,8 +188,23 @@ AXO_API axo_status axo_stream_resume(axo_ctx *ctx, axo_stream *stream);
 
 /* ---- output --------------------------------------------------------------------------------- */
 
-/* Whether axo_stream_write takes something; if not, AXO_STREAM_ROOM is told when it does. */
+/* Whether axo_stream_write takes something, and a request may be taken that others answer; if not,
+ * AXO_STREAM_ROOM is told when it is so again, unless an axo_stream_answer has made it so: behind
+ * that the caller looks by itself. */
 AXO_API bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream);
+
+/* Says that so many answers will be written, by axo_stream_answer, as a request has been taken. At
+ * least one of them fits; all are owed, or none.
+ *   returns   AXO_OK; AXO_EFULL: axo_stream_has_room is false; AXO_ESTOPPING: axo_stream_end or
+ *             axo_stream_close was called; AXO_EINVAL: more than UINT32_MAX would be owed
+ *   after     on failure nothing has changed */
+AXO_API axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers);
+
+/* Writes an answer that is owed, as axo_stream_write does, however much waits.
+ *   returns   AXO_OK; AXO_EINVAL: none is owed; AXO_ESTOPPING, AXO_ENOMEM, AXO_ETOOBIG
+ *   after     on failure it is still owed */
+AXO_API axo_status axo_stream_answer(axo_ctx *ctx, axo_stream *stream, const void *data,
+                                     size_t size);
 
 /* Writes `size` bytes, all or none, behind what was written before. What the other side does not
  * take any more is told by AXO_STREAM_CLOSED, and not here.

@@ -24,7 +24,8 @@ static bool wire_reads(const axo_stream *it)
 {
     if (it->input_ended)
         return false;
-    return it->closing || (!it->paused && axo__wire_buffered(it) < it->input_max);
+    return it->closing ||
+           (!it->paused && !it->over && axo__wire_buffered(it) < it->input_max);
 }
 
 void axo__wire_want(axo_ctx *ctx, axo_stream *it)
@@ -131,13 +132,18 @@ static axo_status wire_set(axo_stream *it, const axo_stream_settings *settings)
     if (status != AXO_OK)
         return status;
     it->input_max = given.input_max != 0 ? given.input_max : AXO_STREAM_INPUT_MAX;
-    it->high = given.output_high != 0 ? given.output_high : AXO_STREAM_OUTPUT_HIGH;
+    it->bound = given.outstanding_bytes;
+    it->owed_max = given.outstanding_max;
+    it->typical = it->bound < 4 ? 1 : it->bound / 4;
+    it->high = it->bound != 0 ? it->bound : AXO_STREAM_OUTPUT_HIGH;
+    if (given.output_high != 0)
+        it->high = given.output_high;
     it->low = given.output_low != 0 ? given.output_low : it->high / 2;
     it->idle_ns = given.idle_ns;
     it->read_ns = given.read_ns;
     it->write_ns = given.write_ns;
     bool sizes = it->input_max <= AXO_STREAM_MAX && it->high <= AXO_STREAM_MAX &&
-                 it->low < it->high;
+                 it->low < it->high && it->bound <= AXO_STREAM_MAX && given.reserved == 0;
     bool times = it->idle_ns >= 0 && it->idle_ns <= AXO_DELAY_MAX && it->read_ns >= 0 &&
                  it->read_ns <= AXO_DELAY_MAX && it->write_ns >= 0 &&
                  it->write_ns <= AXO_DELAY_MAX;
@@ -257,7 +263,7 @@ static uint32_t wire_tell(axo_ctx *ctx, axo_stream *it, bool input)
         wire_close(ctx, it);
         return AXO_STREAM_CLOSED;
     }
-    if (!it->full || it->waiting > it->low || it->ending)
+    if (!axo__wire_tells_room(it))
         return 0;
     it->full = false;
     return AXO_STREAM_ROOM;
@@ -335,7 +341,10 @@ axo_status axo_stream_look(axo_ctx *ctx, const axo_stream *stream, axo_stream_in
                              .received = stream->received,
                              .sent = stream->sent,
                              .input = axo__wire_buffered(stream),
-                             .output = stream->waiting};
+                             .output = stream->waiting,
+                             .outstanding =
+                                 stream->bound != 0 ? (size_t)axo__wire_outstanding(stream) : 0,
+                             .owed = stream->owed};
     memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
     return AXO_OK;
 }

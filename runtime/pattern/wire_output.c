@@ -48,6 +48,15 @@ static void wire_went(axo_ctx *ctx, axo_stream *it, size_t went)
     }
 }
 
+/* Whether one more answer might not fit. With nothing outstanding there is always room, be answers
+ * longer than the bound. */
+static void wire_weigh(axo_stream *it)
+{
+    uint64_t all = axo__wire_outstanding(it);
+    if (it->bound != 0)
+        it->over = all > 0 && (it->over ? all > it->bound / 2 : all + it->typical > it->bound);
+}
+
 /* One write; false: no more can be written now. */
 static bool wire_write_once(axo_ctx *ctx, axo_stream *it)
 {
@@ -86,23 +95,34 @@ void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
         it->poked = true;
     if (it->waiting > 0 && it->write_ns > 0)
         axo__wire_arm(ctx, it);
+    wire_weigh(it);
+    if (axo__wire_tells_room(it)) /* behind a turn that has found none, and has written all */
+        it->poked = true;
     axo__wire_want(ctx, it);
 }
 
 /* ---- the program's side ---- */
 
-static bool wire_has_room(axo_stream *it)
+/* Whether it is so; if not, the program is told when it is. Where answers may make room, who has
+ * looked and found some need not be told. */
+static bool wire_has_room(axo_stream *it, bool so)
 {
-    if (it->waiting < it->high)
-        return true;
-    it->full = true;
-    return false;
+    if (!so)
+        it->full = true;
+    else if (it->bound != 0 || it->owed_max != 0)
+        it->full = false;
+    return so;
+}
+
+static bool wire_has_room_to_ask(axo_stream *it)
+{
+    return wire_has_room(it, it->waiting < it->high && axo__wire_may_owe(it));
 }
 
 bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream)
 {
     return axo__wire_check(ctx, stream) == AXO_OK && !stream->ending &&
-           stream->status == AXO_OK && wire_has_room(stream);
+           stream->status == AXO_OK && wire_has_room_to_ask(stream);
 }
 
 /* All or nothing: memory is taken before the first byte is copied. */
@@ -141,31 +161,81 @@ static bool wire_append(axo_stream *it, const char *data, size_t size)
     return true;
 }
 
-/* What is written at the end of the turn waits for it; what is more than may wait is tried at once,
- * as is everything where no settle follows. */
-axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
+/* Whether the program may write this, if there is room. */
+static axo_status wire_write_check(axo_ctx *ctx, const axo_stream *it, const void *data,
+                                   size_t size)
 {
-    axo_status status = axo__wire_check(ctx, stream);
+    axo_status status = axo__wire_check(ctx, it);
     if (status != AXO_OK)
         return status;
     if (data == NULL && size > 0)
         return AXO_EINVAL;
+    if (it->ending)
+        return AXO_ESTOPPING;
+    return size <= AXO_STREAM_MAX ? AXO_OK : AXO_ETOOBIG;
+}
+
+/* What is written at the end of the turn waits for it; what is more than may wait is tried at once,
+ * as is everything where no settle follows. */
+static axo_status wire_write(axo_ctx *ctx, axo_stream *it, const void *data, size_t size)
+{
+    if (size == 0 || it->status != AXO_OK)
+        return AXO_OK; /* it is to be told that the other side is gone */
+    if (!wire_append(it, data, size))
+        return AXO_ENOMEM;
+    if (it->stuck == 0 && it->write_ns > 0)
+        it->stuck = axo_now(ctx);
+    if (it->blocked)
+        return AXO_OK;
+    if (it->waiting >= it->high || axo_want_settle(ctx) != AXO_OK)
+        axo__wire_flush(ctx, it);
+    return AXO_OK;
+}
+
+axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
+{
+    axo_status status = wire_write_check(ctx, stream, data, size);
+    if (status != AXO_OK)
+        return status;
+    if (!wire_has_room(stream, stream->waiting < stream->high))
+        return AXO_EFULL;
+    return wire_write(ctx, stream, data, size);
+}
+
+axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers)
+{
+    axo_status status = axo__wire_check(ctx, stream);
+    if (status != AXO_OK)
+        return status;
     if (stream->ending)
         return AXO_ESTOPPING;
-    if (size > AXO_STREAM_MAX)
-        return AXO_ETOOBIG;
-    if (!wire_has_room(stream))
+    if (answers > UINT32_MAX - stream->owed)
+        return AXO_EINVAL;
+    if (!wire_has_room_to_ask(stream))
         return AXO_EFULL;
-    if (size == 0 || stream->status != AXO_OK)
-        return AXO_OK; /* it is to be told that the other side is gone */
-    if (!wire_append(stream, data, size))
-        return AXO_ENOMEM;
-    if (stream->stuck == 0 && stream->write_ns > 0)
-        stream->stuck = axo_now(ctx);
-    if (stream->blocked)
-        return AXO_OK;
-    if (stream->waiting >= stream->high || axo_want_settle(ctx) != AXO_OK)
-        axo__wire_flush(ctx, stream);
+    stream->owed += answers;
+    wire_weigh(stream);
+    axo__wire_want(ctx, stream);
+    return AXO_OK;
+}
+
+/* The longest answer of late, forgotten by an eighth with each that is shorter. */
+axo_status axo_stream_answer(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
+{
+    axo_status status = wire_write_check(ctx, stream, data, size);
+    if (status != AXO_OK)
+        return status;
+    if (stream->owed == 0)
+        return AXO_EINVAL;
+    status = wire_write(ctx, stream, data, size);
+    if (status != AXO_OK)
+        return status;
+    stream->owed--;
+    stream->typical -= stream->typical / 8;
+    if (stream->typical < size)
+        stream->typical = size;
+    wire_weigh(stream);
+    axo__wire_want(ctx, stream);
     return AXO_OK;
 }
 

@@ -85,6 +85,9 @@ end
 begin --connections 2
 clients bound
 end
+begin
+[ "$variant" = asan ] || KV_SERVER=$server clients readers # that build holds on to what is freed
+end
 
 # ---- TERM under load: what clients have received is what was answered is what was executed
 begin --shards 3

@@ -14,8 +14,8 @@
 #define KV_SHARDS_MAX 64
 /* Requests of a connection that are under way at a time. */
 #define KV_WINDOW 32
-/* Bytes of answers that a connection holds before it takes no more requests. */
-#define KV_OUTPUT_HIGH 262144
+/* Bytes of answers that a connection waits for or holds before it takes no more requests. */
+#define KV_OUTSTANDING 262144
 
 /* A request's tag says which of the connection's slots waits for its answer: slot n sends KV_DO + n
  * and gets KV_DONE + n, or an AXO_REQUEST_FAILED, which tells the request's tag. */

@@ -5,6 +5,7 @@
 #   kv_clients.py PORT scene...            each once; a line for what is wrong, exit code 1
 #   kv_clients.py PORT --seconds S scene...  again and again, in an order of chance, so long
 import argparse
+import os
 import random
 import socket
 import struct
@@ -205,6 +206,38 @@ def slow(port):
         same(other.say("DEL", key, key + "n"), 2)
 
 
+def readers(port):
+    """A hundred that ask for 3 MB each and read nothing: the server holds a part of it, others are
+    answered, and in the end they get all. KV_SERVER: the server's process."""
+    key = fresh()
+    with Client(port) as other:
+        same(other.say("SET", key, BIG), b"+OK")
+        before = resident_kb()
+        those = [Client(port) for _ in range(100)]
+        for it in those:
+            it.send(request("GET", key) * 30)
+        for i in range(500):
+            same(other.say("INCR", key + "n"), i + 1)
+        most = resident_kb()
+        for _ in range(50):
+            time.sleep(0.02)
+            most = max(most, resident_kb())
+        for it in those:
+            for _ in range(30):
+                same(it.answer(), BIG)
+            it.socket.close()
+        same(other.say("DEL", key, key + "n"), 2)
+        each = (most - before) // len(those)
+        print(f"{each} kB each")
+        if each > 800:
+            raise Wrong(f"{each} kB are held for each reader")
+
+
+def resident_kb():
+    with open(f"/proc/{os.environ['KV_SERVER']}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("VmRSS")).split()[1])
+
+
 def poison(port):
     """A shard fails under one request of many, a connection under its own; the others go on."""
     keys = [fresh() for _ in range(20)]
@@ -339,7 +372,7 @@ def counted(port):
 
 
 SCENES = {scene.__name__: scene for scene in (
-    bytewise, typed, malformed, half, resets, slow, poison, many, storm, model, shaken, idle,
+    bytewise, typed, malformed, half, resets, slow, readers, poison, many, storm, model, shaken, idle,
     bound, counted)}
 
 

@@ -33,7 +33,6 @@ typedef struct connection {
     slot *slots;          /* KV_WINDOW of them, while there are answers to wait for */
     uint64_t first, next; /* numbers of slots: those that wait */
     uint32_t part;        /* words that are done, of a request of more slots than are free */
-    size_t typical;       /* bytes of an answer, lately */
     bool over;            /* takes no more requests */
     bool last;            /* the server ends: those that have come are the last */
     bool closing;         /* the stream is */
@@ -52,18 +51,12 @@ static bool slot_is_whole(const slot *it)
     return it->waiting == 0;
 }
 
-/* So many answers that the output has room for them as they come. */
-static uint64_t slot_window(const connection *me)
-{
-    size_t window = KV_OUTPUT_HIGH / me->typical;
-    return window < 1 ? 1 : window < KV_WINDOW ? window : KV_WINDOW;
-}
-
-static slot *slot_open(connection *me, slot_kind kind, uint32_t parts)
+/* The stream owes an answer more. The caller has asked it for room. */
+static slot *slot_open(axo_ctx *ctx, connection *me, slot_kind kind, uint32_t parts)
 {
     if (me->slots == NULL)
         me->slots = malloc(KV_WINDOW * sizeof(slot));
-    if (me->slots == NULL)
+    if (me->slots == NULL || axo_stream_owe(ctx, me->stream, 1) != AXO_OK)
         return NULL;
     slot *it = slot_at(me, me->next++);
     *it = (slot){.kind = (uint8_t)kind, .waiting = parts, .counts = 1};
@@ -81,11 +74,9 @@ static void slot_goes_on(connection *me, slot *it)
 static axo_status slot_write(axo_ctx *ctx, connection *me, const char *text, size_t size)
 {
     const slot *it = slot_at(me, me->first++);
-    me->typical -= me->typical / 8;
-    me->typical = me->typical > size ? me->typical : size;
     me->answered += it->counts && text[0] != '-';
     me->refused += it->counts && text[0] == '-';
-    return axo_stream_write(ctx, me->stream, text, size);
+    return axo_stream_answer(ctx, me->stream, text, size);
 }
 
 static axo_status slot_hold(slot *it, const char *text, size_t size)
@@ -101,7 +92,7 @@ static axo_status slot_hold(slot *it, const char *text, size_t size)
 /* The answer is known. Who is first is written, others wait for their turn. */
 static axo_status slot_answer(axo_ctx *ctx, connection *me, slot *it, resp_word answer)
 {
-    if (it == slot_at(me, me->first) && axo_stream_has_room(ctx, me->stream))
+    if (it == slot_at(me, me->first))
         return slot_write(ctx, me, answer.data, answer.size);
     return slot_hold(it, answer.data, answer.size);
 }
@@ -124,12 +115,11 @@ static axo_status slot_part(axo_ctx *ctx, connection *me, slot *it, resp_word te
     return slot_answer(ctx, me, it, (resp_word){.data = head, .size = size});
 }
 
-/* Writes those that are whole and have waited for their turn, or for room. */
+/* Writes those that are whole and have waited for their turn. */
 static axo_status slots_write(axo_ctx *ctx, connection *me)
 {
     axo_status status = AXO_OK;
-    while (status == AXO_OK && me->first < me->next && slot_is_whole(slot_at(me, me->first)) &&
-           axo_stream_has_room(ctx, me->stream)) {
+    while (status == AXO_OK && me->first < me->next && slot_is_whole(slot_at(me, me->first))) {
         slot *it = slot_at(me, me->first);
         status = slot_write(ctx, me, it->text, it->size);
         free(it->text);
@@ -158,16 +148,16 @@ struct command {
 
 static axo_status connection_say(axo_ctx *ctx, connection *me, const char *text)
 {
-    slot *it = slot_open(me, SLOT_AS_IT_IS, 0);
+    slot *it = slot_open(ctx, me, SLOT_AS_IT_IS, 0);
     if (it == NULL)
         return AXO_ENOMEM;
     return slot_answer(ctx, me, it, (resp_word){.data = text, .size = strlen(text)});
 }
 
-static axo_status connection_say_bulk(connection *me, resp_word text)
+static axo_status connection_say_bulk(axo_ctx *ctx, connection *me, resp_word text)
 {
     char head[RESP_HEAD_MAX];
-    slot *it = slot_open(me, SLOT_AS_IT_IS, 0);
+    slot *it = slot_open(ctx, me, SLOT_AS_IT_IS, 0);
     size_t size = resp_head(head, '$', (int64_t)text.size);
     char *whole = it != NULL ? malloc(size + text.size + 2) : NULL;
     if (whole == NULL)
@@ -223,14 +213,14 @@ static axo_status command_keys(axo_ctx *ctx, connection *me, const command *it,
 {
     if ((request->count - 1) % it->step != 0)
         return connection_say(ctx, me, "-ERR wrong number of arguments\r\n");
-    slot *answer = slot_open(me, it->kind, (request->count - 1) / it->step);
+    slot *answer = slot_open(ctx, me, it->kind, (request->count - 1) / it->step);
     axo_status status = answer != NULL ? AXO_OK : AXO_ENOMEM;
     for (uint32_t i = 1; i < request->count && status == AXO_OK; i += it->step)
         status = connection_ask_key(ctx, me, answer, it, &request->words[i]);
     return status;
 }
 
-/* An answer for each key: as many as slots are free, the rest when they are again. */
+/* An answer for each key: as many as there is room for, the rest when there is again. */
 static axo_status command_mget(axo_ctx *ctx, connection *me, const command *it,
                                const resp_request *request)
 {
@@ -238,15 +228,16 @@ static axo_status command_mget(axo_ctx *ctx, connection *me, const command *it,
     if (me->part == 0) {
         char head[RESP_HEAD_MAX];
         size_t size = resp_head(head, '*', request->count - 1);
-        slot *first = slot_open(me, SLOT_AS_IT_IS, 0);
+        slot *first = slot_open(ctx, me, SLOT_AS_IT_IS, 0);
         if (first == NULL)
             return AXO_ENOMEM;
         slot_goes_on(me, first);
         me->part = 1;
         status = slot_answer(ctx, me, first, (resp_word){.data = head, .size = size});
     }
-    while (status == AXO_OK && me->part < request->count && me->next - me->first < KV_WINDOW) {
-        slot *answer = slot_open(me, SLOT_AS_IT_IS, 1);
+    while (status == AXO_OK && me->part < request->count &&
+           axo_stream_has_room(ctx, me->stream)) {
+        slot *answer = slot_open(ctx, me, SLOT_AS_IT_IS, 1);
         if (answer == NULL)
             return AXO_ENOMEM;
         if (me->part + 1 < request->count)
@@ -262,7 +253,7 @@ static axo_status command_dbsize(axo_ctx *ctx, connection *me, const command *it
                                  const resp_request *request)
 {
     const kv_do count = {.operation = KV_COUNT};
-    slot *answer = slot_open(me, SLOT_SUM, me->kv->shards_count);
+    slot *answer = slot_open(ctx, me, SLOT_SUM, me->kv->shards_count);
     axo_status status = answer != NULL ? AXO_OK : AXO_ENOMEM;
     (void)it;
     (void)request;
@@ -275,7 +266,7 @@ static axo_status command_ping(axo_ctx *ctx, connection *me, const command *it,
                                const resp_request *request)
 {
     (void)it;
-    return request->count > 1 ? connection_say_bulk(me, request->words[1])
+    return request->count > 1 ? connection_say_bulk(ctx, me, request->words[1])
                               : connection_say(ctx, me, "+PONG\r\n");
 }
 
@@ -308,7 +299,7 @@ static axo_status command_config(axo_ctx *ctx, connection *me, const command *it
     int size =
         snprintf(text, sizeof text, "*2\r\n$%zu\r\n%.*s\r\n$0\r\n\r\n", request->words[2].size,
                  (int)request->words[2].size, request->words[2].data);
-    slot *answer = slot_open(me, SLOT_AS_IT_IS, 0);
+    slot *answer = slot_open(ctx, me, SLOT_AS_IT_IS, 0);
     if (answer == NULL)
         return AXO_ENOMEM;
     return slot_answer(ctx, me, answer, (resp_word){.data = text, .size = (size_t)size});
@@ -319,7 +310,6 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
 {
     char text[256];
     kv_totals *all = &me->kv->totals;
-    (void)ctx;
     (void)it;
     (void)request;
     int size =
@@ -328,7 +318,7 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
                  "\r\nrefused:%" PRIuFAST64 "\r\ngone:%" PRIuFAST64 "\r\n",
                  atomic_load(&all->connections), atomic_load(&all->executed),
                  atomic_load(&all->answered), atomic_load(&all->refused), atomic_load(&all->gone));
-    return connection_say_bulk(me, (resp_word){.data = text, .size = (size_t)size});
+    return connection_say_bulk(ctx, me, (resp_word){.data = text, .size = (size_t)size});
 }
 
 /* DEBUG PANIC fails the connection, DEBUG POISON key the key's shard. */
@@ -336,13 +326,13 @@ static axo_status command_debug(axo_ctx *ctx, connection *me, const command *it,
                                 const resp_request *request)
 {
     if (resp_is(request->words[1], "PANIC")) {
-        if (slot_open(me, SLOT_AS_IT_IS, 1) == NULL)
+        if (slot_open(ctx, me, SLOT_AS_IT_IS, 1) == NULL)
             return AXO_ENOMEM;
         return axo_fail(ctx, 14, "panic");
     }
     if (!resp_is(request->words[1], "POISON") || request->count < 3)
         return connection_say(ctx, me, "-ERR only DEBUG PANIC, DEBUG POISON key\r\n");
-    slot *answer = slot_open(me, SLOT_AS_IT_IS, 1);
+    slot *answer = slot_open(ctx, me, SLOT_AS_IT_IS, 1);
     if (answer == NULL)
         return AXO_ENOMEM;
     return connection_ask_key(ctx, me, answer, it, &request->words[2]);
@@ -416,8 +406,7 @@ static axo_status connection_go_on(axo_ctx *ctx, connection *me)
 {
     bool took = true;
     axo_status status = AXO_OK;
-    while (status == AXO_OK && took && !me->over && me->next - me->first < slot_window(me) &&
-           axo_stream_has_room(ctx, me->stream)) {
+    while (status == AXO_OK && took && !me->over && axo_stream_has_room(ctx, me->stream)) {
         status = connection_take(ctx, me, &took);
         if (status == AXO_OK)
             status = slots_write(ctx, me);
@@ -458,7 +447,6 @@ static axo_status connection_construct(axo_ctx *ctx, void *state, const void *ar
 {
     connection *me = state;
     memcpy(&me->kv, args, sizeof me->kv);
-    me->typical = KV_OUTPUT_HIGH / 4; /* a few at first: nobody knows how long answers are */
     atomic_fetch_add(&me->kv->totals.connections, 1);
     return axo_defer(ctx, connection_clean, me);
 }
@@ -466,8 +454,9 @@ static axo_status connection_construct(axo_ctx *ctx, void *state, const void *ar
 static axo_status connection_accept(axo_ctx *ctx, connection *me, const axo_message *message)
 {
     const axo_stream_settings settings =
-        AXO_STREAM_SETTINGS(.input_max = me->kv->request_max, .output_high = KV_OUTPUT_HIGH,
-                            .idle_ns = me->kv->idle_ns, .write_ns = me->kv->write_ns);
+        AXO_STREAM_SETTINGS(.input_max = me->kv->request_max, .idle_ns = me->kv->idle_ns,
+                            .write_ns = me->kv->write_ns, .outstanding_bytes = KV_OUTSTANDING,
+                            .outstanding_max = KV_WINDOW);
     return axo_stream_accept(ctx, message, &settings, &me->stream);
 }
 

@@ -288,6 +288,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_stream_resume, STATUS, axo_stream_resume(w->ctx, NULL))                                  \
     X(axo_stream_has_room, NIL, axo_stream_has_room(w->ctx, NULL))                                 \
     X(axo_stream_write, STATUS, axo_stream_write(w->ctx, NULL, NULL, 0))                           \
+    X(axo_stream_owe, STATUS, axo_stream_owe(w->ctx, NULL, 1))                                     \
+    X(axo_stream_answer, STATUS, axo_stream_answer(w->ctx, NULL, NULL, 0))                         \
     X(axo_stream_end, STATUS, axo_stream_end(w->ctx, NULL))                                        \
     X(axo_stream_close, STATUS, axo_stream_close(w->ctx, NULL, 0))                                 \
     X(axo_stream_look, STATUS, axo_stream_look(w->ctx, NULL, NULL))                                \

@@ -441,6 +441,23 @@ static axo_status service_stream_construct(axo_ctx *ctx, void *state, const void
     return axo_fail(ctx, 1, "no memory");
 }
 
+/* An answer for which there is no memory is owed as before. */
+static void service_stream_answer(world *w, axo_ctx *ctx, axo_stream *stream)
+{
+    static const char answer[6000];
+    axo_stream_info before = AXO_STREAM_INFO();
+    axo_stream_info after = AXO_STREAM_INFO();
+    if (axo_stream_owe(ctx, stream, 1) != AXO_OK)
+        return; /* it is closed */
+    MUST(w, axo_stream_look(ctx, stream, &before) == AXO_OK);
+    axo_status status = TRY(w, axo_stream_answer(ctx, stream, answer, sizeof answer));
+    MUST(w, axo_stream_look(ctx, stream, &after) == AXO_OK);
+    MUST(w, after.owed == before.owed - (status == AXO_OK));
+    if (status != AXO_OK)
+        MUST(w, after.output == before.output);
+    MUST(w, axo_stream_settle(ctx, stream) == AXO_OK);
+}
+
 static axo_status service_stream_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     static const char answer[6000];
@@ -461,6 +478,7 @@ static axo_status service_stream_receive(axo_ctx *ctx, void *state, const axo_me
                     info.output == (status == AXO_OK ? sizeof answer : 0));
         if (status == AXO_OK)
             MUST(w, axo_stream_settle(ctx, it->stream) == AXO_OK);
+        service_stream_answer(w, ctx, it->stream);
     }
     return AXO_OK;
 }

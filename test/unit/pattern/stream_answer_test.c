@@ -1,0 +1,221 @@
+/* stream_answer_test.c - answers that a stream owes: how many requests it lets its actor take, when
+ * it lets it take more, that it reads nothing meanwhile, and that no answer is refused. */
+#include "unit/pattern/stream_world.h"
+
+static const char bytes[200000];
+
+static void answer_owe(stream_world *world, axo_ctx *ctx)
+{
+    world->status = axo_stream_owe(ctx, world->stream, 1);
+}
+
+/* As many as it takes; world->taken says how many. */
+static void answer_owe_all(stream_world *world, axo_ctx *ctx)
+{
+    world->taken = 0;
+    while (axo_stream_has_room(ctx, world->stream)) {
+        assert_int_equal(axo_stream_owe(ctx, world->stream, 1), AXO_OK);
+        world->taken++;
+    }
+    assert_int_equal(axo_stream_owe(ctx, world->stream, 1), AXO_EFULL);
+}
+
+static size_t answer_size;
+
+static void answer_one(stream_world *world, axo_ctx *ctx)
+{
+    world->status = axo_stream_answer(ctx, world->stream, bytes, answer_size);
+}
+
+static void answer(stream_world *world, size_t size)
+{
+    answer_size = size;
+    stream_do(world, answer_one);
+    assert_int_equal(world->status, AXO_OK);
+}
+
+static void owe_all(stream_world *world, uint64_t as_many)
+{
+    stream_do(world, answer_owe_all);
+    assert_int_equal(world->taken, as_many);
+}
+
+/* An answer counts a quarter of the bound at first, then as the longest of late; when half of the
+ * bound has gone there is room again. */
+static void as_many_as_fit(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    owe_all(&world, 4);
+    assert_int_equal(world.info.owed, 4);
+    assert_int_equal(world.info.outstanding, 1000);
+    answer(&world, 10); /* 250 - 31 of the other three: 657 */
+    assert_int_equal(world.info.owed, 3);
+    assert_int_equal(world.info.output, 0);
+    assert_int_equal(world.info.outstanding, 3 * 219);
+    owe_all(&world, 0); /* not yet */
+    answer(&world, 10); /* 219 - 27 of the other two: 384 */
+    owe_all(&world, 3); /* 5 of 192 are 960 */
+    assert_int_equal(world.info.owed, 5);
+    answer(&world, 700); /* longer than those before: each of the four is expected to be so */
+    assert_int_equal(world.info.outstanding, 4 * 700);
+    for (uint32_t i = 0; i < 4; i++) {
+        owe_all(&world, 0);
+        answer(&world, 700);
+    }
+    assert_int_equal(world.info.owed, 0);
+    assert_int_equal(world.info.outstanding, 0);
+    owe_all(&world, 1);
+    answer(&world, 5000); /* more than the bound: one at a time */
+    owe_all(&world, 1);
+    assert_int_equal(stream_drink(&world), 20 + 5 * 700 + 5000);
+    stream_end(&world);
+}
+
+static void so_many_at_a_time(void **state)
+{
+    stream_world world = {.settings = {.outstanding_max = 3}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    owe_all(&world, 3);
+    answer(&world, 100);
+    owe_all(&world, 1);
+    assert_int_equal(world.info.owed, 3);
+    assert_int_equal(world.info.outstanding, 0); /* no bound, nothing to say */
+    for (uint32_t i = 0; i < 3; i++)
+        answer(&world, 100);
+    stream_do(&world, answer_one); /* none is owed */
+    assert_int_equal(world.status, AXO_EINVAL);
+    assert_int_equal(stream_drink(&world), 400);
+    stream_end(&world);
+}
+
+/* The other side reads nothing: what is under way is taken, and no more is asked for. When it has
+ * read there is room again, and that is told. */
+static void no_answer_is_refused(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 400000, .outstanding_max = 8}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    for (uint32_t i = 0; i < 100; i++) {
+        stream_do(&world, answer_owe_all);
+        if (world.info.owed == 0)
+            break;
+        while (world.info.owed > 0)
+            answer(&world, 100000);
+    }
+    assert_int_equal(world.info.owed, 0);
+    /* the four under way when the first of their size came, and what was there before */
+    assert_in_range(world.output_most, 200001, 400000 + 4 * 100000);
+    stream_do(&world, stream_fill);
+    assert_int_equal(world.status, AXO_EFULL);
+    uint64_t written = world.info.sent + world.info.output;
+    uint32_t rooms = world.rooms;
+    assert_int_equal(stream_drink(&world), written);
+    assert_int_equal(world.rooms, rooms + 1);
+    stream_do(&world, answer_owe_all);
+    assert_true(world.taken > 0);
+    answer(&world, 100);
+    stream_end(&world);
+}
+
+/* While there is no room nothing is read. */
+static void nothing_is_read_meanwhile(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_put(&world, "one");
+    assert_int_equal(world.info.input, 3);
+    owe_all(&world, 4);
+    stream_put(&world, "two");
+    stream_put(&world, "three");
+    assert_int_equal(world.info.received, 3);
+    for (uint32_t i = 0; i < 4; i++)
+        answer(&world, 10);
+    stream_run(&world);
+    assert_int_equal(world.info.received, 11);
+    assert_int_equal(world.inputs, 2);
+    stream_end(&world);
+}
+
+/* A turn that has found no room writes all of its output at its end: then there is room, and that
+ * is told although nothing is waited for any more. */
+static void answer_and_look(stream_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_stream_owe(ctx, world->stream, 1), AXO_OK);
+    assert_int_equal(axo_stream_answer(ctx, world->stream, bytes, 990), AXO_OK);
+    assert_false(axo_stream_has_room(ctx, world->stream));
+}
+
+static void room_at_the_end_of_the_turn(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, answer_and_look);
+    stream_run(&world);
+    assert_int_equal(world.info.output, 0);
+    assert_int_equal(world.rooms, 1);
+    stream_do(&world, answer_owe);
+    stream_run(&world);
+    assert_int_equal(world.status, AXO_OK);
+    assert_int_equal(world.rooms, 1);
+    assert_int_equal(stream_drink(&world), 990);
+    stream_end(&world);
+}
+
+static void answer_bad(stream_world *world, axo_ctx *ctx)
+{
+    axo_stream *it = world->stream;
+    axo_stream *other;
+    static const axo_stream_settings bad[] = {
+        AXO_STREAM_SETTINGS(.outstanding_bytes = AXO_STREAM_MAX + 1),
+        AXO_STREAM_SETTINGS(.reserved = 1),
+        AXO_STREAM_SETTINGS(.outstanding_bytes = 10, .output_low = 10)};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(axo_stream_open(ctx, world->peer, &bad[i], &other), AXO_EINVAL);
+    assert_int_equal(axo_stream_owe(NULL, it, 1), AXO_ECONTEXT);
+    assert_int_equal(axo_stream_owe(ctx, NULL, 1), AXO_EINVAL);
+    assert_int_equal(axo_stream_answer(ctx, it, "a", 1), AXO_EINVAL);
+    assert_int_equal(axo_stream_owe(ctx, it, 0), AXO_OK);
+    assert_int_equal(axo_stream_answer(ctx, it, "a", 1), AXO_EINVAL);
+    assert_int_equal(axo_stream_owe(ctx, it, UINT32_MAX), AXO_OK);
+    assert_int_equal(axo_stream_owe(ctx, it, 1), AXO_EINVAL);
+    assert_int_equal(axo_stream_answer(NULL, it, "a", 1), AXO_ECONTEXT);
+    assert_int_equal(axo_stream_answer(ctx, it, NULL, 1), AXO_EINVAL);
+    assert_int_equal(axo_stream_answer(ctx, it, "", AXO_STREAM_MAX + 1), AXO_ETOOBIG);
+    stream_see(world, ctx);
+    assert_int_equal(world->info.owed, UINT32_MAX);
+    assert_int_equal(axo_stream_answer(ctx, it, "a", 1), AXO_OK);
+    assert_int_equal(axo_stream_end(ctx, it), AXO_OK);
+    assert_int_equal(axo_stream_owe(ctx, it, 1), AXO_ESTOPPING);
+    assert_int_equal(axo_stream_answer(ctx, it, "a", 1), AXO_ESTOPPING);
+    stream_see(world, ctx);
+    assert_int_equal(world->info.owed, UINT32_MAX - 1);
+    assert_int_equal(axo_stream_close(ctx, it, 0), AXO_OK);
+    assert_int_equal(axo_stream_owe(ctx, it, 1), AXO_EGONE);
+    assert_int_equal(axo_stream_answer(ctx, it, "a", 1), AXO_EGONE);
+    world->status = AXO_EFAILED;
+}
+
+static void bad_input_changes_nothing(void **state)
+{
+    stream_world world = {.status = AXO_OK};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, answer_bad);
+    assert_int_equal(world.status, AXO_EFAILED);
+    stream_end(&world);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(as_many_as_fit),
+    cmocka_unit_test(so_many_at_a_time),
+    cmocka_unit_test(no_answer_is_refused),
+    cmocka_unit_test(nothing_is_read_meanwhile),
+    cmocka_unit_test(room_at_the_end_of_the_turn),
+    cmocka_unit_test(bad_input_changes_nothing),
+};
+TEST_MAIN(tests)
