@@ -21,7 +21,6 @@
 #include "cell/event.h"
 #include "sched/answer.h"
 #include "sched/blame.h"
-#include "sched/figures.h"
 #include "sched/find.h"
 #include "sched/follow.h"
 #include "sched/io.h"
@@ -354,6 +353,7 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
     (void)axo__worker_clock(worker);
 }
 
+static void run_turn(axo__worker *worker, axo__cell *cell) __attribute__((noinline));
 static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
 {
     cell->backlog_turns = turns & 7;
@@ -367,7 +367,7 @@ static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
  * claim ([S4] against [S2], cell/state.h); from then on another worker may be inside the cell, so
  * this worker leaves its fields alone. A cell that leaves messages turn after turn is given twice
  * as many each time, up to `backlog_turns_max` doublings. */
-static __attribute__((noinline)) void run_turn(axo__worker *worker, axo__cell *cell)
+static void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t backlog_turns = cell->backlog_turns;

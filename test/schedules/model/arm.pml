@@ -21,7 +21,7 @@
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/timer.c:axo__timer_arm 977baddeb069
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
- * stamp sched/timer.c:axo__timers_put 19f5191c8343
+ * stamp sched/timer.c:axo__timers_put 4b61faf12c0f
  * stamp sched/timer.c:axo__timers_told a1b628962176
  * stamp sched/timer.c:timer_refresh 322766d1c6b8
  * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27

@@ -56,7 +56,7 @@
  * stamp sched/send.c:send_bounded 31c86539ea81
  * stamp sched/send.c:send_park 447d689cdec1
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
- * stamp sched/timer.c:timer_collect fbb34cf31fa9
+ * stamp sched/timer.c:timer_collect 80a3584b59bd
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  */

@@ -78,7 +78,7 @@
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages 4647d57b70f2
  * stamp sched/run.c:run_take d60a26224a93
- * stamp sched/run.c:run_turn 5c4fa7067459
+ * stamp sched/run.c:run_turn 3db5cf86e857
  * stamp sched/send.c:axo__send_keep 7cf354c6294b
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee

@@ -74,7 +74,7 @@
  * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/run.c:run_enter cc0673a82c0f
- * stamp sched/run.c:run_turn 5c4fa7067459
+ * stamp sched/run.c:run_turn 3db5cf86e857
  * stamp sched/spare.c:spare_call 6e9d9b7afae9
  * stamp sched/steal.c:axo__worker_steal 511a83e53dcc
  * stamp sched/steal.c:steal_from 524a2cf2dd3b
@@ -86,7 +86,7 @@
  * stamp sched/wake.c:axo__wake_tell ef3e930ceb23
  * stamp sched/wake.c:wake_up 721cb80931e5
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
- * stamp sched/worker.c:axo__worker_wake 21b8a5c44a5b
+ * stamp sched/worker.c:axo__worker_wake 44b8bb236499
  * stamp sched/worker.c:worker_hand_on 6ac65cfdd2b7
  * stamp sched/worker.c:worker_idle 31392d701826
  * stamp sched/worker.c:worker_run a22db0f5d0a2

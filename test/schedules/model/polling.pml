@@ -28,16 +28,16 @@
  * stamp sched/find.c:axo__worker_clock dd535477f9e3
  * stamp sched/io.c:axo__io_watch a41e748c100d
  * stamp sched/park.c:axo__worker_park 4be9972479b6
- * stamp sched/poller.c:axo__poller_look f2a1f48c2c7e
+ * stamp sched/poller.c:axo__poller_look d729c2f00a52
  * stamp sched/poller.c:axo__poller_park cc6e1cfb994d
  * stamp sched/poller.c:axo__poller_tell c7a1082eae04
- * stamp sched/poller.c:axo__poller_wake a4f41ff56723
+ * stamp sched/poller.c:axo__poller_wake adae9845d751
  * stamp sched/poller.c:poller_leave 5849d90ee59e
  * stamp sched/poller.c:poller_take b0dd73b1afc1
  * stamp sched/spare.c:axo__spare_step 5fa94569905f
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_wake 21b8a5c44a5b
+ * stamp sched/worker.c:axo__worker_wake 44b8bb236499
  */
 #ifndef W
 #define W 1

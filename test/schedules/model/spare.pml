@@ -32,13 +32,13 @@
  * stamp sched/spare.c:spare_rest 391156f950e8
  * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
- * stamp sched/spare.c:spare_wake fe24c85cbb18
+ * stamp sched/spare.c:spare_wake 8ded2599bc3a
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__spare_alarm f2f4f6e3fa40
  * stamp sched/wake.c:axo__spare_notice 031fb0a3d193
  * stamp sched/wake.c:wake_spare 95f9d36770a7
  * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_wake 21b8a5c44a5b
+ * stamp sched/worker.c:axo__worker_wake 44b8bb236499
  */
 #ifndef W
 #define W 2

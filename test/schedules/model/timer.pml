@@ -31,8 +31,8 @@
  * stamp sched/scheduled.c:scheduled_take 4070096b24f3
  * stamp sched/scheduled.c:scheduled_waits ebb5dec0f652
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
- * stamp sched/timer.c:axo__timers_take c2cb7d1c2216
- * stamp sched/timer.c:timer_collect fbb34cf31fa9
+ * stamp sched/timer.c:axo__timers_take 40f2a2289be6
+ * stamp sched/timer.c:timer_collect 80a3584b59bd
  * stamp system/shutdown.c:shutdown_check_end 57f7545cc026
  */
 #ifndef SCHEDULED
