@@ -81,7 +81,7 @@ static inline void axo_stats_init(axo_stats *out)
     X(events_lost, counter, "Events a subscriber missed: no memory, or its mailbox was full")      \
     X(restarts_merged, counter,                                                                    \
       "Restarts as a survivor or sibling asked for before the actor had begun the last one")       \
-    X(restarts_governed, counter, "Restarts that had to wait for their turn in a storm of failures")
+    X(restarts_governed, counter, "Restarts that had to wait for their turn")                      \
     X(timers, gauge, "Timers that are armed")                                                      \
     X(timers_fired, counter, "Times a timer's time had come")                                      \
     X(polls, counter, "Times a worker asked for descriptors that are ready")                       \

@@ -40,7 +40,10 @@
     X(events)                                                                                      \
     X(events_lost)                                                                                 \
     X(restarts_merged)                                                                             \
-    X(restarts_governed)
+    X(restarts_governed)                                                                           \
+    X(timers_fired)                                                                                \
+    X(polls)                                                                                       \
+    X(poll_events)
 
 typedef struct axo__counters {
 #define CORE_COUNTER(name) axo__a64 name;
