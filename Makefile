@@ -129,6 +129,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter tools/console/%,$<),-I$B/console) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
+ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
+  -pthread -fPIC -g -O1 -Iinclude $(sanitize_$v) $(CXXFLAGS) -MMD -MP
 # A folder of the build is not part of what is built.
 flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) \
   $(filter-out -ffile-prefix-map=% -fdebug-prefix-map=%,$(CFLAGS))))))
@@ -152,6 +154,10 @@ SUPPORT := $(patsubst %.c,$B/obj/%.o,$(wildcard test/support/*.c))
 SHARED := $B/libaxo.so.$(VERSION)
 programs = $(patsubst %.c,$B/%,$(wildcard $(1)))
 TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fault schedules/stress))
+# What is in C++ is left out where there is no compiler of it.
+CPP_ALL := $(patsubst %.cpp,$B/%,$(wildcard test/example/*.cpp test/api/*_test.cpp))
+NO_CPP := $(if $(shell command -v $(CXX)),,$(CPP_ALL))
+TESTS += $(filter-out $(NO_CPP),$(filter %_test,$(CPP_ALL)))
 SIMS := $B/test/schedules/sim/tree_sim
 # http_server needs a parser, which only it links: no program of its own without.
 PARSER := $(if $(NO_PARSER),,$(wildcard /usr/include/http_parser.h))
@@ -163,8 +169,8 @@ CONSOLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/console/*.c))
 CONSOLE_SHARED := $B/libaxo-console.so.$(VERSION)
 CONSOLE_BUILT := $(if $(CONSOLE),$B/libaxo-console.a $(if $(sanitize_$v),,$(CONSOLE_SHARED)))
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSOLE_USERS)),\
-  $(call programs,test/example/*.c))
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(NO_CPP),\
+  $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, the rest of it nothing.
@@ -172,7 +178,7 @@ TOP := $B/tools/axo-top
 CURSES := $(if $(NO_CURSES),,$(wildcard /usr/include/curses.h))
 CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || echo -lncurses -ltinfo))
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
-QUOTED := $(patsubst %.expected,$B/%,$(wildcard test/example/*.expected))
+QUOTED := $(filter-out $(NO_CPP),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
 RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)'
@@ -239,8 +245,12 @@ $(TESTS) $(SIMS): $B/libsupport.a
 LIBS_http_server := -lhttp_parser
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
-	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %support.a %console.a,$^) $B/libaxo.a \
+	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
+	  $(filter %support.a %console.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+$B/obj/%.o: %.cpp Makefile
+	$(call say,CXX  )
+	$Qmkdir -p $(@D) && $(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
 $(TOOL): $(TOOL_OBJECTS) $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(TOOL_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm

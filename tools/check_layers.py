@@ -19,6 +19,8 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(.*)$')
+CPP_LIBRARY = set("array chrono cstddef cstdint cstdio cstdlib cstring cxxabi.h exception functional memory "
+                  "new string_view system_error type_traits utility".split())
 C_LIBRARY = {f"{name}.h" for name in (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal "
     "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath "
@@ -94,9 +96,10 @@ def check_private(root, layers, layer, name, errors):
 def check_public(root, name, errors):
     for number, text in includes(os.path.join(root, "include", "axo", name)):
         target = text[1:-1]
-        if not text.startswith("<") or (target not in C_LIBRARY and not target.startswith("axo/")):
+        library = CPP_LIBRARY if name.endswith(".hpp") else C_LIBRARY
+        if not text.startswith("<") or (target not in library and not target.startswith("axo/")):
             errors.append(f"include/axo/{name}:{number}: a public header includes {text}; it may "
-                          "only see <axo/...> and the C library")
+                          "only see <axo/...> and the C library, or that of C++ in a .hpp")
 
 
 def read_code(root, layers):

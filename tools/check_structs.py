@@ -20,6 +20,8 @@ NO_VALUE = {"AXO_API", "AXO_NODISCARD", "AXO_NORETURN", "AXO_BEGIN_DECLS", "AXO_
 def read_headers(root):
     folder = os.path.join(root, "include", "axo")
     for name in sorted(os.listdir(folder)):
+        if not name.endswith(".h"): # the layer of C++ has no struct that a program fills
+            continue
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             yield name, COMMENT.sub("", file.read())
 

@@ -104,6 +104,8 @@ PLANTED = [
     ("layers", line("runtime/extra/new.c", ""), "not in runtime/LAYERS"),
     ("layers", line("runtime/loose.c", ""), "outside the layers"),
     ("layers", line("include/axo/axo.h", "#include <urcu.h>"), "public header"),
+    ("layers", line("include/axo/axo.h", "#include <memory>"), "public header"),
+    ("layers", line("include/axo/axo.hpp", "#include <iostream>"), "public header"),
     ("layers", line("runtime/cell/state.h", "void axo__pool_fill(void);") |
      line("runtime/super/fill.c", "void axo__pool_fill(void)\n{\n}"), "above its declaration"),
     ("layers", line("runtime/cell/state.h", "void axo__pool_fill(void);") |

@@ -17,7 +17,7 @@ FILE_LINES = 700
 FUNCTION_LINES = 70
 COLUMNS = 100
 FOLDERS = ("runtime", "include", "test", "bench", "tools")
-SUFFIXES = (".c", ".h", ".cpp")
+SUFFIXES = (".c", ".h", ".cpp", ".hpp")
 
 # A comment, a string or a character; what is left is code.
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)

@@ -20,9 +20,15 @@ ran=0
 failed=0
 for expected in test/example/*.expected; do
     name=$(basename "$expected" .expected)
+    compiler="${CC:-cc} -std=c11"
+    source=$root/test/example/$name.c
+    if [ ! -e "$source" ]; then
+        compiler="${CXX:-c++} -std=c++17"
+        source=$root/test/example/$name.cpp
+    fi
     # shellcheck disable=SC2086 # words
-    if ! "${CC:-cc}" -std=c11 $strict "${cflags[@]}" "$root/test/example/$name.c" \
-        -o "$stage/$name" "${libs[@]}" >"$stage/log" 2>&1; then
+    if ! $compiler $strict "${cflags[@]}" "$source" -o "$stage/$name" "${libs[@]}" \
+        >"$stage/log" 2>&1; then
         echo "$name: does not compile"
         cat "$stage/log"
         failed=$((failed + 1))
@@ -39,24 +45,30 @@ done
 [ "$failed" -eq 0 ] && [ "$ran" -gt 0 ] || exit 1
 
 # What headers and README name is there, and every example is named in both.
-named=$(grep -rhoE 'test/example/[a-z_]+\.c' include README.md | sort -u)
+named=$(grep -rhoE 'test/example/[a-z_]+\.c(pp)?' include README.md | sort -u)
 for program in $named; do
     [ -e "$program" ] || { echo "named and not there: $program"; exit 1; }
 done
 for expected in test/example/*.expected; do
     program=${expected%.expected}.c
+    [ -e "$program" ] || program+=pp
     for where in include README.md; do
         grep -rqF "$program" $where || { echo "$where does not name $program"; exit 1; }
     done
 done
 
 # A header that nobody names would be found by nobody.
-for header in include/axo/*.h; do
+for header in include/axo/cpp_*.hpp; do
+    grep -q "^#include <axo/$(basename "$header")>$" include/axo/axo.hpp ||
+        { echo "axo.hpp does not include $header"; exit 1; }
+done
+for header in include/axo/*.h include/axo/*.hpp; do
     name=$(basename "$header")
     # That of a library of its own, which may not be built.
     [ "$name" = console.h ] && [ ! -e "$stage/usr/include/axo/$name" ] && continue
     echo "#include <axo/$name>"
-    [ "$name" = axo.h ] || [ "$name" = console.h ] || grep -q "^#include <axo/$name>$" include/axo/axo.h ||
+    case $name in axo.h | console.h | *.hpp) continue ;; esac
+    grep -q "^#include <axo/$name>$" include/axo/axo.h ||
         { echo "axo.h does not include $name" >&2; exit 1; }
 done >"$stage/all.cpp"
 # shellcheck disable=SC2086

@@ -26,9 +26,10 @@ mkdir -p "$stage/root/usr/lib/pkgconfig" "$stage/root/usr/share/man"
 tree root >"$stage/before"
 staged install
 [ ! -e "$stage/root/usr/bin" ] || fail "the tool comes with the library"
-for file in include/axo/axo.h lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
+for file in include/axo/axo.h include/axo/axo.hpp include/axo/cpp_actor.hpp lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
     lib/cmake/axo/axoConfig.cmake lib/cmake/axo/axoConfigVersion.cmake share/doc/axo/LICENSE \
-    share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c share/axo/installed.txt \
+    share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c \
+    share/doc/axo/examples/hello.cpp share/axo/installed.txt \
     share/gdb/auto-load/usr/lib/libaxo.so.*-gdb.py share/man/man3/axo_send.3 share/man/man7/axo.7; do
     compgen -G "$stage/root/usr/$file" >/dev/null || fail "not installed: $file"
 done
@@ -85,6 +86,10 @@ for find in sysroot prefix; do
             "${CXX:-c++}" -std=c++$std $strict $cflags "$root/test/api/consumer.cpp" \
                 -o cpp${std}_static $static
         done
+        for std in 17 20; do
+            "${CXX:-c++}" -std=c++$std $strict $cflags "$root/test/example/hello.cpp" \
+                -o hpp${std}_shared $libs
+        done
     }
     cd "$root"
     for program in c_shared cpp11_shared cpp20_shared; do
@@ -94,6 +99,10 @@ for find in sysroot prefix; do
         # The names that it uses are wanted in the version of that soname.
         readelf -VW "$stage/$program" | grep -A1 "File: $soname " |
             grep -q "Name: AXO_${soname#libaxo.so.} " || fail "$program needs no version"
+    done
+    for std in 17 20; do
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/hpp${std}_shared" |
+            diff test/example/hello.expected -
     done
     for program in c_static cpp11_static cpp20_static; do
         "$stage/$program"

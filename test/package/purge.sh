@@ -28,6 +28,8 @@ cmake --build "$stage/cmake" -j2 >/dev/null
 (cd "$stage/cmake" && ctest | tail -n 3)
 cc /usr/share/doc/libaxo-dev/examples/hello_supervisor.c -o "$stage/hello" -laxo
 "$stage/hello" | diff - test/example/hello_supervisor.expected
+c++ -std=c++17 /usr/share/doc/libaxo-dev/examples/hello.cpp -o "$stage/hello_cpp" -laxo
+"$stage/hello_cpp" | diff - test/example/hello.expected
 axo-restart-bench --version
 dpkg -P $packages
 lines | diff "$stage/before" -

@@ -64,7 +64,7 @@ def banner(path):
 def public_header(root, version, licence):
     folder = os.path.join(root, "include", "axo")
     texts = {name[:-2]: read(root, f"include/axo/{name}") for name in sorted(os.listdir(folder))
-             if name not in ELSEWHERE}
+             if name.endswith(".h") and name not in ELSEWHERE}
     order = [name for name in headers.dependence(texts) if name != "axo"]
     head = texts["axo"][:texts["axo"].index("*/")]
     head = re.sub(r"^/\* axo\.h - everything\. ", f"/* axo.h - the interface of axo, version {version}, in "

@@ -449,6 +449,8 @@ class Library:
         folder = os.path.join(root, "include", "axo")
         texts = {}
         for name in sorted(os.listdir(folder)):
+            if not name.endswith(".h"): # the layer of C++ has no contracts of its own
+                continue
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 texts[name[:-2]] = file.read()
         for name in dependence(texts):

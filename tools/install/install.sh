@@ -73,7 +73,7 @@ fill() { # folder, template
 library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
-    for header in include/axo/*.h; do
+    for header in include/axo/*.h include/axo/*.hpp; do
         [ "$header" = include/axo/console.h ] || headers+=("$header")
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
@@ -109,7 +109,7 @@ library() {
     fi
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
-    put 644 "$DOCDIR/examples" test/example/*.[ch]
+    put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp
     pages 3 7
     refresh
 }
