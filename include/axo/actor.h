@@ -249,7 +249,8 @@ AXO_API axo_status axo_send_many(axo_ctx *ctx, const axo_ref *to, uint32_t count
  *   owns      the caller, until axo_send_message or axo_message_discard, which it must call
  *             before this callback returns; or whom the caller hands it to, such as a child by its
  *             arguments: any one actor of the system at a time may keep it, and nothing frees it if
- *             that one forgets it */
+ *             that one forgets it. A callback that axo_throw leaves has discarded the drafts that
+ *             it made, but for those of axo_draft_keep */
 typedef struct axo_draft axo_draft;
 AXO_API AXO_NODISCARD axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size,
                                                  axo_draft **draft, void **payload);
@@ -271,6 +272,11 @@ AXO_API axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from);
  * mailbox refuses or counts it. May be called again.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (0) */
 AXO_API axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance);
+
+/* Takes a draft out of what axo_throw discards: one that the running callback has made and hands to
+ * another actor, if it may throw after that. Nothing happens for any other draft.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (NULL) */
+AXO_API axo_status axo_draft_keep(axo_ctx *ctx, axo_draft *draft);
 
 /* Sends a draft.
  *   owns      it is consumed on AXO_OK and AXO_EGONE, and still the caller's on any other

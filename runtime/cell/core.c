@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/border.h"
 #include "cell/extra.h"
 
@@ -18,8 +19,10 @@ void axo__core_tell(const axo__core *core, const axo_event *event)
 {
     bool outside = event->worker == AXO__NO_WORKER;
     int before = outside ? axo__os_cancel_hold() : 0;
+    axo__aside++;
     AXO_BORDER();
     core->trace(core->trace_user, event);
+    axo__aside--;
     axo__core_back(core);
     if (outside)
         axo__os_cancel_let(before);
@@ -28,8 +31,10 @@ void axo__core_tell(const axo__core *core, const axo_event *event)
 int64_t axo__core_clock(const axo__core *core)
 {
     int before = axo__os_cancel_hold();
+    axo__aside++;
     AXO_BORDER();
     int64_t now = core->clock(core->clock_user);
+    axo__aside--;
     axo__core_back(core);
     axo__os_cancel_let(before);
     return now;

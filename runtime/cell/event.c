@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/border.h"
 #include "cell/extra.h"
 #include "cell/log.h"
@@ -34,8 +35,10 @@ void axo__event_unhandled(axo__local *local, const axo__cell *cell, const axo__m
     axo_event_unhandled data;
     if (axo__unlikely(core->on_unhandled != NULL)) {
         axo_unhandled shown = {.message = &message->pub, .recipient = axo__cell_ref(cell)};
+        axo__aside++;
         AXO_BORDER();
         core->on_unhandled(core->unhandled_user, &shown);
+        axo__aside--;
         axo__core_back(core);
     }
     if (axo__likely(!axo__event_wants(core, AXO_KIND_UNHANDLED)))
@@ -170,8 +173,10 @@ void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_r
             .path = axo_ref_is_none(recipient) ? path : NULL,
         };
         int before = axo__os_cancel_hold();
+        axo__aside++;
         AXO_BORDER();
         core->on_dead_letter(core->dead_letter_user, &letter);
+        axo__aside--;
         axo__core_back(core);
         axo__os_cancel_let(before);
     }

@@ -12,6 +12,7 @@
 #include <axo/stream.h>
 #include <axo/time.h>
 
+#include "base/aside.h"
 #include "base/border.h"
 #include "base/record.h"
 #include "base/traceparent.h"
@@ -61,8 +62,10 @@ const char *axo__log_tag_name(const axo_class *cls, uint32_t tag)
         return own;
     /* tag_name is the program's and may be a cancellation point. */
     int before = axo__os_cancel_hold();
+    axo__aside++;
     AXO_BORDER();
     const char *name = cls->tag_name(tag);
+    axo__aside--;
     axo__os_cancel_let(before);
     return name != NULL ? name : own;
 }
@@ -194,6 +197,7 @@ static void log_complete(const axo__core *core, axo_log_record *record)
 static void log_tell(axo__core *core, const axo_log_record *record)
 {
     int before = axo__os_cancel_hold();
+    axo__aside++;
     if (core->log_record != NULL) {
         AXO_BORDER();
         core->log_record(core->log_record_user, record);
@@ -204,6 +208,7 @@ static void log_tell(axo__core *core, const axo_log_record *record)
         core->log(core->log_user, (axo_log_level)record->level, record->actor, record->line);
         axo__core_back(core);
     }
+    axo__aside--;
     axo__os_cancel_let(before);
 }
 

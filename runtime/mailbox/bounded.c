@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/assert.h"
 #include "base/border.h"
 
@@ -183,8 +184,10 @@ static uint32_t bounded_ask(const axo__bounded_mailbox *bounded, const axo__mess
         return 0;
     if ((message->flags & (AXO__MESSAGE_PILL | AXO__MESSAGE_KILL)) != 0)
         return BOUNDED_LAST;
+    axo__aside++;
     AXO_BORDER();
     uint32_t priority = bounded->how.priority(&message->pub, bounded->how.user);
+    axo__aside--;
     return priority < BOUNDED_PRIORITY_MAX ? priority : BOUNDED_PRIORITY_MAX;
 }
 

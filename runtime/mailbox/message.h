@@ -12,6 +12,7 @@
 #include <axo/message.h>
 #include <axo/trace_context.h>
 
+#include "base/aside.h"
 #include "base/border.h"
 #include "mem/slab.h"
 #include "queue/mpsc.h"
@@ -213,8 +214,10 @@ static inline void axo__message_own(axo__message *message, void *payload, size_t
 static inline void axo__message_free_payload(axo__message *message)
 {
     if ((message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != NULL) {
+        axo__aside++;
         AXO_BORDER();
         message->destroy((void *)(uintptr_t)message->pub.payload, *(void **)(void *)(message + 1));
+        axo__aside--;
     }
     message->flags &= ~(uint32_t)AXO__MESSAGE_OWNED;
 }

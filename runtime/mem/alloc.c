@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/assert.h"
 #include "base/border.h"
 #include "base/config.h"
@@ -29,8 +30,10 @@ static void *alloc_take(const axo__heap *heap, size_t size, size_t align)
     if (heap->hook.alloc == axo__os_alloc)
         return axo__os_alloc(heap->hook.user, size, align);
     int before = axo__os_cancel_hold();
+    axo__aside++;
     AXO_BORDER();
     void *block = heap->hook.alloc(heap->hook.user, size, align);
+    axo__aside--;
     axo__os_cancel_let(before);
     return block;
 }
@@ -44,8 +47,10 @@ static void alloc_give(const axo__heap *heap, void *block, size_t size, size_t a
         return;
     }
     int before = axo__os_cancel_hold();
+    axo__aside++;
     AXO_BORDER();
     heap->hook.free(heap->hook.user, block, size, align);
+    axo__aside--;
     axo__os_cancel_let(before);
 }
 

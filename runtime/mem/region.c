@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/aside.h"
 #include "base/assert.h"
 #include "base/border.h"
 
@@ -85,8 +86,10 @@ void axo__region_end(axo__region **region, axo__cache *cache)
     /* Clean-ups before memory, the last registered first: a clean-up may read what the instance
      * allocated before it was registered. */
     for (region_defer *defer = chunk->defers; defer != NULL; defer = defer->next) {
+        axo__aside++;
         AXO_BORDER();
         defer->fn(defer->arg);
+        axo__aside--;
     }
     while (chunk != NULL) {
         axo__region *older = chunk->older;

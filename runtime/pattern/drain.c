@@ -320,6 +320,7 @@ axo_status axo_drain(axo_ctx *ctx, axo_ref ref, const axo_class *cls, uint32_t t
         status = axo_message_new(ctx, AXO_DRAINED, sizeof(axo_drained), &letter, &room);
     if (status != AXO_OK)
         return status;
+    (void)axo_draft_keep(ctx, letter); /* the child's, whatever the caller's callback does next */
     drain_record *record = room;
     *record = (drain_record){.letter = letter,
                              .instance = axo_instance(ctx),

@@ -113,6 +113,7 @@ axo_status axo__router_gather(axo_ctx *ctx, const axo__router *self, const axo_m
         axo_message_new(ctx, AXO_ROUTER_NO_ANSWER, sizeof *args.verdict, &args.letter, &room);
     if (status != AXO_OK)
         return status;
+    (void)axo_draft_keep(ctx, args.letter); /* the gatherer's */
     args.verdict = room;
     *args.verdict = (axo_router_no_answer){.tag = message->tag, .asked = self->routees.count};
     /* The gatherer is a child of /system: the router's family is its routees. */

@@ -35,6 +35,7 @@ axo_status axo__wait_new(axo_ctx *ctx, axo__wait_kind kind, axo_ref target, int6
     axo_status status = axo_message_new(ctx, tag, sizeof(axo_verdict), &letter, &room);
     if (status != AXO_OK)
         return status;
+    (void)axo_draft_keep(ctx, letter); /* the child's, whatever the asker's callback does next */
     axo__wait *wait = room;
     memset(wait, 0, offsetof(axo__wait, path) + 1);
     wait->letter = letter;

@@ -5,6 +5,7 @@
 
 #include "base/border.h"
 #include "sched/blame.h"
+#include "sched/land.h"
 #include "sched/ready.h"
 
 /* Calls the hook of a site. Each call stands behind a border: an exception, or the end of the
@@ -73,10 +74,13 @@ axo_status axo__hook_run_own(axo__worker *worker, axo__cell *cell, uint32_t site
     axo__worker_offer_new_urgent(worker); /* before the hook, which may take long */
     worker->unwind = &unwind;
     worker->site = site;
-    if (AXO__UNWIND_SET(&unwind) == 0)
+    axo__open_none(worker);
+    if (AXO__UNWIND_SET(&unwind) == 0) {
         status = hook_call(cell, site, failure, message);
-    else
+    } else {
+        axo__land(worker);
         status = AXO_EFAILED;
+    }
     if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
         hook_outcome(worker, cell, status);
     worker->unwind = outer;
@@ -145,10 +149,12 @@ bool axo__hook_decide(axo__worker *worker, axo__cell *parent, const axo__cell *c
     worker->unwind = &unwind;
     worker->site = AXO_SITE_DECIDER;
     worker->sender = axo__cell_ref(child); /* DC-07 */
+    axo__open_none(worker);
     if (AXO__UNWIND_SET(&unwind) == 0) {
         *directive = hook_decide(parent, failure);
         decided = worker->pending.kind == AXO_FAILURE_NONE;
     } else {
+        axo__land(worker);
         decided = false;
     }
     if (axo__unlikely(worker->forked))

@@ -19,8 +19,8 @@
  *   steal     cells of other workers          find     a worker's look for a cell; the clock
  *   blame     why a callback has failed       hook      calls of hooks
  *   span      the trace context of a handler
- *   figures   counts and times by class   longest  who has the most messages
- *   rest      how long a worker has slept
+ *   figures   counts and times by class       longest  who has the most messages
+ *   rest      how long a worker has slept     land     where a throw comes out
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
  *   park      a worker goes to sleep          worker   a worker's step
@@ -162,6 +162,18 @@ typedef struct axo__seen {
     uint64_t turn;
 } axo__seen;
 
+/* Drafts of a callback that its worker has room for; land.h. */
+#define AXO__OPEN_DRAFTS 8
+
+/* What a callback has open. */
+typedef struct axo__open {
+    uint64_t when;      /* axo__worker_count of it; 0: none has */
+    uint32_t site;      /* of it */
+    uint32_t count;
+    axo__message *more; /* the others, linked by their nodes */
+    axo__message *drafts[AXO__OPEN_DRAFTS];
+} axo__open;
+
 /* The first part is touched by the worker's own thread only, so it needs no order; other threads
  * read only `has_thread` and the counters of `local`. For the worker of a host pool the thread that
  * has entered is the worker's own ([W8] in host.c). The second part begins on a line of its own,
@@ -226,12 +238,14 @@ struct axo__worker {
     int64_t idle_at;        /* elastic: since when the worker has had no work; 0: it has some */
     bool was_parked;        /* host: the last run ended for want of work */
     bool has_thread;        /* a thread is to be joined; elastic: guarded by the pool's mutex */
+    uint32_t outer_aside;   /* axo__aside of the thread before it became this worker */
     bool forked;            /* in a child that one of its callbacks has forked ... */
     axo__cell *forked_in;   /* ... of this actor; NULL: of none */
     axo__a64 *board;        /* its record (sched/board.h); NULL: it has none */
     struct axo__figures_seat *figures; /* by class (sched/figures.h); NULL: it has none */
     int64_t figures_began;  /* when the running receive began; 0: not known */
     axo__span span;
+    axo__open open;
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */

@@ -7,6 +7,7 @@
  */
 #include "sched/ready.h"
 
+#include "base/aside.h"
 #include "sched/claim.h"
 #include "sched/newborn.h"
 #include "sched/pool.h"
@@ -159,7 +160,7 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
     worker->attention |= AXO__LOOK_URGENT;
     worker->urgent_untold++;
     /* Between two callbacks this worker itself comes to the entry at once. */
-    if (worker->message != NULL || worker->site != AXO_SITE_NONE)
+    if (worker->message != NULL || worker->site != AXO_SITE_NONE || axo__aside > 0)
         axo__wake_offer(worker, 0);
 }
 

@@ -6,7 +6,6 @@
  * cell with messages left goes back into a queue. run_turns does that for several cells in a row
  * under one unwind point, so that a step sets it only once. Turns of plain messages, which most
  * are, have a short loop of their own, run_plain.
- *
  * A failure is no return path of its own: a status, axo_fail and a throw all arrive in run_outcome,
  * which fills `pending` and hands the message to super/ by ops->fail.
  */
@@ -24,6 +23,7 @@
 #include "sched/find.h"
 #include "sched/follow.h"
 #include "sched/io.h"
+#include "sched/land.h"
 #include "sched/longest.h"
 #include "sched/parked.h"
 #include "sched/ready.h"
@@ -82,13 +82,18 @@ static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__messa
 
 /* After a receive that did not return AXO_OK, or threw, or whose message needs more than to be
  * freed. A stashed message counts as queued, however the receive ended, so it is not counted as
- * handled: each accepted message is counted once (D7). */
+ * handled: each accepted message is counted once (D7). A failure is recorded while `site` says
+ * where; from then on no callback runs. */
 static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *message,
                         axo_status status)
 {
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
+    bool fails = status != AXO_OK && status != AXO_UNHANDLED;
+    if (fails)
+        axo__blame(worker, cell, status);
+    worker->site = AXO_SITE_NONE;
     message->flags &= ~(uint32_t)(AXO__MESSAGE_BLAMED | AXO__MESSAGE_SPAN);
     bool stashed = (message->flags & AXO__MESSAGE_STASHED) != 0;
     if (axo__message_counts(message) && !stashed)
@@ -96,7 +101,6 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo__trace(&worker->local, cell, AXO_EV_RECEIVED, (uint64_t)(uint32_t)status);
     if ((cell->attention & AXO__ATTENTION_TIMERS) != 0)
         axo__keyed_timer_handled(worker, cell, message->pub.tag);
-    bool fails = status != AXO_OK && status != AXO_UNHANDLED;
     axo__span_end(worker, message, fails);
     if (run_is_io(message) && !stashed && axo__io_handled(worker, cell, message, fails)) {
         axo__cause_drop(&worker->local.core->texts, &worker->pending);
@@ -116,6 +120,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
             return;
         }
         axo__trace(&worker->local, cell, AXO_EV_UNHANDLED, message->pub.tag);
+        worker->site = AXO_SITE_RECEIVE;
         axo__blame(worker, cell, status); /* DP-01 */
         worker->pending.kind = AXO_FAILURE_DEATH_PACT;
         worker->pending.root_kind = AXO_FAILURE_DEATH_PACT;
@@ -123,7 +128,6 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
         run_fail(worker, cell, message);
         return;
     }
-    axo__blame(worker, cell, status);
     run_fail(worker, cell, message);
 }
 
@@ -208,11 +212,9 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     }
     worker->site = AXO_SITE_RECEIVE;
     run_outcome(worker, cell, message, status);
-    worker->site = AXO_SITE_NONE;
 }
 
-/* Whether system work waits that the word does not show: a claim has taken URGENT, the actor has
- * stopped itself, or a portion is left. */
+/* Whether system work waits that the word does not show: URGENT taken, a stop, a portion left. */
 static inline bool run_has_system(const axo__cell *cell)
 {
     return (cell->attention & (AXO__ATTENTION_SYSTEM | AXO__ATTENTION_REST)) != 0;
@@ -414,9 +416,8 @@ static void run_turn(axo__worker *worker, axo__cell *cell)
     }
 }
 
-/* The cell becomes the worker's, for turn `turn` of so many messages. `running` and the number
- * of the turn are for thieves and spares, which compare them with what they saw before; their
- * orders are relaxed, as an old value only delays a decision. */
+/* The cell becomes the worker's, for turn `turn` of so many messages. `running` and the number of
+ * the turn are for thieves and spares: relaxed, as an old value only delays a decision. */
 static inline void run_begin(axo__worker *worker, axo__cell *cell, uint64_t turn,
                              uint32_t messages)
 {
@@ -512,8 +513,8 @@ static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
     return message;
 }
 
-/* A message of a plain turn; false: it was not plain, run_turn goes on unless the actor has ended.
- * The messages behind it are in the inbox while it is handled, as `failed` and a throw expect. */
+/* One message of a plain turn; false: it was not plain, and run_turn goes on unless the actor has
+ * ended. Those behind it are in the inbox while it is handled, as `failed` and a throw expect. */
 static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker->messages_left > 0);
@@ -600,7 +601,7 @@ static inline axo__cell *run_plain_next(axo__worker *worker, axo__message **mess
  * whose turn run_turn has to go on with, whatever it is that is not plain; nothing of that was
  * changed. NULL: the last turn is over, and its cell released.
  *
- * `site` stays RECEIVE from turn to turn, as no function between two handlers asks for it. */
+ * `site` stays RECEIVE from turn to turn: between two handlers the program is called aside only. */
 static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
 {
     axo__message *message = run_plain_fill(worker, cell);
@@ -641,9 +642,8 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
     return cell;
 }
 
-/* The current turn, and then the turns of other cells. The function stands apart from the unwind
- * point so that the compiler keeps its variables in registers: in a function that may return twice
- * it does not. */
+/* The current turn, and then the turns of other cells. Apart from the unwind point: in a function
+ * that may return twice the compiler keeps no variables in registers. */
 static __attribute__((noinline)) void run_turns(axo__worker *worker)
 {
     for (;;) {
@@ -671,6 +671,7 @@ static __attribute__((noinline)) void run_turns(axo__worker *worker)
 /* A handler has thrown, or a callback of a begin or an end that has no unwind point of its own. */
 static __attribute__((noinline)) void run_thrown(axo__worker *worker)
 {
+    axo__land(worker);
     if (worker->message == NULL) {
         worker->sched->ops->thrown(worker, worker->current);
         return;

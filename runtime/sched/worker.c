@@ -7,6 +7,7 @@
  */
 #include "sched/worker.h"
 
+#include "base/aside.h"
 #include "sched/board.h"
 #include "os/poll.h"
 #include "sched/find.h"
@@ -175,6 +176,8 @@ void axo__worker_begin(void *argument)
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->unwind == NULL);
     axo__self = worker;
+    worker->outer_aside = axo__aside; /* an observer may lend its thread to a host's worker */
+    axo__aside = 0;
     axo__grace_enter();
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
     axo__rest_start(worker);
@@ -189,6 +192,7 @@ void axo__worker_end(void *argument)
     axo__board_worker_end(worker);
     axo__rest_begin(worker);
     axo__grace_leave();
+    axo__aside = worker->outer_aside;
     axo__self = NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/border.h"
 #include "base/random.h"
 #include "sched/blame.h"
@@ -375,98 +376,15 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
     return axo__send_from(axo__self, to, message);
 }
 
-/* A draft is an envelope that is not sent yet: the program fills it in place and saves a copy. */
-axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,
-                           void **payload)
-{
-    axo__cell *cell = axo__caller(ctx);
-    if (draft != NULL)
-        *draft = NULL;
-    if (payload != NULL)
-        *payload = NULL;
-    if (cell == NULL)
-        return axo__no_caller();
-    if (draft == NULL || payload == NULL || tag >= AXO_TAG_RESERVED)
-        return AXO_EINVAL;
-    if (size > AXO_PAYLOAD_MAX)
-        return AXO_ETOOBIG;
-    axo__message *message = api_make(axo__cell_ref(cell), tag, size);
-    if (message == NULL)
-        return AXO_ENOMEM;
-    *draft = (axo_draft *)(void *)message;
-    *payload = message + 1;
-    return AXO_OK;
-}
-
-axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *payload,
-                              axo_draft **draft)
-{
-    axo__cell *cell = axo__caller(ctx);
-    if (draft != NULL)
-        *draft = NULL;
-    if (cell == NULL)
-        return axo__no_caller();
-    if (draft == NULL || payload == NULL || payload->payload == NULL || tag >= AXO_TAG_RESERVED)
-        return AXO_EINVAL;
-    if (payload->size > UINT32_MAX)
-        return AXO_ETOOBIG;
-    /* Room for the destructor's `user`, and for the instance if the draft is bound. */
-    axo__message *message = api_make(axo__cell_ref(cell), tag, sizeof(axo__message_behind));
-    if (message == NULL)
-        return AXO_ENOMEM;
-    axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);
-    *draft = (axo_draft *)(void *)message;
-    return AXO_OK;
-}
-
-axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
-{
-    if (axo__caller(ctx) == NULL)
-        return axo__no_caller();
-    if (draft == NULL)
-        return AXO_EINVAL;
-    ((axo__message *)(void *)draft)->pub.sender = from;
-    return AXO_OK;
-}
-
-axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance)
-{
-    if (axo__caller(ctx) == NULL)
-        return axo__no_caller();
-    if (draft == NULL || instance == 0)
-        return AXO_EINVAL;
-    axo__message_bind((axo__message *)(void *)draft, instance);
-    return AXO_OK;
-}
-
-axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
-{
-    axo__worker *worker = axo__self;
-    if (axo__caller(ctx) == NULL)
-        return axo__no_caller();
-    if (draft == NULL || axo_ref_is_none(to))
-        return AXO_EINVAL;
-    /* A refused draft stays the caller's: it may be sent again or discarded. */
-    return axo__send_keep(worker->sched, worker, &worker->local, to, (axo__message *)(void *)draft,
-                          NULL);
-}
-
-void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
-{
-    if (axo__caller(ctx) == NULL || draft == NULL)
-        return;
-    axo__message_free(&axo__self->local.cache, (axo__message *)(void *)draft);
-}
-
 /* ---- fail ---- */
 
 /* Whether a callback that can fail runs, with this context. Between two callbacks none can: `site`
- * says which one runs, and in the destructor of a payload that was handled there is no message. */
+ * says which one runs. Nor can a function that the library has called aside, perhaps from the
+ * middle of one that the callback has called. */
 static bool api_can_fail(axo_ctx *ctx)
 {
     const axo__worker *worker = axo__self;
-    return axo__caller(ctx) != NULL && worker->site != AXO_SITE_NONE &&
-           (worker->site != AXO_SITE_RECEIVE || worker->message != NULL);
+    return axo__caller(ctx) != NULL && worker->site != AXO_SITE_NONE && axo__aside == 0;
 }
 
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,

@@ -21,8 +21,6 @@ static const char border_other[] = "a clean-up, destructor, observer, allocator 
 /* The callback that worker->site says is running. */
 static const char *border_site(const axo__worker *worker)
 {
-    if (worker->site == AXO_SITE_RECEIVE && worker->message == NULL)
-        return border_other; /* the callback is over and its message freed: a destructor runs */
     switch (worker->site) {
     case AXO_SITE_CONSTRUCT:
         return "construct";

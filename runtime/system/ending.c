@@ -5,6 +5,7 @@
  * runs. */
 #include "system/ending.h"
 
+#include "base/aside.h"
 #include "base/assert.h"
 #include "base/border.h"
 
@@ -52,8 +53,10 @@ void axo__ending_run(axo__ending *ending, axo__heap *heap, axo_system *system)
     /* The record is freed after its function: the function may still ask for its `user`. */
     while (call != NULL) {
         axo__last_call *next = call->next;
+        axo__aside++;
         AXO_BORDER();
         call->fn(system, call->user);
+        axo__aside--;
         axo__heap_free(heap, call, sizeof *call, _Alignof(axo__last_call));
         call = next;
     }

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/border.h"
 #include "base/record.h"
 #include "os/os.h"
@@ -45,8 +46,10 @@ static void metrics_flush(metrics *it)
     AXO_DEBUG_ASSERT(!it->out.cut);
     if (size > 0 && it->status == AXO_OK) {
         int before = axo__os_cancel_hold();
+        axo__aside++;
         AXO_BORDER();
         it->status = it->write(it->user, it->text, size);
+        axo__aside--;
         axo__core_back(&it->system->core);
         axo__os_cancel_let(before);
     }
@@ -358,8 +361,10 @@ metrics_tell(axo_system *system, uint32_t number, const struct axo__longest_clas
     of.longest = longest->count;
     of.longest_actor = longest->actor;
     int before = axo__os_cancel_hold();
+    axo__aside++;
     AXO_BORDER();
     axo_status status = fn(user, &of);
+    axo__aside--;
     axo__core_back(&system->core);
     axo__os_cancel_let(before);
     return status;

@@ -52,6 +52,7 @@ DOOR_CTX(message_new, DOOR_BAD, 1, NULL, NULL)
 DOOR_CTX(message_owning, DOOR_BAD, NULL, NULL)
 DOOR_CTX(draft_from, NULL, DOOR_NONE)
 DOOR_CTX(draft_bind, NULL, 0)
+DOOR_CTX(draft_keep, NULL)
 DOOR_CTX(send_message, DOOR_NONE, NULL)
 DOOR_CTX(send_after, -1, DOOR_NONE, DOOR_BAD, NULL, 1)
 DOOR_CTX(fail, 1, "%s", "why")
@@ -150,6 +151,7 @@ static bool refuses_message_discard(axo_ctx *bad)
 
 #define DOOR_CALL(name) {"axo_" #name, refuses_##name}
 static const door_call door_calls[] = {
+    DOOR_CALL(draft_keep),
     DOOR_CALL(path),          DOOR_CALL(spawn),          DOOR_CALL(stop),
     DOOR_CALL(stop_self),     DOOR_CALL(poison),         DOOR_CALL(kill),
     DOOR_CALL(send),          DOOR_CALL(send_from),      DOOR_CALL(reply),

@@ -220,6 +220,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_message_owning, STATUS, axo_message_owning(w->ctx, 9, &w->owned, &w->draft))             \
     X(axo_draft_from, STATUS, axo_draft_from(w->ctx, w->draft, w->mute))                           \
     X(axo_draft_bind, STATUS, axo_draft_bind(w->ctx, w->draft, 1))                                 \
+    X(axo_draft_keep, STATUS, axo_draft_keep(w->ctx, w->draft))                                    \
     X(axo_send_message, STATUS, axo_send_message(w->ctx, w->mute, w->draft))                       \
     X(axo_message_discard, VOID, axo_message_discard(w->ctx, w->draft))                            \
     X(axo_send_after, STATUS, axo_send_after(w->ctx, 1, w->mute, 9, NULL, 0))                      \

@@ -69,7 +69,7 @@ fiber-hard:
 .PHONY: weak weak-full weak-replay
 WEAK := $(BUILD)/weak
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
-  cell/extra.c os/file.c os/out.c system/registry.c system/stream.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
+  cell/extra.c os/file.c os/out.c system/registry.c system/stream.c base/aside.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
   newborn ready board figures follow timer wheel steal find park worker spare sched fixed elastic pinned host))
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/schedules/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/schedules/weak/port \

@@ -1,0 +1,29 @@
+/* land.h - where axo_throw comes out, and what the callback that it has left had open: drafts.
+ *
+ * What a callback has open is kept by its worker, under the callback's number: who opens something
+ * under another number finds nothing open, so nobody tidies up at a callback's end. A hook or a
+ * decider that may have the number of another one begins with axo__open_none.
+ */
+#ifndef AXO__SCHED_LAND_H
+#define AXO__SCHED_LAND_H
+
+#include "sched/pool.h"
+
+/* The worker has come out at one of its unwind points: the drafts that the callback has made, and
+ * has neither sent, discarded nor kept, are freed. `site` still says which callback it was. */
+void axo__land(axo__worker *worker);
+
+/* The next callback has nothing open, whatever its number. */
+static inline void axo__open_none(axo__worker *worker)
+{
+    worker->open.when = 0;
+}
+
+/* The running callback has made a draft. */
+void axo__open_draft(axo__worker *worker, axo__message *draft);
+
+/* It sends it, frees it, or will see to it itself. false: it is none that this callback has made,
+ * or that it sees to itself already. */
+bool axo__open_draft_done(axo__worker *worker, const axo__message *draft);
+
+#endif

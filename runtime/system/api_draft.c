@@ -1,0 +1,116 @@
+/* api_draft.c - the door for actors: messages that are made first and sent later. The rule of every
+ * door stands in api.c.
+ */
+#include <axo/actor.h>
+
+#include "sched/land.h"
+#include "sched/send.h"
+#include "system/system.h"
+
+/* A draft of the running callback carries the trace context of its handler. */
+static axo__message *draft_make(axo_ref from, uint32_t tag, size_t size)
+{
+    axo__worker *worker = axo__self;
+    return axo__message_make_traced(&worker->local.cache, tag, from, size, worker->span.now);
+}
+
+/* A draft is an envelope that is not sent yet: the program fills it in place and saves a copy. */
+axo_status axo_message_new(axo_ctx *ctx, uint32_t tag, size_t size, axo_draft **draft,
+                           void **payload)
+{
+    axo__cell *cell = axo__caller(ctx);
+    if (draft != NULL)
+        *draft = NULL;
+    if (payload != NULL)
+        *payload = NULL;
+    if (cell == NULL)
+        return axo__no_caller();
+    if (draft == NULL || payload == NULL || tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
+    axo__message *message = draft_make(axo__cell_ref(cell), tag, size);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    axo__open_draft(axo__self, message);
+    *draft = (axo_draft *)(void *)message;
+    *payload = message + 1;
+    return AXO_OK;
+}
+
+axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *payload,
+                              axo_draft **draft)
+{
+    axo__cell *cell = axo__caller(ctx);
+    if (draft != NULL)
+        *draft = NULL;
+    if (cell == NULL)
+        return axo__no_caller();
+    if (draft == NULL || payload == NULL || payload->payload == NULL || tag >= AXO_TAG_RESERVED)
+        return AXO_EINVAL;
+    if (payload->size > UINT32_MAX)
+        return AXO_ETOOBIG;
+    /* Room for the destructor's `user`, and for the instance if the draft is bound. */
+    axo__message *message = draft_make(axo__cell_ref(cell), tag, sizeof(axo__message_behind));
+    if (message == NULL)
+        return AXO_ENOMEM;
+    axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);
+    axo__open_draft(axo__self, message);
+    *draft = (axo_draft *)(void *)message;
+    return AXO_OK;
+}
+
+axo_status axo_draft_from(axo_ctx *ctx, axo_draft *draft, axo_ref from)
+{
+    if (axo__caller(ctx) == NULL)
+        return axo__no_caller();
+    if (draft == NULL)
+        return AXO_EINVAL;
+    ((axo__message *)(void *)draft)->pub.sender = from;
+    return AXO_OK;
+}
+
+axo_status axo_draft_bind(axo_ctx *ctx, axo_draft *draft, uint32_t instance)
+{
+    if (axo__caller(ctx) == NULL)
+        return axo__no_caller();
+    if (draft == NULL || instance == 0)
+        return AXO_EINVAL;
+    axo__message_bind((axo__message *)(void *)draft, instance);
+    return AXO_OK;
+}
+
+axo_status axo_draft_keep(axo_ctx *ctx, axo_draft *draft)
+{
+    if (axo__caller(ctx) == NULL)
+        return axo__no_caller();
+    if (draft == NULL)
+        return AXO_EINVAL;
+    (void)axo__open_draft_done(axo__self, (axo__message *)(void *)draft);
+    return AXO_OK;
+}
+
+axo_status axo_send_message(axo_ctx *ctx, axo_ref to, axo_draft *draft)
+{
+    axo__worker *worker = axo__self;
+    if (axo__caller(ctx) == NULL)
+        return axo__no_caller();
+    if (draft == NULL || axo_ref_is_none(to))
+        return AXO_EINVAL;
+    axo__message *message = (axo__message *)(void *)draft;
+    bool own = axo__open_draft_done(worker, message);
+    axo_status status = axo__send_keep(worker->sched, worker, &worker->local, to, message, NULL);
+    /* A refused draft stays the caller's: it may be sent again or discarded. */
+    if (axo__unlikely(own && status != AXO_OK && status != AXO_EGONE))
+        axo__open_draft(worker, message);
+    return status;
+}
+
+void axo_message_discard(axo_ctx *ctx, axo_draft *draft)
+{
+    axo__message *message = (axo__message *)(void *)draft;
+    if (axo__caller(ctx) == NULL || draft == NULL)
+        return;
+    (void)axo__open_draft_done(axo__self, message);
+    axo__message_free(&axo__self->local.cache, message);
+}
