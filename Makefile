@@ -184,13 +184,17 @@ RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repe
   --filter '$(FILTER)'
 
 # ---- the library
+# All code of the library lies in a section of its own, whose bounds the linker knows: sched/walk.c.
+OBJCOPY ?= objcopy
+mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .text.hot. .text.startup .text.exit,\
+  --rename-section $s=axo_text) $(1)
 all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
 $B/obj/%.o: %.c Makefile
 	$(call say,CC   )
-	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<$(if $(filter runtime/% $B/axo_unity.c,$<), && $(call mark,$@))
 $B/axo_unity.c: $(SOURCES) runtime/LAYERS Makefile
 	$Qmkdir -p $(@D) && printf '#include "%s"\n' $(SOURCES:runtime/%=%) >$@
 # PGO=1: the library as the workloads use it; what they do not reach is compiled as without.

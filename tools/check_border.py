@@ -4,7 +4,7 @@
 #   tools/check_border.py [--root folder]
 #
 # In runtime/, but for the simulator and pattern/, a call through a member of a struct is one of the
-# library's own, in OWN, or AXO_BORDER() is the line before it (base/border.h). In pattern/ functions of
+# library's own, in OWN, or AXO_BORDER(), AXO_CALLBACK_BORDER() is the line before it (base/border.h). In pattern/ functions of
 # the program run in callbacks, behind the border of sched/run.c; CALLED names those that do not.
 import argparse
 import os
@@ -16,6 +16,8 @@ CALL = re.compile(r"(?:->|\.)(\w+)\(")
 OWN = set("begin step sleep wake end idle stuck dispatch undispatch publish record board_tell figures_tell span system thrown fail "
           "notice notice_keep notice_free expire give_block drain pass reap living root_failed root_gone "
           "failed guardian_stops forked fire finish make unmake enter leave nobody_parked deadline ends tell told done".split())
+          "failed guardian_stops forked fire finish make unmake enter leave nobody_parked deadline ends tell done "
+          "sa_sigaction sa_handler".split())  # a handler before ours leaves as it likes
 CALLED = {"runtime/pattern/call.c": "owned->destroy("}
 
 
@@ -33,7 +35,7 @@ def check(root, path, errors):
                 continue
             found += 1
             before = " ".join(lines[max(0, number - 2):number])
-            if "AXO_BORDER();" not in before:
+            if not re.search(r"AXO_(CALLBACK_)?BORDER\(\);", before):
                 errors.append(f"{path}:{number + 1}: {name} is called without AXO_BORDER() before it")
     return found
 

@@ -36,6 +36,12 @@ typedef axo_status (*axo_pre_restart_fn)(axo_ctx *ctx, void *state, const axo_fa
 typedef axo_status (*axo_post_restart_fn)(axo_ctx *ctx, void *state, const axo_failure *failure);
 typedef axo_status (*axo_settle_fn)(axo_ctx *ctx, void *state);
 
+/* What a crash of a callback is, in a system with axo_options.contain (crash.h). */
+typedef enum axo_on_crash {
+    AXO_CRASH_ENDS = 0, /* it ends the process */
+    AXO_CRASH_FAILS = 1 /* it is a failure, AXO_FAILURE_CRASH, if it can be contained */
+} axo_on_crash;
+
 /* A class: the callbacks and the size of the state. It must stay valid and unchanged while any
  * actor of it lives, until every axo_inspect of one has returned, and until a line of the log about
  * one is out: one that goes before its system does needs stuck_ns = -1, whose lines come at any
@@ -58,6 +64,9 @@ typedef struct axo_class {
                                          result: its number only. Called from any thread: it has
                                          no context and calls nothing of the library */
     axo_settle_fn settle;             /* at the end of a turn that has asked: axo_want_settle */
+    uint32_t on_crash;                /* an axo_on_crash; without axo_options.contain a crash ends
+                                         the process */
+    uint32_t reserved;                /* 0 */
 } axo_class;
 #define AXO_CLASS(...) AXO_INIT(axo_class, __VA_ARGS__)
 static inline void axo_class_init(axo_class *out)

@@ -25,11 +25,11 @@
  *     off, and threads of the library are not cancelled at all. A thread with asynchronous
  *     cancelability may not call.
  *   - A function of the program that the library calls comes back by returning; a callback of an
- *     actor also by axo_throw. If it is left otherwise, by an exception of C++ or the end of its
- *     thread (pthread_exit), whatever function it is and on whatever thread, the process ends
- *     there, before anything is unwound: with a line on stderr that names actor, class and
- *     message, then by std::terminate or abort. What it throws and catches by itself is its own
- *     affair.
+ *     actor also by axo_throw, or by a crash that is contained (crash.h). If it is left
+ *     otherwise, by an exception of C++ or the end of its thread (pthread_exit), whatever
+ *     function it is and on whatever thread, the process ends there, before anything is unwound:
+ *     with a line on stderr that names actor, class and message, then by std::terminate or abort.
+ *     What it throws and catches by itself is its own affair.
  *   - After axo_system_destroy no function may be called with that system. One that is, and
  *     finds the memory as it was left, ends the process with a line that says so.
  *   - Times and delays are int64_t, in nanoseconds. */
@@ -41,6 +41,7 @@
 #include <axo/backoff.h>
 #include <axo/backoff_supervisor.h>
 #include <axo/board.h>
+#include <axo/crash.h>
 #include <axo/dispatcher.h>
 #include <axo/drain.h>
 #include <axo/event.h>

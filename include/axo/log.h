@@ -63,7 +63,8 @@ typedef struct axo_log_record {
     uint32_t kind;           /* of the failure: an axo_failure_kind */
     uint32_t site;           /* an axo_site */
     const char *kind_name;   /* axo_failure_kind_name */
-    const char *site_name;   /* axo_site_name; of HOOK also "pre_restart" and "post_stop" */
+    const char *site_name;   /* axo_site_name; of HOOK also "pre_restart", "post_stop",
+                                "a clean-up" */
     int32_t code;            /* of the failure */
     uint32_t has_status;     /* 1: `code` is the status that a callback returned */
     const char *status_name; /* then its name, if it is one of axo_status; else "" */

@@ -28,7 +28,8 @@
     X(AXO_EFORKED, -20, "the system belongs to the process that this one was forked from")         \
     X(AXO_EDESCRIPTOR, -21, "no open descriptor has this number")                                  \
     X(AXO_ENOPOLL, -22, "a descriptor of a kind that is never waited for")                         \
-    X(AXO_ESYSTEM, -23, "the operating system refuses; its error number stands beside it")
+    X(AXO_ESYSTEM, -23, "the operating system refuses; its error number stands beside it")         \
+    X(AXO_ENOTSUP, -24, "this machine, or this build of the library or program, cannot do it")
 
 typedef enum axo_status {
 #define AXO_STATUS_ENUM(name, value, text) name = value,

@@ -23,8 +23,10 @@ typedef enum axo_failure_kind {
     AXO_FAILURE_KILLED = 5,       /* axo_kill; default: Stop */
     AXO_FAILURE_DEATH_PACT = 6,   /* AXO_TERMINATED was not handled; default: Stop */
     AXO_FAILURE_FATAL = 7,        /* outside the ordinary family; default: Escalate */
-    AXO_FAILURE_ENDED = 8         /* an AXO_PERMANENT actor ended by itself: axo_stop_self, a pill,
+    AXO_FAILURE_ENDED = 8,        /* an AXO_PERMANENT actor ended by itself: axo_stop_self, a pill,
                                      a stop by another than its parent; default: Restart */
+    AXO_FAILURE_CRASH = 9         /* a signal in its own code, contained (crash.h); default:
+                                     Restart, and Resume is Restart too */
 } axo_failure_kind;
 
 /* Where it happened. A pre_restart or a post_stop that fails is no failure that is decided: it
@@ -52,6 +54,8 @@ typedef enum axo_site {
  *                            FATAL
  *   settle                   ORDINARY,      SETTLE          of settle    as kind      none
  *                            FATAL
+ *   a crash in receive,      CRASH          of that         the signal;  as kind      none
+ *   settle or a decider                     callback        where
  *   a kill; a death pact     KILLED,        RECEIVE         0;           as kind      none
  *                            DEATH_PACT                     UNHANDLED
  *   a permanent one's end    ENDED          NONE            0            as kind      none
@@ -203,7 +207,8 @@ typedef enum axo_scope {
  *   counts in a budget     yes                    yes, its ends too       no
  *
  * A temporary child that fails takes nobody with it, whatever the scope, when the decision is
- * Restart. Resume of a temporary one that failed to start is Stop: there is nothing to resume.
+ * Restart. Resume of a temporary one that failed to start, or has crashed, is Stop: there is
+ * nothing to resume.
  * Resume after AXO_FAILURE_ENDED keeps the permanent actor's instance, as if nobody had wanted it
  * stopped. A stop by another that finds a permanent actor failed waits for the answer to that
  * failure: after Resume it is the next failure, a restart takes it in.

@@ -190,6 +190,15 @@ typedef struct axo_options {
     void *thread_user;
     size_t thread_stack;              /* bytes of each thread's stack, AXO_THREAD_STACK_MIN..2^40;
                                          0: as the operating system has it */
+    uint32_t contain;                 /* 1: classes may ask for AXO_CRASH_FAILS (crash.h).
+                                         axo_system_start installs handlers of SIGSEGV, SIGBUS,
+                                         SIGFPE, SIGILL and SIGABRT for the process, until the last
+                                         such system is destroyed. AXO_ENOTSUP: not Linux with glibc
+                                         2.35 on x86-64, a static libc, a sanitizer in the program,
+                                         the one-file library */
+    uint32_t crashes_max;             /* crashes that are contained in a window, at most 65536; the
+                                         next one ends the process. 0: 100 */
+    int64_t crash_window_ns;          /* 0: 1 minute; the operating system's clock */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -243,8 +252,8 @@ AXO_BEGIN_DECLS
 /* Starts a system: its memory, its guardians, its workers.
  *   blocks    until the workers run
  *   owns      copies the options; hooks must stay valid until axo_system_destroy
- *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_ENOMEM, AXO_ETHREAD, AXO_EFORKED (a
- *             child of fork whose parent had a system then)
+ *   returns   AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENAME, AXO_ENOMEM, AXO_ETHREAD, AXO_ENOTSUP
+ *             (contain), AXO_EFORKED (a child of fork whose parent had a system then)
  *   after     on failure *out is NULL and nothing is left behind */
 AXO_API AXO_NODISCARD axo_status axo_system_start(const axo_options *options, axo_system **out);
 

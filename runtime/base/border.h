@@ -21,8 +21,16 @@ _Unwind_Reason_Code axo__border(int version, _Unwind_Action actions, _Unwind_Exc
 
 /* 0x1b: an address relative to its place, in four bytes. */
 #define AXO_BORDER() __asm__(".cfi_personality 0x1b, axo__border" ::)
+
+/* As AXO_BORDER, before the call of a callback, which axo_throw may leave. What the function's
+ * tables point to tells a walk up the stack so (sched/walk.h): such a function calls nothing else
+ * of the program but aside (base/aside.h). */
+extern const char axo__leavable[] __attribute__((visibility("hidden")));
+#define AXO_CALLBACK_BORDER()                                                                      \
+    __asm__(".cfi_personality 0x1b, axo__border\n\t.cfi_lsda 0x1b, axo__leavable" ::)
 #else
 #define AXO_BORDER() ((void)0) /* without tables no thread can unwind */
+#define AXO_CALLBACK_BORDER() ((void)0)
 #endif
 
 /* Ends the process, too: for a thread that is ended behind a frame without tables (compiled without

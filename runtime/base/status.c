@@ -57,6 +57,7 @@ const char *axo_failure_kind_name(uint32_t kind)
         [AXO_FAILURE_DEATH_PACT] = "death_pact",
         [AXO_FAILURE_FATAL] = "fatal",
         [AXO_FAILURE_ENDED] = "ended",
+        [AXO_FAILURE_CRASH] = "crash",
     };
     return STATUS_NAME(names, kind);
 }

@@ -22,8 +22,8 @@
 #include "base/config.h"
 
 AXO_STATIC_ASSERT(sizeof(axo__cause_short) == offsetof(axo__cause, actor), "it begins a cause");
-AXO_STATIC_ASSERT(AXO_FAILURE_ENDED < 1 << 5, "a cause's `kind`");
-AXO_STATIC_ASSERT(AXO__SITE_POST_STOP < 1 << 5, "a cause's `site`");
+AXO_STATIC_ASSERT(AXO_FAILURE_CRASH < 1 << 5, "a cause's `kind`");
+AXO_STATIC_ASSERT(AXO__SITE_CLEANUP < 1 << 5, "a cause's `site`");
 
 /* Index 0 means "no text", so one more text than asked for is made and all[0] is not used. */
 bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
@@ -43,8 +43,20 @@ bool axo__texts_init(axo__texts *texts, axo__heap *heap, uint32_t count)
     return true;
 }
 
+bool axo__texts_keep_crashes(axo__texts *texts)
+{
+    texts->crashes = axo__heap_alloc(texts->heap, sizeof(axo_crash) * texts->count,
+                                     AXO__CACHE_LINE, AXO__SITE_TEXTS);
+    if (texts->crashes == NULL)
+        return false;
+    memset(texts->crashes, 0, sizeof(axo_crash) * texts->count);
+    return true;
+}
+
 void axo__texts_fini(axo__texts *texts)
 {
+    axo__heap_free(texts->heap, texts->crashes, sizeof(axo_crash) * texts->count,
+                   AXO__CACHE_LINE);
     axo__heap_free(texts->heap, texts->all, sizeof(axo__text) * texts->count,
                    AXO__CACHE_LINE);
 }
@@ -82,7 +94,27 @@ uint32_t axo__texts_take(axo__texts *texts)
     texts->all[index].failed.text[0] = 0;
     texts->all[index].sender = axo_ref_none();
     texts->all[index].traced = false;
+    if (texts->crashes != NULL)
+        texts->crashes[index].signal = 0;
     return index;
+}
+
+void axo__texts_set_crash(axo__texts *texts, uint32_t index, const axo_crash *crash)
+{
+    AXO_DEBUG_ASSERT(index < texts->count);
+    if (index != 0 && texts->crashes != NULL)
+        texts->crashes[index] = *crash;
+}
+
+/* A text that is none of the reserve's may be given: it is compared by address. */
+const axo_crash *axo__texts_crash(const axo__texts *texts, const char *text)
+{
+    uintptr_t first = (uintptr_t)texts->all;
+    uintptr_t index = ((uintptr_t)text - first) / sizeof(axo__text);
+    if (texts->crashes == NULL || (uintptr_t)text < first || index >= texts->count ||
+        text != texts->all[index].failed.text || texts->crashes[index].signal == 0)
+        return NULL;
+    return &texts->crashes[index];
 }
 
 char *axo__texts_at(axo__texts *texts, uint32_t index)

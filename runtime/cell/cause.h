@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include <axo/crash.h>
 #include <axo/supervision.h>
 
 #include "base/atomic.h"
@@ -51,7 +52,7 @@ typedef struct axo__cause_short {
 
 /* Callbacks beside those of axo_site: their failures are lines of the log and nothing else (HF-01,
  * HF-12). */
-enum { AXO__SITE_PRE_RESTART = 6, AXO__SITE_POST_STOP = 8 };
+enum { AXO__SITE_PRE_RESTART = 6, AXO__SITE_POST_STOP = 8, AXO__SITE_CLEANUP = 10 };
 
 /* An actor fails under a message in receive, and in no other callback. */
 static inline bool axo__site_has_message(uint32_t site)
@@ -74,6 +75,8 @@ typedef struct axo__text {
 typedef struct axo__texts {
     axo__heap *heap;
     axo__text *all; /* all[0] is not used */
+    axo_crash *crashes; /* of each text the crash that it is of, `signal` 0: of none; NULL: the
+                           system contains no crashes */
     uint32_t count;
     axo__a64 free;  /* index of the first free text; in the upper half a number against ABA */
     axo__a64 lost;
@@ -85,6 +88,14 @@ void axo__texts_fini(axo__texts *texts);
 /* An empty text with one user and no sender; 0: the reserve is spent. Any thread. */
 uint32_t axo__texts_take(axo__texts *texts);
 char *axo__texts_at(axo__texts *texts, uint32_t index);
+
+/* From now on a text may have a crash; false: no memory. Before the first text is taken. */
+bool axo__texts_keep_crashes(axo__texts *texts);
+
+/* Gives a text the crash that it is of; nothing happens for 0. The crash of a text, by the text's
+ * address; NULL: it has none, or is none of the reserve's. */
+void axo__texts_set_crash(axo__texts *texts, uint32_t index, const axo_crash *crash);
+const axo_crash *axo__texts_crash(const axo__texts *texts, const char *text);
 
 /* Adds `more` users to a cause's texts, or takes `fewer` of them away. The caller is a user before
  * and after, so the texts cannot be freed in between. */

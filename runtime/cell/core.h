@@ -96,6 +96,7 @@ struct axo__core {
                        uint64_t arg);
     axo__figures *figures; /* the layer above; NULL: there are none */
     void (*figures_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind);
+    struct axo__contain *contain; /* the layer above; NULL: crashes end the process */
     /* The layer above (sched/span.h): the trace context of the handler that runs; NULL: none. The
      * pointer is NULL where no handler runs. */
     const axo_trace_context *(*span)(const struct axo__local *local);

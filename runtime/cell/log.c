@@ -95,6 +95,8 @@ static const char *log_site_name(uint32_t site)
 {
     if (site == AXO__SITE_PRE_RESTART)
         return "pre_restart";
+    if (site == AXO__SITE_CLEANUP)
+        return "a clean-up";
     return site == AXO__SITE_POST_STOP ? "post_stop" : axo_site_name(site);
 }
 

@@ -54,7 +54,10 @@ static void alloc_give(const axo__heap *heap, void *block, size_t size, size_t a
     axo__os_cancel_let(before);
 }
 
-void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_site site)
+/* This and axo__heap_free stand apart: malloc may be the program's own, and its frame must not lie
+ * right above one that calls callbacks (sched/walk.h). */
+__attribute__((noinline)) void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align,
+                                                axo__alloc_site site)
 {
     AXO_DEBUG_ASSERT(size > 0);
     AXO_DEBUG_ASSERT(align > 0 && (align & (align - 1)) == 0 && site < AXO__SITES);
@@ -75,7 +78,8 @@ void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_sit
     return block;
 }
 
-void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align)
+__attribute__((noinline)) void axo__heap_free(axo__heap *heap, void *block, size_t size,
+                                              size_t align)
 {
     if (block == NULL)
         return;

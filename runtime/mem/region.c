@@ -75,7 +75,16 @@ bool axo__region_defer(axo__region **region, axo__cache *cache, void (*fn)(void 
     return true;
 }
 
-void axo__region_end(axo__region **region, axo__cache *cache)
+static void region_call(void (*fn)(void *arg), void *arg)
+{
+    axo__aside++;
+    AXO_BORDER();
+    fn(arg);
+    axo__aside--;
+}
+
+void axo__region_end(axo__region **region, axo__cache *cache,
+                     void (*call)(void (*fn)(void *arg), void *arg))
 {
     axo__region *chunk = *region;
     /* The region is empty before the first clean-up runs: a clean-up that calls axo_alloc begins a
@@ -86,10 +95,10 @@ void axo__region_end(axo__region **region, axo__cache *cache)
     /* Clean-ups before memory, the last registered first: a clean-up may read what the instance
      * allocated before it was registered. */
     for (region_defer *defer = chunk->defers; defer != NULL; defer = defer->next) {
-        axo__aside++;
-        AXO_BORDER();
-        defer->fn(defer->arg);
-        axo__aside--;
+        if (call == NULL)
+            region_call(defer->fn, defer->arg);
+        else
+            call(defer->fn, defer->arg);
     }
     while (chunk != NULL) {
         axo__region *older = chunk->older;

@@ -17,7 +17,9 @@ void *axo__region_alloc(axo__region **region, axo__cache *cache, size_t size);
 /* Registers fn(arg) to run at the end of the region; false: no memory, and fn will not run. */
 bool axo__region_defer(axo__region **region, axo__cache *cache, void (*fn)(void *arg), void *arg);
 
-/* Runs the clean-ups, last in first out, frees the memory, leaves *region empty. */
-void axo__region_end(axo__region **region, axo__cache *cache);
+/* Runs the clean-ups, last in first out, frees the memory, leaves *region empty. `call` calls each
+ * of them; NULL: nothing stands between. */
+void axo__region_end(axo__region **region, axo__cache *cache,
+                     void (*call)(void (*fn)(void *arg), void *arg));
 
 #endif

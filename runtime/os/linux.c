@@ -270,3 +270,28 @@ void axo__os_home_fini(axo__os_home *home)
     (void)munmap((void *)(uintptr_t)home->word, (size_t)sysconf(_SC_PAGESIZE));
     home->word = &gone;
 }
+
+static size_t linux_pages(size_t size, size_t page)
+{
+    return (size + page - 1) / page * page;
+}
+
+void *axo__os_stack_alloc(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t whole = page + linux_pages(size, page);
+    char *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (mprotect(memory, page, PROT_NONE) == 0)
+        return memory + page;
+    (void)munmap(memory, whole);
+    return NULL;
+}
+
+void axo__os_stack_free(void *stack, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)munmap((char *)stack - page, page + linux_pages(size, page));
+}

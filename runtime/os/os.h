@@ -49,6 +49,11 @@ uint32_t axo__os_cpu_index(void);
 void *axo__os_alloc(void *user, size_t size, size_t align);
 void axo__os_free(void *user, void *block, size_t size, size_t align);
 
+/* A stack of at least `size` bytes, zeroed, with a page below it that no access passes; NULL: no
+ * memory. Not from the program's allocator: signal handlers run on it. */
+void *axo__os_stack_alloc(size_t size);
+void axo__os_stack_free(void *stack, size_t size);
+
 /* ---- cancel ---- */
 
 /* A pthread_cancel of this thread waits until axo__os_cancel_let is given what hold has returned.

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/border.h"
 #include "pattern/context.h"
 #include "pattern/given.h"
 #include "pattern/own.h"
@@ -79,6 +80,7 @@ static axo_status machine_leave(axo_ctx *ctx, axo_machine *machine, void *state)
     machine->going = 0;
     if (old.on_exit != NULL) {
         machine->phase = MACHINE_SHUT;
+        AXO_CALLBACK_BORDER();
         status = old.on_exit(ctx, state);
         machine->phase = MACHINE_OPEN;
     }
@@ -109,6 +111,7 @@ static bool machine_is_timeout(axo_ctx *ctx, const axo_machine *machine,
 static axo_status machine_entry(axo_ctx *ctx, const axo_machine *machine, void *state)
 {
     axo_machine_state now = machine_state(machine->table, machine->current);
+    AXO_CALLBACK_BORDER();
     return now.on_entry != NULL ? now.on_entry(ctx, state) : AXO_OK;
 }
 
@@ -186,6 +189,7 @@ axo_status axo_machine_receive(axo_ctx *ctx, axo_machine *machine, void *state,
         return AXO_UNHANDLED;
     machine->going = 0; /* a throw in the last callback may have left `going` set */
     machine->phase = MACHINE_OPEN;
+    AXO_CALLBACK_BORDER();
     status = machine_state(machine->table, machine->current).receive(ctx, state, message);
     if (status == AXO_OK)
         status = machine_settle(ctx, machine, state);

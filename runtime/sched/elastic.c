@@ -19,6 +19,7 @@
  */
 #include "sched/kinds.h"
 #include "sched/sched.h"
+#include "sched/trap.h"
 #include "sched/wake.h"
 #include "sched/worker.h"
 
@@ -32,6 +33,10 @@ static axo__worker *elastic_add(axo__sched *sched, uint32_t index)
     if (worker == NULL)
         return NULL;
     axo__worker_init(worker, sched, index);
+    if (!axo__trap_make(worker)) {
+        axo__sched_free_array(sched, worker, sizeof(axo__worker), 1);
+        return NULL;
+    }
     axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
     /* Publishes the initialised record to axo__sched_worker, which loads it with acquire. */
     axo__aptr_store_release(&sched->grown[index], worker); /* [W9] */
@@ -211,8 +216,13 @@ static axo_status elastic_make(axo__sched *sched)
 
 static void elastic_unmake(axo__sched *sched)
 {
-    for (uint32_t i = 0; i < sched->worker_count && sched->grown != NULL; i++)
-        axo__sched_free_array(sched, axo__sched_worker(sched, i), sizeof(axo__worker), 1);
+    for (uint32_t i = 0; i < sched->worker_count && sched->grown != NULL; i++) {
+        axo__worker *worker = axo__sched_worker(sched, i);
+        if (worker == NULL)
+            break;
+        axo__trap_free(worker);
+        axo__sched_free_array(sched, worker, sizeof(axo__worker), 1);
+    }
     axo__sched_free_array(sched, sched->grown, sizeof(axo__aptr), sched->worker_count);
 }
 

@@ -3,7 +3,10 @@
  */
 #include "sched/hook.h"
 
+#include <string.h>
+
 #include "base/border.h"
+#include "cell/log.h"
 #include "sched/blame.h"
 #include "sched/land.h"
 #include "sched/ready.h"
@@ -18,25 +21,25 @@ hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure, const axo_
     void *state = cell->state_block;
     switch (site) {
     case AXO_SITE_CONSTRUCT:
-        AXO_BORDER();
+        AXO_CALLBACK_BORDER();
         return cls->construct(ctx, state, axo__cell_cold(cell)->args);
     case AXO_SITE_PRE_START:
-        AXO_BORDER();
+        AXO_CALLBACK_BORDER();
         return cls->pre_start(ctx, state);
     case AXO__SITE_PRE_RESTART:
-        AXO_BORDER();
+        AXO_CALLBACK_BORDER();
         return cls->pre_restart(ctx, state, failure, message != NULL ? &message->pub : NULL);
     case AXO_SITE_POST_RESTART:
-        AXO_BORDER();
+        AXO_CALLBACK_BORDER();
         return cls->post_restart(ctx, state, failure);
     case AXO_SITE_SETTLE:
-        AXO_BORDER();
+        AXO_CALLBACK_BORDER();
         return cls->settle(ctx, state);
     default:
         break;
     }
     AXO_DEBUG_ASSERT(site == AXO__SITE_POST_STOP); /* no other site is a hook */
-    AXO_BORDER();
+    AXO_CALLBACK_BORDER();
     return cls->post_stop(ctx, state);
 }
 
@@ -126,11 +129,38 @@ axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell)
     return AXO_EFAILED;
 }
 
+/* A clean-up has no context. It may not throw (api_can_fail), but it may crash, and has a landing
+ * for that. What is pending is of the failure that has led here. */
+void axo__hook_cleanup(void (*fn)(void *arg), void *arg)
+{
+    axo__unwind unwind;
+    axo__worker *worker = axo__self;
+    axo__unwind *outer = worker->unwind;
+    const uint32_t outer_site = worker->site;
+    const axo__cause outer_pending = worker->pending;
+    memset(&worker->pending, 0, sizeof worker->pending);
+    worker->unwind = &unwind;
+    worker->site = AXO__SITE_CLEANUP;
+    axo__open_none(worker);
+    if (AXO__UNWIND_SET(&unwind) == 0) {
+        AXO_CALLBACK_BORDER();
+        fn(arg);
+    } else {
+        axo__land(worker);
+        axo__log_pending(&worker->local, AXO_LOG_ERROR, AXO_LOG_HOOK, worker->current,
+                         &worker->pending);
+        axo__cause_drop(&worker->local.core->texts, &worker->pending);
+    }
+    worker->unwind = outer;
+    worker->site = outer_site;
+    worker->pending = outer_pending;
+}
+
 /* The user's decider, with the parent's context and state. */
 static axo_directive hook_decide(axo__cell *parent, const axo_failure *failure)
 {
     const axo_strategy *strategy = axo__cell_own_strategy(parent);
-    AXO_BORDER();
+    AXO_CALLBACK_BORDER();
     return strategy->decider((axo_ctx *)parent, parent->state_block, failure, strategy->user);
 }
 

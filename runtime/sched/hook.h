@@ -31,6 +31,9 @@ axo_status axo__hook_post_stop(axo__worker *worker, axo__cell *cell);
  * why. */
 axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell);
 
+/* Calls a clean-up, where crashes are contained: one that crashes is a line of the log. */
+void axo__hook_cleanup(void (*fn)(void *arg), void *arg);
+
 /* Calls the decider of the parent's strategy in the parent's name; false: the decider has failed,
  * and worker->pending says why. */
 bool axo__hook_decide(axo__worker *worker, axo__cell *parent, const axo__cell *child,

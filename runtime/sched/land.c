@@ -1,10 +1,12 @@
-/* land.c - where axo_throw comes out.
+/* land.c - where axo_throw and a crash come out.
  *
  * The first AXO__OPEN_DRAFTS drafts of a callback stand in the worker; more of them, which few
  * callbacks have open at a time, are linked by their envelopes, so that a draft takes no memory of
  * its own.
  */
 #include "sched/land.h"
+
+#include "sched/trap.h"
 
 /* Whether what is open was opened by the callback that runs. */
 static bool land_is_open(const axo__worker *worker)
@@ -19,10 +21,30 @@ static axo__open *land_open(axo__worker *worker)
     if (!land_is_open(worker)) {
         open->when = axo__worker_count(worker);
         open->site = worker->site;
+        open->guards = 0;
         open->count = 0;
         open->more = NULL;
     }
     return open;
+}
+
+/* What is written before the guard is behind it for a handler, too. */
+void axo__open_guard(axo__worker *worker)
+{
+    land_open(worker)->guards++;
+    __asm__("" ::: "memory");
+}
+
+void axo__open_guard_done(axo__worker *worker)
+{
+    __asm__("" ::: "memory");
+    if (land_open(worker)->guards > 0)
+        worker->open.guards--;
+}
+
+bool axo__open_guarded(const axo__worker *worker)
+{
+    return land_is_open(worker) && worker->open.guards > 0;
 }
 
 void axo__open_draft(axo__worker *worker, axo__message *draft)
@@ -74,6 +96,7 @@ static axo__message *land_take_draft(axo__open *open)
 void axo__land(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->site != AXO_SITE_NONE);
+    axo__trap_land(worker);
     if (!land_is_open(worker))
         return;
     for (axo__message *draft = land_take_draft(&worker->open); draft != NULL;

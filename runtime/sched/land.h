@@ -1,4 +1,4 @@
-/* land.h - where axo_throw comes out, and what the callback that it has left had open: drafts.
+/* land.h - where axo_throw and a crash come out, and what the callback that was left had open.
  *
  * What a callback has open is kept by its worker, under the callback's number: who opens something
  * under another number finds nothing open, so nobody tidies up at a callback's end. A hook or a
@@ -9,8 +9,9 @@
 
 #include "sched/pool.h"
 
-/* The worker has come out at one of its unwind points: the drafts that the callback has made, and
- * has neither sent, discarded nor kept, are freed. `site` still says which callback it was. */
+/* The worker has come out at one of its unwind points: a crash becomes the callback's failure, and
+ * the drafts that it has made, and has neither sent, discarded nor kept, are freed. `site` still
+ * says which callback it was. */
 void axo__land(axo__worker *worker);
 
 /* The next callback has nothing open, whatever its number. */
@@ -18,6 +19,11 @@ static inline void axo__open_none(axo__worker *worker)
 {
     worker->open.when = 0;
 }
+
+/* The running callback is between axo_guard_begin and axo_guard_end. For signal handlers, too. */
+void axo__open_guard(axo__worker *worker);
+void axo__open_guard_done(axo__worker *worker);
+bool axo__open_guarded(const axo__worker *worker);
 
 /* The running callback has made a draft. */
 void axo__open_draft(axo__worker *worker, axo__message *draft);

@@ -20,7 +20,8 @@
  *   blame     why a callback has failed       hook      calls of hooks
  *   span      the trace context of a handler
  *   figures   counts and times by class       longest  who has the most messages
- *   rest      how long a worker has slept     land     where a throw comes out
+ *   rest      how long a worker has slept     land     where a throw, or a crash, comes out
+ *   contain, walk, trap   crashes of callbacks, and whether they may be failures
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
  *   park      a worker goes to sleep          worker   a worker's step
@@ -56,6 +57,7 @@ AXO_STATIC_ASSERT((AXO__URGENT_SIZE & (AXO__URGENT_SIZE - 1)) == 0, "a ring's si
 typedef struct axo__sched axo__sched;
 typedef struct axo__worker axo__worker;
 typedef struct axo__timers axo__timers;
+typedef struct axo__trap axo__trap;
 typedef struct axo__spare_mark axo__spare_mark;
 
 /* What a handler that has a trace context does: span.h. */
@@ -169,6 +171,7 @@ typedef struct axo__seen {
 typedef struct axo__open {
     uint64_t when;      /* axo__worker_count of it; 0: none has */
     uint32_t site;      /* of it */
+    uint32_t guards;    /* axo_guard_begin without its end */
     uint32_t count;
     axo__message *more; /* the others, linked by their nodes */
     axo__message *drafts[AXO__OPEN_DRAFTS];
@@ -246,6 +249,7 @@ struct axo__worker {
     int64_t figures_began;  /* when the running receive began; 0: not known */
     axo__span span;
     axo__open open;
+    axo__trap *trap;        /* sched/trap.h; NULL: the system contains no crashes */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */

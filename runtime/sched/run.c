@@ -199,7 +199,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo__a64_store_relaxed(&worker->running_tag, running);
     axo__trace(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
     AXO__PROBE3(receive, cell, &message->pub, (uint32_t)running);
-    AXO_BORDER();
+    AXO_CALLBACK_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK &&
@@ -525,7 +525,7 @@ static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__
     axo__a64_store_relaxed(&worker->running_tag, running);
     AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
     AXO__PROBE3(receive, cell, &message->pub, (uint32_t)running);
-    AXO_BORDER();
+    AXO_CALLBACK_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     if (axo__unlikely(((uint32_t)status | message->flags | cell->attention) != 0)) {
         run_plain_outcome(worker, cell, message, status);

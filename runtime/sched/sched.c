@@ -16,6 +16,7 @@
 #include "sched/ready.h"
 #include "sched/spare.h"
 #include "sched/timer.h"
+#include "sched/trap.h"
 
 /* ---- making ---- */
 
@@ -50,6 +51,8 @@ axo_status axo__sched_make_workers(axo__sched *sched)
     for (uint32_t i = 0; i < all; i++) {
         axo__worker *worker = &sched->workers[i];
         axo__worker_init(worker, sched, i);
+        if (!axo__trap_make(worker))
+            return AXO_ENOMEM;
         if (sched != axo__core_sched(sched->core) || i >= sched->worker_count)
             continue;
         worker->timers = axo__timers_make(worker);
@@ -69,6 +72,7 @@ void axo__sched_unmake_workers(axo__sched *sched)
         axo__timers_free(worker->timers);
         axo__worker_free_ready(worker);
         axo__figures_worker_gone(sched->core, worker);
+        axo__trap_free(worker);
     }
     axo__sched_free_array(sched, sched->workers, sizeof(axo__worker), all);
     axo__sched_free_array(sched, sched->slots, sizeof(axo__worker_slots), sched->worker_count);

@@ -19,6 +19,7 @@
 #include "sched/run.h"
 #include "sched/steal.h"
 #include "sched/timer.h"
+#include "sched/trap.h"
 #include "sched/wake.h"
 
 /* ---- housekeeping ---- */
@@ -182,12 +183,16 @@ void axo__worker_begin(void *argument)
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
     axo__rest_start(worker);
     axo__board_worker_begin(worker);
+    if (worker->trap != NULL)
+        axo__trap_begin(worker);
 }
 
 void axo__worker_end(void *argument)
 {
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
+    if (worker->trap != NULL)
+        axo__trap_end(worker);
     axo__local_flush(&worker->local);
     axo__board_worker_end(worker);
     axo__rest_begin(worker);

@@ -30,7 +30,8 @@ static __attribute__((noinline)) void instance_destroy_extra(axo__worker *worker
     axo__extra *extra = axo__cell_extra(cell);
     axo__keyed_timer_stop_all(worker, cell); /* TM-04 */
     axo__io_end_all(worker, cell); /* before a clean-up may close what is watched */
-    axo__region_end(&extra->region, &worker->local.cache); /* D2 */
+    axo__region_end(&extra->region, &worker->local.cache,
+                    worker->trap != NULL ? axo__hook_cleanup : NULL); /* D2 */
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
     extra->behaviours = NULL; /* RS-11 */

@@ -125,6 +125,15 @@ static __attribute__((noinline)) bool restart_leave_children(axo__worker *worker
                             &(axo__sweep){.ops = &leave, .next = axo__cell_children(cell)});
 }
 
+/* D4: the children that the broken instance has made are stopped; HF-05: no pre_restart. Of one
+ * that has crashed all are (sched/trap.c). Returns as restart_leave_children. */
+static __attribute__((noinline)) bool restart_leave_broken(axo__worker *worker, axo__cell *cell)
+{
+    axo__keyed_timer_stop_all(worker, cell); /* of a crashed one */
+    return axo__children_stop(worker, cell, axo__cell_children(cell),
+                              axo__cell_earlier_children(cell));
+}
+
 /* Returns as restart_leave_children. The instance's timers stop first, so that no tick of it
  * reaches the next one (TM-03). The message under which the instance failed is shown to its own
  * hook only (D5). */
@@ -137,7 +146,9 @@ static inline bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell
     if (axo__cell_class(cell)->pre_restart != NULL) {
         restart_left(worker, cell,
                      restart_call_own(worker, cell, AXO__SITE_PRE_RESTART, cause, message));
-        return true;
+        /* a hook that has crashed has left its children to nobody */
+        return axo__likely(cell->life != AXO__INSTANCE_BROKEN) ||
+               restart_leave_broken(worker, cell);
     }
     if (axo__unlikely(axo__cell_children(cell) != NULL) && !restart_leave_children(worker, cell))
         return false;
@@ -373,13 +384,6 @@ static void restart_create_again(axo__worker *worker, axo__cell *cell, bool own)
     }
     cell->phase = AXO__PHASE_CREATING;
     axo__cell_own_family(cell)->restart_own = own;
-}
-
-/* D4: the children that the broken instance has made are stopped; HF-05: no pre_restart. */
-static __attribute__((noinline)) bool restart_leave_broken(axo__worker *worker, axo__cell *cell)
-{
-    return axo__children_stop(worker, cell, axo__cell_children(cell),
-                              axo__cell_earlier_children(cell));
 }
 
 /* The first half; `cause` is consumed. A cell with no child to wait for goes straight on, and its

@@ -33,6 +33,7 @@ static axo_directive strategy_by_default(uint32_t kind)
     case AXO_FAILURE_NONE:
     case AXO_FAILURE_ORDINARY:
     case AXO_FAILURE_ENDED:
+    case AXO_FAILURE_CRASH:
         break;
     }
     return AXO_RESTART;

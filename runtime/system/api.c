@@ -384,7 +384,8 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
 static bool api_can_fail(axo_ctx *ctx)
 {
     const axo__worker *worker = axo__self;
-    return axo__caller(ctx) != NULL && worker->site != AXO_SITE_NONE && axo__aside == 0;
+    return axo__caller(ctx) != NULL && worker->site != AXO_SITE_NONE &&
+           worker->site != AXO__SITE_CLEANUP && axo__aside == 0;
 }
 
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,

@@ -12,11 +12,13 @@
 
 #include "base/border.h"
 #include "sched/claim.h"
+#include "sched/contain.h"
 #include "sched/figures.h"
 #include "sched/kinds.h"
 #include "sched/sched.h"
 #include "sched/send.h"
 #include "sched/span.h"
+#include "sched/trap.h"
 #include "sched/wake.h"
 #include "system/border.h"
 #include "system/guardian.h"
@@ -391,6 +393,49 @@ static axo_status boot_figures(axo_system *system)
     return status;
 }
 
+/* Before the workers, each of which has a stack for its handler. */
+static axo_status boot_contain(axo_system *system)
+{
+    const axo_options *options = &system->options;
+    axo__core *core = &system->core;
+    if (options->contain == 0)
+        return AXO_OK;
+    if (!axo__trap_enter())
+        return AXO_ENOTSUP;
+    core->contain =
+        axo__contain_make(&core->heap, options->crashes_max, options->crash_window_ns);
+    if (core->contain == NULL) {
+        axo__trap_leave();
+        return AXO_ENOMEM;
+    }
+    return axo__texts_keep_crashes(&core->texts) ? AXO_OK : AXO_ENOMEM;
+}
+
+/* Each part that was not made is zeroed. */
+static void boot_undo_aids(axo_system *system)
+{
+    axo__core *core = &system->core;
+    axo__board_end(&system->board);
+    axo__figures_free(core->figures);
+    if (core->contain == NULL)
+        return;
+    axo__contain_free(&core->heap, core->contain);
+    axo__trap_leave();
+}
+
+/* What an option asks for beside the actors themselves. */
+static axo_status boot_aids(axo_system *system)
+{
+    axo_status status = boot_contain(system);
+    if (status == AXO_OK)
+        status = boot_figures(system);
+    if (status == AXO_OK)
+        status = boot_board(system);
+    if (status != AXO_OK)
+        boot_undo_aids(system);
+    return status;
+}
+
 /* A system's own memory, zeroed, with the options; NULL: no memory. */
 static axo_system *boot_make(const axo_options *options)
 {
@@ -467,15 +512,12 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     status = boot_core(system);
     if (status != AXO_OK)
         goto fail_pools;
-    status = boot_figures(system);
+    status = boot_aids(system);
     if (status != AXO_OK)
         goto fail_core;
-    status = boot_board(system);
-    if (status != AXO_OK)
-        goto fail_figures;
     status = boot_events(system);
     if (status != AXO_OK)
-        goto fail_board;
+        goto fail_aids;
     status = boot_sched(system);
     if (status != AXO_OK)
         goto fail_events;
@@ -492,10 +534,8 @@ fail_sched:
     boot_undo_sched(system);
 fail_events:
     boot_undo_events(system);
-fail_board:
-    axo__board_end(&system->board);
-fail_figures:
-    axo__figures_free(system->core.figures);
+fail_aids:
+    boot_undo_aids(system);
 fail_core:
     boot_undo_core(system);
 fail_pools:
@@ -523,8 +563,7 @@ void axo__boot_destroy(axo_system *system)
     axo__pools_fini(system);
     boot_undo_sched(system);
     boot_undo_events(system);
-    axo__board_end(&system->board);
-    axo__figures_free(system->core.figures);
+    boot_undo_aids(system);
     boot_undo_core(system);
     axo__os_mutex_fini(&system->pools_mutex);
     axo__os_mutex_fini(&system->outcome_mutex);

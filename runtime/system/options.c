@@ -9,6 +9,7 @@
 
 #include <axo/metrics.h>
 
+#include "sched/contain.h"
 #include "sched/kinds.h"
 #include "system/system.h"
 
@@ -114,7 +115,8 @@ static axo_status options_check_class(const axo_class *cls)
     const axo_class *read = whole ? cls : &copy;
     /* An actor without receive could not run; state blocks come from the pool or the heap with the
      * same bound as payloads. */
-    if (read->receive == NULL || read->state_size > AXO_PAYLOAD_MAX)
+    if (read->receive == NULL || read->state_size > AXO_PAYLOAD_MAX ||
+        axo__class_crash(read) > AXO_CRASH_FAILS)
         return AXO_EINVAL;
     return cls->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }
@@ -239,6 +241,20 @@ static axo_status options_read_storm(axo_options *to)
     return (none || good) && to->storm_reserved == 0 ? AXO_OK : AXO_EINVAL;
 }
 
+/* Checks and completes what is done about crashes: a bound without `contain` would do nothing. */
+static axo_status options_read_crashes(axo_options *to)
+{
+    bool bounds = to->crashes_max != 0 || to->crash_window_ns != 0;
+    if (to->contain > 1 || (bounds && to->contain == 0) || to->crashes_max > AXO__CRASHES_MAX ||
+        to->crash_window_ns < 0)
+        return AXO_EINVAL;
+    if (to->contain != 0 && to->crashes_max == 0)
+        to->crashes_max = 100;
+    if (to->contain != 0 && to->crash_window_ns == 0)
+        to->crash_window_ns = INT64_C(60000000000);
+    return AXO_OK;
+}
+
 axo_status axo__options_read(const axo_options *from, axo_options *to)
 {
     memset(to, 0, sizeof *to);
@@ -263,6 +279,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         status = options_read_shown(to);
     if (status == AXO_OK)
         status = options_read_storm(to);
+    if (status == AXO_OK)
+        status = options_read_crashes(to);
     if (to->name == NULL)
         to->name = "axo";
     if (status == AXO_OK)

@@ -21,6 +21,12 @@ axo_status axo__struct_room(const void *to, size_t size, size_t *room);
 /* Copies props, and checks them and the structs that they point at. */
 axo_status axo__props_read(const axo_props *from, axo_props *to);
 
+/* A class's `on_crash`, with what is reserved above it: one comparison for both. */
+static inline uint64_t axo__class_crash(const axo_class *cls)
+{
+    return (uint64_t)cls->reserved << 32 | cls->on_crash;
+}
+
 /* Whether axo__props_read would find the props good and return them as they are, of a class that is
  * whole, and they ask for nothing but that class, args and a lifetime: the common case of a
  * spawn. */
@@ -35,6 +41,7 @@ static inline bool axo__props_are_plain(const axo_props *props)
     if (axo__unlikely(rare != 0 || cls == NULL || cls->size != sizeof *cls))
         return false;
     return cls->receive != NULL && cls->state_size <= AXO_PAYLOAD_MAX &&
+           axo__class_crash(cls) <= AXO_CRASH_FAILS &&
            props->lifetime <= AXO_TEMPORARY && props->args_size <= AXO_ARGS_MAX &&
            (props->args_size == 0 || props->args != NULL);
 }

@@ -149,9 +149,21 @@ static bool refuses_message_discard(axo_ctx *bad)
     return true;
 }
 
+static bool refuses_guard_begin(axo_ctx *bad)
+{
+    axo_guard_begin(bad);
+    return true;
+}
+
+static bool refuses_guard_end(axo_ctx *bad)
+{
+    axo_guard_end(bad);
+    return true;
+}
+
 #define DOOR_CALL(name) {"axo_" #name, refuses_##name}
 static const door_call door_calls[] = {
-    DOOR_CALL(draft_keep),
+    DOOR_CALL(draft_keep),    DOOR_CALL(guard_begin),    DOOR_CALL(guard_end),
     DOOR_CALL(path),          DOOR_CALL(spawn),          DOOR_CALL(stop),
     DOOR_CALL(stop_self),     DOOR_CALL(poison),         DOOR_CALL(kill),
     DOOR_CALL(send),          DOOR_CALL(send_from),      DOOR_CALL(reply),

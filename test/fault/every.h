@@ -139,6 +139,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
       axo_system_unsubscribe(w->system, w->mute, AXO_KIND_ALL))                                    \
     X(axo_system_dead_letters, NIL,                                                                \
       axo_system_dead_letters(w->system, NULL, 0, &w->turns) + w->turns)                           \
+    X(axo_system_crashes, NIL, axo_system_crashes(w->system, NULL, 0))                             \
     X(axo_system_on_termination, STATUS,                                                           \
       axo_system_on_termination(w->system, every_ended, NULL))                                     \
     X(axo_system_router_broadcast, STATUS,                                                         \
@@ -218,6 +219,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_group_tell, STATUS, axo_group_tell(w->ctx, w->group, 1))                                 \
     X(axo_message_new, STATUS, axo_message_new(w->ctx, 9, 1, &w->draft, &w->room))                 \
     X(axo_message_owning, STATUS, axo_message_owning(w->ctx, 9, &w->owned, &w->draft))             \
+    X(axo_guard_begin, VOID, axo_guard_begin(w->ctx))                                              \
+    X(axo_guard_end, VOID, axo_guard_end(w->ctx))                                                  \
     X(axo_draft_from, STATUS, axo_draft_from(w->ctx, w->draft, w->mute))                           \
     X(axo_draft_bind, STATUS, axo_draft_bind(w->ctx, w->draft, 1))                                 \
     X(axo_draft_keep, STATUS, axo_draft_keep(w->ctx, w->draft))                                    \
@@ -312,7 +315,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
  * own. */
 #define EVERY_OTHER(X)                                                                             \
     X(axo_backoff_check) X(axo_backoff_delay) X(axo_backoff_supervisor_props)                      \
-    X(axo_metrics_bound)                                                                           \
+    X(axo_metrics_bound) X(axo_failure_crash) X(axo_trust)                                         \
     X(axo_failure_kind_name) X(axo_site_name) X(axo_directive_name) X(axo_log_level_name)          \
     X(axo_log_event_name) X(axo_log_text) X(axo_log_json) X(axo_log_open) X(axo_log_write)         \
     X(axo_log_lost) X(axo_log_close)                                                               \

@@ -16,7 +16,7 @@ $(FAULT_TREE): FAULT_SEAM += -include test/fault/seam/again.h
 $F/runtime/pattern/%.o: FAULT_SEAM += -Itest -include test/fault/seam/pattern.h
 $F/%.o: %.c Makefile test/fault/fault.mk
 	$(call say,CC   )
-	$Qmkdir -p $(@D) && $(CC) $(FAULT_SEAM) $(ALL_CFLAGS) -Itest -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FAULT_SEAM) $(ALL_CFLAGS) -Itest -c -o $@ $<$(if $(filter runtime/%,$<), && $(call mark,$@))
 $F/memory_loop: $(FAULT_LOOP) $(FAULT_OBJECTS) $B/libsupport.a
 	$(call say,LINK )
 	$Q$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) -lm -lcmocka

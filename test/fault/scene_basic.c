@@ -38,6 +38,8 @@ static const axo_options basic_rich_options =
     AXO_OPTIONS(.name = "rich", .failure_texts = 8, .registry_max = 8, .dead_letters_kept = 4,
                 .actors_max = 600, .figures = AXO_FIGURES_COUNTS);
 
+static const axo_options basic_contain_options = AXO_OPTIONS(.contain = 1, .crashes_max = 9);
+
 /* ---- spawn ---------------------------------------------------------------------------------- */
 
 static void basic_spawn_outside(world *w)
@@ -335,6 +337,8 @@ static void basic_watch(world *w)
 const scene scenes_basic[] = {
     {.name = "start and end", .run = basic_start, .bare = 1},
     {.name = "start with options", .run = basic_start, .bare = 1, .options = &basic_rich_options},
+    {.name = "start that contains crashes", .run = basic_start, .bare = 1,
+     .options = &basic_contain_options},
     {.name = "start with threads", .run = basic_start, .bare = 1, .workers = 2},
     {.name = "spawn from outside", .run = basic_spawn_outside},
     {.name = "spawn many", .run = basic_spawn_many},

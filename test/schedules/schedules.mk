@@ -114,7 +114,7 @@ run-stress: $B/test/schedules/stress/hierarchy_test
 	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 
 # ---- soak: load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts,
-# soak-restarts, soak-transfer BYTES=1073741824.
+# soak-restarts, soak-transfer BYTES=1073741824, soak-crashes.
 .PHONY: soak-waves soak-parks soak-starts soak-restarts soak-transfer
 SOAK := $B/test/schedules/soak/soak
 $(SOAK): $(patsubst %,$B/obj/test/schedules/soak/%.o,soak waves restarts) $B/libaxo.a
@@ -130,6 +130,11 @@ soak-restarts: $(SOAK)
 	$Q$< restarts $(or $(COUNT),16777216)
 soak-transfer: $(SOAK)
 	$Q$< transfer $(or $(BYTES),1073741824)
+
+# Crashes at any instruction, in the release library: what is inlined counts.
+.PHONY: soak-crashes
+soak-crashes: $B/test/fault/crash_random_test
+	$QAXO_CRASHES=$(or $(COUNT),100000) $<
 
 # What the trace points cost a message.
 .PHONY: seams

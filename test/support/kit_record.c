@@ -192,6 +192,7 @@ static const struct kit_word {
     {"kind", "DEATH_PACT", AXO_FAILURE_DEATH_PACT},
     {"kind", "FATAL", AXO_FAILURE_FATAL},
     {"kind", "ENDED", AXO_FAILURE_ENDED},
+    {"kind", "CRASH", AXO_FAILURE_CRASH},
     {"site", "CONSTRUCT", AXO_SITE_CONSTRUCT},
     {"site", "PRE_START", AXO_SITE_PRE_START},
     {"site", "RECEIVE", AXO_SITE_RECEIVE},

@@ -19,7 +19,7 @@ from headers import ROOT
 
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|endif)\b")
-OUTSIDE = set("assert ctype errno fcntl inttypes limits link math poll pthread sched setjmp signal "
+OUTSIDE = set("assert ctype dlfcn errno fcntl inttypes limits link math poll pthread sched setjmp signal "
               "stdarg stdatomic stdbool stddef stdint stdio stdlib string time ucontext "
               "unistd unwind arpa/inet netinet/in netinet/tcp".split())
 FOLDERS = ("sys/", "linux/", "urcu/", "ck_", "sanitizer/")

@@ -42,7 +42,7 @@
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp super/children.c:axo__child_restart_own c70191843b57
  * stamp super/children.c:axo__child_restart_parent c97f1f7a8ea4
- * stamp super/children.c:axo__child_resume_own 6d0d3548d592
+ * stamp super/children.c:axo__child_resume_own f6330cad73c0
  * stamp super/children.c:axo__child_stop 368a5c465077
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:axo__children_forget c4f540f33ff4
@@ -71,7 +71,7 @@
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
  * stamp super/restart.c:restart_begin f4a347930f5f
- * stamp super/restart.c:restart_call_pre_restart 064532eb0c49
+ * stamp super/restart.c:restart_call_pre_restart b48784b1df3a
  * stamp super/restart.c:restart_create_again fe7a20b597ae
  * stamp super/restart.c:restart_finish 55002b7ecba3
  * stamp super/restart.c:restart_finish_create b09a01ba65ed

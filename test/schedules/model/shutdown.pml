@@ -50,7 +50,7 @@
  * stamp super/spawn.c:axo__spawn_make ce60ec357f6b
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
- * stamp system/boot.c:axo__boot_destroy 1914e50221cf
+ * stamp system/boot.c:axo__boot_destroy 2493698df174
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run beb9d70f8e8d

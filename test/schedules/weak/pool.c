@@ -10,6 +10,7 @@
 #include "sched/run.h"
 #include "sched/scheduled.h"
 #include "sched/spare.h"
+#include "sched/trap.h"
 #include "schedules/weak/scenes.h"
 
 pool weak_pool;
@@ -125,6 +126,27 @@ void pool_check(void)
 /* ---- what the product has above ---- */
 
 const uint32_t axo__os_turns = 1;
+
+/* no system here contains crashes */
+bool axo__trap_make(axo__worker *worker)
+{
+    return worker->trap == NULL;
+}
+
+void axo__trap_free(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__trap_begin(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__trap_end(axo__worker *worker)
+{
+    (void)worker;
+}
 
 void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)
 {

@@ -21,7 +21,7 @@ static void world_open(region_world *world, uint64_t budget)
 
 static void world_close(region_world *world)
 {
-    axo__region_end(&world->region, &world->cache);
+    axo__region_end(&world->region, &world->cache, NULL);
     assert_null(world->region);
     axo__pool_fini(&world->pool);
     unit_heap_empty(&world->heap);
@@ -84,9 +84,9 @@ static void clean_ups_run_last_in_first_out(void **state)
         *letter = (char)('a' + i);
         assert_true(axo__region_defer(&world.region, &world.cache, note, letter));
     }
-    axo__region_end(&world.region, &world.cache);
+    axo__region_end(&world.region, &world.cache, NULL);
     assert_string_equal(order, "hgfedcba");
-    axo__region_end(&world.region, &world.cache);
+    axo__region_end(&world.region, &world.cache, NULL);
     assert_int_equal(order_count, 8);
     world_close(&world);
 }
@@ -99,7 +99,7 @@ static void memory_goes_at_the_end(void **state)
     for (int i = 0; i < 5; i++)
         assert_non_null(take(&world, AXO__POOL_MAX));
     assert_int_equal(unit_heap_blocks(&world.heap), 5);
-    axo__region_end(&world.region, &world.cache);
+    axo__region_end(&world.region, &world.cache, NULL);
     unit_heap_empty(&world.heap);
     assert_non_null(take(&world, 10));
     world_close(&world);
@@ -121,7 +121,7 @@ static void no_memory_keeps_what_there_is(void **state)
     assert_null(take(&world, AXO__POOL_MAX + 1));
     for (int i = 0; i < 100; i++)
         assert_int_equal(kept[i], 7);
-    axo__region_end(&world.region, &world.cache);
+    axo__region_end(&world.region, &world.cache, NULL);
     assert_int_equal(order_count, 1);
     world_close(&world);
 }

@@ -55,7 +55,8 @@ static void what_is_given_is_kept(void **state)
                                     .stuck_ns = -1, .registry_max = 1 << 20,
                                     .failure_log = UINT32_MAX, .failure_window_ns = 1,
                                     .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL),
-                                    .figures = 2);
+                                    .figures = 2, .contain = 1, .crashes_max = 65536,
+                                    .crash_window_ns = 1);
     axo_options out;
     assert_int_equal(axo__options_read(&given, &out), AXO_OK);
     assert_memory_equal(&given, &out, sizeof out);
@@ -90,6 +91,10 @@ static void limits(void **state)
         AXO_OPTIONS(.no_quantum_us = 2),             AXO_OPTIONS(.registry_max = (1 << 20) + 1),
         AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS)),
         AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL) | AXO_EVENT_BIT(63)),
+        AXO_OPTIONS(.contain = 2),                   AXO_OPTIONS(.crashes_max = 1),
+        AXO_OPTIONS(.crash_window_ns = 1),
+        AXO_OPTIONS(.contain = 1, .crashes_max = 65537),
+        AXO_OPTIONS(.contain = 1, .crash_window_ns = -1),
     };
     axo_options out;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)

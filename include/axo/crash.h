@@ -1,0 +1,98 @@
+/* crash.h - crashes of actors as failures: what is contained, what is not.
+ *
+ * With axo_options.contain and .on_crash = AXO_CRASH_FAILS in its class, a crash of an actor's
+ * callback is a failure of kind AXO_FAILURE_CRASH, decided as any other, if all of this holds: the
+ * signal was raised by an instruction of that callback or by its own call of abort, assert, raise;
+ * every function between the runtime's call and that instruction belongs to the program, to the
+ * module of the class or to one named by axo_trust, or is one of libc's that hold nothing (string
+ * and memory functions, qsort, bsearch); it is not between axo_guard_begin and axo_guard_end; it
+ * has unwind tables; the crash budget is not spent. Guaranteed then: the runtime's own state is as
+ * after axo_throw at that place; every message is accounted for; the instance's memory and
+ * clean-ups go; no hook of the crashed instance is called; the same reference and mailbox go on.
+ *
+ * Else the process ends as if axo were not there (the handler that was installed before, or the
+ * default action at the very instruction: the core shows it), after one line on standard error that
+ * says why it could not be contained and, if it was a worker, which actor.
+ *
+ * Not guaranteed: that nothing was overwritten before the crash; that what was taken other than
+ * through `ctx` (malloc, descriptors, locks) is given back; that destructors of C++ frames run;
+ * data that actors share without a guard. A crash budget (crashes_max in crash_window_ns, default
+ * 100 in a minute) bounds how long a program lives on with such damage.
+ *
+ * In particular. A crashed instance is not resumed: AXO_RESUME restarts it, and says so in the log.
+ * Its children are stopped, all of them, before the next instance is made. A crash in pre_restart,
+ * in post_stop or in a clean-up of axo_defer is a line of the log, and what follows it is done. A
+ * destructor, an observer or an allocator is no callback: its crash ends the process. The failure's
+ * code is the signal's number, its text says where. A handler that is installed after the system's
+ * start comes first, and has to call the one that it has found. */
+#ifndef AXO_CRASH_H
+#define AXO_CRASH_H
+
+#include <stdint.h>
+
+#include <axo/actor.h>
+#include <axo/supervision.h>
+
+/* What was done at axo_crash.address. */
+typedef enum axo_crash_access {
+    AXO_CRASH_AT = 0,    /* it is where it happened, or nothing */
+    AXO_CRASH_READ = 1,
+    AXO_CRASH_WRITE = 2,
+    AXO_CRASH_FETCH = 3  /* a call or a jump to it */
+} axo_crash_access;
+
+/* Frames that are kept of a crash, from the innermost on, and crashes that a system remembers. */
+#define AXO_CRASH_FRAMES 16
+#define AXO_CRASHES_KEPT 64
+
+/* A crash that was contained. */
+typedef struct axo_crash {
+    axo_ref actor;
+    uint32_t instance;
+    uint32_t site;        /* an axo_site; pre_restart, post_stop, a clean-up: AXO_SITE_NONE */
+    uint32_t tag;         /* of the message that was being handled, if has_tag */
+    uint32_t has_tag;
+    int32_t signal;
+    int32_t code;         /* si_code */
+    uint32_t access;      /* an axo_crash_access */
+    uint32_t reserved;    /* 0 */
+    uint64_t address;     /* si_addr */
+    uint64_t pc;
+    uint32_t depth;       /* frames up to the library's call of the callback */
+    uint32_t frame_count; /* of them kept */
+    uint64_t frames[AXO_CRASH_FRAMES]; /* addresses in the program: the crash's, then returns */
+    int64_t when_ns;      /* the operating system's monotonic clock */
+} axo_crash;
+
+AXO_BEGIN_DECLS
+
+/* The crash behind a failure of kind AXO_FAILURE_CRASH, or whose root_kind is that: for a callback
+ * that was handed the failure, and until it returns.
+ *   thread    only the callback's
+ *   returns   NULL: none, or the system's reserve of texts was spent (axo_options.failure_texts) */
+AXO_API const axo_crash *axo_failure_crash(const axo_failure *failure);
+
+/* Copies the last crashes of a system that were contained, latest first, at most `max`.
+ *   thread    any
+ *   blocks    for as long as another thread copies
+ *   returns   how many there have been, which may be more than `max` and AXO_CRASHES_KEPT; 0 for a
+ *             NULL system, for one without axo_options.contain, and for NULL with a `max` */
+AXO_API uint64_t axo_system_crashes(axo_system *system, axo_crash *out, uint32_t max);
+
+/* Between axo_guard_begin and axo_guard_end a crash of this callback ends the process: the code
+ * there holds a lock or changes what others share. They nest; what is open when the callback ends
+ * is closed. Nothing happens for a bad context. */
+AXO_API void axo_guard_begin(axo_ctx *ctx);
+AXO_API void axo_guard_end(axo_ctx *ctx);
+
+/* Code of the module (a shared object) at `address` counts as the actors' own: it holds no lock
+ * over a callback and keeps nothing half-done that others see. Process-wide, for good: the module
+ * must not be unloaded.
+ *   thread    any
+ *   returns   AXO_OK; AXO_EINVAL: no module, libc, the loader, axo; AXO_ENOMEM: 64 are trusted;
+ *             AXO_ENOTSUP: axo_options.contain is not possible here */
+AXO_API axo_status axo_trust(const void *address);
+
+AXO_END_DECLS
+
+#endif

@@ -1,0 +1,497 @@
+/* trap.c - the handler of crashes, and the landing behind it.
+ *
+ * In the handler nothing is called that is not safe in one: no lock, no memory, no formatting. A
+ * crash of the handler's own look at the stack, or at a class, comes back to where it began
+ * (`back`), and the crash is not contained.
+ */
+#include "sched/trap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/aside.h"
+#include "sched/blame.h"
+#include "sched/contain.h"
+#include "sched/land.h"
+#include "sched/walk.h"
+
+#if AXO__WALKS
+#include <dlfcn.h>
+
+#define TRAP_STACK ((size_t)64 * 1024)
+#define TRAP_LINE  512
+#define TRAP_FETCH 16 /* bits of the processor's error code */
+#define TRAP_WRITE 2
+
+static const int trap_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+#define TRAP_SIGNALS (sizeof trap_signals / sizeof trap_signals[0])
+
+/* A signal's disposition is the process's, and so is this: under the mutex, but for handlers, which
+ * read what was there before the first of them could run. */
+static axo__os_mutex trap_mutex = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+static struct sigaction trap_before[TRAP_SIGNALS];
+static bool trap_there[TRAP_SIGNALS]; /* the handler is, or another one has kept it */
+static uint32_t trap_systems;
+
+struct axo__trap {
+    axo__unwind *back; /* where a crash of the handler itself goes; NULL: it is not there */
+    bool fresh;        /* the landing is a crash's */
+    axo_crash crash;
+    stack_t before;    /* the thread's own */
+    sigset_t mask;     /* the thread's own */
+};
+
+static size_t trap_index(int number)
+{
+    size_t i = 0;
+    while (i + 1 < TRAP_SIGNALS && trap_signals[i] != number)
+        i++;
+    return i;
+}
+
+static const char *trap_name(int number)
+{
+    static const char *const names[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"};
+    return names[trap_index(number)];
+}
+
+/* ---- may it be contained? ---- */
+
+/* Whether the signal was sent. abort and raise send too: from this process, to this thread. */
+static bool trap_is_sent(const siginfo_t *info)
+{
+    return info->si_code <= 0;
+}
+
+static bool trap_is_from_here(const siginfo_t *info)
+{
+    return info->si_code == SI_TKILL && info->si_pid == getpid();
+}
+
+/* A call through a bad pointer: the code itself is not there, and the walk begins at the call. In
+ * no other case may a return address be guessed: a function of axo could be stepped over. */
+static bool trap_is_fetch(int number, const siginfo_t *info, const greg_t *registers)
+{
+    int64_t pc = (int64_t)registers[REG_RIP];
+    return number == SIGSEGV && !trap_is_sent(info) &&
+           ((registers[REG_ERR] & TRAP_FETCH) != 0 || pc != (int64_t)((uint64_t)pc << 16) >> 16);
+}
+
+static uint32_t trap_access(int number, const siginfo_t *info, const greg_t *registers)
+{
+    if ((number != SIGSEGV && number != SIGBUS) || trap_is_sent(info))
+        return AXO_CRASH_AT;
+    if (trap_is_fetch(number, info, registers))
+        return AXO_CRASH_FETCH;
+    return (registers[REG_ERR] & TRAP_WRITE) != 0 ? AXO_CRASH_WRITE : AXO_CRASH_READ;
+}
+
+/* The registers are those that the unwinder begins with; they are put back. */
+static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int number,
+                                                        const siginfo_t *info, greg_t *registers)
+{
+    axo__unwind back;
+    axo__trap *trap = worker->trap;
+    axo_crash *crash = &trap->crash;
+    const greg_t pc = registers[REG_RIP];
+    const greg_t sp = registers[REG_RSP];
+    axo__verdict verdict = AXO__VERDICT_UNWIND;
+    memset(crash, 0, sizeof *crash);
+    trap->back = &back;
+    if (AXO__UNWIND_SET(&back) == 0) {
+        const axo_class *cls = axo__cell_class(worker->current);
+        axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
+        memcpy(&from.own, &cls->receive, sizeof from.own);
+        if (trap_is_fetch(number, info, registers)) {
+            crash->frames[crash->frame_count++] = (uint64_t)pc;
+            crash->depth++;
+            from.pc = *(const uintptr_t *)(uintptr_t)sp - 1;
+            registers[REG_RIP] = (greg_t)from.pc;
+            registers[REG_RSP] = sp + (greg_t)sizeof(void *);
+        }
+        verdict = axo__walk(&from, crash);
+    }
+    trap->back = NULL;
+    registers[REG_RIP] = pc;
+    registers[REG_RSP] = sp;
+    return verdict;
+}
+
+static __attribute__((noinline)) bool trap_is_asked_for(axo__worker *worker)
+{
+    axo__unwind back;
+    bool asked = false;
+    worker->trap->back = &back;
+    if (AXO__UNWIND_SET(&back) == 0)
+        asked = axo__cell_class(worker->current)->on_crash == AXO_CRASH_FAILS;
+    worker->trap->back = NULL;
+    return asked;
+}
+
+static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t *info,
+                               ucontext_t *context)
+{
+    if (worker == NULL || worker->trap == NULL || worker->forked ||
+        !axo__os_at_home(worker->local.core->home))
+        return AXO__VERDICT_NOT_WORKER;
+    if (worker->current == NULL || worker->site == AXO_SITE_NONE || worker->unwind == NULL)
+        return AXO__VERDICT_NOT_USER;
+    if (!trap_is_asked_for(worker))
+        return AXO__VERDICT_CLASS;
+    if (trap_is_sent(info) && !trap_is_from_here(info))
+        return AXO__VERDICT_SENT;
+    if (axo__aside > 0 || axo__open_guarded(worker))
+        return AXO__VERDICT_GUARDED;
+    axo__verdict verdict = trap_walk(worker, number, info, context->uc_mcontext.gregs);
+    if (verdict == AXO__VERDICT_CONTAINED &&
+        !axo__contain_spend(worker->local.core->contain, axo__os_now()))
+        return AXO__VERDICT_LIMIT;
+    return verdict;
+}
+
+/* ---- the line of one that is not ---- */
+
+typedef struct trap_line {
+    size_t at;
+    char text[TRAP_LINE];
+} trap_line;
+
+static void trap_add(trap_line *line, const char *text)
+{
+    while (*text != 0 && line->at < sizeof line->text - 1)
+        line->text[line->at++] = *text++;
+}
+
+static void trap_add_number(trap_line *line, uint64_t number, uint32_t base)
+{
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    digits[at] = 0;
+    do {
+        digits[--at] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number > 0);
+    trap_add(line, digits + at);
+}
+
+static void trap_add_actor(trap_line *line, const axo__worker *worker)
+{
+    const axo__cell *cell = worker->current;
+    const axo__name *name = axo__cell_name(cell);
+    trap_add(line, "; actor ");
+    trap_add(line, name != NULL ? name->text : "$");
+    trap_add(line, name != NULL ? " (#" : "");
+    trap_add_number(line, axo__cell_ref(cell).bits, 16);
+    trap_add(line, name != NULL ? ")" : "");
+    const char *cls = axo__cell_class(cell)->name;
+    trap_add(line, ", class ");
+    trap_add(line, cls != NULL ? cls : "without a name");
+    if (worker->message == NULL || worker->site != AXO_SITE_RECEIVE)
+        return;
+    trap_add(line, ", message ");
+    trap_add_number(line, worker->message->pub.tag, 10);
+}
+
+/* What is read of the actor may be what has been overwritten. */
+static __attribute__((noinline)) void trap_say_actor(trap_line *line, axo__worker *worker)
+{
+    axo__unwind back;
+    axo__trap *trap = worker->trap;
+    const size_t before = line->at;
+    if (worker->current == NULL)
+        return;
+    trap->back = &back;
+    if (AXO__UNWIND_SET(&back) == 0)
+        trap_add_actor(line, worker);
+    else
+        line->at = before;
+    trap->back = NULL;
+}
+
+static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo__verdict verdict)
+{
+    static const char *const texts[] = {
+#define TRAP_TEXT(word, text) text,
+        AXO__VERDICT_LIST(TRAP_TEXT)
+#undef TRAP_TEXT
+    };
+    trap_line line;
+    line.at = 0;
+    trap_add(&line, "axo: ");
+    trap_add(&line, trap_name(number));
+    if (!trap_is_sent(info)) {
+        trap_add(&line, " at 0x");
+        trap_add_number(&line, (uintptr_t)info->si_addr, 16);
+    }
+    trap_add(&line, " is not contained: ");
+    trap_add(&line, texts[verdict]);
+    if (worker != NULL && worker->trap != NULL && verdict != AXO__VERDICT_NOT_WORKER)
+        trap_say_actor(&line, worker);
+    line.text[line.at++] = '\n';
+    (void)!write(STDERR_FILENO, line.text, line.at);
+}
+
+/* ---- the handler ---- */
+
+/* Without a handler before: the instruction is run again, and ends the process there; a signal that
+ * was sent is sent again. */
+static void trap_default(int number, const siginfo_t *info)
+{
+    struct sigaction fresh;
+    memset(&fresh, 0, sizeof fresh);
+    fresh.sa_handler = SIG_DFL;
+    (void)sigaction(number, &fresh, NULL);
+    if (trap_is_sent(info))
+        (void)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+}
+
+static void trap_pass_on(int number, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &trap_before[trap_index(number)];
+    bool whole = (before->sa_flags & SA_SIGINFO) != 0;
+    if (!whole && before->sa_handler == SIG_IGN && trap_is_sent(info))
+        return;
+    if (!whole && (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN)) {
+        trap_default(number, info);
+        return;
+    }
+    sigset_t mask = before->sa_mask; /* until the handler returns, which puts the mask back */
+    if ((before->sa_flags & SA_NODEFER) == 0)
+        (void)sigaddset(&mask, number);
+    (void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
+    if (whole)
+        before->sa_sigaction(number, info, context);
+    else
+        before->sa_handler(number);
+}
+
+static __attribute__((noreturn, noinline)) void trap_jump(const axo__unwind *to)
+{
+    AXO__UNWIND_JUMP((axo__unwind *)(uintptr_t)to);
+}
+
+static void trap_handle(int number, siginfo_t *info, void *argument)
+{
+    int error = errno;
+    axo__worker *worker = axo__self;
+    ucontext_t *context = argument;
+    if (worker != NULL && worker->trap != NULL && worker->trap->back != NULL)
+        trap_jump(worker->trap->back);
+    axo__verdict verdict = trap_judge(worker, number, info, context);
+    if (verdict == AXO__VERDICT_CONTAINED) {
+        axo__trap *trap = worker->trap;
+        trap->crash.signal = number;
+        trap->crash.code = info->si_code;
+        trap->crash.access = trap_access(number, info, context->uc_mcontext.gregs);
+        trap->crash.address = trap_is_sent(info) ? 0 : (uint64_t)(uintptr_t)info->si_addr;
+        trap->crash.pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+        trap->fresh = true;
+        trap_jump(worker->unwind);
+    }
+    trap_say(worker, number, info, verdict);
+    trap_pass_on(number, info, argument);
+    errno = error;
+}
+
+/* ---- for the process ---- */
+
+static bool trap_is_ours(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+           now.sa_sigaction == trap_handle;
+}
+
+/* A handler that came after this one and was left in its place when the last system ended calls
+ * this one still: it must not become the one before. */
+static void trap_install(size_t i)
+{
+    struct sigaction action;
+    if (trap_there[i])
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = trap_handle;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(trap_signals[i], NULL, &trap_before[i]);
+    trap_there[i] = sigaction(trap_signals[i], &action, NULL) == 0;
+}
+
+bool axo__trap_enter(void)
+{
+    axo__os_mutex_lock(&trap_mutex);
+    bool ready = trap_systems > 0 || axo__walk_ready();
+    if (ready && trap_systems++ == 0) {
+        for (size_t i = 0; i < TRAP_SIGNALS; i++)
+            trap_install(i);
+    }
+    axo__os_mutex_unlock(&trap_mutex);
+    return ready;
+}
+
+void axo__trap_leave(void)
+{
+    axo__os_mutex_lock(&trap_mutex);
+    if (--trap_systems == 0) {
+        for (size_t i = 0; i < TRAP_SIGNALS; i++) {
+            if (trap_is_ours(trap_signals[i]) &&
+                sigaction(trap_signals[i], &trap_before[i], NULL) == 0)
+                trap_there[i] = false;
+        }
+    }
+    axo__os_mutex_unlock(&trap_mutex);
+}
+
+/* ---- for a worker ---- */
+
+/* The record lies at the stack's upper end. */
+bool axo__trap_make(axo__worker *worker)
+{
+    if (worker->local.core->contain == NULL)
+        return true;
+    char *memory = axo__os_stack_alloc(TRAP_STACK + sizeof(axo__trap));
+    if (memory == NULL)
+        return false;
+    worker->trap = (axo__trap *)(void *)(memory + TRAP_STACK);
+    return true;
+}
+
+void axo__trap_free(axo__worker *worker)
+{
+    axo__trap *trap = worker->trap;
+    worker->trap = NULL;
+    if (trap != NULL)
+        axo__os_stack_free((char *)trap - TRAP_STACK, TRAP_STACK + sizeof(axo__trap));
+}
+
+/* A thread of the library blocks SIGABRT, which a raise of its own would then leave pending. */
+void axo__trap_begin(axo__worker *worker)
+{
+    axo__trap *trap = worker->trap;
+    stack_t stack = {.ss_sp = (char *)trap - TRAP_STACK, .ss_size = TRAP_STACK};
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, SIGABRT);
+    (void)pthread_sigmask(SIG_UNBLOCK, &own, &trap->mask);
+    (void)sigaltstack(&stack, &trap->before);
+}
+
+void axo__trap_end(axo__worker *worker)
+{
+    axo__trap *trap = worker->trap;
+    (void)sigaltstack(&trap->before, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &trap->mask, NULL);
+}
+
+/* ---- the landing ---- */
+
+/* No hook of the instance runs any more, and all its children go with it. */
+static void trap_break(axo__cell *cell)
+{
+    axo__family *family = axo__cell_family(cell);
+    if (cell->life != AXO__INSTANCE_STARTED)
+        return;
+    cell->life = AXO__INSTANCE_BROKEN;
+    if (family != NULL)
+        family->earlier = NULL;
+}
+
+static void trap_blame(axo__worker *worker, int32_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void trap_blame(axo__worker *worker, int32_t code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    axo__blame_record(worker, AXO_FAILURE_CRASH, code, format, list);
+    va_end(list);
+}
+
+/* Where it was: the first frame that is the program's, by module and offset, as addr2line wants
+ * it. */
+static void trap_describe(axo__worker *worker, const axo_crash *crash)
+{
+    static const char *const how[] = {"at", "reading", "writing", "calling"};
+    Dl_info where;
+    uint64_t at = crash->pc;
+    if (crash->access == AXO_CRASH_FETCH && crash->frame_count > 1)
+        at = crash->frames[1];
+    if (dladdr((const void *)(uintptr_t)at, &where) == 0) {
+        trap_blame(worker, crash->signal, "%s %s 0x%llx, pc 0x%llx", trap_name(crash->signal),
+                   how[crash->access], (unsigned long long)crash->address,
+                   (unsigned long long)at);
+        return;
+    }
+    const char *base = strrchr(where.dli_fname, '/');
+    trap_blame(worker, crash->signal, "%s %s 0x%llx in %.48s+0x%llx", trap_name(crash->signal),
+               how[crash->access], (unsigned long long)crash->address,
+               base != NULL ? base + 1 : where.dli_fname,
+               (unsigned long long)(at - (uintptr_t)where.dli_fbase));
+}
+
+static bool trap_is_public(uint32_t site)
+{
+    return site != AXO__SITE_PRE_RESTART && site != AXO__SITE_POST_STOP &&
+           site != AXO__SITE_CLEANUP;
+}
+
+void axo__trap_land(axo__worker *worker)
+{
+    axo__trap *trap = worker->trap;
+    axo__cell *cell = worker->current;
+    if (trap == NULL || !trap->fresh)
+        return;
+    axo_crash *crash = &trap->crash;
+    trap->fresh = false;
+    crash->actor = axo__cell_ref(cell);
+    crash->instance = axo__cell_instance(cell);
+    crash->site = trap_is_public(worker->site) ? worker->site : AXO_SITE_NONE;
+    crash->has_tag = worker->message != NULL;
+    crash->tag = worker->message != NULL ? worker->message->pub.tag : 0;
+    crash->when_ns = axo__os_now();
+    trap_break(cell);
+    trap_describe(worker, crash);
+    axo__texts_set_crash(&worker->local.core->texts, worker->pending.text, crash);
+    axo__contain_note(worker->local.core->contain, crash);
+}
+#else
+bool axo__trap_enter(void)
+{
+    return false;
+}
+
+void axo__trap_leave(void)
+{
+}
+
+bool axo__trap_make(axo__worker *worker)
+{
+    (void)worker;
+    return true;
+}
+
+void axo__trap_free(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__trap_begin(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__trap_end(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__trap_land(axo__worker *worker)
+{
+    (void)worker;
+}
+#endif

@@ -1,0 +1,34 @@
+/* trap.h - crashes of callbacks as failures of their actors.
+ *
+ * A signal that says that code is wrong (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) comes to the
+ * handler here, on a stack of the worker's own. If the thread is where axo_throw could have been
+ * called, as far as tests and a walk up the stack can tell, it goes the way of a throw; what the
+ * crash was is told behind the landing. Else a line says why not, and the signal goes to the
+ * handler before, or does what it would have done.
+ *
+ * Central idea: nothing is counted or marked for it while nothing crashes. All that the handler
+ * asks is there anyway.
+ */
+#ifndef AXO__SCHED_TRAP_H
+#define AXO__SCHED_TRAP_H
+
+#include "sched/pool.h"
+
+/* Takes over the signals for this process, or counts one system more; false: it is not possible
+ * here. The last axo__trap_leave gives them back. */
+bool axo__trap_enter(void);
+void axo__trap_leave(void);
+
+/* The worker's stack for its handler, if its system contains crashes; false: no memory. */
+bool axo__trap_make(axo__worker *worker);
+void axo__trap_free(axo__worker *worker);
+
+/* The thread becomes the worker, or is it no more; only of a worker that has a trap. */
+void axo__trap_begin(axo__worker *worker);
+void axo__trap_end(axo__worker *worker);
+
+/* Behind a landing: if it was a crash that has led there, it becomes the failure of the callback
+ * that `site` names, and the instance is broken. */
+void axo__trap_land(axo__worker *worker);
+
+#endif

@@ -1,0 +1,251 @@
+/* walk.c - the stack of a crash. Nothing here takes a lock or memory: _Unwind_Backtrace finds its
+ * tables by _dl_find_object, which is for signal handlers. */
+#include "sched/walk.h"
+
+#include "base/border.h"
+#include "os/os.h"
+
+#if AXO__WALKS
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unwind.h>
+
+#define WALK_FRAMES_MAX (UINT32_C(1) << 21)
+#define WALK_TRUSTED    64
+
+/* The bounds of the library's code, by the linker. NULL: it was built without its section. */
+extern const char __start_axo_text[] __attribute__((weak));
+extern const char __stop_axo_text[] __attribute__((weak));
+
+/* A sanitizer's run time, if there is one in the program. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+
+/* Functions of libc that hold nothing and keep nothing half-done; behind NULL those that raise. */
+static const char *const walk_names[] = {
+    "memcpy", "memmove", "memset", "memcmp", "memchr", "memrchr", "rawmemchr", "memmem", "mempcpy",
+    "memccpy", "strlen", "strnlen", "strcpy", "strncpy", "stpcpy", "stpncpy", "strcat", "strncat",
+    "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strchrnul", "strstr",
+    "strcasestr", "strspn", "strcspn", "strpbrk", "strtok_r", "strsep", "bcmp", "wcslen", "wcscmp",
+    "wcschr", "wmemcpy", "wmemset", "__memcpy_chk", "__memmove_chk", "__memset_chk",
+    "__mempcpy_chk", "__strcpy_chk", "__strncpy_chk", "__stpcpy_chk", "__strcat_chk",
+    "__strncat_chk", "__chk_fail", "bsearch", "qsort", "qsort_r",
+    NULL, "abort", "raise", "__assert_fail", "__assert_perror_fail", "__assert", "__chk_fail",
+    "__memcpy_chk", "__memmove_chk", "__memset_chk", "__mempcpy_chk", "__strcpy_chk",
+    "__strncpy_chk", "__stpcpy_chk", "__strcat_chk", "__strncat_chk"};
+#define WALK_NAMES (sizeof walk_names / sizeof walk_names[0])
+
+static uintptr_t walk_functions[WALK_NAMES];
+static const void *walk_libc;    /* modules, by their link maps */
+static const void *walk_program;
+static const void *walk_loader;
+static axo__aptr walk_trusted[WALK_TRUSTED];
+static axo__os_mutex walk_mutex = {.mutex = PTHREAD_MUTEX_INITIALIZER}; /* for its writers */
+
+static const void *walk_module(uintptr_t pc)
+{
+    struct dl_find_object found;
+    return _dl_find_object((void *)pc, &found) == 0 ? found.dlfo_link_map : NULL;
+}
+
+static bool walk_is_runtime(uintptr_t pc)
+{
+    return pc >= (uintptr_t)__start_axo_text && pc < (uintptr_t)__stop_axo_text;
+}
+
+/* Whether a function of libc, by its start, holds nothing; `raises`: and is one that raises. */
+static bool walk_is_pure(uintptr_t start, bool raises)
+{
+    bool raising = false;
+    for (size_t i = 0; i < WALK_NAMES; i++) {
+        raising = raising || walk_names[i] == NULL;
+        if (walk_functions[i] == start && start != 0 && (raising || !raises))
+            return true;
+    }
+    return false;
+}
+
+static bool walk_is_own(const void *module, const void *own)
+{
+    if (module == NULL)
+        return false;
+    if (module == walk_program || module == own)
+        return true;
+    for (uint32_t i = 0; i < WALK_TRUSTED; i++) {
+        if (axo__aptr_load_relaxed(&walk_trusted[i]) == module)
+            return true;
+    }
+    return false;
+}
+
+typedef enum walk_part { WALK_NOTHING, WALK_OWN, WALK_LIBC } walk_part;
+
+typedef struct walk_state {
+    const axo__walked *from;
+    axo_crash *crash;
+    const void *own;
+    uintptr_t entry; /* of the libc function that the program's code has called, so far */
+    walk_part last;
+    bool found;      /* past the handler's frames */
+    bool within;     /* the program's code was seen */
+    axo__verdict verdict;
+} walk_state;
+
+static _Unwind_Reason_Code walk_end(walk_state *it, axo__verdict verdict)
+{
+    it->verdict = verdict;
+    return _URC_END_OF_STACK;
+}
+
+/* The first function of the library from within: the callback's caller, or none that may be left.
+ * Between its note and the callback no other function of the program is called but aside. */
+static _Unwind_Reason_Code walk_runtime(walk_state *it, struct _Unwind_Context *context)
+{
+    const char *note = _Unwind_GetLanguageSpecificData(context);
+    bool leavable = it->last == WALK_OWN && note == axo__leavable;
+    return walk_end(it, leavable ? AXO__VERDICT_CONTAINED : AXO__VERDICT_RUNTIME);
+}
+
+static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *context,
+                                     uintptr_t look)
+{
+    if (walk_is_runtime(look))
+        return walk_runtime(it, context);
+    const void *module = walk_module(look);
+    if (module == walk_libc) {
+        it->last = WALK_LIBC;
+        it->entry = _Unwind_GetRegionStart(context);
+        return _URC_NO_REASON;
+    }
+    /* a signal that was sent is its own only if it comes out of what raises */
+    bool raises = it->from->sent && !it->within;
+    if (it->last == WALK_LIBC && !walk_is_pure(it->entry, false))
+        return walk_end(it, AXO__VERDICT_LIBRARY);
+    if (it->last == WALK_LIBC && !walk_is_pure(it->entry, raises))
+        return walk_end(it, AXO__VERDICT_SENT);
+    if (it->last == WALK_NOTHING && raises)
+        return walk_end(it, AXO__VERDICT_SENT);
+    if (!walk_is_own(module, it->own))
+        return walk_end(it, AXO__VERDICT_FOREIGN);
+    it->last = WALK_OWN;
+    it->within = true;
+    return _URC_NO_REASON;
+}
+
+/* A return address is behind the call: the call itself is looked up. `exact`: the frame was
+ * interrupted, and its address is the instruction's. */
+static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
+{
+    walk_state *it = arg;
+    axo_crash *crash = it->crash;
+    int exact = 0;
+    uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
+    if (!it->found && (exact == 0 || pc != it->from->pc))
+        return _URC_NO_REASON;
+    it->found = true;
+    if (pc == 0 || ++crash->depth > WALK_FRAMES_MAX)
+        return walk_end(it, AXO__VERDICT_UNWIND);
+    if (crash->frame_count < AXO_CRASH_FRAMES)
+        crash->frames[crash->frame_count++] = pc;
+    return walk_look(it, context, exact != 0 ? pc : pc - 1);
+}
+
+axo__verdict axo__walk(const axo__walked *from, axo_crash *crash)
+{
+    walk_state it = {.from = from, .crash = crash, .own = walk_module((uintptr_t)from->own),
+               .verdict = AXO__VERDICT_UNWIND};
+    (void)_Unwind_Backtrace(walk_frame, &it);
+    return it.verdict;
+}
+
+/* ---- before the first ---- */
+
+static _Unwind_Reason_Code walk_warm(struct _Unwind_Context *context, void *arg)
+{
+    (void)context;
+    (void)arg;
+    return _URC_NO_REASON;
+}
+
+/* The program's own sanitizer wants its reports; the library's own build knows its tricks. */
+static bool walk_sanitized(void)
+{
+#ifdef AXO_ASAN
+    bool address = false;
+#else
+    bool address = __asan_init != NULL;
+#endif
+    return address || __tsan_init != NULL || __msan_init != NULL;
+}
+
+/* RTLD_NEXT: libc's functions themselves, not one that the program has put in their place, nor its
+ * table of jumps to them. */
+bool axo__walk_ready(void)
+{
+    if (__start_axo_text == NULL || walk_sanitized())
+        return false;
+    const void *program = walk_module((uintptr_t)getauxval(AT_ENTRY));
+    const void *libc = walk_module((uintptr_t)dlsym(RTLD_NEXT, "abort"));
+    if (libc == NULL || program == NULL || libc == program)
+        return false; /* a static libc cannot be told from the program */
+    for (size_t i = 0; i < WALK_NAMES; i++) {
+        uintptr_t at = walk_names[i] != NULL ? (uintptr_t)dlsym(RTLD_NEXT, walk_names[i]) : 0;
+        walk_functions[i] = at != 0 && walk_module(at) == libc ? at : 0;
+    }
+    walk_program = program;
+    walk_libc = libc;
+    walk_loader = walk_module((uintptr_t)getauxval(AT_BASE));
+    (void)_Unwind_Backtrace(walk_warm, NULL); /* what it looks up once */
+    return true;
+}
+
+/* Under the mutex. */
+static axo_status walk_add(const void *module)
+{
+    for (uint32_t i = 0; i < WALK_TRUSTED; i++) {
+        const void *there = axo__aptr_load_relaxed(&walk_trusted[i]);
+        if (there == NULL)
+            axo__aptr_store_relaxed(&walk_trusted[i], (void *)(uintptr_t)module);
+        if (there == NULL || there == module)
+            return AXO_OK;
+    }
+    return AXO_ENOMEM;
+}
+
+axo_status axo__walk_trust(const void *address)
+{
+    if (walk_libc == NULL && !axo__walk_ready())
+        return AXO_ENOTSUP;
+    const void *module = walk_module((uintptr_t)address);
+    if (module == NULL || module == walk_libc || module == walk_loader ||
+        walk_is_runtime((uintptr_t)address))
+        return AXO_EINVAL;
+    const void *runtime = walk_module((uintptr_t)__start_axo_text);
+    if (module == runtime && runtime != walk_program)
+        return AXO_EINVAL;
+    axo__os_mutex_lock(&walk_mutex);
+    axo_status status = walk_add(module);
+    axo__os_mutex_unlock(&walk_mutex);
+    return status;
+}
+#else
+bool axo__walk_ready(void)
+{
+    return false;
+}
+
+axo__verdict axo__walk(const axo__walked *from, axo_crash *crash)
+{
+    (void)from;
+    (void)crash;
+    return AXO__VERDICT_UNWIND;
+}
+
+axo_status axo__walk_trust(const void *address)
+{
+    (void)address;
+    return AXO_ENOTSUP;
+}
+#endif

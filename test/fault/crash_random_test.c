@@ -1,0 +1,268 @@
+/* crash_random_test.c - crashes at any instruction of whatever the workers are at: a signal comes
+ * at a random moment, and its handler calls the library's own with what it was given, as if the
+ * instruction had crashed. Where that cannot be contained the handler before ours is called, which
+ * returns, and nothing has happened. Then all messages are accounted for, and no byte is left.
+ *
+ * AXO_CRASHES: so many are contained; else 10 000.
+ */
+#include <sched.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "fault/crash.h"
+
+enum { RANDOM_ACTORS = 12, RANDOM_WORKERS = 2, RANDOM_STEP = 1 };
+
+static axo_ref random_refs[RANDOM_ACTORS];
+static atomic_int random_threads[RANDOM_WORKERS + 4];
+static atomic_uint random_known;
+static atomic_uint random_over;
+static atomic_uint random_shots;
+static atomic_uint random_refused;
+static atomic_uint random_pings;
+static _Thread_local bool random_noted;
+static volatile uint64_t random_sink;
+
+/* ---- the actors ----------------------------------------------------------------------------- */
+
+static void random_note(void)
+{
+    if (random_noted)
+        return;
+    random_noted = true;
+    uint32_t at = atomic_fetch_add(&random_known, 1);
+    if (at < RANDOM_WORKERS + 4)
+        atomic_store(&random_threads[at], (int)syscall(SYS_gettid));
+}
+
+static __attribute__((noinline)) void random_compute(uint32_t rounds)
+{
+    for (uint32_t i = 0; i < rounds; i++)
+        random_sink += random_sink * 3 + i;
+}
+
+static void random_clean(void *arg)
+{
+    random_compute(20);
+}
+
+static axo_status random_child_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    random_compute(50);
+    return message->tag == 2 ? axo_stop_self(ctx) : AXO_OK;
+}
+
+static axo_status random_start(axo_ctx *ctx, void *state)
+{
+    random_note();
+    random_compute(20);
+    return AXO_OK;
+}
+
+static const axo_class random_child =
+    AXO_CLASS(.name = "child", .pre_start = random_start, .receive = random_child_receive,
+              .post_stop = random_start, .on_crash = AXO_CRASH_FAILS);
+
+static void random_draft(axo_ctx *ctx, axo_ref to)
+{
+    axo_draft *draft;
+    void *room;
+    if (axo_message_new(ctx, RANDOM_STEP, 64, &draft, &room) != AXO_OK)
+        return;
+    random_compute(20);
+    memset(room, 1, 64);
+    if (axo_send_message(ctx, to, draft) != AXO_OK)
+        axo_message_discard(ctx, draft);
+}
+
+static void random_spawn(axo_ctx *ctx)
+{
+    axo_props props = AXO_PROPS(.cls = &random_child);
+    axo_ref child;
+    if (axo_child_count(ctx) > 4 || axo_spawn(ctx, &props, &child) != AXO_OK)
+        return;
+    (void)!axo_watch(ctx, child);
+    (void)axo_send(ctx, child, 1, NULL, 0);
+    random_compute(20);
+    (void)axo_send(ctx, child, 2, NULL, 0);
+}
+
+static axo_status random_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    if (message->tag == CRASH_PING) {
+        atomic_fetch_add(&random_pings, 1);
+        return AXO_OK;
+    }
+    if (message->tag != RANDOM_STEP)
+        return AXO_OK;
+    random_note();
+    uint64_t *count = state;
+    axo_ref to = random_refs[(*count)++ * 7 % RANDOM_ACTORS];
+    random_compute(100);
+    switch (*count % 8) {
+    case 0:
+        random_spawn(ctx);
+        break;
+    case 1:
+        (void)!axo_alloc(ctx, 40);
+        if (axo_defer(ctx, random_clean, NULL) != AXO_OK)
+            return AXO_ENOMEM;
+        break;
+    case 2:
+        (void)axo_timer_start(ctx, 1, AXO_TIMER_ONCE, 100000, 0, 3, NULL, 0);
+        break;
+    case 3:
+        (void)axo_want_settle(ctx);
+        break;
+    case 4:
+        return *count > 200 ? axo_fail(ctx, 1, "after %d", 200) : AXO_OK;
+    default:
+        random_draft(ctx, to);
+        break;
+    }
+    random_compute(100);
+    return AXO_OK;
+}
+
+static axo_status random_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                     const axo_message *message)
+{
+    random_compute(20);
+    return axo_default_pre_restart(ctx, state, failure, message);
+}
+
+static axo_status random_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    return random_start(ctx, state);
+}
+
+static axo_directive random_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                   void *user)
+{
+    random_compute(20);
+    return AXO_RESTART;
+}
+
+static const axo_class random_class =
+    AXO_CLASS(.name = "random", .state_size = sizeof(uint64_t), .construct = random_construct,
+              .pre_start = random_start, .receive = random_receive, .post_stop = random_start,
+              .pre_restart = random_pre_restart, .settle = random_start,
+              .on_crash = AXO_CRASH_FAILS);
+
+/* ---- the shots ------------------------------------------------------------------------------ */
+
+static void random_before(int number, siginfo_t *info, void *context)
+{
+    atomic_fetch_add(&random_refused, 1);
+}
+
+static void random_hit(int number, siginfo_t *info, void *context)
+{
+    struct sigaction ours;
+    siginfo_t crash;
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4; /* a read, not the last fault's */
+    memset(&crash, 0, sizeof crash);
+    crash.si_signo = SIGSEGV;
+    crash.si_code = SEGV_MAPERR;
+    crash.si_addr = (void *)12345;
+    if (sigaction(SIGSEGV, NULL, &ours) == 0)
+        ours.sa_sigaction(SIGSEGV, &crash, context);
+}
+
+/* One at a time to a thread, with a pause for what it does. */
+static void *random_shoot(void *arg)
+{
+    uint64_t seed = 88172645463325252U;
+    while (atomic_load(&random_over) == 0) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        int thread = atomic_load(&random_threads[seed % (RANDOM_WORKERS + 4)]);
+        int64_t until = parts_now() + 5000 + (int64_t)(seed >> 40) % 20000;
+        if (thread != 0 && syscall(SYS_tgkill, getpid(), thread, SIGPROF) == 0)
+            atomic_fetch_add(&random_shots, 1);
+        while (parts_now() < until)
+            (void)sched_yield();
+    }
+    return NULL;
+}
+
+static void random_install(int number, void (*fn)(int, siginfo_t *, void *))
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = fn;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    CRASH_CHECK(sigaction(number, &action, NULL) == 0);
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static void random_feed(void)
+{
+    for (uint32_t i = 0; i < RANDOM_ACTORS; i++) {
+        for (uint32_t n = 0; n < 50; n++)
+            (void)axo_system_send(cw.system, random_refs[i], RANDOM_STEP, NULL, 0);
+    }
+}
+
+static void random_begin(void)
+{
+    static const axo_strategy strategy = AXO_STRATEGY(.decider = random_decide);
+    axo_options options = AXO_OPTIONS(
+        .workers = RANDOM_WORKERS, .contain = 1, .crashes_max = 65536, .crash_window_ns = 1,
+        .user_strategy = &strategy,
+        .allocator = {.alloc = parts_alloc, .free = parts_free, .user = &cw.heap});
+    axo_props props = AXO_PROPS(.cls = &random_class, .strategy = &strategy);
+    random_install(SIGSEGV, random_before);
+    CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
+    random_install(SIGPROF, random_hit);
+    for (uint32_t i = 0; i < RANDOM_ACTORS; i++)
+        CRASH_CHECK(axo_system_spawn(cw.system, &props, &random_refs[i]) == AXO_OK);
+}
+
+static void random_run(const void *arg)
+{
+    const uint64_t wanted = *(const uint64_t *)arg;
+    pthread_t shooter;
+    uint64_t crashes = 0;
+    (void)alarm(0);
+    crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
+    CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
+    random_begin();
+    CRASH_CHECK(pthread_create(&shooter, NULL, random_shoot, NULL) == 0);
+    int64_t deadline = parts_now() + PARTS_DEADLINE_NS * (1 + (int64_t)(wanted / 10000));
+    while (crashes < wanted) {
+        struct timespec pause = {.tv_nsec = 2000000};
+        random_feed();
+        CRASH_CHECK(parts_now() < deadline);
+        (void)nanosleep(&pause, NULL);
+        crashes = axo_system_crashes(cw.system, NULL, 0);
+    }
+    atomic_store(&random_over, 1);
+    (void)pthread_join(shooter, NULL);
+    for (uint32_t i = 0; i < RANDOM_ACTORS; i++)
+        CRASH_CHECK(axo_system_send(cw.system, random_refs[i], CRASH_PING, NULL, 0) == AXO_OK);
+    crash_wait(&random_pings, RANDOM_ACTORS); /* all of them live */
+    crash_finish();
+    CRASH_CHECK(atomic_load(&random_refused) > 0);
+    (void)dprintf(crash_fd, "%llu contained, %u refused\n", (unsigned long long)crashes,
+                  atomic_load(&random_refused));
+}
+
+static void at_any_instruction(void **state)
+{
+    const char *asked = getenv("AXO_CRASHES");
+    uint64_t wanted = asked != NULL ? strtoull(asked, NULL, 10) : 10000;
+    if (CRASH_REPORTED)
+        return;
+    crash_end end = crash_run(random_run, &wanted);
+    crash_is_well(&end, "at any instruction");
+    (void)printf("%s", end.text);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(at_any_instruction),
+};
+
+TEST_MAIN(tests)
