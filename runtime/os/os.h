@@ -238,7 +238,7 @@ typedef struct axo__os_body {
 typedef struct axo__os_common {
     size_t stack; /* bytes of a stack; 0: as the operating system has it */
     /* Told on each thread, before its body begins and when it has ended; NULL: it is not. */
-    void (*told)(void *user, const axo__os_thread *thread, bool begins);
+    void (*announce)(void *user, const axo__os_thread *thread, bool begins);
     void *user;
 } axo__os_common;
 
@@ -265,8 +265,8 @@ extern const uint32_t axo__os_turns;
 /* Each port's threads call it before `begin` and after `end`. */
 static inline void axo__os_thread_tell(const axo__os_thread *thread, bool begins)
 {
-    if (thread->common != NULL && thread->common->told != NULL)
-        thread->common->told(thread->common->user, thread, begins);
+    if (thread->common != NULL && thread->common->announce != NULL)
+        thread->common->announce(thread->common->user, thread, begins);
 }
 
 /* Starts a thread, whose parker is initialised: other threads may wake it before it runs. false:

@@ -642,8 +642,7 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
     return cell;
 }
 
-/* The current turn, and then the turns of other cells. Apart from the unwind point: in a function
- * that may return twice the compiler keeps no variables in registers. */
+/* The current turn, then others'; apart from the unwind point, for variables in registers. */
 static __attribute__((noinline)) void run_turns(axo__worker *worker)
 {
     for (;;) {

@@ -232,7 +232,7 @@ static axo_status boot_core(axo_system *system)
     core->dispatch = axo__pools_dispatch;
     core->undispatch = axo__pools_undispatch;
     core->threads = (axo__os_common){
-        .stack = options->thread_stack, .told = boot_thread_told, .user = system};
+        .stack = options->thread_stack, .announce = boot_thread_told, .user = system};
     core->outside = (axo__local){.core = core, .index = AXO__NO_WORKER};
     if (!axo__pool_init(&core->pool, &core->heap))
         return AXO_ETHREAD;
