@@ -47,7 +47,7 @@
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:axo__children_forget c4f540f33ff4
  * stamp super/children.c:axo__children_stop 80a676634758
- * stamp super/children.c:children_forget_any 64e15d41ae06
+ * stamp super/children.c:children_forget_any 054cad7df6ee
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 040a59683c42
@@ -70,8 +70,8 @@
  * stamp super/restart.c:axo__restart_resume_own ebc6d0dbbf19
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
- * stamp super/restart.c:restart_begin f4a347930f5f
- * stamp super/restart.c:restart_call_pre_restart b48784b1df3a
+ * stamp super/restart.c:restart_begin 6dafc29ef46c
+ * stamp super/restart.c:restart_call_pre_restart 1daa85ecc412
  * stamp super/restart.c:restart_create_again fe7a20b597ae
  * stamp super/restart.c:restart_finish 55002b7ecba3
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
