@@ -144,14 +144,15 @@ static void group_end_payload(void *payload, void *user)
 static bool group_join(axo_group *group, group_waiter *waiter)
 {
     axo__os_mutex_lock(&group->mutex);
-    waiter->listed = axo__a64_load_acquire(&group->count) != 0; /* [N5] */
-    if (waiter->listed) {
+    bool joins = axo__a64_load_acquire(&group->count) != 0; /* [N5] */
+    if (joins) {
+        waiter->listed = true;
         waiter->since = group->zeros;
         waiter->next = group->waiters;
         group->waiters = waiter;
     }
-    axo__os_mutex_unlock(&group->mutex);
-    return waiter->listed;
+    axo__os_mutex_unlock(&group->mutex); /* from here on it may be told */
+    return joins;
 }
 
 /* It waits no more; true: it was told before. */
