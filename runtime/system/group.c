@@ -343,11 +343,14 @@ typedef struct group_teller {
     uint32_t instance;   /* the parent's, which alone is told */
 } group_teller;
 
+/* An instance's state, and what it is made with. */
+typedef struct teller_state {
+    group_teller *self;
+} teller_state;
+
 static axo_status teller_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    group_teller *self;
-    memcpy(&self, args, sizeof self);
-    memcpy(state, &self, sizeof self);
+    memcpy(state, args, sizeof(teller_state));
     (void)ctx;
     return AXO_OK;
 }
@@ -355,7 +358,7 @@ static axo_status teller_construct(axo_ctx *ctx, void *state, const void *args)
 /* The count may have become 0 since it was asked for. */
 static axo_status teller_start(axo_ctx *ctx, void *state)
 {
-    group_teller *self = *(group_teller **)state;
+    group_teller *self = ((teller_state *)state)->self;
     self->waiter.actor = axo_self(ctx);
     if (!self->waiter.told && group_join(self->group, &self->waiter))
         return AXO_OK;
@@ -375,7 +378,7 @@ static axo_status teller_receive(axo_ctx *ctx, void *state, const axo_message *m
 static axo_status teller_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
                                      const axo_message *message)
 {
-    group_teller *self = *(group_teller **)state;
+    group_teller *self = ((teller_state *)state)->self;
     (void)ctx;
     (void)failure;
     (void)message;
@@ -385,7 +388,7 @@ static axo_status teller_pre_restart(axo_ctx *ctx, void *state, const axo_failur
 
 static axo_status teller_stop(axo_ctx *ctx, void *state)
 {
-    group_teller *self = *(group_teller **)state;
+    group_teller *self = ((teller_state *)state)->self;
     bool told = group_give_up(self->group, &self->waiter);
     if (told) {
         (void)axo_draft_from(ctx, self->letter, axo_self(ctx));
@@ -399,7 +402,7 @@ static axo_status teller_stop(axo_ctx *ctx, void *state)
 }
 
 static const axo_class teller_class =
-    AXO_CLASS(.name = "group", .state_size = sizeof(group_teller *), .construct = teller_construct,
+    AXO_CLASS(.name = "group", .state_size = sizeof(teller_state), .construct = teller_construct,
               .pre_start = teller_start, .receive = teller_receive,
               .pre_restart = teller_pre_restart, .post_stop = teller_stop);
 
@@ -407,8 +410,9 @@ static axo_status teller_spawn(axo_ctx *ctx, group_teller *self, uint64_t id)
 {
     axo_ref child;
     void *payload;
+    const teller_state args = {.self = self};
     axo_props props =
-        AXO_PROPS(.cls = &teller_class, .args = &self, .args_size = sizeof self);
+        AXO_PROPS(.cls = &teller_class, .args = &args, .args_size = sizeof args);
     axo_status status =
         axo_message_new(ctx, AXO_GROUP_DONE, sizeof(axo_group_done), &self->letter, &payload);
     if (status != AXO_OK)
