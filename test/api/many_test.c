@@ -57,6 +57,7 @@ static void many_release(void *user, void *block, size_t size, size_t align)
     (void)align;
     if (size == COPY)
         world->left--;
+    memset(block, 0xdb, size); /* who reads it on sees that */
     free(block);
 }
 
