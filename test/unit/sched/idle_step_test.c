@@ -212,8 +212,8 @@ static void what_a_handler_tells_while_nobody_watches(void **state)
 /* Each turn of one of them announces the other. */
 static void storm_system(axo__worker *worker, axo__cell *cell)
 {
-    bool first = cell == &world.shelf.cells[0];
-    axo__sched_announce_system(worker, &world.shelf.cells[first ? 1 : 0]);
+    bool first = cell == cell_at(0);
+    axo__sched_announce_system(worker, cell_at(first ? 1 : 0));
 }
 
 static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)

@@ -27,7 +27,8 @@
 #include "support/limits.h"
 
 #define IDLE_WORKERS   4
-#define IDLE_CELLS     (AXO__TABLE_CHUNK < 8 ? AXO__TABLE_CHUNK : 8)
+#define IDLE_CELLS     8
+#define IDLE_SHELVES   ((IDLE_CELLS + AXO__TABLE_CHUNK - 1) / AXO__TABLE_CHUNK)
 #define IDLE_ROUNDS    12
 #define IDLE_STEPS_MAX 2000
 
@@ -35,7 +36,7 @@ static struct {
     unit_memory memory;
     axo__core core;
     axo__sched sched;
-    axo__shelf shelf;
+    axo__shelf shelves[IDLE_SHELVES];
     uint32_t count;
     bool stuck[IDLE_WORKERS + AXO__SPARES];
     int64_t now;
@@ -66,7 +67,8 @@ static inline void world_open(uint32_t workers, uint32_t spares)
     world.core.seed = 1;
     world.core.sched = &world.sched;
     world.core.table.home = &world.sched;
-    world.shelf.table = &world.core.table;
+    for (uint32_t i = 0; i < IDLE_SHELVES; i++)
+        world.shelves[i].table = &world.core.table;
     world.sched.core = &world.core;
     world.sched.kind = &axo__fixed_kind;
     world.sched.idle = world_idle;
@@ -92,12 +94,17 @@ static inline void world_close(void)
     unit_heap_empty(&world.core.heap);
 }
 
+static inline axo__cell *cell_at(uint32_t i)
+{
+    return &world.shelves[i / AXO__TABLE_CHUNK].cells[i % AXO__TABLE_CHUNK];
+}
+
 /* A cell that nobody has announced yet. */
 static inline axo__cell *cell_new(void)
 {
     assert_true(world.count < IDLE_CELLS);
-    axo__cell *cell = &world.shelf.cells[world.count++];
-    cell->slot = (world.count - 1) & AXO__SLOT_MASK;
+    axo__cell *cell = cell_at(world.count);
+    cell->slot = world.count++ & AXO__SLOT_MASK;
     axo__stack_init(&cell->system);
     return cell;
 }
@@ -105,7 +112,7 @@ static inline axo__cell *cell_new(void)
 static inline bool work_is_left(void)
 {
     for (uint32_t i = 0; i < world.count; i++) {
-        if ((axo__state_look(&world.shelf.cells[i].state) & (AXO__READY | AXO__URGENT)) != 0)
+        if ((axo__state_look(&cell_at(i)->state) & (AXO__READY | AXO__URGENT)) != 0)
             return true;
     }
     return false;
@@ -143,7 +150,7 @@ static inline void run_until_idle(axo__worker *worker)
         if (axo__worker_turn(worker) == turn)
             continue;
         world.stuck[worker - world.sched.workers] = true;
-        axo__aptr_store_relaxed(&worker->running, &world.shelf.cells[0]);
+        axo__aptr_store_relaxed(&worker->running, cell_at(0));
         return;
     }
     fail_msg("a worker neither parks nor finds what there is");
@@ -192,8 +199,8 @@ static inline void enter_handler(axo__worker *worker)
     static axo__message message;
     axo__a64_bump_owner(&worker->local.count.turns);
     worker->message = &message;
-    worker->current = &world.shelf.cells[0];
-    axo__aptr_store_relaxed(&worker->running, &world.shelf.cells[0]);
+    worker->current = cell_at(0);
+    axo__aptr_store_relaxed(&worker->running, cell_at(0));
     world.stuck[worker - world.sched.workers] = true;
 }
 
