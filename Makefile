@@ -125,7 +125,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   -fasynchronous-unwind-tables -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
-  $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN)) \
+  $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
   $(if $(filter tools/console/%,$<),-I$B/console) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
@@ -173,10 +173,12 @@ EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSO
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/bench/axo-restart-bench
-# axo-top: its screen needs ncurses, the rest of it nothing.
+# axo-top: its screen needs ncurses, what it asks of a console libcurl and jansson, the rest nothing.
 TOP := $B/tools/axo-top
 CURSES := $(if $(NO_CURSES),,$(wildcard /usr/include/curses.h))
 CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || echo -lncurses -ltinfo))
+REMOTE := $(if $(NO_REMOTE),,$(and $(wildcard /usr/include/curl/curl.h /usr/include/*-linux-gnu*/curl/curl.h),$(wildcard /usr/include/jansson.h)))
+REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
 QUOTED := $(filter-out $(NO_CPP),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
@@ -191,6 +193,7 @@ mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .te
 all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
+	$Q$(if $(REMOTE),:,echo "  note: axo-top asks no console: Debian's libcurl4-openssl-dev and libjansson-dev")
 	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
 $B/obj/%.o: %.c Makefile
 	$(call say,CC   )
@@ -260,7 +263,7 @@ $(TOOL): $(TOOL_OBJECTS) $B/libaxo.a
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(TOOL_OBJECTS) $B/libaxo.a $(PACKAGES_LIBS) -lm
 $(TOP): $(patsubst %.c,$B/obj/%.o,$(wildcard tools/top/*.c)) $B/libaxo.a
 	$(call say,LINK )
-	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) $(CURSES_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) $(CURSES_LIBS) $(REMOTE_LIBS)
 -include $(shell find $B -name '*.d' 2>/dev/null)
 
 # ---- tests

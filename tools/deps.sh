@@ -41,10 +41,13 @@ testing() {
     command -v wrk >/dev/null 2>&1 || useful+=(wrk)
     console useful
 }
-console() { # missing, useful: libaxo-console is left out without them
+console() { # missing, useful: libaxo-console is left out, or axo-top asks no console, without them
     local -n found=$1
     [ -e /usr/include/microhttpd.h ] || found+=(libmicrohttpd-dev)
     [ -e /usr/include/systemd/sd-daemon.h ] || found+=(libsystemd-dev)
+    [ -e /usr/include/jansson.h ] || found+=(libjansson-dev)
+    [ -n "$(compgen -G "/usr/include/*curl/curl.h" || compgen -G "/usr/include/*/curl/curl.h")" ] ||
+        found+=(libcurl4-openssl-dev)
 }
 debian() {
     need_tool python3 python3

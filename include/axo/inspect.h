@@ -53,6 +53,8 @@ typedef struct axo_actor_info {
     uint32_t instance;      /* number of its instance, from 1: less one, how often it was
                                restarted; 0: not made yet */
     uint32_t reserved;      /* 0 */
+    axo_ref waits_for;      /* parked: whose mailbox has no room; stopping, restarting: the youngest
+                               child that it waits for; none: nobody, or not seen */
 } axo_actor_info;
 #define AXO_ACTOR_INFO(...) AXO_INIT(axo_actor_info, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

@@ -1,8 +1,9 @@
 /* spare.c - the spare workers of the default pool: they look after the other workers, report
  * handlers that hang, and run the cells that wait while every worker is stuck in a handler.
  *
- * The first spare also fires the timers of a worker that is in a handler for long, so that other
- * actors' timers do not wait for that handler.
+ * A spare also fires the timers of a worker that is in a handler for long, and looks for readiness
+ * when no worker does, so that other actors do not wait for that handler; the second does so while
+ * the first is in a cell.
  *
  * A worker is stuck when it is in a turn and has neither begun another turn nor finished a message
  * since the last look. While all workers are stuck, the first spare takes the cells that they left
@@ -253,9 +254,8 @@ axo__step axo__spare_step(void *argument)
     if (axo__a32_load_acquire(&spare->sched->quit) != 0) /* [W5] */
         return AXO__STEP_EXIT;
     axo__worker_read_clock(spare);
-    if (spare_rank(spare) == 0)
-        (void)axo__timers_fire_late(spare);
-    if (spare_rank(spare) == 0 && axo__poller_is_due(spare->sched, spare->now))
+    (void)axo__timers_fire_late(spare);
+    if (axo__poller_is_due(spare->sched, spare->now))
         (void)axo__poller_look(spare);
     axo__cell *cell = spare_look(spare) ? spare_take(spare) : NULL;
     if (cell == NULL)

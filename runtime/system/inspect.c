@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cell/log.h"
+#include "sched/parked.h"
 #include "sched/ready.h"
 #include "system/system.h"
 
@@ -54,8 +55,8 @@ static void inspect_bounded(axo__bounded_mailbox *bounded, axo_ref waiting_sende
         if (place > 0 && place < UINT32_MAX - info->queued)
             info->place = info->queued + (uint32_t)place;
     }
-    info->queued += queued < UINT32_MAX - info->queued ? (uint32_t)queued
-                                                       : UINT32_MAX - info->queued;
+    info->queued +=
+        queued < UINT32_MAX - info->queued ? (uint32_t)queued : UINT32_MAX - info->queued;
     info->counted = AXO_COUNTED_ALL;
 }
 
@@ -138,6 +139,28 @@ static bool inspect_running(const axo__cell *cell, axo_actor_info *info)
     return true;
 }
 
+/* Of a borrowed cell. A cell that is parked has a record that stops it until the record is back;
+ * the record may be back already: then nobody. */
+static axo_ref inspect_parked(const axo__cell *cell)
+{
+    const axo__extra *extra = axo__cell_extra(cell);
+    const axo__parked *parked = extra != NULL ? extra->parked : NULL;
+    while (parked != NULL && !parked->stops)
+        parked = parked->next;
+    return parked != NULL ? parked->receiver : axo_ref_none();
+}
+
+/* Of a borrowed cell, whose list of children and what it has told them is its runner's. */
+static axo_ref inspect_awaited(const axo__cell *cell)
+{
+    const axo__cell *child = axo__cell_stopping_count(cell) > 0 ? axo__cell_children(cell) : NULL;
+    for (uint32_t i = 0; child != NULL && i < AXO_INSPECT_MAX; child = axo__cell_next(child), i++) {
+        if (axo__cell_cold(child)->stopping != 0)
+            return axo__cell_ref(child);
+    }
+    return axo_ref_none();
+}
+
 /* The cell is borrowed: every field of its runner may be read and none written
  * (axo__state_borrow). */
 static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_info *info)
@@ -148,6 +171,10 @@ static void inspect_borrowed(axo__cell *cell, axo_ref waiting_sender, axo_actor_
     info->doing = inspect_word(word, axo__directives_look(&cell->directives));
     if (restarts && info->doing != AXO_DOING_STOPPING)
         info->doing = AXO_DOING_RESTARTING;
+    if (info->doing == AXO_DOING_PARKED)
+        info->waits_for = inspect_parked(cell);
+    else if (info->doing == AXO_DOING_STOPPING || info->doing == AXO_DOING_RESTARTING)
+        info->waits_for = inspect_awaited(cell);
     inspect_count(cell, waiting_sender, info);
 }
 

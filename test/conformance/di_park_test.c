@@ -82,6 +82,7 @@ static void DI_06_park_system(kit *k)
                          AXO_OK);
     while (info.doing == AXO_DOING_RUNNING);
     assert_int_equal(info.doing, AXO_DOING_PARKED);
+    assert_true(axo_ref_equal(info.waits_for, kit_ref(r)));
     assert_int_equal(info.suspends, 0);
     kit_gate_open(gate);
     kit_await_all(k, "s.note(9)", "r.note(2)");

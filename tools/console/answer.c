@@ -63,6 +63,7 @@ static void answer_put_ms(console_text *text, const char *before, int64_t ns)
 static void answer_put_actor(console_text *text, const axo_actor_info *info, const char *path)
 {
     static const char *const counted[] = {"none", "part", "all"};
+    char waits_for[ANSWER_PATH];
     console_printf(text, "{\"path\":");
     console_quote(text, path);
     console_printf(text, ",\"class\":");
@@ -80,6 +81,13 @@ static void answer_put_actor(console_text *text, const axo_actor_info *info, con
         console_printf(text, ",\"tag\":%" PRIu32 ",\"tag_name\":", info->tag);
         console_quote(text, info->tag_name);
     }
+    if (axo_ref_is_none(info->waits_for))
+        return;
+    axo_status status = axo_system_path(text->system, info->waits_for, waits_for, sizeof waits_for);
+    if (status != AXO_OK && status != AXO_ETOOBIG)
+        return; /* it has ended meanwhile */
+    console_printf(text, ",\"waits_for\":");
+    console_quote(text, waits_for);
 }
 
 /* 0: the actor is there; else the status code of an error, which is written. */

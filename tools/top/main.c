@@ -1,4 +1,4 @@
-/* main.c - axo-top: what a system with a board does, on a screen or as text. */
+/* main.c - axo-top: what a system with a board or a console does, on a screen or as text. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -10,6 +10,7 @@
 
 #include <axo/version.h>
 
+#include "remote.h"
 #include "view.h"
 
 #ifdef TOP_SCREEN
@@ -18,24 +19,29 @@
 #endif
 
 static const char *const usage =
-    "usage: axo-top [options] BOARD\n"
+    "usage: axo-top [options] BOARD | CONSOLE\n"
     "  BOARD             the file of axo_options.board; the process may run, hang or be dead\n"
+    "  CONSOLE           http://127.0.0.1:9465 or unix:/path: mailboxes too; the process answers\n"
     "  --once            print one look as text, and end; rates since the start\n"
     "  --interval S      seconds between two looks (1); with --once: rates over so long\n"
-    "  --sort WORD       tree, rate, handled, failures, restarts (tree)\n"
+    "  --sort WORD       tree, rate, handled, failures, restarts (tree); of a console: tree,\n"
+    "                    restarts, queued\n"
     "  --hung S          a callback hangs that takes longer (1)\n"
     "  --actors N        rows of actors at most (200)\n"
     "  --events N        the last events (20)\n"
     "  --gone            actors that have terminated, too\n"
     "  --version --help\n"
-    "keys: t r h f s sort by tree, rate, handled, failures, restarts; g gone; up, down, page; q "
-    "ends\n"
-    "exit: 0; 1: no board, or an error; 2: bad usage; with --once 3: the process is dead,\n"
+    "keys: t r h f s m sort by tree, rate, handled, failures, restarts, mailbox; g gone; up, "
+    "down,\n"
+    "page; q ends\n"
+    "exit: 0; 1: no board, no console, or an error; 2: bad usage; with --once 3: the process is "
+    "dead,\n"
     "4: a callback hangs\n";
 
 typedef struct top {
     const char *path;
     top_board board;
+    top_remote *remote; /* NULL: a board */
     view_how how;
     double interval;
     bool once;
@@ -76,6 +82,32 @@ static void pause_for(double seconds)
         continue;
 }
 
+static int print_view(const view *v)
+{
+    for (uint32_t i = 0; i < v->count; i++) {
+        size_t length = strlen(v->lines[i]);
+        while (length > 0 && v->lines[i][length - 1] == ' ')
+            length--;
+        printf("%.*s\n", (int)length, v->lines[i]);
+    }
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static int print_remote(const top *t, bool compare)
+{
+    view v = {.count = 0};
+    const char *wrong = remote_view(t->remote, &v, &t->how);
+    if (wrong == NULL && compare) {
+        pause_for(t->interval);
+        wrong = remote_view(t->remote, &v, &t->how);
+    }
+    int code = wrong != NULL ? fail(t->path, wrong) : print_view(&v);
+    if (code == 0 && v.hung > 0)
+        code = 4;
+    view_free(&v);
+    return code;
+}
+
 static int print_once(const top *t, bool compare)
 {
     top_shot before = {.now = 0};
@@ -89,26 +121,29 @@ static int print_once(const top *t, bool compare)
     if (!top_take(&t->board, &now) ||
         !view_make(&v, &t->board, compare ? &before : NULL, &now, &t->how))
         return fail("board", "it was cut, or there is no memory");
-    for (uint32_t i = 0; i < v.count; i++) {
-        size_t length = strlen(v.lines[i]);
-        while (length > 0 && v.lines[i][length - 1] == ' ')
-            length--;
-        printf("%.*s\n", (int)length, v.lines[i]);
-    }
-    int code = now.life == TOP_DEAD ? 3 : v.hung > 0 ? 4 : 0;
+    int printed = print_view(&v);
+    int code = printed != 0 ? printed : now.life == TOP_DEAD ? 3 : v.hung > 0 ? 4 : 0;
     view_free(&v);
     top_free(&before);
     top_free(&now);
-    return fflush(stdout) == 0 ? code : 1;
+    return code;
+}
+
+/* A board has no mailboxes, and a console no counters of an actor. */
+static bool sorts(const top *t, view_sort sort)
+{
+    if (t->remote != NULL)
+        return sort == VIEW_TREE || sort == VIEW_RESTARTS || sort == VIEW_QUEUED;
+    return sort != VIEW_QUEUED;
 }
 
 #ifdef TOP_SCREEN
 /* false: the user has enough. */
 static bool screen_key(top *t, int key, int *first)
 {
-    static const char keys[] = "trhfs";
+    static const char keys[] = "trhfsm";
     const char *sort = key > 0 && key < 128 ? strchr(keys, key) : NULL;
-    if (sort != NULL && *sort != 0)
+    if (sort != NULL && *sort != 0 && sorts(t, (view_sort)(sort - keys)))
         t->how.sort = (view_sort)(sort - keys);
     else if (key == 'g')
         t->how.gone = !t->how.gone;
@@ -141,7 +176,7 @@ static void screen_draw(const top *t, const view *v, int *first)
             attroff(A_REVERSE);
     }
     char bar[120];
-    (void)snprintf(bar, sizeof bar, "sort %s | t r h f s: sort  g: gone  q: quit",
+    (void)snprintf(bar, sizeof bar, "sort %s | t r h f s m: sort  g: gone  q: quit",
                    view_sorts[t->how.sort]);
     attron(A_BOLD);
     mvaddnstr(LINES - 1, 0, bar, COLS - 1);
@@ -162,12 +197,28 @@ static bool screen_follow(top *t, top_shot *shots)
     return true;
 }
 
+/* What the next picture shows; NULL: `v` has it, else what is wrong. */
+static const char *screen_look(top *t, top_shot *shots, view *v, uint32_t *round)
+{
+    if (t->remote != NULL)
+        return remote_view(t->remote, v, &t->how);
+    if (screen_follow(t, shots))
+        *round = 0;
+    uint32_t i = (*round)++;
+    const top_shot *before = i > 0 ? &shots[(i + 1) % 2] : NULL;
+    if (top_take(&t->board, &shots[i % 2]) &&
+        view_make(v, &t->board, before, &shots[i % 2], &t->how))
+        return NULL;
+    return "it was cut, or there is no memory";
+}
+
 static int screen(top *t)
 {
     top_shot shots[2] = {{.now = 0}, {.now = 0}};
     view v = {.count = 0};
     int first = 0;
-    bool good = true;
+    uint32_t round = 0;
+    const char *wrong;
     terminal_kept = tcgetattr(0, &terminal) == 0;
     if (initscr() == NULL)
         return fail("terminal", "it cannot be used; --once prints text");
@@ -176,14 +227,7 @@ static int screen(top *t)
     (void)curs_set(0);
     (void)keypad(stdscr, TRUE);
     timeout((int)(t->interval * 1000));
-    for (uint32_t i = 0; good; i++) {
-        if (screen_follow(t, shots))
-            i = 0;
-        const top_shot *before = i > 0 ? &shots[(i + 1) % 2] : NULL;
-        good = top_take(&t->board, &shots[i % 2]) &&
-               view_make(&v, &t->board, before, &shots[i % 2], &t->how);
-        if (!good)
-            break;
+    while ((wrong = screen_look(t, shots, &v, &round)) == NULL) {
         screen_draw(t, &v, &first);
         if (!screen_key(t, getch(), &first))
             break;
@@ -192,7 +236,7 @@ static int screen(top *t)
     view_free(&v);
     top_free(&shots[0]);
     top_free(&shots[1]);
-    return good ? 0 : fail("board", "it was cut, or there is no memory");
+    return wrong == NULL ? 0 : fail(t->path, wrong);
 }
 #else
 static int screen(top *t)
@@ -247,6 +291,32 @@ static bool read_option(top *t, int option, const char *value, bool *compare)
     }
 }
 
+static int top_run(top *t, bool compare)
+{
+    struct sigaction bus = {.sa_handler = on_bus};
+    (void)sigaction(SIGBUS, &bus, NULL);
+    bool remote = remote_is(t->path);
+    const char *wrong = NULL;
+    if (!remote)
+        wrong = top_open(&t->board, t->path);
+    else if ((t->remote = remote_open(t->path)) == NULL)
+        wrong = "an address too long, no memory, or built without libcurl and jansson";
+    if (wrong != NULL)
+        return fail(t->path, wrong);
+    int code = 2;
+    if (!sorts(t, t->how.sort))
+        fprintf(stderr, "axo-top: %s is not sorted by %s\n", remote ? "a console" : "a board",
+                view_sorts[t->how.sort]);
+    else if (t->once)
+        code = remote ? print_remote(t, compare) : print_once(t, compare);
+    else
+        code = screen(t);
+    remote_close(t->remote);
+    if (!remote)
+        top_close(&t->board);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -277,13 +347,6 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    struct sigaction bus = {.sa_handler = on_bus};
-    (void)sigaction(SIGBUS, &bus, NULL);
     t.path = argv[optind];
-    const char *wrong = top_open(&t.board, t.path);
-    if (wrong != NULL)
-        return fail(argv[optind], wrong);
-    int code = t.once ? print_once(&t, compare) : screen(&t);
-    top_close(&t.board);
-    return code;
+    return top_run(&t, compare);
 }

@@ -9,9 +9,10 @@
 
 #define DEPTH_MAX 64
 
-const char *const view_sorts[] = {"tree", "rate", "handled", "failures", "restarts", NULL};
+const char *const view_sorts[] = {"tree",     "rate",   "handled", "failures",
+                                  "restarts", "queued", NULL};
 
-static __attribute__((format(printf, 2, 3))) void line(view *v, const char *format, ...)
+void view_line(view *v, const char *format, ...)
 {
     if (v->count == v->room) {
         uint32_t room = v->room == 0 ? 256 : 2 * v->room;
@@ -120,12 +121,12 @@ static void head(view *v, const top_board *board, const top_shot *before, const 
     uint64_t alive = 0;
     for (uint32_t i = 0; i < shot->actor_count; i++)
         alive += shot->actors[i].ref != 0 && shot->actors[i].state != AXO_BOARD_TERMINATED;
-    line(v, "axo-top: system %s, process %" PRIu64 " %s, up %s, %" PRIu64 " actors listed",
-         board->name, board->process, lives[shot->life], duration(shot->now - board->started).text,
-         alive);
+    view_line(v, "axo-top: system %s, process %" PRIu64 " %s, up %s, %" PRIu64 " actors listed",
+              board->name, board->process, lives[shot->life],
+              duration(shot->now - board->started).text, alive);
     if (shot->unlisted > 0)
-        line(v, "%" PRIu64 " births beyond axo_options.board_actors are not listed",
-             shot->unlisted);
+        view_line(v, "%" PRIu64 " births beyond axo_options.board_actors are not listed",
+                  shot->unlisted);
     int64_t span = shot->now - (before != NULL ? before->now : board->started);
     char text[VIEW_LINE] = "";
     for (uint32_t i = 0; i < TOP_COUNTERS; i++) {
@@ -133,8 +134,8 @@ static void head(view *v, const top_board *board, const top_shot *before, const 
         (void)snprintf(text + at, sizeof text - at, "%s %s (%" PRIu64 ")  ", names[i],
                        rate(total(shot, i), total(before, i), span).text, total(shot, i));
     }
-    line(v, "%s", text);
-    line(v, "%s", "");
+    view_line(v, "%s", text);
+    view_line(v, "%s", "");
 }
 
 static short_text doing_of(const top_worker *worker)
@@ -150,8 +151,8 @@ static short_text doing_of(const top_worker *worker)
 
 static void workers(view *v, const top_shot *shot, const view_how *how)
 {
-    line(v, "%-12s %7s %6s %-28s %-12s %-11s %8s  %s", "WORKER", "THREAD", "STATE", "ACTOR",
-         "CLASS", "MESSAGE", "FOR", "SENDER");
+    view_line(v, "%-12s %7s %6s %-28s %-12s %-11s %8s  %s", "WORKER", "THREAD", "STATE", "ACTOR",
+              "CLASS", "MESSAGE", "FOR", "SENDER");
     for (uint32_t i = 0; i < shot->worker_count; i++) {
         const top_worker *worker = &shot->workers[i];
         char path[256];
@@ -162,21 +163,22 @@ static void workers(view *v, const top_shot *shot, const view_how *how)
             continue;
         const char *name = worker->name[0] != 0 ? worker->name : "host";
         if (worker->doing == 0) {
-            line(v, "%-12s %7" PRIu64 " %6s", name, worker->thread, "-");
+            view_line(v, "%-12s %7" PRIu64 " %6s", name, worker->thread, "-");
             continue;
         }
         bool blocks = strncmp(name, "axo/blk", 7) == 0; /* that is what its thread is for */
         bool hung = since >= how->hung_ns && !blocks;
         v->hung += hung;
-        line(v, "%-12s %7" PRIu64 " %6s %-28s %-12s %-11s %8s  %s%s", name, worker->thread,
-             hung     ? "HUNG"
-             : blocks ? "blocks"
-                      : "runs",
-             path_of(shot, worker->actor, path, sizeof path), actor != NULL ? actor->cls : "?",
-             doing_of(worker).text, duration(since).text,
-             path_of(shot, worker->sender, sender, sizeof sender), worker->torn ? " (torn)" : "");
+        view_line(v, "%-12s %7" PRIu64 " %6s %-28s %-12s %-11s %8s  %s%s", name, worker->thread,
+                  hung     ? "HUNG"
+                  : blocks ? "blocks"
+                           : "runs",
+                  path_of(shot, worker->actor, path, sizeof path), actor != NULL ? actor->cls : "?",
+                  doing_of(worker).text, duration(since).text,
+                  path_of(shot, worker->sender, sender, sizeof sender),
+                  worker->torn ? " (torn)" : "");
     }
-    line(v, "%s", "");
+    view_line(v, "%s", "");
 }
 
 /* ---- actors ---- */
@@ -211,6 +213,7 @@ static uint64_t key_of(const row *r, view_sort sort)
 {
     switch (sort) {
     case VIEW_TREE:
+    case VIEW_QUEUED:
         return 0;
     case VIEW_RATE:
         return r->moved;
@@ -246,21 +249,21 @@ static bool actors(view *v, const top_board *board, const top_shot *before, cons
     }
     qsort(rows, count, sizeof *rows, how->sort == VIEW_TREE ? by_path : by_key);
     int64_t span = shot->now - (before != NULL ? before->now : board->started);
-    line(v, "%-36s %-12s %-8s %8s %10s %8s %8s  %s", "ACTOR", "CLASS", "STATE", "RATE", "HANDLED",
-         "FAILURES", "RESTARTS", "LAST FAILURE");
+    view_line(v, "%-36s %-12s %-8s %8s %10s %8s %8s  %s", "ACTOR", "CLASS", "STATE", "RATE",
+              "HANDLED", "FAILURES", "RESTARTS", "LAST FAILURE");
     for (uint32_t i = 0; i < count && i < how->actors; i++) {
         const top_actor *actor = rows[i].actor;
         char failed[32] = "-";
         if (actor->failures > 0)
             (void)snprintf(failed, sizeof failed, "code %" PRId32,
                            (int32_t)(uint32_t)actor->failed);
-        line(v, "%-36s %-12s %-8s %8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 "  %s", rows[i].path,
-             actor->cls, state_of(actor), rate(rows[i].moved, 0, span).text, actor->handled,
-             actor->failures, restarts_of(actor), failed);
+        view_line(v, "%-36s %-12s %-8s %8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 "  %s",
+                  rows[i].path, actor->cls, state_of(actor), rate(rows[i].moved, 0, span).text,
+                  actor->handled, actor->failures, restarts_of(actor), failed);
     }
     if (count > how->actors)
-        line(v, "... and %" PRIu32 " more", count - how->actors);
-    line(v, "%s", "");
+        view_line(v, "... and %" PRIu32 " more", count - how->actors);
+    view_line(v, "%s", "");
     free(rows);
     return true;
 }
@@ -268,7 +271,7 @@ static bool actors(view *v, const top_board *board, const top_shot *before, cons
 static void events(view *v, const top_shot *shot, const view_how *how)
 {
     uint32_t first = shot->event_count > how->events ? shot->event_count - how->events : 0;
-    line(v, "%-10s %-14s %-36s %s", "AGO", "EVENT", "ACTOR", "ARGUMENT");
+    view_line(v, "%-10s %-14s %-36s %s", "AGO", "EVENT", "ACTOR", "ARGUMENT");
     for (uint32_t i = first; i < shot->event_count; i++) {
         const top_event *e = &shot->events[i];
         char path[256];
@@ -279,11 +282,11 @@ static void events(view *v, const top_shot *shot, const view_how *how)
             (void)snprintf(arg, sizeof arg, "code %" PRId32, (int32_t)(uint32_t)e->arg);
         else if (e->kind == AXO_EV_STARTED)
             (void)snprintf(arg, sizeof arg, "instance %" PRIu64, e->instance);
-        line(v, "%-10s %-14s %-36s %s", duration(shot->now - e->time).text, axo_event_name(e->kind),
-             path_of(shot, e->actor, path, sizeof path), arg);
+        view_line(v, "%-10s %-14s %-36s %s", duration(shot->now - e->time).text,
+                  axo_event_name(e->kind), path_of(shot, e->actor, path, sizeof path), arg);
     }
     if (shot->lost > 0)
-        line(v, "%" PRIu64 " events were lost", shot->lost);
+        view_line(v, "%" PRIu64 " events were lost", shot->lost);
 }
 
 bool view_make(view *v, const top_board *board, const top_shot *before, const top_shot *shot,

@@ -11,7 +11,8 @@ typedef enum view_sort {
     VIEW_RATE,
     VIEW_HANDLED,
     VIEW_FAILURES,
-    VIEW_RESTARTS
+    VIEW_RESTARTS,
+    VIEW_QUEUED /* a console's alone */
 } view_sort;
 
 typedef struct view_how {
@@ -28,6 +29,9 @@ typedef struct view {
     uint32_t room;
     uint32_t hung; /* how many callbacks hang */
 } view;
+
+/* One more line; without memory it is left out. */
+__attribute__((format(printf, 2, 3))) void view_line(view *v, const char *format, ...);
 
 /* Fills a zeroed or an older view. `before`: an earlier copy, for rates; NULL: since the start.
  * false: no memory. */

@@ -5,6 +5,7 @@
  *   refuse, give       the allocator refuses memory from now on; gives it
  *   starve N           another console starts and stops, with memory for N blocks: how it went
  *   hang, go           two actors hold both workers; they go on
+ *   park               /user/sender is parked: /user/full hangs, and its mailbox has no room
  *   stuff N            N actors with long names, below /user/many
  *   fail               the console is told to fail, so it is restarted
  *   stop               the console alone is stopped
@@ -57,6 +58,18 @@ static axo_status hang_receive(axo_ctx *ctx, void *state, const axo_message *mes
 
 static const axo_class hang_class = AXO_CLASS(.name = "hang", .receive = hang_receive);
 
+/* It sends two more than there is room for. */
+static axo_status sender_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_ref full;
+    axo_status status = axo_find(ctx, "/user/full", &full);
+    for (int i = 0; i < 3 && status == AXO_OK; i++)
+        status = axo_send(ctx, full, 7, NULL, 0);
+    return status;
+}
+
+static const axo_class sender_class = AXO_CLASS(.name = "sender", .receive = sender_receive);
+
 static axo_status many_start(axo_ctx *ctx, void *state)
 {
     static const axo_class one = AXO_CLASS(.name = "one of many", .receive = hang_receive);
@@ -101,6 +114,29 @@ static void hang(axo_system *system)
             (void)axo_system_send(system, ref, 7, NULL, 0);
     }
     while (atomic_load(&hanging) < 2)
+        (void)sched_yield();
+}
+
+static void park(axo_system *system)
+{
+    static const axo_mailbox narrow = AXO_MAILBOX(.overflow = AXO_OVERFLOW_PARK, .messages_max = 1);
+    axo_props props = AXO_PROPS(.cls = &hang_class, .name = "full", .mailbox = &narrow);
+    axo_ref full;
+    axo_ref sender;
+    atomic_store(&hangs, true);
+    if (axo_system_spawn(system, &props, &full) != AXO_OK ||
+        axo_system_send(system, full, 7, NULL, 0) != AXO_OK ||
+        spawn(system, &sender_class, "sender", 0) != AXO_OK ||
+        axo_system_find(system, "/user/sender", &sender) != AXO_OK) {
+        puts("not parked");
+        return;
+    }
+    while (atomic_load(&hanging) < 1)
+        (void)sched_yield();
+    (void)axo_system_send(system, sender, 1, NULL, 0);
+    axo_actor_info info = AXO_ACTOR_INFO();
+    while (axo_system_inspect(system, sender, axo_ref_none(), &info) == AXO_OK &&
+           info.doing != AXO_DOING_PARKED)
         (void)sched_yield();
 }
 
@@ -216,6 +252,8 @@ static void act(axo_system *system, axo_ref console, const char *address, const 
         starve(system, number);
     else if (strcmp(word, "hang") == 0)
         hang(system);
+    else if (strcmp(word, "park") == 0)
+        park(system);
     else if (strcmp(word, "go") == 0)
         atomic_store(&hangs, false);
     else if (strcmp(word, "stuff") == 0)

@@ -14,7 +14,7 @@
 
 #define IO_WAIT_NS INT64_C(20000000000)
 
-enum { IO_DO = 1 };
+enum { IO_DO = 1, IO_POKE = 2 };
 
 static bool io_is_open(int fd)
 {
@@ -28,12 +28,14 @@ typedef struct io_echo {
     sem_t *done;
 } io_echo;
 
-/* Echoes until the other side has closed. */
+/* Echoes until the other side has closed; poked, it speaks by itself. */
 static axo_status io_echo_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     io_echo *echo = state;
     char text[64];
     ssize_t got;
+    if (message->tag == IO_POKE)
+        return write(echo->fd, "P", 1) == 1 ? AXO_OK : axo_fail(ctx, 6, "no room");
     if (message->tag != AXO_IO_READY)
         return AXO_UNHANDLED;
     while ((got = read(echo->fd, text, sizeof text)) > 0) {
@@ -148,12 +150,13 @@ static axo_status io_burn_construct(axo_ctx *ctx, void *state, const void *args)
 
 /* `busy` actors keep as many workers busy, by turns without an end or within one turn; a readiness
  * comes through all the same. */
-static void io_beside(axo_receive_fn receive, uint32_t workers, uint32_t busy)
+static void io_beside(axo_receive_fn receive, uint32_t workers, uint32_t busy, uint32_t dispatcher)
 {
     int fds[2];
     uint32_t stop = 0;
     sem_t done;
     axo_system *system;
+    axo_ref echoes;
     axo_ref ref;
     axo_class cls = AXO_CLASS(.name = "burn", .state_size = sizeof(io_burn),
                               .construct = io_burn_construct, .receive = receive);
@@ -163,8 +166,9 @@ static void io_beside(axo_receive_fn receive, uint32_t workers, uint32_t busy)
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     io_echo echo = {.fd = fds[0], .done = &done};
-    axo_props props = AXO_PROPS(.cls = &io_echo_class, .args = &echo, .args_size = sizeof echo);
-    assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
+    axo_props props = AXO_PROPS(.cls = &io_echo_class, .args = &echo, .args_size = sizeof echo,
+                                .dispatcher = dispatcher);
+    assert_int_equal(axo_system_spawn(system, &props, &echoes), AXO_OK);
     assert_int_equal(write(fds[1], "0", 1), 1);
     io_expect(fds[1], '0');
     axo_props burns = AXO_PROPS(.cls = &cls, .args = &burn, .args_size = sizeof burn);
@@ -176,6 +180,9 @@ static void io_beside(axo_receive_fn receive, uint32_t workers, uint32_t busy)
         char what = (char)('a' + i);
         assert_int_equal(write(fds[1], &what, 1), 1);
         io_expect(fds[1], what);
+        assert_int_equal(axo_system_schedule_once(system, 1000000, echoes, IO_POKE, NULL, 0, NULL),
+                         AXO_OK);
+        io_expect(fds[1], 'P');
     }
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     assert_int_equal(close(fds[1]), 0);
@@ -187,14 +194,15 @@ static void io_beside(axo_receive_fn receive, uint32_t workers, uint32_t busy)
 
 static void a_readiness_comes_beside_busy_workers(void **state)
 {
-    io_beside(io_burn_receive, 1, 1);
-    io_beside(io_burn_receive, 2, 2);
+    io_beside(io_burn_receive, 1, 1, AXO_DISPATCH_DEFAULT);
+    io_beside(io_burn_receive, 2, 2, AXO_DISPATCH_DEFAULT);
 }
 
 static void a_readiness_comes_beside_stuck_handlers(void **state)
 {
-    io_beside(io_hang_receive, 2, 1);
-    io_beside(io_hang_receive, 2, 2);
+    io_beside(io_hang_receive, 2, 1, AXO_DISPATCH_DEFAULT);
+    io_beside(io_hang_receive, 2, 2, AXO_DISPATCH_DEFAULT);
+    io_beside(io_hang_receive, 2, 3, AXO_DISPATCH_PINNED); /* the first spare is stuck, too */
 }
 
 int main(void)

@@ -155,6 +155,7 @@ static void stopping_and_gone(kit *k)
     kit_gate_arrived(f.a->post_stop.gate, 1);
     axo_actor_info info = inspect_until(k, was, AXO_DOING_STOPPING);
     assert_string_equal(info.path, "/user/p");
+    assert_true(axo_ref_equal(info.waits_for, kit_ref(f.a)));
     assert_int_equal(inspect(k, kit_ref(f.a), axo_ref_none()).doing, AXO_DOING_RUNNING);
     kit_gate_open(f.a->post_stop.gate);
     kit_await_all(k, "p.terminated", "user.child_gone(p)");
@@ -176,11 +177,13 @@ static void restarting(kit *k)
     kit_gate_arrived(f.a->post_stop.gate, 1);
     axo_actor_info info = inspect_until(k, kit_ref(f.p), AXO_DOING_RESTARTING);
     assert_int_equal(info.suspends, 1);
+    assert_true(axo_ref_equal(info.waits_for, kit_ref(f.a)));
     kit_gate_open(f.a->post_stop.gate);
     assert_int_equal(info.instance, 1);
     kit_await(k, "p#2.preStart");
     assert_int_equal(inspect(k, kit_ref(f.p), axo_ref_none()).instance, 2);
     assert_int_equal(inspect(k, kit_ref(f.g), axo_ref_none()).instance, 1);
+    assert_true(axo_ref_is_none(inspect(k, kit_ref(f.p), axo_ref_none()).waits_for));
 }
 
 static axo_status inspect_from_inside(axo_ctx *ctx, kit_puppet *self, void *arg)
