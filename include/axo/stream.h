@@ -18,12 +18,14 @@
  * come. It belongs to the instance: when that ends, however it ends, the descriptor is closed.
  *
  * Output is copied and gathered; the class's settle (actor.h) writes it, with one system call for
- * all that a turn has said. A class without settle writes at once, each time. Back-pressure has two
+ * all that a turn has said. A class without settle writes at once, each time. A block of memory, or
+ * a message's payload, may be handed over instead (axo_stream_write_owned). Back-pressure has two
  * ends. Outward: while `output_high` bytes or more wait to be written, axo_stream_write is
  * AXO_EFULL, and when they have come down to `output_low`, AXO_STREAM_ROOM is told. Inward: what
  * the actor does not take with axo_stream_next stays in the read buffer, and while that is full
  * nothing is read, so the other side is slowed by its own socket. A handler that takes no more
- * input than it has room to answer, as the loop above, so bounds both.
+ * input than it has room to answer, as the loop above, so bounds both. One that hands its input on
+ * says by axo_stream_credit how many bytes it will take.
  *
  * An actor that has its requests answered by others asks ahead, and what it will have to write is
  * on its way when it learns that the other side reads slowly. It says of each request that an
@@ -84,6 +86,8 @@ static inline void axo_stream_settings_init(axo_stream_settings *out)
 #define AXO_STREAM_INPUT_MAX 65536
 #define AXO_STREAM_OUTPUT_HIGH 262144
 #define AXO_STREAM_MAX (AXO_CAST(size_t, 1) << 30)
+/* Credit without a bound. */
+#define AXO_STREAM_UNBOUNDED UINT64_MAX
 /* Bytes of a delimiter. */
 #define AXO_STREAM_UNTIL_MAX 16
 
@@ -116,6 +120,7 @@ typedef struct axo_stream_info {
                            outstanding_bytes */
     uint32_t owed;     /* answers */
     uint32_t reserved; /* 0 */
+    uint64_t credit;   /* bytes that may be read still (axo_stream_credit); AXO_STREAM_UNBOUNDED */
 } axo_stream_info;
 #define AXO_STREAM_INFO(...) AXO_INIT(axo_stream_info, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -186,6 +191,16 @@ AXO_API axo_status axo_stream_pause(axo_ctx *ctx, axo_stream *stream);
  *   returns   AXO_OK */
 AXO_API axo_status axo_stream_resume(axo_ctx *ctx, axo_stream *stream);
 
+/* Allows so many more bytes to be read. A stream reads without a bound until this is called the
+ * first time; from then on what was allowed, in all, and no more, and while that is spent a piece
+ * that is longer is AXO_ENOENT: it comes whole when more is allowed. Credit and axo_stream_pause
+ * know nothing of each other: both must let it read. AXO_STREAM_END is seen only while there is
+ * credit; a reset always is, and axo_stream_close needs none. Deadlines go on meanwhile.
+ *   bytes     0: none more, which stops reading if it is the first call; AXO_STREAM_UNBOUNDED:
+ *             without a bound again. Beyond AXO_STREAM_UNBOUNDED - 1 in all nothing is added
+ *   returns   AXO_OK */
+AXO_API axo_status axo_stream_credit(axo_ctx *ctx, axo_stream *stream, uint64_t bytes);
+
 /* ---- output --------------------------------------------------------------------------------- */
 
 /* Whether axo_stream_write takes something, and a request may be taken that others answer; if not,
@@ -206,6 +221,13 @@ AXO_API axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t ans
 AXO_API axo_status axo_stream_answer(axo_ctx *ctx, axo_stream *stream, const void *data,
                                      size_t size);
 
+/* As axo_stream_answer, of a block that is handed over.
+ *   owns      as axo_stream_write_owned
+ *   returns   as axo_stream_answer; AXO_EINVAL also for NULL
+ *   after     on failure it is still owed, and the block the caller's */
+AXO_API AXO_NODISCARD axo_status axo_stream_answer_owned(axo_ctx *ctx, axo_stream *stream,
+                                                         const axo_owned *block);
+
 /* Writes `size` bytes, all or none, behind what was written before. What the other side does not
  * take any more is told by AXO_STREAM_CLOSED, and not here.
  *   returns   AXO_OK; AXO_EFULL: output_high bytes wait, AXO_STREAM_ROOM follows; AXO_ESTOPPING:
@@ -213,6 +235,20 @@ AXO_API axo_status axo_stream_answer(axo_ctx *ctx, axo_stream *stream, const voi
  *             AXO_STREAM_MAX */
 AXO_API axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data,
                                     size_t size);
+
+/* As axo_stream_write, of a block that is handed over: it is written from where it lies, and counts
+ * as bytes that were copied do. One of less than 256 bytes is copied, and given back at once. What
+ * axo_message_take has taken over is such a block.
+ *   block     the struct is copied; size 0 is good: nothing is written, and the block given back
+ *   owns      on AXO_OK the block is the stream's, and nobody changes it; the stream calls
+ *             block->destroy once, unless that is NULL: when the last byte has gone, or when none
+ *             will go any more, since the other side is gone, or the stream or its instance ends.
+ *             That is on the thread that runs the actor, perhaps before this call returns. In there
+ *             the stream's functions are AXO_ECONTEXT, 0 or false, and axo_throw is not to be
+ *             called. On any other status the block stays the caller's
+ *   returns   as axo_stream_write; AXO_EINVAL also for NULL */
+AXO_API AXO_NODISCARD axo_status axo_stream_write_owned(axo_ctx *ctx, axo_stream *stream,
+                                                        const axo_owned *block);
 
 /* Ends this side's direction behind what was written (a half-close): the other side reads the end.
  * Reading goes on.

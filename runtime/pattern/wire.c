@@ -15,6 +15,8 @@ axo_status axo__wire_check(axo_ctx *ctx, const axo_stream *it)
         return status;
     if (it == NULL)
         return AXO_EINVAL;
+    if (it->giving_back)
+        return AXO_ECONTEXT;
     return it->fd >= 0 ? AXO_OK : AXO_EGONE;
 }
 
@@ -25,7 +27,8 @@ static bool wire_reads(const axo_stream *it)
     if (it->input_ended)
         return false;
     return it->closing ||
-           (!it->paused && !it->over && axo__wire_buffered(it) < it->input_max);
+           (!it->paused && !it->over && it->credit > 0 &&
+            axo__wire_buffered(it) < it->input_max);
 }
 
 void axo__wire_want(axo_ctx *ctx, axo_stream *it)
@@ -171,6 +174,7 @@ axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *sett
     it->system = axo_system_of(ctx);
     it->fd = -1;
     it->wanted = AXO_IO_IN;
+    it->credit = AXO_STREAM_UNBOUNDED;
     it->moved = axo__wire_now(ctx, it);
     status = axo_defer(ctx, wire_free, it);
     if (status != AXO_OK)
@@ -296,6 +300,8 @@ uint32_t axo_stream_receive(axo_ctx *ctx, axo_stream *stream, const axo_message 
 axo_status axo_stream_settle(axo_ctx *ctx, axo_stream *stream)
 {
     axo_status status = axo__context_check(ctx);
+    if (status == AXO_OK && stream != NULL && stream->giving_back)
+        status = AXO_ECONTEXT;
     if (status != AXO_OK || stream == NULL || stream->fd < 0)
         return status;
     if (!stream->blocked)
@@ -344,7 +350,8 @@ axo_status axo_stream_look(axo_ctx *ctx, const axo_stream *stream, axo_stream_in
                              .output = stream->waiting,
                              .outstanding =
                                  stream->bound != 0 ? (size_t)axo__wire_outstanding(stream) : 0,
-                             .owed = stream->owed};
+                             .owed = stream->owed,
+                             .credit = stream->credit};
     memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
     return AXO_OK;
 }

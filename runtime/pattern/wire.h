@@ -16,7 +16,7 @@
 /* Bytes that wait to be written, in one block. */
 typedef struct axo__wire_chunk {
     struct axo__wire_chunk *next;
-    size_t room; /* of `bytes` */
+    size_t room; /* of `bytes`; 0: they were handed over, and an axo_owned lies there */
     size_t begin;
     size_t end;
     char bytes[];
@@ -36,6 +36,7 @@ struct axo_stream {
     bool blocked;     /* the last write found no room: OUT is to come first */
     bool full;        /* the program was told that there is no room */
     bool poked;       /* receive has something to tell */
+    bool giving_back; /* a block that was handed over; the program's destroy runs */
     uint32_t wanted;  /* of axo_io_want */
     /* ---- input ---- */
     char *input;
@@ -48,6 +49,7 @@ struct axo_stream {
     uint32_t until_size;
     char until[AXO_STREAM_UNTIL_MAX];
     uint64_t received;
+    uint64_t credit; /* bytes that may be read; AXO_STREAM_UNBOUNDED */
     /* ---- output ---- */
     axo__wire_chunk *first;
     axo__wire_chunk *last;
@@ -79,7 +81,8 @@ static inline size_t axo__wire_buffered(const axo_stream *it)
 
 /* ---- wire.c ---- */
 
-/* Whether the caller may, and the stream is open: AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_EGONE. */
+/* Whether the caller may, and the stream is open: AXO_OK, AXO_ECONTEXT, also in a destroy that the
+ * stream has called, AXO_EINVAL, AXO_EGONE. */
 axo_status axo__wire_check(axo_ctx *ctx, const axo_stream *it);
 
 /* What is wanted of the descriptor follows from the state. */

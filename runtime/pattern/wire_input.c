@@ -66,6 +66,8 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
         return false;
     }
     size_t most = it->input_max - axo__wire_buffered(it);
+    if (most > it->credit)
+        most = (size_t)it->credit;
     size_t room = it->input_room - it->input_end;
     room = room < most || it->closing ? room : most;
     int error = 0;
@@ -89,8 +91,11 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
     it->received += (uint64_t)got;
     it->lacks = false; /* it may be whole now */
     *told |= AXO_STREAM_INPUT;
-    if (!it->closing)
+    if (!it->closing) {
         it->input_end += (size_t)got;
+        if (it->credit != AXO_STREAM_UNBOUNDED)
+            it->credit -= (uint64_t)got;
+    }
     return rest;
 }
 
@@ -100,11 +105,27 @@ uint32_t axo__wire_read(axo_ctx *ctx, axo_stream *it)
     uint64_t most = it->received + WIRE_READ_MAX;
     bool rest = true;
     while (rest && it->received < most &&
-           (it->closing || axo__wire_buffered(it) < it->input_max))
+           (it->closing || (it->credit > 0 && axo__wire_buffered(it) < it->input_max)))
         rest = wire_read_once(ctx, it, &told);
     if ((told & AXO_STREAM_INPUT) != 0)
         it->moved = axo__wire_now(ctx, it);
     return told;
+}
+
+/* What is left of one that was bounded is added to. */
+axo_status axo_stream_credit(axo_ctx *ctx, axo_stream *stream, uint64_t bytes)
+{
+    axo_status status = axo__wire_check(ctx, stream);
+    if (status != AXO_OK)
+        return status;
+    if (bytes == AXO_STREAM_UNBOUNDED || stream->credit == AXO_STREAM_UNBOUNDED)
+        stream->credit = bytes;
+    else if (bytes < AXO_STREAM_UNBOUNDED - stream->credit)
+        stream->credit += bytes;
+    else
+        stream->credit = AXO_STREAM_UNBOUNDED - 1;
+    axo__wire_want(ctx, stream);
+    return AXO_OK;
 }
 
 /* ---- taking ---- */

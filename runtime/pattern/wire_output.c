@@ -2,15 +2,44 @@
  * back when its bytes have gone. */
 #include <string.h>
 
+#include "base/aside.h"
+#include "base/border.h"
 #include "os/net.h"
 #include "pattern/wire.h"
 
 /* A chunk's block, if no write is larger. */
 #define WIRE_CHUNK ((size_t)4096)
+/* What is handed over and is shorter is copied: a chunk for it would be as large. The same is the
+ * block of a chunk behind one that was handed over, so that small writes between such do not take
+ * many times the memory that `output_high` allows. */
+#define WIRE_SHORT ((size_t)256)
 
 static size_t wire_chunk_size(size_t room)
 {
-    return sizeof(axo__wire_chunk) + room;
+    return sizeof(axo__wire_chunk) + (room > 0 ? room : sizeof(axo_owned));
+}
+
+static axo_owned *wire_owned(axo__wire_chunk *chunk)
+{
+    return (axo_owned *)(void *)chunk->bytes;
+}
+
+static const char *wire_bytes(axo__wire_chunk *chunk)
+{
+    return chunk->room > 0 ? chunk->bytes : wire_owned(chunk)->payload;
+}
+
+/* `block` may be in memory that goes with it. */
+static void wire_give_back(axo_stream *it, const axo_owned *block)
+{
+    if (block->destroy == NULL)
+        return;
+    it->giving_back = true;
+    axo__aside++;
+    AXO_BORDER();
+    block->destroy(block->payload, block->user);
+    axo__aside--;
+    it->giving_back = false;
 }
 
 static void wire_drop_first(axo_stream *it)
@@ -19,7 +48,11 @@ static void wire_drop_first(axo_stream *it)
     it->first = chunk->next;
     if (it->first == NULL)
         it->last = NULL;
+    axo_owned block = {.destroy = NULL};
+    if (chunk->room == 0)
+        block = *wire_owned(chunk);
     axo_system_free(it->system, chunk, wire_chunk_size(chunk->room));
+    wire_give_back(it, &block);
 }
 
 void axo__wire_output_free(axo_stream *it)
@@ -66,7 +99,7 @@ static bool wire_write_once(axo_ctx *ctx, axo_stream *it)
     int error = 0;
     for (axo__wire_chunk *chunk = it->first; chunk != NULL && count < AXO__NET_PIECES;
          chunk = chunk->next) {
-        pieces[count++] = (axo__net_piece){.data = chunk->bytes + chunk->begin,
+        pieces[count++] = (axo__net_piece){.data = wire_bytes(chunk) + chunk->begin,
                                            .size = chunk->end - chunk->begin};
         size += chunk->end - chunk->begin;
     }
@@ -125,17 +158,27 @@ bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream)
            stream->status == AXO_OK && wire_has_room_to_ask(stream);
 }
 
+static void wire_link(axo_stream *it, axo__wire_chunk *fresh)
+{
+    if (it->last != NULL)
+        it->last->next = fresh;
+    else
+        it->first = fresh;
+    it->last = fresh;
+}
+
 /* All or nothing: memory is taken before the first byte is copied. */
 static bool wire_append(axo_stream *it, const char *data, size_t size)
 {
     axo__wire_chunk *last = it->last;
-    size_t first = last != NULL ? last->room - last->end : 0;
+    bool behind_owned = last != NULL && last->room == 0;
+    size_t first = last != NULL && !behind_owned ? last->room - last->end : 0;
     if (first > size)
         first = size;
     size_t rest = size - first;
     axo__wire_chunk *fresh = NULL;
     if (rest > 0) {
-        size_t room = WIRE_CHUNK - sizeof *fresh;
+        size_t room = (behind_owned ? WIRE_SHORT : WIRE_CHUNK) - sizeof *fresh;
         if (room < rest)
             room = rest;
         fresh = axo_system_alloc(it->system, wire_chunk_size(room));
@@ -151,13 +194,21 @@ static bool wire_append(axo_stream *it, const char *data, size_t size)
         memcpy(last->bytes + last->end, data, first);
         last->end += first;
     }
-    if (fresh != NULL && last != NULL)
-        last->next = fresh;
-    else if (fresh != NULL)
-        it->first = fresh;
     if (fresh != NULL)
-        it->last = fresh;
+        wire_link(it, fresh);
     it->waiting += size;
+    return true;
+}
+
+static bool wire_append_owned(axo_stream *it, const axo_owned *block)
+{
+    axo__wire_chunk *fresh = axo_system_alloc(it->system, wire_chunk_size(0));
+    if (fresh == NULL)
+        return false;
+    *fresh = (axo__wire_chunk){.end = block->size};
+    *wire_owned(fresh) = *block;
+    wire_link(it, fresh);
+    it->waiting += block->size;
     return true;
 }
 
@@ -177,12 +228,8 @@ static axo_status wire_write_check(axo_ctx *ctx, const axo_stream *it, const voi
 
 /* What is written at the end of the turn waits for it; what is more than may wait is tried at once,
  * as is everything where no settle follows. */
-static axo_status wire_write(axo_ctx *ctx, axo_stream *it, const void *data, size_t size)
+static axo_status wire_written(axo_ctx *ctx, axo_stream *it)
 {
-    if (size == 0 || it->status != AXO_OK)
-        return AXO_OK; /* it is to be told that the other side is gone */
-    if (!wire_append(it, data, size))
-        return AXO_ENOMEM;
     if (it->stuck == 0 && it->write_ns > 0)
         it->stuck = axo_now(ctx);
     if (it->blocked)
@@ -192,6 +239,34 @@ static axo_status wire_write(axo_ctx *ctx, axo_stream *it, const void *data, siz
     return AXO_OK;
 }
 
+/* Whether there is something to write, and somebody who takes it; if it is to be told that the
+ * other side is gone, a write is AXO_OK all the same. */
+static bool wire_goes(const axo_stream *it, size_t size)
+{
+    return size > 0 && it->status == AXO_OK;
+}
+
+static axo_status wire_write(axo_ctx *ctx, axo_stream *it, const void *data, size_t size)
+{
+    if (!wire_goes(it, size))
+        return AXO_OK;
+    return wire_append(it, data, size) ? wire_written(ctx, it) : AXO_ENOMEM;
+}
+
+static axo_status wire_write_owned(axo_ctx *ctx, axo_stream *it, const axo_owned *block)
+{
+    bool goes = wire_goes(it, block->size);
+    if (goes && block->size >= WIRE_SHORT)
+        return wire_append_owned(it, block) ? wire_written(ctx, it) : AXO_ENOMEM;
+    if (goes && !wire_append(it, block->payload, block->size))
+        return AXO_ENOMEM;
+    wire_give_back(it, block);
+    return goes ? wire_written(ctx, it) : AXO_OK;
+}
+
+/* As if it had bytes that are nowhere: AXO_EINVAL. */
+static const axo_owned wire_no_block = {.size = 1};
+
 axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
 {
     axo_status status = wire_write_check(ctx, stream, data, size);
@@ -200,6 +275,17 @@ axo_status axo_stream_write(axo_ctx *ctx, axo_stream *stream, const void *data, 
     if (!wire_has_room(stream, stream->waiting < stream->high))
         return AXO_EFULL;
     return wire_write(ctx, stream, data, size);
+}
+
+axo_status axo_stream_write_owned(axo_ctx *ctx, axo_stream *stream, const axo_owned *block)
+{
+    const axo_owned *it = block != NULL ? block : &wire_no_block;
+    axo_status status = wire_write_check(ctx, stream, it->payload, it->size);
+    if (status != AXO_OK)
+        return status;
+    if (!wire_has_room(stream, stream->waiting < stream->high))
+        return AXO_EFULL;
+    return wire_write_owned(ctx, stream, it);
 }
 
 axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers)
@@ -220,23 +306,40 @@ axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers)
 }
 
 /* The longest answer of late, forgotten by an eighth with each that is shorter. */
+static void wire_answered(axo_ctx *ctx, axo_stream *it, size_t size)
+{
+    it->owed--;
+    it->typical -= it->typical / 8;
+    if (it->typical < size)
+        it->typical = size;
+    wire_weigh(it);
+    axo__wire_want(ctx, it);
+}
+
 axo_status axo_stream_answer(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
 {
     axo_status status = wire_write_check(ctx, stream, data, size);
-    if (status != AXO_OK)
-        return status;
-    if (stream->owed == 0)
-        return AXO_EINVAL;
-    status = wire_write(ctx, stream, data, size);
-    if (status != AXO_OK)
-        return status;
-    stream->owed--;
-    stream->typical -= stream->typical / 8;
-    if (stream->typical < size)
-        stream->typical = size;
-    wire_weigh(stream);
-    axo__wire_want(ctx, stream);
-    return AXO_OK;
+    if (status == AXO_OK && stream->owed == 0)
+        status = AXO_EINVAL;
+    if (status == AXO_OK)
+        status = wire_write(ctx, stream, data, size);
+    if (status == AXO_OK)
+        wire_answered(ctx, stream, size);
+    return status;
+}
+
+axo_status axo_stream_answer_owned(axo_ctx *ctx, axo_stream *stream, const axo_owned *block)
+{
+    const axo_owned *it = block != NULL ? block : &wire_no_block;
+    size_t size = it->size; /* it may go with what is given back */
+    axo_status status = wire_write_check(ctx, stream, it->payload, size);
+    if (status == AXO_OK && stream->owed == 0)
+        status = AXO_EINVAL;
+    if (status == AXO_OK)
+        status = wire_write_owned(ctx, stream, it);
+    if (status == AXO_OK)
+        wire_answered(ctx, stream, size);
+    return status;
 }
 
 axo_status axo_stream_end(axo_ctx *ctx, axo_stream *stream)

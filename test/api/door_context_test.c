@@ -114,11 +114,14 @@ DOOR_CTX(stream_next_until, NULL, NULL, 0, NULL)
 DOOR_CTX(stream_peek, NULL, NULL)
 DOOR_CTX(stream_pause, NULL)
 DOOR_CTX(stream_resume, NULL)
+DOOR_CTX(stream_credit, NULL, 0)
 DOOR_SAYS(stream_ended, !axo_stream_ended(bad, NULL))
 DOOR_SAYS(stream_has_room, !axo_stream_has_room(bad, NULL))
 DOOR_CTX(stream_write, NULL, NULL, 1)
 DOOR_CTX(stream_owe, NULL, 1)
 DOOR_CTX(stream_answer, NULL, NULL, 1)
+DOOR_CTX(stream_answer_owned, NULL, NULL)
+DOOR_CTX(stream_write_owned, NULL, NULL)
 DOOR_CTX(stream_end, NULL)
 DOOR_CTX(stream_close, NULL, -1)
 DOOR_CTX(stream_look, NULL, NULL)
@@ -193,9 +196,11 @@ static const door_call door_calls[] = {
     DOOR_CALL(stream_open),   DOOR_CALL(stream_receive), DOOR_CALL(stream_settle),
     DOOR_CALL(stream_next),   DOOR_CALL(stream_next_until), DOOR_CALL(stream_pause),
     DOOR_CALL(stream_peek),
-    DOOR_CALL(stream_resume), DOOR_CALL(stream_has_room), DOOR_CALL(stream_write),
+    DOOR_CALL(stream_resume), DOOR_CALL(stream_credit), DOOR_CALL(stream_has_room),
+    DOOR_CALL(stream_write), DOOR_CALL(stream_write_owned),
     DOOR_CALL(stream_end),    DOOR_CALL(stream_close),   DOOR_CALL(stream_look),
     DOOR_CALL(stream_owe),    DOOR_CALL(stream_answer),
+    DOOR_CALL(stream_answer_owned),
     DOOR_CALL(self),
     DOOR_CALL(seed), DOOR_CALL(instance),
     DOOR_CALL(now), DOOR_CALL(parent), DOOR_CALL(sender), DOOR_CALL(system_of),

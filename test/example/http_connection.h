@@ -113,7 +113,14 @@ static size_t answer_head(const connection *me, uint32_t status, size_t size, ch
     return (size_t)length;
 }
 
-/* Answers the request under way, which is over with that. One write: there is room for one. */
+static void answer_free(void *payload, void *user)
+{
+    (void)user;
+    free(payload);
+}
+
+/* Answers the request under way, which is over with that. One write: there is room for one. The
+ * stream sends it from where it lies, and frees it. */
 static axo_status connection_answer(axo_ctx *ctx, connection *me, uint32_t status, const char *body,
                                     size_t size)
 {
@@ -127,8 +134,10 @@ static axo_status connection_answer(axo_ctx *ctx, connection *me, uint32_t statu
     memcpy(whole, head, head_size);
     if (shown > 0)
         memcpy(whole + head_size, body, shown);
-    axo_status wrote = axo_stream_write(ctx, me->stream, whole, head_size + shown);
-    free(whole);
+    axo_owned block = {.payload = whole, .size = head_size + shown, .destroy = answer_free};
+    axo_status wrote = axo_stream_write_owned(ctx, me->stream, &block);
+    if (wrote != AXO_OK)
+        free(whole); /* it is still this one's */
     if (wrote != AXO_OK && wrote != AXO_EGONE)
         return wrote;
     me->over = me->over || me->last || !it->keep;

@@ -71,12 +71,35 @@ static void slot_goes_on(connection *me, slot *it)
     me->executed--;
 }
 
-static axo_status slot_write(axo_ctx *ctx, connection *me, const char *text, size_t size)
+/* The first one is over, by this answer. */
+static void slot_close(connection *me, const char *text)
 {
     const slot *it = slot_at(me, me->first++);
     me->answered += it->counts && text[0] != '-';
     me->refused += it->counts && text[0] == '-';
+}
+
+static axo_status slot_write(axo_ctx *ctx, connection *me, const char *text, size_t size)
+{
+    slot_close(me, text);
     return axo_stream_answer(ctx, me->stream, text, size);
+}
+
+static void text_free(void *payload, void *user)
+{
+    (void)user;
+    free(payload);
+}
+
+/* What has been held is handed over: the stream sends it from where it lies, and frees it. */
+static axo_status slot_write_held(axo_ctx *ctx, connection *me, const slot *it)
+{
+    const axo_owned block = {.payload = it->text, .size = it->size, .destroy = text_free};
+    slot_close(me, it->text);
+    axo_status status = axo_stream_answer_owned(ctx, me->stream, &block);
+    if (status != AXO_OK)
+        free(block.payload); /* it is still this one's */
+    return status;
 }
 
 static axo_status slot_hold(slot *it, const char *text, size_t size)
@@ -119,11 +142,8 @@ static axo_status slot_part(axo_ctx *ctx, connection *me, slot *it, resp_word te
 static axo_status slots_write(axo_ctx *ctx, connection *me)
 {
     axo_status status = AXO_OK;
-    while (status == AXO_OK && me->first < me->next && slot_is_whole(slot_at(me, me->first))) {
-        slot *it = slot_at(me, me->first);
-        status = slot_write(ctx, me, it->text, it->size);
-        free(it->text);
-    }
+    while (status == AXO_OK && me->first < me->next && slot_is_whole(slot_at(me, me->first)))
+        status = slot_write_held(ctx, me, slot_at(me, me->first));
     if (me->first == me->next) {
         free(me->slots);
         me->slots = NULL;

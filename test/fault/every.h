@@ -290,10 +290,13 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_stream_pause, STATUS, axo_stream_pause(w->ctx, NULL))                                    \
     X(axo_stream_peek, STATUS, axo_stream_peek(w->ctx, NULL, NULL))                                \
     X(axo_stream_resume, STATUS, axo_stream_resume(w->ctx, NULL))                                  \
+    X(axo_stream_credit, STATUS, axo_stream_credit(w->ctx, NULL, 0))                               \
     X(axo_stream_has_room, NIL, axo_stream_has_room(w->ctx, NULL))                                 \
     X(axo_stream_write, STATUS, axo_stream_write(w->ctx, NULL, NULL, 0))                           \
     X(axo_stream_owe, STATUS, axo_stream_owe(w->ctx, NULL, 1))                                     \
     X(axo_stream_answer, STATUS, axo_stream_answer(w->ctx, NULL, NULL, 0))                         \
+    X(axo_stream_answer_owned, STATUS, axo_stream_answer_owned(w->ctx, NULL, NULL))                \
+    X(axo_stream_write_owned, STATUS, axo_stream_write_owned(w->ctx, NULL, NULL))                  \
     X(axo_stream_end, STATUS, axo_stream_end(w->ctx, NULL))                                        \
     X(axo_stream_close, STATUS, axo_stream_close(w->ctx, NULL, 0))                                 \
     X(axo_stream_look, STATUS, axo_stream_look(w->ctx, NULL, NULL))                                \

@@ -424,7 +424,17 @@ typedef struct service_stream {
     int fds[2]; /* 0: the stream's, if it was opened; -1 */
     uint64_t taken;
     uint32_t closed;
+    uint32_t answers;
+    uint32_t handed_over; /* blocks, ... */
+    uint32_t given_back;  /* ... and of these */
 } service_stream;
+
+static void service_stream_give_back(void *payload, void *user)
+{
+    service_stream *it = user;
+    (void)payload;
+    it->given_back++;
+}
 
 static axo_status service_stream_construct(axo_ctx *ctx, void *state, const void *args)
 {
@@ -444,13 +454,19 @@ static axo_status service_stream_construct(axo_ctx *ctx, void *state, const void
 /* An answer for which there is no memory is owed as before. */
 static void service_stream_answer(world *w, axo_ctx *ctx, axo_stream *stream)
 {
-    static const char answer[6000];
+    static char answer[6000];
+    service_stream *it = w->user;
+    const axo_owned owned = {.payload = answer, .size = sizeof answer,
+                             .destroy = service_stream_give_back, .user = it};
     axo_stream_info before = AXO_STREAM_INFO();
     axo_stream_info after = AXO_STREAM_INFO();
     if (axo_stream_owe(ctx, stream, 1) != AXO_OK)
         return; /* it is closed */
     MUST(w, axo_stream_look(ctx, stream, &before) == AXO_OK);
-    axo_status status = TRY(w, axo_stream_answer(ctx, stream, answer, sizeof answer));
+    bool hands_over = ++it->answers % 2 != 0;
+    axo_status status = TRY(w, hands_over ? axo_stream_answer_owned(ctx, stream, &owned)
+                                          : axo_stream_answer(ctx, stream, answer, sizeof answer));
+    it->handed_over += hands_over && status == AXO_OK;
     MUST(w, axo_stream_look(ctx, stream, &after) == AXO_OK);
     MUST(w, after.owed == before.owed - (status == AXO_OK));
     if (status != AXO_OK)
@@ -461,8 +477,11 @@ static void service_stream_answer(world *w, axo_ctx *ctx, axo_stream *stream)
 static axo_status service_stream_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     static const char answer[6000];
+    static char block[1000]; /* longer than what is copied */
     world *w = *(world **)state;
     service_stream *it = w->user;
+    const axo_owned owned = {.payload = block, .size = sizeof block,
+                             .destroy = service_stream_give_back, .user = it};
     axo_stream_bytes piece;
     axo_stream_info info = AXO_STREAM_INFO();
     uint32_t told = axo_stream_receive(ctx, it->stream, message);
@@ -479,6 +498,7 @@ static axo_status service_stream_receive(axo_ctx *ctx, void *state, const axo_me
         if (status == AXO_OK)
             MUST(w, axo_stream_settle(ctx, it->stream) == AXO_OK);
         service_stream_answer(w, ctx, it->stream);
+        it->handed_over += TRY(w, axo_stream_write_owned(ctx, it->stream, &owned)) == AXO_OK;
     }
     return AXO_OK;
 }
@@ -512,6 +532,7 @@ static void service_stream_run(world *w)
     for (uint32_t j = 0; j < 3; j++)
         world_advance(w, WORLD_S);
     refuse_resume();
+    MUST(w, it.handed_over == it.given_back);
     if (it.stream != NULL)
         MUST(w, it.closed == 1); /* for want of memory, or as it was idle */
     else

@@ -1,5 +1,6 @@
 /* transfer.h - an echo server on a listener, and real clients of it: so many bytes there and back,
- * summed up on both sides, to the end that each tells the other.
+ * summed up on both sides, to the end that each tells the other. Every other piece is handed over
+ * to the stream, and a connection reads on credit.
  *
  * A client sends, says that it has ended (a half-close), and reads to the server's end. It writes
  * and reads in pieces of a size of its own; one that lags reads only when it can write no more.
@@ -15,6 +16,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #define TRANSFER_PIECE 65536
 #define TRANSFER_INPUT 32768
 #define TRANSFER_HIGH 65536
+#define TRANSFER_CREDIT 20000
 #define TRANSFER_WAIT_MS 60000
 
 /* A sum of bytes in their order. */
@@ -48,6 +51,8 @@ typedef struct transfer_server {
     _Atomic uint64_t sums;        /* of all that were whole, added up */
     _Atomic uint64_t received;
     _Atomic uint64_t output_most; /* that has waited to be written */
+    _Atomic uint64_t handed_over; /* pieces, ... */
+    _Atomic uint64_t given_back;  /* ... and of these */
     char pattern[TRANSFER_BLOCK + TRANSFER_PIECE]; /* its beginning once more behind it */
 } transfer_server;
 
@@ -55,6 +60,7 @@ typedef struct transfer_echo {
     transfer_server *server;
     axo_stream *stream;
     uint64_t sum;
+    uint64_t pieces;
 } transfer_echo;
 
 static inline axo_status transfer_construct(axo_ctx *ctx, void *state, const void *args)
@@ -89,21 +95,53 @@ static inline void transfer_see(axo_ctx *ctx, const transfer_echo *me)
         continue;
 }
 
-static inline axo_status transfer_receive(axo_ctx *ctx, void *state, const axo_message *message)
+static inline void transfer_give_back(void *payload, void *user)
+{
+    atomic_fetch_add(&((transfer_server *)user)->given_back, 1);
+    free(payload);
+}
+
+static inline axo_status transfer_write(axo_ctx *ctx, transfer_echo *me, axo_stream_bytes piece)
+{
+    if (me->pieces++ % 2 == 0)
+        return axo_stream_write(ctx, me->stream, piece.data, piece.size);
+    axo_owned block = {.payload = malloc(piece.size), .size = piece.size,
+                       .destroy = transfer_give_back, .user = me->server};
+    if (block.payload == NULL)
+        return AXO_ENOMEM;
+    memcpy(block.payload, piece.data, piece.size);
+    axo_status status = axo_stream_write_owned(ctx, me->stream, &block);
+    if (status == AXO_OK)
+        atomic_fetch_add(&me->server->handed_over, 1);
+    else
+        free(block.payload);
+    return status;
+}
+
+static inline axo_status transfer_accept(axo_ctx *ctx, transfer_echo *me,
+                                         const axo_message *message)
 {
     static const axo_stream_settings settings =
         AXO_STREAM_SETTINGS(.input_max = TRANSFER_INPUT, .output_high = TRANSFER_HIGH);
+    axo_status status = axo_stream_accept(ctx, message, &settings, &me->stream);
+    return status == AXO_OK ? axo_stream_credit(ctx, me->stream, TRANSFER_CREDIT) : status;
+}
+
+static inline axo_status transfer_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
     transfer_echo *me = state;
     axo_stream_bytes piece;
     if (message->tag == AXO_CONNECTED)
-        return axo_stream_accept(ctx, message, &settings, &me->stream);
+        return transfer_accept(ctx, me, message);
     uint32_t told = axo_stream_receive(ctx, me->stream, message);
     if ((told & AXO_STREAM_CLOSED) != 0)
         return transfer_over(ctx, me);
     while (axo_stream_has_room(ctx, me->stream) &&
            axo_stream_next(ctx, me->stream, 0, &piece) == AXO_OK) {
         me->sum = transfer_sum(me->sum, piece.data, piece.size);
-        axo_status status = axo_stream_write(ctx, me->stream, piece.data, piece.size);
+        axo_status status = transfer_write(ctx, me, piece);
+        if (status == AXO_OK)
+            status = axo_stream_credit(ctx, me->stream, piece.size);
         if (status != AXO_OK)
             return status;
         transfer_see(ctx, me);
@@ -156,7 +194,8 @@ static inline bool transfer_end(transfer_server *it)
 {
     bool ended = axo_system_stop(it->system, -1, NULL, 0, NULL) == AXO_OK &&
                  axo_system_destroy(it->system) == AXO_OK;
-    return close(it->listening) == 0 && ended;
+    bool even = atomic_load(&it->handed_over) == atomic_load(&it->given_back);
+    return close(it->listening) == 0 && ended && even;
 }
 
 /* ---- a client ---- */

@@ -1,4 +1,4 @@
-/* invariants.h - the 70 invariants that the simulator checks: number, when, what holds, who looks.
+/* invariants.h - the 71 invariants that the simulator checks: number, when, what holds, who looks.
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INVARIANTS 70
+#define INVARIANTS 71
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
@@ -84,7 +84,8 @@
     X(67, "EZ", "what ends in order is whole: answered and refused", "wires_over (wires.c)")       \
     X(68, "EQZ", "a stream's descriptor is open as long as it", "wires_check_rest (wires.c)")      \
     X(69, "EQ", "a listener keeps its bound, and leaves nobody", "wires_check_rest (wires.c)")     \
-    X(70, "E", "restarts in a storm take turns, in order, in their bound", "model_turn (decide.c)")
+    X(70, "E", "restarts in a storm take turns, in order, in their bound", "model_turn (decide.c)")\
+    X(71, "E", "a block handed over comes back once, not early", "wires_give_back (wires_act.c)")
 
 typedef struct invariant {
     uint32_t number;

@@ -50,6 +50,9 @@
     X(PROBE_STREAM_WHOLE, "a stream closed in order")                                              \
     X(PROBE_STREAM_RESET, "a stream over by a reset")                                              \
     X(PROBE_STREAM_LATE, "a stream over by a deadline")                                            \
+    X(PROBE_STREAM_OWNED, "a block handed over to a stream and sent")                              \
+    X(PROBE_STREAM_UNSENT, "a block handed over that nobody takes any more")                       \
+    X(PROBE_STREAM_CREDIT, "a stream whose credit is spent")                                       \
     X(PROBE_STREAM_ROOM, "a stream told of room")
 
 typedef enum probe {

@@ -89,10 +89,17 @@ void wires_told(axo_ctx *ctx, const axo_stream *its, wire *it, uint32_t told)
     const sockets_one *socket = it->socket;
     WIRES_HOLDS(64, it, it->open, "something is told behind its end");
     (void)axo_stream_look(ctx, its, &info);
-    bool more = info.received > it->received;
-    WIRES_HOLDS(64, it, !more || !it->ended, "bytes behind the end of the input");
+    uint64_t more = info.received - it->received;
+    WIRES_HOLDS(64, it, more == 0 || !it->ended, "bytes behind the end of the input");
+    if (it->credit != AXO_STREAM_UNBOUNDED && !it->closing) {
+        WIRES_HOLDS(65, it, more <= it->credit, "more is read than its credit");
+        it->credit -= more;
+        if (more > 0 && it->credit == 0)
+            probe_hit(PROBE_STREAM_CREDIT);
+    }
     if ((told & AXO_STREAM_CLOSED) == 0 && !it->closing)
-        WIRES_HOLDS(66, it, more == ((told & AXO_STREAM_INPUT) != 0), "bytes that nobody tells of");
+        WIRES_HOLDS(66, it, (more > 0) == ((told & AXO_STREAM_INPUT) != 0),
+                    "bytes that nobody tells of");
     if ((told & AXO_STREAM_END) != 0) {
         WIRES_HOLDS(64, it, !it->ended, "the end of the input is told twice");
         WIRES_HOLDS(64, it, socket->in.ended && info.received == it->put,
@@ -127,6 +134,7 @@ void wires_see(axo_ctx *ctx, const axo_stream *its, wire *it)
                 "more output than its bound");
     WIRES_HOLDS(65, it, info.paused == it->paused, "paused, or not");
     WIRES_HOLDS(65, it, info.received == it->socket->in.total, "what was read is miscounted");
+    WIRES_HOLDS(65, it, it->closing || info.credit == it->credit, "credit is miscounted");
     if (!it->closing)
         WIRES_HOLDS(65, it, info.received == it->taken + info.input, "input is miscounted");
     if (info.status == AXO_OK)
@@ -148,7 +156,7 @@ static bool wires_lives(const wire *it)
 static void wires_rest(const wire *it, bool closed)
 {
     const sockets_one *socket = it->socket;
-    bool reads = !it->paused && !it->ended && it->info.input < it->input_max;
+    bool reads = !it->paused && !it->ended && it->credit > 0 && it->info.input < it->input_max;
     WIRES_HOLDS(66, it, it->info.status == AXO_OK, "at rest, and its end was not told");
     WIRES_HOLDS(66, it, !socket->reset, "at rest, and a reset was not told");
     WIRES_HOLDS(66, it, !it->closing, "at rest, and its close has no end");
@@ -199,4 +207,5 @@ void wires_check_end(void)
                     "executed is not answered and refused");
     }
     HOLDS_ALL(68, net.listener < 0, "the listener's descriptor is left");
+    wires_forget_blocks();
 }

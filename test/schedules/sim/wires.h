@@ -41,6 +41,7 @@ typedef struct wire {
     bool ending;        /* axo_stream_end or axo_stream_close was called */
     bool closing;       /* axo_stream_close with a time was */
     bool paused;
+    uint64_t credit;    /* bytes that may be read still */
     bool owed;          /* room is to be told */
     bool whole;         /* AXO_STREAM_CLOSED came, and it was in order */
     int64_t opened;     /* when it was */
@@ -92,6 +93,9 @@ void wires_see(axo_ctx *ctx, const axo_stream *its, wire *it);
 
 /* `settles`: its class has settle. */
 const axo_props *wires_props(bool settles);
+
+/* The life is over. */
+void wires_forget_blocks(void);
 
 /* ---- wires_peers.c: the rest of the world ---- */
 

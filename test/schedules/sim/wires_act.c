@@ -8,6 +8,7 @@
 #include "os/poll.h"
 
 #define WIRES_WRITE_MAX 8192
+#define WIRES_SHORT 256 /* what is handed over and is shorter is copied */
 #define WIRES_DRAIN_MAX INT64_C(4000000000)
 
 typedef struct wires_actor {
@@ -45,13 +46,72 @@ static axo_stream_info wires_look(axo_ctx *ctx, const wires_actor *me)
 
 /* ---- output ---- */
 
+/* Bytes that were handed over, up to this number of the connection's. Memory until the end of the
+ * life, so that who comes back twice is seen. */
+typedef struct wires_block {
+    struct wires_block *next;
+    const wire *of;
+    uint64_t end;
+    size_t size;
+    bool given_back;
+    char bytes[];
+} wires_block;
+
+static wires_block *wires_blocks;
+
+/* The connection whose callback runs; NULL: none does. */
+static const wire *wires_running;
+
+void wires_forget_blocks(void)
+{
+    while (wires_blocks != NULL) {
+        wires_block *block = wires_blocks;
+        wires_blocks = block->next;
+        free(block);
+    }
+}
+
+/* It is spoilt, so that who still needs it sends other bytes. Before its last byte has gone it
+ * comes back for a reason only. */
+static void wires_give_back(void *payload, void *user)
+{
+    wires_block *block = user;
+    queues_callback();
+    const sockets_one *socket = block->of->socket;
+    bool sound = wires_running == block->of && !socket->reset && !socket->closed && !socket->shut;
+    HOLDS_ALL(71, payload == block->bytes && !block->given_back, "a block comes back twice");
+    HOLDS_ALL(71, !sound || block->size < WIRES_SHORT || socket->out.total >= block->end,
+              "a block comes back too early");
+    if (block->size >= WIRES_SHORT)
+        probe_hit(sound ? PROBE_STREAM_OWNED : PROBE_STREAM_UNSENT);
+    block->given_back = true;
+    memset(block->bytes, '#', block->size);
+    w.freed++;
+}
+
+static axo_status wires_hand_over(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size)
+{
+    wires_block *block = malloc(sizeof *block + size);
+    *block = (wires_block){
+        .next = wires_blocks, .of = it, .end = it->wrote + size, .size = size};
+    wires_blocks = block;
+    wires_fill(block->bytes, it->key + 1, it->wrote, size);
+    const axo_owned owned = {
+        .payload = block->bytes, .size = size, .destroy = wires_give_back, .user = block};
+    w.owned++;
+    axo_status status = axo_stream_write_owned(ctx, me->stream, &owned);
+    w.owned -= status != AXO_OK;
+    return status;
+}
+
 /* All of it or nothing, and nothing without a reason. */
 static void wires_write(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size)
 {
     static char bytes[WIRES_WRITE_MAX];
     axo_stream_info before = wires_look(ctx, me);
     wires_fill(bytes, it->key + 1, it->wrote, size);
-    axo_status status = axo_stream_write(ctx, me->stream, bytes, size);
+    axo_status status = world_below(3) == 0 ? wires_hand_over(ctx, me, it, size)
+                                            : axo_stream_write(ctx, me->stream, bytes, size);
     axo_status due = it->ending                 ? AXO_ESTOPPING
                      : before.output >= it->high ? AXO_EFULL
                                                  : AXO_OK;
@@ -199,6 +259,7 @@ static void wires_opened(axo_ctx *ctx, wires_actor *me, uint32_t number, int64_t
     it->way = world_below(4);
     it->count = 1 + world_below(it->way == 2 ? WIRES_TAKEN - 1 : 40);
     it->echoes = world_below(4) != 0;
+    it->credit = AXO_STREAM_UNBOUNDED;
 }
 
 /* Of a descriptor of its own, which is still its own if that fails. */
@@ -269,6 +330,14 @@ static int64_t wires_drain(void)
 
 /* ---- what an actor does ---- */
 
+static void wires_credit(axo_ctx *ctx, const wires_actor *me, wire *it, uint64_t bytes)
+{
+    bool bounded = bytes != AXO_STREAM_UNBOUNDED && it->credit != AXO_STREAM_UNBOUNDED;
+    axo_status status = axo_stream_credit(ctx, me->stream, bytes);
+    HOLDS_ALL(65, status == AXO_OK, "axo_stream_credit: %s", axo_status_name(status));
+    it->credit = bounded ? it->credit + bytes : bytes;
+}
+
 static void wires_do(axo_ctx *ctx, wires_actor *me, wire *it)
 {
     uint32_t most = 20 * it->socket->out.room;
@@ -293,6 +362,8 @@ static void wires_do(axo_ctx *ctx, wires_actor *me, wire *it)
             wires_end_stream(ctx, me, it, world_below(3) == 0 ? 0 : wires_drain());
         return;
     case 5:
+        wires_credit(ctx, me, it, world_below(2) == 0 ? AXO_STREAM_UNBOUNDED : world_below(100));
+        return;
     case 6:
         wires_take(ctx, me, it);
         return;
@@ -420,7 +491,9 @@ static axo_status wires_receive(axo_ctx *ctx, void *state, const axo_message *me
 {
     wires_actor *me = state;
     (void)wires_enter(ctx);
+    wires_running = wires_mine(me);
     axo_status status = wires_message(ctx, me, message);
+    wires_running = NULL;
     wires_look_back(ctx, me);
     return world_is(KNOB_WIRE_FAIL) ? world_fail(ctx) : status;
 }
@@ -432,7 +505,9 @@ static axo_status wires_settle(axo_ctx *ctx, void *state)
     g.memory_barred = 0; /* no event tells of it */
     if (me->stream == NULL)
         return AXO_OK;
+    wires_running = wires_mine(me);
     axo_status status = axo_stream_settle(ctx, me->stream);
+    wires_running = NULL;
     HOLDS_ALL(65, status == AXO_OK, "axo_stream_settle: %s", axo_status_name(status));
     wires_look_back(ctx, me);
     return AXO_OK;
