@@ -151,7 +151,7 @@ static void credit_within_other_bounds(void **state)
     stream_end(&world);
 }
 
-/* The other side is gone altogether: what it has sent is read when there is credit, then its end. */
+/* The other side is gone altogether: what it sent is read when there is credit, then its end. */
 static void gone_before_there_is_credit(void **state)
 {
     stream_world world = {.events = stream_take_all};
