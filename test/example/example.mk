@@ -1,9 +1,16 @@
 # example.mk - kv_server.c for long, and measured.
 #
-#   make soak-kv SECONDS=1800     with poison, storms, slow readers, resets; VARIANT=asan, tsan
+#   make soak-kv SECONDS=1800     with poison, storms, slow readers, resets, sockets that spoil one
+#                                 call of 100; VARIANT=asan, tsan; SEED=n
 #   make bench-s1                 beside redis-server; QUICK=1: a look at it
 .PHONY: soak-kv bench-s1
-soak-kv: $B/test/example/kv_server
-	$Qtest/example/kv_soak.sh $< $(or $(SECONDS),60)
+# No sanitizer is in it: it lies between the program and the sanitizer's own functions.
+PRELOAD := $B/test/fault/preload/sockets.so
+$(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
+	$(call say,CC   )
+	$Qmkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -pthread \
+	  -fvisibility=hidden -U_FORTIFY_SOURCE $(CFLAGS) -shared -o $@ $< -ldl
+soak-kv: $B/test/example/kv_server $(PRELOAD)
+	$Qtest/example/kv_soak.sh $< $(or $(SECONDS),60) $(PRELOAD) $(SEED)
 bench-s1: $B/test/example/kv_server
 	$QQUICK='$(QUICK)' bench/s1_kv.sh $<

@@ -73,6 +73,7 @@ typedef struct kv {
     int64_t write_ns;
     int64_t drain_ns;
     const char *board;
+    bool bytes; /* are counted */
     axo_ref shards[KV_SHARDS_MAX];
     kv_home homes[KV_SHARDS_MAX];
     kv_totals totals;

@@ -14,6 +14,8 @@ import time
 
 WAIT_S = 60
 BIG = b"v" * 100000
+# From there the fault injector lets connections break.
+BREAKS_AT = "127.0.0.2"
 
 
 class Wrong(Exception):
@@ -31,8 +33,8 @@ def request(*words):
 class Client:
     """A connection, and the answers that come over it."""
 
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), WAIT_S)
+    def __init__(self, port, address="127.0.0.1"):
+        self.socket = socket.create_connection(("127.0.0.1", port), WAIT_S, (address, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.rest = b""
 
@@ -329,6 +331,44 @@ def shaken(port):
                 raise Wrong("answers are lost") from None
 
 
+def broken(port):
+    """Connections that the fault injector of the server's sockets breaks at any call: what is
+    answered has happened, once, and nothing has that was not asked for."""
+    key = fresh()
+    asked = sure = 0
+    for _ in range(20):
+        try:
+            with Client(port, BREAKS_AT) as it:
+                for _ in range(20):
+                    count = random.randrange(1, 40)
+                    asked += count
+                    it.send(request("INCR", key) * count)
+                    for _ in range(count):
+                        got = it.answer()
+                        if not sure < got <= asked:
+                            raise Wrong(f"{got} behind {sure}, of {asked}")
+                        sure = got
+        except (EOFError, ConnectionError):
+            pass
+    with Client(port) as it:
+        got = it.say("GET", key)
+        if not sure <= int(got) <= asked:
+            raise Wrong(f"{got!r} at the end, of {sure} that were answered and {asked} in all")
+        same(it.say("DEL", key), 1)
+
+
+def urgent(port):
+    """A byte that is urgent ends a read, and is no part of the stream: what is behind it is read, too."""
+    for _ in range(20):
+        with Client(port) as it:
+            it.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+            it.send(request("PING"))
+            it.socket.send(b"!", socket.MSG_OOB)
+            it.send(request("PING"))
+            it.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+            same([it.answer(), it.answer()], [b"+PONG", b"+PONG"])
+
+
 def idle(port):
     """--idle-ms: who is silent is closed."""
     with Client(port) as it:
@@ -372,8 +412,8 @@ def counted(port):
 
 
 SCENES = {scene.__name__: scene for scene in (
-    bytewise, typed, malformed, half, resets, slow, readers, poison, many, storm, model, shaken, idle,
-    bound, counted)}
+    bytewise, typed, malformed, half, resets, slow, readers, poison, many, storm, model, shaken, broken,
+    urgent, idle, bound, counted)}
 
 
 def main():

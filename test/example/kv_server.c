@@ -13,6 +13,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 #include "kv.h"
@@ -129,6 +130,27 @@ static const axo_strategy user_strategy = AXO_STRATEGY(.decider = axo_decide_esc
 
 /* ---- the program ---- */
 
+/* --bytes: an allocator that knows what the system has of it. */
+static atomic_int_fast64_t main_bytes;
+
+static void *main_alloc(void *user, size_t size, size_t align)
+{
+    void *block = NULL;
+    (void)user;
+    if (posix_memalign(&block, align < sizeof block ? sizeof block : align, size) != 0)
+        return NULL;
+    atomic_fetch_add(&main_bytes, (int_fast64_t)size);
+    return block;
+}
+
+static void main_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)user;
+    (void)align;
+    atomic_fetch_sub(&main_bytes, (int_fast64_t)size);
+    free(block);
+}
+
 static uint32_t main_descriptors(void)
 {
     uint32_t count = 0;
@@ -154,11 +176,13 @@ static bool main_report(kv *it, const axo_stats *stats, uint32_t descriptors)
     uint64_t refused = all->refused + all->gone;
     (void)printf("connections %" PRIuFAST64 " executed %" PRIuFAST64 " answered %" PRIuFAST64
                  " refused %" PRIu64 " (gone %" PRIuFAST64 ") asked %" PRIuFAST64 " done %" PRIu64
-                 " failed %" PRIu64 " restarts %" PRIu64 " actors %" PRIu64 " descriptors %u\n",
+                 " failed %" PRIu64 " restarts %" PRIu64 " actors %" PRIu64
+                 " descriptors %u bytes %" PRIdFAST64 "\n",
                  all->connections, all->executed, all->answered, refused, all->gone, all->asked,
-                 done, failed, stats->restarts, stats->spawned - stats->terminated, descriptors);
+                 done, failed, stats->restarts, stats->spawned - stats->terminated, descriptors,
+                 main_bytes);
     return all->executed == all->answered + refused && all->asked == done + failed &&
-           stats->spawned == stats->terminated && descriptors == 0;
+           stats->spawned == stats->terminated && descriptors == 0 && main_bytes == 0;
 }
 
 static bool main_run(kv *it)
@@ -169,6 +193,8 @@ static bool main_run(kv *it)
                                       .log_record_user = &log);
     axo_props props = AXO_PROPS(.cls = &server_class, .name = "server", .args = &it,
                                 .args_size = sizeof it, .strategy = &server_strategy);
+    if (it->bytes)
+        options.allocator = (axo_allocator){.alloc = main_alloc, .free = main_free};
     axo_stats stats = AXO_STATS();
     axo_outcome outcome;
     axo_system *system;
@@ -193,7 +219,8 @@ static const struct option main_options[] = {
     {"shards", 1, NULL, 's'},      {"board", 1, NULL, 'b'},
     {"connections", 1, NULL, 'c'}, {"request-max", 1, NULL, 'r'},
     {"idle-ms", 1, NULL, 'i'},     {"write-ms", 1, NULL, 'o'},
-    {"drain-ms", 1, NULL, 'd'},    {0}};
+    {"drain-ms", 1, NULL, 'd'},    {"bytes", 0, NULL, 'm'},
+    {0}};
 
 static const char main_help[] =
     "kv_server: keys and values for clients of Redis, at 127.0.0.1\n"
@@ -205,7 +232,8 @@ static const char main_help[] =
     "  --idle-ms N      a connection that is silent so long ends   0: none\n"
     "  --write-ms N     and one that reads no answer               30000\n"
     "  --drain-ms N     time for the last answers at the end       5000\n"
-    "  --board FILE     for axo-top\n";
+    "  --board FILE     for axo-top\n"
+    "  --bytes          counts the memory that the system has\n";
 
 /* false: a bad option. */
 static bool main_read(kv *it, int argc, char **argv)
@@ -214,7 +242,7 @@ static bool main_read(kv *it, int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", main_options, NULL)) != -1) {
         int64_t number = 0;
         bool good = option != '?' &&
-                    (option == 'b' ||
+                    (option == 'b' || option == 'm' ||
                      (resp_number((resp_word){.data = optarg, .size = strlen(optarg)}, &number) &&
                       number >= 0 && number <= INT32_MAX));
         if (!good)
@@ -231,6 +259,9 @@ static bool main_read(kv *it, int argc, char **argv)
             break;
         case 'b':
             it->board = optarg;
+            break;
+        case 'm':
+            it->bytes = true;
             break;
         case 'c':
             it->connections_max = (uint32_t)number;
