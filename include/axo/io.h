@@ -40,12 +40,14 @@
  * tells of it. An AXO_IO_READY that the actor stashes keeps its place as the one that waits. */
 #define AXO_IO_READY UINT32_C(0xffff0005)
 
-/* What a descriptor is ready for; bits. HUP and ERR are told without being asked for, and come with
- * IN and OUT, since no call blocks then; each is told once. */
+/* What a descriptor is ready for; bits. HUP, ERR and URGENT are told without being asked for, and
+ * come with IN, and the first two with OUT, since no call blocks then; each is told once. */
 #define AXO_IO_IN UINT32_C(1)  /* a read or accept does not block: data, the end, an error */
 #define AXO_IO_OUT UINT32_C(2) /* a write does not block; also: a connect is over */
 #define AXO_IO_HUP UINT32_C(4) /* the other side has closed, at least its direction */
 #define AXO_IO_ERR UINT32_C(8) /* an error waits */
+#define AXO_IO_URGENT UINT32_C(16) /* urgent data are among what has come (MSG_OOB): a read ends
+                                      before them, so one that is short leaves something */
 
 /* A flag of axo_io_watch: the descriptor is closed when the instance has ended, however it ends,
  * after post_stop or pre_restart and before the next construct; not if it was unwatched before. */
@@ -54,14 +56,15 @@
 /* Payload of AXO_IO_READY. */
 typedef struct axo_io_ready {
     int fd;
-    uint32_t events; /* what has come since the last one, of what is wanted, and HUP and ERR */
+    uint32_t events; /* what has come since the last one, of what is wanted, and HUP, ERR, URGENT */
 } axo_io_ready;
 
 AXO_BEGIN_DECLS
 
 /* Watches a descriptor for the running instance, until axo_io_unwatch or the instance's end. What
  * it is ready for already is told too.
- *   events    AXO_IO_IN, AXO_IO_OUT, both; 0: nothing but HUP and ERR for now (axo_io_want)
+ *   events    AXO_IO_IN, AXO_IO_OUT, both; 0: nothing but HUP, ERR and URGENT for now
+ *             (axo_io_want)
  *   flags     0 or AXO_IO_OWN
  *   thread    only the callback that was given `ctx`
  *   blocks    no

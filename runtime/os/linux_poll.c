@@ -74,7 +74,8 @@ static axo__os_poll_answer linux_answer(int error)
 
 static struct epoll_event linux_what(uint64_t cookie, bool out)
 {
-    return (struct epoll_event){.events = EPOLLIN | EPOLLRDHUP | EPOLLET | (out ? EPOLLOUT : 0),
+    return (struct epoll_event){.events = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET |
+                                          (out ? EPOLLOUT : 0),
                                 .data.u64 = cookie};
 }
 
@@ -104,7 +105,7 @@ bool axo__os_poll_remove(axo__os_poll *poll, int fd)
 static uint32_t linux_events(uint32_t bits)
 {
     uint32_t events = 0;
-    if ((bits & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)
+    if ((bits & (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)
         events |= AXO__POLL_IN;
     if ((bits & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0)
         events |= AXO__POLL_OUT;
@@ -112,6 +113,8 @@ static uint32_t linux_events(uint32_t bits)
         events |= AXO__POLL_HUP;
     if ((bits & EPOLLERR) != 0)
         events |= AXO__POLL_ERR;
+    if ((bits & EPOLLPRI) != 0)
+        events |= AXO__POLL_URGENT;
     return events;
 }
 

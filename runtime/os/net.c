@@ -25,6 +25,14 @@ bool axo__net_unblock(int fd)
     return flags >= 0 && ((flags & O_NONBLOCK) != 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0);
 }
 
+bool axo__net_is_emptied(int fd)
+{
+    int protocol = 0;
+    socklen_t size = sizeof protocol;
+    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
 /* Of the call that has just failed. */
 static int64_t net_failed(int *error)
 {

@@ -18,7 +18,13 @@
 #include "os/os.h"
 
 /* What a descriptor is ready for; the bits of <axo/io.h>. */
-enum { AXO__POLL_IN = 1, AXO__POLL_OUT = 2, AXO__POLL_HUP = 4, AXO__POLL_ERR = 8 };
+enum {
+    AXO__POLL_IN = 1,
+    AXO__POLL_OUT = 2,
+    AXO__POLL_HUP = 4,
+    AXO__POLL_ERR = 8,
+    AXO__POLL_URGENT = 16
+};
 
 /* Found at once, at most. */
 #define AXO__POLL_FOUND_MAX 64

@@ -190,6 +190,7 @@ axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *sett
         return status;
     }
     it->fd = fd;
+    it->leaves = !axo__net_is_emptied(fd);
     *out = it;
     return AXO_OK;
 }
@@ -236,7 +237,7 @@ axo_status axo_stream_close(axo_ctx *ctx, axo_stream *stream, int64_t drain_ns)
 static uint32_t wire_ready(axo_ctx *ctx, axo_stream *it, uint32_t events)
 {
     uint32_t told = 0;
-    it->hung_up = it->hung_up || (events & AXO_IO_HUP) != 0;
+    it->leaves = it->leaves || (events & (AXO_IO_HUP | AXO_IO_URGENT)) != 0;
     if (it->status != AXO_OK)
         return 0; /* the end that it shows is this side's own */
     if ((events & AXO_IO_IN) != 0 && wire_reads(it))

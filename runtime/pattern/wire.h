@@ -28,7 +28,7 @@ struct axo_stream {
     axo_status status; /* of its end; not AXO_OK while it is open: it is to be told */
     int error;
     bool paused;      /* by the program */
-    bool hung_up;     /* the other side's end is on its way, behind bytes perhaps; told once */
+    bool leaves;      /* a read that is short may leave something, and no edge follows */
     bool input_ended; /* and has been read */
     bool ending;      /* this side's direction, behind what waits */
     bool ended;

@@ -82,9 +82,9 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
         return false;
     }
     bool rest = got == (int64_t)room;
-    /* A short read has emptied the socket; what comes later is an edge. An end that has come with
-     * the bytes is none: it is looked for again. */
-    if (got == AXO__NET_BLOCKED || (!rest && !it->hung_up))
+    /* Mostly a short read has emptied the socket, and what comes later is an edge. An end that has
+     * come with the bytes is none, nor is what is behind urgent data: it is looked for again. */
+    if (got == AXO__NET_BLOCKED || (!rest && !it->leaves))
         (void)axo_io_blocked(ctx, it->fd, AXO_IO_IN);
     if (got == AXO__NET_BLOCKED)
         return false;

@@ -14,16 +14,17 @@
 #include "sched/ready.h"
 
 AXO_STATIC_ASSERT((int)AXO_IO_IN == AXO__POLL_IN && (int)AXO_IO_OUT == AXO__POLL_OUT &&
-                      (int)AXO_IO_HUP == AXO__POLL_HUP && (int)AXO_IO_ERR == AXO__POLL_ERR,
+                      (int)AXO_IO_HUP == AXO__POLL_HUP && (int)AXO_IO_ERR == AXO__POLL_ERR &&
+                      (int)AXO_IO_URGENT == AXO__POLL_URGENT,
                   "the bits are the port's");
 
 /* The word: 32 bits of the generation, which is odd while the watch lives, and these. */
-#define IO_READY        UINT64_C(15) /* AXO__POLL_ bits */
-#define IO_WANTED_SHIFT 4
-#define IO_ALWAYS       UINT64_C(12) /* HUP and ERR are wanted always */
-#define IO_QUEUED       (UINT64_C(1) << 8)
-#define IO_STARVED      (UINT64_C(1) << 9)
-#define IO_LOST         (UINT64_C(1) << 10)
+#define IO_READY        UINT64_C(31) /* AXO__POLL_ bits */
+#define IO_WANTED_SHIFT 5
+#define IO_ALWAYS       UINT64_C(28) /* HUP, ERR and URGENT are wanted always */
+#define IO_QUEUED       (UINT64_C(1) << 10)
+#define IO_STARVED      (UINT64_C(1) << 11)
+#define IO_LOST         (UINT64_C(1) << 12)
 
 #define IO_TABLE_MIN 64
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -426,10 +427,10 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 {
     if (!net.on)
         return __real_getsockopt(fd, level, name, value, size);
-    if (level != SOL_SOCKET || name != SO_ERROR || *size != sizeof(int))
+    if (level != SOL_SOCKET || (name != SO_ERROR && name != SO_PROTOCOL) || *size != sizeof(int))
         ghost_fail("getsockopt of what the simulator does not know");
-    int error = sockets_error(sockets_of(fd));
-    memcpy(value, &error, sizeof error);
+    int answer = name == SO_ERROR ? sockets_error(sockets_of(fd)) : IPPROTO_TCP;
+    memcpy(value, &answer, sizeof answer);
     return 0;
 }
 
