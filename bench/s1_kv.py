@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-# s1_kv.py - the rows S1 to S6 of a server: kv_server.c, a plain epoll program, redis-server and
-# Erlang in turns, as a table.
+# s1_kv.py - the rows S1 to S6 of a server: kv_server.c, plain programs of epoll and io_uring,
+# redis-server and Erlang in turns, as a table.
 #
-#   s1_kv.py KV_SERVER PEERS [--quick]
+#   s1_kv.py KV_SERVER PEERS [--quick] [--pairs N]
 #
+# --pairs N: only io_uring beside epoll, one thread each, N pairs in turns.
 # PEERS: the folder with the built peers. "kv-2 / it": how many times more GETs a second kv_server on
 # two workers answers, of pairs of one round.
 # It ends with an error if kv_server's own counters do not add up, or if answers are lost.
@@ -36,6 +37,7 @@ class Server:
         self.name, self.is_axo, self.totals = name, kind == "kv", ""
         commands = {"kv": [programs["kv"], "--port", "0", "--workers", workers],
                     "epoll": [programs["peers"] + "/epoll", workers],
+                    "uring": [programs["peers"] + "/uring"],
                     "erlang": ["erl", "-noshell", "-noinput", "+S", workers, "+P", "1000000",
                                "-pa", programs["peers"], "-s", "kv", "start"]}
         if kind in commands:
@@ -115,6 +117,41 @@ def s1(names, program, size, rounds):
             times = [ours[1] / its[1] for ours, its in zip(found["kv-2"], found[name])]
             row(title, name, f"{cells[0]:.0f}", f"{cells[1]:.0f}", f"{cells[2]:.2f}", f"{cells[3]:.2f}",
                 f"{cells[4]:.2f}", f"{statistics.median(times):.2f} ({min(times):.2f}-{max(times):.2f})")
+
+
+def pairs(program, size, count):
+    """How many times more io_uring answers than epoll, and how much of its CPU time it takes."""
+    row("connections", "pairs", "epoll SET k/s", "io_uring / epoll", "GET k/s", "io_uring / epoll",
+        "CPU s a million", "io_uring / epoll")
+    row(*["---"] * 8)
+    for title, options, requests in (("50", ["-c", "50"], size),
+                                     ("50, pipeline 16", ["-c", "50", "-P", "16"], size * 10)):
+        found = {"epoll-1": [], "uring-1": []}
+        for i in range(count):
+            for name in sorted(found, reverse=i % 2 == 1):
+                server = Server(name, program)
+                sets, gets = (server.benchmark(test, requests, *options)[0] for test in ("set", "get"))
+                found[name].append((sets / 1000, gets / 1000, server.cpu_s() * 1e6 / (2 * requests)))
+                server.stop()
+        cells = []
+        for epoll, uring in zip(zip(*found["epoll-1"]), zip(*found["uring-1"])):
+            times = [its / ours for its, ours in zip(uring, epoll)]
+            middle = statistics.median(epoll)
+            cells += [f"{middle:.2f}" if middle < 10 else f"{middle:.0f}",
+                      f"{statistics.median(times):.2f} ({min(times):.2f}-{max(times):.2f})"]
+        row(title, str(count), *cells)
+
+
+def has_uring(peers):
+    """Whether it was built, and the kernel lets it run: containers often do not."""
+    if not os.path.exists(peers + "/uring"):
+        return False
+    with subprocess.Popen([peers + "/uring"], stdout=subprocess.PIPE, text=True) as process:
+        listens = process.stdout.readline() != ""
+        process.terminate()
+    if not listens:
+        print("s1_kv: io_uring is left out: the kernel refuses it", file=sys.stderr)
+    return listens
 
 
 def s2(name, program, connections):
@@ -215,13 +252,17 @@ def main():
     parser.add_argument("program")
     parser.add_argument("peers")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--pairs", type=int)
     args = parser.parse_args()
     programs = {"kv": args.program, "peers": args.peers}
     size, rounds, idle = (20000, 1, 1000) if args.quick else (100000, 3, 10000)
     room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100
     idle = min(idle, room)
+    uring = ["uring-1"] if has_uring(args.peers) else []
+    if args.pairs is not None:
+        return pairs(programs, size, args.pairs) if uring else sys.exit(1)
     erlang = ["erlang-2"] if os.path.exists(args.peers + "/kv.beam") else []
-    s1(["kv-1", "kv-2", "epoll-1", "epoll-2", "redis", *erlang], programs, size, rounds)
+    s1(["kv-1", "kv-2", "epoll-1", "epoll-2", *uring, "redis", *erlang], programs, size, rounds)
     print()
     others = ("kv-2", "epoll-2", "redis", *erlang)
     blank = [""] * (len(others) - 1)
@@ -232,6 +273,7 @@ def main():
     row("S4, 100 slow readers", *[s4(name, programs, size, 100) for name in others])
     row("S5, a storm", *[s5(name, programs, size // 2) for name in others])
     row("S6, SIGTERM under load", s6("kv-2", programs), *blank)
+    return None
 
 
-main()
+sys.exit(main())

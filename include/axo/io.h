@@ -46,7 +46,7 @@
 #define AXO_IO_OUT UINT32_C(2) /* a write does not block; also: a connect is over */
 #define AXO_IO_HUP UINT32_C(4) /* the other side has closed, at least its direction */
 #define AXO_IO_ERR UINT32_C(8) /* an error waits */
-#define AXO_IO_URGENT UINT32_C(16) /* urgent data are among what has come (MSG_OOB): a read ends
+#define AXO_IO_URGENT UINT32_C(16) /* a socket's urgent data are among what has come: a read ends
                                       before them, so one that is short leaves something */
 
 /* A flag of axo_io_watch: the descriptor is closed when the instance has ended, however it ends,

@@ -25,9 +25,9 @@ typedef struct axo__net_piece {
 /* false: it cannot be. */
 bool axo__net_unblock(int fd);
 
-/* Whether a read that is not full has emptied it, but for an end, and urgent data with what is behind
- * them. It has with TCP. A terminal gives one line, a pipe one packet perhaps, and a unix socket
- * stops where descriptors were passed. */
+/* Whether a read that is not full has emptied it, but for an end, and for urgent data and what is
+ * behind them. It has with TCP. A terminal gives one line, a pipe one packet perhaps, and a unix
+ * socket stops where descriptors were passed. */
 bool axo__net_is_emptied(int fd);
 
 int64_t axo__net_read(int fd, void *to, size_t size, int *error);

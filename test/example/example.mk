@@ -2,7 +2,8 @@
 #
 #   make soak-kv SECONDS=1800     with poison, storms, slow readers, resets, sockets that spoil one
 #                                 call of 100; VARIANT=asan, tsan; SEED=n
-#   make bench-s1                 beside redis-server; QUICK=1: a look at it
+#   make bench-s1                 beside redis-server; QUICK=1: a look at it; PAIRS=n: only
+#                                 io_uring beside epoll, n pairs in turns
 .PHONY: soak-kv bench-s1
 # No sanitizer is in it: it lies between the program and the sanitizer's own functions.
 PRELOAD := $B/test/fault/preload/sockets.so
@@ -13,4 +14,4 @@ $(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
 soak-kv: $B/test/example/kv_server $(PRELOAD)
 	$Qtest/example/kv_soak.sh $< $(or $(SECONDS),60) $(PRELOAD) $(SEED)
 bench-s1: $B/test/example/kv_server
-	$QQUICK='$(QUICK)' bench/s1_kv.sh $<
+	$QQUICK='$(QUICK)' PAIRS='$(PAIRS)' bench/s1_kv.sh $<

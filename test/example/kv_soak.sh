@@ -19,6 +19,7 @@ finish() {
     rm -rf "$stage"
 }
 trap finish EXIT
+trap 'echo "soak-kv: line $LINENO has failed"' ERR
 failed() {
     echo "soak-kv: $*"
     tail -n 5 "$stage"/out "$stage"/err "$stage"/clients* 2>/dev/null
