@@ -281,7 +281,8 @@ static void model_restarts(ghost *it)
 {
     const ghost *parent = ghost_find(it->parent);
     bool again = it->resuming && it->made != AXO__INSTANCE_STARTED; /* HF-07, IN-05 */
-    if (!again && !it->restart_told && it->answer != AXO_RESTART)
+    /* One that waits still was told from above, in a sweep that made it wild. */
+    if (!again && !it->restart_told && it->answer != AXO_RESTART && model_has_fired(it))
         (void)model_due(parent, it, NULL);
     bool above = !again && it->restart_told && (it->answer != AXO_RESTART || it->parent_first);
     HOLDS(25, it, it->wild || again || above || it->answer == AXO_RESTART,

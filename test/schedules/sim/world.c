@@ -221,16 +221,6 @@ void world_govern(bool governed)
     for (uint32_t i = 0; i < WORLD_COUNT(world_backed); i++)
         world_strategies[world_backed[i].strategy].backoff =
             governed ? NULL : world_backed[i].backoff;
-#ifdef AXO_HARD /* restarts of a scope in portions, amid others that wait: the model loses track */
-    static axo_scope scopes[WORLD_COUNT(world_strategies)];
-    static bool kept;
-    for (uint32_t i = 0; i < WORLD_COUNT(world_strategies); i++) {
-        if (!kept)
-            scopes[i] = world_strategies[i].scope;
-        world_strategies[i].scope = governed ? AXO_ONE_FOR_ONE : scopes[i];
-    }
-    kept = true;
-#endif
 }
 
 static uint32_t world_priority(const axo_message *message, void *user)
