@@ -5,7 +5,7 @@
   axo mailbox PATH [-n MAX]    messages of an actor, in the order in which they will be handled
   axo use EXPRESSION           take this axo_system too: for a manual one, which has no threads
 
-gdb loads this file by itself with an installed libaxo.so that it trusts; else: source axo_gdb.py.
+gdb loads this file by itself with a libaxo.so of its own prefix; else: gdb -x axo_gdb.py.
 It reads the types of the library from its debug information. A process that crashed may be
 damaged anywhere: every walk has a bound, what cannot be read is said in place of a value, and
 nothing is written or called. gdb stops the process while it looks, so what is shown is one instant.

@@ -30,6 +30,7 @@ for file in include/axo/axo.h include/axo/axo.hpp include/axo/cpp_actor.hpp lib/
     lib/cmake/axo/axoConfig.cmake lib/cmake/axo/axoConfigVersion.cmake share/doc/axo/LICENSE \
     share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c \
     share/doc/axo/examples/hello.cpp share/axo/installed.txt \
+    share/doc/axo/examples/SERVERS.md share/axo/axo_gdb.py \
     share/gdb/auto-load/usr/lib/libaxo.so.*-gdb.py share/man/man3/axo_send.3 share/man/man7/axo.7; do
     compgen -G "$stage/root/usr/$file" >/dev/null || fail "not installed: $file"
 done

@@ -17,7 +17,9 @@ command_of() { # what it is from
     line=${line//\/run\/shop.board/$scratch/board}
     line=${line//shop core/$scene $scratch/core}
     line=${line//shop.log/$scratch/log-of-it}
-    echo "${line/gdb /gdb -q -nx -iex \"set debuginfod enabled off\" -iex \"set auto-load safe-path \/\" }"
+    line=${line//\/usr\/local\/share\/axo/tools}
+    # With nothing but what the command gives it: what gdb trusts differs from machine to machine.
+    echo "${line/gdb /gdb -q -nx -iex \"set debuginfod enabled off\" -iex \"set auto-load off\" }"
 }
 run() { # what it is from
     local line

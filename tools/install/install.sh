@@ -82,6 +82,7 @@ library() {
     link "libaxo.so.$VERSION" "$LIBDIR" "libaxo.so.$ABI"
     # Not beside the library, where ldconfig takes it for one: gdb looks here by the library's path.
     put 644 "$DATADIR/gdb/auto-load$LIBDIR" "$built/libaxo.so.$VERSION-gdb.py"
+    put 644 "$DATADIR/axo" tools/axo_gdb.py # a gdb of another prefix is given it by -x
     link "libaxo.so.$ABI" "$LIBDIR" libaxo.so
 
     PC_LIBDIR=${LIBDIR/#"$PREFIX/"/'${prefix}/'}
@@ -109,7 +110,7 @@ library() {
     fi
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
-    put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp
+    put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md
     pages 3 7
     refresh
 }
