@@ -13,7 +13,7 @@
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
-#   make seen            probes, gdb on live and dead processes, axo-top: needs gdb, tmux, ncurses
+#   make seen            probes, gdb on live and dead processes, axo-top, the console in a browser
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, listings, abi, coverage
 #   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
 #   make lint            layers, headers, symbols, style, and the self test of these checks

@@ -64,6 +64,8 @@ seen() {
     need_file curses.h libncurses-dev
     need_tool readelf binutils
     need_file sys/sdt.h systemtap-sdt-dev
+    console useful
+    command -v chromium >/dev/null 2>&1 || useful+=(chromium)
 }
 
 may_install=
@@ -173,11 +175,9 @@ for goal in "${goals[@]}"; do
         ;;
     test)
         testing
-        # Who reads the text of metrics.h: left out without them.
-        if [ -n "$may_install" ]; then
-            need_tool promtool prometheus
-            [ -e /usr/lib/python3/dist-packages/prometheus_client ] || missing+=(python3-prometheus-client)
-        fi
+        # Who reads the text of metrics.h.
+        command -v prometheus >/dev/null 2>&1 || useful+=(prometheus)
+        [ -e /usr/lib/python3/dist-packages/prometheus_client ] || useful+=(python3-prometheus-client)
         ;;
     all | install | install-tools | bench | bench-growth | bench-restart) ;;
     *) testing ;;
