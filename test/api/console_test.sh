@@ -1,8 +1,8 @@
 #!/bin/bash
 # console_test.sh - libaxo-console by its clients: what each page says, what it refuses, what it does
 # without memory, while all workers hang, when its address is taken, after a restart, at the end; and
-# what systemd is told. test/support/console/serve.c does what it is told to. promtool and curl are
-# left out where they are not, and so is all of it where libaxo-console is not built.
+# what systemd is told. test/support/console/serve.c does what it is told to. promtool, prometheus and
+# curl are left out where they are not, and so is all of it where libaxo-console is not built.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ ! -e /usr/include/microhttpd.h ] || [ ! -e /usr/include/systemd/sd-daemon.h ]; then

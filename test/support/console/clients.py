@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# clients.py - the clients of console_test.sh: HTTP by hand and by curl, promtool, systemd's socket.
+# clients.py - the clients of console_test.sh: HTTP by hand and by curl, promtool, Prometheus, systemd's
+# socket.
 #
 #   test/support/console/clients.py build/debug/test/support/console/serve
 import http.client
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 
 PROGRAM = sys.argv[1]
 TRIES = 3000
@@ -135,6 +138,41 @@ def test_metrics(it):
         told = subprocess.run(["curl", "-sS", "-m", "60", f"http://{it.at}/metrics"], check=True,
                               text=True, stdout=subprocess.PIPE).stdout
         assert "# TYPE axo_actors gauge" in told
+
+
+def test_prometheus(it, stage):
+    """Prometheus itself scrapes it, as OpenMetrics, and then knows what it was told."""
+    if not shutil.which("prometheus"):
+        print("left out: prometheus (Debian: prometheus)")
+        return
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        at = "127.0.0.1:%d" % port.getsockname()[1]
+    with open(f"{stage}/prometheus.yml", "w", encoding="utf-8") as file:
+        file.write("scrape_configs:\n- job_name: axo\n  scrape_interval: 1s\n"
+                   f"  static_configs: [{{targets: ['{it.at}']}}]\n")
+    with open(f"{stage}/prometheus.log", "w", encoding="utf-8") as log:
+        scraper = subprocess.Popen(["prometheus", f"--config.file={stage}/prometheus.yml",
+                                    f"--storage.tsdb.path={stage}/data",
+                                    f"--web.listen-address={at}"], stdout=log, stderr=log)
+    def ask(what):
+        assert scraper.poll() is None, open(f"{stage}/prometheus.log", encoding="utf-8").read()
+        try:
+            with urllib.request.urlopen(f"http://{at}/api/v1/{what}") as answer:
+                return json.load(answer)["data"]
+        except OSError:
+            return None
+    try:
+        query = "query?query=" + urllib.parse.quote('axo_memory_bytes{system="serve"}')
+        found = until(lambda: (ask(query) or {}).get("result"), "what was scraped")
+        assert float(found[0]["value"][1]) > 0, found
+        target = ask("targets")["activeTargets"][0]
+        assert target["health"] == "up" and target["lastError"] == "", target
+        told = ask("metadata?metric=axo_memory_bytes")["axo_memory_bytes"][0]
+        assert told["type"] == "gauge" and told["unit"] == "bytes", told  # OpenMetrics has units
+    finally:
+        scraper.terminate()
+        scraper.wait(60)
 
 
 def test_refusals(it):
@@ -266,7 +304,7 @@ def test_life(it, path):
     assert path is None or not os.path.exists(path)
 
 
-def test_tcp():
+def test_tcp(stage):
     for address in ("127.0.0.1:0", "[::1]:0"):
         try:
             it = Serve(address)
@@ -280,6 +318,8 @@ def test_tcp():
         for test in (test_pages, test_metrics, test_refusals, test_bounds, test_memory, test_hang):
             test(it)
             print(f"{address} {test.__name__}")
+        if address[0] != "[":
+            test_prometheus(it, stage)
         taken = Serve("unix:@axo-console-test-%d" % os.getpid())
         assert answers(taken)
         taken.end()
@@ -367,6 +407,6 @@ def test_notify(stage):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    test_tcp()
+    test_tcp(folder)
     test_unix(folder)
     test_notify(folder)
