@@ -57,6 +57,8 @@ typedef enum axo_event_kind {
 /* The bit of a kind in axo_options.trace_kinds. */
 #define AXO_EVENT_BIT(kind) (UINT64_C(1) << (kind))
 
+typedef struct axo_trace_context axo_trace_context; /* trace_context.h */
+
 typedef struct axo_event {
     int64_t time_ns;     /* monotonic; virtual in the simulator */
     axo_ref actor;       /* whose event it is */
@@ -66,6 +68,9 @@ typedef struct axo_event {
                             UINT32_MAX from outside */
     uint32_t instance;   /* number of the instance, from 1; 0 before the first */
     uint32_t suspends;   /* the actor's suspend count */
+    const axo_trace_context *trace; /* of the handler that ran when it happened, on that thread; of
+                            a failure under a message that had one, of the handler that failed; NULL:
+                            none. Valid during the call */
 } axo_event;
 
 /* Called at each event, on the thread where it happens, while it happens: it must be quick, take

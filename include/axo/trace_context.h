@@ -1,8 +1,8 @@
 /* trace_context.h - which request a message belongs to, as W3C Trace Context names it: a trace, a
  * span in it, and flags. A server reads the header `traceparent` of a request, says so in the
  * handler (axo_trace_context_set), and every message that comes of it says so too, from actor to
- * actor, until one goes out again as a header. Lines of the log (log.h) and the probe `span` name
- * trace and span.
+ * actor, until one goes out again as a header. Lines of the log (log.h), the events of trace.h and
+ * the probe `span` name trace and span.
  *
  * A handler that gets a message with a context runs in a span of its own: the trace is the
  * message's, the number of the span is new, and its parent is the span that sent the message. What

@@ -42,6 +42,12 @@ int64_t axo__core_clock(const axo__core *core)
 
 void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t kind, uint64_t arg)
 {
+    axo__local_trace_under(local, cell, kind, arg, NULL);
+}
+
+void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint32_t kind,
+                            uint64_t arg, const axo_trace_context *trace)
+{
     axo__core *core = local->core;
     AXO_DEBUG_ASSERT(kind < AXO_EVENT_KINDS);
     if (core->board != NULL)
@@ -58,6 +64,7 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
         .worker = local->index,
         .instance = axo__cell_instance(cell),
         .suspends = axo__state_suspends(&cell->state),
+        .trace = trace != NULL ? trace : axo__local_span(local),
     };
     axo__core_tell(core, &event);
 }

@@ -163,6 +163,10 @@ void axo__core_tell(const axo__core *core, const axo_event *event);
 
 void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t kind, uint64_t arg);
 
+/* The same; NULL for `trace`: the context of the handler that runs, if one does. */
+void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint32_t kind,
+                            uint64_t arg, const axo_trace_context *trace);
+
 /* Costs one predictable branch while no observer wants the kind. */
 static inline void axo__trace(const axo__local *local, const axo__cell *cell, uint32_t kind,
                               uint64_t arg)

@@ -152,6 +152,7 @@ static void event_trace_dead_letter(const axo__local *local, const axo__message 
         .arg = message->pub.tag,
         .kind = AXO_EV_DEAD_LETTER,
         .worker = local->index,
+        .trace = axo__local_span(local),
     };
     axo__core_tell(core, &event);
 }

@@ -42,6 +42,20 @@ static __attribute__((noinline)) bool fail_further(axo__worker *worker, const ax
     return false;
 }
 
+/* The handler is over, and its span with it: the message that it has failed under has kept it. */
+static __attribute__((noinline)) void fail_trace(const axo__worker *worker, const axo__cell *cell)
+{
+    const axo__cause *pending = &worker->pending;
+    const axo__message *failed = axo__site_has_message(pending->site) ? cell->failed : NULL;
+    bool traced = failed != NULL && (failed->flags & AXO__MESSAGE_TRACED) != 0;
+    axo_trace_context trace;
+    if (traced)
+        trace = axo__message_trace(failed);
+    axo__local_trace_under(&worker->local, cell, AXO_EV_FAIL,
+                           (uint64_t)pending->kind << 32 | (uint32_t)pending->code,
+                           traced ? &trace : NULL);
+}
+
 /* Only the first failure is reported. Until the parent has answered, the report node and `failure`
  * are the parent's (FS-07), and a terminating cell has no decision to wait for (FS-10); a further
  * failure is a line of the log. */
@@ -50,8 +64,8 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     axo__cause *pending = &worker->pending;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_NONE);
-    axo__trace(&worker->local, cell, AXO_EV_FAIL,
-               (uint64_t)pending->kind << 32 | (uint32_t)pending->code);
+    if (axo__unlikely((worker->local.core->trace_kinds & AXO_EVENT_BIT(AXO_EV_FAIL)) != 0))
+        fail_trace(worker, cell);
     AXO__PROBE4(fail, cell, axo__cell_ref(cell).bits, (uint32_t)pending->kind,
                 pending->code);
     if (axo__unlikely(cell->phase == AXO__PHASE_TERMINATING || cell->reported))

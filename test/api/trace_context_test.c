@@ -466,6 +466,82 @@ static void failures_name_it(void **state)
     tc_end();
 }
 
+/* What the observer of events is told, while a test has asked for it. */
+static struct {
+    bool on;
+    uint32_t count;
+    struct {
+        uint32_t kind;
+        axo_ref actor;
+        axo_trace_context trace; /* zero: none */
+    } all[64];
+} tc_events;
+
+static void tc_event(void *user, const axo_event *event)
+{
+    if (!tc_events.on)
+        return;
+    assert_true(tc_events.count < 64);
+    uint32_t at = tc_events.count++;
+    tc_events.all[at].kind = event->kind;
+    tc_events.all[at].actor = event->actor;
+    if (event->trace != NULL)
+        tc_events.all[at].trace = *event->trace;
+}
+
+/* The only event of its kind and actor has this context; NULL: none. */
+static void tc_event_of(uint32_t kind, axo_ref actor, const axo_trace_context *trace)
+{
+    static const axo_trace_context none;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < tc_events.count; i++) {
+        if (tc_events.all[i].kind != kind || !axo_ref_equal(tc_events.all[i].actor, actor))
+            continue;
+        found++;
+        assert_true(tc_same(&tc_events.all[i].trace, trace != NULL ? trace : &none));
+    }
+    assert_int_equal(found, 1);
+}
+
+static axo_ref tc_born;
+
+static void spawn_and_fail_1(axo_ctx *ctx, tc_actor *self)
+{
+    static tc_actor *const actor = &tc.actors[3];
+    const axo_props props = AXO_PROPS(.cls = &tc_class, .args = &actor, .args_size = sizeof actor);
+    assert_int_equal(axo_spawn(ctx, &props, &tc_born), AXO_OK);
+    assert_int_equal(axo_send(ctx, tc.actors[1].ref, TC_FAIL, NULL, 0), AXO_OK);
+    assert_int_equal(axo_send(ctx, tc.actors[2].ref, TC_NOTE, NULL, 0), AXO_EGONE);
+}
+
+/* Events name the handler that runs, a failure the one that failed; what is no handler's, none. */
+static void events_name_it(void **state)
+{
+    memset(&tc_events, 0, sizeof tc_events);
+    tc_start(&(axo_options)AXO_OPTIONS(.trace = tc_event));
+    assert_int_equal(axo_system_stop_actor(tc.system, tc.actors[2].ref), AXO_OK);
+    (void)axo_testkit_run(tc.kit);
+    tc_events.on = true;
+    tc_do(spawn_and_fail_1);
+    const axo_trace_context *first = &tc_last(0)->own;
+    const axo_trace_context *failed = &tc_last(1)->own;
+    tc_event_of(AXO_EV_RECEIVE, tc.actors[0].ref, first);
+    tc_event_of(AXO_EV_SPAWN, tc_born, first);
+    tc_event_of(AXO_EV_DEAD_LETTER, tc.actors[2].ref, first);
+    tc_event_of(AXO_EV_RECEIVED, tc.actors[0].ref, first);
+    tc_event_of(AXO_EV_RECEIVE, tc.actors[1].ref, failed);
+    tc_event_of(AXO_EV_FAIL, tc.actors[1].ref, failed);
+    tc_event_of(AXO_EV_PRE_RESTART, tc.actors[1].ref, NULL);
+    tc_event_of(AXO_EV_STARTED, tc_born, NULL);
+    memset(&tc_events.all, 0, sizeof tc_events.all);
+    tc_events.count = 0;
+    tc_plain(1, TC_FAIL);
+    tc_event_of(AXO_EV_RECEIVE, tc.actors[1].ref, NULL);
+    tc_event_of(AXO_EV_FAIL, tc.actors[1].ref, NULL);
+    tc_events.on = false;
+    tc_end();
+}
+
 /* A dead letter's line names the sender's. */
 static void letter(axo_ctx *ctx, tc_actor *self)
 {
@@ -612,6 +688,7 @@ int main(void)
         cmocka_unit_test(stashed_messages_keep_theirs),
         cmocka_unit_test(timers),
         cmocka_unit_test(failures_name_it),
+        cmocka_unit_test(events_name_it),
         cmocka_unit_test(dead_letters_name_it),
         cmocka_unit_test(answers_of_failed_requests),
         cmocka_unit_test(bounded_mailboxes),
