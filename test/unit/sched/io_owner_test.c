@@ -1,5 +1,11 @@
 /* io_owner_test.c - watched descriptors belong to an instance: restart, end, numbers that are used
  * again, bad input, the host's descriptor, a fork, many of them. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include "unit/sched/io_world.h"
 
 /* ---- the instance ---- */
@@ -322,6 +328,61 @@ static void without_descriptors_nothing_changes(void **state)
     io_end(&world);
 }
 
+/* From here on the kernel refuses each new watch as it does beyond fs.epoll.max_user_watches, which
+ * is all users' and so nothing that a test may set. */
+static bool io_kernel_is_full(void)
+{
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EPOLL_CTL_ADD, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSPC),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof lines / sizeof lines[0], .filter = lines};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static void io_watch_one_too_many(io_world *world, axo_ctx *ctx, const axo_message *message)
+{
+    int other = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    world->status = AXO_EFAILED;
+    if (!io_kernel_is_full() || axo_io_watch(ctx, other, AXO_IO_IN, AXO_IO_OWN) != AXO_EFULL ||
+        axo_io_want(ctx, other, AXO_IO_IN) != AXO_ENOENT || !io_is_open(other) || close(other) != 0)
+        return;
+    world->status = AXO_OK;
+}
+
+/* In a process of its own: a filter stays. Its exit code is how far it came. */
+static int io_full(void)
+{
+    io_world world;
+    io_start(&world, AXO_IO_IN, 0);
+    world.ready = io_read_all;
+    io_do(&world, io_watch_one_too_many);
+    if (world.status != AXO_OK)
+        return 1;
+    io_put(&world, "abc"); /* what is watched goes on */
+    io_run(&world);
+    if (world.got_count != 3)
+        return 2;
+    io_end(&world);
+    return 0;
+}
+
+static void a_full_kernel_changes_nothing(void **state)
+{
+    int status = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(io_full());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* ---- a manual system in a program's own loop ---- */
 
 static void the_hosts_descriptor_has_it(void **state)
@@ -456,6 +517,7 @@ int main(void)
         cmocka_unit_test(an_unwatch_is_of_the_newer_one),
         cmocka_unit_test(bad_input_changes_nothing),
         cmocka_unit_test(without_descriptors_nothing_changes),
+        cmocka_unit_test(a_full_kernel_changes_nothing),
         cmocka_unit_test(the_hosts_descriptor_has_it),
         cmocka_unit_test(room_that_nobody_wants_wakes_nobody),
         cmocka_unit_test(a_forked_child_changes_nothing),
