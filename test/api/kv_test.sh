@@ -62,6 +62,40 @@ for _ in $(seq 2000); do # the connection is closed before the line is written
     sleep 0.01
 done
 grep -q 'failed in receive of AXO_IO_READY: code 14 "panic"' "$stage/err" || failed "the log does not tell"
+# ---- keys that end: by number, and by the time, also one that nobody asks for
+talk="SET k 7|EXPIRE k 100|INCR k|EXPIRE none 5|TTL none|SET k 8|TTL k|EXPIRE k x|EXPIRE k 1000000001|EXPIRE k 0|EXISTS k|DBSIZE"
+IFS='|' read -ra lines <<<"$talk"
+for line in "${lines[@]}"; do
+    # shellcheck disable=SC2086 # words
+    timeout 60 redis-cli -p "$port" $line || failed "redis-cli $line"
+done >"$stage/talk"
+printf '%s\n' OK 1 8 0 -2 OK -1 "ERR value is not an integer or out of range" "" \
+    "ERR value is not an integer or out of range" "" 1 0 1 | diff -u - "$stage/talk" || failed "keys that end"
+for line in "SET k 1" "SET unseen 1" "EXPIRE k 1" "EXPIRE unseen 1" "EXPIRE a 90"; do
+    # shellcheck disable=SC2086 # words
+    timeout 60 redis-cli -p "$port" $line >>"$stage/talk" || failed "redis-cli $line"
+done
+ends() { # command, what it says in the end
+    for _ in $(seq 2000); do
+        # shellcheck disable=SC2086 # words
+        [ "$(timeout 60 redis-cli -p "$port" $1)" != "$2" ] || return 0
+        sleep 0.01
+    done
+    failed "$1 is never $2"
+}
+ends "EXISTS k" 0
+ends DBSIZE 1 # unseen was swept
+timeout 60 redis-cli -p "$port" INCR a >/dev/null || failed "redis-cli INCR a"
+left=$(timeout 60 redis-cli -p "$port" TTL a)
+[ "$left" -ge 1 ] && [ "$left" -le 90 ] || failed "TTL after INCR: $left"
+
+# ---- who is there
+timeout 60 redis-cli -p "$port" TREE | tr -d '\r' >"$stage/tree"
+for line in '/ root idle .*' '/user/server server idle queued 0 restarts 0' '/user/server/shard0 shard .*' \
+    '/user/server/listener listener .*' '/user/server/listener/\$[^ ]* connection running .*'; do
+    grep -qx "$line" "$stage/tree" || failed "TREE without $line: $(cat "$stage/tree")"
+done
+grep -q '/shard[0-9]* shard idle queued 0 restarts 1$' "$stage/tree" || failed "TREE knows of no restart"
 if "$program" --port "$port" >"$stage/second" 2>&1; then failed "two servers at a port"; fi
 grep -q "cannot listen at 127.0.0.1:$port" "$stage/second" || failed "$(cat "$stage/second")"
 
@@ -77,6 +111,14 @@ done
 clients bytewise typed malformed half many model poison slow resets storm shaken shaken model
 end
 [ "$(total restarts)" -ge 20 ] && [ "$(total gone)" -ge 1 ] || failed "$totals"
+
+# ---- SHUTDOWN is what SIGTERM is
+begin
+timeout 60 redis-cli -p "$port" SET a 1 >/dev/null
+timeout 60 redis-cli -p "$port" SHUTDOWN >"$stage/talk" 2>&1 || true
+wait "$server" || failed "SHUTDOWN: exit code $?"
+server=
+grep -q ' executed \([0-9]*\) answered \1 ' "$stage/out" || failed "SHUTDOWN: $(cat "$stage/out")"
 
 # ---- bounds
 begin --idle-ms 50

@@ -19,7 +19,13 @@
 
 /* A request's tag says which of the connection's slots waits for its answer: slot n sends KV_DO + n
  * and gets KV_DONE + n, or an AXO_REQUEST_FAILED, which tells the request's tag. */
-enum { KV_DO = 0x100, KV_DONE = 0x200, KV_TOO_LATE = 1 };
+enum { KV_DO = 0x100, KV_DONE = 0x200, KV_TOO_LATE = 1, KV_SHUTDOWN = 2, KV_SWEEP = 3 };
+
+/* Ends of keys: the most that may be asked for, in seconds; how often a shard looks for keys that have
+ * ended, and at how many heads of its table. A key that has ended is none before that, too. */
+#define KV_EXPIRE_MAX  1000000000
+#define KV_SWEEP_NS    INT64_C(100000000)
+#define KV_SWEEP_HEADS 1024
 
 typedef enum kv_operation {
     KV_GET = 0,
@@ -27,8 +33,10 @@ typedef enum kv_operation {
     KV_DELETE = 2,
     KV_EXISTS = 3,
     KV_INCREMENT = 4,
-    KV_COUNT = 5, /* the shard's keys */
-    KV_POISON = 6 /* fails the shard */
+    KV_COUNT = 5,  /* the shard's keys */
+    KV_POISON = 6, /* fails the shard */
+    KV_EXPIRE = 7, /* the value is the number of seconds */
+    KV_TTL = 8     /* seconds that are left; -1: it does not end; -2: there is none */
 } kv_operation;
 
 /* Payload of KV_DO. */
@@ -74,6 +82,7 @@ typedef struct kv {
     int64_t drain_ns;
     const char *board;
     bool bytes; /* are counted */
+    axo_ref server;
     axo_ref shards[KV_SHARDS_MAX];
     kv_home homes[KV_SHARDS_MAX];
     kv_totals totals;

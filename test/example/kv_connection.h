@@ -341,6 +341,59 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
     return connection_say_bulk(ctx, me, (resp_word){.data = text, .size = (size_t)size});
 }
 
+/* A line for each actor, from the root down, at most TREE_MAX of them. Each level looks at every actor
+ * of the system: a command for people. */
+enum { TREE_MAX = 200, TREE_LEVELS = 6, TREE_LINE = 400 };
+
+static int tree_line(axo_ctx *ctx, axo_ref ref, char *out)
+{
+    axo_actor_info info = AXO_ACTOR_INFO();
+    if (axo_inspect(ctx, ref, axo_ref_none(), &info) != AXO_OK)
+        return 0; /* it has ended */
+    return snprintf(out, TREE_LINE, "%s %s %s queued %u restarts %u\r\n", info.path,
+                    info.class_name, axo_doing_name(info.doing), info.queued,
+                    info.instance > 0 ? info.instance - 1 : 0);
+}
+
+static axo_status command_tree(axo_ctx *ctx, connection *me, const command *it,
+                               const resp_request *request)
+{
+    char pattern[2 * TREE_LEVELS + 2] = "/";
+    axo_ref found[TREE_MAX];
+    uint32_t all = 0;
+    uint32_t count = 1;
+    size_t size = 0;
+    char *text = malloc((TREE_MAX + 1) * TREE_LINE);
+    (void)it;
+    (void)request;
+    if (text == NULL)
+        return AXO_ENOMEM;
+    for (uint32_t level = 0; level < TREE_LEVELS && count > 0 && all < TREE_MAX; level++) {
+        if (axo_find_all(ctx, pattern, found, TREE_MAX - all, &count) != AXO_OK)
+            break;
+        for (uint32_t i = 0; i < count && all < TREE_MAX; i++, all++)
+            size += (size_t)tree_line(ctx, found[i], text + size);
+        (void)strcat(pattern, level > 0 ? "/*" : "*");
+    }
+    if (all == TREE_MAX)
+        size += (size_t)snprintf(text + size, TREE_LINE, "... perhaps more\r\n");
+    axo_status status = connection_say_bulk(ctx, me, (resp_word){.data = text, .size = size});
+    free(text);
+    return status;
+}
+
+/* As SIGTERM does: what was asked is answered, this too. */
+static axo_status command_shutdown(axo_ctx *ctx, connection *me, const command *it,
+                                   const resp_request *request)
+{
+    (void)it;
+    (void)request;
+    axo_status status = axo_send(ctx, me->kv->server, KV_SHUTDOWN, NULL, 0);
+    if (status != AXO_OK && status != AXO_EGONE)
+        return status;
+    return connection_say(ctx, me, "+OK\r\n");
+}
+
 /* DEBUG PANIC fails the connection, DEBUG POISON key the key's shard. */
 static axo_status command_debug(axo_ctx *ctx, connection *me, const command *it,
                                 const resp_request *request)
@@ -373,6 +426,10 @@ static const command commands[] = {
     {"COMMAND", 1, RESP_WORDS_MAX, command_command, KV_GET, SLOT_AS_IT_IS, 1},
     {"CONFIG", 3, 3, command_config, KV_GET, SLOT_AS_IT_IS, 1},
     {"DEBUG", 2, 3, command_debug, KV_POISON, SLOT_AS_IT_IS, 1},
+    {"EXPIRE", 3, 3, command_keys, KV_EXPIRE, SLOT_AS_IT_IS, 2},
+    {"TTL", 2, 2, command_keys, KV_TTL, SLOT_AS_IT_IS, 1},
+    {"TREE", 1, 1, command_tree, KV_GET, SLOT_AS_IT_IS, 1},
+    {"SHUTDOWN", 1, 2, command_shutdown, KV_GET, SLOT_AS_IT_IS, 1},
     {"QUIT", 1, 1, command_quit, KV_GET, SLOT_AS_IT_IS, 1},
 };
 

@@ -7,7 +7,7 @@
  *       listener               accepts, until the end begins
  *         $a, $b, ...          a connection each: one that fails is closed, the others go on
  *
- * At SIGTERM it accepts nobody any more, answers what has come, and ends with one line of totals;
+ * At SIGTERM, or SHUTDOWN, it accepts nobody any more, answers what has come, and ends with one line of totals;
  * its exit code says whether they add up. */
 #include <dirent.h>
 #include <getopt.h>
@@ -67,6 +67,7 @@ static axo_status server_construct(axo_ctx *ctx, void *state, const void *args)
 {
     server *me = state;
     memcpy(&me->kv, args, sizeof me->kv);
+    me->kv->server = axo_self(ctx);
     axo_status status = axo_signal_watch(ctx, SIGTERM, &me->term);
     if (status == AXO_OK)
         status = axo_signal_watch(ctx, SIGINT, &me->interrupt);
@@ -109,6 +110,8 @@ static axo_status server_receive(axo_ctx *ctx, void *state, const axo_message *m
     case AXO_IO_READY:
         if (axo_signal_take(ctx, me->term) + axo_signal_take(ctx, me->interrupt) == 0)
             return AXO_OK;
+        return server_end(ctx, me);
+    case KV_SHUTDOWN:
         return server_end(ctx, me);
     case KV_TOO_LATE:
         (void)axo_stop(ctx, me->listener);

@@ -85,14 +85,63 @@ static axo_status shard_increment(axo_ctx *ctx, const axo_message *message, tabl
          number == INT64_MAX))
         return shard_say(ctx, message, "-ERR value is not an integer or out of range\r\n");
     int size = snprintf(text, sizeof text, "%" PRId64, number + 1);
+    int64_t due = found != NULL ? found->due : 0;
     if (!table_set(keys, it->hash, it->bytes, it->key_size, text, (size_t)size))
         return shard_say(ctx, message, "-OOM out of memory\r\n");
+    table_expire(keys, table_get(keys, it->hash, it->bytes, it->key_size), due);
     return shard_number(ctx, message, number + 1);
+}
+
+/* ---- keys that end ---- */
+
+/* A timer of the instance's, for as long as there is a key that ends. */
+static axo_status shard_watch_time(axo_ctx *ctx, const table *keys)
+{
+    if (keys->expiring == 0)
+        return axo_timer_active(ctx, KV_SWEEP) ? axo_timer_stop(ctx, KV_SWEEP) : AXO_OK;
+    if (axo_timer_active(ctx, KV_SWEEP))
+        return AXO_OK;
+    return axo_timer_start(ctx, KV_SWEEP, AXO_TIMER_FIXED_DELAY, KV_SWEEP_NS, KV_SWEEP_NS, KV_SWEEP,
+                           NULL, 0);
+}
+
+/* A key that has ended is none any more, for whoever asks. */
+static void shard_look_at(axo_ctx *ctx, table *keys, const kv_do *it)
+{
+    const table_entry *found =
+        keys->expiring > 0 ? table_get(keys, it->hash, it->bytes, it->key_size) : NULL;
+    if (found != NULL && found->due != 0 && found->due <= axo_now(ctx))
+        (void)table_delete(keys, it->hash, it->bytes, it->key_size);
+}
+
+static axo_status shard_expire(axo_ctx *ctx, const axo_message *message, table *keys)
+{
+    const kv_do *it = message->payload;
+    table_entry *found = table_get(keys, it->hash, it->bytes, it->key_size);
+    int64_t seconds = 0;
+    if (!resp_number((resp_word){.data = it->bytes + it->key_size, .size = it->value_size},
+                     &seconds) ||
+        seconds > KV_EXPIRE_MAX)
+        return shard_say(ctx, message, "-ERR value is not an integer or out of range\r\n");
+    if (found != NULL && seconds <= 0)
+        (void)table_delete(keys, it->hash, it->bytes, it->key_size);
+    else if (found != NULL)
+        table_expire(keys, found, axo_now(ctx) + seconds * KV_SECOND);
+    axo_status status = shard_watch_time(ctx, keys);
+    return status == AXO_OK ? shard_number(ctx, message, found != NULL) : status;
+}
+
+static axo_status shard_ttl(axo_ctx *ctx, const axo_message *message, const table_entry *found)
+{
+    if (found == NULL || found->due == 0)
+        return shard_number(ctx, message, found == NULL ? -2 : -1);
+    return shard_number(ctx, message, (found->due - axo_now(ctx) + KV_SECOND - 1) / KV_SECOND);
 }
 
 static axo_status shard_do(axo_ctx *ctx, table *keys, const axo_message *message)
 {
     const kv_do *it = message->payload;
+    shard_look_at(ctx, keys, it);
     switch ((kv_operation)it->operation) {
     case KV_GET:
         return shard_get(ctx, message, table_get(keys, it->hash, it->bytes, it->key_size));
@@ -109,6 +158,10 @@ static axo_status shard_do(axo_ctx *ctx, table *keys, const axo_message *message
         return shard_number(ctx, message, (int64_t)keys->count);
     case KV_POISON:
         return axo_fail(ctx, 13, "poison");
+    case KV_EXPIRE:
+        return shard_expire(ctx, message, keys);
+    case KV_TTL:
+        return shard_ttl(ctx, message, table_get(keys, it->hash, it->bytes, it->key_size));
     }
     return axo_fail(ctx, 1, "no operation %u", it->operation);
 }
@@ -116,6 +169,10 @@ static axo_status shard_do(axo_ctx *ctx, table *keys, const axo_message *message
 static axo_status shard_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     kv_home *home = ((shard *)state)->home;
+    if (message->tag == KV_SWEEP) {
+        table_sweep(&home->table, axo_now(ctx), KV_SWEEP_HEADS);
+        return shard_watch_time(ctx, &home->table);
+    }
     if (message->tag < KV_DO || message->tag >= KV_DO + KV_WINDOW)
         return AXO_UNHANDLED;
     axo_status status = shard_do(ctx, &home->table, message);
@@ -127,9 +184,8 @@ static axo_status shard_receive(axo_ctx *ctx, void *state, const axo_message *me
 /* The keys outlive the instance: a request that fails has changed nothing before it does. */
 static axo_status shard_construct(axo_ctx *ctx, void *state, const void *args)
 {
-    (void)ctx;
     memcpy(state, args, sizeof(shard));
-    return AXO_OK;
+    return shard_watch_time(ctx, &((shard *)state)->home->table);
 }
 
 static const char *shard_tag_name(uint32_t tag)

@@ -10,6 +10,7 @@
 typedef struct table_entry {
     struct table_entry *next;
     uint64_t hash;
+    int64_t due; /* when it ends, ns of the server's clock; 0: never */
     uint32_t key_size;
     uint32_t value_size;
     char bytes[]; /* the key, the value */
@@ -19,6 +20,8 @@ typedef struct table {
     table_entry **heads;
     size_t room; /* of heads: a power of two, or 0 */
     size_t count;
+    size_t expiring; /* entries that end some time */
+    size_t swept;    /* heads that table_sweep has looked at */
 } table;
 
 static inline uint64_t table_hash(uint64_t seed, const char *key, size_t size)
@@ -46,8 +49,7 @@ static inline table_entry **table_place(const table *it, uint64_t hash, const ch
 }
 
 /* NULL: there is none. */
-static inline const table_entry *table_get(const table *it, uint64_t hash, const char *key,
-                                           size_t size)
+static inline table_entry *table_get(const table *it, uint64_t hash, const char *key, size_t size)
 {
     return it->room > 0 ? *table_place(it, hash, key, size) : NULL;
 }
@@ -72,7 +74,15 @@ static inline void table_grow(table *it)
     it->room = room;
 }
 
-/* false: no memory, and nothing has changed. The value may be the table's own. */
+/* due 0: it does not end. */
+static inline void table_expire(table *it, table_entry *entry, int64_t due)
+{
+    it->expiring = it->expiring + (due != 0) - (entry->due != 0);
+    entry->due = due;
+}
+
+/* false: no memory, and nothing has changed. The value may be the table's own. A value that is
+ * set anew does not end. */
 static inline bool table_set(table *it, uint64_t hash, const char *key, size_t key_size,
                              const char *value, size_t value_size)
 {
@@ -92,21 +102,43 @@ static inline bool table_set(table *it, uint64_t hash, const char *key, size_t k
     fresh->next = old != NULL ? old->next : NULL;
     it->count += old == NULL;
     *at = fresh;
+    if (old != NULL)
+        table_expire(it, old, 0);
     free(old);
     return true;
+}
+
+static inline void table_remove(table *it, table_entry **at)
+{
+    table_entry *old = *at;
+    table_expire(it, old, 0);
+    *at = old->next;
+    it->count--;
+    free(old);
 }
 
 /* false: there was none. */
 static inline bool table_delete(table *it, uint64_t hash, const char *key, size_t size)
 {
     table_entry **at = it->room > 0 ? table_place(it, hash, key, size) : NULL;
-    table_entry *old = at != NULL ? *at : NULL;
-    if (old == NULL)
+    if (at == NULL || *at == NULL)
         return false;
-    *at = old->next;
-    it->count--;
-    free(old);
+    table_remove(it, at);
     return true;
+}
+
+/* Takes out what has ended by now, behind the next `heads` heads. */
+static inline void table_sweep(table *it, int64_t now, size_t heads)
+{
+    for (size_t i = 0; i < heads && i < it->room && it->expiring > 0; i++) {
+        table_entry **at = &it->heads[it->swept++ & (it->room - 1)];
+        while (*at != NULL) {
+            if ((*at)->due != 0 && (*at)->due <= now)
+                table_remove(it, at);
+            else
+                at = &(*at)->next;
+        }
+    }
 }
 
 static inline void table_free(table *it)
