@@ -68,9 +68,9 @@ typedef struct axo_event {
                             UINT32_MAX from outside */
     uint32_t instance;   /* number of the instance, from 1; 0 before the first */
     uint32_t suspends;   /* the actor's suspend count */
-    const axo_trace_context *trace; /* of the handler that ran when it happened, on that thread; of
-                            a failure under a message that had one, of the handler that failed; NULL:
-                            none. Valid during the call */
+    const axo_trace_context *trace; /* of the handler that ran on that thread when it happened; of
+                            a failure under a message that had one, of the handler that failed;
+                            NULL: none. Valid during the call */
 } axo_event;
 
 /* Called at each event, on the thread where it happens, while it happens: it must be quick, take

@@ -21,8 +21,8 @@
  * and gets KV_DONE + n, or an AXO_REQUEST_FAILED, which tells the request's tag. */
 enum { KV_DO = 0x100, KV_DONE = 0x200, KV_TOO_LATE = 1, KV_SHUTDOWN = 2, KV_SWEEP = 3 };
 
-/* Ends of keys: the most that may be asked for, in seconds; how often a shard looks for keys that have
- * ended, and at how many heads of its table. A key that has ended is none before that, too. */
+/* Ends of keys: the most that may be asked for, in seconds; how often a shard looks for keys that
+ * have ended, and at how many heads of its table. A key that has ended is none before, too. */
 #define KV_EXPIRE_MAX  1000000000
 #define KV_SWEEP_NS    INT64_C(100000000)
 #define KV_SWEEP_HEADS 1024

@@ -341,8 +341,8 @@ static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
     return connection_say_bulk(ctx, me, (resp_word){.data = text, .size = (size_t)size});
 }
 
-/* A line for each actor, from the root down, at most TREE_MAX of them. Each level looks at every actor
- * of the system: a command for people. */
+/* A line for each actor, from the root down, at most TREE_MAX of them. Each level looks at every
+ * actor of the system: a command for people. */
 enum { TREE_MAX = 200, TREE_LEVELS = 6, TREE_LINE = 400 };
 
 static int tree_line(axo_ctx *ctx, axo_ref ref, char *out)

@@ -7,8 +7,8 @@
  *       listener               accepts, until the end begins
  *         $a, $b, ...          a connection each: one that fails is closed, the others go on
  *
- * At SIGTERM, or SHUTDOWN, it accepts nobody any more, answers what has come, and ends with one line of totals;
- * its exit code says whether they add up. */
+ * At SIGTERM, or SHUTDOWN, it accepts nobody any more, answers what has come, and ends with one
+ * line of totals; its exit code says whether they add up. */
 #include <dirent.h>
 #include <getopt.h>
 #include <signal.h>
