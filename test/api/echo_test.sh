@@ -7,6 +7,7 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 source=test/example/echo_server.c
 [ "$(wc -l <$source)" -le 60 ] || { echo "$source is longer than 60 lines"; exit 1; }
+grep -q "a whole server in $(wc -l <$source) lines" README.md || { echo "README says another number of lines"; exit 1; }
 python3 - $source README.md <<'END'
 import sys
 program, readme = (open(name, encoding="utf-8").read() for name in sys.argv[1:])
