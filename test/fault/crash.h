@@ -4,6 +4,7 @@
 #ifndef TEST_FAULT_CRASH_H
 #define TEST_FAULT_CRASH_H
 
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -254,8 +255,20 @@ static inline void crash_ping(void)
     crash_wait(&cw.pings, before + 1);
 }
 
+/* Descriptors that the process has open, that of the folder itself among them. */
+static inline uint32_t crash_descriptors(void)
+{
+    uint32_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    CRASH_CHECK(folder != NULL);
+    while (readdir(folder) != NULL)
+        count++;
+    (void)closedir(folder);
+    return count;
+}
+
 /* sent = handled + dead + dropped, exactly, and no byte is left. */
-static inline void crash_finish(void)
+static inline axo_stats crash_finish(void)
 {
     axo_stats stats = AXO_STATS();
     CRASH_CHECK(axo_system_stop(cw.system, PARTS_DEADLINE_NS, NULL, 0, NULL) == AXO_OK);
@@ -263,6 +276,7 @@ static inline void crash_finish(void)
     CRASH_CHECK(stats.sent == stats.handled + stats.dead + stats.dropped);
     CRASH_CHECK(axo_system_destroy(cw.system) == AXO_OK);
     CRASH_CHECK(atomic_load(&cw.heap.blocks) == 0 && atomic_load(&cw.heap.bytes) == 0);
+    return stats;
 }
 
 #endif

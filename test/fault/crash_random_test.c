@@ -1,7 +1,8 @@
 /* crash_random_test.c - crashes at any instruction of whatever the workers are at: a signal comes
  * at a random moment, and its handler calls the library's own with what it was given, as if the
  * instruction had crashed. Where that cannot be contained the handler before ours is called, which
- * returns, and nothing has happened. Then all messages are accounted for, and no byte is left.
+ * returns, and nothing has happened. Then all messages are accounted for, and neither a byte nor a
+ * descriptor is left.
  *
  * AXO_CRASHES: so many are contained; else 10 000.
  */
@@ -229,6 +230,7 @@ static void random_run(const void *arg)
     (void)alarm(0);
     crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
+    const uint32_t descriptors = crash_descriptors();
     random_begin();
     CRASH_CHECK(pthread_create(&shooter, NULL, random_shoot, NULL) == 0);
     int64_t deadline = parts_now() + PARTS_DEADLINE_NS * (1 + (int64_t)(wanted / 10000));
@@ -244,10 +246,14 @@ static void random_run(const void *arg)
     for (uint32_t i = 0; i < RANDOM_ACTORS; i++)
         CRASH_CHECK(axo_system_send(cw.system, random_refs[i], CRASH_PING, NULL, 0) == AXO_OK);
     crash_wait(&random_pings, RANDOM_ACTORS); /* all of them live */
-    crash_finish();
+    axo_stats stats = crash_finish();
+    CRASH_CHECK(crash_descriptors() == descriptors);
     CRASH_CHECK(atomic_load(&random_refused) > 0);
-    (void)dprintf(crash_fd, "%llu contained, %u refused\n", (unsigned long long)crashes,
-                  atomic_load(&random_refused));
+    (void)dprintf(crash_fd, "%llu contained, %u refused; %llu sent = %llu handled + %llu dead + "
+                  "%llu dropped; 0 bytes, 0 descriptors left\n", (unsigned long long)crashes,
+                  atomic_load(&random_refused), (unsigned long long)stats.sent,
+                  (unsigned long long)stats.handled, (unsigned long long)stats.dead,
+                  (unsigned long long)stats.dropped);
 }
 
 static void at_any_instruction(void **state)
