@@ -28,7 +28,14 @@ _Unwind_Reason_Code axo__border(int version, _Unwind_Action actions, _Unwind_Exc
 extern const char axo__leavable[] __attribute__((visibility("hidden")));
 #define AXO_CALLBACK_BORDER()                                                                      \
     __asm__(".cfi_personality 0x1b, axo__border\n\t.cfi_lsda 0x1b, axo__leavable" ::)
+
+/* Before the library reads what the program hands over: such a read may crash, and its function
+ * has nothing half-done then that a landing does not tidy up, nor have those that have called it,
+ * which all have this note (base/copy_in.h). */
+extern const char axo__copying[] __attribute__((visibility("hidden")));
+#define AXO_COPY_BORDER() __asm__(".cfi_lsda 0x1b, axo__copying" ::)
 #else
+#define AXO_COPY_BORDER() ((void)0)
 #define AXO_BORDER() ((void)0) /* without tables no thread can unwind */
 #define AXO_CALLBACK_BORDER() ((void)0)
 #endif

@@ -6,6 +6,9 @@
  */
 #include "sched/land.h"
 
+#include <string.h>
+
+#include "base/border.h"
 #include "sched/trap.h"
 
 /* Whether what is open was opened by the callback that runs. */
@@ -93,10 +96,27 @@ static axo__message *land_take_draft(axo__open *open)
     return open->count > 0 ? open->drafts[--open->count] : NULL;
 }
 
+/* A frame of its own on the stack, for walks up it: so it does something behind the copy. */
+__attribute__((noinline)) void axo__copy_in(axo__worker *worker, axo__message *message,
+                                            const void *payload, size_t size)
+{
+    AXO_COPY_BORDER();
+    worker->copying = message;
+    __asm__("" ::: "memory");
+    memcpy(message + 1, payload, size);
+    __asm__("" ::: "memory");
+    worker->copying = NULL;
+}
+
 void axo__land(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->site != AXO_SITE_NONE);
     axo__trap_land(worker);
+    if (worker->copying != NULL) {
+        axo__message *message = worker->copying;
+        worker->copying = NULL;
+        axo__message_free(&worker->local.cache, message);
+    }
     if (!land_is_open(worker))
         return;
     for (axo__message *draft = land_take_draft(&worker->open); draft != NULL;

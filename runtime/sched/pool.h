@@ -249,6 +249,7 @@ struct axo__worker {
     int64_t figures_began;  /* when the running receive began; 0: not known */
     axo__span span;
     axo__open open;
+    axo__message *copying;  /* whose payload is being copied, by axo__copy_in; NULL: none is */
     axo__trap *trap;        /* sched/trap.h; NULL: the system contains no crashes */
 
     /* ---- read by others ---- */

@@ -18,6 +18,10 @@
 extern const char __start_axo_text[] __attribute__((weak));
 extern const char __stop_axo_text[] __attribute__((weak));
 
+/* Where the reads of axo__read_8 and axo__read_16 stand: each entry says how far it is from there. */
+extern const int32_t __start_axo_reads[] __attribute__((weak));
+extern const int32_t __stop_axo_reads[] __attribute__((weak));
+
 /* A sanitizer's run time, if there is one in the program. */
 extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
@@ -67,6 +71,15 @@ static bool walk_is_pure(uintptr_t start, bool raises)
     return false;
 }
 
+static bool walk_is_read(uintptr_t pc)
+{
+    for (const int32_t *it = __start_axo_reads; it < __stop_axo_reads; it++) {
+        if ((uintptr_t)it + (uintptr_t)(intptr_t)*it == pc)
+            return true;
+    }
+    return false;
+}
+
 static bool walk_is_own(const void *module, const void *own)
 {
     if (module == NULL)
@@ -80,7 +93,7 @@ static bool walk_is_own(const void *module, const void *own)
     return false;
 }
 
-typedef enum walk_part { WALK_NOTHING, WALK_OWN, WALK_LIBC } walk_part;
+typedef enum walk_part { WALK_NOTHING, WALK_OWN, WALK_LIBC, WALK_COPY } walk_part;
 
 typedef struct walk_state {
     const axo__walked *from;
@@ -108,11 +121,36 @@ static _Unwind_Reason_Code walk_runtime(walk_state *it, struct _Unwind_Context *
     return walk_end(it, leavable ? AXO__VERDICT_CONTAINED : AXO__VERDICT_RUNTIME);
 }
 
+/* The library reads what the program has handed over: by one of its reads, or by memcpy, which
+ * axo__copy_in has called; or a function that is on the way there, and nowhere else. What it writes
+ * is its own, and never the program's fault. */
+static bool walk_is_copy(const walk_state *it, struct _Unwind_Context *context, uintptr_t look)
+{
+    const char *note = _Unwind_GetLanguageSpecificData(context);
+    if (note != axo__copying || it->from->sent || it->from->writes)
+        return false;
+    switch (it->last) {
+    case WALK_NOTHING:
+        return walk_is_read(look);
+    case WALK_LIBC:
+        return !it->within && walk_is_pure(it->entry, false);
+    case WALK_COPY:
+        return true;
+    case WALK_OWN:
+        break;
+    }
+    return false;
+}
+
 static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *context,
                                      uintptr_t look)
 {
-    if (walk_is_runtime(look))
-        return walk_runtime(it, context);
+    if (walk_is_runtime(look)) {
+        if (!walk_is_copy(it, context, look))
+            return walk_runtime(it, context);
+        it->last = WALK_COPY;
+        return _URC_NO_REASON;
+    }
     const void *module = walk_module(look);
     if (module == walk_libc) {
         it->last = WALK_LIBC;

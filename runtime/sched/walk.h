@@ -49,7 +49,8 @@ typedef enum axo__verdict {
 /* What is known of the stack that crashed. */
 typedef struct axo__walked {
     uintptr_t pc;
-    bool sent; /* by a call of its own: raise, abort */
+    bool sent;   /* by a call of its own: raise, abort */
+    bool writes; /* it was a write that crashed */
     const void *own; /* an address in the class's module */
 } axo__walked;
 

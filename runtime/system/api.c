@@ -12,9 +12,11 @@
 
 #include "base/aside.h"
 #include "base/border.h"
+#include "base/copy_in.h"
 #include "base/random.h"
 #include "sched/blame.h"
 #include "sched/hook.h"
+#include "sched/land.h"
 #include "sched/ready.h"
 #include "sched/send.h"
 #include "super/children.h"
@@ -211,14 +213,13 @@ static inline axo__message *api_make(axo_ref from, uint32_t tag, size_t size)
 static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload,
                                   size_t size, uint32_t flags)
 {
+    AXO_COPY_BORDER();
     axo__message *message = api_make(from, tag, size);
     if (axo__unlikely(message == NULL))
         return AXO_ENOMEM;
     message->flags |= flags;
-    if (size == sizeof(uint64_t)) /* the common size: a constant length makes this copy one move */
-        memcpy(message + 1, payload, sizeof(uint64_t));
-    else if (size > 0)
-        memcpy(message + 1, payload, size);
+    if (size > 0)
+        axo__copy_in(axo__self, message, payload, size);
     return axo__send_from(axo__self, to, message);
 }
 
@@ -248,6 +249,7 @@ axo_status axo_kill(axo_ctx *ctx, axo_ref ref)
 static __attribute__((noinline)) axo_status api_send_any(axo_ctx *ctx, axo_ref to, uint32_t tag,
                                                          const void *payload, size_t size)
 {
+    AXO_COPY_BORDER();
     axo__cell *cell = axo__caller(ctx);
     if (axo__unlikely(cell == NULL))
         return axo__no_caller();
@@ -278,7 +280,9 @@ static __attribute__((noinline)) axo_status api_push_ready(axo__worker *worker, 
 static inline __attribute__((always_inline)) axo_status
 api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
+    AXO_COPY_BORDER();
     axo__worker *worker = axo__self;
+    axo__read bytes = {0};
     if (axo__unlikely(worker == NULL || ctx == NULL || (void *)worker->current != (void *)ctx))
         return api_send_any(ctx, to, tag, payload, size);
     if (axo__unlikely(size > 0 && payload == NULL))
@@ -290,7 +294,11 @@ api_send_plain(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size
     if (axo__unlikely(cell == NULL || cell->bounded || cell->elsewhere || cell->timed))
         return api_send_any(ctx, to, tag, payload, size);
     axo_ref from = axo__cell_own_ref((const axo__cell *)(const void *)ctx);
-    axo__message *message = axo__message_make_line(&local->cache, tag, from, payload, size);
+    if (size == 8) /* it may crash: nothing has been taken yet */
+        bytes[0] = axo__read_8(payload);
+    else if (size > 0)
+        bytes = axo__read_16(payload);
+    axo__message *message = axo__message_make_line(&local->cache, tag, from, &bytes, size);
     if (axo__unlikely(message == NULL))
         return api_send_any(ctx, to, tag, payload, size);
     axo__a64_bump_owner(&local->count.sent);
@@ -338,12 +346,14 @@ static inline axo_status api_send_sized(axo_ctx *ctx, axo_ref to, uint32_t tag, 
 
 axo_status axo_send(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, size_t size)
 {
+    AXO_COPY_BORDER();
     return api_send_sized(ctx, to, tag, payload, size);
 }
 
 axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag, const void *payload,
                          size_t size)
 {
+    AXO_COPY_BORDER();
     if (axo__caller(ctx) == NULL)
         return axo__no_caller();
     axo_status status = api_check_payload(to, tag, payload, size);
@@ -353,6 +363,7 @@ axo_status axo_send_from(axo_ctx *ctx, axo_ref from, axo_ref to, uint32_t tag, c
 axo_status axo_reply(axo_ctx *ctx, const axo_message *message, uint32_t tag, const void *payload,
                      size_t size)
 {
+    AXO_COPY_BORDER();
     if (message == NULL)
         return axo__caller(ctx) != NULL ? AXO_EINVAL : axo__no_caller();
     return api_send_sized(ctx, message->sender, tag, payload, size);

@@ -98,6 +98,7 @@ void axo__border_ended(void *unused)
 
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM)
 __attribute__((used)) const char axo__leavable[1] = "";
+__attribute__((used)) const char axo__copying[1] = "";
 
 /* Whether an exception's class says C++: "C++" stands in bytes 1 to 3, a version below. */
 static bool border_is_cpp(_Unwind_Exception_Class what)

@@ -221,6 +221,37 @@ static void what_goes_with_an_instance(void **state)
     }
 }
 
+/* A message whose payload could not be read is given back. */
+static void crash_bad_payload(axo_ctx *ctx)
+{
+    (void)axo_send(ctx, axo_self(ctx), CRASH_PING, crash_null + 8, 100000);
+}
+
+static void crash_copying(const void *arg)
+{
+    axo_stats before = AXO_STATS();
+    axo_stats after = AXO_STATS();
+    crash_start((axo_options){.workers = 1});
+    for (uint32_t i = 1; i <= 40; i++) {
+        crash_do(crash_bad_payload);
+        crash_ping();
+        CRASH_CHECK(atomic_load(&cw.instance) == i + 1);
+        CRASH_CHECK(cw.failure.kind == AXO_FAILURE_CRASH && cw.crash.address == 8);
+        CRASH_CHECK(axo_system_stats(cw.system, i == 1 ? &before : &after) == AXO_OK);
+    }
+    CRASH_CHECK(after.memory_bytes <= before.memory_bytes + 400000); /* 4 MB if they were lost */
+    CRASH_CHECK(after.sent == before.sent + 2 * 39);
+    crash_finish();
+}
+
+static void bad_payloads(void **state)
+{
+    if (CRASH_REPORTED)
+        return;
+    crash_end end = crash_run(crash_copying, NULL);
+    crash_is_well(&end, "copying");
+}
+
 static axo_status crash_keep(axo_ctx *ctx, void *state, const axo_failure *failure,
                              const axo_message *message)
 {
@@ -602,6 +633,7 @@ static void on_other_threads_and_processes(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(crashes_in_hooks),
     cmocka_unit_test(what_goes_with_an_instance),
+    cmocka_unit_test(bad_payloads),
     cmocka_unit_test(survivors_go_too),
     cmocka_unit_test(a_temporary_one_is_not_resumed),
     cmocka_unit_test(a_decider_crashes),

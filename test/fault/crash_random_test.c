@@ -23,6 +23,7 @@ static atomic_uint random_refused;
 static atomic_uint random_pings;
 static _Thread_local bool random_noted;
 static volatile uint64_t random_sink;
+static const char random_payload[408];
 
 /* ---- the actors ----------------------------------------------------------------------------- */
 
@@ -117,6 +118,9 @@ static axo_status random_receive(axo_ctx *ctx, void *state, const axo_message *m
         break;
     case 4:
         return *count > 200 ? axo_fail(ctx, 1, "after %d", 200) : AXO_OK;
+    case 5:
+        (void)axo_send(ctx, to, 4, random_payload, 8 + *count % 3 * 200);
+        break;
     default:
         random_draft(ctx, to);
         break;

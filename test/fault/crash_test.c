@@ -183,9 +183,54 @@ static void crash_smashed(axo_ctx *ctx)
     fn();
 }
 
+static void crash_send(axo_ctx *ctx, size_t size)
+{
+    (void)axo_send(ctx, axo_self(ctx), CRASH_PING, crash_null + 8, size + (size_t)crash_zero);
+}
+
+static void crash_payload_8(axo_ctx *ctx)
+{
+    crash_send(ctx, 8);
+}
+
+static void crash_payload_16(axo_ctx *ctx)
+{
+    crash_send(ctx, 16);
+}
+
 static void crash_payload(axo_ctx *ctx)
 {
-    (void)axo_send(ctx, axo_self(ctx), CRASH_PING, crash_null + 8, 8 + (size_t)crash_zero);
+    crash_send(ctx, 24);
+}
+
+/* It begins in memory that is there and ends in none. */
+static void crash_payload_end(axo_ctx *ctx)
+{
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)munmap(pages + 4096, 4096);
+    (void)axo_send_from(ctx, axo_self(ctx), axo_self(ctx), CRASH_PING, pages, 8192);
+}
+
+static void crash_payload_reply(axo_ctx *ctx)
+{
+    axo_message message = {.sender = axo_self(ctx)};
+    (void)axo_reply(ctx, &message, CRASH_PING, crash_null + 8, 40);
+}
+
+static void crash_reply_nothing(axo_ctx *ctx)
+{
+    const axo_message *volatile nothing = (const axo_message *)(const void *)(crash_null + 8);
+    (void)axo_reply(ctx, nothing, CRASH_PING, NULL, 0);
+}
+
+static void crash_payload_later(axo_ctx *ctx)
+{
+    (void)axo_send_after(ctx, 1, axo_self(ctx), CRASH_PING, crash_null + 8, 40);
+}
+
+static void crash_payload_outside(axo_ctx *ctx)
+{
+    (void)axo_system_send(cw.system, axo_self(ctx), CRASH_PING, crash_null + 8, 40);
 }
 
 static void crash_format(axo_ctx *ctx)
@@ -301,13 +346,24 @@ static void crash_discard(axo_ctx *ctx)
 #if !CRASH_REPORTED
 /* The program's own in the place of libc's: the library calls it as it would libc's. */
 static volatile bool crash_aligning;
+static volatile bool crash_constant_memory;
 
 int posix_memalign(void **out, size_t align, size_t size)
 {
     if (crash_aligning)
         crash_null[0] = 1;
-    *out = aligned_alloc(align, size);
+    *out = aligned_alloc(crash_constant_memory ? 4096 : align, size);
+    if (crash_constant_memory && *out != NULL)
+        (void)mprotect((char *)*out + 4096, (size - 4096) / 4096 * 4096, PROT_READ);
     return *out != NULL ? 0 : ENOMEM;
+}
+
+/* The payload can be read, and what the library has to write it to is at fault. */
+static void crash_copy_out(axo_ctx *ctx)
+{
+    static const char large[1000000];
+    crash_constant_memory = true;
+    (void)axo_send(ctx, axo_self(ctx), CRASH_PING, large, sizeof large);
 }
 
 static void crash_allocator(axo_ctx *ctx)
@@ -355,7 +411,14 @@ static const crash_row crash_rows[] = {
     {"free of a block twice", crash_free_twice, SIGABRT, LIBC_WHY},
     {"a text that is none", crash_print, SIGSEGV, LIBC_WHY},
     {"a smashed stack", crash_smashed, SIGABRT, LIBC_WHY},
-    {"a payload that is none", crash_payload, SIGSEGV, "in a function of axo"},
+    {"a payload of 8 bytes that is none", crash_payload_8, SIGSEGV, NULL},
+    {"a payload of 16 bytes that is none", crash_payload_16, SIGSEGV, NULL},
+    {"a payload that is none", crash_payload, SIGSEGV, NULL},
+    {"a payload that ends in nothing", crash_payload_end, SIGSEGV, NULL},
+    {"an answer's payload that is none", crash_payload_reply, SIGSEGV, NULL},
+    {"an answer to no message", crash_reply_nothing, SIGSEGV, "in a function of axo"},
+    {"a timer's payload that is none", crash_payload_later, SIGSEGV, "in a function of axo"},
+    {"a system's payload that is none", crash_payload_outside, SIGSEGV, "in a function of axo"},
     {"a failure's text that is none", crash_format, SIGSEGV, "in a function of axo"},
     {"in a guard", crash_guarded, SIGSEGV, "within a guard"},
     {"in axo_block", crash_block, SIGSEGV, WORKER_WHY},
@@ -366,6 +429,7 @@ static const crash_row crash_rows[] = {
     {"in another module", crash_foreign, SIGSEGV, "in a module that is neither"},
 #if !CRASH_REPORTED
     {"malloc of the program", crash_allocator, SIGSEGV, "in a function of axo"},
+    {"malloc's memory, not to be written", crash_copy_out, SIGSEGV, "in a function of axo"},
 #endif
     {"a destructor between callbacks", crash_destructor, SIGSEGV, "no callback"},
     {"a destructor within a callback", crash_discard, SIGSEGV, "within a guard, or a destructor"},
