@@ -202,6 +202,11 @@ static axo_status victim_fail(axo_ctx *ctx, probe *shared)
     case BY_THROW:
         victim_mark(ctx, shared);
         axo_throw(ctx, 7, "on request");
+    case BY_SEGV:
+    case BY_ABORT:
+        victim_mark(ctx, shared);
+        restart_crash(shared->what.how);
+        break;
     case BY_FAIL:
     case HOWS:
         break;
@@ -315,14 +320,15 @@ static axo_status victim_start(axo_ctx *ctx, void *state)
 /* It alone is touched: it needs no hooks. */
 static const axo_class leaf_class =
     AXO_CLASS(.name = "leaf", .state_size = sizeof(part), .construct = victim_construct,
-              .receive = victim_receive);
+              .receive = victim_receive, .on_crash = AXO_CRASH_FAILS);
 static const axo_class keeping_class =
     AXO_CLASS(.name = "keeping", .state_size = sizeof(part), .construct = victim_construct,
               .pre_start = victim_start, .receive = victim_receive, .pre_restart = part_pre_restart,
-              .post_restart = part_post_restart);
+              .post_restart = part_post_restart, .on_crash = AXO_CRASH_FAILS);
 static const axo_class remaking_class =
     AXO_CLASS(.name = "remaking", .state_size = sizeof(part), .construct = victim_construct,
-              .pre_start = victim_start, .receive = victim_receive);
+              .pre_start = victim_start, .receive = victim_receive,
+              .on_crash = AXO_CRASH_FAILS);
 
 /* ---- the chain above it -------------------------------------------------------------------- */
 
@@ -584,6 +590,7 @@ static axo_system *case_start(const bench_settings *settings, probe *shared)
 {
     axo_options options = AXO_OPTIONS(.workers = settings->workers, .seed = shared->what.seed);
     axo_system *system;
+    restart_contain(&options, shared->what.how);
     if (shared->what.recorded) {
         options.trace = recorder_event;
         options.trace_user = &shared->recorder;

@@ -4,14 +4,40 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
-#include <axo/supervision.h>
+#include <axo/axo.h>
 
 typedef enum restart_mode { HOT, PACED, LOADED, MODES } restart_mode;
-typedef enum restart_how { BY_STATUS, BY_FAIL, BY_THROW, HOWS } restart_how;
+typedef enum restart_how { BY_STATUS, BY_FAIL, BY_THROW, BY_SEGV, BY_ABORT, HOWS } restart_how;
 
 static const char *const restart_modes[MODES] = {"hot", "paced", "loaded"};
-static const char *const restart_hows[HOWS] = {"status", "fail", "throw"};
+static const char *const restart_hows[HOWS] = {"status", "fail", "throw", "segv", "abort"};
+
+/* Crashes, which the system has to contain. A crashed actor's children are always stopped. */
+static inline bool restart_crashes(restart_how how)
+{
+    return how == BY_SEGV || how == BY_ABORT;
+}
+
+/* Crashes are contained, as many as there are. */
+static inline void restart_contain(axo_options *options, restart_how how)
+{
+    if (!restart_crashes(how))
+        return;
+    options->contain = 1;
+    options->crashes_max = 65536;
+    options->crash_window_ns = 1;
+}
+
+/* Ends as a bug would: a write to null, or abort. */
+static __attribute__((noinline, unused)) void restart_crash(restart_how how)
+{
+    static volatile uint32_t *volatile nothing;
+    if (how == BY_SEGV)
+        *nothing = 1;
+    abort();
+}
 
 typedef struct restart_case {
     restart_mode mode;

@@ -35,6 +35,8 @@ static const suite_part suites[] = {
     {"reference", {"mode", "hot", "queue", "100,10000"}},
     {"reference", {"mode", "paced,loaded", "children", "1000"}},
     {"reference", {"storm", "0,1,10"}},
+    {"crashes", {"mode", "hot,paced,loaded", "how", "status,throw,segv,abort"}},
+    {"crashes", {"storm", "1", "how", "status,segv"}},
     {"quick", {"mode", "hot", "how", "status,fail,throw"}},
     {"quick", {"mode", "hot", "depth", "1,3", "children", "2", "family", "keep,remake"}},
     {"quick", {"mode", "hot", "siblings", "3", "scope", "one,all,rest", "queue", "5"}},
@@ -149,6 +151,10 @@ static void restarts_add(plan *own, const wishes *all)
         for (uint32_t i = 0; i < SIDES; i++)
             values[i] = sides[i].values[at[i]];
         plan_case one = case_of(own, all, values);
+        const restart_case *what = &one.restart;
+        bool below = what->depth > 1 || what->children > 0;
+        if (restart_crashes(what->how) && below && !what->remake)
+            options_bad("--how: a crash takes what is below it along: --family remake");
         case_add(own, &one);
         for (side = SIDES; side > 0 && ++at[side - 1] == sides[side - 1].count; side--)
             at[side - 1] = 0;
@@ -230,7 +236,7 @@ static void suite_add(plan *own, const wishes *all)
         }
     }
     if (!found)
-        options_bad("--suite: \"%s\" is none of: report, reference, quick", all->suite);
+        options_bad("--suite: \"%s\" is none of: report, reference, crashes, quick", all->suite);
 }
 
 void options_cases(plan *own, const wishes *all)

@@ -82,6 +82,8 @@ static axo_status sibling_fail(axo_ctx *ctx, storm *all, storm_place *place, uin
         return AXO_EFAILED;
     if (all->what->how == BY_THROW)
         axo_throw(ctx, 7, "on request");
+    if (restart_crashes(all->what->how))
+        restart_crash(all->what->how);
     return axo_fail(ctx, 7, "on request");
 }
 
@@ -106,7 +108,8 @@ static axo_status sibling_receive(axo_ctx *ctx, void *state, const axo_message *
 
 static const axo_class sibling_class =
     AXO_CLASS(.name = "sibling", .state_size = sizeof(storm_args), .construct = storm_construct,
-              .pre_start = sibling_start, .receive = sibling_receive);
+              .pre_start = sibling_start, .receive = sibling_receive,
+              .on_crash = AXO_CRASH_FAILS);
 
 static axo_status parent_start(axo_ctx *ctx, void *state)
 {
@@ -274,6 +277,7 @@ static axo_system *storm_start(storm *all, uint32_t workers)
     axo_props props = AXO_PROPS(.cls = &parent_class, .args = &args, .args_size = sizeof args,
                                 .strategy = &counted);
     axo_ref ref;
+    restart_contain(&options, all->what->how);
     bench_check(axo_system_start(&options, &system), "start");
     bench_check(axo_system_spawn(system, &props, &ref), "spawn");
     uint64_t limit = clock_ns() + UINT64_C(60000000000);

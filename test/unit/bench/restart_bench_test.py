@@ -106,7 +106,9 @@ class Options(Case):
         (["--queue", "1" * 100], "too long"),
         (["--mode", "warm"], '--mode: "warm" is none of: hot, paced, loaded'),
         (["--mode", "hot,,paced"], "--mode"),
-        (["--how", "signal"], "none of: status, fail, throw"),
+        (["--how", "signal"], "none of: status, fail, throw, segv, abort"),
+        (["--how", "status,segv", "--depth", "2"], "a crash takes what is below it along"),
+        (["--how", "abort", "--children", "1"], "a crash takes what is below it along"),
         (["--scope", "none"], "--scope"),
         (["--family", "none"], "--family"),
         (["--storm", "51"], "--storm: \"51\" is no number from 0 to 50"),
@@ -115,7 +117,7 @@ class Options(Case):
         (["--storm", "1", "--siblings", "1"], "a storm needs two"),
         (["--storm", "1", "--rate", "10000000", "--duration", "10"], "too many to remember"),
         (["--storm", "1", "--rate", "10"], "fewer than siblings"),
-        (["--suite", "all"], "none of: report, reference, quick"),
+        (["--suite", "all"], "none of: report, reference, crashes, quick"),
         (["--suite", "quick", "--depth", "2"], "--suite: has its own --depth"),
         (["--suite", "quick", "--rate", "2"], "--rate: not with --suite"),
         (["--family", "remake"], "--family: needs"),
@@ -349,6 +351,12 @@ class Restarts(Case):
             self.assertNotIn("suspend_mean_ns", line["values"])
             self.assertEqual("missed" in line["values"], line["options"]["mode"] != "hot")
             self.assertEqual("load_per_s" in line["values"], line["options"]["mode"] == "loaded")
+
+    def test_crashes(self):
+        for line in self.lines("--mode", "hot,paced", "--how", "segv,abort", "--depth", "1,2",
+                               "--children", "0,3", "--family", "remake", "--siblings", "2",
+                               "--scope", "one,all", "--rate", "500", *ONCE):
+            self.check_line(line, 1)
 
     def test_one_worker_a_deep_tree_and_a_long_queue(self):
         for line in self.lines("--workers", "1", "--depth", "40", "--children", "30", "--family",
