@@ -24,7 +24,11 @@
  * in post_stop or in a clean-up of axo_defer is a line of the log, and what follows it is done. A
  * destructor, an observer or an allocator is no callback: its crash ends the process. The failure's
  * code is the signal's number, its text says where. A handler that is installed after the system's
- * start comes first, and has to call the one that it has found. */
+ * start comes first, and has to call the one that it has found. A payload that axo_send,
+ * axo_send_from or axo_reply cannot read is a crash of the callback that has called them; any other
+ * bad argument ends the process.
+ *
+ * Example: test/example/crashy_server.c. */
 #ifndef AXO_CRASH_H
 #define AXO_CRASH_H
 

@@ -1,10 +1,11 @@
-# example.mk - kv_server.c for long, and measured.
+# example.mk - kv_server.c for long, and measured; crashy_server.c for long.
 #
+#   make soak-crashy SECONDS=600  crashes beside clients that are answered
 #   make soak-kv SECONDS=1800     with poison, storms, slow readers, resets, sockets that spoil one
 #                                 call of 100; VARIANT=asan, tsan; SEED=n
 #   make bench-s1                 beside redis-server; QUICK=1: a look at it; PAIRS=n: only
 #                                 io_uring beside epoll, n pairs in turns
-.PHONY: soak-kv bench-s1
+.PHONY: soak-kv soak-crashy bench-s1
 # No sanitizer is in it: it lies between the program and the sanitizer's own functions.
 PRELOAD := $B/test/fault/preload/sockets.so
 $(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
@@ -13,5 +14,7 @@ $(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
 	  -fvisibility=hidden -U_FORTIFY_SOURCE $(CFLAGS) -shared -o $@ $< -ldl
 soak-kv: $B/test/example/kv_server $(PRELOAD)
 	$Qtest/example/kv_soak.sh $< $(or $(SECONDS),60) $(PRELOAD) $(SEED)
+soak-crashy: $B/test/example/crashy_server
+	$Qtest/example/crashy_soak.sh $< $(or $(SECONDS),60)
 bench-s1: $B/test/example/kv_server
 	$QQUICK='$(QUICK)' PAIRS='$(PAIRS)' bench/s1_kv.sh $<

@@ -1,0 +1,102 @@
+#!/bin/bash
+# crashy_soak.sh - crashy_server.c under clients that make it crash in each way it can, beside others that
+# are answered throughout, each time and rightly; each crash is counted, and nothing is left.
+#
+#   crashy_soak.sh PROGRAM SECONDS
+set -eu
+cd "$(dirname "$0")/../.."
+stage=$(mktemp -d)
+server=
+trap 'kill -9 $server 2>/dev/null || true; rm -rf "$stage"' EXIT
+"$1" "unix:$stage/crashy" >"$stage/out" 2>"$stage/err" &
+server=$!
+python3 - "$stage" "$2" "$server" <<'END' || { tail -n 5 "$stage/err"; exit 1; }
+import os, random, socket, sys, threading, time
+
+PATH, END = sys.argv[1] + "/crashy", time.monotonic() + float(sys.argv[2])
+BUGS = [b"null", b"stack", b"divide", b"abort", b"assert"]
+crashes, answers, wrong = [], [], []
+
+def connect():
+    for _ in range(6000):
+        it = socket.socket(socket.AF_UNIX)
+        it.settimeout(60)
+        try:
+            it.connect(PATH)
+            return it, it.makefile("rb")
+        except OSError:
+            it.close()
+            time.sleep(0.01)
+    raise OSError("nobody listens")
+
+def expect(it, lines, line, answer):
+    it.sendall(line + b"\n")
+    got = lines.readline()
+    if answer is None:
+        int(got)
+    elif got != answer:
+        raise OSError(f"{line} was answered by {got}")
+
+def steady(number):
+    it, lines = connect()
+    done = 0
+    while time.monotonic() < END:
+        text = b"%d of %d" % (done, number)
+        expect(it, lines, text, text + b"\n")
+        expect(it, lines, b"count", None)
+        done += 2
+    answers.append(done)
+    it.close()
+
+def crashing(number):
+    dice, done = random.Random(number), 0
+    while time.monotonic() < END:
+        it, lines = connect()
+        for _ in range(dice.randrange(3)):
+            expect(it, lines, b"leak", b"leak\n")
+        if dice.randrange(4) == 0:    # the one that all share; this connection stays
+            it.sendall(b"count " + dice.choice(BUGS) + b"\n")
+            done += 1
+            expect(it, lines, b"count", None)
+        it.sendall(dice.choice(BUGS) + b"\n")
+        done += 1
+        if lines.readline():
+            raise OSError("no crash")
+        lines.close()
+        it.close()
+        time.sleep(0.002)
+    crashes.append(done)
+
+def run(what, number):
+    try:
+        what(number)
+    except (OSError, ValueError) as error:
+        wrong.append(f"{what.__name__} {number}: {error}")
+
+threads = [threading.Thread(target=run, args=(what, number))
+           for what, count in ((steady, 4), (crashing, 4)) for number in range(count)]
+for it in threads:
+    it.start()
+for it in threads:
+    it.join()
+for line in open(f"/proc/{sys.argv[3]}/status", encoding="ascii"):
+    if line.startswith("VmRSS") and int(line.split()[1]) > 200 * 1024:
+        wrong.append(line)
+for _ in range(1000):
+    left = len(os.listdir(f"/proc/{sys.argv[3]}/fd"))
+    if left < 20:
+        break
+    time.sleep(0.01)
+if left >= 20:
+    wrong.append(f"{left} descriptors are left")
+with open(sys.argv[1] + "/asked", "w", encoding="ascii") as file:
+    file.write(str(sum(crashes)))
+print(f"{sum(crashes)} crashes asked for, {sum(answers)} answers beside them")
+sys.exit("\n".join(wrong) if wrong or not sum(crashes) or min(answers) < 10 else 0)
+END
+kill -TERM $server
+wait $server || { echo "exit code $?"; exit 1; }
+cat "$stage/out"
+read -r crashes _ sent _ _ handled _ dead _ dropped _ < <(tr -d ',;' <"$stage/out")
+[ "$crashes" -eq "$(cat "$stage/asked")" ] || { echo "other crashes than asked for"; exit 1; }
+[ "$sent" -eq $((handled + dead + dropped)) ] || { echo "messages are lost"; exit 1; }
