@@ -327,8 +327,7 @@ static const axo_class keeping_class =
               .post_restart = part_post_restart, .on_crash = AXO_CRASH_FAILS);
 static const axo_class remaking_class =
     AXO_CLASS(.name = "remaking", .state_size = sizeof(part), .construct = victim_construct,
-              .pre_start = victim_start, .receive = victim_receive,
-              .on_crash = AXO_CRASH_FAILS);
+              .pre_start = victim_start, .receive = victim_receive, .on_crash = AXO_CRASH_FAILS);
 
 /* ---- the chain above it -------------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
 # tabs, no trailing blanks, no TODO. In runtime/ also: atomics only by the names of base/atomic.h;
 # each ordered one with its [tag]; each such tag in an Orders table of the file, of the .h or .c of
 # the same name, or of a header of the same layer that the file includes; the C allocator only in
-# mem/ and os/; nothing of liburcu that takes memory; no volatile, no stand-alone fence.
+# mem/ and os/; nothing of liburcu that takes memory; no volatile but of an asm, no
+# stand-alone fence.
 import argparse
 import os
 import re
@@ -24,7 +25,7 @@ TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
 TAG = re.compile(r"\[([A-Z]{1,3}\d+[a-z]?)\]")
 ORDERED = re.compile(r"\baxo__\w+_(?:acquire|release|acq_rel|seq_cst|consume)\s*\(")
 BARE_ATOMIC = re.compile(r"\b(?:_Atomic|atomic_\w+|ATOMIC_\w+|memory_order\w*|__atomic_\w+|"
-                         r"__sync_\w+|volatile)\b|<stdatomic\.h>")
+                         r"__sync_\w+|(?<!__asm__ )volatile)\b|<stdatomic\.h>")
 C_ALLOCATOR = re.compile(r"(?<![.>\w])(?:malloc|calloc|realloc|free|aligned_alloc|posix_memalign|"
                          r"strdup|strndup|reallocarray|memalign|valloc|pvalloc|asprintf|vasprintf|"
                          r"open_memstream|getline|getdelim|alloca|mmap|sbrk)\s*\(")

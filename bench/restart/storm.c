@@ -108,8 +108,7 @@ static axo_status sibling_receive(axo_ctx *ctx, void *state, const axo_message *
 
 static const axo_class sibling_class =
     AXO_CLASS(.name = "sibling", .state_size = sizeof(storm_args), .construct = storm_construct,
-              .pre_start = sibling_start, .receive = sibling_receive,
-              .on_crash = AXO_CRASH_FAILS);
+              .pre_start = sibling_start, .receive = sibling_receive, .on_crash = AXO_CRASH_FAILS);
 
 static axo_status parent_start(axo_ctx *ctx, void *state)
 {

@@ -18,7 +18,7 @@
 extern const char __start_axo_text[] __attribute__((weak));
 extern const char __stop_axo_text[] __attribute__((weak));
 
-/* Where the reads of axo__read_8 and axo__read_16 stand: each entry says how far it is from there. */
+/* Where the reads of axo__read_8 and axo__read_16 stand: each entry says how far from itself. */
 extern const int32_t __start_axo_reads[] __attribute__((weak));
 extern const int32_t __stop_axo_reads[] __attribute__((weak));
 

@@ -1,8 +1,8 @@
-/* crashy_server.c - a server whose handlers have every bug there is, and which answers everybody else
- * throughout: a crash costs the connection that has asked for it, and nothing more.
+/* crashy_server.c - a server whose handlers have every bug there is, and which answers everybody
+ * else throughout: a crash costs the connection that has asked for it, and nothing more.
  *
- *   ./crashy_server [address], "127.0.0.1:7003" for instance; then telnet or nc; SIGTERM ends it, and
- *   it says how often it has crashed
+ *   ./crashy_server [address], "127.0.0.1:7003" for instance; then telnet or nc; SIGTERM ends it,
+ *   and it says how often it has crashed
  *
  *   null, stack, divide, abort, assert   the connection's handler has that bug: the connection ends
  *   leak                                 it takes a megabyte and forgets it: the rest of its life

@@ -11,8 +11,14 @@
 #include "fault/crash.h"
 
 enum {
-    WILD_ACTORS = 8, WILD_STEPS = 1500, WILD_STEP = 1, WILD_ECHO, WILD_HARM, WILD_BLOCK = 72,
-    WILD_FILL = 0x5a, WILD_SECONDS = 30
+    WILD_ACTORS = 8,
+    WILD_STEPS = 1500,
+    WILD_STEP = 1,
+    WILD_ECHO,
+    WILD_HARM,
+    WILD_BLOCK = 72,
+    WILD_FILL = 0x5a,
+    WILD_SECONDS = 30
 };
 enum { WILD_WRONG = 4, WILD_CONTAINED = 5 }; /* how a process has ended */
 
@@ -200,8 +206,7 @@ static axo_status wild_receive(axo_ctx *ctx, void *memory, const axo_message *me
 
 static const axo_class wild_class =
     AXO_CLASS(.name = "wild", .state_size = sizeof(wild_state), .construct = wild_construct,
-              .receive = wild_receive, .post_stop = wild_post_stop,
-              .on_crash = AXO_CRASH_FAILS);
+              .receive = wild_receive, .post_stop = wild_post_stop, .on_crash = AXO_CRASH_FAILS);
 
 /* ---- a process ------------------------------------------------------------------------------ */
 
@@ -249,8 +254,14 @@ static void wild_run(const void *argument)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-typedef enum wild_end { WILD_IS_CONTAINED, WILD_DIES, WILD_DIFFERS, WILD_HANGS, WILD_UNSEEN,
-                        WILD_ENDS } wild_end;
+typedef enum wild_end {
+    WILD_IS_CONTAINED,
+    WILD_DIES,
+    WILD_DIFFERS,
+    WILD_HANGS,
+    WILD_UNSEEN,
+    WILD_ENDS
+} wild_end;
 
 static wild_end wild_end_of(const crash_end *end)
 {
@@ -311,8 +322,11 @@ static void bad_pointers_are_contained(void **state)
     (void)printf("| sort of bug | contained | process dies | wrong data | hangs | nobody notices "
                  "|\n| --- | --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < sizeof wild_rows / sizeof wild_rows[0]; i++) {
-        uint32_t permille =
-            wild_measure(&wild_rows[i], tries != 0 ? tries : i == 0 ? 300 : 50, 1000 * i);
+        uint32_t permille = wild_measure(&wild_rows[i],
+                                         tries != 0 ? tries
+                                         : i == 0   ? 300
+                                                    : 50,
+                                         1000 * i);
         contained = i == 0 ? permille : contained;
     }
     assert_true(contained >= 990);
