@@ -93,6 +93,15 @@ typedef struct axo_props {
     uint32_t stash_max;           /* messages it may stash at a time; 0: AXO_STASH_DEFAULT */
     axo_lifetime lifetime;        /* zero: AXO_TRANSIENT */
     const axo_mailbox *mailbox;   /* copied; NULL: first in first out without a bound */
+    size_t memory_max;            /* bytes that an instance of it may hold, with its state
+                                     (memory.h); at least as many as the state and the copy of
+                                     args take, else AXO_EINVAL; 0: no bound. Beyond it axo_alloc
+                                     and what else takes such memory says that there is none */
+    size_t memory_tree_max;       /* the same of the actor and all below it, together; a child whose
+                                     state has no room left is AXO_ENOMEM. 0: no bound */
+    uint32_t memory_fails;        /* 1: a callback that was refused memory by a bound fails when it
+                                     returns, whatever it returns, with AXO_FAILURE_MEMORY */
+    uint32_t memory_reserved;     /* 0 */
 } axo_props;
 #define AXO_PROPS(...) AXO_INIT(axo_props, __VA_ARGS__)
 static inline void axo_props_init(axo_props *out)
@@ -328,8 +337,8 @@ AXO_API AXO_NORETURN void axo_throw_fatal(axo_ctx *ctx, int32_t code, const char
 /* ---- what an instance owns ----------------------------------------------------------------- */
 
 /* Memory of the running instance, aligned for any object, not initialised; it goes when the
- * instance ends, however it ends.
- *   returns   NULL: no memory, size 0, or a bad context */
+ * instance ends, however it ends, or by axo_free (memory.h).
+ *   returns   NULL: no memory, a bound of it (axo_props.memory_max), size 0, or a bad context */
 AXO_API void *axo_alloc(axo_ctx *ctx, size_t size);
 
 /* Calls fn(arg) when the running instance ends, last in first out, before its memory goes. fn has

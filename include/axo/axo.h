@@ -57,6 +57,7 @@
 #include <axo/log.h>
 #include <axo/machine.h>
 #include <axo/mailbox.h>
+#include <axo/memory.h>
 #include <axo/message.h>
 #include <axo/metrics.h>
 #include <axo/phases.h>

@@ -25,8 +25,10 @@ typedef enum axo_failure_kind {
     AXO_FAILURE_FATAL = 7,        /* outside the ordinary family; default: Escalate */
     AXO_FAILURE_ENDED = 8,        /* an AXO_PERMANENT actor ended by itself: axo_stop_self, a pill,
                                      a stop by another than its parent; default: Restart */
-    AXO_FAILURE_CRASH = 9         /* a signal in its own code, contained (crash.h); default:
+    AXO_FAILURE_CRASH = 9,        /* a signal in its own code, contained (crash.h); default:
                                      Restart, and Resume is Restart too */
+    AXO_FAILURE_MEMORY = 11       /* a bound of memory, or a misuse of it (memory.h); default:
+                                     Restart */
 } axo_failure_kind;
 
 /* Where it happened. A pre_restart or a post_stop that fails is no failure that is decided: it
@@ -59,6 +61,8 @@ typedef enum axo_site {
  *   a kill; a death pact     KILLED,        RECEIVE         0;           as kind      none
  *                            DEATH_PACT                     UNHANDLED
  *   a permanent one's end    ENDED          NONE            0            as kind      none
+ *   memory: a bound, misuse  MEMORY         of the          ENOMEM;      as kind      none
+ *                                           callback        EINVAL
  *   the first creation,      INIT           CONSTRUCT,      of that      what it      none: a retry
  *   or its retry                            PRE_START       callback     raised       keeps nothing
  *   a re-creation            POST_RESTART   CONSTRUCT,      of that      what it      the failure
@@ -97,8 +101,8 @@ typedef struct axo_failure {
                                   AXO_TERMINATED, who has terminated. Else, from outside, or if
                                   the reserve of texts is spent: none */
     uint32_t tag;              /* has_message: the message's tag; else 0 */
-    uint32_t has_status;       /* 1: `code` is the axo_status that the callback returned; 0: it is
-                                  the user's own number */
+    uint32_t has_status;       /* 1: `code` is the axo_status that the callback returned, or that
+                                  the library gave (MEMORY); 0: it is the user's own number */
 } axo_failure;
 
 /* Bytes of a failure's text, with its closing zero; longer ones are cut. */

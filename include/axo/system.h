@@ -199,6 +199,12 @@ typedef struct axo_options {
     uint32_t crashes_max;             /* crashes that are contained in a window, at most 65536; the
                                          next one ends the process. 0: 100 */
     int64_t crash_window_ns;          /* 0: 1 minute; the operating system's clock */
+    uint32_t walls;                   /* bits of axo_wall (memory.h): walls round the memory of
+                                         actors, for debugging. The environment may ask for more:
+                                         AXO_WALLS. 0: none */
+    uint32_t walls_reserved;          /* 0 */
+    const char *walls_class;          /* the name of the class whose actors have them, at most 127
+                                         bytes; copied. NULL: all */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

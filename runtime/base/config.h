@@ -128,8 +128,9 @@
 #define AXO__POOL_MAX 4096
 /* Bytes that a pool asks the allocator for at once. */
 #define AXO__POOL_CHUNK 32768
-/* First chunk of an instance's region. */
+/* First and largest chunk of an instance's region. */
 #define AXO__REGION_CHUNK 512
+#define AXO__REGION_CHUNK_MAX 65536
 /* Messages between two readings of the clock, at most. */
 #define AXO__CLOCK_STRIDE_MAX 64
 /* Readings of the clock for which a worker that had a long callback wakes another one for each cell

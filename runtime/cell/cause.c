@@ -22,7 +22,7 @@
 #include "base/config.h"
 
 AXO_STATIC_ASSERT(sizeof(axo__cause_short) == offsetof(axo__cause, actor), "it begins a cause");
-AXO_STATIC_ASSERT(AXO_FAILURE_CRASH < 1 << 5, "a cause's `kind`");
+AXO_STATIC_ASSERT(AXO_FAILURE_MEMORY < 1 << 5, "a cause's `kind`");
 AXO_STATIC_ASSERT(AXO__SITE_CLEANUP < 1 << 5, "a cause's `site`");
 
 /* Index 0 means "no text", so one more text than asked for is made and all[0] is not used. */

@@ -90,6 +90,7 @@ typedef struct axo__extra {
     bool looked;                     /* with FRONT: none was taken since axo_health looked */
     axo__family *family;
     axo__region *region;
+    axo__budget *budget;             /* fixed from spawn on; NULL: no bound, and no wall */
     axo__behaviour *behaviours;      /* saved layers, in the region */
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
     struct axo__io_record *io;       /* watched descriptors */

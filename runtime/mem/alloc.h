@@ -25,7 +25,8 @@
     X(SERVICES)                                                                                    \
     X(BOUNDED)                                                                                     \
     X(IO)                                                                                          \
-    X(FIGURES)
+    X(FIGURES)                                                                                     \
+    X(WALLS)
 
 typedef enum axo__alloc_site {
 #define AXO__SITE_ENUM(name) AXO__SITE_##name,

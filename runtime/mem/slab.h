@@ -42,6 +42,7 @@ typedef struct axo__pool {
     axo__os_mutex mutex;                        /* guards what follows */
     axo__block *magazines[AXO__POOL_CLASSES];   /* full magazines */
     axo__chunk *chunks;
+    struct axo__walls *walls; /* fixed from boot on (mem/wall.h); NULL: none */
 } axo__pool;
 
 typedef struct axo__cache {

@@ -38,6 +38,9 @@ void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code,
     AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);
     axo__texts *texts = &worker->local.core->texts;
     axo__cause *pending = &worker->pending;
+    AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_CRASH);
+    if (axo__unlikely(pending->kind == AXO_FAILURE_MEMORY && kind != AXO_FAILURE_CRASH))
+        return;
     axo__cause_drop(texts, pending);
     if (worker->message != NULL)
         worker->message->flags |= AXO__MESSAGE_BLAMED;
@@ -47,6 +50,18 @@ void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code,
     pending->text = axo__texts_take(texts) & AXO__TEXT_MASK;
     if (pending->text != 0)
         blame_format(axo__texts_at(texts, pending->text), format, list);
+}
+
+void axo__blame_memory(axo__worker *worker, axo_status status, const char *format, ...)
+{
+    va_list list;
+    bool first = worker->pending.kind != AXO_FAILURE_MEMORY;
+    AXO_DEBUG_ASSERT(axo__blame_is_open(worker));
+    va_start(list, format);
+    axo__blame_record(worker, AXO_FAILURE_MEMORY, (int32_t)status, format, list);
+    va_end(list);
+    if (first)
+        worker->pending.status = 1;
 }
 
 void axo__blame(axo__worker *worker, const axo__cell *cell, axo_status status)

@@ -44,16 +44,18 @@ hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure, const axo_
 }
 
 /* The status decides: if a hook has called axo_fail and then returned AXO_OK, the record is
- * dropped. */
-static __attribute__((noinline)) void hook_outcome(axo__worker *worker, const axo__cell *cell,
-                                                   axo_status status)
+ * dropped. A failure of memory is one whatever the hook returns. */
+static __attribute__((noinline)) axo_status hook_outcome(axo__worker *worker, const axo__cell *cell,
+                                                         axo_status status)
 {
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
+    status = axo__blame_status(worker, status);
     if (status != AXO_OK)
         axo__blame(worker, cell, status);
     else
         axo__cause_drop(&worker->local.core->texts, &worker->pending);
+    return status;
 }
 
 axo_status axo__hook_within(axo__cell *cell, uint32_t site, bool there)
@@ -85,7 +87,7 @@ axo_status axo__hook_run_own(axo__worker *worker, axo__cell *cell, uint32_t site
         status = AXO_EFAILED;
     }
     if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
-        hook_outcome(worker, cell, status);
+        status = hook_outcome(worker, cell, status);
     worker->unwind = outer;
     worker->site = outer_site;
     return status;
@@ -101,7 +103,7 @@ hook_straight(axo__worker *worker, axo__cell *cell, uint32_t site)
     worker->site = site;
     axo_status status = hook_call(cell, site, NULL, NULL);
     if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
-        hook_outcome(worker, cell, status);
+        status = hook_outcome(worker, cell, status);
     worker->site = AXO_SITE_NONE;
     return status;
 }
@@ -124,7 +126,7 @@ axo_status axo__hook_post_stop(axo__worker *worker, axo__cell *cell)
 axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell && worker->pending.kind != AXO_FAILURE_NONE);
-    hook_outcome(worker, cell, AXO_EFAILED);
+    (void)hook_outcome(worker, cell, AXO_EFAILED);
     worker->site = AXO_SITE_NONE;
     return AXO_EFAILED;
 }

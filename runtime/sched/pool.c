@@ -2,6 +2,8 @@
  * and the question which worker runs a cell. */
 #include "sched/pool.h"
 
+#include "sched/span.h"
+
 _Thread_local axo__worker *axo__self;
 _Thread_local axo__worker *axo__away;
 
@@ -68,7 +70,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->long_ago = AXO__LONG_AGO;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;
     worker->until_clock = 1;
-    worker->plain_tags = AXO_TAG_RESERVED;
+    worker->plain_tags = axo__span_plain_tags(sched->core);
     worker->until = AXO__NEVER;
     worker->watch_ns = AXO__WATCH_MIN_NS;
     axo__os_parker_init(&worker->thread.parker);

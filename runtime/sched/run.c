@@ -19,9 +19,9 @@
 #include "base/probe.h"
 #include "cell/event.h"
 #include "sched/answer.h"
-#include "sched/blame.h"
 #include "sched/find.h"
 #include "sched/follow.h"
+#include "sched/found.h"
 #include "sched/io.h"
 #include "sched/land.h"
 #include "sched/longest.h"
@@ -90,6 +90,7 @@ static void run_outcome(axo__worker *worker, axo__cell *cell, axo__message *mess
     AXO_DEBUG_ASSERT(worker->site == AXO_SITE_RECEIVE && worker->message == message);
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
+    status = axo__found_status(worker, cell, message, status);
     bool fails = status != AXO_OK && status != AXO_UNHANDLED;
     if (fails)
         axo__blame(worker, cell, status);

@@ -8,6 +8,7 @@
 #include "sched/send.h"
 
 #include "cell/event.h"
+#include "mailbox/walled.h"
 #include "sched/figures.h"
 #include "sched/parked.h"
 
@@ -132,8 +133,11 @@ axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, 
                      axo__message *message, axo__message **dead)
 {
     axo_status status = axo__send_keep(sched, worker, local, to, message, dead);
-    if (axo__unlikely(status != AXO_OK && status != AXO_EGONE))
+    if (axo__unlikely(status != AXO_OK && status != AXO_EGONE)) {
+        if (axo__message_is_walled(message)) /* else the program keeps what it has handed over */
+            axo__message_free_payload(message);
         axo__pool_free(&local->cache, message, message->block);
+    }
     return status;
 }
 

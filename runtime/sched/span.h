@@ -1,6 +1,6 @@
 /* span.h - the trace context of the handler that runs: what its messages carry.
  *
- * `span.now` leads to it while `receive` runs with one, and `plain_tags` is 0 exactly then, so
+ * `span.now` leads to it while `receive` runs with one, and `plain_tags` is 0 then, so
  * that a send goes the way that asks for `span` (sched/DESIGN.md). The message says by a flag that
  * its handler needs more than to be freed, so run_outcome ends the span, however the handler ends.
  */
@@ -8,6 +8,7 @@
 #define AXO__SCHED_SPAN_H
 
 #include "base/traceparent.h"
+#include "mailbox/walled.h"
 #include "sched/pool.h"
 
 /* The handler of worker->message, or of `message`, which is about to be it, runs in a new span from
@@ -21,11 +22,20 @@ void axo__span_take(axo__worker *worker, const axo__cell *cell, axo__message *me
 /* core->span. */
 const axo_trace_context *axo__span_of(const axo__local *local);
 
+/* `plain_tags` of a worker whose handler belongs to no trace: where payloads have walls no send is
+ * a plain one. */
+static inline uint32_t axo__span_plain_tags(const axo__core *core)
+{
+    const axo__walls *walls = core->pool.walls;
+    bool walled = walls != NULL && (walls->kinds & AXO__WALLED_KINDS) != 0;
+    return walled ? 0 : AXO_TAG_RESERVED;
+}
+
 /* The rest of the handler belongs to no trace. */
 static inline void axo__span_drop(axo__worker *worker)
 {
     worker->span.now = NULL;
-    worker->plain_tags = AXO_TAG_RESERVED;
+    worker->plain_tags = axo__span_plain_tags(worker->local.core);
 }
 
 /* The handler is over. What it was under stays in a message that it has failed under, if that has

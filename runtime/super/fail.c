@@ -9,6 +9,7 @@
 #include "base/probe.h"
 #include "sched/ready.h"
 #include "super/children.h"
+#include "super/memory.h"
 #include "super/sweep.h"
 
 /* FS-02: each child is suspended once; the perpetrator has suspended itself with its own failure
@@ -74,7 +75,11 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     cell->reported = 1;
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__a64_bump_owner(&worker->local.count.failures);
-    axo__family *family = axo__cell_family(cell);
+    const axo__extra *extra = axo__cell_extra(cell);
+    if (axo__likely(extra == NULL))
+        return true;
+    axo__memory_look(worker, cell);
+    axo__family *family = extra->family;
     if (axo__likely(family == NULL))
         return true; /* no children, and no perpetrator */
     if (!survivors)

@@ -114,7 +114,7 @@ static void gone_abandon(axo__local *local, axo__cell *child)
     axo__state_close(&child->state);
     axo__table_end(child);
     child->phase = AXO__PHASE_GONE;
-    axo__spawn_free_blocks(local, child);
+    axo__spawn_free_all(local, child);
     axo__children_free_record(local, child);
     axo__a64_bump_owner(&local->count.terminated);
     axo__trace(local, child, AXO_EV_TERMINATED, 0);

@@ -12,6 +12,7 @@
 #include "sched/keyed_timer.h"
 #include "super/children.h"
 #include "super/fail.h"
+#include "super/memory.h"
 
 /* Freeing an owned payload runs the program's destructor, so the field is cleared first. */
 void axo__instance_drop_failed(axo__worker *worker, axo__cell *cell)
@@ -30,8 +31,7 @@ static __attribute__((noinline)) void instance_destroy_extra(axo__worker *worker
     axo__extra *extra = axo__cell_extra(cell);
     axo__keyed_timer_stop_all(worker, cell); /* TM-04 */
     axo__io_end_all(worker, cell); /* before a clean-up may close what is watched */
-    axo__region_end(&extra->region, &worker->local.cache,
-                    worker->trap != NULL ? axo__hook_cleanup : NULL); /* D2 */
+    axo__memory_destroy(worker, cell); /* D2 */
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
     extra->behaviours = NULL; /* RS-11 */

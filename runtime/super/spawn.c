@@ -12,14 +12,16 @@
 #include "sched/newborn.h"
 #include "sched/ready.h"
 #include "super/children.h"
+#include "super/memory.h"
 
 /* Whether the props ask for something that most actors lack and that lies in `extra`. A new field
  * of axo_props stops the build here, because a field that is forgotten would be ignored in
  * silence. */
-AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 72,
+AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 96,
                   "does the new field of axo_props belong to spawn_is_special?");
 static bool spawn_is_special(const axo_props *props)
 {
+    /* what asks for bounds of memory gets its record from super/memory.c */
     return props->name != NULL || props->strategy != NULL || props->stash_max != 0 ||
            props->mailbox != NULL;
 }
@@ -81,6 +83,20 @@ static size_t spawn_block_size(const axo__cell *cell)
     return spawn_bytes(axo__cell_class(cell)->state_size, cell->args_units);
 }
 
+size_t axo__spawn_state_bytes(const axo__cell *cell)
+{
+    return spawn_block_size(cell);
+}
+
+/* Whether walls stand round the state, which has a block of another shape then. */
+static bool spawn_is_walled(const axo__cell *cell)
+{
+    const axo__extra *extra = axo__cell_extra(cell);
+    const uint32_t walls = AXO_WALL_CANARY | AXO_WALL_GUARD;
+    return extra != NULL && extra->budget != NULL && (extra->budget->walls & walls) != 0 &&
+           axo__cell_class(cell)->state_size > 0;
+}
+
 /* One block holds the state and behind it the copy of the args, which every later construct reads
  * again (RS-06). Args of size 0 were handed on as a pointer and stay the program's. */
 static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cell *cell)
@@ -91,7 +107,14 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
     size_t size = spawn_block_size(cell);
     if (size == 0)
         return true;
-    char *block = axo__pool_alloc(&local->cache, size);
+    void *args;
+    char *block;
+    if (spawn_is_walled(cell)) {
+        block = axo__memory_take_state(local, cell, cell->args_units * AXO__ARGS_UNIT, &args);
+    } else {
+        block = axo__pool_alloc(&local->cache, size);
+        args = block != NULL ? block + spawn_state_room(cell) : NULL;
+    }
     if (block == NULL) {
         cell->args_units = 0;
         return false;
@@ -99,8 +122,7 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
     if (props->cls->state_size > 0)
         cell->state_block = block;
     if (props->args_size > 0)
-        axo__cell_cold(cell)->args =
-            memcpy(block + spawn_state_room(cell), props->args, props->args_size);
+        axo__cell_cold(cell)->args = memcpy(args, props->args, props->args_size);
     return true;
 }
 
@@ -114,6 +136,10 @@ static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sc
     axo_status status = AXO_OK;
     if (!spawn_take_extra(local, props, sched, cell))
         return AXO_ENOMEM;
+    size_t state = spawn_bytes(props->cls->state_size, spawn_units(props->args_size));
+    status = axo__memory_begin(local, birth->parent_cell, props, cell, state);
+    if (status != AXO_OK)
+        return status;
     if (!spawn_take_block(local, props, cell))
         return AXO_ENOMEM;
     if (!axo__children_take_record(local, birth->parent_cell, cell))
@@ -136,6 +162,18 @@ void axo__spawn_free_blocks(axo__local *local, axo__cell *cell)
     cell->args_units = 0;
 }
 
+void axo__spawn_free_all(axo__local *local, axo__cell *cell)
+{
+    if (axo__cell_extra(cell) != NULL &&
+        axo__memory_give_state(local, cell, cell->args_units * AXO__ARGS_UNIT)) {
+        cell->state_block = NULL;
+        cell->args_units = 0;
+    } else {
+        axo__spawn_free_blocks(local, cell);
+    }
+    axo__memory_end(cell);
+}
+
 /* Clears a newborn's fields. The word, the generations and the slot survive, since other threads
  * may still look at them by a stale reference or entry. */
 static void spawn_reset(axo__cell *cell)
@@ -155,7 +193,7 @@ static void spawn_reset(axo__cell *cell)
 static void spawn_undo(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
-    axo__spawn_free_blocks(local, cell);
+    axo__spawn_free_all(local, cell);
     axo__children_free_record(local, cell);
     axo__bounded_free(&local->cache, axo__cell_bounded(cell));
     axo__extra_free(local, cell);
@@ -217,7 +255,8 @@ static axo__family *spawn_family(axo__local *local, axo__cell *parent)
         return family;
     family = axo__family_take(local, parent);
     if (family != NULL)
-        family->plain = !axo__children_have_records(local->core, parent);
+        family->plain = !axo__children_have_records(local->core, parent) &&
+                        !axo__memory_is_inherited(local->core, parent);
     return family;
 }
 

@@ -32,7 +32,12 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
  * list. */
 void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child);
 
-/* Frees the block of state and args that the birth took; the instance in it has gone before. */
+/* Bytes of the block of state and args, without walls. */
+size_t axo__spawn_state_bytes(const axo__cell *cell);
+
+/* Frees the block of state and args that the birth took; the instance in it has gone before. The
+ * first is for a cell without `extra`. */
 void axo__spawn_free_blocks(axo__local *local, axo__cell *cell);
+void axo__spawn_free_all(axo__local *local, axo__cell *cell);
 
 #endif

@@ -24,7 +24,7 @@ static void stop_release(axo__worker *worker, axo__cell *cell)
     axo__instance_drop_failed(worker, cell);
     axo__instance_destroy(worker, cell);
     axo__keyed_timer_receive_timeout_off(cell); /* RT-05 */
-    axo__spawn_free_blocks(&worker->local, cell);
+    axo__spawn_free_all(&worker->local, cell);
     axo__family *family = axo__cell_family(cell);
     if (family != NULL)
         axo__cause_drop(&worker->local.core->texts, &family->restart_cause);

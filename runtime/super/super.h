@@ -8,6 +8,7 @@
  *   2       fail                   suspends the subtree, keeps the cause, reports
  *   1       children, sweep        telling, counting and forgetting children; telling many
  *   0       watch, delay, stash    records that wait: death watch, back-off, messages put aside
+ *           memory                 an instance's heap, its bounds, its walls
  *
  * A file calls its own floor and those below. A call upward goes through the table that sched/ uses
  * too, axo__super_ops; what super/ needs of system/ is in axo__root_ops.

@@ -14,7 +14,7 @@
 #include "base/border.h"
 #include "base/copy_in.h"
 #include "base/random.h"
-#include "sched/blame.h"
+#include "sched/found.h"
 #include "sched/hook.h"
 #include "sched/land.h"
 #include "sched/ready.h"
@@ -25,6 +25,7 @@
 #include "super/watch.h"
 #include "system/guardian.h"
 #include "system/options.h"
+#include "system/filled.h"
 #include "system/system.h"
 
 /* Checks that every send makes of its message. Tags from AXO_TAG_RESERVED on are the library's: a
@@ -209,18 +210,35 @@ static inline axo__message *api_make(axo_ref from, uint32_t tag, size_t size)
     return axo__message_make_traced(&worker->local.cache, tag, from, size, worker->span.now);
 }
 
+/* The send of a handler that has a trace context, or where payloads have walls. */
+static __attribute__((noinline)) axo_status api_send_rare(axo_ref from, axo_ref to, uint32_t tag,
+                                                          const void *payload, size_t size,
+                                                          uint32_t flags)
+{
+    axo__worker *worker = axo__self;
+    axo__message *message = axo__filled_make(worker, tag, from, size, worker->span.now);
+    if (message == NULL)
+        return AXO_ENOMEM;
+    message->flags |= flags;
+    axo__filled_copy(message, payload, size);
+    return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
+}
+
 /* The copying send: payload behind the envelope, one block for both. */
-static inline axo_status api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload,
-                                  size_t size, uint32_t flags)
+static inline __attribute__((always_inline)) axo_status
+api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload, size_t size, uint32_t flags)
 {
     AXO_COPY_BORDER();
-    axo__message *message = api_make(from, tag, size);
+    axo__worker *worker = axo__self;
+    if (axo__unlikely(worker->plain_tags == 0))
+        return api_send_rare(from, to, tag, payload, size, flags);
+    axo__message *message = axo__message_make(&worker->local.cache, tag, from, size);
     if (axo__unlikely(message == NULL))
         return AXO_ENOMEM;
     message->flags |= flags;
     if (size > 0)
-        axo__copy_in(axo__self, message, payload, size);
-    return axo__send_from(axo__self, to, message);
+        axo__copy_in(worker, message, payload, size);
+    return axo__send_from(worker, to, message);
 }
 
 /* PoisonPill and Kill are messages with a flag: they keep their place in the mailbox (PK-02). */
@@ -389,14 +407,10 @@ axo_status axo_send_owned(axo_ctx *ctx, axo_ref to, uint32_t tag, void *payload,
 
 /* ---- fail ---- */
 
-/* Whether a callback that can fail runs, with this context. Between two callbacks none can: `site`
- * says which one runs. Nor can a function that the library has called aside, perhaps from the
- * middle of one that the callback has called. */
+/* Whether a callback that can fail runs, with this context. */
 static bool api_can_fail(axo_ctx *ctx)
 {
-    const axo__worker *worker = axo__self;
-    return axo__caller(ctx) != NULL && worker->site != AXO_SITE_NONE &&
-           worker->site != AXO__SITE_CLEANUP && axo__aside == 0;
+    return axo__caller(ctx) != NULL && axo__blame_is_open(axo__self);
 }
 
 static axo_status api_fail(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
@@ -487,65 +501,6 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
     axo__away = outer;
     axo__self = worker;
     axo__grace_online();
-    return AXO_OK;
-}
-
-/* ---- what an instance owns ---- */
-
-void *axo_alloc(axo_ctx *ctx, size_t size)
-{
-    axo__cell *cell = axo__caller(ctx);
-    if (cell == NULL)
-        return NULL;
-    axo__extra *extra = axo__extra_take(&axo__self->local, cell);
-    if (extra == NULL)
-        return NULL;
-    return axo__region_alloc(&extra->region, &axo__self->local.cache, size);
-}
-
-axo_status axo_defer(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
-{
-    axo__cell *cell = axo__caller(ctx);
-    if (cell == NULL)
-        return axo__no_caller();
-    if (fn == NULL)
-        return AXO_EINVAL;
-    axo__extra *extra = axo__extra_take(&axo__self->local, cell);
-    if (extra == NULL)
-        return AXO_ENOMEM;
-    bool done = axo__region_defer(&extra->region, &axo__self->local.cache, fn, arg);
-    return done ? AXO_OK : AXO_ENOMEM;
-}
-
-axo_status axo_become(axo_ctx *ctx, axo_receive_fn receive)
-{
-    axo__cell *cell = axo__caller(ctx);
-    if (cell == NULL)
-        return axo__no_caller();
-    if (receive == NULL)
-        return AXO_EINVAL;
-    axo__behaviour *behaviour = axo_alloc(ctx, sizeof *behaviour);
-    if (behaviour == NULL)
-        return AXO_ENOMEM;
-    axo__extra *extra = axo__cell_extra(cell); /* axo_alloc has made it: the region lies there */
-    /* The stack lies in the region: a restart forgets it with the instance (RS-11), and
-     * axo_unbecome frees nothing. */
-    *behaviour = (axo__behaviour){.below = extra->behaviours, .receive = cell->receive};
-    extra->behaviours = behaviour;
-    cell->receive = receive;
-    return AXO_OK;
-}
-
-axo_status axo_unbecome(axo_ctx *ctx)
-{
-    axo__cell *cell = axo__caller(ctx);
-    if (cell == NULL)
-        return axo__no_caller();
-    axo__extra *extra = axo__cell_extra(cell);
-    if (extra == NULL || extra->behaviours == NULL)
-        return AXO_OK;
-    cell->receive = extra->behaviours->receive;
-    extra->behaviours = extra->behaviours->below;
     return AXO_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "sched/answer.h"
 #include "sched/send.h"
 #include "super/stash.h"
+#include "system/filled.h"
 #include "system/system.h"
 
 /* ---- stash ---- */
@@ -54,11 +55,12 @@ static axo__message *mailbox_given(const axo__cell *cell, const axo_message *sho
 }
 
 /* A stashed message is queued again and keeps its payload. What the runtime hands over is its own,
- * and ends with it. */
+ * and ends with it; so does a payload with walls, which was copied. */
 static bool mailbox_can_take(const axo__message *message)
 {
     return (message->flags & (AXO__MESSAGE_OWNED | AXO__MESSAGE_STASHED | AXO__MESSAGE_SIGNAL)) ==
-           AXO__MESSAGE_OWNED;
+               AXO__MESSAGE_OWNED &&
+           !axo__message_is_walled(message);
 }
 
 /* The payload has another owner from here on: the envelope is freed without it. */
@@ -114,21 +116,23 @@ axo_status axo_forward(axo_ctx *ctx, const axo_message *message, axo_ref to)
     if (given == NULL || axo_ref_is_none(to) || given->pub.tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
     /* An owned payload moves to the copy and is not copied, so a second forward finds none. */
-    bool owned = (given->flags & AXO__MESSAGE_OWNED) != 0;
+    bool owned = (given->flags & AXO__MESSAGE_OWNED) != 0 && !axo__message_is_walled(given);
     if (owned && !mailbox_can_take(given))
         return AXO_EINVAL;
     size_t room = owned ? sizeof(void *) : given->pub.size;
     axo_trace_context kept;
+    const axo_trace_context *trace = mailbox_trace(worker, given, &kept);
     axo__message *copy =
-        axo__message_make_traced(&worker->local.cache, given->pub.tag, given->pub.sender, room,
-                                 mailbox_trace(worker, given, &kept));
+        owned ? axo__message_make_traced(&worker->local.cache, given->pub.tag, given->pub.sender,
+                                         room, trace)
+              : axo__filled_make(worker, given->pub.tag, given->pub.sender, room, trace);
     if (copy == NULL)
         return AXO_ENOMEM;
     if (owned) {
         axo_owned payload = mailbox_owned(given);
         axo__message_own(copy, payload.payload, payload.size, payload.destroy, payload.user);
-    } else if (room > 0) {
-        memcpy(copy + 1, given->pub.payload, room);
+    } else {
+        axo__filled_copy(copy, given->pub.payload, room);
     }
     axo_status status = axo__send_from(worker, to, copy);
     /* Both were accepted: the copy owns the payload. A refused copy was freed without its payload,

@@ -4,6 +4,7 @@
 
 #include "os/signal.h"
 #include "sched/io.h"
+#include "super/memory.h"
 #include "system/system.h"
 
 static void signal_clean_up(void *arg)
@@ -21,12 +22,9 @@ static axo_status signal_status(axo__os_signal_answer answer)
     return statuses[answer];
 }
 
-/* The watch has made `extra`. */
 static axo_status signal_defer(axo__cell *cell, uint32_t id)
 {
-    axo__region **region = &axo__cell_extra(cell)->region;
-    bool done =
-        axo__region_defer(region, &axo__self->local.cache, signal_clean_up, (void *)(uintptr_t)id);
+    bool done = axo__memory_defer(axo__self, cell, signal_clean_up, (void *)(uintptr_t)id);
     return done ? AXO_OK : AXO_ENOMEM;
 }
 

@@ -18,6 +18,7 @@
 #include "system/options.h"
 #include "system/pools.h"
 #include "system/shutdown.h"
+#include "system/filled.h"
 #include "system/system.h"
 
 /* While axo_system_stop waits for the end, it looks this often whether the host has actors to
@@ -188,6 +189,17 @@ typedef struct api_outside {
     const axo_trace_context *trace; /* NULL: none */
 } api_outside;
 
+/* Where walls stand round the payloads of every class, those from outside have them too. */
+static axo__message *api_outside_make(axo__cache *cache, const api_outside *what, bool owned)
+{
+    const axo__walls *walls = cache->pool->walls;
+    bool walled = walls != NULL && walls->name[0] == 0 && (walls->kinds & AXO__WALLED_KINDS) != 0;
+    if (walled && !owned && what->size > 0)
+        return axo__walled_make(cache, what->tag, what->from, what->size, what->trace);
+    return axo__message_make_traced(cache, what->tag, what->from,
+                                    owned ? sizeof(void *) : what->size, what->trace);
+}
+
 static axo_status api_outside_send(axo_system *system, const api_outside *what)
 {
     bool owned = (what->flags & AXO__MESSAGE_OWNED) != 0;
@@ -197,15 +209,13 @@ static axo_status api_outside_send(axo_system *system, const api_outside *what)
         return status;
     status = AXO_ENOMEM;
     axo__door *door = axo__door_enter(&system->sched);
-    axo__message *message =
-        axo__message_make_traced(&door->local.cache, what->tag, what->from,
-                                 owned ? sizeof(void *) : what->size, what->trace);
+    axo__message *message = api_outside_make(&door->local.cache, what, owned);
     if (message != NULL) {
         if (owned)
             axo__message_own(message, (void *)(uintptr_t)what->payload, what->size, what->destroy,
                              what->user);
-        else if (what->size > 0)
-            memcpy(message + 1, what->payload, what->size);
+        else
+            axo__filled_copy(message, what->payload, what->size);
         message->flags |= what->flags;
         /* `dead` collects the letters of this send: the message itself if its receiver has ended,
          * and what a bounded mailbox dropped for it. */
@@ -248,7 +258,7 @@ api_outside_plain(axo_system *system, axo_ref from, axo_ref to, uint32_t tag, co
 {
     if (axo__unlikely(system == NULL || !axo__os_at_home(&system->home)))
         return api_outside_any(system, from, to, tag, payload, size);
-    if (axo__unlikely(tag >= AXO_TAG_RESERVED || (size > 0 && payload == NULL)))
+    if (axo__unlikely(tag >= system->plain_tags || (size > 0 && payload == NULL)))
         return api_outside_any(system, from, to, tag, payload, size);
     axo__door *door = axo__door_try(&system->sched);
     if (axo__unlikely(door == NULL))

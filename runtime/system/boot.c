@@ -21,6 +21,7 @@
 #include "sched/trap.h"
 #include "sched/wake.h"
 #include "system/border.h"
+#include "mem/wall.h"
 #include "system/guardian.h"
 #include "system/pools.h"
 #include "system/shutdown.h"
@@ -200,6 +201,25 @@ static void boot_thread_told(void *user, const axo__os_thread *thread, bool begi
     fn(options->thread_user, &told);
 }
 
+static axo_status boot_pool(axo__core *core, const axo_options *options)
+{
+    if (!axo__pool_init(&core->pool, &core->heap))
+        return AXO_ETHREAD;
+    if (options->walls == 0)
+        return AXO_OK;
+    core->pool.walls = axo__walls_make(&core->heap, options->walls, options->walls_class);
+    if (core->pool.walls != NULL)
+        return AXO_OK;
+    axo__pool_fini(&core->pool);
+    return AXO_ENOMEM;
+}
+
+static void boot_undo_pool(axo__core *core)
+{
+    axo__walls_free(core->pool.walls);
+    axo__pool_fini(&core->pool);
+}
+
 /* Fills the core and makes what hangs from it. The function pointers are the upward needs of the
  * layers below: they call through them and include nothing of system/. */
 static axo_status boot_core(axo_system *system)
@@ -234,8 +254,10 @@ static axo_status boot_core(axo_system *system)
     core->threads = (axo__os_common){
         .stack = options->thread_stack, .announce = boot_thread_told, .user = system};
     core->outside = (axo__local){.core = core, .index = AXO__NO_WORKER};
-    if (!axo__pool_init(&core->pool, &core->heap))
-        return AXO_ETHREAD;
+    axo_status status = boot_pool(core, options);
+    if (status != AXO_OK)
+        return status;
+    system->plain_tags = axo__span_plain_tags(core);
     /* D18: from the operating system, not from the seed, so a repeated run has other references */
     const uint64_t secret[2] = {axo__os_entropy(), axo__os_entropy()};
     if (!boot_table(system, secret))
@@ -258,7 +280,7 @@ fail_table:
     axo__limit_fini(&core->limit);
     axo__table_fini(&core->table);
 fail_pool:
-    axo__pool_fini(&core->pool);
+    boot_undo_pool(core);
     return AXO_ENOMEM;
 }
 
@@ -271,7 +293,7 @@ static void boot_undo_core(axo_system *system)
     axo__names_fini(&core->names);
     axo__limit_fini(&core->limit);
     axo__table_fini(&core->table);
-    axo__pool_fini(&core->pool);
+    boot_undo_pool(core);
 }
 
 /* A zeroed array of structs; zero is a valid state for each of them. */

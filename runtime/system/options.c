@@ -12,6 +12,7 @@
 #include "sched/contain.h"
 #include "sched/kinds.h"
 #include "system/system.h"
+#include "system/walls.h"
 
 axo_status axo__struct_room(const void *to, size_t size, size_t *room)
 {
@@ -156,7 +157,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
     if (status != AXO_OK)
         return status;
     if (to->cls == NULL || to->dispatcher >= AXO__DISPATCHERS || to->system_actor > 1 ||
-        to->lifetime > AXO_TEMPORARY ||
+        to->lifetime > AXO_TEMPORARY || to->memory_fails > 1 || to->memory_reserved != 0 ||
         to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL))
         return AXO_EINVAL;
     status = options_check_class(to->cls);
@@ -275,6 +276,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     axo_status status = options_check_strategy(to->user_strategy);
     if (status == AXO_OK)
         status = options_read_lines(to);
+    if (status == AXO_OK)
+        status = axo__options_walls(to);
     if (status == AXO_OK)
         status = options_read_shown(to);
     if (status == AXO_OK)

@@ -37,7 +37,8 @@ static inline bool axo__props_are_plain(const axo_props *props)
     const axo_class *cls = props->cls;
     uintptr_t rare = (uintptr_t)props->name | (uintptr_t)props->strategy |
                      (uintptr_t)props->mailbox | props->system_actor | props->dispatcher |
-                     props->stash_max;
+                     props->stash_max | props->memory_max | props->memory_tree_max |
+                     props->memory_fails | props->memory_reserved;
     if (axo__unlikely(rare != 0 || cls == NULL || cls->size != sizeof *cls))
         return false;
     return cls->receive != NULL && cls->state_size <= AXO_PAYLOAD_MAX &&
@@ -46,7 +47,7 @@ static inline bool axo__props_are_plain(const axo_props *props)
            (props->args_size == 0 || props->args != NULL);
 }
 AXO_STATIC_ASSERT(AXO_DISPATCH_DEFAULT == 0, "`rare` of axo__props_are_plain");
-AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 72,
+AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 96,
                   "does the new field of axo_props belong to axo__props_are_plain?");
 
 #endif

@@ -73,6 +73,7 @@ struct axo_system {
     axo__board board;
     axo__health health;
     axo__os_home home;        /* the process that made the system */
+    uint32_t plain_tags;      /* fixed: a send from outside of a lower tag may be a plain one */
     char name[AXO_NAME_MAX + 1];
 };
 

@@ -140,6 +140,8 @@ DOOR_SAYS(child_count, axo_child_count(bad) == 0)
 DOOR_SAYS(children, axo_children(bad, NULL, 9) == 0)
 DOOR_SAYS(child, axo_ref_is_none(axo_child(bad, NULL)))
 DOOR_SAYS(alloc, axo_alloc(bad, 0) == NULL && axo_alloc(bad, 8) == NULL)
+DOOR_SAYS(realloc, axo_realloc(bad, NULL, 8) == NULL && axo_realloc(bad, &door_names, 8) == NULL)
+DOOR_SAYS(memory_of, axo_memory_of(bad).held == 0)
 DOOR_SAYS(stash_count, axo_stash_count(bad) == 0)
 DOOR_SAYS(timer_active, !axo_timer_active(bad, 0))
 DOOR_SAYS(timer_cancel, !axo_timer_cancel(bad, (axo_timer){0, 0}))
@@ -161,6 +163,12 @@ static bool refuses_guard_begin(axo_ctx *bad)
 static bool refuses_guard_end(axo_ctx *bad)
 {
     axo_guard_end(bad);
+    return true;
+}
+
+static bool refuses_free(axo_ctx *bad)
+{
+    axo_free(bad, &bad);
     return true;
 }
 
@@ -205,6 +213,7 @@ static const door_call door_calls[] = {
     DOOR_CALL(seed), DOOR_CALL(instance),
     DOOR_CALL(now), DOOR_CALL(parent), DOOR_CALL(sender), DOOR_CALL(system_of),
     DOOR_CALL(child_count), DOOR_CALL(children), DOOR_CALL(child), DOOR_CALL(alloc),
+    DOOR_CALL(realloc), DOOR_CALL(memory_of), DOOR_CALL(free),
     DOOR_CALL(stash_count), DOOR_CALL(timer_active), DOOR_CALL(timer_cancel),
     DOOR_CALL(timer_at_close), DOOR_CALL(message_discard),
     DOOR_CALL(trace_context_of), DOOR_CALL(trace_context_parent),
@@ -291,7 +300,8 @@ static void contexts_before_all_else(void **state)
 
 static void door_seen_call(const char *word)
 {
-    static const char *const apart[] = {"axo_throw", "axo_throw_fatal"}; /* they end the process */
+    /* they end the process */
+    static const char *const apart[] = {"axo_throw", "axo_throw_fatal", "axo_must_alloc"};
     if (strncmp(word, "axo_", 4) != 0)
         return; /* a callback's type */
     door_names++;

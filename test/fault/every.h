@@ -230,6 +230,9 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_fail, STATUS, axo_fail(w->ctx, 1, "it"))                                                 \
     X(axo_fail_fatal, STATUS, axo_fail_fatal(w->ctx, 1, "it"))                                     \
     X(axo_alloc, NIL, axo_alloc(w->ctx, 1))                                                        \
+    X(axo_realloc, NIL, axo_realloc(w->ctx, NULL, 1))                                              \
+    X(axo_free, VOID, axo_free(w->ctx, NULL))                                                      \
+    X(axo_memory_of, NIL, axo_memory_of(w->ctx).held)                                              \
     X(axo_defer, STATUS, axo_defer(w->ctx, every_nothing, NULL))                                   \
     X(axo_become, STATUS, axo_become(w->ctx, every_receive))                                       \
     X(axo_unbecome, STATUS, axo_unbecome(w->ctx))                                                  \
@@ -327,7 +330,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_listener_props)                                                                          \
     X(axo_name_check) X(axo_ref_index) X(axo_router_props) X(axo_status_name) X(axo_status_text)   \
     X(axo_system_start) X(axo_testkit_start) X(axo_verdict_text) X(axo_version) X(axo_throw)       \
-    X(axo_throw_fatal) X(axo_traceparent_parse) X(axo_traceparent_format)
+    X(axo_throw_fatal) X(axo_traceparent_parse) X(axo_traceparent_format) X(axo_must_alloc)
 
 /* ---- as functions -------------------------------------------------------------------------- */
 

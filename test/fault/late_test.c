@@ -118,6 +118,18 @@ static void a_throw_without_a_callback(void **state)
                "axo: misuse: axo_throw outside of the callback");
 }
 
+static void late_must_alloc(void *arg)
+{
+    (void)axo_must_alloc(arg, 1);
+}
+
+static void a_must_without_a_callback(void **state)
+{
+    char said[512];
+    late_wants("axo_must_alloc", late_run(late_must_alloc, NULL, said, sizeof said), said,
+               "axo: misuse: axo_must_alloc outside of the callback");
+}
+
 /* ---- a thread that ends in a callback ------------------------------------------------------- */
 
 enum { ENDS_RECEIVE, ENDS_DECIDER, ENDS_DEFER, ENDS_BLOCK, ENDS_LETTER, ENDS_OUTSIDE, ENDS_WAYS };
@@ -258,6 +270,7 @@ static void a_kit_inside_itself(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_call_after_destroy),
     cmocka_unit_test(a_throw_without_a_callback),
+    cmocka_unit_test(a_must_without_a_callback),
     cmocka_unit_test(a_kit_inside_itself),
     cmocka_unit_test(a_thread_that_ends_in_a_callback),
 };

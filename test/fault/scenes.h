@@ -11,6 +11,7 @@ extern const scene scenes_router[];
 extern const scene scenes_thread[];
 extern const scene scenes_zone[];
 extern const scene scenes_hook[];
+extern const scene scenes_memory[];
 
 /* An actor that takes whatever comes; its arguments may be anything. */
 extern const axo_class plain_class;

@@ -206,7 +206,7 @@ axo_directive puppet_decide(axo_ctx *ctx, void *state, const axo_failure *failur
 {
     const puppet *me = state;
     puppet_frame outer = puppet_enter(ctx, NULL);
-    fuzz_require(failure->kind != AXO_FAILURE_NONE && failure->kind <= AXO_FAILURE_CRASH);
+    fuzz_require(failure->kind != AXO_FAILURE_NONE && failure->kind <= AXO_FAILURE_MEMORY);
     if (me != NULL && me->magic == PUPPET_MAGIC) /* else a router's or a guardian's */
         calls_some();
     axo_directive directive = (axo_directive)(api_u8() % 7);

@@ -1,0 +1,132 @@
+/* scene_memory.c - scenes of an instance's heap: blocks that come and go, bounds, walls. What is
+ * refused changes nothing, what is given back can be had again, all goes at the end. */
+#include "fault/scenes.h"
+
+static axo_status memory_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    memcpy(state, args, sizeof(world *));
+    return AXO_OK;
+}
+
+/* One block, or a try that changes nothing. */
+static unsigned char *memory_take(world *w, axo_ctx *ctx, size_t size)
+{
+    uint64_t before = axo_memory_of(ctx).blocks;
+    unsigned char *block;
+    (void)MAY(w, (block = axo_alloc(ctx, size)) != NULL ? AXO_OK : AXO_ENOMEM);
+    MUST(w, axo_memory_of(ctx).blocks == before + (block != NULL));
+    if (block != NULL)
+        memset(block, 0x44, size);
+    return block;
+}
+
+static void memory_give(world *w, axo_ctx *ctx, unsigned char *block, size_t size)
+{
+    uint64_t before = axo_memory_of(ctx).blocks;
+    if (block == NULL)
+        return;
+    for (size_t i = 0; i < size; i++)
+        MUST(w, block[i] == 0x44);
+    axo_free(ctx, block);
+    MUST(w, axo_memory_of(ctx).blocks == before - 1);
+}
+
+static void memory_blocks(world *w, axo_ctx *ctx)
+{
+    static const size_t sizes[] = {40, 300, 300, 5000, 40, 900, 2000, 40};
+    unsigned char *blocks[8];
+    for (uint32_t i = 0; i < 8; i++)
+        blocks[i] = memory_take(w, ctx, sizes[i]);
+    for (uint32_t i = 0; i < 8; i += 2)
+        memory_give(w, ctx, blocks[i], sizes[i]);
+    for (uint32_t i = 1; i < 8; i += 2) {
+        unsigned char *moved = blocks[i];
+        if (moved == NULL)
+            continue;
+        (void)MAY(w, (moved = axo_realloc(ctx, blocks[i], 2 * sizes[i])) != NULL ? AXO_OK
+                                                                                 : AXO_ENOMEM);
+        if (moved != NULL)
+            blocks[i] = moved;
+    }
+    for (uint32_t i = 1; i < 8; i += 2)
+        memory_give(w, ctx, blocks[i], sizes[i]);
+    MUST(w, axo_memory_of(ctx).blocks == 0);
+}
+
+static axo_status memory_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    world *w = *(world **)state;
+    axo_memory before = axo_memory_of(ctx);
+    MUST(w, before.held_max == 0 || before.held <= before.held_max);
+    MUST(w, before.tree_max == 0 || before.tree_held <= before.tree_max);
+    switch (message->tag) {
+    case WORLD_NOTE:
+        memory_blocks(w, ctx);
+        return AXO_OK;
+    case WORLD_PONG: {
+        axo_props props = world_props(&w);
+        props.memory_max = 20000;
+        (void)TRY(w, axo_spawn(ctx, &props, &w->ref));
+        unsigned char bytes[24];
+        axo_draft *draft;
+        void *room;
+        memset(bytes, 1, sizeof bytes);
+        (void)TRY(w, axo_send(ctx, axo_self(ctx), WORLD_QUIT, bytes, sizeof bytes));
+        if (TRY(w, axo_message_new(ctx, WORLD_QUIT, 100, &draft, &room)) != AXO_OK)
+            return AXO_OK;
+        memset(room, 1, 100);
+        MUST(w, axo_send_message(ctx, axo_self(ctx), draft) == AXO_OK);
+        return AXO_OK;
+    }
+    case WORLD_FAIL:
+        (void)memory_take(w, ctx, 700);
+        return axo_fail(ctx, 4, "an instance goes, with all it has");
+    default:
+        return AXO_OK;
+    }
+}
+
+static const axo_class memory_class =
+    AXO_CLASS(.name = "heap", .state_size = sizeof(world *), .construct = memory_construct,
+              .receive = memory_receive);
+
+static void memory_run(world *w, axo_props *props)
+{
+    static const uint32_t tags[] = {WORLD_NOTE, WORLD_PONG, WORLD_FAIL, WORLD_NOTE};
+    axo_ref ref;
+    props->cls = &memory_class;
+    if (TRY(w, axo_system_spawn(w->system, props, &ref)) != AXO_OK)
+        return;
+    world_run(w);
+    for (uint32_t i = 0; i < 4; i++) {
+        world_post(w, ref, tags[i]);
+        world_run(w);
+    }
+}
+
+static void memory_heap(world *w)
+{
+    axo_props props = world_props(&w);
+    memory_run(w, &props);
+}
+
+static void memory_bounds(world *w)
+{
+    axo_props props = world_props(&w);
+    props.memory_max = 30000;
+    props.memory_tree_max = 30000;
+    memory_run(w, &props);
+}
+
+static const axo_options memory_canary = AXO_OPTIONS(.walls = AXO_WALL_CANARY);
+static const axo_options memory_waits = AXO_OPTIONS(.walls = AXO_WALL_QUARANTINE);
+static const axo_options memory_pages = AXO_OPTIONS(.walls = AXO_WALL_GUARD | AXO_WALL_FREEZE);
+
+const scene scenes_memory[] = {
+    {.name = "heap of an instance", .run = memory_heap},
+    {.name = "heap with bounds", .run = memory_bounds},
+    {.name = "heap with canaries", .run = memory_heap, .options = &memory_canary},
+    {.name = "heap with a quarantine", .run = memory_heap, .options = &memory_waits},
+    {.name = "heap with pages", .run = memory_bounds, .options = &memory_pages},
+    {.name = NULL},
+};
