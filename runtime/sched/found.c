@@ -78,3 +78,11 @@ void axo__found_payload(axo__worker *worker, axo__cell *cell, const axo__message
         .flaw = AXO__FLAW_PAST, .block = message->pub.payload, .size = message->pub.size};
     axo__found(worker, cell, &finding, "payload");
 }
+
+axo_status axo__found_look(axo__worker *worker, axo__cell *cell, axo__message *message,
+                           axo_status status)
+{
+    if (axo__message_is_walled(message) && !axo__walled_mend(message))
+        axo__found_payload(worker, cell, message);
+    return axo__blame_status(worker, status);
+}

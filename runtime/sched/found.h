@@ -20,12 +20,15 @@ void axo__found_payload(axo__worker *worker, axo__cell *cell, const axo__message
 
 /* What a receive has returned, or what it counts as: it has failed if a payload's wall is broken,
  * or if it has recorded a failure of memory. */
+axo_status axo__found_look(axo__worker *worker, axo__cell *cell, axo__message *message,
+                           axo_status status);
 static inline axo_status axo__found_status(axo__worker *worker, axo__cell *cell,
                                            axo__message *message, axo_status status)
 {
-    if (axo__unlikely(axo__message_is_walled(message)) && !axo__walled_mend(message))
-        axo__found_payload(worker, cell, message);
-    return axo__blame_status(worker, status);
+    if (axo__likely((message->flags & AXO__MESSAGE_OWNED) == 0 &&
+                    worker->pending.kind != AXO_FAILURE_MEMORY))
+        return status;
+    return axo__found_look(worker, cell, message, status);
 }
 
 #endif

@@ -194,7 +194,7 @@ static void memory_look_state(axo__worker *worker, axo__cell *cell)
     axo__found_line(worker, cell, &finding, "state");
 }
 
-void axo__memory_look(axo__worker *worker, axo__cell *cell)
+void axo__memory_look_all(axo__worker *worker, axo__cell *cell)
 {
     const axo__region_report report = {.tell = memory_tell_log, .arg = cell};
     axo__extra *extra = axo__cell_extra(cell);
@@ -204,7 +204,7 @@ void axo__memory_look(axo__worker *worker, axo__cell *cell)
         axo__region_check(extra->region, &report);
 }
 
-void axo__memory_destroy(axo__worker *worker, axo__cell *cell)
+void axo__memory_end_all(axo__worker *worker, axo__cell *cell)
 {
     const axo__region_report report = {.tell = memory_tell_log, .arg = cell};
     axo__extra *extra = axo__cell_extra(cell);

@@ -54,10 +54,27 @@ bool axo__memory_defer(axo__worker *worker, axo__cell *cell, void (*fn)(void *ar
 /* Who hears of findings in the running callback. `arg` is the cell. */
 void axo__memory_tell(void *arg, const axo__finding *finding);
 
+/* Whether the actor, which has `extra`, has a heap, bounds or walls. */
+static inline bool axo__memory_is_there(const axo__cell *cell)
+{
+    const axo__extra *extra = axo__cell_extra(cell);
+    return axo__unlikely(extra->region != NULL || extra->budget != NULL);
+}
+
 /* The actor has failed: looks at all its walls. What is found is a line of the log. */
-void axo__memory_look(axo__worker *worker, axo__cell *cell);
+void axo__memory_look_all(axo__worker *worker, axo__cell *cell);
+static inline void axo__memory_look(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__memory_is_there(cell))
+        axo__memory_look_all(worker, cell);
+}
 
 /* Ends the heap; its clean-ups run. */
-void axo__memory_destroy(axo__worker *worker, axo__cell *cell);
+void axo__memory_end_all(axo__worker *worker, axo__cell *cell);
+static inline void axo__memory_destroy(axo__worker *worker, axo__cell *cell)
+{
+    if (axo__memory_is_there(cell))
+        axo__memory_end_all(worker, cell);
+}
 
 #endif

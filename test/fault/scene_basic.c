@@ -36,7 +36,8 @@ static void basic_start(world *w)
 
 static const axo_options basic_rich_options =
     AXO_OPTIONS(.name = "rich", .failure_texts = 8, .registry_max = 8, .dead_letters_kept = 4,
-                .actors_max = 600, .figures = AXO_FIGURES_COUNTS);
+                .actors_max = 600, .figures = AXO_FIGURES_COUNTS,
+                .walls = AXO_WALL_CANARY);
 
 static const axo_options basic_contain_options = AXO_OPTIONS(.contain = 1, .crashes_max = 9);
 
