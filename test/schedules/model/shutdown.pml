@@ -44,7 +44,7 @@
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp sched/worker.c:worker_idle 31392d701826
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
- * stamp super/gone.c:gone_abandon 308d6ebeb424
+ * stamp super/gone.c:gone_abandon bca105195d97
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make ce60ec357f6b
