@@ -44,7 +44,8 @@ axo_status axo__send_rare(axo__worker *worker, axo_ref to, axo__message *message
 
 /* As axo__send, from a worker, with the common way inline: the message goes into the receiver's
  * lane ([S1] of cell/state.h). READY in the word of before says that the receiver has a backlog. */
-static inline axo_status axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
+static inline __attribute__((always_inline)) axo_status
+axo__send_from(axo__worker *worker, axo_ref to, axo__message *message)
 {
     AXO_DEBUG_ASSERT(worker == axo__self);
     axo__cell *cell = axo__table_find(&worker->local.core->table, to);
