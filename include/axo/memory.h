@@ -38,7 +38,7 @@
  *               given back, when the payload has been handled or a draft is sent, when the actor
  *               has failed, and at the instance's end: a write past the end of up to 8 bytes is
  *               found, and whose it was. Debug builds of the library have it for blocks
- *   QUARANTINE  blocks that are given back are filled and not used again at once: 250 of them, at
+ *   FREED       blocks that are given back are filled and not used again at once: 250 of them, at
  *               most 256 KiB; a write to one is found as it leaves, when the actor has failed, or
  *               at the instance's end. Blocks of more than 4 KiB are given back at once
  *   GUARD       each block, state and payload ends where a page begins that is not there, and what
@@ -57,7 +57,7 @@
  * the library's own messages, nor what is handed over and not copied. */
 typedef enum axo_wall {
     AXO_WALL_CANARY = 1,
-    AXO_WALL_QUARANTINE = 2,
+    AXO_WALL_FREED = 2,
     AXO_WALL_GUARD = 4,
     AXO_WALL_FREEZE = 8
 } axo_wall;

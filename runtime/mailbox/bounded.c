@@ -9,6 +9,7 @@
 #include "base/aside.h"
 #include "base/assert.h"
 #include "base/border.h"
+#include "mailbox/walled.h"
 
 #define BOUNDED_ROOM_MIN 32 /* entries */
 /* While a mailbox holds a message for a waiter, or in `late`, the message carries its priority in
@@ -70,11 +71,13 @@ static bool bounded_counts(const axo__message *message)
     return (flags & ~(uint32_t)(AXO__MESSAGE_OWNED | AXO__MESSAGE_TRACED)) == 0;
 }
 
-/* A message counts with its envelope, and with an owned payload's size (axo_mailbox.bytes_max). */
+/* A message counts with its envelope, and with an owned payload's size (axo_mailbox.bytes_max). A
+ * payload with a canary lies in the envelope's block. */
 static uint64_t bounded_bytes(const axo__message *message)
 {
-    uint64_t owned = (message->flags & AXO__MESSAGE_OWNED) != 0 ? message->pub.size : 0;
-    return message->block + owned;
+    bool owned = (message->flags & AXO__MESSAGE_OWNED) != 0 &&
+                 message->destroy != axo__walled_canary;
+    return message->block + (owned ? message->pub.size : 0);
 }
 
 /* An empty mailbox admits a message of any size: otherwise one larger than bytes_max could never

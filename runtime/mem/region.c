@@ -119,7 +119,7 @@ static bool region_make_lists(axo__region *region, axo__cache *cache)
 static bool region_wait(axo__region *region, axo__cache *cache, void *block, uint32_t index,
                         size_t size)
 {
-    if ((region->walls & AXO_WALL_QUARANTINE) == 0 || !region_make_lists(region, cache))
+    if ((region->walls & AXO_WALL_FREED) == 0 || !region_make_lists(region, cache))
         return false;
     axo__region_waiting *waiting = region->lists->waiting;
     if (waiting == NULL) {
@@ -267,7 +267,7 @@ axo__flaw axo__region_resize(axo__region *region, axo__cache *cache, void *block
 
 bool axo__region_is_walled(const axo__region *region)
 {
-    const uint32_t looked = AXO_WALL_CANARY | AXO_WALL_QUARANTINE | AXO_WALL_GUARD;
+    const uint32_t looked = AXO_WALL_CANARY | AXO_WALL_FREED | AXO_WALL_GUARD;
     return region != NULL && (region->walls & looked) != 0;
 }
 

@@ -23,9 +23,14 @@ static bool region_count(axo__region *region, size_t size)
     if (!axo__budget_take(region->budget, region->held, size))
         return false;
     region->held += size;
+    return true;
+}
+
+/* What was counted is there. */
+static void region_note_most(axo__region *region)
+{
     if (region->held > region->most)
         region->most = region->held;
-    return true;
 }
 
 void axo__region_discount(axo__region *region, size_t size)
@@ -59,6 +64,7 @@ static __attribute__((noinline)) bool region_grow(axo__region *region, axo__cach
             axo__region_discount(region, size);
         return false;
     }
+    region_note_most(region);
     region->youngest->used = (size_t)(region->at - (char *)region->youngest);
     *chunk = (axo__region_chunk){.older = region->youngest, .size = size};
     region_open(region, chunk);
@@ -288,6 +294,7 @@ static __attribute__((noinline)) void *region_take_large(axo__region *region, ax
         axo__region_discount(region, bytes);
         return NULL;
     }
+    region_note_most(region);
     *large = (axo__region_large){.block = block, .size = size, .counted = bytes};
     region_link(region, large);
     axo__region_mark(region, block, AXO__REGION_LARGE, 0, AXO__REGION_LIVES);

@@ -25,8 +25,9 @@ axo_status axo__found_look(axo__worker *worker, axo__cell *cell, axo__message *m
 static inline axo_status axo__found_status(axo__worker *worker, axo__cell *cell,
                                            axo__message *message, axo_status status)
 {
-    if (axo__likely((message->flags & AXO__MESSAGE_OWNED) == 0 &&
-                    worker->pending.kind != AXO_FAILURE_MEMORY))
+    AXO_DEBUG_ASSERT(worker->pending.kind != AXO_FAILURE_MEMORY ||
+                     (message->flags & AXO__MESSAGE_BLAMED) != 0);
+    if (axo__likely((message->flags & (AXO__MESSAGE_OWNED | AXO__MESSAGE_BLAMED)) == 0))
         return status;
     return axo__found_look(worker, cell, message, status);
 }

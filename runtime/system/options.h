@@ -5,6 +5,9 @@
 #ifndef AXO__SYSTEM_OPTIONS_H
 #define AXO__SYSTEM_OPTIONS_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "system/system.h"
 
 /* Copies what the caller's header knew of the options, checks it and fills in the defaults. NULL:
@@ -27,6 +30,12 @@ static inline uint64_t axo__class_crash(const axo_class *cls)
     return (uint64_t)cls->reserved << 32 | cls->on_crash;
 }
 
+/* Members that stand side by side are looked at in one piece. */
+AXO_STATIC_ASSERT(offsetof(axo_props, dispatcher) == offsetof(axo_props, system_actor) + 4,
+                  "`where` of axo__props_are_plain");
+AXO_STATIC_ASSERT(offsetof(axo_props, memory_reserved) == offsetof(axo_props, memory_fails) + 4,
+                  "`fails` of axo__props_are_plain");
+
 /* Whether axo__props_read would find the props good and return them as they are, of a class that is
  * whole, and they ask for nothing but that class, args and a lifetime: the common case of a
  * spawn. */
@@ -35,11 +44,14 @@ static inline bool axo__props_are_plain(const axo_props *props)
     if (axo__unlikely(props == NULL || props->size != sizeof *props))
         return false;
     const axo_class *cls = props->cls;
+    uint64_t where;
+    uint64_t fails;
+    memcpy(&where, (const char *)props + offsetof(axo_props, system_actor), sizeof where);
+    memcpy(&fails, (const char *)props + offsetof(axo_props, memory_fails), sizeof fails);
     uintptr_t rare = (uintptr_t)props->name | (uintptr_t)props->strategy |
-                     (uintptr_t)props->mailbox | props->system_actor | props->dispatcher |
-                     props->stash_max | props->memory_max | props->memory_tree_max |
-                     props->memory_fails | props->memory_reserved;
-    if (axo__unlikely(rare != 0 || cls == NULL || cls->size != sizeof *cls))
+                     (uintptr_t)props->mailbox | props->stash_max | props->memory_max |
+                     props->memory_tree_max;
+    if (axo__unlikely((rare | where | fails) != 0 || cls == NULL || cls->size != sizeof *cls))
         return false;
     return cls->receive != NULL && cls->state_size <= AXO_PAYLOAD_MAX &&
            axo__class_crash(cls) <= AXO_CRASH_FAILS &&

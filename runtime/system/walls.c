@@ -8,7 +8,7 @@
 
 #include "mem/wall.h"
 
-#define WALLS_ALL (AXO_WALL_CANARY | AXO_WALL_QUARANTINE | AXO_WALL_GUARD | AXO_WALL_FREEZE)
+#define WALLS_ALL (AXO_WALL_CANARY | AXO_WALL_FREED | AXO_WALL_GUARD | AXO_WALL_FREEZE)
 
 static uint32_t walls_bit(const char *name, size_t length)
 {
@@ -17,7 +17,7 @@ static uint32_t walls_bit(const char *name, size_t length)
         uint32_t bit;
     } names[] = {
         {"canary", AXO_WALL_CANARY},
-        {"quarantine", AXO_WALL_QUARANTINE},
+        {"freed", AXO_WALL_FREED},
         {"guard", AXO_WALL_GUARD},
         {"freeze", AXO_WALL_FREEZE},
     };

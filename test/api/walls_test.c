@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #define CANARY     AXO_WALL_CANARY
-#define QUARANTINE AXO_WALL_QUARANTINE
+#define FREED AXO_WALL_FREED
 #define GUARD      AXO_WALL_GUARD
 #define FREEZE     AXO_WALL_FREEZE
-#define ALL        (CANARY | QUARANTINE | GUARD | FREEZE)
+#define ALL        (CANARY | FREED | GUARD | FREEZE)
 
 /* Of the log's lines since then, one has all three. */
 static void expect_line(uint32_t since, const char *one, const char *two, const char *three)
@@ -333,7 +333,7 @@ static void refused_messages(void **state)
     }
 }
 
-/* ---- quarantine ---- */
+/* ---- freed blocks ---- */
 
 static axo_status writes_after_free(axo_ctx *ctx, void *state, const axo_message *message)
 {
@@ -349,7 +349,7 @@ static void after_a_free(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it is caught at once */
 #else
-    heap_start(QUARANTINE, NULL);
+    heap_start(FREED, NULL);
     axo_ref ref = heap_spawn((axo_props)AXO_PROPS(.name = "who"));
     heap_do(ref, writes_after_free);
     assert_int_equal(heap.lines, 0);

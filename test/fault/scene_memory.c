@@ -119,14 +119,14 @@ static void memory_bounds(world *w)
 }
 
 static const axo_options memory_canary = AXO_OPTIONS(.walls = AXO_WALL_CANARY);
-static const axo_options memory_waits = AXO_OPTIONS(.walls = AXO_WALL_QUARANTINE);
+static const axo_options memory_waits = AXO_OPTIONS(.walls = AXO_WALL_FREED);
 static const axo_options memory_pages = AXO_OPTIONS(.walls = AXO_WALL_GUARD | AXO_WALL_FREEZE);
 
 const scene scenes_memory[] = {
     {.name = "heap of an instance", .run = memory_heap},
     {.name = "heap with bounds", .run = memory_bounds},
     {.name = "heap with canaries", .run = memory_heap, .options = &memory_canary},
-    {.name = "heap with a quarantine", .run = memory_heap, .options = &memory_waits},
+    {.name = "heap with freed blocks that wait", .run = memory_heap, .options = &memory_waits},
     {.name = "heap with pages", .run = memory_bounds, .options = &memory_pages},
     {.name = NULL},
 };

@@ -523,14 +523,14 @@ static void model_without_walls(void **state)
 static void model_with_canaries(void **state)
 {
     model_run(AXO_WALL_CANARY, 11, MODEL_STEPS);
-    model_run(AXO_WALL_CANARY | AXO_WALL_QUARANTINE, 12, MODEL_STEPS);
-    model_run(AXO_WALL_QUARANTINE, 13, MODEL_STEPS);
+    model_run(AXO_WALL_CANARY | AXO_WALL_FREED, 12, MODEL_STEPS);
+    model_run(AXO_WALL_FREED, 13, MODEL_STEPS);
 }
 
 static void model_with_pages(void **state)
 {
     model_run(AXO_WALL_GUARD, 21, MODEL_STEPS / 20);
-    model_run(AXO_WALL_GUARD | AXO_WALL_CANARY | AXO_WALL_QUARANTINE, 22, MODEL_STEPS / 20);
+    model_run(AXO_WALL_GUARD | AXO_WALL_CANARY | AXO_WALL_FREED, 22, MODEL_STEPS / 20);
 }
 
 static const struct CMUnitTest tests[] = {

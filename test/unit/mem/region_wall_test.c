@@ -11,7 +11,7 @@
 #include "os/page.h"
 
 #define CANARY     AXO_WALL_CANARY
-#define QUARANTINE AXO_WALL_QUARANTINE
+#define FREED AXO_WALL_FREED
 #define GUARD      AXO_WALL_GUARD
 
 static void look(region_world *world)
@@ -73,7 +73,7 @@ static void it_is_found_at_free_and_resize(void **state)
 static void it_is_found_at_the_end(void **state)
 {
     region_world world;
-    world_open(&world, UINT64_MAX, CANARY | QUARANTINE);
+    world_open(&world, UINT64_MAX, CANARY | FREED);
     unsigned char *past = take(&world, 50);
     unsigned char *after = take(&world, 60);
     unsigned char *large = take(&world, 6000);
@@ -105,7 +105,7 @@ static void a_header_is_found(void **state)
 static void a_write_after_free_is_found(void **state)
 {
     region_world world;
-    world_open(&world, UINT64_MAX, QUARANTINE);
+    world_open(&world, UINT64_MAX, FREED);
     (void)take(&world, 100);
     unsigned char *block = take(&world, 100);
     assert_int_equal(give(&world, block), AXO__FLAW_NONE);
@@ -131,7 +131,7 @@ static void a_write_after_free_is_found(void **state)
 static void what_waits_gives_way(void **state)
 {
     region_world world;
-    world_open(&world, UINT64_MAX, QUARANTINE);
+    world_open(&world, UINT64_MAX, FREED);
     world.budget.max = 3000;
     unsigned char *blocks[64];
     size_t count = 0;
