@@ -620,6 +620,34 @@ static void bad_contexts(void **state)
     heap_end();
 }
 
+/* What the allocator has refused is not among what was held. */
+static axo_status asks_too_much(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    void *block = axo_must_alloc(ctx, 5000);
+    size_t held = axo_memory_of(ctx).held_most;
+    heap.left = 0;
+    assert_null(axo_alloc(ctx, PTRDIFF_MAX / 2));
+    assert_null(axo_realloc(ctx, block, PTRDIFF_MAX / 2));
+    assert_null(axo_alloc(ctx, SIZE_MAX));
+    assert_null(axo_realloc(ctx, block, SIZE_MAX - 7));
+    assert_int_equal(axo_memory_of(ctx).held_most, held);
+    assert_int_equal(axo_memory_of(ctx).held, held);
+    assert_null(axo_alloc(ctx, 100000));
+    heap.left = -1;
+    assert_int_equal(axo_memory_of(ctx).held_most, held);
+    axo_free(ctx, block);
+    return AXO_OK;
+}
+
+static void sizes_that_cannot_be(void **state)
+{
+    heap_start(0, NULL);
+    axo_ref ref = heap_spawn((axo_props)AXO_PROPS());
+    heap_do(ref, asks_too_much);
+    assert_int_equal(heap.failures, 0);
+    heap_end();
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(blocks_come_and_go),
     cmocka_unit_test(a_long_life_does_not_grow),
@@ -633,6 +661,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bounds_within_bounds),
     cmocka_unit_test(misuse_fails_the_callback),
     cmocka_unit_test(a_block_of_the_instance_before),
+    cmocka_unit_test(sizes_that_cannot_be),
     cmocka_unit_test(bad_contexts),
 };
 TEST_MAIN(tests)

@@ -6,11 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CANARY     AXO_WALL_CANARY
-#define FREED AXO_WALL_FREED
-#define GUARD      AXO_WALL_GUARD
-#define FREEZE     AXO_WALL_FREEZE
-#define ALL        (CANARY | FREED | GUARD | FREEZE)
+#define CANARY AXO_WALL_CANARY
+#define FREED  AXO_WALL_FREED
+#define GUARD  AXO_WALL_GUARD
+#define FREEZE AXO_WALL_FREEZE
+#define ALL    (CANARY | FREED | GUARD | FREEZE)
 
 /* Of the log's lines since then, one has all three. */
 static void expect_line(uint32_t since, const char *one, const char *two, const char *three)
@@ -599,6 +599,27 @@ static void bounds_with_walls(void **state)
     }
 }
 
+/* A mailbox's bound of bytes counts a payload once. */
+static uint32_t bytes_accepted(uint32_t walls)
+{
+    const axo_mailbox mailbox = AXO_MAILBOX(.bytes_max = 2000);
+    const unsigned char bytes[800] = {0};
+    uint32_t accepted = 0;
+    heap_start(walls, NULL);
+    axo_ref ref = heap_spawn((axo_props)AXO_PROPS(.mailbox = &mailbox));
+    while (axo_system_send(heap.system, ref, HEAP_NOTE, bytes, sizeof bytes) == AXO_OK)
+        accepted++;
+    heap_run();
+    heap_end();
+    return accepted;
+}
+
+static void a_bound_of_bytes(void **state)
+{
+    assert_int_equal(bytes_accepted(0), 2);
+    assert_int_equal(bytes_accepted(CANARY), 2);
+}
+
 /* ---- with workers ---- */
 
 enum { PINGS = 2000 };
@@ -666,6 +687,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_class_alone),
     cmocka_unit_test(walls_that_cannot_be),
     cmocka_unit_test(bounds_with_walls),
+    cmocka_unit_test(a_bound_of_bytes),
     cmocka_unit_test(between_workers),
 };
 TEST_MAIN(tests)

@@ -11,7 +11,7 @@
 #include "os/page.h"
 
 #define CANARY     AXO_WALL_CANARY
-#define FREED AXO_WALL_FREED
+#define FREED      AXO_WALL_FREED
 #define GUARD      AXO_WALL_GUARD
 
 static void look(region_world *world)
