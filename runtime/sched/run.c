@@ -66,8 +66,7 @@ static bool run_is_io(const axo__message *message)
     return message->pub.tag == AXO_IO_READY && (message->flags & AXO__MESSAGE_SIGNAL) != 0;
 }
 
-/* The handler left a message unhandled (DL-08). Messages of the runtime itself, including events,
- * do not count. */
+/* The handler left a message unhandled (DL-08). The runtime's own, and events, do not count. */
 static void run_unhandled(axo__worker *worker, const axo__cell *cell, axo__message *message)
 {
     bool counts = axo__message_counts(message);

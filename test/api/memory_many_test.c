@@ -1,6 +1,6 @@
-/* memory_many_test.c - the bound of a subtree with several workers: actors below it take memory, give
- * it back, have children, stop them, and fail, all at a time. The sum never exceeds the bound, and
- * when all have ended it is what its top holds alone. */
+/* memory_many_test.c - the bound of a subtree with several workers: actors below it take memory,
+ * give it back, have children, stop them, and fail, all at a time. The sum never exceeds the bound,
+ * and when all have ended it is what its top holds alone. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
