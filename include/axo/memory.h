@@ -53,8 +53,12 @@
  * system bounds how many pages may differ (65530 as it comes; then there is no memory). Bounds
  * (axo_props.memory_max) count the blocks, not the pages. Payloads are walled that actors of the
  * class send by axo_send and its kin and by drafts, and, where every class is meant, those that
- * are sent from outside; not those of timers, of watches, of messages sent to a path, of events, of
- * the library's own messages, nor what is handed over and not copied. */
+ * are sent from outside; not those of timers, of watches, of messages sent to a path, of groups, of
+ * axo_send_many if all share one copy, of events, of the library's own messages, nor what is handed
+ * over and not copied.
+ *
+ * With axo_options.contain a SIGSEGV at a wall is a crash of the actor that has touched it, as any
+ * other (crash.h): a failure, if its class asks for that. */
 typedef enum axo_wall {
     AXO_WALL_CANARY = 1,
     AXO_WALL_FREED = 2,
@@ -80,7 +84,8 @@ AXO_BEGIN_DECLS
 /* Gives a block of the running instance back: of axo_alloc, axo_realloc or axo_must_alloc. NULL:
  * nothing happens, as with a bad context. What is no living block of the instance is a failure of
  * the callback (AXO_FAILURE_MEMORY, code AXO_EINVAL), and nothing is freed; so is a block that
- * somebody has written past, with a wall.
+ * somebody has written past, with a wall. A block of more than 4 KiB that was given back before may
+ * be no memory any more, and a second axo_free of it a crash; with GUARD that is a failure, too.
  *   thread    only the callback that was given `ctx`
  *   blocks    no */
 AXO_API void axo_free(axo_ctx *ctx, void *block);

@@ -75,8 +75,8 @@ static bool bounded_counts(const axo__message *message)
  * payload with a canary lies in the envelope's block. */
 static uint64_t bounded_bytes(const axo__message *message)
 {
-    bool owned = (message->flags & AXO__MESSAGE_OWNED) != 0 &&
-                 message->destroy != axo__walled_canary;
+    bool owned =
+        (message->flags & AXO__MESSAGE_OWNED) != 0 && message->destroy != axo__walled_canary;
     return message->block + (owned ? message->pub.size : 0);
 }
 

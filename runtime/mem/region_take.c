@@ -114,6 +114,7 @@ void axo__region_reset(axo__region *region, axo__cache *cache)
     }
     region->lists = NULL;
     region->unlisted = 0;
+    AXO_UNPOISON(chunk, chunk->size); /* headers will lie where blocks were */
     region_open(region, &region->chunk);
 }
 

@@ -32,7 +32,7 @@ static void blame_fill(axo__worker *worker, const axo__cell *cell, axo_failure_k
 }
 
 void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code, const char *format,
-                     va_list list)
+                       va_list list)
 {
     AXO_DEBUG_ASSERT(worker == axo__self && worker->current != NULL);
     AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);

@@ -50,9 +50,8 @@ axo_status axo_message_owning(axo_ctx *ctx, uint32_t tag, const axo_owned *paylo
         return AXO_ETOOBIG;
     /* Room for the destructor's `user`, and for the instance if the draft is bound. */
     axo__worker *worker = axo__self;
-    axo__message *message =
-        axo__message_make_traced(&worker->local.cache, tag, axo__cell_ref(cell),
-                                 sizeof(axo__message_behind), worker->span.now);
+    axo__message *message = axo__message_make_traced(&worker->local.cache, tag, axo__cell_ref(cell),
+                                                     sizeof(axo__message_behind), worker->span.now);
     if (message == NULL)
         return AXO_ENOMEM;
     axo__message_own(message, payload->payload, payload->size, payload->destroy, payload->user);

@@ -40,12 +40,12 @@ typedef struct many_leaf_state {
     unsigned char room[2500];
 } many_leaf_state;
 
-static atomic_uint many_left;    /* movers that have not done all */
+static atomic_uint many_left; /* movers that have not done all */
 static atomic_uint many_taken;
 static atomic_uint many_refused; /* blocks */
 static atomic_uint many_unborn;  /* children */
 static atomic_uint many_looks;
-static atomic_uint many_ended;   /* 1: the top is alone */
+static atomic_uint many_ended;               /* 1: the top is alone */
 static atomic_uint many_budget[MANY_ACTORS]; /* steps, over all instances of a mover */
 
 static uint64_t many_random(uint64_t *random)
@@ -125,9 +125,8 @@ static axo_status many_receive(axo_ctx *ctx, void *state, const axo_message *mes
     return left % 61 == 0 ? axo_fail(ctx, 1, "as it does now and then") : AXO_OK;
 }
 
-static const axo_class many_mover =
-    AXO_CLASS(.name = "mover", .state_size = sizeof(many_state), .construct = many_construct,
-              .receive = many_receive);
+static const axo_class many_mover = AXO_CLASS(.name = "mover", .state_size = sizeof(many_state),
+                                              .construct = many_construct, .receive = many_receive);
 
 /* Half of the movers have a bound of their own subtree within the other one. */
 static axo_status many_top_start(axo_ctx *ctx, void *state)

@@ -12,9 +12,9 @@ typedef void (*wall_fn)(axo_ctx *ctx, unsigned char *state, const axo_message *m
 
 static unsigned char *volatile wall_at; /* where the next write is, or a read */
 static axo_ref wall_other;
-static atomic_uint wall_given;     /* messages WALL_GIVEN, as they were sent */
-static atomic_uint wall_instance;  /* of who was pinged last */
-static atomic_uint wall_lines;     /* of the log, about memory */
+static atomic_uint wall_given;    /* messages WALL_GIVEN, as they were sent */
+static atomic_uint wall_instance; /* of who was pinged last */
+static atomic_uint wall_lines;    /* of the log, about memory */
 static char wall_line[512];
 
 static void wall_write(unsigned char *at)
@@ -44,9 +44,8 @@ static axo_status wall_receive(axo_ctx *ctx, void *state, const axo_message *mes
     return AXO_OK;
 }
 
-static const axo_class wall_class =
-    AXO_CLASS(.name = "walled", .state_size = WALL_STATE, .receive = wall_receive,
-              .on_crash = AXO_CRASH_FAILS);
+static const axo_class wall_class = AXO_CLASS(.name = "walled", .state_size = WALL_STATE,
+                                              .receive = wall_receive, .on_crash = AXO_CRASH_FAILS);
 
 static void wall_log(void *user, const axo_log_record *record)
 {
@@ -67,9 +66,9 @@ static axo_ref wall_spawn(const char *name)
 static void wall_start(uint32_t walls, uint32_t manual)
 {
     static const axo_strategy strategy = AXO_STRATEGY(.decider = crash_decide);
-    axo_options options = AXO_OPTIONS(.contain = 1, .workers = manual ? 0 : 2, .manual = manual,
-                                      .walls = walls, .user_strategy = &strategy,
-                                      .log_record = wall_log, .failure_log = UINT32_MAX);
+    axo_options options =
+        AXO_OPTIONS(.contain = 1, .workers = manual ? 0 : 2, .manual = manual, .walls = walls,
+                    .user_strategy = &strategy, .log_record = wall_log, .failure_log = UINT32_MAX);
     options.allocator = (axo_allocator){.alloc = parts_alloc, .free = parts_free, .user = &cw.heap};
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
 }
@@ -299,9 +298,9 @@ static void wall_length_of(uint32_t walls, size_t length, wall_counts *counts)
     static const axo_strategy strategy = AXO_STRATEGY(.decider = crash_decide);
     axo_ref writer;
     axo_ref refs[WALL_ACTORS];
-    axo_options options = AXO_OPTIONS(.contain = 1, .manual = 1, .walls = walls,
-                                      .user_strategy = &strategy, .log_record = wall_note,
-                                      .log_record_user = &writer, .failure_log = UINT32_MAX);
+    axo_options options =
+        AXO_OPTIONS(.contain = 1, .manual = 1, .walls = walls, .user_strategy = &strategy,
+                    .log_record = wall_note, .log_record_user = &writer, .failure_log = UINT32_MAX);
     memset(&writer, 0, sizeof writer);
     memset(&cw, 0, sizeof cw);
     wall_born = 0;
