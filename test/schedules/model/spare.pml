@@ -24,7 +24,7 @@
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/park.c:axo__worker_park 4be9972479b6
  * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
- * stamp sched/spare.c:axo__spare_step 5fa94569905f
+ * stamp sched/spare.c:axo__spare_step abb57e5f26a6
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_deadline 305b07a9a2ee
  * stamp sched/spare.c:spare_look cbe69b87b51f
