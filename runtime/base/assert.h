@@ -48,9 +48,12 @@ void __tsan_release(void *address);
 #include <sanitizer/asan_interface.h>
 #define AXO_POISON(address, size) ASAN_POISON_MEMORY_REGION(address, size)
 #define AXO_UNPOISON(address, size) ASAN_UNPOISON_MEMORY_REGION(address, size)
+#define AXO_IS_POISONED(address, size)                                                             \
+    (__asan_region_is_poisoned((void *)(uintptr_t)(address), size) != NULL)
 #else
 #define AXO_POISON(address, size) ((void)(address), (void)(size))
 #define AXO_UNPOISON(address, size) ((void)(address), (void)(size))
+#define AXO_IS_POISONED(address, size) false
 #endif
 
 #endif

@@ -81,21 +81,22 @@ bool axo__wall_thaw(axo__walls *walls, void *block);
 #define AXO__CANARY 8
 
 /* What stands at an address: different at each, so that a copy of another one's is noticed. */
-static inline uint64_t axo__canary_word(const void *at)
+static inline uint64_t axo__canary_word(const void *place)
 {
-    return ((uint64_t)(uintptr_t)at ^ UINT64_C(0xa5c3f00d5a3c0ff1)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t number = (uint64_t)(uintptr_t)place;
+    return (number ^ UINT64_C(0xa5c3f00d5a3c0ff1)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static inline void axo__canary_set(void *at, size_t size)
+static inline void axo__canary_set(void *place, size_t size)
 {
-    uint64_t word = axo__canary_word(at);
-    memcpy(at, &word, size < sizeof word ? size : sizeof word);
+    uint64_t word = axo__canary_word(place);
+    memcpy(place, &word, size < sizeof word ? size : sizeof word);
 }
 
-static inline bool axo__canary_lives(const void *at, size_t size)
+static inline bool axo__canary_lives(const void *place, size_t size)
 {
-    uint64_t word = axo__canary_word(at);
-    return memcmp(at, &word, size < sizeof word ? size : sizeof word) == 0;
+    uint64_t word = axo__canary_word(place);
+    return memcmp(place, &word, size < sizeof word ? size : sizeof word) == 0;
 }
 
 #endif

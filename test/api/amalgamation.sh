@@ -53,10 +53,11 @@ diff <(names --defined-only -g "$here/axo.o" | grep -v '^axo__\|^_\.stapsdt\.bas
     wrong "axo.o exports other names than test/api/symbols.txt"
 names -u "$here/axo.o" | sed 's/^__\(.*\)_chk$/\1/' >"$here/needs"
 # pthread_atfork lies in the C library's static part; fwrite is what a compiler makes of fprintf; the
-# bounds of the library's section are weak, and the one-file library has none.
+# bounds of the library's sections are weak, and the linker's.
 names -D -u "$(find "$release" -maxdepth 1 -name 'libaxo.so.*.*.*[0-9]')" | sed 's/^__\(.*\)_chk$/\1/' |
     cat - <(printf '%s\n' _GLOBAL_OFFSET_TABLE_ __tls_get_addr \
-        pthread_atfork fwrite __start_axo_text __stop_axo_text) | LC_ALL=C sort -u >"$here/known"
+        pthread_atfork fwrite __start_axo_text __stop_axo_text \
+        __start_axo_reads __stop_axo_reads) | LC_ALL=C sort -u >"$here/known"
 LC_ALL=C comm -23 "$here/needs" "$here/known" >"$here/more"
 [ ! -s "$here/more" ] || wrong "axo.o needs what the library does not: $(tr '\n' ' ' <"$here/more")"
 

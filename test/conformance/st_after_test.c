@@ -316,7 +316,7 @@ static void ST_22(kit *k)
 
 /* ---- ST-23 ---------------------------------------------------------------------------------- */
 
-enum { ST_BIG = 8, ST_BIG_STATE = 1 << 20 };
+enum { ST_BIG = 16, ST_BIG_STATE = 1 << 20 };
 
 static axo_status st_big_make(axo_ctx *ctx, void *state, const void *args)
 {
