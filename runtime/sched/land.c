@@ -97,13 +97,13 @@ static axo__message *land_take_draft(axo__open *open)
 }
 
 /* A frame of its own on the stack, for walks up it: so it does something behind the copy. */
-__attribute__((noinline)) void axo__copy_in(axo__worker *worker, axo__message *message,
+__attribute__((noinline)) void axo__copy_in(axo__worker *worker, axo__message *message, void *room,
                                             const void *payload, size_t size)
 {
     AXO_COPY_BORDER();
     worker->copying = message;
     __asm__("" ::: "memory");
-    memcpy(message + 1, payload, size);
+    memcpy(room, payload, size);
     __asm__("" ::: "memory");
     worker->copying = NULL;
 }

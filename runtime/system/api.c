@@ -215,12 +215,15 @@ static __attribute__((noinline)) axo_status api_send_rare(axo_ref from, axo_ref 
                                                           const void *payload, size_t size,
                                                           uint32_t flags)
 {
+    AXO_COPY_BORDER();
     axo__worker *worker = axo__self;
     axo__message *message = axo__filled_make(worker, tag, from, size, worker->span.now);
     if (message == NULL)
         return AXO_ENOMEM;
     message->flags |= flags;
-    axo__filled_copy(message, payload, size);
+    if (size > 0)
+        axo__copy_in(worker, message, axo__filled_room(message), payload, size);
+    axo__filled_close(message);
     return axo__send(worker->sched, worker, &worker->local, to, message, NULL);
 }
 
@@ -237,7 +240,7 @@ api_send(axo_ref from, axo_ref to, uint32_t tag, const void *payload, size_t siz
         return AXO_ENOMEM;
     message->flags |= flags;
     if (size > 0)
-        axo__copy_in(worker, message, payload, size);
+        axo__copy_in(worker, message, message + 1, payload, size);
     return axo__send_from(worker, to, message);
 }
 

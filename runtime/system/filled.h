@@ -29,13 +29,19 @@ static inline void *axo__filled_room(axo__message *message)
     return message + 1;
 }
 
+/* The payload is there. */
+static inline void axo__filled_close(axo__message *message)
+{
+    if (axo__unlikely(axo__message_is_walled(message)))
+        (void)axo__walled_close(message);
+}
+
 /* Copies the payload of `size` bytes, and closes it. */
 static inline void axo__filled_copy(axo__message *message, const void *payload, size_t size)
 {
     if (size > 0)
         memcpy(axo__filled_room(message), payload, size);
-    if (axo__unlikely(axo__message_is_walled(message)))
-        (void)axo__walled_close(message);
+    axo__filled_close(message);
 }
 
 #endif

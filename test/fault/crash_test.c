@@ -203,6 +203,13 @@ static void crash_payload(axo_ctx *ctx)
     crash_send(ctx, 24);
 }
 
+/* As the others, with a trace context. */
+static void crash_payload_traced(axo_ctx *ctx)
+{
+    (void)axo_trace_context_new(ctx, 0);
+    crash_send(ctx, 24);
+}
+
 /* It begins in memory that is there and ends in none. */
 static void crash_payload_end(axo_ctx *ctx)
 {
@@ -414,6 +421,7 @@ static const crash_row crash_rows[] = {
     {"a payload of 8 bytes that is none", crash_payload_8, SIGSEGV, NULL},
     {"a payload of 16 bytes that is none", crash_payload_16, SIGSEGV, NULL},
     {"a payload that is none", crash_payload, SIGSEGV, NULL},
+    {"a payload that is none, with a trace", crash_payload_traced, SIGSEGV, NULL},
     {"a payload that ends in nothing", crash_payload_end, SIGSEGV, NULL},
     {"an answer's payload that is none", crash_payload_reply, SIGSEGV, NULL},
     {"an answer to no message", crash_reply_nothing, SIGSEGV, "in a function of axo"},

@@ -86,6 +86,9 @@ static uint32_t wall_ping(axo_ref to)
     return atomic_load(&wall_instance);
 }
 
+/* No page is there, which the compiler is not to know. */
+static unsigned char *volatile wall_nowhere = (unsigned char *)16;
+
 /* ---- at the instruction --------------------------------------------------------------------- */
 
 static void wall_past_state(axo_ctx *ctx, unsigned char *state, const axo_message *message)
@@ -129,6 +132,13 @@ static void wall_past_payload(axo_ctx *ctx, unsigned char *state, const axo_mess
 static void wall_frozen_payload(axo_ctx *ctx, unsigned char *state, const axo_message *message)
 {
     wall_write((unsigned char *)(uintptr_t)message->payload);
+}
+
+/* What is to be copied into a payload with walls is not there. */
+static void wall_no_payload(axo_ctx *ctx, unsigned char *state, const axo_message *message)
+{
+    wall_at = wall_nowhere;
+    (void)axo_send(ctx, axo_self(ctx), WALL_GIVEN, wall_at, 32);
 }
 
 static void wall_kept_draft(axo_ctx *ctx, unsigned char *state, const axo_message *message)
@@ -176,6 +186,9 @@ static void a_wall_is_a_failure_of_who_has_written(void **state)
         {"a freed block", wall_freed_block, AXO_WALL_GUARD, AXO_CRASH_WRITE, 0},
         {"past a draft", wall_past_draft, AXO_WALL_GUARD, AXO_CRASH_WRITE, 0},
         {"past a payload", wall_past_payload, AXO_WALL_GUARD, AXO_CRASH_WRITE, 0},
+        {"no payload to copy", wall_no_payload, AXO_WALL_CANARY, AXO_CRASH_READ, 0},
+        {"no payload to copy to pages", wall_no_payload, AXO_WALL_GUARD | AXO_WALL_FREEZE,
+         AXO_CRASH_READ, 0},
         {"a frozen payload", wall_frozen_payload, AXO_WALL_FREEZE, AXO_CRASH_WRITE, 0},
         {"a draft that was sent", wall_kept_draft, AXO_WALL_FREEZE, AXO_CRASH_WRITE, 1},
         {"all walls", wall_past_block,
@@ -194,7 +207,7 @@ static void a_wall_is_a_failure_of_who_has_written(void **state)
 static void wall_misuse(axo_ctx *ctx, unsigned char *state, const axo_message *message)
 {
     axo_free(ctx, state);
-    *(volatile unsigned char *)(uintptr_t)16 = 1;
+    *wall_nowhere = 1;
 }
 
 /* Past the end of the payload, into the canary; that is looked at when the callback is over. */
@@ -202,7 +215,7 @@ static void wall_canary(axo_ctx *ctx, unsigned char *state, const axo_message *m
 {
     unsigned char *payload = (unsigned char *)(uintptr_t)message->payload;
     payload[message->size] ^= 1;
-    *(volatile unsigned char *)(uintptr_t)16 = 1;
+    *wall_nowhere = 1;
 }
 
 /* The crash says more, and breaks the instance: it is not resumed. */
