@@ -32,9 +32,9 @@ void axo__open_draft(axo__worker *worker, axo__message *draft);
  * or that it sees to itself already. */
 bool axo__open_draft_done(axo__worker *worker, const axo__message *draft);
 
-/* Copies the program's bytes to `room`, the message's payload. Where that crashes, the landing frees
- * the message; so who calls this has nothing else half-done, nor has who calls that, and each of
- * them has AXO_COPY_BORDER. */
+/* Copies the program's bytes to `room`, the payload. Where that crashes, the landing frees the
+ * message; so who calls this has nothing else half-done, nor has who calls that, and each of them
+ * has AXO_COPY_BORDER. */
 void axo__copy_in(axo__worker *worker, axo__message *message, void *room, const void *payload,
                   size_t size);
 
