@@ -286,6 +286,14 @@ static void group_ask(const group_world *world, axo_ref who, uint64_t id)
     assert_int_equal(world->status, AXO_OK);
 }
 
+/* `two` keeps the group from being empty, and `one` waits for that. */
+static void group_ask_taken(group_world *world, uint64_t id)
+{
+    group_say(world, world->two, TAKE);
+    group_run(world);
+    group_ask(world, world->one, id);
+}
+
 static void told_at_once_or_when_it_is_so(void **state)
 {
     group_world w;
@@ -293,9 +301,7 @@ static void told_at_once_or_when_it_is_so(void **state)
     group_open(&w);
     group_ask(&w, w.one, 1);
     assert_int_equal(w.done, 1);
-    group_say(&w, w.two, TAKE);
-    group_run(&w);
-    group_ask(&w, w.one, 2);
+    group_ask_taken(&w, 2);
     group_ask(&w, w.two, 3);
     assert_int_equal(w.done, 1);
     assert_int_equal(axo_group_free(w.group), AXO_EBUSY);
@@ -315,9 +321,7 @@ static void who_is_told_may_free_it(void **state)
     group_open(&w);
     w.frees = true;
     w.freed = AXO_EBUSY;
-    group_say(&w, w.two, TAKE);
-    group_run(&w);
-    group_ask(&w, w.one, 1);
+    group_ask_taken(&w, 1);
     group_order(&w, w.two, GIVE);
     assert_int_equal(w.done, 1);
     assert_int_equal(w.freed, AXO_OK);
@@ -330,15 +334,11 @@ static void an_instance_that_is_gone_is_not_told(void **state)
     group_world w;
     (void)state;
     group_open(&w);
-    group_say(&w, w.two, TAKE);
-    group_run(&w);
-    group_ask(&w, w.one, 1);
+    group_ask_taken(&w, 1);
     group_order(&w, w.one, CRASH);
     group_order(&w, w.two, GIVE);
     assert_int_equal(w.done, 0);
-    group_say(&w, w.two, TAKE);
-    group_run(&w);
-    group_ask(&w, w.one, 2);
+    group_ask_taken(&w, 2);
     assert_int_equal(axo_system_stop_actor(w.system, w.one), AXO_OK);
     group_run(&w);
     group_order(&w, w.two, GIVE);
@@ -351,9 +351,7 @@ static void a_wait_that_is_killed_is_told_to_nobody(void **state)
     group_world w;
     (void)state;
     group_open(&w);
-    group_say(&w, w.two, TAKE);
-    group_run(&w);
-    group_ask(&w, w.one, 1);
+    group_ask_taken(&w, 1);
     group_order(&w, w.one, KILL);
     group_order(&w, w.two, GIVE);
     assert_int_equal(w.done, 0);
