@@ -38,9 +38,13 @@ static struct sigaction trap_before[TRAP_SIGNALS];
 static bool trap_there[TRAP_SIGNALS]; /* the handler is, or another one has kept it */
 static uint32_t trap_systems;
 
+/* A signal may come between any two instructions of the handler, and its own handler may crash: so
+ * `back` is set behind the point it leads to, and no second crash touches `crash` while the first
+ * one has it. */
 struct axo__trap {
-    axo__unwind *back; /* where a crash of the handler itself goes; NULL: it is not there */
-    bool fresh;        /* the landing is a crash's */
+    axo__unwind *volatile back; /* where a crash of the handler itself goes; NULL: nowhere */
+    volatile bool busy;         /* `crash` is the handler's, and then the landing's */
+    bool fresh;                 /* the landing is a crash's */
     axo_crash crash;
     stack_t before;    /* the thread's own */
     sigset_t mask;     /* the thread's own */
@@ -102,8 +106,8 @@ static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int
     const greg_t sp = registers[REG_RSP];
     axo__verdict verdict = AXO__VERDICT_UNWIND;
     memset(crash, 0, sizeof *crash);
-    trap->back = &back;
     if (AXO__UNWIND_SET(&back) == 0) {
+        trap->back = &back;
         const axo_class *cls = axo__cell_class(worker->current);
         axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
         from.writes = (registers[REG_ERR] & TRAP_WRITE) != 0;
@@ -127,9 +131,10 @@ static __attribute__((noinline)) bool trap_is_asked_for(axo__worker *worker)
 {
     axo__unwind back;
     bool asked = false;
-    worker->trap->back = &back;
-    if (AXO__UNWIND_SET(&back) == 0)
+    if (AXO__UNWIND_SET(&back) == 0) {
+        worker->trap->back = &back;
         asked = axo__cell_class(worker->current)->on_crash == AXO_CRASH_FAILS;
+    }
     worker->trap->back = NULL;
     return asked;
 }
@@ -206,11 +211,12 @@ static __attribute__((noinline)) void trap_say_actor(trap_line *line, axo__worke
     const size_t before = line->at;
     if (worker->current == NULL)
         return;
-    trap->back = &back;
-    if (AXO__UNWIND_SET(&back) == 0)
+    if (AXO__UNWIND_SET(&back) == 0) {
+        trap->back = &back;
         trap_add_actor(line, worker);
-    else
+    } else {
         line->at = before;
+    }
     trap->back = NULL;
 }
 
@@ -280,12 +286,17 @@ static void trap_handle(int number, siginfo_t *info, void *argument)
 {
     int error = errno;
     axo__worker *worker = axo__self;
+    axo__trap *trap = worker != NULL ? worker->trap : NULL;
     ucontext_t *context = argument;
-    if (worker != NULL && worker->trap != NULL && worker->trap->back != NULL)
-        trap_jump(worker->trap->back);
-    axo__verdict verdict = trap_judge(worker, number, info, context);
+    if (trap != NULL && trap->back != NULL)
+        trap_jump(trap->back);
+    const bool second = trap != NULL && trap->busy;
+    axo__verdict verdict = AXO__VERDICT_RUNTIME;
+    if (trap != NULL)
+        trap->busy = true;
+    if (!second)
+        verdict = trap_judge(worker, number, info, context);
     if (verdict == AXO__VERDICT_CONTAINED) {
-        axo__trap *trap = worker->trap;
         trap->crash.signal = number;
         trap->crash.code = info->si_code;
         trap->crash.access = trap_access(number, info, context->uc_mcontext.gregs);
@@ -295,6 +306,8 @@ static void trap_handle(int number, siginfo_t *info, void *argument)
         trap_jump(worker->unwind);
     }
     trap_say(worker, number, info, verdict);
+    if (trap != NULL)
+        trap->busy = second;
     trap_pass_on(number, info, argument);
     errno = error;
 }
@@ -459,6 +472,7 @@ void axo__trap_land(axo__worker *worker)
     trap_describe(worker, crash);
     axo__texts_set_crash(&worker->local.core->texts, worker->pending.text, crash);
     axo__contain_note(worker->local.core->contain, crash);
+    trap->busy = false;
 }
 #else
 bool axo__trap_enter(void)

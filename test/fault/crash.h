@@ -38,6 +38,17 @@ static inline void crash_defaults(void)
         (void)signal(numbers[i], SIG_DFL);
 }
 
+/* As a program has handlers that may be left by a jump, and interrupted by themselves. */
+static inline void crash_install(int number, void (*fn)(int, siginfo_t *, void *))
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = fn;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    if (sigaction(number, &action, NULL) != 0)
+        abort();
+}
+
 /* Runs fn(arg) in a child, which ends with 0 if it returns. What it did not expect it says by
  * CRASH_CHECK. */
 static inline crash_end crash_run(void (*fn)(const void *arg), const void *arg)

@@ -192,15 +192,6 @@ static void *random_shoot(void *arg)
     return NULL;
 }
 
-static void random_install(int number, void (*fn)(int, siginfo_t *, void *))
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = fn;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
-    CRASH_CHECK(sigaction(number, &action, NULL) == 0);
-}
-
 /* ---- the run -------------------------------------------------------------------------------- */
 
 static uint64_t random_waiting(void)
@@ -230,9 +221,9 @@ static void random_begin(void)
         .user_strategy = &strategy,
         .allocator = {.alloc = parts_alloc, .free = parts_free, .user = &cw.heap});
     axo_props props = AXO_PROPS(.cls = &random_class, .strategy = &strategy);
-    random_install(SIGSEGV, random_before);
+    crash_install(SIGSEGV, random_before);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
-    random_install(SIGPROF, random_hit);
+    crash_install(SIGPROF, random_hit);
     for (uint32_t i = 0; i < RANDOM_ACTORS; i++)
         CRASH_CHECK(axo_system_spawn(cw.system, &props, &random_refs[i]) == AXO_OK);
 }

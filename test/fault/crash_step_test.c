@@ -134,15 +134,6 @@ static const axo_class step_class = AXO_CLASS(.name = "worker", .state_size = 64
                                               .receive = step_receive,
                                               .on_crash = AXO_CRASH_FAILS);
 
-static void step_install(int number, void (*fn)(int, siginfo_t *, void *))
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = fn;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    CRASH_CHECK(sigaction(number, &action, NULL) == 0);
-}
-
 static void step_settle(void)
 {
     uint64_t turns = 1;
@@ -162,8 +153,8 @@ static void step_run(const void *arg)
     (void)alarm(0);
     crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
-    step_install(SIGSEGV, step_before);
-    step_install(SIGTRAP, step_trap);
+    crash_install(SIGSEGV, step_before);
+    crash_install(SIGTRAP, step_trap);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
     CRASH_CHECK(axo_system_spawn(cw.system, &props, &cw.actor) == AXO_OK);
     CRASH_CHECK(axo_system_spawn(cw.system, &other, &step_other) == AXO_OK);
