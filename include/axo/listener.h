@@ -78,9 +78,12 @@ typedef struct axo_listener {
     size_t size;                 /* sizeof(axo_listener), set by the macro below */
     const char *address;         /* "127.0.0.1:7000", "[::1]:7000", port 0: the kernel chooses one;
                                     "unix:/run/it.sock", removed at the end, "unix:@name", in no
-                                    file system; "fd:3": a socket that listens already, as of
-                                    systemd's socket activation: the listener has a copy. Valid for
-                                    as long as the listener lives; so `connection` */
+                                    file system; "systemd:name": a socket that was passed to this
+                                    process under that name (FileDescriptorName of the .socket
+                                    unit; "systemd:": the first), as of sd_listen_fds(3), none:
+                                    ENOENT; "fd:3": one that listens already, by its number, which
+                                    nothing checks. Of both the listener has a copy. Valid for as
+                                    long as the listener lives; so `connection` */
     const axo_props *connection; /* recipe of a connection, with what it points at; its name is
                                     NULL */
     uint32_t connections_max;    /* 0: no bound */

@@ -17,6 +17,8 @@
 
 #define NET_UNIX "unix:"
 #define NET_FD   "fd:"
+#define NET_SYSTEMD "systemd:"
+#define NET_PASSED 3 /* the first descriptor that is passed: SD_LISTEN_FDS_START */
 #define NET_HOST_MAX 64
 
 bool axo__net_unblock(int fd)
@@ -193,12 +195,38 @@ static int net_inherited(int fd, int *error)
     return copy;
 }
 
+/* As of sd_listen_fds(3): whether any were passed to this process says LISTEN_PID. -1: none of that
+ * name; "": the first. */
+static int net_passed(const char *name)
+{
+    const char *pid = getenv("LISTEN_PID");
+    const char *count = getenv("LISTEN_FDS");
+    const char *names = getenv("LISTEN_FDNAMES");
+    const int all = count != NULL ? net_number(count, INT16_MAX) : -1;
+    if (pid == NULL || net_number(pid, INT32_MAX) != (int)getpid())
+        return -1;
+    if (name[0] == 0)
+        return all > 0 ? NET_PASSED : -1;
+    for (int i = 0; i < all && names != NULL; i++) {
+        size_t length = strcspn(names, ":");
+        if (length == strlen(name) && memcmp(names, name, length) == 0)
+            return NET_PASSED + i;
+        names = names[length] == ':' ? names + length + 1 : NULL;
+    }
+    return -1;
+}
+
 int axo__net_listen(const char *address, uint32_t backlog, int *error)
 {
     net_address where;
     *error = 0;
     if (strncmp(address, NET_FD, sizeof NET_FD - 1) == 0) {
         int fd = net_number(address + sizeof NET_FD - 1, INT32_MAX);
+        return fd >= 0 ? net_inherited(fd, error) : -1;
+    }
+    if (strncmp(address, NET_SYSTEMD, sizeof NET_SYSTEMD - 1) == 0) {
+        int fd = net_passed(address + sizeof NET_SYSTEMD - 1);
+        *error = ENOENT;
         return fd >= 0 ? net_inherited(fd, error) : -1;
     }
     socklen_t length = net_parse(address, &where);

@@ -46,8 +46,9 @@ int axo__net_error(int fd);
 
 void axo__net_close(int fd);
 
-/* Listens at an address: "127.0.0.1:80", "[::1]:80", "unix:/path", "unix:@name", or "fd:3", of
- * which it makes a copy. -1: *error says why; with an error of 0 it is no address. */
+/* Listens at an address: "127.0.0.1:80", "[::1]:80", "unix:/path", "unix:@name", or "fd:3",
+ * "systemd:name", of which it makes a copy. -1: *error says why; with an error of 0 it is no
+ * address. */
 int axo__net_listen(const char *address, uint32_t backlog, int *error);
 
 /* A new connection, non-blocking, closed on exec, without Nagle's delay. -1: *error says why; with
