@@ -38,6 +38,7 @@ enum { TICK = 1, FAIL = 2, NEXT = 3, LAST = 4, BURN = 5 };
 #define BURN_NS        1000.0
 #define SLICE_NS       INT64_C(20000000) /* a wait looks at the signals so often */
 #define MORE_S         0.002
+#define STUCK_LOOPS    1000
 #define LOAD_SETTLE_NS 100000000.0
 #define REST_NS        INT64_C(30000000000)
 #define WINDOW_NS      INT64_C(10000000000)
@@ -47,6 +48,7 @@ enum { TICK = 1, FAIL = 2, NEXT = 3, LAST = 4, BURN = 5 };
 typedef struct probe {
     clock_gauge gauge;
     restart_case what;
+    axo_class stuck; /* the victim's, with a watchdog */
     uint32_t touched;
     bool lost;          /* the victim's mailbox goes with it */
     bool armed;         /* failed, and nothing handled since */
@@ -207,6 +209,15 @@ static axo_status victim_fail(axo_ctx *ctx, probe *shared)
         victim_mark(ctx, shared);
         restart_crash(shared->what.how);
         break;
+    case BY_STUCK: /* the last mark is that of the interruption: what it waited for is left out */
+        while (!shared->what.recorded)
+            shared->failed_at = clock_ticks(&shared->gauge);
+        victim_mark(ctx, shared);
+        for (uint64_t i = 1;; i++) {
+            if (i % STUCK_LOOPS == 0)
+                recorder_mark_at(&shared->recorder, MARK_FAILURE, axo_now(ctx));
+            atomic_signal_fence(memory_order_relaxed); /* a loop in its own code */
+        }
     case BY_FAIL:
     case HOWS:
         break;
@@ -333,11 +344,16 @@ static const axo_class remaking_class =
 
 static const axo_strategy passing = AXO_STRATEGY(.decider = axo_decide_escalate);
 
-static const axo_class *restart_victim_class(const probe *shared)
+static const axo_class *restart_plain_class(const probe *shared)
 {
     if (shared->touched == 1)
         return &leaf_class;
     return shared->what.remake ? &remaking_class : &keeping_class;
+}
+
+static const axo_class *restart_victim_class(const probe *shared)
+{
+    return shared->what.how == BY_STUCK ? &shared->stuck : restart_plain_class(shared);
 }
 
 static axo_status link_start(axo_ctx *ctx, void *state);
@@ -590,6 +606,8 @@ static axo_system *case_start(const bench_settings *settings, probe *shared)
     axo_options options = AXO_OPTIONS(.workers = settings->workers, .seed = shared->what.seed);
     axo_system *system;
     restart_contain(&options, shared->what.how);
+    shared->stuck = *restart_plain_class(shared);
+    shared->stuck.watchdog_ms = RESTART_WATCHDOG_MS;
     if (shared->what.recorded) {
         options.trace = recorder_event;
         options.trace_user = &shared->recorder;

@@ -9,15 +9,22 @@
 #include <axo/axo.h>
 
 typedef enum restart_mode { HOT, PACED, LOADED, MODES } restart_mode;
-typedef enum restart_how { BY_STATUS, BY_FAIL, BY_THROW, BY_SEGV, BY_ABORT, HOWS } restart_how;
+typedef enum restart_how {
+    BY_STATUS, BY_FAIL, BY_THROW, BY_SEGV, BY_ABORT, BY_STUCK, HOWS
+} restart_how;
 
 static const char *const restart_modes[MODES] = {"hot", "paced", "loaded"};
-static const char *const restart_hows[HOWS] = {"status", "fail", "throw", "segv", "abort"};
+static const char *const restart_hows[HOWS] = {"status", "fail",  "throw",
+                                               "segv",   "abort", "stuck"};
 
-/* Crashes, which the system has to contain. A crashed actor's children are always stopped. */
+/* Of the class that is stuck, the least there is. */
+#define RESTART_WATCHDOG_MS 1
+
+/* Crashes and loops, which the system has to contain. Such an actor's children are always
+ * stopped. */
 static inline bool restart_crashes(restart_how how)
 {
-    return how == BY_SEGV || how == BY_ABORT;
+    return how == BY_SEGV || how == BY_ABORT || how == BY_STUCK;
 }
 
 /* Crashes are contained, as many as there are. */

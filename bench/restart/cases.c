@@ -36,6 +36,7 @@ static const suite_part suites[] = {
     {"reference", {"mode", "paced,loaded", "children", "1000"}},
     {"reference", {"storm", "0,1,10"}},
     {"crashes", {"mode", "hot,paced,loaded", "how", "status,throw,segv,abort"}},
+    {"crashes", {"mode", "hot", "how", "stuck"}},
     {"crashes", {"storm", "1", "how", "status,segv"}},
     {"quick", {"mode", "hot", "how", "status,fail,throw"}},
     {"quick", {"mode", "hot", "depth", "1,3", "children", "2", "family", "keep,remake"}},
@@ -92,6 +93,8 @@ static void storms_add(plan *own, const wishes *all)
         if (siblings.values[s] < 2)
             options_bad("--siblings: a storm needs two: one that fails and one that does not");
         for (uint32_t h = 0; h < how.count; h++) {
+            if (how.values[h] == BY_STUCK)
+                options_bad("--how: stuck is not for --storm: a loop waits for its watchdog");
             for (uint32_t p = 0; p < all->storm.count; p++) {
                 plan_case one = {
                     .storm = true,

@@ -236,7 +236,7 @@ static const char help_text[] =
     "                     beside actors that keep all workers busy (hot)\n"
     "  --how LIST         status, fail, throw: a returned status, axo_fail, axo_throw; segv, "
     "abort:\n"
-    "                     a crash, contained (status)\n"
+    "                     a crash, contained; stuck: a loop that is interrupted (status)\n"
     "  --depth LIST       the supervisor that decides is so far above; those between escalate (1)\n"
     "  --children LIST    of the failing actor (0)\n"
     "  --family LIST      keep, remake: what is below survives, or is stopped and made anew "

@@ -45,7 +45,7 @@ typedef enum axo_on_crash {
 /* A class: the callbacks and the size of the state. It must stay valid and unchanged while any
  * actor of it lives, until every axo_inspect of one has returned, and until a line of the log about
  * one is out: one that goes before its system does needs stuck_ns = -1, whose lines come at any
- * time. All but `receive` may be NULL. */
+ * time, and no class with a watchdog in that system. All but `receive` may be NULL. */
 typedef struct axo_class {
     size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
     const char *name;                 /* for reports; NULL: "actor" */
@@ -66,7 +66,12 @@ typedef struct axo_class {
     axo_settle_fn settle;             /* at the end of a turn that has asked: axo_want_settle */
     uint32_t on_crash;                /* an axo_on_crash; without axo_options.contain a crash ends
                                          the process */
-    uint32_t reserved;                /* 0 */
+    uint32_t watchdog_ms;             /* a callback that runs for longer fails, AXO_FAILURE_STUCK,
+                                         when it is in its own code, within twice that and some 50
+                                         milliseconds; one that never is is reported (crash.h).
+                                         Needs AXO_CRASH_FAILS, else AXO_EINVAL; nobody looks
+                                         without axo_options.contain, in a manual system and on
+                                         other dispatchers than the default one. 0: never */
 } axo_class;
 #define AXO_CLASS(...) AXO_INIT(axo_class, __VA_ARGS__)
 static inline void axo_class_init(axo_class *out)

@@ -28,6 +28,26 @@
  * axo_send_from or axo_reply cannot read is a crash of the callback that has called them; any other
  * bad argument ends the process.
  *
+ * Loops that never end. A class with a watchdog_ms, of such a system and with the same on_crash,
+ * has callbacks that run for longer interrupted: that is a failure of kind AXO_FAILURE_STUCK,
+ * with watchdog_ms as its code and where it was as its text, and all that is said above of a
+ * crash holds for it, the budget too. A callback that runs for less never fails, whatever has run
+ * before it. One that runs for longer fails if it is in its own code when it has run for twice as
+ * long (and some 50 ms, and what the operating system takes), or in a function of libc's that
+ * holds nothing and that its own code has called. One that is elsewhere then (in a function of
+ * axo, of libc, of another module, in a system call, in axo_block, in a guard), or for which the
+ * budget is spent, goes on and is tried again, a thousand times a second at first, once a second
+ * in the end; the line of the log that it holds its worker, at the rate of axo_options.stuck_ns,
+ * says why. Of what is being tried, system calls that SA_RESTART does not continue may end with
+ * EINTR. What a callback holds when it is interrupted stays held: code that takes a lock of its
+ * own, or changes what others share, stands between axo_guard_begin and axo_guard_end. For a
+ * decider the classes of the parent and of its children need a watchdog: it runs in the turn of
+ * either.
+ *
+ * Only the default dispatcher's threads are looked at, and a manual system has none. The signal is
+ * SIGURG: a handler of the program's that is there before the system's start gets all others; with
+ * one that comes later no callback is interrupted, and the line says so.
+ *
  * Example: test/example/crashy_server.c. */
 #ifndef AXO_CRASH_H
 #define AXO_CRASH_H
@@ -49,14 +69,14 @@ typedef enum axo_crash_access {
 #define AXO_CRASH_FRAMES 16
 #define AXO_CRASHES_KEPT 64
 
-/* A crash that was contained. */
+/* A crash that was contained, or a callback that was interrupted. */
 typedef struct axo_crash {
     axo_ref actor;
     uint32_t instance;
     uint32_t site;        /* an axo_site; pre_restart, post_stop, a clean-up: AXO_SITE_NONE */
     uint32_t tag;         /* of the message that was being handled, if has_tag */
     uint32_t has_tag;
-    int32_t signal;
+    int32_t signal;       /* SIGURG: it was interrupted */
     int32_t code;         /* si_code */
     uint32_t access;      /* an axo_crash_access */
     uint32_t reserved;    /* 0 */
@@ -70,22 +90,23 @@ typedef struct axo_crash {
 
 AXO_BEGIN_DECLS
 
-/* The crash behind a failure of kind AXO_FAILURE_CRASH, or whose root_kind is that: for a callback
- * that was handed the failure, and until it returns.
+/* The crash behind a failure of kind AXO_FAILURE_CRASH or AXO_FAILURE_STUCK, or whose root_kind is
+ * one of them: for a callback that was handed the failure, and until it returns.
  *   thread    only the callback's
  *   returns   NULL: none, or the system's reserve of texts was spent (axo_options.failure_texts) */
 AXO_API const axo_crash *axo_failure_crash(const axo_failure *failure);
 
-/* Copies the last crashes of a system that were contained, latest first, at most `max`.
+/* Copies the last crashes of a system that were contained, and callbacks that were interrupted,
+ * latest first, at most `max`.
  *   thread    any
  *   blocks    for as long as another thread copies
  *   returns   how many there have been, which may be more than `max` and AXO_CRASHES_KEPT; 0 for a
  *             NULL system, for one without axo_options.contain, and for NULL with a `max` */
 AXO_API uint64_t axo_system_crashes(axo_system *system, axo_crash *out, uint32_t max);
 
-/* Between axo_guard_begin and axo_guard_end a crash of this callback ends the process: the code
- * there holds a lock or changes what others share. They nest; what is open when the callback ends
- * is closed. Nothing happens for a bad context. */
+/* Between axo_guard_begin and axo_guard_end a crash of this callback ends the process, and no
+ * watchdog interrupts it: the code there holds a lock or changes what others share. They nest; what
+ * is open when the callback ends is closed. Nothing happens for a bad context. */
 AXO_API void axo_guard_begin(axo_ctx *ctx);
 AXO_API void axo_guard_end(axo_ctx *ctx);
 

@@ -74,7 +74,8 @@ typedef struct axo_log_record {
                                 a tag of the library's own, such as "AXO_IO_READY" */
     axo_ref sender;          /* who sent the message, as axo_failure.sender */
     axo_ref about;           /* DEATH_PACT: whose end was not handled */
-    const char *text;        /* what the actor said as it failed; of a dead letter the reason */
+    const char *text;        /* what the actor said as it failed; of a dead letter the reason; of
+                                STUCK why its watchdog has not interrupted it (crash.h) */
     uint64_t count;          /* FAILURES, DEAD_LETTERS: lines that were left out; STORM: its number;
                                 else 0 */
     uint32_t bytes;          /* of a dead letter's payload */

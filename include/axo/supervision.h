@@ -27,6 +27,8 @@ typedef enum axo_failure_kind {
                                      a stop by another than its parent; default: Restart */
     AXO_FAILURE_CRASH = 9,        /* a signal in its own code, contained (crash.h); default:
                                      Restart, and Resume is Restart too */
+    AXO_FAILURE_STUCK = 10,       /* it ran for longer than its class's watchdog_ms, and was
+                                     interrupted in its own code (crash.h); default: as CRASH */
     AXO_FAILURE_MEMORY = 11       /* a bound of memory, or a misuse of it (memory.h); default:
                                      Restart */
 } axo_failure_kind;
@@ -58,6 +60,8 @@ typedef enum axo_site {
  *                            FATAL
  *   a crash in receive,      CRASH          of that         the signal;  as kind      none
  *   settle or a decider                     callback        where
+ *   the watchdog, there      STUCK          of that         watchdog_ms; as kind      none
+ *                                           callback        where
  *   a kill; a death pact     KILLED,        RECEIVE         0;           as kind      none
  *                            DEATH_PACT                     UNHANDLED
  *   a permanent one's end    ENDED          NONE            0            as kind      none
@@ -211,8 +215,8 @@ typedef enum axo_scope {
  *   counts in a budget     yes                    yes, its ends too       no
  *
  * A temporary child that fails takes nobody with it, whatever the scope, when the decision is
- * Restart. Resume of a temporary one that failed to start, or has crashed, is Stop: there is
- * nothing to resume.
+ * Restart. Resume of a temporary one that failed to start, has crashed or was stuck is Stop: there
+ * is nothing to resume.
  * Resume after AXO_FAILURE_ENDED keeps the permanent actor's instance, as if nobody had wanted it
  * stopped. A stop by another that finds a permanent actor failed waits for the answer to that
  * failure: after Resume it is the next failure, a restart takes it in.

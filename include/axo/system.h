@@ -192,10 +192,12 @@ typedef struct axo_options {
                                          0: as the operating system has it */
     uint32_t contain;                 /* 1: classes may ask for AXO_CRASH_FAILS (crash.h).
                                          axo_system_start installs handlers of SIGSEGV, SIGBUS,
-                                         SIGFPE, SIGILL and SIGABRT for the process, until the last
-                                         such system is destroyed. AXO_ENOTSUP: not Linux with glibc
-                                         2.35 on x86-64, a static libc, a sanitizer in the program,
-                                         the one-file library */
+                                         SIGFPE, SIGILL, SIGABRT and, for watchdogs, SIGURG for the
+                                         process, until the last such system is destroyed. Its
+                                         default dispatcher's threads do not block SIGURG, and one
+                                         that is not the library's goes to the handler before.
+                                         AXO_ENOTSUP: not Linux with glibc 2.35 on x86-64, a static
+                                         libc, a sanitizer in the program, the one-file library */
     uint32_t crashes_max;             /* crashes that are contained in a window, at most 65536; the
                                          next one ends the process. 0: 100 */
     int64_t crash_window_ns;          /* 0: 1 minute; the operating system's clock */

@@ -115,6 +115,11 @@
 #define AXO__SPARE_NS INT64_C(3000000)
 /* How often the first spare looks while some worker is busy and others are parked. */
 #define AXO__SPARE_DOZE_NS INT64_C(20000000)
+/* A callback that its watchdog could not interrupt is tried again after so long, AXO__ENDLESS_TRIES
+ * times; then after twice that, as often, and so on: AXO__ENDLESS_DOUBLES times. */
+#define AXO__ENDLESS_NS INT64_C(1000000)
+#define AXO__ENDLESS_TRIES 256
+#define AXO__ENDLESS_DOUBLES 10
 /* Spare workers of the default pool: the last one is for failures only. */
 #define AXO__SPARES 2
 /* Actors that may be allowed to live: of 2^24 slots some are for what workers keep. */

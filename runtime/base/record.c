@@ -175,10 +175,14 @@ static void record_say_stuck(axo__text_out *out, const axo_log_record *record)
     axo__text_add(out, " has held its worker for %" PRId64 " ms, in ", record->for_ns / 1000000);
     if (record->has_tag == 0) {
         axo__text_add(out, "another callback than receive");
-        return;
+    } else {
+        axo__text_add(out, "receive of ");
+        record_say_message(out, record);
     }
-    axo__text_add(out, "receive of ");
-    record_say_message(out, record);
+    if (record->text != NULL && record->text[0] != 0) {
+        axo__text_add(out, "; not interrupted: ");
+        record_say(out, record->text);
+    }
 }
 
 static void record_say_event(axo__text_out *out, const axo_log_record *record)

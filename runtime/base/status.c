@@ -58,6 +58,7 @@ const char *axo_failure_kind_name(uint32_t kind)
         [AXO_FAILURE_FATAL] = "fatal",
         [AXO_FAILURE_ENDED] = "ended",
         [AXO_FAILURE_CRASH] = "crash",
+        [AXO_FAILURE_STUCK] = "stuck",
         [AXO_FAILURE_MEMORY] = "memory",
     };
     return STATUS_NAME(names, kind);

@@ -54,6 +54,12 @@ typedef struct axo__cause_short {
  * HF-12). */
 enum { AXO__SITE_PRE_RESTART = 6, AXO__SITE_POST_STOP = 8, AXO__SITE_CLEANUP = 10 };
 
+/* Its callback was left at any instruction: the instance is broken (D53). */
+static inline bool axo__kind_breaks(uint32_t kind)
+{
+    return kind == AXO_FAILURE_CRASH || kind == AXO_FAILURE_STUCK;
+}
+
 /* An actor fails under a message in receive, and in no other callback. */
 static inline bool axo__site_has_message(uint32_t site)
 {

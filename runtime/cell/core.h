@@ -114,7 +114,8 @@ struct axo__core {
     axo_clock_fn clock;       /* the program's; NULL: the operating system's */
     void *clock_user;
     /* Of the layers above: a handler hangs; the pool of an actor to come; an actor's end in it. */
-    void (*stuck)(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns);
+    void (*stuck)(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns,
+                  const char *why);
     axo_status (*dispatch)(struct axo__core *core, const axo_props *props,
                            struct axo__sched **out);
     void (*undispatch)(struct axo__core *core, struct axo__sched *sched);
@@ -135,6 +136,7 @@ struct axo__core {
      * and ends the process. */
     __attribute__((noreturn)) void (*forked)(void);
     const axo__os_home *home; /* the process of the system; NULL before it is known */
+    axo__a32 watchdogs; /* 1: an actor has been spawned whose class has one: sched/endless.h */
     /* For an outside thread that is in no door: a local with a core and nothing else. No function
      * takes from it, gives to it or counts in it. */
     axo__local outside;

@@ -63,7 +63,7 @@ void axo__found_line(axo__worker *worker, const axo__cell *cell, const axo__find
 void axo__found(axo__worker *worker, axo__cell *cell, const axo__finding *finding, const char *what)
 {
     char text[AXO_FAILURE_TEXT_MAX];
-    bool crashed = worker->pending.kind == AXO_FAILURE_CRASH; /* that says more */
+    bool crashed = axo__kind_breaks(worker->pending.kind); /* that says more */
     if (crashed || !axo__blame_is_open(worker) || worker->current != cell) {
         axo__found_line(worker, cell, finding, what);
         return;

@@ -18,6 +18,7 @@ void axo__land(axo__worker *worker);
 static inline void axo__open_none(axo__worker *worker)
 {
     worker->open.when = 0;
+    worker->noted = 0;
 }
 
 /* The running callback is between axo_guard_begin and axo_guard_end. For signal handlers, too. */

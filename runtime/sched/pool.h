@@ -22,6 +22,7 @@
  *   figures   counts and times by class       longest  who has the most messages
  *   rest      how long a worker has slept     land     where a throw, or a crash, comes out
  *   contain, walk, trap   crashes of callbacks, and whether they may be failures
+ *   endless   callbacks that do not end
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
  *   park      a worker goes to sleep          worker   a worker's step
@@ -251,6 +252,8 @@ struct axo__worker {
     axo__open open;
     axo__message *copying;  /* whose payload is being copied, by axo__copy_in; NULL: none is */
     axo__trap *trap;        /* sched/trap.h; NULL: the system contains no crashes */
+    uint64_t noted;         /* axo__worker_count of the callback that its watchdog has seen */
+    int64_t endless_at;     /* a spare's: when a watchdog wants it to look again */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */

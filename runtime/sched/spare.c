@@ -61,7 +61,7 @@ static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mar
     mark->reported = spare->now;
     if (core->stuck != NULL)
         core->stuck(&spare->local, cell, axo__a64_load_relaxed(&worker->running_tag),
-                    spare->now - mark->since);
+                    spare->now - mark->since, axo__endless_why(worker, &mark->endless));
 }
 
 /* Whether the worker is in a turn and has not moved since the last look. The mark is the memory of
@@ -77,6 +77,7 @@ static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_m
         mark->handled = handled;
         mark->since = inside ? spare->now : 0;
         mark->reported = 0;
+        mark->endless.tries = 0;
         return false;
     }
     return spare->now - mark->since >= AXO__SPARE_NS / 2;
@@ -96,6 +97,13 @@ static void spare_call(axo__worker *worker)
         axo__sched_wake_one(sched);
 }
 
+/* The second spare runs hooks and deciders, which may not end either. */
+static void spare_look_at_other(axo__worker *spare, axo__worker *other, axo__spare_mark *mark)
+{
+    (void)spare_is_stuck(spare, other, mark);
+    axo__endless_look(spare, other, mark->since, &mark->endless);
+}
+
 /* Whether every worker before this spare is stuck: for the second spare the first one too, whose
  * handlers that hang only the second sees. */
 static bool spare_look(axo__worker *spare)
@@ -106,9 +114,12 @@ static bool spare_look(axo__worker *spare)
     size_t all = axo__sched_all(sched);
     axo__spare_mark *marks = &sched->marks[rank * all];
     bool stuck = true;
+    spare->endless_at = AXO__NEVER;
     for (uint32_t i = 0; i < before; i++) {
         axo__worker *worker = &sched->workers[i];
-        if (!spare_is_stuck(spare, worker, &marks[i])) {
+        bool hangs = spare_is_stuck(spare, worker, &marks[i]);
+        axo__endless_look(spare, worker, marks[i].since, &marks[i].endless);
+        if (!hangs) {
             stuck = false;
             continue;
         }
@@ -117,6 +128,8 @@ static bool spare_look(axo__worker *spare)
         if (rank == 0)
             spare_call(worker);
     }
+    if (rank == 0 && axo__a32_load_relaxed(&spare->local.core->watchdogs) != 0)
+        spare_look_at_other(spare, &sched->workers[before + 1], &marks[before + 1]);
     return stuck;
 }
 
@@ -217,6 +230,13 @@ static int64_t spare_deadline(axo__worker *spare)
     return spare->now + (closer ? sched->stuck_ns / 2 : AXO__SPARE_DOZE_NS);
 }
 
+/* Sooner, if a watchdog wants it. */
+static int64_t spare_wake_at(axo__worker *spare)
+{
+    int64_t deadline = spare_deadline(spare);
+    return deadline < spare->endless_at ? deadline : spare->endless_at;
+}
+
 /* The ticket is taken before the look at `quit`, `spare_mode` and `rescuing`: a thread that changes
  * one of these after the look wakes the parker, and the ticket is then out of date. */
 static axo__step spare_rest(axo__worker *spare)
@@ -226,7 +246,7 @@ static axo__step spare_rest(axo__worker *spare)
     spare->thread.ticket = axo__os_parker_ticket(&spare->thread.parker);
     if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
         return AXO__STEP_EXIT;
-    spare->thread.deadline = spare_deadline(spare);
+    spare->thread.deadline = spare_wake_at(spare);
     return AXO__STEP_PARK;
 }
 

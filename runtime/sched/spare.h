@@ -2,7 +2,7 @@
 #ifndef AXO__SCHED_SPARE_H
 #define AXO__SCHED_SPARE_H
 
-#include "sched/pool.h"
+#include "sched/endless.h"
 
 /* What a spare last saw of a worker; only that spare touches it. */
 struct axo__spare_mark {
@@ -10,6 +10,7 @@ struct axo__spare_mark {
     uint64_t turn;
     int64_t since;    /* no progress since then; 0: the worker was not in a turn */
     int64_t reported; /* when this handler was last reported; 0: never */
+    axo__endless_mark endless;
 };
 
 /* A step of a spare worker: looks at the other workers, and runs one cell of theirs while all of

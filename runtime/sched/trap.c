@@ -38,18 +38,6 @@ static struct sigaction trap_before[TRAP_SIGNALS];
 static bool trap_there[TRAP_SIGNALS]; /* the handler is, or another one has kept it */
 static uint32_t trap_systems;
 
-/* A signal may come between any two instructions of the handler, and its own handler may crash: so
- * `back` is set behind the point it leads to, and no second crash touches `crash` while the first
- * one has it. */
-struct axo__trap {
-    axo__unwind *volatile back; /* where a crash of the handler itself goes; NULL: nowhere */
-    volatile bool busy;         /* `crash` is the handler's, and then the landing's */
-    bool fresh;                 /* the landing is a crash's */
-    axo_crash crash;
-    stack_t before;    /* the thread's own */
-    sigset_t mask;     /* the thread's own */
-};
-
 static size_t trap_index(int number)
 {
     size_t i = 0;
@@ -222,11 +210,6 @@ static __attribute__((noinline)) void trap_say_actor(trap_line *line, axo__worke
 
 static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo__verdict verdict)
 {
-    static const char *const texts[] = {
-#define TRAP_TEXT(word, text) text,
-        AXO__VERDICT_LIST(TRAP_TEXT)
-#undef TRAP_TEXT
-    };
     trap_line line;
     line.at = 0;
     trap_add(&line, "axo: ");
@@ -236,7 +219,7 @@ static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo
         trap_add_number(&line, (uintptr_t)info->si_addr, 16);
     }
     trap_add(&line, " is not contained: ");
-    trap_add(&line, texts[verdict]);
+    trap_add(&line, axo__verdict_text(verdict));
     if (worker != NULL && worker->trap != NULL && verdict != AXO__VERDICT_NOT_WORKER)
         trap_say_actor(&line, worker);
     line.text[line.at++] = '\n';
@@ -420,9 +403,10 @@ static void trap_blame(axo__worker *worker, int32_t code, const char *format, ..
 
 static void trap_blame(axo__worker *worker, int32_t code, const char *format, ...)
 {
+    const bool stuck = worker->trap->crash.signal == SIGURG;
     va_list list;
     va_start(list, format);
-    axo__blame_record(worker, AXO_FAILURE_CRASH, code, format, list);
+    axo__blame_record(worker, stuck ? AXO_FAILURE_STUCK : AXO_FAILURE_CRASH, code, format, list);
     va_end(list);
 }
 
@@ -448,6 +432,19 @@ static void trap_describe(axo__worker *worker, const axo_crash *crash)
                (unsigned long long)(at - (uintptr_t)where.dli_fbase));
 }
 
+static void trap_describe_stuck(axo__worker *worker, const axo_crash *crash)
+{
+    Dl_info where = {.dli_fname = "?"};
+    const uint32_t limit = axo__cell_class(worker->current)->watchdog_ms;
+    const int64_t ran = worker->trap->endless.ran / 1000000;
+    (void)dladdr((const void *)(uintptr_t)crash->pc, &where);
+    const char *base = strrchr(where.dli_fname, '/');
+    const int32_t code = limit < INT32_MAX ? (int32_t)limit : INT32_MAX;
+    trap_blame(worker, code, "stuck for %lld ms, in %.48s+0x%llx", (long long)ran,
+               base != NULL ? base + 1 : where.dli_fname,
+               (unsigned long long)(crash->pc - (uintptr_t)where.dli_fbase));
+}
+
 static bool trap_is_public(uint32_t site)
 {
     return site != AXO__SITE_PRE_RESTART && site != AXO__SITE_POST_STOP &&
@@ -469,7 +466,10 @@ void axo__trap_land(axo__worker *worker)
     crash->tag = worker->message != NULL ? worker->message->pub.tag : 0;
     crash->when_ns = axo__os_now();
     trap_break(cell);
-    trap_describe(worker, crash);
+    if (crash->signal == SIGURG)
+        trap_describe_stuck(worker, crash);
+    else
+        trap_describe(worker, crash);
     axo__texts_set_crash(&worker->local.core->texts, worker->pending.text, crash);
     axo__contain_note(worker->local.core->contain, crash);
     trap->busy = false;

@@ -12,7 +12,37 @@
 #ifndef AXO__SCHED_TRAP_H
 #define AXO__SCHED_TRAP_H
 
+#include <signal.h>
+
+#include <axo/crash.h>
+
 #include "sched/pool.h"
+
+/* For endless.h. Above: the worker's own, in the handler; below: for spares, too. `thread` is the
+ * number of the thread that is the worker, 0 between two of them. `refused` and `until` are
+ * relaxed: an old value costs a signal more, or one later. */
+typedef struct axo__endless {
+    uint32_t site;    /* of the callback that worker->noted names */
+    int64_t began;    /* when it was noted */
+    int64_t ran;      /* how long it has run, at least, when it was interrupted */
+    axo_crash crash;  /* where it was at the last signal */
+    axo__a32 thread;
+    axo__a32 refused; /* an axo__verdict: why the last signal has not interrupted it */
+    axo__a64 until;   /* before then a signal interrupts nothing */
+} axo__endless;
+
+/* A signal may come between any two instructions of the handler, and its own handler may crash: so
+ * `back` is set behind the point it leads to, and no second crash touches `crash` while the first
+ * one has it. */
+struct axo__trap {
+    axo__unwind *volatile back; /* where a crash of the handler itself goes; NULL: nowhere */
+    volatile bool busy;         /* `crash` is the handler's, and then the landing's */
+    bool fresh;                 /* the landing is a crash's */
+    axo_crash crash;
+    axo__endless endless;
+    stack_t before;    /* the thread's own */
+    sigset_t mask;     /* the thread's own */
+};
 
 /* Takes over the signals for this process, or counts one system more; false: it is not possible
  * here. The last axo__trap_leave gives them back. */

@@ -5,6 +5,16 @@
 #include "base/border.h"
 #include "os/os.h"
 
+const char *axo__verdict_text(uint32_t verdict)
+{
+    static const char *const texts[] = {
+#define WALK_TEXT(word, text) text,
+        AXO__VERDICT_LIST(WALK_TEXT)
+#undef WALK_TEXT
+    };
+    return verdict < sizeof texts / sizeof texts[0] ? texts[verdict] : "?";
+}
+
 #if AXO__WALKS
 #include <dlfcn.h>
 #include <link.h>
@@ -127,7 +137,7 @@ static _Unwind_Reason_Code walk_runtime(walk_state *it, struct _Unwind_Context *
 static bool walk_is_copy(const walk_state *it, struct _Unwind_Context *context, uintptr_t look)
 {
     const char *note = _Unwind_GetLanguageSpecificData(context);
-    if (note != axo__copying || it->from->sent || it->from->writes)
+    if (note != axo__copying || it->from->sent || it->from->writes || it->from->interrupted)
         return false;
     switch (it->last) {
     case WALK_NOTHING:
@@ -153,6 +163,8 @@ static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *con
     }
     const void *module = walk_module(look);
     if (module == walk_libc) {
+        if (it->from->interrupted && it->last == WALK_LIBC && !it->within)
+            return walk_end(it, AXO__VERDICT_LIBRARY); /* what it has called may hold something */
         it->last = WALK_LIBC;
         it->entry = _Unwind_GetRegionStart(context);
         return _URC_NO_REASON;
@@ -161,6 +173,8 @@ static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *con
     bool raises = it->from->sent && !it->within;
     if (it->last == WALK_LIBC && !walk_is_pure(it->entry, false))
         return walk_end(it, AXO__VERDICT_LIBRARY);
+    if (it->last == WALK_LIBC && it->from->interrupted && walk_is_pure(it->entry, true))
+        return walk_end(it, AXO__VERDICT_LIBRARY); /* abort has a lock, raise calls handlers */
     if (it->last == WALK_LIBC && !walk_is_pure(it->entry, raises))
         return walk_end(it, AXO__VERDICT_SENT);
     if (it->last == WALK_NOTHING && raises)
@@ -182,6 +196,8 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
     uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
     if (!it->found && (exact == 0 || pc != it->from->pc))
         return _URC_NO_REASON;
+    if (it->found && exact != 0 && it->from->interrupted)
+        return walk_end(it, AXO__VERDICT_LIBRARY); /* a handler of the program's is inside */
     it->found = true;
     if (pc == 0 || ++crash->depth > WALK_FRAMES_MAX)
         return walk_end(it, AXO__VERDICT_UNWIND);

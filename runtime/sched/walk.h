@@ -38,7 +38,8 @@
     X(RUNTIME, "in a function of axo")                                                             \
     X(LIBRARY, "in a function of libc that may hold a lock or change what others see")             \
     X(FOREIGN, "in a module that is neither the program's nor the class's nor trusted")            \
-    X(UNWIND, "the stack cannot be walked to the callback")
+    X(UNWIND, "the stack cannot be walked to the callback")                                        \
+    X(HANDLER, "SIGURG has another handler now")
 
 typedef enum axo__verdict {
 #define AXO__VERDICT_ENUM(word, text) AXO__VERDICT_##word,
@@ -51,8 +52,12 @@ typedef struct axo__walked {
     uintptr_t pc;
     bool sent;   /* by a call of its own: raise, abort */
     bool writes; /* it was a write that crashed */
+    bool interrupted; /* it has not crashed: sched/endless.h */
     const void *own; /* an address in the class's module */
 } axo__walked;
+
+/* What a line says of a verdict. */
+const char *axo__verdict_text(uint32_t verdict);
 
 /* Looks up what a walk needs: once, before the first. false: none is possible in this program. */
 bool axo__walk_ready(void);

@@ -10,6 +10,7 @@
 #include "base/aside.h"
 #include "sched/board.h"
 #include "os/poll.h"
+#include "sched/endless.h"
 #include "sched/find.h"
 #include "sched/park.h"
 #include "sched/poller.h"
@@ -183,16 +184,20 @@ void axo__worker_begin(void *argument)
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
     axo__rest_start(worker);
     axo__board_worker_begin(worker);
-    if (worker->trap != NULL)
+    if (worker->trap != NULL) {
         axo__trap_begin(worker);
+        axo__endless_begin(worker);
+    }
 }
 
 void axo__worker_end(void *argument)
 {
     axo__worker *worker = argument;
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->site == AXO_SITE_NONE);
-    if (worker->trap != NULL)
+    if (worker->trap != NULL) {
+        axo__endless_end(worker);
         axo__trap_end(worker);
+    }
     axo__local_flush(&worker->local);
     axo__board_worker_end(worker);
     axo__rest_begin(worker);

@@ -70,7 +70,7 @@ void axo__child_resume_own(axo__worker *worker, axo__cell *child)
     if (axo__cell_cold(child)->stopping)
         return;
     const axo__cause_short *failure = &axo__cell_cold(child)->failure;
-    bool gone = failure->kind == AXO_FAILURE_INIT || failure->kind == AXO_FAILURE_CRASH;
+    bool gone = failure->kind == AXO_FAILURE_INIT || axo__kind_breaks(failure->kind);
     if (child->lifetime == AXO_TEMPORARY && gone && !failure->whole) {
         axo__child_stop(worker, child); /* LT-05: there is no instance to go on with */
         return;

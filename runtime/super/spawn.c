@@ -215,6 +215,8 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
     spawn_reset(cell);
     axo__cell_cold(cell)->cls = props->cls;
     cell->lifetime = props->lifetime & 3;
+    if (axo__unlikely(props->cls->watchdog_ms != 0) && core->contain != NULL)
+        axo__a32_store_relaxed(&core->watchdogs, 1);
     axo__sched *sched = NULL;
     status = core->dispatch(core, props, &sched);
     if (status == AXO_OK) {

@@ -34,6 +34,7 @@ static axo_directive strategy_by_default(uint32_t kind)
     case AXO_FAILURE_ORDINARY:
     case AXO_FAILURE_ENDED:
     case AXO_FAILURE_CRASH:
+    case AXO_FAILURE_STUCK:
     case AXO_FAILURE_MEMORY:
         break;
     }

@@ -9,7 +9,7 @@
 const axo_crash *axo_failure_crash(const axo_failure *failure)
 {
     const axo__worker *worker = axo__self;
-    if (worker == NULL || failure == NULL || failure->root_kind != AXO_FAILURE_CRASH)
+    if (worker == NULL || failure == NULL || !axo__kind_breaks(failure->root_kind))
         return NULL;
     return axo__texts_crash(&worker->local.core->texts, failure->text);
 }

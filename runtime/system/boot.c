@@ -13,6 +13,7 @@
 #include "base/border.h"
 #include "sched/claim.h"
 #include "sched/contain.h"
+#include "sched/endless.h"
 #include "sched/figures.h"
 #include "sched/kinds.h"
 #include "sched/sched.h"
@@ -430,6 +431,7 @@ static axo_status boot_contain(axo_system *system)
         axo__trap_leave();
         return AXO_ENOMEM;
     }
+    axo__endless_enter();
     return axo__texts_keep_crashes(&core->texts) ? AXO_OK : AXO_ENOMEM;
 }
 
@@ -442,6 +444,7 @@ static void boot_undo_aids(axo_system *system)
     if (core->contain == NULL)
         return;
     axo__contain_free(&core->heap, core->contain);
+    axo__endless_leave();
     axo__trap_leave();
 }
 

@@ -83,6 +83,7 @@ static axo_directive guardian_system_decides(axo_ctx *ctx, void *state, const ax
     case AXO_FAILURE_DEATH_PACT:
     case AXO_FAILURE_ENDED:
     case AXO_FAILURE_CRASH:
+    case AXO_FAILURE_STUCK:
     case AXO_FAILURE_MEMORY:
         break;
     }

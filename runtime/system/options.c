@@ -117,7 +117,8 @@ static axo_status options_check_class(const axo_class *cls)
     /* An actor without receive could not run; state blocks come from the pool or the heap with the
      * same bound as payloads. */
     if (read->receive == NULL || read->state_size > AXO_PAYLOAD_MAX ||
-        axo__class_crash(read) > AXO_CRASH_FAILS)
+        read->on_crash > AXO_CRASH_FAILS ||
+        (read->watchdog_ms != 0 && read->on_crash != AXO_CRASH_FAILS))
         return AXO_EINVAL;
     return cls->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }

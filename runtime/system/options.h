@@ -24,10 +24,10 @@ axo_status axo__struct_room(const void *to, size_t size, size_t *room);
 /* Copies props, and checks them and the structs that they point at. */
 axo_status axo__props_read(const axo_props *from, axo_props *to);
 
-/* A class's `on_crash`, with what is reserved above it: one comparison for both. */
+/* A class's `on_crash`, with its watchdog above it: one comparison for both. */
 static inline uint64_t axo__class_crash(const axo_class *cls)
 {
-    return (uint64_t)cls->reserved << 32 | cls->on_crash;
+    return (uint64_t)cls->watchdog_ms << 32 | cls->on_crash;
 }
 
 /* Members that stand side by side are looked at in one piece. */

@@ -284,7 +284,8 @@ uint32_t axo__pools_live(axo_system *system)
     return live;
 }
 
-void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns)
+void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns,
+                      const char *why)
 {
     axo_event_stuck data;
     axo__log_line line;
@@ -301,6 +302,7 @@ void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t 
         if (data.has_tag)
             axo__log_message(&line.record, local->core, axo__cell_class(cell), data.tag);
         line.record.for_ns = for_ns;
+        line.record.text = why;
         axo__log(local, &line.record);
     }
     axo__event event = {.kind = AXO_KIND_STUCK, .source = data.actor, .data = &data,

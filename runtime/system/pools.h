@@ -34,7 +34,8 @@ uint32_t axo__pools_live(axo_system *system);
 void axo__pools_stats(axo_system *system, axo_stats *stats);
 
 /* The function behind core->stuck: publishes and logs that `cell` has held its worker for
- * `for_ns`. */
-void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns);
+ * `for_ns`, and why its watchdog has not interrupted it; NULL: it has not tried. */
+void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t for_ns,
+                      const char *why);
 
 #endif

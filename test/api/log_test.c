@@ -605,7 +605,8 @@ static void names(void **state)
     assert_string_equal(axo_failure_kind_name(AXO_FAILURE_DEATH_PACT), "death_pact");
     assert_string_equal(axo_failure_kind_name(4), "?");
     assert_string_equal(axo_failure_kind_name(AXO_FAILURE_CRASH), "crash");
-    assert_string_equal(axo_failure_kind_name(10), "?");
+    assert_string_equal(axo_failure_kind_name(AXO_FAILURE_STUCK), "stuck");
+    assert_string_equal(axo_failure_kind_name(12), "?");
     assert_string_equal(axo_site_name(AXO_SITE_POST_RESTART), "post_restart");
     assert_string_equal(axo_site_name(AXO_SITE_SETTLE), "settle");
     assert_string_equal(axo_site_name(4), "?");

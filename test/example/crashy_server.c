@@ -5,6 +5,7 @@
  *   and it says how often it has crashed
  *
  *   null, stack, divide, abort, assert   the connection's handler has that bug: the connection ends
+ *   loop                                 it never comes to its end: interrupted within two seconds
  *   leak                                 it takes a megabyte and forgets it: the rest of its life
  *   count                                an actor that all share counts, and answers
  *   count null, count stack, ...         that one has the bug, and begins at 1 again
@@ -52,6 +53,8 @@ static void misbehave(const char *how)
         abort();
     if (strcmp(how, "assert") == 0)
         assert(zero != 0);
+    while (strcmp(how, "loop") == 0)
+        zero = 0;
 }
 
 /* ---- what all share ---- */
@@ -68,7 +71,7 @@ static axo_status counter_receive(axo_ctx *ctx, void *state, const axo_message *
 
 static const axo_class counter_class =
     AXO_CLASS(.name = "counter", .state_size = sizeof(uint64_t), .receive = counter_receive,
-              .on_crash = AXO_CRASH_FAILS);
+              .on_crash = AXO_CRASH_FAILS, .watchdog_ms = 1000);
 
 /* ---- a connection ---- */
 
@@ -144,7 +147,8 @@ static axo_status guest_settle(axo_ctx *ctx, void *state)
 
 static const axo_class guest_class =
     AXO_CLASS(.name = "guest", .state_size = sizeof(guest), .construct = guest_construct,
-              .receive = guest_receive, .settle = guest_settle, .on_crash = AXO_CRASH_FAILS);
+              .receive = guest_receive, .settle = guest_settle, .on_crash = AXO_CRASH_FAILS,
+              .watchdog_ms = 1000);
 
 /* ---- the program ---- */
 

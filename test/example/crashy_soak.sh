@@ -15,6 +15,7 @@ import os, random, socket, sys, threading, time
 
 PATH, END = sys.argv[1] + "/crashy", time.monotonic() + float(sys.argv[2])
 BUGS = [b"null", b"stack", b"divide", b"abort", b"assert"]
+LOOPS = 100    # one in so many: each holds a worker for more than a second
 crashes, answers, wrong = [], [], []
 
 def connect():
@@ -48,6 +49,9 @@ def steady(number):
     answers.append(done)
     it.close()
 
+def bug(dice, done):
+    return b"loop" if done % LOOPS == 1 else dice.choice(BUGS)
+
 def crashing(number):
     dice, done = random.Random(number), 0
     while time.monotonic() < END:
@@ -55,10 +59,10 @@ def crashing(number):
         for _ in range(dice.randrange(3)):
             expect(it, lines, b"leak", b"leak\n")
         if dice.randrange(4) == 0:    # the one that all share; this connection stays
-            it.sendall(b"count " + dice.choice(BUGS) + b"\n")
+            it.sendall(b"count " + bug(dice, done) + b"\n")
             done += 1
             expect(it, lines, b"count", None)
-        it.sendall(dice.choice(BUGS) + b"\n")
+        it.sendall(bug(dice, done) + b"\n")
         done += 1
         if lines.readline():
             raise OSError("no crash")

@@ -127,12 +127,16 @@ typedef struct crash_world {
     char text[AXO_FAILURE_TEXT_MAX];
     atomic_uint logged;            /* lines of hooks that failed */
     char line[512];                /* the last of them */
+    atomic_uint reported;          /* lines of callbacks that do not end, with a reason ... */
+    atomic_uint reported_bare;     /* ... and without */
+    char reason[512];              /* the first with one */
     atomic_uint started;
     atomic_uint terminated;
 } crash_world;
 
 static crash_world cw;
 static bool crash_plain_heap; /* malloc's, not one that is counted */
+static uint32_t crash_watchdog_ms; /* of its class */
 
 enum { CRASH_PRE_RESTART = 6, CRASH_POST_STOP = 8 }; /* sites without a public number */
 
@@ -214,6 +218,12 @@ static axo_directive crash_decide(axo_ctx *ctx, void *state, const axo_failure *
 
 static inline void crash_log(void *user, const axo_log_record *record)
 {
+    if (record->event == AXO_LOG_STUCK) {
+        const bool why = strstr(record->line, "; not interrupted: ") != NULL;
+        if (why && atomic_load(&cw.reported) == 0)
+            (void)snprintf(cw.reason, sizeof cw.reason, "%s", record->line);
+        atomic_fetch_add(why ? &cw.reported : &cw.reported_bare, 1);
+    }
     if (record->event != AXO_LOG_HOOK)
         return;
     (void)snprintf(cw.line, sizeof cw.line, "%s", record->line);
@@ -230,6 +240,9 @@ static inline void crash_spawn(const axo_class *cls, axo_ref *out)
 static inline void crash_start(axo_options options)
 {
     static const axo_strategy strategy = AXO_STRATEGY(.decider = crash_decide);
+    static axo_class cls;
+    cls = crash_class;
+    cls.watchdog_ms = crash_watchdog_ms;
     options.size = sizeof options;
     options.contain = 1;
     options.workers = options.workers != 0 ? options.workers : 2;
@@ -240,7 +253,7 @@ static inline void crash_start(axo_options options)
         options.allocator =
             (axo_allocator){.alloc = parts_alloc, .free = parts_free, .user = &cw.heap};
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
-    crash_spawn(&crash_class, &cw.actor);
+    crash_spawn(&cls, &cw.actor);
 }
 
 static inline void crash_wait(atomic_uint *counter, uint32_t value)
@@ -264,6 +277,14 @@ static inline void crash_ping(void)
     uint32_t before = atomic_load(&cw.pings);
     CRASH_CHECK(axo_system_send(cw.system, cw.actor, CRASH_PING, NULL, 0) == AXO_OK);
     crash_wait(&cw.pings, before + 1);
+}
+
+/* In a manual system: until there is nothing to do. */
+static inline void crash_settle(void)
+{
+    uint64_t turns = 1;
+    while (turns > 0)
+        CRASH_CHECK(axo_step_host(cw.system, 1000, &turns) == AXO_OK);
 }
 
 /* Descriptors that the process has open, that of the folder itself among them. */

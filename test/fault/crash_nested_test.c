@@ -102,20 +102,13 @@ static axo_status nested_receive(axo_ctx *ctx, void *state, const axo_message *m
 static const axo_class nested_class =
     AXO_CLASS(.name = "nested", .receive = nested_receive, .on_crash = AXO_CRASH_FAILS);
 
-static void nested_settle(void)
-{
-    uint64_t turns = 1;
-    while (turns > 0)
-        CRASH_CHECK(axo_step_host(cw.system, 1000, &turns) == AXO_OK);
-}
-
 static void nested_once(void)
 {
     axo_crash crash;
     const uint64_t refused = nested_refused;
     const uint64_t before = axo_system_crashes(cw.system, NULL, 0);
     CRASH_CHECK(axo_system_send(cw.system, cw.actor, CRASH_DO, NULL, 0) == AXO_OK);
-    nested_settle();
+    crash_settle();
     const uint64_t after = axo_system_crashes(cw.system, &crash, 1);
     CRASH_CHECK(after - before + nested_refused - refused == 1);
     if (after > before)

@@ -5,19 +5,10 @@
  *
  * AXO_STRIDE: so many instructions from one to the next; 1: every one, which takes minutes.
  */
-#include <ucontext.h>
-
 #include "fault/crash.h"
 
 #if defined(__x86_64__)
-
-enum { STEP_WORK = 1, STEP_NOTE = 2, STEP_TRAP = 0x100 };
-
-static volatile uint64_t step_left; /* instructions up to the crash; 0: it has been */
-static volatile uint64_t step_refused;
-static volatile uint64_t step_over; /* callbacks that came to their end */
-static volatile uint64_t step_freed;
-static axo_ref step_other;
+#include "fault/step.h"
 
 static void step_before(int number, siginfo_t *info, void *context)
 {
@@ -40,85 +31,6 @@ static void step_trap(int number, siginfo_t *info, void *context)
         ours.sa_sigaction(SIGSEGV, &crash, context);
 }
 
-static inline __attribute__((always_inline)) void step_begin(uint64_t count)
-{
-    step_left = count;
-    __asm__ volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
-                     "leaq 128(%%rsp), %%rsp" ::: "memory", "cc");
-}
-
-static inline __attribute__((always_inline)) void step_end(void)
-{
-    __asm__ volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\t"
-                     "leaq 128(%%rsp), %%rsp" ::: "memory", "cc");
-}
-
-static void step_free(void *payload, void *user)
-{
-    step_freed++;
-}
-
-static void step_clean(void *arg)
-{
-}
-
-static axo_status step_other_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    return message->tag == 9 ? axo_stop_self(ctx) : AXO_OK;
-}
-
-static const axo_class step_other_class =
-    AXO_CLASS(.name = "other", .receive = step_other_receive, .on_crash = AXO_CRASH_FAILS);
-
-static axo_status step_receive(axo_ctx *ctx, void *state, const axo_message *message);
-
-static __attribute__((noinline)) void step_compute(void)
-{
-    static volatile uint64_t sink;
-    for (int i = 0; i < 25; i++)
-        sink += sink * 3 + 1;
-}
-
-/* One of each that a callback may do, and something of its own between. */
-static void step_work(axo_ctx *ctx, char *state)
-{
-    axo_props props = AXO_PROPS(.cls = &step_other_class);
-    axo_ref child;
-    axo_draft *draft;
-    void *room;
-    char text[64];
-    void *block = malloc(40);
-    memset(state, 7, 64);
-    (void)snprintf(text, sizeof text, "%d and %s", 12, "text");
-    free(block);
-    step_compute();
-    memcpy(state, text, sizeof text);
-    (void)!axo_alloc(ctx, 100);
-    (void)!axo_defer(ctx, step_clean, NULL);
-    step_compute();
-    (void)axo_send(ctx, step_other, STEP_NOTE, text, 8);
-    (void)axo_send(ctx, step_other, STEP_NOTE, text, sizeof text);
-    if (axo_message_new(ctx, STEP_NOTE, 40, &draft, &room) == AXO_OK) {
-        step_compute();
-        memset(room, 0, 40);
-        if (axo_send_message(ctx, step_other, draft) != AXO_OK)
-            axo_message_discard(ctx, draft);
-    }
-    if (axo_message_new(ctx, STEP_NOTE, 400, &draft, &room) == AXO_OK)
-        axo_message_discard(ctx, draft);
-    (void)axo_send_owned(ctx, step_other, STEP_NOTE, text, 8, step_free, NULL);
-    if (axo_spawn(ctx, &props, &child) == AXO_OK) {
-        (void)!axo_watch(ctx, child);
-        (void)axo_send(ctx, child, 9, NULL, 0);
-        step_compute();
-        (void)axo_unwatch(ctx, child);
-    }
-    (void)axo_timer_start(ctx, 1, AXO_TIMER_ONCE, PARTS_S, 0, STEP_NOTE, NULL, 0);
-    (void)axo_timer_stop(ctx, 1);
-    (void)!axo_become(ctx, step_receive);
-    (void)axo_unbecome(ctx);
-}
-
 static axo_status step_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     if (message->tag != STEP_WORK)
@@ -133,13 +45,6 @@ static axo_status step_receive(axo_ctx *ctx, void *state, const axo_message *mes
 static const axo_class step_class = AXO_CLASS(.name = "worker", .state_size = 64,
                                               .receive = step_receive,
                                               .on_crash = AXO_CRASH_FAILS);
-
-static void step_settle(void)
-{
-    uint64_t turns = 1;
-    while (turns > 0)
-        CRASH_CHECK(axo_step_host(cw.system, 1000, &turns) == AXO_OK);
-}
 
 static void step_run(const void *arg)
 {
@@ -161,7 +66,7 @@ static void step_run(const void *arg)
     for (uint64_t at = 1; step_over == step_refused; at += stride, tries++) {
         uint64_t before = axo_system_crashes(cw.system, NULL, 0) + step_refused;
         CRASH_CHECK(axo_system_send(cw.system, cw.actor, STEP_WORK, &at, sizeof at) == AXO_OK);
-        step_settle();
+        crash_settle();
         uint64_t after = axo_system_crashes(cw.system, NULL, 0) + step_refused;
         CRASH_CHECK(after == before + 1 || step_left > 0);
     }

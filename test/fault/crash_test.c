@@ -550,9 +550,12 @@ static void classes_are_checked(void **state)
     assert_int_equal(axo_system_spawn(system, &plain, &ref), AXO_EINVAL);
     assert_int_equal(axo_system_spawn(system, &named, &ref), AXO_EINVAL);
     cls.on_crash = AXO_CRASH_FAILS;
-    cls.reserved = 1;
+    cls.watchdog_ms = 1;
+    assert_int_equal(axo_system_spawn(system, &plain, &ref), AXO_OK);
+    cls.on_crash = AXO_CRASH_ENDS; /* then it would do nothing */
     assert_int_equal(axo_system_spawn(system, &plain, &ref), AXO_EINVAL);
-    cls.reserved = 0;
+    assert_int_equal(axo_system_spawn(system, &named, &ref), AXO_EINVAL);
+    cls.watchdog_ms = 0;
     assert_int_equal(axo_system_spawn(system, &plain, &ref), AXO_OK);
     assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
     assert_int_equal(axo_system_destroy(system), AXO_OK);

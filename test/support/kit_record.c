@@ -193,6 +193,7 @@ static const struct kit_word {
     {"kind", "FATAL", AXO_FAILURE_FATAL},
     {"kind", "ENDED", AXO_FAILURE_ENDED},
     {"kind", "CRASH", AXO_FAILURE_CRASH},
+    {"kind", "STUCK", AXO_FAILURE_STUCK},
     {"kind", "MEMORY", AXO_FAILURE_MEMORY},
     {"site", "CONSTRUCT", AXO_SITE_CONSTRUCT},
     {"site", "PRE_START", AXO_SITE_PRE_START},

@@ -42,7 +42,7 @@
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp super/children.c:axo__child_restart_own c70191843b57
  * stamp super/children.c:axo__child_restart_parent c97f1f7a8ea4
- * stamp super/children.c:axo__child_resume_own f6330cad73c0
+ * stamp super/children.c:axo__child_resume_own 63fcba7097f7
  * stamp super/children.c:axo__child_stop 368a5c465077
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:axo__children_forget c4f540f33ff4

@@ -47,7 +47,7 @@
  * stamp super/gone.c:gone_abandon bca105195d97
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
- * stamp super/spawn.c:axo__spawn_make ce60ec357f6b
+ * stamp super/spawn.c:axo__spawn_make 27097cffcda7
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:axo__boot_destroy 2493698df174

@@ -55,7 +55,7 @@
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/leaf.c:leaf_close 8399f499e502
- * stamp super/spawn.c:axo__spawn_make ce60ec357f6b
+ * stamp super/spawn.c:axo__spawn_make 27097cffcda7
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire f9713aa7d54a
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac

@@ -27,9 +27,9 @@
  * stamp sched/spare.c:axo__spare_step abb57e5f26a6
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_deadline 305b07a9a2ee
- * stamp sched/spare.c:spare_look cbe69b87b51f
+ * stamp sched/spare.c:spare_look f08d596275f2
  * stamp sched/spare.c:spare_mode 0818885c74a7
- * stamp sched/spare.c:spare_rest 391156f950e8
+ * stamp sched/spare.c:spare_rest 5b49866acd97
  * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake 8ded2599bc3a

@@ -10,6 +10,7 @@
 #include "sched/run.h"
 #include "sched/scheduled.h"
 #include "sched/spare.h"
+#include "sched/endless.h"
 #include "sched/trap.h"
 #include "schedules/weak/scenes.h"
 
@@ -146,6 +147,32 @@ void axo__trap_begin(axo__worker *worker)
 void axo__trap_end(axo__worker *worker)
 {
     (void)worker;
+}
+
+void axo__endless_begin(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__endless_end(axo__worker *worker)
+{
+    (void)worker;
+}
+
+void axo__endless_look(axo__worker *spare, axo__worker *worker, int64_t since,
+                       axo__endless_mark *mark)
+{
+    (void)spare;
+    (void)worker;
+    (void)since;
+    (void)mark;
+}
+
+const char *axo__endless_why(const axo__worker *worker, const axo__endless_mark *mark)
+{
+    (void)worker;
+    (void)mark;
+    return NULL;
 }
 
 void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uint32_t turns)

@@ -220,6 +220,7 @@ static void ready_made_deciders(void **state)
         {AXO_FAILURE_FATAL, AXO_ESCALATE, AXO_ESCALATE},
         {AXO_FAILURE_ENDED, AXO_RESTART, AXO_STOP},
         {AXO_FAILURE_CRASH, AXO_RESTART, AXO_STOP},
+        {AXO_FAILURE_STUCK, AXO_RESTART, AXO_STOP},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         axo_failure failure = {.kind = rows[i].kind};
