@@ -24,7 +24,7 @@ ASKED = {"axo_scope", "axo_lifetime", "axo_window", "axo_dispatcher", "axo_overf
          "axo_mailbox_kind", "axo_backoff_kind", "axo_backoff_when", "axo_backoff_absent",
          "axo_router_logic", "axo_guardian", "axo_farewell_kind", "axo_task_kind",
          "axo_timer_kind", "axo_log_format", "axo_listener_beyond", "axo_figures",
-         "axo_metrics_format", "axo_group_how", "axo_manual",
+         "axo_metrics_format", "axo_group_how", "axo_manual", "axo_threads",
          "axo_on_crash"}
 
 

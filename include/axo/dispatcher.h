@@ -1,5 +1,6 @@
 /* dispatcher.h - which threads run an actor. Whole programs are test/example/dispatchers.c and, for
- * a program with a loop of its own, test/example/game_loop.c. */
+ * a program with a loop of its own, test/example/game_loop.c; one with threads of its own,
+ * test/example/job_system.c. */
 #ifndef AXO_DISPATCHER_H
 #define AXO_DISPATCHER_H
 
@@ -41,6 +42,15 @@ typedef enum axo_dispatcher {
  *             library, and waits for no lock under which the program calls the library */
 typedef int64_t (*axo_clock_fn)(void *user);
 
+/* There is work for `how_many` more threads of the program than are in axo_worker_run or have been
+ * asked for: so many visits are due, to any slots.
+ *
+ *   thread    any, many at a time: in the midst of a turn, and of a call of any thread. The
+ *             function must be quick: it puts a job into a queue, or wakes a thread. It calls
+ *             nothing of the library, waits for no lock under which the program calls the library,
+ *             and neither throws nor ends the thread */
+typedef void (*axo_work_fn)(void *user, uint32_t how_many);
+
 AXO_BEGIN_DECLS
 
 struct axo_ctx;
@@ -79,6 +89,38 @@ AXO_API int64_t axo_host_deadline(axo_system *system);
 /* A file descriptor that is readable while there is something to run: for poll, select, epoll. It
  * is the system's; do not read from it. -1: there is none. */
 AXO_API int axo_host_fd(axo_system *system);
+
+/* Lends the calling thread to a system of lent threads (axo_options.threads): for the length of the
+ * call it is the worker `slot` of the default dispatcher. It returns when there is nothing to do,
+ * or when `budget_ns` of the operating system's clock have passed; at least one turn is begun if
+ * there is one, a turn ends with the message in which they have, and a running handler is not cut
+ * short.
+ *
+ * One slot is one worker with queues of its own. Who visits which slot, how often, and which stay
+ * empty is the program's to say: visitors take what slots that nobody is in have left, fire their
+ * timers, give memory back and report handlers that hang. What only a visit can do waits for one;
+ * axo_options.on_work and axo_worker_due say when it is due. A handler that blocks holds its slot:
+ * others go on in other slots, so let there be as many slots as threads that may come.
+ *
+ *   slot      0..axo_system_workers - 1
+ *   budget_ns above 0; negative: no limit
+ *   thread    any that is in no callback, and in no function that the library has called; one in
+ *             a slot at a time. Another visit may bring another thread
+ *   returns   AXO_OK and in *turns (may be NULL) how many turns were run; else no turn was run, and
+ *             nothing has changed: AXO_EINVAL (no such slot, a budget of 0, or the system has
+ *             threads of its own); AXO_EBUSY: a thread is in the slot, which looks for work once
+ *             more before it goes, but may be in a handler that blocks: who was asked for tries
+ *             another slot; AXO_ECONTEXT: in a callback, or in a function that axo_block calls;
+ *             AXO_ESTOPPING: the system has terminated; AXO_EFORKED */
+AXO_API axo_status axo_worker_run(axo_system *system, uint32_t slot, int64_t budget_ns,
+                                  uint64_t *turns);
+
+/* In how many nanoseconds a visit is due though on_work is not called until then: for the next
+ * timer (of the system's clock), for a visitor's handler that may hang, for watched descriptors
+ * (1 ms). To be asked by a thread after its visit, each time. 0: now; INT64_MAX: not at all, also
+ * if the system has no lent threads, or has terminated.
+ *   thread    any */
+AXO_API int64_t axo_worker_due(axo_system *system);
 
 AXO_END_DECLS
 

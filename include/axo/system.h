@@ -76,6 +76,17 @@ typedef enum axo_manual {
                               What runs when is not the same in two runs */
 } axo_manual;
 
+/* Whose threads run the actors. */
+typedef enum axo_threads {
+    AXO_THREADS_OWN = 0, /* the system's; `manual` may say otherwise */
+    AXO_THREADS_LENT = 1 /* the program's, in axo_worker_run, `workers` of them at a time. The
+                            system starts no thread at all. Actors of the blocking and the pinned
+                            dispatcher run there too; those of the host dispatcher in axo_run_host,
+                            on the thread that calls it. axo_system_stop and axo_group_wait visit
+                            free slots meanwhile, beyond their timeout if a handler there takes
+                            longer */
+} axo_threads;
+
 /* A thread that the library has started. */
 typedef enum axo_thread_kind {
     AXO_THREAD_WORKER = 1,   /* runs actors of the default dispatcher */
@@ -146,7 +157,8 @@ typedef struct axo_options {
                                          that long has passed; 0: 1 s; negative: never. Effort: the
                                          operating system's clock */
     uint32_t manual;                  /* an axo_manual: what the program runs itself */
-    uint32_t reserved;                /* 0 */
+    uint32_t threads;                 /* an axo_threads: whose they are. LENT: `manual` is NONE, and
+                                         `workers` the number of slots */
     axo_clock_fn clock;               /* the program's clock: time, see axo_clock_fn. NULL: the
                                          operating system's */
     void *clock_user;
@@ -207,6 +219,9 @@ typedef struct axo_options {
     uint32_t walls_reserved;          /* 0 */
     const char *walls_class;          /* the name of the class whose actors have them, at most 127
                                          bytes; copied. NULL: all */
+    axo_work_fn on_work;              /* AXO_THREADS_LENT: a visit is due. NULL: the program comes
+                                         by itself */
+    void *work_user;
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -297,7 +312,8 @@ AXO_API AXO_NODISCARD axo_status axo_system_on_termination(axo_system *system,
                                                            axo_termination_fn fn, void *user);
 
 /* Joins the workers and frees everything. The system must have terminated, and no other thread may
- * be in a call on it or make one after.
+ * be in a call on it or make one after; but one that is in a slot (axo_worker_run) is waited for:
+ * it has nothing left to do.
  *   returns   AXO_OK; AXO_ESTOPPING: it has not terminated, nothing changed; AXO_ECONTEXT on a
  *             worker */
 AXO_API axo_status axo_system_destroy(axo_system *system);

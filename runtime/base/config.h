@@ -122,6 +122,11 @@
 #define AXO__ENDLESS_DOUBLES 10
 /* Spare workers of the default pool: the last one is for failures only. */
 #define AXO__SPARES 2
+
+/* A visitor of a slot looks after the others as often, while it has work of its own. */
+#define AXO__LENT_CHORES_NS INT64_C(500000)
+/* The end looks again for a visitor that is on its way out. */
+#define AXO__LENT_LOOK_NS INT64_C(100000)
 /* Actors that may be allowed to live: of 2^24 slots some are for what workers keep. */
 #define AXO__ACTORS_MAX ((UINT32_C(1) << 24) - (UINT32_C(1) << 17))
 /* Slots, at least, for those that have ended and wait for their grace period, beside what workers

@@ -40,6 +40,19 @@ int64_t axo__core_clock(const axo__core *core)
     return now;
 }
 
+void axo__core_ask(const axo__core *core)
+{
+    if (core->on_work == NULL)
+        return;
+    int before = axo__os_cancel_hold();
+    axo__aside++;
+    AXO_BORDER();
+    core->on_work(core->work_user, 1);
+    axo__aside--;
+    axo__core_back(core);
+    axo__os_cancel_let(before);
+}
+
 void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t kind, uint64_t arg)
 {
     axo__local_trace_under(local, cell, kind, arg, NULL);
@@ -168,6 +181,36 @@ void axo__local_retire(axo__local *local, axo__cell *cell)
     if (local->retired_last == NULL)
         local->retired_last = &cell->retired;
     local->retired_count++;
+}
+
+/* The mutex orders the look against the host's unhold: a look that comes later sees that the node
+ * has gone, an earlier one holds what the release finds. */
+bool axo__core_hold(axo__core *core, axo__cell *cell)
+{
+    axo__os_mutex_lock(&core->expired_mutex);
+    bool queued = axo__state_has_node(&cell->state);
+    if (queued) {
+        cell->retired.next = core->held;
+        core->held = &cell->retired;
+    }
+    axo__os_mutex_unlock(&core->expired_mutex);
+    return queued;
+}
+
+bool axo__core_unhold(axo__core *core)
+{
+    axo__os_mutex_lock(&core->expired_mutex);
+    bool any = core->held != NULL;
+    while (core->held != NULL) {
+        axo__grace_item *item = core->held;
+        core->held = item->next;
+        item->next = core->expired;
+        core->expired = item;
+    }
+    if (any)
+        axo__a32_store_relaxed(&core->expired_any, 1);
+    axo__os_mutex_unlock(&core->expired_mutex);
+    return any;
 }
 
 void axo__local_hand_over(axo__local *local)

@@ -86,6 +86,7 @@ struct axo__core {
     axo__os_common threads;
     axo__os_mutex expired_mutex;
     axo__grace_item *expired; /* guarded by it: cells whose grace period is over */
+    axo__grace_item *held;    /* guarded as `expired`: see axo__core_hold */
     axo__a32 expired_any;     /* a hint that saves the mutex */
     axo_trace_fn trace;
     void *trace_user;
@@ -111,6 +112,9 @@ struct axo__core {
     const char *name;         /* the system's; NULL before it is known */
     uint64_t seed;
     bool manual;              /* no threads: everything runs in axo_run_host */
+    bool lent;                /* no threads: everything but the host's runs in axo_worker_run */
+    axo_work_fn on_work;      /* lent: a visit is due */
+    void *work_user;
     axo_clock_fn clock;       /* the program's; NULL: the operating system's */
     void *clock_user;
     /* Of the layers above: a handler hangs; the pool of an actor to come; an actor's end in it. */
@@ -159,6 +163,15 @@ static inline int64_t axo__core_now(const axo__core *core)
 {
     return axo__likely(core->clock == NULL) ? axo__os_now() : axo__core_clock(core);
 }
+
+/* A cell whose grace period is over, and whose node lies in the injector of the host, which comes
+ * when it likes: it waits until the host calls unhold, and has expired again then. hold, false:
+ * the node has gone. unhold, true: something has waited. */
+bool axo__core_hold(axo__core *core, axo__cell *cell);
+bool axo__core_unhold(axo__core *core);
+
+/* Asks the program for a visit, of a system of lent threads. */
+void axo__core_ask(const axo__core *core);
 
 /* Calls the program's observer of traces. */
 void axo__core_tell(const axo__core *core, const axo_event *event);

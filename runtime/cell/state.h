@@ -310,6 +310,12 @@ static inline uint64_t axo__state_look(const axo__state *state)
     return axo__a64_load_acquire(&state->word); /* [S7] */
 }
 
+/* Whether a node of the cell lies in an injector, or is about to. */
+static inline bool axo__state_has_node(const axo__state *state)
+{
+    return (axo__state_look(state) & (AXO__INJECTED | AXO__URGENT_INJECTED)) != 0;
+}
+
 /* Undoes a claim: user messages may be there, and system work if the claim said `urgent`, so their
  * bits are set again. RUNNING and the bits change in one cas [S4], which the next claim [S2]
  * acquires. This runner has not closed the cell. */

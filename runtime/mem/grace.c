@@ -17,13 +17,6 @@ static void grace_nothing(void *user)
     (void)user;
 }
 
-/* What is retired at one time: a batch for one grace period. */
-typedef struct grace_batch {
-    axo__grace_item *items;
-    axo__grace_item *last;
-    axo__grace_block *blocks;
-} grace_batch;
-
 static bool grace_is_empty(const axo__grace *grace)
 {
     return grace->retired == NULL && grace->blocks == NULL;
@@ -32,11 +25,11 @@ static bool grace_is_empty(const axo__grace *grace)
 /* Detaches all that is retired; false: there is nothing. Reading `quit` under the same mutex closes
  * the race with axo__grace_stop: what was retired before `quit` was set is in this batch or was in
  * an earlier one. */
-static bool grace_take(axo__grace *grace, grace_batch *batch, bool *quit)
+static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
 {
     axo__os_mutex_lock(&grace->mutex);
     bool any = !grace_is_empty(grace);
-    *batch = (grace_batch){grace->retired, grace->retired_last, grace->blocks};
+    *batch = (axo__grace_batch){grace->retired, grace->retired_last, grace->blocks};
     grace->retired = NULL;
     grace->blocks = NULL;
     *quit = grace->quit;
@@ -45,7 +38,7 @@ static bool grace_take(axo__grace *grace, grace_batch *batch, bool *quit)
 }
 
 /* The grace period of the batch is over. */
-static void grace_done(const axo__grace *grace, const grace_batch *batch)
+static void grace_done(const axo__grace *grace, const axo__grace_batch *batch)
 {
     if (batch->items != NULL)
         grace->ops->expire(grace->user, batch->items, batch->last);
@@ -60,7 +53,7 @@ static void grace_done(const axo__grace *grace, const grace_batch *batch)
 static axo__step grace_step(void *user)
 {
     axo__grace *grace = user;
-    grace_batch batch;
+    axo__grace_batch batch;
     bool quit = false;
     /* The ticket comes first: a retire after this line wakes the coming sleep, a retire before it
      * is in the list that this step reads. */
@@ -92,8 +85,8 @@ static const axo__os_body grace_body = {
  * and the wait for a grace period is left out. */
 bool axo__grace_run(axo__grace *grace)
 {
-    AXO_DEBUG_ASSERT(grace->manual);
-    grace_batch batch;
+    AXO_DEBUG_ASSERT(grace->how == AXO__GRACE_ALONE);
+    axo__grace_batch batch;
     bool quit = false;
     if (!grace_take(grace, &batch, &quit))
         return false;
@@ -102,11 +95,88 @@ bool axo__grace_run(axo__grace *grace)
     return true;
 }
 
-bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user,
+/* ---- polled ---- */
+
+/* A reader that takes an old period is waited for until it hears the new one. */
+void axo__grace_visit(axo__grace *grace, axo__grace_reader *reader)
+{
+    AXO_DEBUG_ASSERT(axo__a64_load_relaxed(&reader->seen) == 0);
+    axo__a64_store_relaxed(&reader->seen, axo__a64_load_relaxed(&grace->period));
+    (void)axo__a64_add_acq_rel(&grace->period, 0); /* [G1] */
+}
+
+void axo__grace_heard(axo__grace *grace, axo__grace_reader *reader)
+{
+    uint64_t period = axo__a64_load_acquire(&grace->period); /* [G2] */
+    AXO_DEBUG_ASSERT(axo__a64_load_relaxed(&reader->seen) != 0);
+    if (axo__a64_load_relaxed(&reader->seen) != period)
+        axo__a64_store_release(&reader->seen, period); /* [G3] */
+}
+
+void axo__grace_away(axo__grace_reader *reader)
+{
+    axo__a64_store_release(&reader->seen, 0); /* [G3] */
+}
+
+bool axo__grace_is_heard(const axo__grace_reader *reader, uint64_t period)
+{
+    uint64_t seen = axo__a64_load_acquire(&reader->seen); /* [G3] */
+    return seen == 0 || seen >= period;
+}
+
+/* Under `poll_mutex`. What was unlinked before it was retired is read by no reader that begins
+ * behind this addition, or hears the period that it makes. */
+static bool grace_begin(axo__grace *grace)
+{
+    bool quit;
+    if (!grace_take(grace, &grace->batch, &quit))
+        return false;
+    grace->waits = true;
+    grace->heard = false;
+    grace->door = 0;
+    (void)axo__a64_add_acq_rel(&grace->period, 1); /* [G1] */
+    return true;
+}
+
+/* Under `poll_mutex`: whether the batch's period is over. Readers first, then doors, as in
+ * grace_step. */
+static bool grace_is_over(axo__grace *grace)
+{
+    uint64_t period = axo__a64_load_relaxed(&grace->period);
+    if (!grace->heard)
+        grace->heard = grace->ops->heard(grace->user, period);
+    return grace->heard && grace->ops->try_pass(grace->user, &grace->door);
+}
+
+/* The mutex orders the looks of two threads: if the first one still meets the second as a reader,
+ * the second looks later, when it is away, and finds the batch. */
+bool axo__grace_poll(axo__grace *grace, axo__grace_reader *reader)
+{
+    axo__grace_batch batch = {NULL, NULL, NULL};
+    AXO_DEBUG_ASSERT(grace->how == AXO__GRACE_POLLED);
+    axo__os_mutex_lock(&grace->poll_mutex);
+    bool waits = grace->waits || grace_begin(grace);
+    if (reader != NULL)
+        axo__grace_heard(grace, reader);
+    bool over = waits && grace_is_over(grace);
+    if (over) {
+        batch = grace->batch;
+        grace->waits = false;
+    }
+    axo__os_mutex_unlock(&grace->poll_mutex);
+    if (over)
+        grace_done(grace, &batch);
+    return over;
+}
+
+bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_how how, void *user,
                       const axo__os_common *threads)
 {
     AXO_DEBUG_ASSERT(ops->pass != NULL && ops->expire != NULL && ops->give_block != NULL);
-    grace->manual = manual;
+    AXO_DEBUG_ASSERT(how != AXO__GRACE_POLLED || (ops->heard != NULL && ops->try_pass != NULL));
+    grace->how = how;
+    grace->waits = false;
+    axo__a64_store_relaxed(&grace->period, 1);
     grace->ops = ops;
     grace->retired = NULL;
     grace->blocks = NULL;
@@ -117,17 +187,20 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual,
     grace->thread.common = threads;
     if (!axo__os_mutex_init(&grace->mutex))
         return false;
-    if (!manual && !axo__os_thread_start(&grace->thread, &grace_body, grace)) {
-        axo__os_mutex_fini(&grace->mutex);
-        return false;
-    }
-    return true;
+    if (!axo__os_mutex_init(&grace->poll_mutex))
+        goto fail_mutex;
+    if (how != AXO__GRACE_THREAD || axo__os_thread_start(&grace->thread, &grace_body, grace))
+        return true;
+    axo__os_mutex_fini(&grace->poll_mutex);
+fail_mutex:
+    axo__os_mutex_fini(&grace->mutex);
+    return false;
 }
 
 /* Only what comes first of a batch wakes the reclaimer: a system call for a batch. */
 static void grace_added(axo__grace *grace, bool first)
 {
-    if (first && !grace->manual)
+    if (first && grace->how == AXO__GRACE_THREAD)
         axo__os_parker_wake(&grace->thread.parker);
 }
 
@@ -156,7 +229,7 @@ void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block)
 
 void axo__grace_wake(axo__grace *grace)
 {
-    if (!grace->manual)
+    if (grace->how == AXO__GRACE_THREAD)
         axo__os_parker_wake(&grace->thread.parker);
 }
 
@@ -167,9 +240,12 @@ void axo__grace_stop(axo__grace *grace)
      * list. */
     grace->quit = true;
     axo__os_mutex_unlock(&grace->mutex);
-    if (!grace->manual) {
+    if (grace->how == AXO__GRACE_THREAD) {
         axo__os_parker_wake(&grace->thread.parker);
         axo__os_thread_join(&grace->thread);
     }
+    while (grace->how == AXO__GRACE_POLLED && axo__grace_poll(grace, NULL))
+        continue; /* no reader is left, and nobody is in a door */
+    axo__os_mutex_fini(&grace->poll_mutex);
     axo__os_mutex_fini(&grace->mutex);
 }

@@ -4,9 +4,24 @@
  * may block for ever between two calls, so they are no readers: each of their calls runs under the
  * gate of a door, and a grace period ends by passing through every door once.
  *
- * Roles      retire: any worker or door.  step: the reclaimer's thread.
- * Progress   retire never waits for readers; the reclaimer does.
+ * A system of lent threads has no reclaimer. Its workers are readers of it, and of no other system,
+ * for the length of a visit: a word for each says in which period the reader was last quiescent, or
+ * that it is away. Who leaves, or has nothing to do, asks whether the period of the batch that
+ * waits is over, and never waits for it.
+ *
+ * Roles      retire: any worker or door.  step: the reclaimer's thread.  visit, heard, away: the
+ *            reader's thread.  poll: any that is no reader now, or is quiescent
+ * Progress   retire never waits for readers; the reclaimer does; poll does not.
  * Memory     a retired item is the grace's until `expire` gets it, a block until `give_block` does.
+ *
+ * Orders
+ *   [G1] add acq_rel, period         a poller begins a period, then looks at the readers; a reader
+ *                                    stores that it is here, then adds 0: the later one of the two
+ *                                    additions reads the other, so the poller sees the reader, or
+ *                                    the reader what was unlinked
+ *   [G2] load acquire, period        a reader that reads the new period sees what was unlinked
+ *   [G3] store release / load acquire, seen   what the reader has read was read before the poller
+ *                                    hands it back
  */
 #ifndef AXO__MEM_GRACE_H
 #define AXO__MEM_GRACE_H
@@ -26,6 +41,17 @@ typedef struct axo__grace_block {
     size_t size;
 } axo__grace_block;
 
+/* A reader of one system of lent threads. */
+typedef struct axo__grace_reader {
+    axo__a64 seen; /* the period in which it was last quiescent; 0: it is away */
+} axo__grace_reader;
+
+typedef enum axo__grace_how {
+    AXO__GRACE_THREAD = 0, /* a reclaimer */
+    AXO__GRACE_ALONE = 1,  /* the system has one thread, which calls axo__grace_run */
+    AXO__GRACE_POLLED = 2  /* lent threads call axo__grace_poll */
+} axo__grace_how;
+
 typedef struct axo__grace_ops {
     /* enters and leaves the gate of every door */
     void (*pass)(void *user);
@@ -35,7 +61,19 @@ typedef struct axo__grace_ops {
     void (*give_block)(void *user, axo__grace_block *block);
     /* joins threads that have ended; true: more threads are about to end. NULL: none to join */
     bool (*reap)(void *user);
+    /* POLLED: whether each reader is away or has been quiescent in this period
+     * (axo__grace_is_heard); and whether every gate from *door on could be entered and left, *door
+     * being the first that could not. */
+    bool (*heard)(void *user, uint64_t period);
+    bool (*try_pass)(void *user, uint32_t *door);
 } axo__grace_ops;
+
+/* What is retired at one time: a batch for one grace period. */
+typedef struct axo__grace_batch {
+    axo__grace_item *items;
+    axo__grace_item *last;
+    axo__grace_block *blocks;
+} axo__grace_batch;
 
 typedef struct axo__grace {
     axo__os_thread thread;
@@ -44,15 +82,19 @@ typedef struct axo__grace {
     axo__grace_item *retired_last;
     axo__grace_block *blocks;
     bool quit;
-    /* the system is manual and has no reclaimer: see axo__grace_run */
-    bool manual;
+    axo__grace_how how;
+    axo__os_mutex poll_mutex;              /* guards the next four, and beginnings of periods */
+    axo__grace_batch batch;                /* POLLED: waits for the end of its period */
+    bool waits;
+    bool heard;                            /* by all readers; now the doors, from `door` on */
+    uint32_t door;
+    axo__a64 period;                       /* POLLED: the last that has begun; never 0 */
     const axo__grace_ops *ops;
     void *user;
 } axo__grace;
 
-/* Starts the reclaimer; `manual`: without a thread. false: the system refused, and nothing was
- * started. */
-bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, bool manual, void *user,
+/* Starts the reclaimer, if it has a thread. false: the system refused, and nothing was started. */
+bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_how how, void *user,
                       const axo__os_common *threads);
 
 /* Makes the reclaimer look for threads to join. */
@@ -61,6 +103,21 @@ void axo__grace_wake(axo__grace *grace);
 /* Manual systems: expires what is retired. The caller is the only reader and must be quiescent.
  * false: nothing was retired. */
 bool axo__grace_run(axo__grace *grace);
+
+/* POLLED: the reader is here; is quiescent, as axo__grace_quiet; is away. In pairs, on the thread
+ * that is the reader for so long. */
+void axo__grace_visit(axo__grace *grace, axo__grace_reader *reader);
+void axo__grace_heard(axo__grace *grace, axo__grace_reader *reader);
+void axo__grace_away(axo__grace_reader *reader);
+
+/* POLLED: whether the reader holds nothing that was retired before the period. */
+bool axo__grace_is_heard(const axo__grace_reader *reader, uint64_t period);
+
+/* POLLED: a step towards the end of the batch that waits; without one, what is retired is one. Each
+ * reader that leaves calls it when it is away, so a batch that waits for this reader alone does not
+ * wait on. `reader`: the caller, quiescent; NULL: it is none. true: something has expired. No lock
+ * is held. */
+bool axo__grace_poll(axo__grace *grace, axo__grace_reader *reader);
 
 /* Expires what is retired and joins the reclaimer. The caller guarantees that no thread retires any
  * more. */

@@ -54,8 +54,11 @@ static void find_clock_shares(axo__worker *worker, uint32_t stride, int64_t befo
     if (over && find_turn_messages(worker) >= stride)
         worker->overrun_turn = turn;
     if (over || worker->yield_turn == turn || worker->now >= worker->until ||
-        (find_is_between(worker) && worker->now >= worker->between_until))
+        (find_is_between(worker) && worker->now >= worker->between_until)) {
         worker->messages_left = 0;
+        if (worker->now >= worker->until)
+            worker->step_end = worker->plain_end = turn; /* the step's last turn */
+    }
     if (worker->next_end == 0)
         worker->next_clock = AXO__NEVER;
     else if (worker->next_clock == AXO__NEVER)

@@ -162,7 +162,8 @@ static axo__io *io_make(axo__core *core, axo_status *status)
     *status = AXO_ETHREAD;
     if (!axo__os_mutex_init(&io->mutex))
         goto fail;
-    if (!axo__os_poll_init(&io->poll, sched->kind->manned ? NULL : &sched->event))
+    bool own = sched->kind->manned || sched->kind->lent; /* an event of its own wakes the poller */
+    if (!axo__os_poll_init(&io->poll, own ? NULL : &sched->event))
         goto fail_mutex;
     *status = AXO_OK;
     return io;

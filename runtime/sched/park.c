@@ -28,6 +28,19 @@ static void park_was_taken(axo__worker *worker)
     worker->role = axo__idle_up(worker->role);
 }
 
+/* Takes the worker out of PARKED, or, if it is a lent one, out of ABSENT: a waker has asked for a
+ * thread meanwhile, or a visitor of another slot has answered that ask and made it PARKED again.
+ * false: a waker has taken it out. */
+static bool park_get_up(axo__worker *worker)
+{
+    uint32_t was = AXO__WORKER_PARKED;
+    while (!axo__a32_cas_acq_rel(&worker->state, &was, AXO__WORKER_AWAKE)) { /* [W4] */
+        if (was == AXO__WORKER_AWAKE)
+            return false;
+    }
+    return was == AXO__WORKER_PARKED;
+}
+
 /* The compare-and-swap competes with wake_up's ([W4]): one of the two takes the worker out of
  * PARKED and lowers `parked`, so the count stays right whichever wins. `watcher` falls after the
  * role has changed; a pusher that still reads 1 leaves its private entries to this worker, which
@@ -35,9 +48,8 @@ static void park_was_taken(axo__worker *worker)
 void axo__worker_unpark_owner(axo__worker *worker)
 {
     bool watching = worker->role == AXO__IDLE_WATCHING;
-    uint32_t parked = AXO__WORKER_PARKED;
-    if (axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] */
-        (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX);   /* [W1] */
+    if (park_get_up(worker))
+        (void)axo__a32_add_seq_cst(&worker->sched->parked, UINT32_MAX); /* [W1] */
     else
         park_was_taken(worker);
     if (watching) {

@@ -100,11 +100,12 @@ typedef struct axo__super_ops {
 } axo__super_ops;
 
 /* The values of `state` of a worker. Any thread may take a worker out of PARKED ([W4] in wake.h);
- * only the worker itself parks; ABSENT is an elastic pool's, under its mutex. */
+ * only the worker itself parks; ABSENT is an elastic pool's, under its mutex, or a lent one's, for
+ * any thread ([W4]). */
 enum {
     AXO__WORKER_AWAKE = 0,
     AXO__WORKER_PARKED = 1,
-    AXO__WORKER_ABSENT = 2 /* has no thread now */
+    AXO__WORKER_ABSENT = 2 /* has no thread now; lent: a thread is asked for and has not come */
 };
 
 /* What one kind of pools does in its own way: a constant in the kind's own file (kinds.h). No
@@ -113,6 +114,8 @@ typedef struct axo__sched_kind {
     bool shared; /* all its work lies in its injectors: its workers have no queues of their own */
     bool manned; /* every worker has a thread from axo__sched_start to axo__sched_quit */
     bool single; /* the pool is one actor's, and ends with it */
+    bool lent;   /* its workers are visited: one that is not AWAKE has no thread */
+    uint32_t woken; /* what a waker makes of PARKED: AWAKE, or ABSENT if a thread has to come */
     const axo__os_body *body; /* of its workers, but the spare workers */
 
     /* Makes the workers of a pool whose common part is made. AXO_OK, AXO_ENOMEM, AXO_ETHREAD; what
@@ -254,6 +257,7 @@ struct axo__worker {
     axo__trap *trap;        /* sched/trap.h; NULL: the system contains no crashes */
     uint64_t noted;         /* axo__worker_count of the callback that its watchdog has seen */
     int64_t endless_at;     /* a spare's: when a watchdog wants it to look again */
+    int64_t chores_at;      /* lent: a reading from which it looks after the other workers */
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */
@@ -267,6 +271,8 @@ struct axo__worker {
     int64_t told_slept;     /* these two: guarded by the system's pools_mutex */
     int64_t told_awake;
     axo__os_thread thread;
+    axo__a32 visited;       /* lent: LENT_*; [W10] in lent.c */
+    axo__grace_reader reader; /* lent, or the host's beside lent ones */
     axo__runq urgent;
     axo__runq ready;
     axo__a32 newborn_floor; /* these four: newborn.c */
@@ -321,11 +327,14 @@ struct axo__sched {
     axo__a32 live;                 /* elastic: threads that run; others may look */
     axo__a32 starting;             /* elastic: 1 from a start, under the mutex, until that thread
                                       lowers it without; others may look */
-    axo__spare_mark *marks;        /* spare_count rows, one entry for each worker */
+    axo__spare_mark *marks;        /* spare_count rows, one entry for each worker; lent: one row,
+                                      guarded by `looking` */
     axo__a32 spare_mode;           /* AXO__SPARE_*; [W6] in wake.h */
     axo__a32 rescuing;             /* 1: the first spare is in a cell */
     axo__os_event event;           /* host: set when there is something to run */
     axo__a32 host_busy;            /* host: a thread is in it */
+    axo__a32 looking;              /* lent: a visitor looks at the others */
+    axo__a64 watch_at;             /* lent: when a visit is due, while `watcher` is 1 */
     axo__aptr io;                  /* the default pool's: watched descriptors; NULL: none ever */
     _Alignas(AXO__CACHE_LINE) axo__a64 overruns; /* entries in `overrun` */
     axo__a32 parked;        /* workers that are PARKED, about */

@@ -83,6 +83,14 @@ static bool spare_is_stuck(axo__worker *spare, axo__worker *worker, axo__spare_m
     return spare->now - mark->since >= AXO__SPARE_NS / 2;
 }
 
+bool axo__spare_look_after(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
+{
+    bool stuck = spare_is_stuck(spare, worker, mark);
+    if (stuck)
+        spare_report(spare, worker, mark);
+    return stuck;
+}
+
 /* A worker that was the only one awake has kept what it made ready to itself, and wakes nobody now:
  * a parked one is woken, which takes it or watches. */
 static void spare_call(axo__worker *worker)

@@ -13,6 +13,10 @@ struct axo__spare_mark {
     axo__endless_mark endless;
 };
 
+/* Notes what `worker` does, and reports its handler if it has hung for `stuck_ns`. `spare` is who
+ * looks, with a clock just read; the mark is its own. true: the worker is stuck. */
+bool axo__spare_look_after(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark);
+
 /* A step of a spare worker: looks at the other workers, and runs one cell of theirs while all of
  * them are stuck. The second spare takes urgent cells only, so that failures are decided in any
  * case. */

@@ -206,19 +206,26 @@ bool axo__timers_fire(axo__worker *worker, axo__timers *timers)
     return any;
 }
 
+/* Whether the worker comes to its timers by itself: a lent one only while it is visited. */
+static bool timer_owner_comes(const axo__worker *owner)
+{
+    return !owner->sched->kind->lent ||
+           axo__a32_load_relaxed(&owner->state) == AXO__WORKER_AWAKE;
+}
+
 /* Timers of a wheel whose owner is idle or quick are left to the owner for AXO__TIMER_LATE_NS. A
  * program's own clock may stand still or leap, so with such a clock no time is granted. */
 bool axo__timers_fire_late(axo__worker *worker)
 {
     const axo__sched *sched = worker->sched;
-    int64_t late = axo__worker_time(worker);
+    int64_t now = axo__worker_time(worker);
+    int64_t grant = worker->local.core->clock == NULL ? AXO__TIMER_LATE_NS : 0;
     bool any = false;
-    if (worker->local.core->clock == NULL)
-        late -= AXO__TIMER_LATE_NS;
     for (uint32_t i = 0; i < sched->worker_count; i++) {
         axo__worker *other = axo__sched_worker(sched, i);
         if (other == NULL)
             break;
+        int64_t late = timer_owner_comes(other) ? now - grant : now;
         if (other != worker && other->timers != NULL && axo__timers_next(other->timers) <= late)
             any = axo__timers_fire(worker, other->timers) || any;
     }

@@ -12,7 +12,8 @@ static bool wake_up(axo__worker *worker)
     uint32_t parked = AXO__WORKER_PARKED;
     if (axo__a32_load_relaxed(&worker->state) != parked)
         return false;
-    if (!axo__a32_cas_acq_rel(&worker->state, &parked, AXO__WORKER_AWAKE)) /* [W4] (8) */
+    uint32_t woken = sched->kind->woken;
+    if (!axo__a32_cas_acq_rel(&worker->state, &parked, woken)) /* [W4] (8) */
         return false;
     (void)axo__a32_add_seq_cst(&sched->parked, UINT32_MAX); /* [W1] */
     sched->kind->wake(worker);

@@ -181,6 +181,8 @@ void axo__worker_begin(void *argument)
     worker->outer_aside = axo__aside; /* an observer may lend its thread to a host's worker */
     axo__aside = 0;
     axo__grace_enter();
+    if (worker->local.core->lent)
+        axo__grace_visit(&worker->local.core->grace, &worker->reader);
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
     axo__rest_start(worker);
     axo__board_worker_begin(worker);
@@ -204,6 +206,10 @@ void axo__worker_end(void *argument)
     axo__grace_leave();
     axo__aside = worker->outer_aside;
     axo__self = NULL;
+    if (worker->local.core->lent) {
+        axo__grace_away(&worker->reader);
+        (void)axo__grace_poll(&worker->local.core->grace, NULL);
+    }
 }
 
 /* A sleeping thread reads nothing, and must not hold up a grace period. */

@@ -8,6 +8,7 @@
 
 #include "base/probe.h"
 #include "cell/event.h"
+#include "sched/kinds.h"
 #include "sched/parked.h"
 #include "sched/keyed_timer.h"
 #include "super/children.h"
@@ -186,9 +187,8 @@ static void gone_free_extra(axo__local *local, axo__cell *cell)
  * pool is the default one, which counts no actors. */
 static inline bool gone_is_plain(const axo__cell *cell)
 {
-    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
     return !cell->elsewhere && gone_is_drained(cell) && !axo__stack_has_any(&cell->system) &&
-           (axo__state_look(&cell->state) & nodes) == 0;
+           !axo__state_has_node(&cell->state);
 }
 
 static __attribute__((noinline)) void gone_expire_any(axo__local *local, axo__cell *cell)
@@ -199,20 +199,23 @@ static __attribute__((noinline)) void gone_expire_any(axo__local *local, axo__ce
     axo__gone_drain(local, cell);
     if (axo__cell_extra(cell) != NULL)
         axo__keyed_timer_free(local, cell);
-    uint64_t nodes = AXO__INJECTED | AXO__URGENT_INJECTED;
-    if ((axo__state_look(&cell->state) & nodes) != 0)
-        axo__local_retire(local, cell); /* an injector still has its node */
-    else {
-        core->undispatch(core, axo__cell_sched(cell));
-        gone_free_extra(local, cell);
-        axo__local_give_cell(local, cell);
+    axo__sched *sched = axo__cell_sched(cell);
+    if (sched->kind == &axo__host_kind && sched != axo__self->sched) {
+        if (axo__core_hold(core, cell))
+            return;
+    } else if (axo__state_has_node(&cell->state)) {
+        axo__local_retire(local, cell); /* this pool's workers, or those of threads, come to it */
+        return;
     }
+    core->undispatch(core, sched);
+    gone_free_extra(local, cell);
+    axo__local_give_cell(local, cell);
 }
 
 /* No thread can find the cell any more, and no thread that found it earlier is still inside a send
  * or a watch. So this drain is the last one, and it answers every message that raced with the end
- * (D7, DW-18). A cell whose injector node is still queued waits for another grace period: the queue
- * links through memory of the cell. */
+ * (D7, DW-18). A cell whose injector node is still queued waits for another grace period, or for
+ * the host: the queue links through memory of the cell. */
 void axo__gone_expire(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);

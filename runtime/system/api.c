@@ -492,10 +492,14 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
      * take for ever. */
     axo__local_flush(&worker->local);
     axo__grace_offline();
+    if (worker->local.core->lent)
+        axo__grace_away(&worker->reader);
     axo__worker *outer = axo__away;
     axo__away = worker;
     /* to the library this thread is an outside thread now: doors work, contexts do not */
     axo__self = NULL;
+    if (worker->local.core->lent)
+        (void)axo__grace_poll(&worker->local.core->grace, NULL); /* as who leaves */
     AXO_BORDER();
     fn(arg);
     /* `fn` has forked and returned in the child, where no other thread of the system exists. */
@@ -504,6 +508,8 @@ axo_status axo_block(axo_ctx *ctx, void (*fn)(void *arg), void *arg)
     axo__away = outer;
     axo__self = worker;
     axo__grace_online();
+    if (worker->local.core->lent)
+        axo__grace_visit(&worker->local.core->grace, &worker->reader);
     return AXO_OK;
 }
 

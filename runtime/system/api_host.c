@@ -1,9 +1,12 @@
-/* api_host.c - the door for the program that runs actors on its own thread: its event loop asks for
- * a deadline and a descriptor, and calls axo_run_host when one of the two is due. */
+/* api_host.c - the door for the program that runs actors on its own threads: its event loop asks
+ * for a deadline and a descriptor, and calls axo_run_host when one of the two is due; or its
+ * threads visit the slots of a system that has none. */
 #include <axo/axo.h>
 
+#include "base/aside.h"
 #include "sched/host.h"
 #include "sched/io.h"
+#include "sched/lent.h"
 #include "sched/timer.h"
 #include "system/pools.h"
 #include "system/system.h"
@@ -70,4 +73,35 @@ int axo_host_fd(axo_system *system)
     axo_status status;
     const axo__io *io = axo__io_take(&system->core, &status);
     return io != NULL ? io->poll.fd : -1;
+}
+
+/* ---- lent threads ---- */
+
+static bool host_has_ended(axo_system *system)
+{
+    return axo__a32_load_acquire(&system->ended) != 0; /* [Y2] */
+}
+
+axo_status axo_worker_run(axo_system *system, uint32_t slot, int64_t budget_ns, uint64_t *turns)
+{
+    if (turns != NULL)
+        *turns = 0;
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
+    if (!system->core.lent || slot >= system->sched.worker_count || budget_ns == 0)
+        return AXO_EINVAL;
+    /* In a function that a callback, or this library in a door, has called, a turn would stand in
+     * another one, or wait for that door. */
+    if (axo__self != NULL || axo__away != NULL || axo__aside != 0)
+        return AXO_ECONTEXT;
+    if (host_has_ended(system))
+        return AXO_ESTOPPING;
+    return axo__lent_run(&system->sched, slot, budget_ns, UINT64_MAX, turns);
+}
+
+int64_t axo_worker_due(axo_system *system)
+{
+    bool lent = axo__system_check(system) == AXO_OK && system->core.lent;
+    return lent && !host_has_ended(system) ? axo__lent_due(&system->sched) : INT64_MAX;
 }

@@ -11,6 +11,7 @@
 #include "base/traceparent.h"
 #include "cell/event.h"
 #include "sched/host.h"
+#include "sched/lent.h"
 #include "sched/ready.h"
 #include "sched/send.h"
 #include "system/boot.h"
@@ -66,17 +67,31 @@ static int64_t api_deadline(int64_t timeout_ns)
     return timeout_ns < 0 || timeout_ns >= AXO__NEVER - now ? AXO__NEVER : now + timeout_ns;
 }
 
-/* Waits for the end and runs the host's actors meanwhile: they end on the host's thread, which is
- * this one if no other thread runs the host. The host's pool may appear during the wait, because a
- * first host actor may be spawned while the system is being stopped. */
+/* Runs the host's actors, which end on the host's thread: this one if no other thread runs the
+ * host. The host's pool may appear during the wait, because a first host actor may be spawned while
+ * the system is being stopped. Lent threads may have stopped coming: this one visits a slot.
+ * Returns for how long there is nothing to do here. */
+static int64_t api_help_to_end(axo_system *system)
+{
+    int64_t wait = API_NO_HOST_NS;
+    axo__sched *host = axo__pools_host_if_any(system);
+    if (host != NULL) {
+        (void)axo__host_run(host, -1, UINT64_MAX, NULL);
+        wait = API_HOST_NS;
+    }
+    if (!system->core.lent)
+        return wait;
+    (void)axo__lent_help(&system->sched, API_HOST_NS, UINT64_MAX, NULL);
+    return axo__a32_load_acquire(&system->ended) != 0 ? wait : API_HOST_NS; /* [Y2] */
+}
+
+/* Waits for the end. */
 static bool api_wait_for_end(axo_system *system, int64_t deadline)
 {
     for (;;) {
-        axo__sched *host = axo__pools_host_if_any(system);
-        if (host != NULL)
-            (void)axo__host_run(host, -1, UINT64_MAX, NULL);
+        int64_t wait = api_help_to_end(system);
         int64_t now = axo__os_now();
-        int64_t next = now + (host != NULL ? API_HOST_NS : API_NO_HOST_NS);
+        int64_t next = now + wait;
         if (axo__os_latch_wait(&system->terminated, next < deadline ? next : deadline))
             return true;
         if (now >= deadline)

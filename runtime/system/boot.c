@@ -16,6 +16,7 @@
 #include "sched/endless.h"
 #include "sched/figures.h"
 #include "sched/kinds.h"
+#include "sched/lent.h"
 #include "sched/sched.h"
 #include "sched/send.h"
 #include "sched/span.h"
@@ -50,6 +51,8 @@ static void boot_expire(void *user, axo__grace_item *items, axo__grace_item *las
     core->expired = items;
     axo__a32_store_relaxed(&core->expired_any, 1);
     axo__os_mutex_unlock(&core->expired_mutex);
+    if (core->lent && axo__self_in(core) != NULL)
+        return; /* a visitor's poll: it looks at `expired_any` before it goes */
     /* Step (6) of sched/wake.h: pairs with the seq_cst step (2) of a worker that parks. Either that
      * worker's last look sees `expired_any`, or axo__sched_wake_one sees it parked. */
     (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
@@ -62,11 +65,36 @@ static void boot_give_block(void *user, axo__grace_block *block)
     axo__heap_free(&system->core.heap, block, block->size, AXO__CACHE_LINE);
 }
 
+/* Lent threads: the readers are the slots and the host's worker. */
+static bool boot_heard(void *user, uint64_t period)
+{
+    axo_system *system = user;
+    for (uint32_t i = 0; i < system->sched.worker_count; i++) {
+        if (!axo__grace_is_heard(&system->sched.workers[i].reader, period))
+            return false;
+    }
+    const axo__sched *host = axo__pools_host_if_any(system);
+    return host == NULL || axo__grace_is_heard(&host->workers[0].reader, period);
+}
+
+static bool boot_try_pass(void *user, uint32_t *door)
+{
+    axo_system *system = user;
+    for (; *door < system->sched.door_count; ++*door) {
+        if (!axo__os_gate_try(&system->sched.doors[*door].gate))
+            return false;
+        axo__os_gate_leave(&system->sched.doors[*door].gate);
+    }
+    return true;
+}
+
 static const axo__grace_ops boot_grace_ops = {
     .pass = boot_pass_doors,
     .expire = boot_expire,
     .give_block = boot_give_block,
     .reap = axo__pools_reap,
+    .heard = boot_heard,
+    .try_pass = boot_try_pass,
 };
 
 /* A local that is neither a worker's nor a door's has no cache and no counters, so the publisher
@@ -243,6 +271,9 @@ static axo_status boot_core(axo_system *system)
     core->log_record_user = options->log_record_user;
     core->seed = options->seed;
     core->manual = options->manual == AXO_MANUAL_ALL;
+    core->lent = options->threads == AXO_THREADS_LENT;
+    core->on_work = options->on_work;
+    core->work_user = options->work_user;
     core->clock = options->clock;
     core->clock_user = options->clock_user;
     axo__storm_init(&core->storm, options->storm_max, options->storm_window_ns);
@@ -333,13 +364,21 @@ static bool boot_doors(axo_system *system)
     return true;
 }
 
+/* Of the default pool. */
+static const axo__sched_kind *boot_kind(const axo_options *options)
+{
+    if (options->threads == AXO_THREADS_LENT)
+        return &axo__lent_kind;
+    return options->manual ? &axo__host_kind : &axo__fixed_kind;
+}
+
 static axo_status boot_sched(axo_system *system)
 {
     axo__sched *sched = &system->sched;
     const axo_options *options = &system->options;
     sched->idle = axo__shutdown_idle;
-    axo__pools_settings(system, sched, options->manual ? &axo__host_kind : &axo__fixed_kind);
-    sched->spare_count = options->manual ? 0 : AXO__SPARES;
+    axo__pools_settings(system, sched, boot_kind(options));
+    sched->spare_count = sched->kind->manned ? AXO__SPARES : 0;
     axo_status status = axo__sched_init(sched, options->workers);
     if (status != AXO_OK)
         return status;
@@ -508,7 +547,10 @@ static void boot_free_guardians(axo_system *system)
 static axo_status boot_run(axo_system *system)
 {
     axo__core *core = &system->core;
-    if (!axo__grace_start(&core->grace, &boot_grace_ops, core->manual, system, &core->threads))
+    axo__grace_how how = core->manual ? AXO__GRACE_ALONE
+                         : core->lent ? AXO__GRACE_POLLED
+                                      : AXO__GRACE_THREAD;
+    if (!axo__grace_start(&core->grace, &boot_grace_ops, how, system, &core->threads))
         return AXO_ETHREAD;
     axo_status status = boot_threads(system);
     if (status != AXO_OK)
@@ -552,6 +594,8 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     status = boot_run(system);
     if (status == AXO_OK) {
         *out = system;
+        if (system->core.lent)
+            axo__lent_open(&system->sched);
         return AXO_OK;
     }
 fail_sched:
@@ -582,6 +626,8 @@ void axo__boot_destroy(axo_system *system)
 {
     axo__sched_quit(&system->sched);
     axo__sched_join(&system->sched);
+    if (system->core.lent)
+        axo__lent_close(&system->sched);
     /* every slot is back: no worker retires a cell any more */
     axo__grace_stop(&system->core.grace);
     axo__pools_end(system);

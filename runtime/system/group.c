@@ -20,6 +20,7 @@
 
 #include <axo/time.h>
 
+#include "sched/lent.h"
 #include "system/system.h"
 
 #define GROUP_TURNS UINT64_C(256)     /* of the host's, between two looks */
@@ -281,11 +282,15 @@ static int64_t group_deadline(int64_t timeout_ns)
     return timeout_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), timeout_ns);
 }
 
-/* Runs a portion of what the host has to run. AXO_OK with no turn: there is nothing, or another
- * thread runs it. */
+/* Runs a portion of what the host, or a slot, has to run. AXO_OK with no turn: there is nothing, or
+ * another thread runs it. */
 static axo_status group_help(axo_system *system, uint64_t *turns)
 {
     *turns = 0;
+    if (system->core.lent)
+        (void)axo__lent_help(&system->sched, -1, GROUP_TURNS, turns);
+    if (*turns > 0)
+        return AXO_OK;
     axo_status status = axo_step_host(system, GROUP_TURNS, turns);
     return status == AXO_EBUSY ? AXO_OK : status;
 }

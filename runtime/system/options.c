@@ -191,7 +191,7 @@ static axo_status options_read_lines(axo_options *to)
     if (to->no_dead_letter_log > 1 || to->dead_letter_log_at_stop > 1 ||
         to->failure_window_ns < 0 || to->reserved_log != 0 ||
         to->no_dead_letters_kept > 1 || to->dead_letter_window_ns < 0 ||
-        to->dead_letters_kept > 65536 || to->reserved != 0)
+        to->dead_letters_kept > 65536)
         return AXO_EINVAL;
     if (to->dead_letter_log == 0)
         to->dead_letter_log = 5;
@@ -222,9 +222,16 @@ static axo_status options_read_shown(axo_options *to)
     return AXO_OK;
 }
 
-/* A user without a function to be given to would do nothing. */
+/* A user without a function to be given to would do nothing; so would a function that is asked for
+ * visits where nobody visits. */
 static bool options_read_threads(const axo_options *from)
 {
+    bool lent = from->threads == AXO_THREADS_LENT;
+    bool asks = from->on_work != NULL || from->work_user != NULL;
+    if (from->threads > AXO_THREADS_LENT || (lent && from->manual != AXO_MANUAL_NONE) ||
+        (asks && !lent) || (from->work_user != NULL && from->on_work == NULL))
+        return false;
+
     bool none = from->thread_start == NULL && from->thread_stop == NULL;
     if (none && from->thread_user != NULL)
         return false;
@@ -270,7 +277,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
     if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max > AXO__ACTORS_MAX ||
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
-        to->blocking_max > 1024 || to->manual > AXO_MANUAL_DEFAULT || to->reserved != 0 ||
+        to->blocking_max > 1024 || to->manual > AXO_MANUAL_DEFAULT ||
         to->no_quantum_us > 1 || (to->no_quantum_us && to->quantum_us != 0) ||
         !options_read_threads(to) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;

@@ -120,8 +120,10 @@ axo_status axo__pools_dispatch(axo__core *core, const axo_props *props, axo__sch
     const axo__sched_kind *kind = kinds[props->dispatcher];
     *out = &system->sched;
     bool host = props->dispatcher == AXO_DISPATCH_HOST && system->options.manual != 0;
-    if (core->manual || host || props->dispatcher == AXO_DISPATCH_DEFAULT)
-        return AXO_OK; /* the default pool is there from the start; a manual system has no other */
+    bool slots = core->lent && props->dispatcher != AXO_DISPATCH_HOST;
+    if (core->manual || slots || host || props->dispatcher == AXO_DISPATCH_DEFAULT)
+        return AXO_OK; /* the default pool is there from the start; a manual system has no other,
+                          lent threads run all but the host's */
     axo_status status = pools_take(system, kind, out);
     return status == AXO_OK ? kind->enter(*out) : status;
 }

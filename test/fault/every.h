@@ -149,6 +149,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_clock_changed, STATUS, axo_clock_changed(w->system))                                     \
     X(axo_host_deadline, NEVER, axo_host_deadline(w->system))                                      \
     X(axo_host_fd, NEGATIVE, axo_host_fd(w->system))                                               \
+    X(axo_worker_run, STATUS, axo_worker_run(w->system, 0, -1, &w->turns))                         \
+    X(axo_worker_due, NEVER, axo_worker_due(w->system))                                            \
     X(axo_phases_new, STATUS, axo_phases_new(w->system, &w->made))                                 \
     X(axo_phases_add, STATUS,                                                                      \
       axo_phases_add(w->phases, &(axo_phase)AXO_PHASE(.name = "last")))                            \

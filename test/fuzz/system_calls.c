@@ -261,7 +261,7 @@ void system_wrong(void)
     axo_system *other = (axo_system *)(void *)&g;
     axo_options options =
         AXO_OPTIONS(.manual = 1, .actors_max = 1 + d.x, .workers = d.y * 2,
-                    .quantum = (uint32_t)d.far, .reserved = d.x > 240, .seed = 1, .name = d.text);
+                    .quantum = (uint32_t)d.far, .threads = d.x > 240, .seed = 1, .name = d.text);
     axo_outcome outcome;
     axo_stats stats = {.size = (d.x & 1) != 0 ? 0 : sizeof stats + 8, .sent = 77};
     axo_asked asked;

@@ -18,7 +18,7 @@ sim-hard:
 SIM_WRAPPED := axo__os_mutex_lock axo__os_mutex_unlock axo__runq_init axo__runq_push_owner \
   axo__runq_take_any axo__inject_init axo__inject_push_any axo__inject_pop_any axo__wheel_add \
   axo__wheel_remove axo__wheel_pop axo__timers_fire axo__timers_fire_late axo__io_found axo__io_feed axo__scheduled_close axo__texts_take \
-  axo__cause_hold_texts axo__cause_unhold_texts axo__cause_drop_texts axo__grace_wait axo__grace_online \
+  axo__cause_hold_texts axo__cause_unhold_texts axo__cause_drop_texts axo__grace_wait axo__grace_poll axo__grace_online \
   axo__local_retire axo__local_give_cell axo__bounded_accept_any axo__bounded_let_in_any axo__pool_alloc_slow \
   axo__os_close read sendmsg shutdown close fcntl getsockopt setsockopt socket bind listen accept4 getsockname getpeername
 $B/test/schedules/sim/simsupport.a: $(patsubst %.c,$B/obj/%.o,$(filter-out %/tree_sim.c,$(wildcard test/schedules/sim/*.c)))
@@ -70,7 +70,7 @@ fiber-hard:
 WEAK := $(BUILD)/weak
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
   cell/extra.c os/file.c os/out.c system/registry.c system/stream.c base/aside.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
-  newborn ready board figures follow timer wheel steal find park worker spare sched fixed elastic pinned host))
+  newborn ready board figures follow timer wheel steal find park worker spare sched fixed elastic pinned host lent) mem/grace.c)
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/schedules/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/schedules/weak/port \
   -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)

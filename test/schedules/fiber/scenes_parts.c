@@ -462,7 +462,7 @@ static void play_grace(void)
                                       .give_block = grace_give};
     memset(grace_things, 0, sizeof grace_things);
     axo__aptr_store_relaxed(&grace_current, &grace_things[0]);
-    CHECK(axo__grace_start(&grace, &ops, false, NULL, NULL));
+    CHECK(axo__grace_start(&grace, &ops, AXO__GRACE_THREAD, NULL, NULL));
     axo__sim_name(1, "reclaimer");
     axo__sim_settle(-1);
     stage_thread("reader", grace_reader, NULL);

@@ -17,7 +17,7 @@
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/park.c:axo__worker_park 4be9972479b6
- * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
+ * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/timer.c:axo__timer_arm 977baddeb069
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
@@ -27,7 +27,7 @@
  * stamp sched/timer.h:axo__timers_next 8cc6c61a6a27
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
- * stamp sched/wake.c:wake_up 721cb80931e5
+ * stamp sched/wake.c:wake_up 14ec437b004e
  */
 #ifndef PUSHERS
 #define PUSHERS 1

@@ -34,12 +34,12 @@
  * stamp sched/elastic.c:elastic_leave a05da65eee0b
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/park.c:axo__worker_park 4be9972479b6
- * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
+ * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
- * stamp sched/wake.c:wake_up 721cb80931e5
- * stamp sched/worker.c:axo__worker_end eb6545dae6c0
+ * stamp sched/wake.c:wake_up 14ec437b004e
+ * stamp sched/worker.c:axo__worker_end 32d4fd60b77e
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_idle 31392d701826
  */

@@ -66,7 +66,8 @@
  * stamp sched/idle.h:axo__idle_search 40a90784d2e5
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
  * stamp sched/park.c:axo__worker_park 4be9972479b6
- * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
+ * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
+ * stamp sched/park.c:park_get_up f1356562b78c
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/pool.h:axo__worker_is_alone 25ec206b56e1
@@ -84,7 +85,7 @@
  * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
  * stamp sched/wake.c:axo__wake_offer 2c95ef1b4888
  * stamp sched/wake.c:axo__wake_tell ef3e930ceb23
- * stamp sched/wake.c:wake_up 721cb80931e5
+ * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:axo__worker_wake 44b8bb236499
  * stamp sched/worker.c:worker_hand_on 6ac65cfdd2b7
@@ -393,7 +394,7 @@ inline up()
 {
     role = (role == WATCHING -> WATCHED : (role == WORKS -> WOKEN : role))
 }
-/* axo__worker_unpark_owner sched/park.c; park_was_taken sched/park.c */
+/* axo__worker_unpark_owner sched/park.c; park_get_up sched/park.c; park_was_taken sched/park.c */
 inline unpark()
 {
     atomic {

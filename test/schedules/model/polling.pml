@@ -36,7 +36,7 @@
  * stamp sched/poller.c:poller_take b0dd73b1afc1
  * stamp sched/spare.c:axo__spare_step abb57e5f26a6
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
- * stamp sched/wake.c:wake_up 721cb80931e5
+ * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_wake 44b8bb236499
  */
 #ifndef W

@@ -27,19 +27,19 @@
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
- * stamp mem/grace.c:grace_step 934bc48b4cba
+ * stamp mem/grace.c:grace_step ad23ca523a92
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/park.c:axo__worker_park 4be9972479b6
- * stamp sched/park.c:axo__worker_unpark_owner 92c0be517c43
+ * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look 344c6ce5d870
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 0b05191ff4e5
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
- * stamp sched/wake.c:wake_up 721cb80931e5
+ * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_expire 30eb9013acbb
  * stamp sched/worker.c:worker_idle 31392d701826
@@ -50,8 +50,8 @@
  * stamp super/spawn.c:axo__spawn_make 27097cffcda7
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
- * stamp system/boot.c:axo__boot_destroy 2493698df174
- * stamp system/boot.c:boot_expire f9713aa7d54a
+ * stamp system/boot.c:axo__boot_destroy 8657bceff82b
+ * stamp system/boot.c:boot_expire 0e266a812580
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run beb9d70f8e8d
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60

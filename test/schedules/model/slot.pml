@@ -36,8 +36,8 @@
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
  * stamp mem/grace.c:axo__grace_retire 957e376e2f3d
- * stamp mem/grace.c:grace_step 934bc48b4cba
- * stamp mem/grace.c:grace_take 0fd4545d2959
+ * stamp mem/grace.c:grace_step ad23ca523a92
+ * stamp mem/grace.c:grace_take a9d827d2f771
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
@@ -57,7 +57,7 @@
  * stamp super/leaf.c:leaf_close 8399f499e502
  * stamp super/spawn.c:axo__spawn_make 27097cffcda7
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
- * stamp system/boot.c:boot_expire f9713aa7d54a
+ * stamp system/boot.c:boot_expire 0e266a812580
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  */
 #ifndef WORKERS

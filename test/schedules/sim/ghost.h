@@ -167,6 +167,7 @@ typedef struct ghosts {
     uint32_t memory_barred; /* who fails or ends just now: index + 1 */
     const void *barred;     /* the worker in whose turn that is: others may take memory */
     bool manual;
+    bool lent;
     bool loud;           /* show the last events at a failure */
     ghost *inside;       /* in a callback */
     void (*on_end)(uint32_t violated, const char *text); /* the bundle */

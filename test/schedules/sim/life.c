@@ -14,6 +14,8 @@ static bool ghost_is_served(const ghost *it)
         [AXO_DISPATCH_BLOCKING] = &axo__elastic_kind,
         [AXO_DISPATCH_HOST] = &axo__host_kind,
     };
+    if (g.lent && it->dispatcher != AXO_DISPATCH_HOST)
+        return axo__self->sched == &l.system->sched;
     return g.manual || axo__self->sched->kind == kinds[it->dispatcher];
 }
 

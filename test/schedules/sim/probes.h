@@ -47,6 +47,8 @@
     X(PROBE_SETTLE_AGAIN, "settle asked for itself")                                               \
     X(PROBE_SETTLE_FAILED, "settle failed")                                                        \
     X(PROBE_STORM, "a restart waits for its turn")                                                 \
+    X(PROBE_LENT, "a system of lent threads")                                                      \
+    X(PROBE_VISIT, "a visit that was due")                                                         \
     X(PROBE_STREAM_WHOLE, "a stream closed in order")                                              \
     X(PROBE_STREAM_RESET, "a stream over by a reset")                                              \
     X(PROBE_STREAM_LATE, "a stream over by a deadline")                                            \

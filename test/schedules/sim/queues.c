@@ -438,6 +438,16 @@ void __wrap_axo__grace_wait(void)
     q.graces++;
 }
 
+bool __real_axo__grace_poll(axo__grace *grace, axo__grace_reader *reader);
+bool __wrap_axo__grace_poll(axo__grace *grace, axo__grace_reader *reader);
+
+bool __wrap_axo__grace_poll(axo__grace *grace, axo__grace_reader *reader)
+{
+    bool over = __real_axo__grace_poll(grace, reader);
+    q.graces += over;
+    return over;
+}
+
 void __real_axo__grace_online(void);
 void __wrap_axo__grace_online(void);
 

@@ -160,12 +160,57 @@ static bool tree_host(axo_system *system, bool jump)
     return true;
 }
 
+static void tree_asked(void *user, uint32_t how_many)
+{
+    (void)user;
+    w.asked += how_many;
+}
+
+static bool tree_timers(void)
+{
+    const axo__sched *sched = &l.system->sched;
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        if (axo__timers_next(sched->workers[i].timers) != AXO__NEVER)
+            return true;
+    }
+    return false;
+}
+
+/* Lent threads that come when they are asked, or when a visit is due, and seldom else: nothing may
+ * be left to do when none has a reason to come. Any slot, for some turns or as long as there is
+ * something to do. */
+static bool tree_slot(axo_system *system)
+{
+    uint64_t turns = 0;
+    axo__sched *sched = &l.system->sched;
+    int64_t due = axo_worker_due(system);
+    bool reason = w.asked > 0 || due != INT64_MAX;
+    bool polls = w.asked == 0 && due == AXO__IO_RETRY_NS && !tree_timers(); /* for ever */
+    if (!w.lent || (!reason && world_next(8) != 0))
+        return false;
+    if (w.asked > 0)
+        w.asked--;
+    else if (reason)
+        axo__sim_now.now += due;
+    uint64_t most = world_next(2) == 0 ? 1 + world_next(8) : UINT64_MAX;
+    axo_status status = axo__lent_run(sched, world_next(sched->worker_count), -1, most, &turns);
+    if (status != AXO_OK)
+        ghost_fail("axo_worker_run: %s", axo_status_name(status));
+    if (turns > 0 && !reason)
+        ghost_fail("%" PRIu64 " turns had waited for a visit that nobody asked for", turns);
+    if (turns > 0)
+        probe_hit(PROBE_VISIT);
+    tree_outside();
+    return (reason && !polls) || turns > 0;
+}
+
 /* Whoever can, does something; false: everything is at rest. */
 static bool tree_step(axo_system *system)
 {
     uint64_t events = g.events;
     bool ran = world_next(4) == 0 && tree_host(system, false);
-    ran = ran || axo__sim_step() || tree_host(system, true);
+    ran = ran || tree_slot(system) || axo__sim_step() || tree_host(system, true);
+    ran = ran || w.asked > 0; /* the host has fired timers, say */
     t.steps += ran;
     if (q.woke && g.events == events)
         probe_hit(PROBE_EARLY_WAKE);
@@ -257,10 +302,12 @@ static void tree_foreign(axo_system *system)
 static void tree_forget(void)
 {
     bool manual = g.manual;
+    bool lent = g.lent;
     ghost_reset(g.seed, g.loud);
     queues_reset();
     look_reset();
     g.manual = manual;
+    g.lent = lent;
 }
 
 /* Every fifth seed has a governor of restarts. */
@@ -272,6 +319,17 @@ static void tree_govern(uint64_t seed, axo_options *options)
         return;
     options->storm_max = 1 + (uint32_t)(seed / 5 % 4);
     options->storm_window_ns = INT64_C(100000) << (seed / 20 % 6);
+}
+
+/* Every eighth seed has no threads of its own. */
+static bool tree_lends(uint64_t seed, axo_options *options)
+{
+    w.lent = g.lent = seed % 8 == 5;
+    if (!w.lent)
+        return false;
+    options->threads = AXO_THREADS_LENT;
+    options->on_work = tree_asked;
+    return true;
 }
 
 static axo_system *tree_start(uint64_t seed)
@@ -294,6 +352,8 @@ static axo_system *tree_start(uint64_t seed)
         options.manual = 1;
         options.clock = tree_clock;
         options.clock_user = &w;
+    } else if (tree_lends(seed, &options)) {
+        probe_hit(PROBE_LENT);
     } else if (world_next(16) == 0) {
         axo__sim_refuse_start(world_next(options.workers + AXO__SPARES + 1));
         if (axo_system_start(&options, &system) != AXO_ETHREAD || system != NULL || w.mine != 0)

@@ -12,7 +12,10 @@
 
 #include "acts.h"
 #include "os/sim.h"
+#include "os/sim_inside.h"
+#include "sched/lent.h"
 #include "sched/pool.h"
+#include "sched/timer.h"
 
 typedef enum canary { CANARY_NONE, CANARY_TWICE, CANARY_LOST, CANARY_OTHER, CANARIES } canary;
 

@@ -130,6 +130,8 @@ typedef struct world {
     bool scarce;        /* and now and then it has, in a life with streams */
     bool noisy;         /* foreign kills and stops too */
     bool manual;        /* no threads; the clock is the world's */
+    bool lent;          /* no threads: slots are visited */
+    uint32_t asked;     /* visits that are due */
     int64_t now;
     uint32_t refs;
     axo_timer timers[WORLD_TIMERS];

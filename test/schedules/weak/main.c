@@ -35,7 +35,8 @@ static void scenes_list(void)
     const weak_scenario *const tables[] = {weak_state_scenes,   weak_queue_scenes,
                                            weak_cell_scenes,    weak_newborn_scenes,
                                            weak_park_scenes,    weak_spare_scenes,
-                                           weak_shared_scenes,  weak_figures_scenes};
+                                           weak_shared_scenes,  weak_figures_scenes,
+                                           weak_lent_scenes};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         for (const weak_scenario *scene = tables[t]; scene->name != NULL; scene++)
             scenes[scene_count++] = scene;

@@ -8,7 +8,7 @@
 #define LOCS_MAX 256
 #define STORES_MAX 96
 #define HASH_MAX 1024
-#define SC_MAX 64
+#define SC_MAX 128
 #define CELLS_MAX 128
 #define BORN_MAX 16
 #define NAMES_MAX 128
@@ -43,10 +43,13 @@ typedef struct location {
     uint16_t born_clock;
 } location;
 
+/* Some of the seq_cst operations, a bit each. */
+__extension__ typedef unsigned __int128 sc_set;
+
 /* A seq_cst operation. */
 typedef struct sc_event {
     const location *loc;
-    uint64_t reach;  /* those that come after it */
+    sc_set reach;    /* those that come after it */
     uint16_t clock;
     uint16_t beyond; /* clock of its fiber's next event elsewhere; 0: none yet */
     uint8_t fiber;
@@ -347,7 +350,7 @@ static bool sc_is_after(const sc_event *a, const attempt *e)
 }
 
 /* false: it would close a circle. */
-static bool sc_look(const attempt *e, uint64_t *before, uint64_t *after)
+static bool sc_look(const attempt *e, sc_set *before, sc_set *after)
 {
     weak_clock now = sc_now(e);
     weak_clock elsewhere = sc_elsewhere(e->loc);
@@ -355,17 +358,17 @@ static bool sc_look(const attempt *e, uint64_t *before, uint64_t *after)
     *after = 0;
     for (uint32_t i = 0; i < sc_count; i++) {
         if (sc_is_before(&scs[i], e, now, elsewhere))
-            *before |= UINT64_C(1) << i;
+            *before |= (sc_set)1 << i;
         if (sc_is_after(&scs[i], e))
-            *after |= UINT64_C(1) << i | scs[i].reach;
+            *after |= (sc_set)1 << i | scs[i].reach;
     }
     return (*before & *after) == 0;
 }
 
 static bool sc_allows(const weak_site *site, const location *loc, uint32_t read, uint32_t place)
 {
-    uint64_t before;
-    uint64_t after;
+    sc_set before;
+    sc_set after;
     attempt e = {.loc = loc, .read = read, .place = place, .order = site->now};
     return (site->now & WEAK_SEQ_CST) == 0 || sc_look(&e, &before, &after);
 }
@@ -373,12 +376,12 @@ static bool sc_allows(const weak_site *site, const location *loc, uint32_t read,
 /* Notes it, before it is put in its place. */
 static sc_event *sc_add(const attempt *e)
 {
-    uint64_t before;
-    uint64_t after;
+    sc_set before;
+    sc_set after;
     if (sc_count == SC_MAX)
         weak_fail("more than %d seq_cst operations", SC_MAX);
     (void)sc_look(e, &before, &after);
-    uint64_t self = UINT64_C(1) << sc_count;
+    sc_set self = (sc_set)1 << sc_count;
     for (uint32_t i = 0; i < sc_count; i++) {
         if ((before >> i & 1) != 0 || (scs[i].reach & before) != 0)
             scs[i].reach |= self | after;

@@ -80,6 +80,27 @@ void axo__os_gate_wait(axo__os_gate *gate)
                        WEAK_SITE("wait", WEAK_ACQUIRE)) != AXO__GATE_FREE);
 }
 
+/* ---- latch: of a look again by the clock only ---- */
+
+bool axo__os_latch_init(axo__os_latch *latch)
+{
+    (void)latch;
+    return true;
+}
+
+void axo__os_latch_fini(axo__os_latch *latch)
+{
+    (void)latch;
+}
+
+bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
+{
+    (void)latch;
+    weak_clock_now = deadline;
+    weak_spin();
+    return false;
+}
+
 /* ---- parker ---- */
 
 typedef struct parking {

@@ -61,9 +61,10 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
     for (uint32_t i = 0; i < workers + spares; i++) {
         axo__worker *worker = &weak_pool.workers[i];
         axo__worker_init(worker, sched, i);
-        worker->seen = kind == &axo__fixed_kind ? weak_pool.seen[i] : NULL;
+        worker->seen = kind == &axo__fixed_kind || kind->lent ? weak_pool.seen[i] : NULL;
         worker->has_thread = true;
         weak_name(&worker->state, "state%u", i);
+        weak_name(&worker->visited, "visited%u", i);
         weak_name(&worker->fence, "fence%u", i);
         weak_name(&worker->next, "next%u", i);
         weak_name(&worker->thread.parker, "parker%u", i);
@@ -184,6 +185,7 @@ void axo__run_cells(axo__worker *worker, axo__cell *cell, uint32_t messages, uin
         weak_reads(&weak_pool.written[cell->slot]);
         weak_wrote(&cell->state_block);
         weak_pool.ran++;
+        weak_give(&weak_pool.told);
     } while (axo__state_finish(&cell->state, false) == AXO__FINISH_AGAIN);
 }
 
@@ -239,17 +241,22 @@ void axo__os_poll_wake(axo__os_poll *poll)
     weak_fail("nobody polls here");
 }
 
-/* Around all that a thread does as a worker. */
+/* Around all that a thread does as a worker: of a pool with one that several threads may be. */
+static void pool_one_at_a_time(void)
+{
+    const axo__sched *sched = &weak_pool.sched;
+    if (sched->kind == &axo__host_kind || (sched->kind->lent && sched->worker_count == 1))
+        weak_wrote(&weak_pool.workers[0].now);
+}
+
 void axo__grace_enter(void)
 {
-    if (weak_pool.sched.kind == &axo__host_kind)
-        weak_wrote(&weak_pool.workers[0].now);
+    pool_one_at_a_time();
 }
 
 void axo__grace_leave(void)
 {
-    if (weak_pool.sched.kind == &axo__host_kind)
-        weak_wrote(&weak_pool.workers[0].now);
+    pool_one_at_a_time();
 }
 
 void axo__grace_quiet(void)
@@ -262,13 +269,6 @@ void axo__grace_offline(void)
 
 void axo__grace_online(void)
 {
-}
-
-void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block)
-{
-    (void)grace;
-    (void)block;
-    weak_fail("no ready queue is that long here");
 }
 
 /* Reading and writing a descriptor orders: the kernel locks. */
@@ -316,8 +316,64 @@ bool axo__os_thread_try_join(axo__os_thread *thread)
     return true;
 }
 
-bool axo__grace_run(axo__grace *grace)
+void axo__grace_wait(void)
 {
-    (void)grace;
-    return false;
+    weak_fail("no reclaimer here");
+}
+
+static bool grace_heard(void *user, uint64_t period)
+{
+    (void)user;
+    for (uint32_t i = 0; i < weak_pool.sched.worker_count; i++) {
+        if (!axo__grace_is_heard(&weak_pool.workers[i].reader, period))
+            return false;
+    }
+    return true;
+}
+
+static bool grace_try_pass(void *user, uint32_t *door)
+{
+    (void)user;
+    (void)door;
+    return true;
+}
+
+static void grace_pass(void *user)
+{
+    (void)user;
+}
+
+static void grace_expire(void *user, axo__grace_item *first, axo__grace_item *last)
+{
+    (void)user;
+    (void)first;
+    (void)last;
+    weak_fail("no actor ends here");
+}
+
+static void grace_give(void *user, axo__grace_block *block)
+{
+    (void)user;
+    (void)block;
+    weak_fail("no ready queue is that long here");
+}
+
+const axo__grace_ops pool_grace_ops = {.pass = grace_pass, .expire = grace_expire,
+                                       .give_block = grace_give, .heard = grace_heard,
+                                       .try_pass = grace_try_pass};
+
+/* ---- the system above ---- */
+
+bool axo__core_unhold(axo__core *core)
+{
+    (void)core;
+    return false; /* no actor has ended */
+}
+
+/* The program's queue of jobs orders, as any queue. */
+void axo__core_ask(const axo__core *core)
+{
+    (void)core;
+    (void)weak_change(&weak_pool.asked, sizeof weak_pool.asked, WEAK_ADD, 1,
+                      WEAK_SITE("ask", WEAK_ACQUIRE | WEAK_RELEASE));
 }

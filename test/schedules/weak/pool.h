@@ -26,6 +26,8 @@ typedef struct pool {
     uint32_t pushers;             /* that are not done */
     bool event;
     uint32_t started;             /* threads */
+    uint32_t asked;               /* visits that are due */
+    weak_knot told;               /* what the last turn has told others */
     bool stopped;
 } pool;
 
@@ -33,6 +35,9 @@ extern pool weak_pool;
 
 /* So many workers of this kind, all awake, and spare ones behind them. */
 void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares);
+
+/* Grace periods of this pool, polled: its workers are the readers, and there are no doors. */
+extern const axo__grace_ops pool_grace_ops;
 
 /* It sleeps already. */
 void pool_parked(axo__worker *worker);

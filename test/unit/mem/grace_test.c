@@ -69,7 +69,7 @@ static grace_world *world_new(void)
     for (int i = 0; i < ITEMS; i++)
         axo__a32_store_relaxed(&world->things[i].value, LIVE);
     axo__aptr_store_release(&world->current, &world->things[0]);
-    assert_true(axo__grace_start(&world->grace, &world_ops, false, world, NULL));
+    assert_true(axo__grace_start(&world->grace, &world_ops, AXO__GRACE_THREAD, world, NULL));
     return world;
 }
 

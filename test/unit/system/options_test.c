@@ -87,7 +87,7 @@ static void limits(void **state)
         AXO_OPTIONS(.allocator = {.free = unit_free}),
         AXO_OPTIONS(.no_dead_letter_log = 2),        AXO_OPTIONS(.dead_letter_window_ns = -1),
         AXO_OPTIONS(.dead_letter_log_at_stop = 2),   AXO_OPTIONS(.dead_letters_kept = 65537),
-        AXO_OPTIONS(.no_dead_letters_kept = 2),      AXO_OPTIONS(.reserved = 1),
+        AXO_OPTIONS(.no_dead_letters_kept = 2),      AXO_OPTIONS(.threads = 2),
         AXO_OPTIONS(.no_quantum_us = 2),             AXO_OPTIONS(.registry_max = (1 << 20) + 1),
         AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EVENT_KINDS)),
         AXO_OPTIONS(.trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL) | AXO_EVENT_BIT(63)),
