@@ -387,11 +387,12 @@ void axo__trap_end(axo__worker *worker)
 
 /* ---- the landing ---- */
 
-/* No hook of the instance runs any more, and all its children go with it. */
+/* No hook of the instance runs any more, and all its children go with it: those, too, that a
+ * pre_restart has made behind post_stop. */
 static void trap_break(axo__cell *cell)
 {
     axo__family *family = axo__cell_family(cell);
-    if (cell->life != AXO__INSTANCE_STARTED)
+    if (cell->life != AXO__INSTANCE_STARTED && cell->life != AXO__INSTANCE_STOPPED)
         return;
     cell->life = AXO__INSTANCE_BROKEN;
     if (family != NULL)

@@ -39,7 +39,7 @@ static inline void crash_defaults(void)
 }
 
 /* As a program has handlers that may be left by a jump, and interrupted by themselves. */
-static inline void crash_install(int number, void (*fn)(int, siginfo_t *, void *))
+static inline void crash_handler(int number, void (*fn)(int, siginfo_t *, void *))
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -280,7 +280,7 @@ static inline void crash_ping(void)
 }
 
 /* In a manual system: until there is nothing to do. */
-static inline void crash_settle(void)
+static inline void crash_work_off(void)
 {
     uint64_t turns = 1;
     while (turns > 0)

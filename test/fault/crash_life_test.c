@@ -105,6 +105,33 @@ static void crash_leaving(const void *arg)
     crash_finish();
 }
 
+static axo_status crash_behind_default(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                       const axo_message *message)
+{
+    axo_status status = axo_default_pre_restart(ctx, state, failure, message);
+    if (axo_instance(ctx) == 1) {
+        crash_spawn_child(ctx);
+        crash_now(ctx);
+    }
+    return status;
+}
+
+/* A child that is made after all others have been told does not outlive the crash either. */
+static void crash_late_child(const void *arg)
+{
+    axo_class cls = crash_class;
+    axo_props props = AXO_PROPS(.cls = &cls);
+    cls.pre_restart = crash_behind_default;
+    crash_start((axo_options){.workers = 1});
+    CRASH_CHECK(axo_system_spawn(cw.system, &props, &cw.actor) == AXO_OK);
+    crash_do(crash_fail);
+    crash_ping();
+    CRASH_CHECK(atomic_load(&crash_children) == 1 && atomic_load(&crash_child_stops) == 1);
+    CRASH_CHECK(atomic_load(&cw.instance) == 2 && atomic_load(&cw.logged) == 1);
+    CRASH_CHECK(axo_system_crashes(cw.system, NULL, 0) == 1);
+    crash_finish();
+}
+
 static void crash_ending(const void *arg)
 {
     cw.hook[CRASH_POST_STOP] = crash_now;
@@ -149,6 +176,8 @@ static void crashes_in_hooks(void **state)
     }
     crash_end end = crash_run(crash_ending, NULL);
     crash_is_well(&end, "the end");
+    end = crash_run(crash_late_child, NULL);
+    crash_is_well(&end, "a child behind the default pre_restart");
     end = crash_run(crash_settling, NULL);
     crash_is_well(&end, "settle");
 }

@@ -108,7 +108,7 @@ static void nested_once(void)
     const uint64_t refused = nested_refused;
     const uint64_t before = axo_system_crashes(cw.system, NULL, 0);
     CRASH_CHECK(axo_system_send(cw.system, cw.actor, CRASH_DO, NULL, 0) == AXO_OK);
-    crash_settle();
+    crash_work_off();
     const uint64_t after = axo_system_crashes(cw.system, &crash, 1);
     CRASH_CHECK(after - before + nested_refused - refused == 1);
     if (after > before)
@@ -151,12 +151,12 @@ static void nested_run(const void *arg)
     axo_props props = AXO_PROPS(.cls = &nested_class);
     crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
-    crash_install(SIGSEGV, nested_before);
-    crash_install(SIGILL, nested_before);
+    crash_handler(SIGSEGV, nested_before);
+    crash_handler(SIGILL, nested_before);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
     CRASH_CHECK(sigaction(SIGILL, NULL, &nested_ours) == 0);
-    crash_install(SIGILL, nested_ill);
-    crash_install(SIGTRAP, nested_trap);
+    crash_handler(SIGILL, nested_ill);
+    crash_handler(SIGTRAP, nested_trap);
     CRASH_CHECK(axo_system_spawn(cw.system, &props, &cw.actor) == AXO_OK);
     nested_once();
     CRASH_CHECK(axo_system_crashes(cw.system, NULL, 0) == 1);

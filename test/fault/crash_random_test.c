@@ -230,9 +230,9 @@ static void random_begin(void)
         .user_strategy = &strategy,
         .allocator = {.alloc = parts_alloc, .free = parts_free, .user = &cw.heap});
     axo_props props = AXO_PROPS(.cls = &random_class, .strategy = &strategy);
-    crash_install(SIGSEGV, random_before);
+    crash_handler(SIGSEGV, random_before);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
-    crash_install(SIGPROF, random_hit);
+    crash_handler(SIGPROF, random_hit);
     for (uint32_t i = 0; i < RANDOM_ACTORS; i++)
         CRASH_CHECK(axo_system_spawn(cw.system, &props, &random_refs[i]) == AXO_OK);
 }

@@ -58,15 +58,15 @@ static void step_run(const void *arg)
     (void)alarm(0);
     crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
-    crash_install(SIGSEGV, step_before);
-    crash_install(SIGTRAP, step_trap);
+    crash_handler(SIGSEGV, step_before);
+    crash_handler(SIGTRAP, step_trap);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
     CRASH_CHECK(axo_system_spawn(cw.system, &props, &cw.actor) == AXO_OK);
     CRASH_CHECK(axo_system_spawn(cw.system, &other, &step_other) == AXO_OK);
     for (uint64_t at = 1; step_over == step_refused; at += stride, tries++) {
         uint64_t before = axo_system_crashes(cw.system, NULL, 0) + step_refused;
         CRASH_CHECK(axo_system_send(cw.system, cw.actor, STEP_WORK, &at, sizeof at) == AXO_OK);
-        crash_settle();
+        crash_work_off();
         uint64_t after = axo_system_crashes(cw.system, NULL, 0) + step_refused;
         CRASH_CHECK(after == before + 1 || step_left > 0);
     }

@@ -112,7 +112,7 @@ static void stuck_begin(const axo_class *cls)
     axo_props props = AXO_PROPS(.cls = cls);
     axo_props other = AXO_PROPS(.cls = &step_other_class);
     (void)alarm(0);
-    crash_install(SIGTRAP, step_trap);
+    crash_handler(SIGTRAP, step_trap);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
     CRASH_CHECK(axo_system_spawn(cw.system, &props, &cw.actor) == AXO_OK);
     CRASH_CHECK(axo_system_spawn(cw.system, &other, &step_other) == AXO_OK);
@@ -158,7 +158,7 @@ static void step_run(const void *arg)
     for (uint64_t at = 1; step_over == step_refused; at += stride, tries++) {
         uint64_t before = stuck_interrupted() + step_refused;
         CRASH_CHECK(axo_system_send(cw.system, cw.actor, STEP_WORK, &at, sizeof at) == AXO_OK);
-        crash_settle();
+        crash_work_off();
         uint64_t after = stuck_interrupted() + step_refused;
         CRASH_CHECK(after == before + 1 || step_left > 0);
         CRASH_CHECK(stuck_marked == tries + 1);
@@ -246,7 +246,7 @@ static void part_run(const void *arg)
         const uint64_t before = stuck_interrupted();
         axo_crash crash = {.signal = 0};
         CRASH_CHECK(axo_system_send(cw.system, cw.actor, STEP_WORK, &at, sizeof at) == AXO_OK);
-        crash_settle();
+        crash_work_off();
         if (axo_system_crashes(cw.system, &crash, 1) == before || crash.signal != SIGURG)
             continue;
         interrupted++;
@@ -392,7 +392,7 @@ static void time_run(const void *arg)
                                    : &time_class);
     for (uint32_t i = 0; i < count; i++)
         CRASH_CHECK(axo_system_send(cw.system, cw.actor, tag, NULL, 0) == AXO_OK);
-    crash_settle();
+    crash_work_off();
     CRASH_CHECK(stuck_interrupted() == (tag == TIME_OWN));
     CRASH_CHECK(time_handled == (tag == TIME_STASH ? 2 : count));
     CRASH_CHECK(tag != TIME_CLEAN || time_cleaned == 3);
