@@ -70,8 +70,9 @@ typedef struct axo_class {
                                          when it is in its own code, within twice that and some 50
                                          milliseconds; one that never is is reported (crash.h).
                                          Needs AXO_CRASH_FAILS, else AXO_EINVAL; nobody looks
-                                         without axo_options.contain, in a manual system and on
-                                         other dispatchers than the default one. 0: never */
+                                         without axo_options.contain, in a manual system, in one of
+                                         lent threads and on other dispatchers than the default one.
+                                         0: never */
 } axo_class;
 #define AXO_CLASS(...) AXO_INIT(axo_class, __VA_ARGS__)
 static inline void axo_class_init(axo_class *out)

@@ -44,9 +44,10 @@
  * decider the classes of the parent and of its children need a watchdog: it runs in the turn of
  * either.
  *
- * Only the default dispatcher's threads are looked at, and a manual system has none. The signal is
- * SIGURG: a handler of the program's that is there before the system's start gets all others; with
- * one that comes later no callback is interrupted, and the line says so.
+ * Only the default dispatcher's own threads are looked at: a manual system has none, and lent ones
+ * are the program's. The signal is SIGURG: a handler of the program's that is there before the
+ * system's start gets all others; with one that comes later no callback is interrupted, and the
+ * line says so.
  *
  * Example: test/example/crashy_server.c. */
 #ifndef AXO_CRASH_H

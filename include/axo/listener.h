@@ -80,8 +80,8 @@ typedef struct axo_listener {
                                     "unix:/run/it.sock", removed at the end, "unix:@name", in no
                                     file system; "systemd:name": a socket that was passed to this
                                     process under that name (FileDescriptorName of the .socket
-                                    unit; "systemd:": the first), as of sd_listen_fds(3), none:
-                                    ENOENT; "fd:3": one that listens already, by its number, which
+                                    unit; "systemd:": the first), as LISTEN_PID, LISTEN_FDS and
+                                    LISTEN_FDNAMES say, else ENOENT; "fd:3": one that listens already, by its number, which
                                     nothing checks. Of both the listener has a copy. Valid for as
                                     long as the listener lives; so `connection` */
     const axo_props *connection; /* recipe of a connection, with what it points at; its name is

@@ -18,7 +18,7 @@
 #define NET_UNIX "unix:"
 #define NET_FD   "fd:"
 #define NET_SYSTEMD "systemd:"
-#define NET_PASSED 3 /* the first descriptor that is passed: SD_LISTEN_FDS_START */
+#define NET_PASSED 3 /* the first descriptor that is passed */
 #define NET_HOST_MAX 64
 
 bool axo__net_unblock(int fd)
@@ -195,8 +195,8 @@ static int net_inherited(int fd, int *error)
     return copy;
 }
 
-/* As of sd_listen_fds(3): whether any were passed to this process says LISTEN_PID. -1: none of that
- * name; "": the first. */
+/* As of systemd's socket activation: LISTEN_PID says to which process they were passed. -1: none of
+ * that name; "": the first. */
 static int net_passed(const char *name)
 {
     const char *pid = getenv("LISTEN_PID");

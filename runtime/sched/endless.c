@@ -64,7 +64,7 @@ static __attribute__((noinline)) axo__verdict endless_walk(axo__worker *worker,
     axo__verdict verdict = AXO__VERDICT_UNWIND;
     memset(&trap->endless.crash, 0, sizeof trap->endless.crash);
     if (AXO__UNWIND_SET(&back) == 0) {
-        trap->back = &back;
+        axo__trap_back(trap, &back);
         const axo_class *cls = axo__cell_class(worker->current);
         axo__walked from = {.pc = (uintptr_t)registers[REG_RIP], .interrupted = true};
         memcpy(&from.own, &cls->receive, sizeof from.own);
@@ -74,7 +74,7 @@ static __attribute__((noinline)) axo__verdict endless_walk(axo__worker *worker,
         else
             verdict = axo__walk(&from, &trap->endless.crash);
     }
-    trap->back = NULL;
+    axo__trap_back(trap, NULL);
     return verdict;
 }
 
@@ -121,7 +121,7 @@ static __attribute__((noreturn)) void endless_leave(axo__worker *worker, const s
                                                     const greg_t *registers)
 {
     axo__trap *trap = worker->trap;
-    trap->busy = true;
+    axo__trap_busy(trap, true);
     trap->crash = trap->endless.crash;
     trap->endless.ran = axo__os_now() - trap->endless.began;
     trap->crash.signal = SIGURG;

@@ -95,7 +95,7 @@ static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int
     axo__verdict verdict = AXO__VERDICT_UNWIND;
     memset(crash, 0, sizeof *crash);
     if (AXO__UNWIND_SET(&back) == 0) {
-        trap->back = &back;
+        axo__trap_back(trap, &back);
         const axo_class *cls = axo__cell_class(worker->current);
         axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
         from.writes = (registers[REG_ERR] & TRAP_WRITE) != 0;
@@ -109,7 +109,7 @@ static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int
         }
         verdict = axo__walk(&from, crash);
     }
-    trap->back = NULL;
+    axo__trap_back(trap, NULL);
     registers[REG_RIP] = pc;
     registers[REG_RSP] = sp;
     return verdict;
@@ -120,10 +120,10 @@ static __attribute__((noinline)) bool trap_is_asked_for(axo__worker *worker)
     axo__unwind back;
     bool asked = false;
     if (AXO__UNWIND_SET(&back) == 0) {
-        worker->trap->back = &back;
+        axo__trap_back(worker->trap, &back);
         asked = axo__cell_class(worker->current)->on_crash == AXO_CRASH_FAILS;
     }
-    worker->trap->back = NULL;
+    axo__trap_back(worker->trap, NULL);
     return asked;
 }
 
@@ -200,12 +200,12 @@ static __attribute__((noinline)) void trap_say_actor(trap_line *line, axo__worke
     if (worker->current == NULL)
         return;
     if (AXO__UNWIND_SET(&back) == 0) {
-        trap->back = &back;
+        axo__trap_back(trap, &back);
         trap_add_actor(line, worker);
     } else {
         line->at = before;
     }
-    trap->back = NULL;
+    axo__trap_back(trap, NULL);
 }
 
 static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo__verdict verdict)
@@ -276,7 +276,7 @@ static void trap_handle(int number, siginfo_t *info, void *argument)
     const bool second = trap != NULL && trap->busy;
     axo__verdict verdict = AXO__VERDICT_RUNTIME;
     if (trap != NULL)
-        trap->busy = true;
+        axo__trap_busy(trap, true);
     if (!second)
         verdict = trap_judge(worker, number, info, context);
     if (verdict == AXO__VERDICT_CONTAINED) {
@@ -290,7 +290,7 @@ static void trap_handle(int number, siginfo_t *info, void *argument)
     }
     trap_say(worker, number, info, verdict);
     if (trap != NULL)
-        trap->busy = second;
+        axo__trap_busy(trap, second);
     trap_pass_on(number, info, argument);
     errno = error;
 }
@@ -473,7 +473,7 @@ void axo__trap_land(axo__worker *worker)
         trap_describe(worker, crash);
     axo__texts_set_crash(&worker->local.core->texts, worker->pending.text, crash);
     axo__contain_note(worker->local.core->contain, crash);
-    trap->busy = false;
+    axo__trap_busy(trap, false);
 }
 #else
 bool axo__trap_enter(void)

@@ -35,14 +35,29 @@ typedef struct axo__endless {
  * `back` is set behind the point it leads to, and no second crash touches `crash` while the first
  * one has it. */
 struct axo__trap {
-    axo__unwind *volatile back; /* where a crash of the handler itself goes; NULL: nowhere */
-    volatile bool busy;         /* `crash` is the handler's, and then the landing's */
-    bool fresh;                 /* the landing is a crash's */
+    axo__unwind *back; /* where a crash of the handler itself goes; NULL: nowhere */
+    bool busy;         /* `crash` is the handler's, and then the landing's */
+    bool fresh;        /* the landing is a crash's */
     axo_crash crash;
     axo__endless endless;
     stack_t before;    /* the thread's own */
     sigset_t mask;     /* the thread's own */
 };
+
+/* A handler that comes in between finds both as they stand in the program. */
+static inline void axo__trap_back(axo__trap *trap, axo__unwind *to)
+{
+    __asm__("" ::: "memory");
+    trap->back = to;
+    __asm__("" ::: "memory");
+}
+
+static inline void axo__trap_busy(axo__trap *trap, bool busy)
+{
+    __asm__("" ::: "memory");
+    trap->busy = busy;
+    __asm__("" ::: "memory");
+}
 
 /* Takes over the signals for this process, or counts one system more; false: it is not possible
  * here. The last axo__trap_leave gives them back. */

@@ -1,5 +1,5 @@
-/* listener_test.c - listeners: connections are actors, bounds, want of descriptors, and what is left
- * behind. */
+/* listener_test.c - listeners: connections are actors, bounds, want of descriptors, and what is
+ * left behind. */
 #include "unit/pattern/listener_world.h"
 
 /* ---- supervision ---- */
