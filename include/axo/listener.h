@@ -81,9 +81,10 @@ typedef struct axo_listener {
                                     file system; "systemd:name": a socket that was passed to this
                                     process under that name (FileDescriptorName of the .socket
                                     unit; "systemd:": the first), as LISTEN_PID, LISTEN_FDS and
-                                    LISTEN_FDNAMES say, else ENOENT; "fd:3": one that listens already, by its number, which
-                                    nothing checks. Of both the listener has a copy. Valid for as
-                                    long as the listener lives; so `connection` */
+                                    LISTEN_FDNAMES say, else ENOENT; "fd:3": one that listens
+                                    already, by its number, which nothing checks. Of both the
+                                    listener has a copy. Valid for as long as the listener lives;
+                                    so `connection` */
     const axo_props *connection; /* recipe of a connection, with what it points at; its name is
                                     NULL */
     uint32_t connections_max;    /* 0: no bound */

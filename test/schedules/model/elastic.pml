@@ -39,7 +39,7 @@
  * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_end 32d4fd60b77e
+ * stamp sched/worker.c:axo__worker_end 2c2bf3df1f41
  * stamp sched/worker.c:axo__worker_step 2e599c13cca2
  * stamp sched/worker.c:worker_idle 31392d701826
  */
