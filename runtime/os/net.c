@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "os/environment.h"
+
 #define NET_UNIX "unix:"
 #define NET_FD   "fd:"
 #define NET_SYSTEMD "systemd:"
@@ -199,9 +201,9 @@ static int net_inherited(int fd, int *error)
  * that name; "": the first. */
 static int net_passed(const char *name)
 {
-    const char *pid = getenv("LISTEN_PID");
-    const char *count = getenv("LISTEN_FDS");
-    const char *names = getenv("LISTEN_FDNAMES");
+    const char *pid = axo__os_environment("LISTEN_PID");
+    const char *count = axo__os_environment("LISTEN_FDS");
+    const char *names = axo__os_environment("LISTEN_FDNAMES");
     const int all = count != NULL ? net_number(count, INT16_MAX) : -1;
     if (pid == NULL || net_number(pid, INT32_MAX) != (int)getpid())
         return -1;

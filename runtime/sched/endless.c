@@ -55,27 +55,29 @@ static void endless_pass_on(int number, siginfo_t *info, void *context)
         before->sa_handler(number);
 }
 
+static axo__verdict endless_walked(axo__trap *trap, axo__verdict verdict)
+{
+    axo__trap_back(trap, NULL);
+    return verdict;
+}
+
 /* Where the worker is; and how long a callback of the cell's class may run. */
 static __attribute__((noinline)) axo__verdict endless_walk(axo__worker *worker,
                                                            const greg_t *registers, int64_t *limit)
 {
     axo__unwind back;
     axo__trap *trap = worker->trap;
-    axo__verdict verdict = AXO__VERDICT_UNWIND;
     memset(&trap->endless.crash, 0, sizeof trap->endless.crash);
-    if (AXO__UNWIND_SET(&back) == 0) {
-        axo__trap_back(trap, &back);
-        const axo_class *cls = axo__cell_class(worker->current);
-        axo__walked from = {.pc = (uintptr_t)registers[REG_RIP], .interrupted = true};
-        memcpy(&from.own, &cls->receive, sizeof from.own);
-        *limit = (int64_t)cls->watchdog_ms * 1000000;
-        if (cls->watchdog_ms == 0)
-            verdict = AXO__VERDICT_CLASS;
-        else
-            verdict = axo__walk(&from, &trap->endless.crash);
-    }
-    axo__trap_back(trap, NULL);
-    return verdict;
+    if (AXO__UNWIND_SET(&back) != 0)
+        return endless_walked(trap, AXO__VERDICT_UNWIND);
+    axo__trap_back(trap, &back);
+    const axo_class *cls = axo__cell_class(worker->current);
+    axo__walked from = {.pc = (uintptr_t)registers[REG_RIP], .interrupted = true};
+    memcpy(&from.own, &cls->receive, sizeof from.own);
+    *limit = (int64_t)cls->watchdog_ms * 1000000;
+    if (cls->watchdog_ms == 0)
+        return endless_walked(trap, AXO__VERDICT_CLASS);
+    return endless_walked(trap, axo__walk(&from, &trap->endless.crash));
 }
 
 static axo__verdict endless_judge(axo__worker *worker, const greg_t *registers, int64_t *limit)

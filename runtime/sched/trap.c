@@ -83,7 +83,16 @@ static uint32_t trap_access(int number, const siginfo_t *info, const greg_t *reg
     return (registers[REG_ERR] & TRAP_WRITE) != 0 ? AXO_CRASH_WRITE : AXO_CRASH_READ;
 }
 
-/* The registers are those that the unwinder begins with; they are put back. */
+/* Puts back the registers that the unwinder has begun with. */
+static axo__verdict trap_walked(axo__trap *trap, greg_t *registers, greg_t pc, greg_t sp,
+                                axo__verdict verdict)
+{
+    axo__trap_back(trap, NULL);
+    registers[REG_RIP] = pc;
+    registers[REG_RSP] = sp;
+    return verdict;
+}
+
 static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int number,
                                                         const siginfo_t *info, greg_t *registers)
 {
@@ -92,39 +101,38 @@ static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int
     axo_crash *crash = &trap->crash;
     const greg_t pc = registers[REG_RIP];
     const greg_t sp = registers[REG_RSP];
-    axo__verdict verdict = AXO__VERDICT_UNWIND;
     memset(crash, 0, sizeof *crash);
-    if (AXO__UNWIND_SET(&back) == 0) {
-        axo__trap_back(trap, &back);
-        const axo_class *cls = axo__cell_class(worker->current);
-        axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
-        from.writes = (registers[REG_ERR] & TRAP_WRITE) != 0;
-        memcpy(&from.own, &cls->receive, sizeof from.own);
-        if (trap_is_fetch(number, info, registers)) {
-            crash->frames[crash->frame_count++] = (uint64_t)pc;
-            crash->depth++;
-            from.pc = *(const uintptr_t *)(uintptr_t)sp - 1;
-            registers[REG_RIP] = (greg_t)from.pc;
-            registers[REG_RSP] = sp + (greg_t)sizeof(void *);
-        }
-        verdict = axo__walk(&from, crash);
+    if (AXO__UNWIND_SET(&back) != 0)
+        return trap_walked(trap, registers, pc, sp, AXO__VERDICT_UNWIND);
+    axo__trap_back(trap, &back);
+    const axo_class *cls = axo__cell_class(worker->current);
+    axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
+    from.writes = (registers[REG_ERR] & TRAP_WRITE) != 0;
+    memcpy(&from.own, &cls->receive, sizeof from.own);
+    if (trap_is_fetch(number, info, registers)) {
+        crash->frames[crash->frame_count++] = (uint64_t)pc;
+        crash->depth++;
+        from.pc = *(const uintptr_t *)(uintptr_t)sp - 1;
+        registers[REG_RIP] = (greg_t)from.pc;
+        registers[REG_RSP] = sp + (greg_t)sizeof(void *);
     }
+    return trap_walked(trap, registers, pc, sp, axo__walk(&from, crash));
+}
+
+static bool trap_asked(axo__trap *trap, bool asked)
+{
     axo__trap_back(trap, NULL);
-    registers[REG_RIP] = pc;
-    registers[REG_RSP] = sp;
-    return verdict;
+    return asked;
 }
 
 static __attribute__((noinline)) bool trap_is_asked_for(axo__worker *worker)
 {
     axo__unwind back;
-    bool asked = false;
-    if (AXO__UNWIND_SET(&back) == 0) {
-        axo__trap_back(worker->trap, &back);
-        asked = axo__cell_class(worker->current)->on_crash == AXO_CRASH_FAILS;
-    }
-    axo__trap_back(worker->trap, NULL);
-    return asked;
+    if (AXO__UNWIND_SET(&back) != 0)
+        return trap_asked(worker->trap, false);
+    axo__trap_back(worker->trap, &back);
+    return trap_asked(worker->trap,
+                      axo__cell_class(worker->current)->on_crash == AXO_CRASH_FAILS);
 }
 
 static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t *info,

@@ -7,6 +7,7 @@
 #include <axo/memory.h>
 
 #include "mem/wall.h"
+#include "os/environment.h"
 
 #define WALLS_ALL (AXO_WALL_CANARY | AXO_WALL_FREED | AXO_WALL_GUARD | AXO_WALL_FREEZE)
 
@@ -45,23 +46,13 @@ bool axo__walls_parse(const char *list, uint32_t *walls)
     }
 }
 
-/* A program with more rights than who has started it does not listen to the environment. */
-static const char *walls_environment(const char *name)
-{
-#ifdef __GLIBC__
-    return secure_getenv(name);
-#else
-    return getenv(name);
-#endif
-}
-
 axo_status axo__options_walls(axo_options *to)
 {
     uint32_t more;
-    const char *name = walls_environment(AXO_WALLS_CLASS);
+    const char *name = axo__os_environment(AXO_WALLS_CLASS);
     if (to->walls > WALLS_ALL || to->walls_reserved != 0)
         return AXO_EINVAL;
-    if (!axo__walls_parse(walls_environment(AXO_WALLS), &more))
+    if (!axo__walls_parse(axo__os_environment(AXO_WALLS), &more))
         return AXO_EINVAL;
     to->walls |= more;
     if (name != NULL && name[0] != 0)
