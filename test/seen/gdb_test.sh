@@ -149,10 +149,10 @@ axo tree
 axo mailbox /user/crasher
 bt 1
 END
-says "axo/w[01] [0-9]+ /user/crasher crasher 99 /user/.* [0-9.]+ .*"
+says "axo/(w|spare)[01] [0-9]+ /user/crasher crasher 99 /user/.* [0-9.]+ .*"
 says "/user/crasher crasher running 0 0"
 says "/user/shop/till1 till idle 0 2"
-says "now axo/w[01] 99 /user/.* 0 - 0x[0-9a-f]+"
+says "now axo/(w|spare)[01] 99 /user/.* 0 - 0x[0-9a-f]+"
 grep -q "#0 .* crash_receive" "$scratch/log" || fail "the crash is not in the crasher"
 [ "$(grep -c "  pair  " "$scratch/log")" -ge 16 ] || fail "not all actors of the load"
 # under load: messages wait, and failures have happened

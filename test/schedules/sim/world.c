@@ -115,8 +115,13 @@ void world_undo(void *arg)
 
 /* ---- failing ---- */
 
+/* Where many children are restarted together, and each now and then fails as it starts, it may go
+ * on for ever: a life has only so many failures.
+ */
 axo_status world_fail(axo_ctx *ctx)
 {
+    if (w.failures++ >= WORLD_FAILURES_MAX)
+        return AXO_OK;
     int32_t code = (int32_t)world_below(256);
     uint32_t how = world_below(4);
     bool fatal = world_is(KNOB_FATAL);

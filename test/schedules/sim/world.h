@@ -18,6 +18,7 @@
 #define WORLD_WATCHES_MAX 36
 #define WORLD_TIMERS 16
 #define WORLD_OPERATIONS 65536
+#define WORLD_FAILURES_MAX 8192
 
 typedef struct keyed {
     uint64_t key;
@@ -125,6 +126,7 @@ typedef struct world {
     uint32_t life;      /* of this seed */
     uint32_t living_max;
     uint64_t outside;   /* calls from outside so far */
+    uint32_t failures;  /* that its hooks have asked for, in this life */
     bool calm;
     bool dry;           /* the allocator has nothing */
     bool scarce;        /* and now and then it has, in a life with streams */
