@@ -14,13 +14,14 @@
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
 #   make seen            probes, gdb on live and dead processes, axo-top, the console in a browser
-#   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, listings, abi, coverage
+#   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, handlers, listings, abi, coverage
 #   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
 #   make lint            layers, headers, symbols, style, and the self test of these checks
 #   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make bench-peers     beside Erlang, CAF, Go, tokio, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go
 #   make bench-growth    how costs grow: actors, trees, workers, messages in flight
 #   make bench-lines     cache lines that a message, a spawn, a restart moves between threads
+#   make bench-parts     where the time of a wake-up from outside goes
 #   make bench-figures   bench-peers and bench-growth; then bench-accept writes README, baseline, plots
 #   make bench-restart   axo-restart-bench, reference cases; ACCEPT=1 writes bench/RESTART-results.md
 #   make bench-s1        test/example/kv_server.c beside redis-server; QUICK=1
@@ -45,7 +46,7 @@
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run asan tsan hard \
-  proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-figures bench-accept \
+  proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-parts run-bench-parts bench-figures bench-accept \
   bench-plot bench-test install install-tools uninstall deb deps clean help
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)$(@:$(BUILD)/%=%)")
@@ -272,7 +273,8 @@ test:
 asan tsan hard:
 	+$Q$(call in,$@) run-tests
 	$Qcase $@ in hard) ;; *) echo "bar 12 is 0: reports of $(sanitize_$@), $(notdir $(CC))";; esac
-run-tests: $(TESTS) $(EXAMPLES) $(TOOL)
+# What two scripts use at once is built before them: a program that is being linked cannot be started.
+run-tests: $(TESTS) $(EXAMPLES) $(TOOL) $(TOP) $(if $(CONSOLE),$B/test/support/console/serve)
 	$Q$(if $(PARSER),:,echo "  note: http_server is left out: no http_parser.h; Debian's libhttp-parser-dev")
 	$Q$(RUN_TESTS) $(TESTS) $(QUOTED) $(SCRIPTS)
 conformance:
@@ -308,6 +310,11 @@ bench-growth: $(BENCHES)
 	  $B/bench/w6_spawn --actors 300000 --workers $$w $G; done
 bench-lines: $B/libaxo.a
 	$Qpython3 bench/lines/lines.py $(BUILD) $(ONLY:%=--only %) $(WORKERS:%=--workers %) $(BENCH_ARGS)
+# W12p in a library that takes stamps (base/stamp.h).
+bench-parts:
+	+$Q$(MAKE) --no-print-directory BUILD=$(BUILD)/parts VARIANT=release CFLAGS='$(CFLAGS) -DAXO_STAMPS=1' run-bench-parts
+run-bench-parts: $B/bench/w12_foreign
+	$Q$< --part 4 $(BENCH_ARGS)
 bench-figures:
 	+$Qr=0; $(MAKE) --no-print-directory bench-peers || r=1; \
 	  $(MAKE) --no-print-directory bench-growth && exit $$r

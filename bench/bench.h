@@ -30,10 +30,21 @@
 #define BENCH_REPEATS_MAX 100
 #define BENCH_FOREIGN_MAX 0.06
 #define BENCH_STOP_NS     INT64_C(60000000000)
-#define BENCH_VALUES_MAX  5
+#define BENCH_VALUES_MAX  8
 #define BENCH_TIMES_MAX   2
 #define BENCH_RANKS       5 /* p50, p90, p99, p99.9, max */
 #define BENCH_COLUMNS_MAX (2 + BENCH_VALUES_MAX + BENCH_TIMES_MAX * BENCH_RANKS)
+
+/* A message's own work: so many operations of a chain that waits for itself, some 1 ns each
+ * (`link` in a result). */
+#define BENCH_CHAIN_HELP "own work of a message, in operations that wait for each other (0)"
+static inline void bench_chain(uint64_t links)
+{
+    uint64_t value = links;
+    for (; links > 0; links--)
+        value = value * 6364136223846793005u + 1442695040888963407u;
+    __asm__ volatile("" : : "r"(value)); /* it is not left out */
+}
 
 /* A number that a program takes beside those that all take. */
 typedef struct bench_option {
@@ -50,6 +61,7 @@ typedef struct bench_settings {
     bool progress;           /* says on stderr how far it is */
     bool terminal;           /* stderr is one */
     bool cold;               /* no run to warm up, and no probe of the machine */
+    bool steady;             /* no turn ends by its time */
     char commit[BENCH_COMMIT_MAX];
 } bench_settings;
 
@@ -116,7 +128,8 @@ static inline void bench_usage(const char *program, const bench_option *options,
                   "  --json FILE        append one JSON line a result; -: standard output\n"
                   "  --percentiles DIR  write each latency distribution to DIR/NAME.hgrm\n"
                   "  --progress         say how far it is, also if stderr is no terminal\n"
-                  "  --cold             no run to warm up, no probe of the processors\n",
+                  "  --cold             no run to warm up, no probe of the processors\n"
+                  "  --steady           turns end by their messages alone, not by time\n",
                   program);
     for (uint32_t i = 0; i < count; i++)
         (void)fprintf(stderr, "  %s N    %s (%" PRIu64 ")\n", options[i].name, options[i].help,
@@ -174,6 +187,10 @@ static inline void bench_settings_read(bench_settings *settings, char **argv,
             settings->cold = true;
             continue;
         }
+        if (strcmp(*arg, "--steady") == 0) {
+            settings->steady = true;
+            continue;
+        }
         bool good = bench_setting_read(settings, arg);
         for (uint32_t i = 0; i < count; i++) {
             if (strcmp(*arg, options[i].name) == 0)
@@ -190,7 +207,8 @@ static inline void bench_settings_read(bench_settings *settings, char **argv,
 
 static inline axo_system *bench_system_start(const bench_settings *settings)
 {
-    axo_options options = AXO_OPTIONS(.workers = settings->workers, .seed = 1);
+    axo_options options = AXO_OPTIONS(.workers = settings->workers, .seed = 1,
+                                      .no_quantum_us = settings->steady);
     axo_system *system;
     bench_check(axo_system_start(&options, &system), "start");
     return system;

@@ -605,6 +605,7 @@ static axo_system *case_start(const bench_settings *settings, probe *shared)
 {
     axo_options options = AXO_OPTIONS(.workers = settings->workers, .seed = shared->what.seed);
     axo_system *system;
+    options.contain = shared->what.contain;
     restart_contain(&options, shared->what.how);
     shared->stuck = *restart_plain_class(shared);
     shared->stuck.watchdog_ms = RESTART_WATCHDOG_MS;

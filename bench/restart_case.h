@@ -59,6 +59,7 @@ typedef struct restart_case {
     double rate;       /* paced, loaded: failures a second at most */
     uint32_t at_least; /* a run goes on beyond its time until so many restarts are measured */
     uint64_t seed;     /* of the system */
+    bool contain;      /* the system contains crashes, whether there are any or not */
     bool recorded;     /* the marks of recorder.h instead of the clock's two */
 } restart_case;
 

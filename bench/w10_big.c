@@ -10,7 +10,8 @@ enum { GO = 1, PING = 2, PONG = 3, DONE = 4 };
 
 typedef struct crowd {
     uint64_t actors;
-    uint64_t messages; /* pings and answers of all together */
+    uint64_t messages;
+    uint64_t work; /* of a message, in links */ /* pings and answers of all together */
     uint64_t begin_ns;
     uint64_t end_ns;
     axo_ref judge;
@@ -51,6 +52,7 @@ static axo_status player_ping(axo_ctx *ctx, player *me)
 static axo_status player_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     player *me = state;
+    bench_chain(me->crowd->work);
     if (message->tag == PING)
         return axo_reply(ctx, message, PONG, message->payload, message->size);
     if (message->tag == PONG) {
@@ -128,15 +130,17 @@ int main(int argc, char **argv)
 {
     static crowd own = {.actors = 64, .messages = 10000000};
     const bench_option options[] = {{"--actors", &own.actors, "2 to 4096"},
-                                    {"--messages", &own.messages, "pings and answers of a run"}};
+                                    {"--messages", &own.messages, "pings and answers of a run"},
+                                    {"--work", &own.work, BENCH_CHAIN_HELP}};
     bench_settings settings;
     (void)argc;
-    bench_settings_read(&settings, argv, options, 2);
+    bench_settings_read(&settings, argv, options, 3);
     if (own.actors < 2 || own.actors > PLAYERS_MAX || crowd_pings(&own) < 1)
-        bench_usage(argv[0], options, 2);
-    char text[96];
-    (void)snprintf(text, sizeof text, "\"actors\":%" PRIu64 ",\"messages\":%" PRIu64, own.actors,
-                   own.messages);
+        bench_usage(argv[0], options, 3);
+    char text[128];
+    (void)snprintf(text, sizeof text,
+                   "\"actors\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"work\":%" PRIu64, own.actors,
+                   own.messages, own.work);
     bench_measure(&settings, &(bench_work){.name = "W10",
                                            .unit = "messages/s",
                                            .options = text,

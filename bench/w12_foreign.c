@@ -9,6 +9,9 @@
  * W12p  the same to a system of which every worker is parked: a millisecond of sleep before each.
  *       In turn with it, and after the same sleep, a bare futex wake of a thread that waits: from
  *       before the store that it waits for to its first instruction. `ratio_p50` is actor to futex.
+ * W12q  of `make bench-parts` alone: where the time of W12p goes, the medians of its parts, each
+ *       from the end of the one before; base/stamp.h has the moments. Their sum is not the median
+ *       of all. A reading of the clock is in each (`stamp_ns`), so the whole is longer, too.
  *
  * The sender keeps a processor: W12s and W12r have one worker less than processors, at least one,
  * unless --workers says otherwise. */
@@ -18,6 +21,10 @@
 #include <sys/syscall.h>
 
 #include "bench.h"
+
+#ifdef AXO_STAMPS
+#include "base/stamp.h"
+#endif
 
 enum { SPIN = 1, ITEM = 2, STAMP = 3, LINE_ROUNDS = 20000,
        LINE_BATCH = 16, LINE_LOOKS = 10000 };
@@ -29,6 +36,7 @@ typedef struct door {
     uint64_t stamps; /* one at a time, while the workers run */
     uint64_t wakes;  /* of parked workers */
     uint64_t gap_ns;
+    uint64_t part; /* of the program; 0: all */
     histogram times;
     histogram futex_times;
     histogram line_times; /* of one way, each the mean of a batch */
@@ -40,6 +48,55 @@ typedef struct door {
     _Alignas(128) _Atomic uint32_t there; /* a line each, and its neighbour */
     _Alignas(128) _Atomic uint32_t back;
 } door;
+
+/* ---- the parts of a wake-up ------------------------------------------------------------------ */
+
+#ifdef AXO_STAMPS
+
+/* From before the send to the first stamp, between two, and from the last one to the handler. */
+enum { PARTS = AXO__STAMPS + 1 };
+
+/* What each takes from the first wake-up after parts_begin: a second worker that gets up meanwhile
+ * comes later. */
+static struct parts {
+    const door *shared;
+    uint64_t whole; /* wake-ups that met every moment */
+    _Alignas(64) _Atomic uint64_t at[AXO__STAMPS];
+    histogram times[PARTS];
+} parts;
+
+void axo__stamp_take(axo__stamp which)
+{
+    uint64_t none = 0;
+    if (parts.shared != NULL)
+        (void)atomic_compare_exchange_strong(&parts.at[which], &none,
+                                             clock_ticks(&parts.shared->gauge));
+}
+
+/* All are parked, so nobody takes a stamp. */
+static void parts_begin(void)
+{
+    for (uint32_t i = 0; i < AXO__STAMPS; i++)
+        atomic_store(&parts.at[i], 0);
+}
+
+/* In the handler, of the message that was sent at `begin`. A worker that did not sleep yet has not
+ * met all moments. */
+static void parts_record(uint64_t begin, uint64_t now)
+{
+    uint64_t at[AXO__STAMPS + 2] = {begin};
+    at[PARTS] = now;
+    for (uint32_t i = 0; i < AXO__STAMPS; i++) {
+        at[i + 1] = atomic_load(&parts.at[i]);
+        if (at[i + 1] == 0)
+            return;
+    }
+    parts.whole++;
+    for (uint32_t i = 0; i < PARTS; i++)
+        histogram_record(&parts.times[i], clock_between(&parts.shared->gauge, at[i], at[i + 1]));
+}
+
+#endif
 
 /* ---- actors -------------------------------------------------------------------------------- */
 
@@ -57,8 +114,11 @@ static axo_status porter_receive(axo_ctx *ctx, void *state, const axo_message *m
     (void)ctx;
     if (message->tag == STAMP) {
         uint64_t now = clock_ticks(&shared->gauge);
-        histogram_record(&shared->times, clock_between(&shared->gauge,
-                                                       *AXO_PAYLOAD(message, uint64_t), now));
+        uint64_t begin = *AXO_PAYLOAD(message, uint64_t);
+        histogram_record(&shared->times, clock_between(&shared->gauge, begin, now));
+#ifdef AXO_STAMPS
+        parts_record(begin, now);
+#endif
     }
     uint64_t handled = atomic_load_explicit(&shared->handled, memory_order_relaxed);
     atomic_store_explicit(&shared->handled, handled + 1, memory_order_release); /* only writer */
@@ -253,6 +313,9 @@ static void parked_run(const bench_settings *settings, void *arg, bench_sample *
     bench_check(axo_system_stats(system, &before), "stats");
     for (uint32_t i = 1; i <= shared->wakes; i++) {
         door_sleep();
+#ifdef AXO_STAMPS
+        parts_begin();
+#endif
         uint64_t stamp = clock_ticks(&shared->gauge);
         bench_check(axo_system_send(system, porter, STAMP, &stamp, sizeof stamp), "send");
         door_await(shared, i + 1);
@@ -270,15 +333,62 @@ static void parked_run(const bench_settings *settings, void *arg, bench_sample *
     sample->values[1] = (double)(after.parks - before.parks) / (double)shared->wakes;
 }
 
+#ifdef AXO_STAMPS
+
+static void parts_run(const bench_settings *settings, void *arg, bench_sample *sample)
+{
+    door *shared = arg;
+    memset(parts.times, 0, sizeof parts.times);
+    parts.whole = 0;
+    parts.shared = shared;
+    parked_run(settings, arg, sample);
+    if (parts.whole * 10 < shared->wakes * 9)
+        bench_expect(parts.whole, shared->wakes, "wake-ups with all of their parts");
+    for (uint32_t i = 0; i < PARTS; i++)
+        sample->values[i] = (double)histogram_percentile(&parts.times[i], 0.5);
+    sample->values[PARTS] = shared->gauge.cost_ns;
+}
+
+static void foreign_parts(const bench_settings *settings, door *shared)
+{
+    char options[96];
+    (void)snprintf(options, sizeof options, "\"wakes\":%" PRIu64, shared->wakes);
+    bench_measure(settings,
+                  &(bench_work){.name = "W12q",
+                                .unit = "ns",
+                                .less = true,
+                                .options = options,
+                                .run = parts_run,
+                                .arg = shared,
+                                .values = {{"send_ns", true},
+                                           {"system_ns", true},
+                                           {"online_ns", true},
+                                           {"unpark_ns", true},
+                                           {"ready_ns", true},
+                                           {"look_ns", true},
+                                           {"handler_ns", true},
+                                           {"stamp_ns", true}},
+                                .times = {{"", &shared->times}, {"futex", &shared->futex_times}}});
+}
+
+#endif
+
 /* ---- program ------------------------------------------------------------------------------- */
 
-static void foreign_running(const bench_settings *settings, door *shared)
+/* The settings with a processor left for the sender. */
+static bench_settings foreign_fewer(const bench_settings *settings)
 {
     bench_settings fewer = *settings;
-    char options[96];
     int cpus = machine_cpus();
     if (fewer.workers == 0)
         fewer.workers = cpus > 1 ? (uint32_t)cpus - 1 : 1;
+    return fewer;
+}
+
+static void foreign_send(const bench_settings *settings, door *shared)
+{
+    bench_settings fewer = foreign_fewer(settings);
+    char options[96];
     (void)snprintf(options, sizeof options, "\"sends\":%" PRIu64 ",\"burst\":%" PRIu64,
                    shared->sends, shared->burst);
     bench_measure(&fewer, &(bench_work){.name = "W12s",
@@ -287,6 +397,12 @@ static void foreign_running(const bench_settings *settings, door *shared)
                                         .options = options,
                                         .run = send_run,
                                         .arg = shared});
+}
+
+static void foreign_running(const bench_settings *settings, door *shared)
+{
+    bench_settings fewer = foreign_fewer(settings);
+    char options[96];
     (void)snprintf(options, sizeof options, "\"stamps\":%" PRIu64 ",\"gap_ns\":%" PRIu64,
                    shared->stamps, shared->gap_ns);
     bench_measure(&fewer, &(bench_work){.name = "W12r",
@@ -314,6 +430,20 @@ static void foreign_parked(const bench_settings *settings, door *shared)
                                 .times = {{"", &shared->times}, {"futex", &shared->futex_times}}});
 }
 
+#ifdef AXO_STAMPS
+#define FOREIGN_HELP "1: only W12s, 2: only W12r, 3: only W12p, 4: only its parts; 0: all"
+#else
+#define FOREIGN_HELP "1: only W12s, 2: only W12r, 3: only W12p; 0: all"
+#endif
+
+static void (*const foreign[])(const bench_settings *settings, door *shared) = {
+    foreign_send, foreign_running, foreign_parked,
+#ifdef AXO_STAMPS
+    foreign_parts,
+#endif
+};
+#define FOREIGN_PARTS (sizeof foreign / sizeof foreign[0])
+
 int main(int argc, char **argv)
 {
     static door own = {
@@ -322,15 +452,18 @@ int main(int argc, char **argv)
                                     {"--burst", &own.burst, "sends that are timed together"},
                                     {"--stamps", &own.stamps, "messages a run, W12r"},
                                     {"--gap", &own.gap_ns, "ns between them"},
-                                    {"--wakes", &own.wakes, "messages a run, W12p"}};
+                                    {"--wakes", &own.wakes, "messages a run, W12p"},
+                                    {"--part", &own.part, FOREIGN_HELP}};
     bench_settings settings;
     (void)argc;
-    bench_settings_read(&settings, argv, options, 5);
+    bench_settings_read(&settings, argv, options, 6);
     if (own.burst < 1 || own.sends < own.burst || own.stamps < 1 || own.wakes < 1 ||
-        own.wakes > UINT32_MAX - 2)
-        bench_usage(argv[0], options, 5);
+        own.wakes > UINT32_MAX - 2 || own.part > FOREIGN_PARTS)
+        bench_usage(argv[0], options, 6);
     clock_calibrate(&own.gauge);
-    foreign_running(&settings, &own);
-    foreign_parked(&settings, &own);
+    for (uint32_t i = 0; i < FOREIGN_PARTS; i++) {
+        if (own.part == 0 || own.part == i + 1)
+            foreign[i](&settings, &own);
+    }
     return 0;
 }

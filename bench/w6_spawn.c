@@ -16,12 +16,14 @@ enum { GO = 1, WORK = 2, NEXT = 3, CHECK = 4 };
 typedef struct batch {
     _Alignas(64) _Atomic uint64_t left;
     axo_ref parent;
+    uint64_t work;
 } batch;
 
 typedef struct spawning {
     uint64_t actors;
     uint64_t batch;
     uint64_t batches;
+    uint64_t work;
     uint64_t own; /* messages to the parent */
     uint64_t begin_ns;
     uint64_t end_ns;
@@ -46,6 +48,7 @@ static axo_status child_receive(axo_ctx *ctx, void *state, const axo_message *me
 {
     child *me = state;
     me->handled += *AXO_PAYLOAD(message, uint64_t);
+    bench_chain(me->batch->work);
     return axo_stop_self(ctx);
 }
 
@@ -90,6 +93,7 @@ static void parent_fill(axo_ctx *ctx, parent *me, batch *next)
     me->left -= count;
     me->busy++;
     next->parent = axo_self(ctx);
+    next->work = me->spawning->work;
     atomic_store(&next->left, count);
     for (uint64_t i = 0; i < count; i++) {
         axo_ref ref;
@@ -144,16 +148,18 @@ int main(int argc, char **argv)
     static spawning own = {.actors = 1000000, .batch = 256, .batches = 4};
     const bench_option options[] = {{"--actors", &own.actors, "spawned in a run"},
                                     {"--batch", &own.batch, "spawned in one turn"},
-                                    {"--batches", &own.batches, "under way at once, at most 64"}};
+                                    {"--batches", &own.batches, "under way at once, at most 64"},
+                                    {"--work", &own.work, BENCH_CHAIN_HELP}};
     bench_settings settings;
     (void)argc;
-    bench_settings_read(&settings, argv, options, 3);
+    bench_settings_read(&settings, argv, options, 4);
     if (own.actors < 1 || own.batch < 1 || own.batches < 1 || own.batches > BATCHES_MAX)
-        bench_usage(argv[0], options, 3);
-    char text[128];
+        bench_usage(argv[0], options, 4);
+    char text[160];
     (void)snprintf(text, sizeof text,
-                   "\"actors\":%" PRIu64 ",\"batch\":%" PRIu64 ",\"batches\":%" PRIu64, own.actors,
-                   own.batch, own.batches);
+                   "\"actors\":%" PRIu64 ",\"batch\":%" PRIu64 ",\"batches\":%" PRIu64
+                   ",\"work\":%" PRIu64, own.actors,
+                   own.batch, own.batches, own.work);
     bench_measure(&settings, &(bench_work){.name = "W6",
                                            .unit = "actors/s",
                                            .options = text,

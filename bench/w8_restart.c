@@ -6,6 +6,9 @@
  *      clock runs from the failing call: the wake-up before it is not in the figure (W12p).
  * W8c  loaded: 10 000 actors, always ready, burn 1 us a message and saturate every worker.
  *
+ * --contain 1: the same in a system that contains crashes. Nothing crashes, and nothing is to be
+ * slower.
+ *
  * Trees, queues, storms and phases are axo-restart-bench's (RESTART.md). */
 #include "restart.h"
 
@@ -38,6 +41,8 @@ static const struct {
 
 typedef struct plan {
     uint64_t milliseconds; /* of one run */
+    uint64_t part;         /* 0: all; 1: W8a, 2: W8b, 3: W8c */
+    uint64_t contain;
     shape shape;
     restart_mode mode;
     clock_gauge gauge;
@@ -53,6 +58,7 @@ static void restart_run(const bench_settings *settings, void *arg, bench_sample 
                          .children = shapes[own->shape].children,
                          .queue = 1,
                          .burners = BURNERS,
+                         .contain = own->contain != 0,
                          .seed = 1};
     restart_sample found;
     what.rate = restart_rate(&what);
@@ -76,8 +82,9 @@ static void restart_measure(const bench_settings *settings, plan *own, restart_m
     own->mode = how;
     (void)snprintf(options, sizeof options,
                    "\"who\":\"%s\",\"mode\":\"%s\",\"ms\":%" PRIu64
-                   ",\"clock\":\"%s\",\"clock_cost_ns\":%.1f",
+                   "%s,\"clock\":\"%s\",\"clock_cost_ns\":%.1f",
                    shapes[own->shape].name, restart_modes[how], own->milliseconds,
+                   own->contain != 0 ? ",\"contain\":1" : "",
                    own->gauge.source, own->gauge.cost_ns);
     bench_work work = {.name = names[how],
                        .unit = how == HOT ? "restarts/s" : "ns",
@@ -99,17 +106,20 @@ int main(int argc, char **argv)
     uint64_t which = LEAF_STATUS;
     const bench_option options[] = {
         {"--ms", &own.milliseconds, "length of a run"},
+        {"--contain", &own.contain, "1: in a system that contains crashes; there are none"},
         {"--shape", &which,
-         "who fails: 0 leaf by status, 1 by axo_fail, 2 by axo_throw, 3 and 4 parent of 10, 1000"}};
+         "who fails: 0 leaf by status, 1 by axo_fail, 2 by axo_throw, 3 and 4 parent of 10, 1000"},
+        {"--part", &own.part, "1: only W8a, 2: only W8b, 3: only W8c; 0: all"}};
     bench_settings settings;
     (void)argc;
-    bench_settings_read(&settings, argv, options, 2);
-    if (own.milliseconds < 10 || which >= SHAPES)
-        bench_usage(argv[0], options, 2);
+    bench_settings_read(&settings, argv, options, 4);
+    if (own.milliseconds < 10 || own.contain > 1 || which >= SHAPES || own.part > MODES)
+        bench_usage(argv[0], options, 4);
     own.shape = (shape)which;
     clock_calibrate(&own.gauge);
-    restart_measure(&settings, &own, HOT);
-    restart_measure(&settings, &own, PACED);
-    restart_measure(&settings, &own, LOADED);
+    for (restart_mode how = HOT; how < MODES; how++) {
+        if (own.part == 0 || own.part == (uint64_t)how + 1)
+            restart_measure(&settings, &own, how);
+    }
     return 0;
 }

@@ -119,7 +119,8 @@ static void children_run(const bench_settings *settings, void *arg, bench_sample
         AXO_STRATEGY(.limited = 1, .retries_max = INT32_MAX, .within_ns = WINDOW_NS);
     family *shared = arg;
     axo_options options =
-        AXO_OPTIONS(.workers = settings->workers, .seed = 1, .user_strategy = &counted);
+        AXO_OPTIONS(.workers = settings->workers, .seed = 1, .user_strategy = &counted,
+                    .no_quantum_us = settings->steady);
     axo_system *system;
     axo_stats stats;
     shared->left = shared->rounds + 1;

@@ -17,6 +17,8 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# A script builds and starts many programs, so it may take so many times longer.
+SCRIPT_TIMES = 3
 LIMIT_S = {"release": 60, "debug": 60, "hard": 120, "sim": 60, "coverage": 120, "asan": 180, "tsan": 300, "valgrind": 600}
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
@@ -95,6 +97,7 @@ def execute(program, variant, valgrind):
     """Runs a program in its own process group, so that nothing of it stays behind."""
     run = Run(program)
     limit = LIMIT_S["valgrind" if valgrind else variant]
+    limit *= SCRIPT_TIMES if program.endswith(".sh") else 1
     limit *= float(os.environ.get("AXO_TEST_SCALE") or 1)
     environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="STDOUT")
     for name, value in ENVIRONMENT.items():

@@ -7,8 +7,8 @@
 # The order is runtime/LAYERS, low to high. A file includes its own layer and those below it, always
 # as "layer/file.h"; its own header comes first. liburcu is included in mem/ and queue/ only, CK in
 # base/, os/, mem/ and queue/ only; pattern/ sees <axo/...>, the C library, POSIX threads,
-# "base/border.h" and "base/aside.h", notes for the unwinder and for axo_throw, and "os/net.h", the
-# socket calls; public headers see <axo/...> and the C library.
+# "base/border.h" and "base/aside.h", notes for the unwinder and for axo_throw, "base/demand.h", sums,
+# and "os/net.h", the socket calls; public headers see <axo/...> and the C library.
 #
 # A function is defined in no higher layer than it is declared in, and in the file whose header
 # declares it; what a floor needs of one above goes through a table of functions. Files that include or
@@ -26,7 +26,7 @@ C_LIBRARY = {f"{name}.h" for name in (
     "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath "
     "threads time uchar wchar wctype").split()}
 PATTERN_POSIX = {"pthread.h"}
-PATTERN_NOTE = ("base/aside.h", "base/border.h", "os/net.h")
+PATTERN_NOTE = ("base/aside.h", "base/border.h", "base/demand.h", "os/net.h")
 # Declared in one header, defined in files of other names: the port's contract, os.h's, with its
 # simulator; CK's and liburcu's faces, with theirs; and the router, which is one thing in five files.
 ELSEWHERE = re.compile(r"os/|mem/(grace|rcu)|queue/|pattern/(router|wire)")

@@ -20,7 +20,7 @@ from tidy import split
 
 SUFFIXES = (".c", ".h")
 # Names of others' libraries and tools, and names in the samples of code that headers show.
-FOREIGN = set("pthread_cancel pthread_exit fork GCOV_EXCL_START GCOV_EXCL_STOP "
+FOREIGN = set("pthread_cancel pthread_exit pthread_mutexattr_setrobust fork GCOV_EXCL_START GCOV_EXCL_STOP "
               "open_receive closed_receive open_entry worker_class thing_fire BALANCE_IS "
               "within_ms sd_notify NOTIFY_SOCKET WATCHDOG_USEC".split())
 NUMBER = re.compile(r"(?<![\w\[])(?:[A-Z]{2,3}-\d\d+|D\d+)\b")

@@ -65,7 +65,8 @@ seen() {
     need_tool readelf binutils
     need_file sys/sdt.h systemtap-sdt-dev
     console useful
-    command -v chromium >/dev/null 2>&1 || useful+=(chromium)
+    # A browser is large, and its driver brings it along: left out without.
+    command -v chromedriver >/dev/null 2>&1 || useful+=(chromium-driver)
 }
 
 may_install=
@@ -179,7 +180,7 @@ for goal in "${goals[@]}"; do
         command -v prometheus >/dev/null 2>&1 || useful+=(prometheus)
         [ -e /usr/lib/python3/dist-packages/prometheus_client ] || useful+=(python3-prometheus-client)
         ;;
-    all | install | install-tools | bench | bench-growth | bench-restart) ;;
+    all | install | install-tools | bench | bench-growth | bench-parts | bench-restart) ;;
     *) testing ;;
     esac
 done

@@ -5,7 +5,7 @@
 #   tools/figures.py --write        makes them say it
 #   tools/figures.py --accept build/bench --plots build/plots [--anyway]
 #                                   accepts new results: writes them, the pages, and the pictures
-#   [--root FOLDER] [--from bench/baseline.json]
+#   [--root FOLDER] [--from bench/baseline.json] [--goals bench/goals.json] [--counts test/static]
 #
 # The accepted results are what `make bench-peers` (peers.json) and `make bench-growth`
 # (growth.json) wrote, one after the other. What stands between the two marks of a page is made here
@@ -15,15 +15,26 @@
 #
 # A goal (bench/goals.json) is met only against the best peer: of those that were measured with axo, on
 # all workers or on one, and of those that are quoted from runs on other machines because they cannot
-# be run here. Of a quoted run only ratios count: the quoted peer's to one that is in both runs.
+# be run here. Of a quoted run only ratios count: the quoted peer's to one that is in both runs. What
+# was counted is read from what is accepted in test/static. What a note says in braces is filled in:
+#
+#   {instructions W1}  {locked message, 1 pair}  {lines restart}     of instructions.txt and lines.txt
+#   {fetched actor of skynet}  {upgraded ...}  {steals ...}          of counts.json, on two workers
+#   {floor F-line}  {two W10}  {others W10}      of the results: bare C, axo's two workers to one, peers'
+#
+# A row that a second worker slows has a note in "slower": without one new results are refused, and one
+# that is left over is an error of the check.
 import argparse
 import difflib
 import json
 import os
+import re
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GOALS = os.path.join(ROOT, "bench", "goals.json")
+COUNTS = os.path.join(ROOT, "test", "static")
 BEGIN = "<!-- figures: made by tools/figures.py, not by hand -->"
 END = "<!-- figures: end -->"
 NAMES = {"axo": "axo", "erlang": "Erlang/OTP", "erlang-bare": "Erlang without a supervisor",
@@ -55,8 +66,11 @@ SHORT = ("W1", "W3b", "W4", "W5", "W6", "W7", "W8a p99", "W8c p99", "W9a", "W12s
 WORKLOADS = ("W1 W2 W2k W3a W3b W4 W5 W6 W7 W8a W8b W8c W9a W9b W10 W11 W12s W12r W12p "
              "W18k W18m").split()
 # Those of which not every peer has a like.
-SOME = ("W4c", "W8w", "W9c")
+SOME = ("W4c", "W8w", "W9c", "W22")
 FEW = 3  # runs that a row has at least
+# The least that a message takes: it is pushed, claimed and finished by three locked operations, and
+# goes through a call and a pool.
+FLOOR_RMW, FLOOR_REST_NS = 3, 2.5
 NOISE = 0.98  # a ratio that is no less is as good as 1
 GROWN = ("W1", "W2k", "W3b", "W10", "W4c", "W6", "W18", "W19d", "W19w", "W20")
 
@@ -388,14 +402,71 @@ def figures(results):
 
 # ---- goals
 
+def counts_of(folder):
+    """What is accepted of what is counted: {(kind, row): its count}."""
+    found = {}
+    for line in lines_of(os.path.join(ROOT, "bench", "lines", "counts.json")):
+        if line["workers"] == 2:
+            found.update({(kind, line["name"]): line[kind] for kind in ("fetched", "upgraded", "steals")})
+    for name, kinds in (("instructions", ("instructions",)), ("lines", ("locked", "lines"))):
+        try:
+            with open(os.path.join(folder, f"{name}.txt"), encoding="utf-8") as file:
+                rows = [line.rstrip("\n").split(" | ") for line in file
+                        if not line.startswith(("#", "made by"))]
+        except OSError as error:
+            raise Refused(str(error)) from error
+        for row, *counts in rows:
+            found.update({(kind, row): float(count) for kind, count in zip(kinds, counts)})
+    return found
+
+
 class Goals:
     """bench/goals.json beside the results."""
 
-    def __init__(self, results, path=os.path.join(ROOT, "bench", "goals.json")):
-        with open(path, encoding="utf-8") as file:
-            said = json.load(file)
-        self.results, self.goals = results, said["goals"]
+    def __init__(self, results, path=GOALS, counts=COUNTS):
+        try:
+            with open(path, encoding="utf-8") as file:
+                said = json.load(file)
+        except (OSError, ValueError) as error:
+            raise Refused(f"{path}: {error}") from error
+        self.results, self.goals, self.counts = results, said["goals"], counts_of(counts)
         self.quoted, self.less = said["quoted"], set(said["less"])
+        self.reasons = {work: self.note(text) for work, text in said["slower"].items()}
+
+    def count(self, kind, row):
+        """What stands for {kind row} in a note."""
+        if kind == "floor":
+            line = self.results.peers.get((row, "floor"))
+            return "–" if line is None else words(line["median"], line["unit"])
+        if kind in ("two", "others"):
+            ratios = [line["median"] for (_, peer), line in self.results.own.items()
+                      if line["workload"] == row and " / 1" in line["row"] and
+                      (peer == "axo") == (kind == "two")]
+            ends = [f"{digits(end)} ×" for end in sorted({min(ratios), max(ratios)})] if ratios else ["–"]
+            return " to ".join(ends)
+        if (kind, row) not in self.counts:
+            raise Refused(f"goals: nothing is accepted of {{{kind} {row}}}")
+        count = self.counts[kind, row]
+        return f"{count:.0f}" if kind == "instructions" else \
+            f"{count:.2f}" if kind in ("locked", "lines") else f"{count:.3g}"
+
+    def note(self, text):
+        """A note with what stands in braces filled in."""
+        return re.sub(r"\{(\w+) ([^}]+)\}", lambda match: self.count(*match.groups()), text)
+
+    def floors(self, row):
+        """How many floors of a message one takes; None: not measured."""
+        value, unit = self.value(row)
+        line = self.results.peers.get(("F-rmw", "floor"))
+        if value is None or line is None:
+            return None
+        each = 1e9 / value if unit.endswith("/s") else value
+        return each / (FLOOR_RMW * line["median"] + FLOOR_REST_NS)
+
+    def grown(self, name):
+        """How many times as much the fewest get done as the most do; None: not measured."""
+        lines = self.results.of_bench(name)
+        return lines[0]["median"] / lines[-1]["median"] if len(lines) > 1 else None
 
     def value(self, row):
         """axo's figure of a row and its unit; None: not measured."""
@@ -434,15 +505,36 @@ class Goals:
                     found.append((min(known), peer))
         return found
 
+    def times_most(self, goal):
+        """A goal that is a ratio of axo's own, in the words of part()."""
+        if "own" in goal:
+            line = self.results.own.get((goal["own"], "axo"))
+            ratio = None if line is None else line["median"]
+        else:
+            ratio = self.grown(goal["growth"])
+        return f"<= {goal['most']:g} ×", "–" if ratio is None else f"{digits(ratio)} ×", "", "", \
+            None if ratio is None else ratio <= goal["most"]
+
+    def counted(self, goal):
+        """(asked, here, met) for each goal of a row that is no figure of its own."""
+        if "message_floors" in goal:
+            floors = self.floors(goal["row"])
+            yield (f"<= {goal['message_floors']:g} × the floor of a message",
+                   "" if floors is None else f"{digits(floors)} × the floor",
+                   None if floors is None else floors <= goal["message_floors"])
+        if "instructions" in goal:
+            count = self.counts.get(("instructions", goal["row"]))
+            yield (f"<= {goal['instructions']} instructions",
+                   "" if count is None else f"{count:.0f} instructions",
+                   None if count is None else count <= goal["instructions"])
+
     def part(self, goal):
         """(goal, here, against the best, against the best quoted, met; None: not known) of one row."""
         row = goal.get("row")
-        if "own" in goal:
-            line = self.results.own.get((goal["own"], "axo"))
-            here = "–" if line is None else f"{digits(line['median'])} ×"
-            return f"<= {goal['most']:g} ×", here, "", "", \
-                None if line is None else line["median"] <= goal["most"]
+        if row is None:
+            return self.times_most(goal)
         value, unit = self.value(row)
+        here = ["–" if value is None else words(value, unit)]
         asked, met = [], [None] if value is None else []
         if "most" in goal:
             asked.append(f"<= {words(goal['most'], goal.get('unit', unit))}")
@@ -464,27 +556,37 @@ class Goals:
             quoted = sorted(self.estimated(row, of))[:1]
             met.append(best[0][0] >= goal["times"] if best else None)
             met += [ratio >= goal["times"] for ratio, _ in quoted]
+        for wanted, count, good in self.counted(goal):
+            asked.append(wanted)
+            here += [count] if count else []
+            met.append(good)
         state = False if False in met else None if None in met else True
-        return ", ".join(asked), "–" if value is None else words(value, unit), \
-            ratio_words(best), ratio_words(quoted), state
+        return ", ".join(asked), ", ".join(here), ratio_words(best), ratio_words(quoted), state
 
     def rows(self):
         for goal in self.goals:
-            state = []
             for part in [goal] + goal.get("more", []):
                 asked, here, best, quoted, met = self.part(part)
-                state.append(met)
-                yield [part.get("row") or part["own"], asked, here, best, quoted,
+                yield [part.get("row") or part.get("own") or part["title"], asked, here, best, quoted,
                        {True: "met", False: "missed", None: "not measured"}[met] +
-                       (f": {goal['note']}" if met is False and "note" in goal else "")]
+                       (f": {self.note(goal['note'])}" if met is False and "note" in goal else "")]
 
     def slower(self):
-        """Rows that a second worker slows, or None if that was not measured."""
+        """{row: its ratio in words} of those that a second worker slows; None: not measured."""
         most = self.results.machine["workers"]
         lines = [line for (row, peer), line in self.results.own.items()
                  if peer == "axo" and row.endswith(f" on {most} / 1")]
-        return [f"{line['workload']} ({own_cell(self.results, line['row'])})" for line in lines
-                if line["median"] < NOISE] if lines else None
+        return {line["workload"]: own_cell(self.results, line["row"]) for line in lines
+                if line["median"] < NOISE} if lines else None
+
+    def unexplained(self):
+        """Rows that a second worker slows, and nothing says why."""
+        return sorted(set(self.slower() or ()) - set(self.reasons))
+
+    def stale(self):
+        """Rows that a note calls slower and that are not; those that were not measured may be."""
+        slower = self.slower()
+        return [] if slower is None else sorted(set(self.reasons) - set(slower))
 
 
 def ratio_words(best):
@@ -495,18 +597,28 @@ def ratio_words(best):
     return f"{digits(ratio)} × {NAMES.get(name, name)}{' on one worker' if alone_ else ''}"
 
 
-def goals(results):
+def slower(said):
+    """Why two are slower than one, where they are."""
+    machine, rows = said.results.machine, said.slower()
+    text = (f"No row is to be slower on {machine['workers']} workers than on one, by more than pairs tell "
+            f"({digits(NOISE)} ×): ")
+    if not rows:
+        return [text + ("not measured." if rows is None else "met.")]
+    lost = [f"- {row}, {ratio}: {said.reasons.get(row, '**why is not known.**')}"
+            for row, ratio in rows.items()]
+    return [text + f"missed by {len(rows)}.", ""] + lost
+
+
+def goals(results, settings):
     """What stands between the marks of bench/README.md."""
-    said = Goals(results)
+    said = Goals(results, settings.goals, settings.counts)
     machine = results.machine
-    slower = said.slower()
-    text = ["", f"Of the run of {machine['date']} that RESULTS.md describes." + unfit(results), ""]
+    text = ["", f"Of the run of {machine['date']} that RESULTS.md describes; instructions are what is accepted "
+            "in `test/static/instructions.txt`. The floor of a message are three locked additions of the same "
+            f"run and {FLOOR_REST_NS} ns." + unfit(results), ""]
     text += table(["", "goal", "here", "to the best that was measured", "to the best that is quoted", ""],
                   list(said.rows()))
-    text += ["", f"No row is to be slower on {machine['workers']} workers than on one, by more than pairs "
-             f"tell ({digits(NOISE)} ×): " +
-             ("not measured." if slower is None else
-              f"missed by {', '.join(slower)}." if slower else "met."), ""]
+    text += [""] + slower(said) + [""]
     text += ["Quoted, as they cannot be run here; ratios only, through a peer that is in both runs, the "
              "less favourable:", ""]
     return text + [f"- {', '.join(source['figures'])}: {source['from']}." for source in said.quoted] + [""]
@@ -514,8 +626,10 @@ def goals(results):
 
 # ---- pages
 
-PAGES = {"README.md": short, os.path.join("bench", "RESULTS.md"): figures,
+PAGES = {"README.md": lambda results, _: short(results),
+         os.path.join("bench", "RESULTS.md"): lambda results, _: figures(results),
          os.path.join("bench", "README.md"): goals}
+
 
 def split(path):
     """A page's lines before, between and after the marks."""
@@ -536,7 +650,7 @@ def pages(settings):
     results = Results(settings.results)
     for name, made in PAGES.items():
         path = os.path.join(settings.root, name)
-        yield path, split(path), made(results)
+        yield path, split(path), made(results, settings)
 
 
 def check(settings):
@@ -548,6 +662,10 @@ def check(settings):
             wrong.append(path)
     if wrong:
         raise Refused(f"{', '.join(wrong)}: the figures are not those of the results")
+    stale = Goals(Results(settings.results), settings.goals, settings.counts).stale()
+    if stale:
+        raise Refused(f"{settings.goals}: stale: {', '.join(stale)} of \"slower\", which no second worker "
+                      "slows")
 
 
 def write(settings):
@@ -568,7 +686,12 @@ def accept(settings):
     with open(new, "w", encoding="utf-8") as file:
         file.write(text)
     try:
-        faults = list(Results(new).faults())
+        results = Results(new)
+        said = Goals(results, settings.goals, settings.counts)
+        faults = list(results.faults())
+        if said.unexplained():
+            faults.append(f"slower on more workers, and no note in goals.json: "
+                          f"{', '.join(said.unexplained())}")
         if faults and not settings.anyway:
             raise Refused(f"{'; '.join(faults)} (--anyway accepts them and says so)")
     except Refused:
@@ -576,6 +699,8 @@ def accept(settings):
         raise
     os.replace(new, settings.results)
     write(settings)
+    if said.stale():
+        print(f"note: stale in {settings.goals}, \"slower\": {', '.join(said.stale())}")
     if settings.plots:
         subprocess.run([sys.executable, os.path.join(ROOT, "bench", "plot_accepted.py"),
                         settings.results, settings.plots,
@@ -594,6 +719,9 @@ def main():
     parser.add_argument("--root", default=ROOT, help="where the pages are")
     parser.add_argument("--from", dest="results", metavar="FILE",
                         default=os.path.join(ROOT, "bench", "baseline.json"))
+    parser.add_argument("--goals", metavar="FILE", default=GOALS)
+    parser.add_argument("--counts", metavar="FOLDER", default=COUNTS,
+                        help="with instructions.txt and lines.txt")
     settings = parser.parse_args()
     try:
         (check if settings.check else write if settings.write else accept)(settings)

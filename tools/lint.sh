@@ -38,5 +38,6 @@ check "self test" python3 tools/lint_test.py
 check "doc tools" python3 tools/doc/doc_test.py
 check "bench tools" python3 test/unit/bench/compare_test.py
 check "bench peers" python3 test/unit/bench/peers_test.py
+check "bench lines" python3 test/unit/bench/lines_test.py
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -395,14 +395,19 @@ def figures_tests(scratch, expect):
     readme, results = os.path.join(scratch, "README.md"), os.path.join(scratch, "baseline.json")
     whole = os.path.join(scratch, "bench", "RESULTS.md")
 
-    def tried(*todo, where=None, text=None, lines=None, new=False):
+    def tried(*todo, where=None, text=None, lines=None, new=False, reasons=None):
         lines = lines or [figures_of("axo"), figures_of("go"), ratio]
         if text is not None:
             write(scratch, {os.path.join("bench", "RESULTS.md"): text})
         all_lines = [json.dumps({"machine": where or machine})] + list(map(json.dumps, lines))
         write(scratch, {"peers.json" if new else "baseline.json": "\n".join(all_lines) + "\n",
                         "growth.json": bench_line("W18", "messages/s", 1e6, disturbed=0) + "\n"})
-        return run(sys.executable, tool, *todo, "--root", scratch, "--from", results)
+        told = []
+        if reasons is not None:
+            write(scratch, {"goals.json": json.dumps({"goals": [], "less": [], "quoted": [],
+                                                      "slower": reasons})})
+            told = ["--goals", os.path.join(scratch, "goals.json")]
+        return run(sys.executable, tool, *todo, "--root", scratch, "--from", results, *told)
 
     def expect_tried(what, good, said, *arguments, **named):
         code, output = tried(*arguments, **named)
@@ -423,7 +428,8 @@ def figures_tests(scratch, expect):
            text.startswith("# x\n") and text.endswith("\n\ntext\n"), text)
     with open(os.path.join(scratch, aims), encoding="utf-8") as file:
         aimed = file.read()
-    expect("figures: goals", "| W1 | >= 3 × | 17 M/s | 4.25 × Go |" in aimed and "missed" in aimed, aimed)
+    expect("figures: goals", "| W1 | >= 3 ×, <= 2 × the floor of a message, <= 170 instructions | 17 M/s, " in aimed and
+           "| 4.25 × Go |" in aimed and "missed" in aimed, aimed)
     expect_tried("fresh", True, "", "--check")
     write(scratch, {aims: aimed.replace("| missed", "| met")})
     expect_tried("goals by hand", False, "bench/README.md: the figures are not", "--check")
@@ -446,6 +452,21 @@ def figures_tests(scratch, expect):
     expect_tried("disturbed", False, "disturbed by other", "--accept", scratch, new=True,
                  lines=[figures_of("axo", disturbed=1)])
     expect_tried("a part", False, "without W1, W2", "--accept", scratch, new=True)
+    two = {"workload": "W1", "row": "W1 on 2 / 1", "own": "axo", "median": 0.9, "min": 0.9, "max": 0.9}
+    slow = [figures_of("axo"), figures_of("go"), ratio, two]
+    expect_tried("slower, and no reason", False, "no note in goals.json: W1", "--accept", scratch, new=True,
+                 lines=slow, reasons={})
+    code, output = tried("--accept", scratch, new=True, lines=slow, reasons={"W1": "why"})
+    expect("figures: slower, and a reason", code != 0 and "no note" not in output, output)
+    expect_tried("written with a reason", True, "", "--write", lines=slow, reasons={"W1": "why"})
+    expect_tried("a reason", True, "", "--check", lines=slow, reasons={"W1": "why"})
+    with open(os.path.join(scratch, aims), encoding="utf-8") as file:
+        aimed = file.read()
+    expect("figures: slower rows", "- W1, 0.9 × (0.9 to 0.9): why\n" in aimed, aimed)
+    fast = [dict(line, median=1) if line is two else line for line in slow]
+    expect_tried("written with one left over", True, "", "--write", lines=fast, reasons={"W1": "why"})
+    expect_tried("a reason left over", False, 'stale: W1 of "slower"', "--check", lines=fast,
+                 reasons={"W1": "why"})
     expect_tried("nothing accepted", True, "", "--write", text=fresh)
     expect_tried("no results", False, "no results", "--check", text=text, lines=[ratio])
     expect_tried("no marks", False, "two marks", "--write", text="# x\n")
@@ -510,6 +531,22 @@ def peers_tests(scratch, expect):
                f"{got_code} {got}\n{output}")
 
 
+def summed_tests(expect):
+    """summed.py adds up what commands count, and does not take silence for success."""
+    tool = os.path.join(ROOT, "test", "static", "summed.py")
+    for what, commands, good, last in (
+            ("both", ["echo 3 passed, 0 failed", "echo 4 passed, 0 failed"], True, "7 passed, 0 failed"),
+            ("skipped", ["echo 0 passed, 0 failed, 8 skipped", "echo 4 passed, 0 failed"], True,
+             "4 passed, 0 failed, 8 skipped"),
+            ("the first fails", ["echo 2 passed, 1 failed; exit 1", "echo 4 passed, 0 failed"], False,
+             "6 passed, 1 failed"),
+            ("bad end", ["echo 2 passed, 0 failed; exit 1", "true; echo 4 passed, 0 failed"], False,
+             "6 passed, 1 failed"),
+            ("silence", ["true", "echo 4 passed, 0 failed"], False, "4 passed, 1 failed")):
+        code, output = run(sys.executable, tool, *commands)
+        expect(f"summed: {what}", (code == 0) == good and output.rstrip().endswith(last), output)
+
+
 def deps_tests(expect):
     """deps.sh says the line to run when it may not install."""
     deps = os.path.join(TOOLS, "deps.sh")
@@ -534,6 +571,7 @@ def main():
         conformance_tests(os.path.join(scratch, "conformance"), expect)
         peers_tests(os.path.join(scratch, "peers"), expect)
         figures_tests(os.path.join(scratch, "figures"), expect)
+    summed_tests(expect)
     deps_tests(expect)
     print(f"{counts[0]} passed, {counts[1]} failed")
     return 1 if counts[1] else 0

@@ -8,11 +8,12 @@
  * program's sharing costs, memory that wanders included, and the same on a machine of any kind; not
  * that caches are small, nor neighbours that are prefetched.
  *
- * At its end the program prints a line {"lines": ...} and the places that moved most lines, as
- * addresses in the executable for addr2line. `hottest` is how often the one line moved that moved
- * most; `locked` counts read-modify-writes and what else is ordered with all others. Two lines that
- * share an entry of the directory are taken for one: with 2^24 entries about one access in a
- * thousand of a large program, none of a small one. */
+ * At its end the program prints a line {"lines": ..., "first": ...}, of all threads and of the
+ * first one, and the places that moved most lines, as addresses in the executable for addr2line.
+ * `hottest` is how often the one line moved that moved most; `locked` counts read-modify-writes
+ * and what else is ordered with all others. Two lines that share an entry of the directory are
+ * taken for one: with 2^24 entries about one access in a thousand of a large program, none of a
+ * small one. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <link.h>
@@ -308,6 +309,13 @@ static void lines_sum(counts *sum)
     }
 }
 
+static void lines_print(const counts *it, uint32_t hottest)
+{
+    (void)printf("{\"fetched\":%" PRIu64 ",\"upgraded\":%" PRIu64 ",\"locked\":%" PRIu64
+                 ",\"hottest\":%" PRIu32 ",\"threads\":%" PRIu32 "}",
+                 it->moved[FETCH], it->moved[UPGRADE], it->locked, hottest, threads);
+}
+
 static void lines_report(void)
 {
     static counts sum;
@@ -316,9 +324,11 @@ static void lines_report(void)
     lines_sum(&sum);
     for (uint32_t i = 0; i < HEATS; i++)
         hottest = sum.heat[i] > hottest ? sum.heat[i] : hottest;
-    (void)printf("{\"lines\":{\"fetched\":%" PRIu64 ",\"upgraded\":%" PRIu64 ",\"locked\":%" PRIu64
-                 ",\"hottest\":%" PRIu32 ",\"threads\":%" PRIu32 "}}\n",
-                 sum.moved[FETCH], sum.moved[UPGRADE], sum.locked, hottest, threads);
+    (void)printf("{\"lines\":");
+    lines_print(&sum, hottest);
+    (void)printf(",\"first\":");
+    lines_print(all[0], 0);
+    (void)printf("}\n");
     (void)dl_iterate_phdr(lines_base, &base);
     qsort(sum.places, PLACES, sizeof *sum.places, lines_compare);
     for (uint32_t i = 0; i < PLACES_SAID && sum.places[i].at != 0; i++)

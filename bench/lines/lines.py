@@ -7,6 +7,9 @@
 # --check compares locked operations and lines on one worker, of the cases whose counts do not depend
 # on how long threads wait, with those that were accepted.
 #
+# What a thread outside does (a send to a system that is busy with other things) is counted on that thread
+# alone, which is the program's first.
+#
 # Builds the library and the workloads so that every access to memory is counted (lines.c says how)
 # and runs each workload with two sizes: the difference of the counts, divided by the difference of
 # what was done, is what one of them moves, without what the program needs to begin and to end.
@@ -29,7 +32,8 @@ PACKAGES = ("liburcu-qsbr", "liburcu-cds", "ck")
 FLAGS = ("-std=c11 -D_GNU_SOURCE -O2 -g -pthread -ftls-model=initial-exec -fsanitize=thread "
          "-fno-builtin-memcpy -fno-builtin-memset -DAXO_RELEASE=1 -DCK_USE_CC_BUILTINS=1 "
          "-Iinclude -Iruntime -include bench/lines/seams.h").split()
-# Name, program, options, option of the size, sizes, what is counted.
+# Name, program, options, option of the size, sizes, what is counted: one of the system's counters, or how
+# many of them a step of the size is.
 CASES = (
     ("message, 1 pair", "w1_pingpong", "--pairs 1", "--messages", (200000, 1000000), "handled"),
     ("message, 1000 pairs", "w1_pingpong", "--pairs 1000", "--messages", (200000, 1000000),
@@ -42,12 +46,25 @@ CASES = (
      "handled"),
     ("spawn, message, stop", "w6_spawn", "", "--actors", (20000, 100000), "spawned"),
     ("actor of skynet", "w5_skynet", "", "--leaves", (10000, 100000), "spawned"),
-    ("restart", "w8_whole", "", "--restarts", (20000, 100000), "restarts"))
-GUARDED = ("message, 1 pair", "message, 4 to 1", "message, 4 to 1, credits", "spawn, message, stop",
-           "restart")
+    ("restart", "w8_restart", "--part 1", "--ms", (200, 1000), "restarts"),
+    ("restart, whole", "w8_whole", "", "--restarts", (20000, 100000), "restarts"),
+    ("child kept", "w9_children", "--part 1 --children 100", "--rounds", (200, 1000), 100),
+    ("child made again", "w9_children", "--part 2 --children 100", "--rounds", (200, 1000), 100),
+    ("send from outside", "w12_foreign", "--part 1", "--sends", (20000, 100000), 1))
+# How many lines such a thread moves is for the threads to say that it meets: only its locked operations
+# are compared. So it is with four producers: 0.0 to 1.7 lines a message, from run to run.
+OUTSIDE = ("send from outside",)
+CROWDED = ("message, 4 to 1", "message, 4 to 1, credits")
+# How many messages a turn has is chance there: 0.9 to 1.8 locked operations a hop of the ring, 12 to 16 an
+# actor of skynet, from run to run on a busy machine.
+NOT_GUARDED = ("message, 1000 pairs", "message, 64 all to all", "message, ring of 1000, 100 tokens",
+               "actor of skynet")
 GUARD_RUNS = 5
-# Threads that wait look around: what a count may move by, and by how much of itself.
-SLACK, SHARE = 0.1, 0.02
+# What a count may move by, of itself, and at least, as it is written down to 0.01. Lines move when the
+# spare and the reclaimer look around, by the clock: ten times as many looks a message as at full speed.
+# How many grace periods the lives of a run take is the reclaimer's to say: 6.8 to 7.2 operations a life.
+SHARE, LEAST, LINES_LEAST = 0.02, 0.02, 0.1
+SHARES = {"spawn, message, stop": 0.04}
 # Frames that say how, not what.
 HOW = re.compile(r"/(base/atomic\.h|lines/|ck_|gcc/ck_|urcu/|c11)")
 
@@ -79,15 +96,16 @@ def build(folder):
              *[f"{folder}/{name}.o" for name in (program, "axo", "lines")], *libraries, "-lm"])
 
 
-def count(folder, case, size, workers):
+def count(folder, case, size, workers, *more):
     """Counters of one run: those of the system, fetched, upgraded, ns; and the places."""
     _, program, options, option, _, _ = case
     text = run([f"{folder}/{program}", *options.split(), option, str(size), "--workers",
-                str(workers), "--repeats", "1", "--cold", "--json", "-"])
+                str(workers), "--repeats", "1", "--cold", "--json", "-", *more])
     counts, places = {}, []
     for line in text.splitlines():
         if line.startswith('{"lines"'):
-            counts.update(json.loads(line)["lines"])
+            said = json.loads(line)
+            counts.update(said["first" if case[0] in OUTSIDE else "lines"])
         elif line.startswith("{"):
             counts.update(json.loads(line)["counters"])
         elif line.startswith("place"):
@@ -109,26 +127,32 @@ def named(folder, program, places):
     return found
 
 
-def measure(folder, case, workers, runs):
+def done_of(case, size, counts):
+    """How many of what is counted a run of the size has done."""
+    return size * case[5] if isinstance(case[5], int) else counts[case[5]]
+
+
+def measure(folder, case, workers, runs, *more):
     """What one of a case moves: fetched, upgraded, and the scheduler's counters."""
     found = collections.defaultdict(list)
     moved = collections.Counter()
     for _ in range(runs):
-        few, _ = count(folder, case, case[4][0], workers)
-        many, places = count(folder, case, case[4][1], workers)
-        done = many[case[5]] - few[case[5]]
+        few, _ = count(folder, case, case[4][0], workers, *more)
+        many, places = count(folder, case, case[4][1], workers, *more)
+        whole = done_of(case, case[4][1], many)
+        done = whole - done_of(case, case[4][0], few)
         for key in ("fetched", "upgraded", "locked", "hottest", "turns", "steals", "parks", "wakes"):
             found[key].append((many[key] - few[key]) / done)
         for name, share in named(folder, case[1], places).items():
-            moved[name] += share / many[case[5]] / runs
+            moved[name] += share / whole / runs
     return {key: statistics.median(values) for key, values in found.items()}, moved
 
 
 def guard(folder):
     """{case: (locked operations, lines)} on one worker."""
     found = {}
-    for case in [case for case in CASES if case[0] in GUARDED]:
-        got, _ = measure(folder, case, 1, GUARD_RUNS)
+    for case in [case for case in CASES if case[0] not in NOT_GUARDED]:
+        got, _ = measure(folder, case, 1, GUARD_RUNS, "--steady")
         found[case[0]] = (got["locked"], got["fetched"] + got["upgraded"])
     return found
 
@@ -142,6 +166,10 @@ def accept(folder, path):
     return 0
 
 
+def slack(name, count):
+    return max(SHARES.get(name, SHARE) * count, LEAST)
+
+
 def check(folder, path):
     passed = failed = 0
     accepted = {}
@@ -149,9 +177,14 @@ def check(folder, path):
         for line in [line for line in file if not line.startswith("#")]:
             name, *counts = line.split(" | ")
             accepted[name] = tuple(map(float, counts))
-    for name, (locked, lines) in guard(folder).items():
+    found = guard(folder)
+    for name in sorted(set(accepted) - set(found)):
+        failed += 1
+        print(f"  FAIL  is accepted, and was not counted: {name}")
+    for name, (locked, lines) in found.items():
         was_locked, was_lines = accepted.get(name, (0, 0))
-        good = abs(locked - was_locked) <= SLACK + SHARE * was_locked and lines <= was_lines + SLACK
+        good = abs(locked - was_locked) <= slack(name, was_locked) and \
+            (name in OUTSIDE + CROWDED or lines <= was_lines + max(SHARE * was_lines, LINES_LEAST))
         passed, failed = passed + good, failed + (not good)
         print(f"  {'ok  ' if good else 'FAIL'}  {locked:7.2f} locked ({was_locked:.2f}), {lines:5.2f} lines "
               f"({was_lines:.2f})  {name}", flush=True)

@@ -58,6 +58,7 @@ TITLES = {
     "W11": "1000 pinged beside 64 busy", "W12s": "foreign thread: the send",
     "W12r": "foreign thread to running worker", "W12p": "foreign thread to parked worker",
     "W18k": "1000 actors, all in pairs at once", "W18m": "a million actors, all in pairs at once",
+    "W22": "one to each of 1000, in rounds",
     "F-call": "call through a pointer", "F-rmw": "locked addition",
     "F-line": "cache line to another thread", "F-jump": "setjmp and longjmp",
     "F-alloc": "malloc and free", "F-wake": "futex wake",
@@ -88,6 +89,7 @@ GROUPS = [
      "--messages 1000000"),
     (["W18m"], "w18_*", "--actors 1000000 --messages 4000000 --restarts 1 --churn 1",
      "--actors 50000 --messages 1000000"),
+    (["W22"], "w22_*", "", "--rounds 150"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]
 # Rows of the table beside the figure of a workload: key in a run, word, unit.

@@ -108,6 +108,12 @@ typedef struct axo_props {
     uint32_t memory_fails;        /* 1: a callback that was refused memory by a bound fails when it
                                      returns, whatever it returns, with AXO_FAILURE_MEMORY */
     uint32_t memory_reserved;     /* 0 */
+    size_t outstanding_bytes;     /* of answers that it has asked for and bytes that it holds
+                                     (demand.h), up to AXO_DEMAND_MAX; 0: no bound. Beyond it what
+                                     it asks for is refused, and nothing that is sent to it */
+    uint32_t outstanding_max;     /* answers that may be owed to it at a time; 0: no bound */
+    uint32_t outstanding_answer;  /* bytes of the longest answer; 0: it is learnt. Without
+                                     outstanding_bytes AXO_EINVAL */
 } axo_props;
 #define AXO_PROPS(...) AXO_INIT(axo_props, __VA_ARGS__)
 static inline void axo_props_init(axo_props *out)

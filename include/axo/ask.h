@@ -99,7 +99,8 @@ AXO_BEGIN_DECLS
  *   returns   AXO_OK; AXO_EGONE: no such actor, the request is a dead letter; AXO_EINVAL (none, a
  *             reserved tag, NULL with a size, a timeout that is not positive or above
  *             AXO_DELAY_MAX), AXO_ETOOBIG, AXO_ECONTEXT, AXO_ENOMEM, AXO_ELIMIT (actors),
- *             AXO_ESTOPPING, AXO_EFULL (the mailbox refuses, mailbox.h)
+ *             AXO_ESTOPPING, AXO_EFULL (the mailbox refuses, mailbox.h, or what the caller
+ *             has outstanding is at its bound, demand.h)
  *   after     on failure nothing will come; but for AXO_EGONE nothing was sent */
 AXO_API AXO_NODISCARD axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag,
                                          const void *payload, size_t size, int64_t timeout_ns,

@@ -42,6 +42,7 @@
 #include <axo/backoff_supervisor.h>
 #include <axo/board.h>
 #include <axo/crash.h>
+#include <axo/demand.h>
 #include <axo/dispatcher.h>
 #include <axo/drain.h>
 #include <axo/event.h>

@@ -155,6 +155,37 @@ template <class T>
 inline constexpr bool
     has_class_name<T, std::void_t<decltype(static_cast<const char *>(T::class_name))>> = true;
 
+template <class T, class = void> inline constexpr bool names_on_crash = false;
+template <class T>
+inline constexpr bool names_on_crash<T, std::void_t<decltype(&T::on_crash)>> = true;
+template <class T, class = void> inline constexpr bool has_on_crash = false;
+template <class T>
+inline constexpr bool has_on_crash<T, std::void_t<decltype(T::on_crash)>> =
+    std::is_same_v<std::remove_cv_t<decltype(T::on_crash)>, axo_on_crash>;
+
+template <class T, class = void> inline constexpr bool names_watchdog_ms = false;
+template <class T>
+inline constexpr bool names_watchdog_ms<T, std::void_t<decltype(&T::watchdog_ms)>> = true;
+template <class T, class = void> inline constexpr bool has_watchdog_ms = false;
+template <class T>
+inline constexpr bool
+    has_watchdog_ms<T, std::void_t<decltype(static_cast<std::uint32_t>(T::watchdog_ms))>> = true;
+
+template <class T> constexpr axo_on_crash on_crash_of() noexcept
+{
+    if constexpr (has_on_crash<T>)
+        return T::on_crash;
+    else
+        return AXO_CRASH_ENDS;
+}
+template <class T> constexpr std::uint32_t watchdog_ms_of() noexcept
+{
+    if constexpr (has_watchdog_ms<T>)
+        return std::uint32_t{T::watchdog_ms};
+    else
+        return 0;
+}
+
 template <class T, class = void> inline constexpr bool has_supervision = false;
 template <class T>
 inline constexpr bool has_supervision<T, std::void_t<decltype(T::supervision.raw())>> = true;
@@ -390,6 +421,12 @@ template <class T> constexpr axo_class class_made() noexcept
     static_assert(has_settle<T> || !names_settle<T>, "axo: it is settle(axo::context)");
     static_assert(has_on_other<T> || !names_on_other<T>,
                   "axo: it is on_other(axo::context, const axo_message &)");
+    static_assert(has_on_crash<T> || !names_on_crash<T>,
+                  "axo: it is static constexpr axo_on_crash on_crash");
+    static_assert(has_watchdog_ms<T> || !names_watchdog_ms<T>,
+                  "axo: it is static constexpr std::uint32_t watchdog_ms");
+    static_assert(watchdog_ms_of<T>() == 0 || on_crash_of<T>() == AXO_CRASH_FAILS,
+                  "axo: a watchdog_ms needs on_crash = AXO_CRASH_FAILS");
     axo_class made{};
     made.size = sizeof made;
     if constexpr (has_class_name<T>)
@@ -410,6 +447,8 @@ template <class T> constexpr axo_class class_made() noexcept
     made.tag_name = &own::tag_name;
     if constexpr (has_settle<T>)
         made.settle = &own::settle;
+    made.on_crash = on_crash_of<T>();
+    made.watchdog_ms = watchdog_ms_of<T>();
     return made;
 }
 template <class T> inline constexpr axo_class class_value = class_made<T>();
@@ -473,7 +512,16 @@ template <class T, class... A> void make(void *where, axo_ctx *ctx, const recipe
  *     on_other(axo::context, const axo_message &)        messages that are not in the list
  *     axo_directive decide(axo::context, const axo_failure &)    the decider for its children
  *     static constexpr axo::rules supervision = ...      or an axo::strategy: how it supervises
- *     static constexpr const char *class_name = "..."    else the name of the class */
+ *     static constexpr const char *class_name = "..."    else the name of the class
+ *
+ * and for a system with axo_options.contain (crash.h)
+ *
+ *     static constexpr axo_on_crash on_crash = AXO_CRASH_FAILS;    else a crash ends the process
+ *     static constexpr std::uint32_t watchdog_ms = 100;            else a callback may run for ever
+ *
+ * A callback that crashes, or is interrupted, is left as by a jump: destructors of its own objects
+ * do not run. The instance's does, as a clean-up: it finds the members as the crash has left
+ * them. */
 template <class T> struct actor {
     static const axo_class *cls() noexcept { return detail::class_of<T>(); }
 };

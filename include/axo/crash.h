@@ -5,10 +5,11 @@
  * signal was raised by an instruction of that callback or by its own call of abort, assert, raise;
  * every function between the runtime's call and that instruction belongs to the program, to the
  * module of the class or to one named by axo_trust, or is one of libc's that hold nothing (string
- * and memory functions, qsort, bsearch); it is not between axo_guard_begin and axo_guard_end; it
- * has unwind tables; the crash budget is not spent. Guaranteed then: the runtime's own state is as
- * after axo_throw at that place; every message is accounted for; the instance's memory and
- * clean-ups go; no hook of the crashed instance is called; the same reference and mailbox go on.
+ * and memory functions, qsort, bsearch); it is not between axo_guard_begin and axo_guard_end; no
+ * robust mutex is held; it has unwind tables; the crash budget is not spent. Guaranteed then: the
+ * runtime's own state is as after axo_throw at that place; every message is accounted for; the
+ * instance's memory and clean-ups go; no hook of the crashed instance is called; the same reference
+ * and mailbox go on.
  *
  * Else the process ends as if axo were not there (the handler that was installed before, or the
  * default action at the very instruction: the core shows it), after one line on standard error that
@@ -24,25 +25,31 @@
  * in post_stop or in a clean-up of axo_defer is a line of the log, and what follows it is done. A
  * destructor, an observer or an allocator is no callback: its crash ends the process. The failure's
  * code is the signal's number, its text says where. A handler that is installed after the system's
- * start comes first, and has to call the one that it has found. A payload that axo_send,
- * axo_send_from or axo_reply cannot read is a crash of the callback that has called them; any other
- * bad argument ends the process.
+ * start comes first, and has to call the one that it has found (axo_contain_state). Where the
+ * program and a module of it have a copy of the library each, a crash is contained by the copy
+ * whose worker it is on, and of one that is not there is one line; a module whose handlers another
+ * one still calls is never unloaded. A stack that overflows is a crash as long as no frame is
+ * larger than the MiB that lies below the stacks of the library's own threads, and may not be
+ * touched; below a thread of the program's lies what the program has put there. A robust mutex
+ * (pthread_mutexattr_setrobust) that the thread holds is seen, other locks are not. A payload that
+ * axo_send, axo_send_from or axo_reply cannot read is a crash of the callback that has called them;
+ * any other bad argument ends the process.
  *
  * Loops that never end. A class with a watchdog_ms, of such a system and with the same on_crash,
- * has callbacks that run for longer interrupted: that is a failure of kind AXO_FAILURE_STUCK,
- * with watchdog_ms as its code and where it was as its text, and all that is said above of a
- * crash holds for it, the budget too. A callback that runs for less never fails, whatever has run
- * before it. One that runs for longer fails if it is in its own code when it has run for twice as
- * long (and some 50 ms, and what the operating system takes), or in a function of libc's that
- * holds nothing and that its own code has called. One that is elsewhere then (in a function of
- * axo, of libc, of another module, in a system call, in axo_block, in a guard), or for which the
- * budget is spent, goes on and is tried again, a thousand times a second at first, once a second
- * in the end; the line of the log that it holds its worker, at the rate of axo_options.stuck_ns,
- * says why. Of what is being tried, system calls that SA_RESTART does not continue may end with
- * EINTR. What a callback holds when it is interrupted stays held: code that takes a lock of its
- * own, or changes what others share, stands between axo_guard_begin and axo_guard_end. For a
- * decider the classes of the parent and of its children need a watchdog: it runs in the turn of
- * either.
+ * has callbacks that run for longer interrupted: that is a failure of kind AXO_FAILURE_STUCK, with
+ * watchdog_ms as its code and where it was as its text, and all that is said above of a crash holds
+ * for it, the budget too. A callback that runs for less never fails, whatever has run before it.
+ * One that runs for longer fails if it is in its own code when it has run for twice as long (and
+ * some 50 ms, and what the operating system takes), or in a function of libc's that holds nothing
+ * and that its own code has called. One that is elsewhere then (in a function of axo, of libc, of
+ * another module, in a system call, in axo_block, in a guard, with a robust mutex), or for which
+ * the budget is spent, goes on and is tried again, a thousand times a second at first, once a
+ * second in the end; the line of the log that it holds its worker, at the rate of
+ * axo_options.stuck_ns, says why. Of what is being tried, system calls that SA_RESTART does not
+ * continue may end with EINTR. What a callback holds when it is interrupted stays held: code that
+ * takes a lock of its own, or changes what others share, stands between axo_guard_begin and
+ * axo_guard_end. For a decider the classes of the parent and of its children need a watchdog: it
+ * runs in the turn of either.
  *
  * Only the default dispatcher's own threads are looked at: a manual system has none, and lent ones
  * are the program's. The signal is SIGURG: a handler of the program's that is there before the
@@ -65,6 +72,14 @@ typedef enum axo_crash_access {
     AXO_CRASH_WRITE = 2,
     AXO_CRASH_FETCH = 3  /* a call or a jump to it */
 } axo_crash_access;
+
+/* Who is told of a crash first. */
+typedef enum axo_containment {
+    AXO_CONTAIN_NONE = 0,  /* not the library: the system contains nothing */
+    AXO_CONTAIN_FIRST = 1, /* the library */
+    AXO_CONTAIN_BEHIND = 2 /* for one of the signals another handler, installed later: what it does
+                              not pass on is not contained */
+} axo_containment;
 
 /* Frames that are kept of a crash, from the innermost on, and crashes that a system remembers. */
 #define AXO_CRASH_FRAMES 16
@@ -104,6 +119,13 @@ AXO_API const axo_crash *axo_failure_crash(const axo_failure *failure);
  *   returns   how many there have been, which may be more than `max` and AXO_CRASHES_KEPT; 0 for a
  *             NULL system, for one without axo_options.contain, and for NULL with a `max` */
 AXO_API uint64_t axo_system_crashes(axo_system *system, axo_crash *out, uint32_t max);
+
+/* Whether crashes come to the library's handlers first, as the signals are now. A system that
+ * starts behind another handler says so in the log, and so does the line of a crash that is not
+ * contained.
+ *   thread    any
+ *   returns   an axo_containment; AXO_CONTAIN_NONE for a NULL system */
+AXO_API uint32_t axo_contain_state(axo_system *system);
 
 /* Between axo_guard_begin and axo_guard_end a crash of this callback ends the process, and no
  * watchdog interrupts it: the code there holds a lock or changes what others share. They nest; what

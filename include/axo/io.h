@@ -20,6 +20,9 @@
  *         if (got < 0 && errno == EAGAIN)
  *             return axo_io_blocked(ctx, fd, AXO_IO_IN);
  *
+ * Listeners say it, and streams of TCP and of unix sockets (stream.h); streams of a pipe, and
+ * watches of signals (signal.h), cost a look each time.
+ *
  * What stays ready is told again and again, as poll would: the end of a stream until the actor
  * unwatches it, room to write for as long as it is wanted (axo_io_want).
  *
@@ -29,7 +32,7 @@
  * and of nothing once another descriptor with its number is watched.
  *
  * Listeners and streams (listener.h, stream.h) stand on this; test/example/SERVERS.md says how to
- * build a server of them. */
+ * build a server of them. A whole program without is test/example/descriptors.c. */
 #ifndef AXO_IO_H
 #define AXO_IO_H
 

@@ -1,5 +1,5 @@
 /* signal.h - signals of the process as messages: SIGTERM begins an orderly end, SIGHUP reads the
- * settings anew. */
+ * settings anew. A whole program is test/example/descriptors.c. */
 #ifndef AXO_SIGNAL_H
 #define AXO_SIGNAL_H
 

@@ -17,6 +17,13 @@
  * its deadlines as AXO_STREAM_DUE; axo_stream_receive does what there is to do and says what has
  * come. It belongs to the instance: when that ends, however it ends, the descriptor is closed.
  *
+ * A request that comes whole costs its read and its write, and no other system call, on a socket of
+ * TCP and on a unix socket of a stream type: there a read that is not full has left nothing, so the
+ * descriptor need not be looked at behind it (io.h). Of a pipe, a terminal or another socket nobody
+ * knows that, and each readiness costs a poll; so it does for good where urgent data have come, or
+ * the other side has ended its direction. Descriptors that are passed over a unix socket are
+ * closed; their bytes are read.
+ *
  * Output is copied and gathered; the class's settle (actor.h) writes it, with one system call for
  * all that a turn has said. A class without settle writes at once, each time. A block of memory, or
  * a message's payload, may be handed over instead (axo_stream_write_owned). Back-pressure has two
@@ -31,9 +38,11 @@
  * on its way when it learns that the other side reads slowly. It says of each request that an
  * answer is owed (axo_stream_owe), and writes that by axo_stream_answer, which is never refused: so
  * who answers never waits, and gets no error. What is outstanding, the bytes that wait to be
- * written and for each answer that is owed as many as answers have had lately, is bounded by
+ * written and for each answer that is owed as many as an answer has, is bounded by
  * `outstanding_bytes`: while one more might not fit there is no room, nothing more is read, and the
- * client waits. When it has come down to half there is room again. */
+ * client waits. When it has come down to half there is room again. An answer has
+ * `outstanding_answer` bytes, and where it may have more, or the program cannot say, as many as
+ * answers have had lately. */
 #ifndef AXO_STREAM_H
 #define AXO_STREAM_H
 
@@ -69,11 +78,15 @@ typedef struct axo_stream_settings {
                            there are bytes in the buffer */
     int64_t write_ns;   /* output waits, and the other side takes none */
     size_t outstanding_bytes; /* up to AXO_STREAM_MAX; 0: no bound. `output_high` of 0 is this then.
-                                 Answers that are on their way are always taken: those that are
-                                 longer than the ones before may exceed it, outstanding_max of them
-                                 at most. The first answers count as a quarter of it each */
+                                 Answers that are on their way are always taken: one that is longer
+                                 than it was counted may exceed it, so may outstanding_max of them
+                                 at most, and one answer at a time, however long */
     uint32_t outstanding_max; /* answers that may be owed at a time; 0: no bound */
-    uint32_t reserved;        /* 0 */
+    uint32_t outstanding_answer; /* bytes of the longest answer: while none is longer the bound is
+                                    exceeded by none. Many short ones then wait for one another, as
+                                    each counts as much. 0: it is learnt, and the first answers
+                                    count a quarter of the bound each. Without outstanding_bytes
+                                    AXO_EINVAL */
 } axo_stream_settings;
 #define AXO_STREAM_SETTINGS(...) AXO_INIT(axo_stream_settings, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -208,11 +221,12 @@ AXO_API axo_status axo_stream_credit(axo_ctx *ctx, axo_stream *stream, uint64_t 
  * that the caller looks by itself. */
 AXO_API bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream);
 
-/* Says that so many answers will be written, by axo_stream_answer, as a request has been taken. At
- * least one of them fits; all are owed, or none.
- *   returns   AXO_OK; AXO_EFULL: axo_stream_has_room is false; AXO_ESTOPPING: axo_stream_end or
+/* Says that so many answers will be written, by axo_stream_answer, as a request has been taken. All
+ * are owed, or none; with nothing outstanding so many fit as are asked for.
+ *   returns   AXO_OK; AXO_EFULL: axo_stream_has_room is false, or there is no room for all of them:
+ *             AXO_STREAM_ROOM follows when there is; AXO_ESTOPPING: axo_stream_end or
  *             axo_stream_close was called; AXO_EINVAL: more than UINT32_MAX would be owed
- *   after     on failure nothing has changed */
+ *   after     on failure none of them is owed */
 AXO_API axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers);
 
 /* Writes an answer that is owed, as axo_stream_write does, however much waits.

@@ -83,6 +83,16 @@
 #define AXO__STEAL_MIN 4
 /* Entries that a thief takes at most from one queue. */
 #define AXO__STEAL_MAX 64
+/* What a stolen cell has to be worth, of a worker from which a line takes `line` ns: it is carried,
+ * and its end goes back; a ready one stays, and what it sends in each turn goes back. Then how long
+ * a line is taken to be before any was timed, and at most. And for how long at most cells that are
+ * worth less are left to their worker (sched/keep.h). */
+#define AXO__CARRY_NS(line) (455 + (line)*9 / 2)
+#define AXO__CARRY_READY_NS 140
+#define AXO__CARRY_TURN_NS(line) (95 + (line)*3 / 2)
+#define AXO__LINE_NS 100
+#define AXO__LINE_MAX_NS 250
+#define AXO__KEEP_MAX_NS (INT64_C(16) * AXO__WATCH_MAX_NS)
 /* Bounds of the watcher's wait between two looks at the busy workers. */
 #define AXO__WATCH_MIN_NS 50000
 #define AXO__WATCH_MAX_NS 2000000

@@ -93,11 +93,11 @@ static __attribute__((noinline)) axo__cell *local_take_more(axo__local *local, a
     local->freed = NULL;
     local->freed_count = 0;
     if (first == NULL)
-        first = axo__table_take(&core->table, status);
+        first = axo__table_take(&core->table, axo__local_home(local), status);
     if (first == NULL)
         return NULL;
     if (first->free_next != NULL && local->batch <= 1) {
-        axo__table_give(&core->table, first->free_next);
+        axo__table_give(&core->table, axo__local_home(local), first->free_next);
         first->free_next = NULL;
     }
     local->free = first;
@@ -150,7 +150,7 @@ void axo__local_untake_cell(axo__local *local, axo__cell *cell)
 static __attribute__((noinline)) void local_give_freed(axo__local *local)
 {
     AXO_DEBUG_ASSERT(local->freed != NULL && local->freed_count > 0);
-    axo__table_give(&local->core->table, local->freed);
+    axo__table_give(&local->core->table, axo__local_home(local), local->freed);
     local->freed = NULL;
     local->freed_count = 0;
 }
@@ -204,11 +204,11 @@ bool axo__core_unhold(axo__core *core)
     while (core->held != NULL) {
         axo__grace_item *item = core->held;
         core->held = item->next;
-        item->next = core->expired;
-        core->expired = item;
+        item->next = core->expired[0];
+        core->expired[0] = item;
     }
     if (any)
-        axo__a32_store_relaxed(&core->expired_any, 1);
+        axo__a32_store_relaxed(&core->expired_any, axo__a32_load_relaxed(&core->expired_any) | 1);
     axo__os_mutex_unlock(&core->expired_mutex);
     return any;
 }
@@ -219,7 +219,8 @@ void axo__local_hand_over(axo__local *local)
         return;
     AXO_DEBUG_ASSERT(local->retired_last != NULL && local->retired_last->next == NULL);
     AXO_DEBUG_ASSERT(local->retired_count > 0);
-    axo__grace_retire(&local->core->grace, local->retired, local->retired_last);
+    axo__grace_retire(&local->core->grace, axo__local_home(local), local->retired,
+                      local->retired_last);
     local->retired = NULL;
     local->retired_last = NULL;
     local->retired_count = 0;
@@ -239,7 +240,7 @@ void axo__local_fini(axo__local *local)
         axo__cell *cell = local->free;
         local->free = cell->free_next;
         cell->free_next = NULL;
-        axo__table_give(&local->core->table, cell);
+        axo__table_give(&local->core->table, axo__local_home(local), cell);
     }
     axo__cache_flush(&local->cache);
 }

@@ -85,9 +85,11 @@ struct axo__core {
     axo__grace grace;
     axo__os_common threads;
     axo__os_mutex expired_mutex;
-    axo__grace_item *expired; /* guarded by it: cells whose grace period is over */
+    axo__grace_item *expired[AXO__GRACE_HOMES]; /* guarded by it: cells whose grace period is over,
+                                                   by home */
     axo__grace_item *held;    /* guarded as `expired`: see axo__core_hold */
-    axo__a32 expired_any;     /* a hint that saves the mutex */
+    axo__a32 expired_any;     /* a bit for each home that has some: a hint that saves the mutex */
+    uint32_t homes;           /* of cells: the first so many workers of the default pool; fixed */
     axo_trace_fn trace;
     void *trace_user;
     uint64_t trace_kinds; /* a bit for each kind that anybody wants: the next, the board, figures */
@@ -216,6 +218,12 @@ static inline void axo__local_init(axo__local *local, axo__core *core, uint32_t 
     axo__cache_init(&local->cache, &core->pool);
     local->index = index;
     local->batch = batch;
+}
+
+/* Whose caches have the cells that the local has retired, as a number below `homes`. */
+static inline uint32_t axo__local_home(const axo__local *local)
+{
+    return local->index % local->core->homes;
 }
 
 /* Whether nothing of the local may be touched but its core and its index. */

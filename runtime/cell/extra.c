@@ -76,6 +76,8 @@ void axo__extra_free(axo__local *local, axo__cell *cell)
     AXO_DEBUG_ASSERT(extra->watching == NULL && extra->watchers == NULL);
     AXO_DEBUG_ASSERT(extra->parked == NULL && extra->keyed == NULL && extra->io == NULL);
     AXO_DEBUG_ASSERT(extra->budget == NULL || extra->budget->own == 0);
+    AXO_DEBUG_ASSERT(extra->account == NULL || extra->account->notice == NULL);
+    axo__pool_free(&local->cache, extra->account, sizeof *extra->account);
     axo__pool_free(&local->cache, extra->budget, sizeof *extra->budget);
     axo__pool_free(&local->cache, extra->family, sizeof *extra->family);
     axo__pool_free(&local->cache, extra, sizeof *extra);

@@ -27,6 +27,7 @@
 #define AXO__CELL_EXTRA_H
 
 #include "base/assert.h"
+#include "cell/account.h"
 #include "cell/core.h"
 
 typedef struct axo__delay axo__delay;
@@ -91,6 +92,7 @@ typedef struct axo__extra {
     axo__family *family;
     axo__region *region;
     axo__budget *budget;             /* fixed from spawn on; NULL: no bound, and no wall */
+    axo__account *account;           /* fixed from spawn on; NULL: nothing outstanding is counted */
     axo__behaviour *behaviours;      /* saved layers, in the region */
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
     struct axo__io_record *io;       /* watched descriptors */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <axo/ask.h>
+#include <axo/demand.h>
 #include <axo/event.h>
 #include <axo/graceful.h>
 #include <axo/io.h>
@@ -37,6 +38,7 @@ static const char *log_own_tag(uint32_t tag)
         {AXO_KILL, "AXO_KILL"},
         {AXO_INJECTED, "AXO_INJECTED"},
         {AXO_IO_READY, "AXO_IO_READY"},
+        {AXO_DEMAND_ROOM, "AXO_DEMAND_ROOM"},
         {AXO_ASK_ANSWER, "AXO_ASK_ANSWER"},
         {AXO_ASK_FAILED, "AXO_ASK_FAILED"},
         {AXO_STOP_ENDED, "AXO_STOP_ENDED"},

@@ -63,7 +63,7 @@
  *                                   announcers released with [S1]; a claim is also [S3]
  *   [S3] and acq_rel, take, take_urgent   acquires the messages, the system lane
  *   [S4] cas acq_rel, finish        releases the cell to the next runner's [S2]; so do the store
- *                                   of init, the ands of birth and give_back, the add of
+ *                                   of word, the ands of birth and give_back, the add of
  *                                   give_back_held, the cas of unclaim, the ors of terminate and
  *                                   close, the cas of close_plain
  *   [S5] or/and acq_rel, settle     HELD, WAITING; by the runner only. A sender's [S1] on the same
@@ -169,14 +169,34 @@ static inline axo__mpsc_node *axo__state_lane(uint64_t word)
  * worker that tries a stale entry of the slot's former life finds it stale. No other thread changes
  * the word of a free slot: it is CLOSED, no injector has a node of it, and no reference leads to
  * it. The store [S4] releases the newborn's fields; the first claim [S2] acquires them. */
-static inline void axo__state_init(axo__state *state, uint32_t suspends)
+static inline void axo__state_word(axo__state *state, uint64_t running)
 {
-    uint64_t word = AXO__RUNNING | AXO__URGENT | (suspends > 0 ? AXO__HELD : 0);
+    bool held = axo__a32_load_relaxed(&state->suspends) > 0;
     AXO_DEBUG_ASSERT((axo__a64_load_relaxed(&state->word) &
                       (AXO__INJECTED | AXO__URGENT_INJECTED)) == 0);
+    axo__a64_store_release(&state->word,
+                           running | AXO__URGENT | (held ? AXO__HELD : 0)); /* [S4] */
+}
+
+/* What is not in the word; before the word. */
+static inline void axo__state_counts(axo__state *state, uint32_t suspends)
+{
     axo__a32_store_relaxed(&state->suspends, suspends);
     axo__a32_store_relaxed(&state->behind, 0);
-    axo__a64_store_release(&state->word, word); /* [S4] */
+}
+
+static inline void axo__state_init(axo__state *state, uint32_t suspends)
+{
+    axo__state_counts(state, suspends);
+    axo__state_word(state, AXO__RUNNING);
+}
+
+/* Init and birth in one, behind the counts and without a read-modify-write: the parent's runner
+ * knows the child already, and no other thread has the reference. The caller pushes an entry; a
+ * stale one may lead a worker to the child as soon as this is done. */
+static inline void axo__state_born(axo__state *state)
+{
+    axo__state_word(state, 0);
 }
 
 /* The parent's runner knows the child; the caller pushes an entry. The and [S4] releases what the

@@ -43,17 +43,32 @@ void axo__table_fini(axo__table *table)
 }
 
 /* Under the mutex: puts a list of cells on top. */
-static void table_put(axo__table *table, axo__cell *first)
+static void table_put(axo__table *table, uint32_t home, axo__cell *first)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&first->generation) == 0);
-    first->free_list = table->free;
-    table->free = first;
+    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&first->generation) == 0 && home < AXO__GRACE_HOMES);
+    first->free_list = table->free[home];
+    table->free[home] = first;
+}
+
+/* Under the mutex: the home's last list, else one of the homes behind it; NULL: there is none. */
+static axo__cell *table_pop(axo__table *table, uint32_t home)
+{
+    AXO_DEBUG_ASSERT(home < AXO__GRACE_HOMES);
+    for (uint32_t i = 0; i < AXO__GRACE_HOMES; i++) {
+        axo__cell **free = &table->free[(home + i) % AXO__GRACE_HOMES];
+        axo__cell *first = *free;
+        if (first != NULL) {
+            *free = first->free_list;
+            return first;
+        }
+    }
+    return NULL;
 }
 
 /* Under the mutex: makes a shelf and hands its cells to `free`. Their words are CLOSED, as the word
  * of every free slot is. The pointer is stored before the number, both with release [T1]: a thread
  * that reads the number finds the pointer (axo__table_at [T2]). */
-static axo_status table_grow(axo__table *table)
+static axo_status table_grow(axo__table *table, uint32_t home)
 {
     uint32_t slots = axo__a32_load_relaxed(&table->slots);
     AXO_DEBUG_ASSERT(slots % AXO__TABLE_CHUNK == 0 && table->batch > 0);
@@ -79,30 +94,28 @@ static axo_status table_grow(axo__table *table)
         made -= count;
         for (uint32_t i = 0; i < count; i++)
             chunk[made + i].free_next = i + 1 < count ? &chunk[made + i + 1] : NULL;
-        table_put(table, &chunk[made]);
+        table_put(table, home, &chunk[made]);
     }
     axo__aptr_store_release(&table->chunks[slots >> AXO__TABLE_CHUNK_SHIFT], shelf); /* [T1] */
     axo__a32_store_release(&table->slots, slots + AXO__TABLE_CHUNK);                 /* [T1] */
     return AXO_OK;
 }
 
-axo__cell *axo__table_take(axo__table *table, axo_status *status)
+axo__cell *axo__table_take(axo__table *table, uint32_t home, axo_status *status)
 {
     *status = AXO_OK;
     axo__os_mutex_lock(&table->mutex);
-    if (table->free == NULL)
-        *status = table_grow(table);
-    axo__cell *first = table->free;
-    if (first != NULL)
-        table->free = first->free_list;
+    axo__cell *first = table_pop(table, home);
+    if (first == NULL && (*status = table_grow(table, home)) == AXO_OK)
+        first = table_pop(table, home);
     axo__os_mutex_unlock(&table->mutex);
     return first;
 }
 
-void axo__table_give(axo__table *table, axo__cell *first)
+void axo__table_give(axo__table *table, uint32_t home, axo__cell *first)
 {
     axo__os_mutex_lock(&table->mutex);
-    table_put(table, first);
+    table_put(table, home, first);
     axo__os_mutex_unlock(&table->mutex);
 }
 
@@ -113,7 +126,7 @@ bool axo__table_is_spent(const axo__table *table, const axo__cell *cell)
 
 /* `latest` is stored first and stays when the life ends: axo__cell_ref and axo__table_knows read it
  * afterwards. The store [T3] of the generation comes last and publishes every field of the newborn
- * to axo__table_find [T4]. */
+ * to axo__table_find [T4]. Until then a stale entry claims nothing. */
 void axo__table_begin(axo__table *table, axo__cell *cell)
 {
     uint32_t latest = axo__a32_load_relaxed(&cell->latest);
@@ -121,6 +134,8 @@ void axo__table_begin(axo__table *table, axo__cell *cell)
     uint32_t generation = latest != 0 ? axo__lives_next(&table->lives, latest)
                                       : axo__lives_first(&table->lives, cell->slot);
     AXO_DEBUG_ASSERT(generation != 0 && axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT((axo__a64_load_relaxed(&cell->state.word) &
+                      (AXO__RUNNING | AXO__CLOSED)) != 0);
     axo__a32_store_relaxed(&cell->latest, generation);
     axo__a32_store_release(&cell->generation, generation); /* [T3] */
 }

@@ -58,7 +58,8 @@ typedef struct axo__table {
     axo__lives lives;      /* generations */
     axo__a32 slots;        /* made so far; grows under the mutex */
     axo__os_mutex mutex;   /* guards growing and `free` */
-    axo__cell *free;       /* lists by `free_next`; a list's first cell leads to the next list */
+    axo__cell *free[AXO__GRACE_HOMES]; /* of each home, lists by `free_next`; a list's first cell
+                                          leads to the next list */
 } axo__table;
 
 /* `secret` comes from the operating system, never from a seed (D18). */
@@ -66,12 +67,14 @@ bool axo__table_init(axo__table *table, axo__heap *heap, uint32_t slots_max,
                      const uint64_t secret[2]);
 void axo__table_fini(axo__table *table);
 
-/* Takes up to `batch` free cells, linked by `free_next`, and makes a shelf of them if need be.
- * NULL: *status says why. */
-axo__cell *axo__table_take(axo__table *table, axo_status *status);
+/* Takes up to `batch` free cells, linked by `free_next`: of the home, whose caches have their
+ * lines, if it has any, else of another one, and makes a shelf of them if need be. NULL: *status
+ * says why. */
+axo__cell *axo__table_take(axo__table *table, uint32_t home, axo_status *status);
 
-/* Gives up to `batch` cells back, linked by `free_next`; the next take may return the same list. */
-void axo__table_give(axo__table *table, axo__cell *first);
+/* Gives the home up to `batch` cells back, linked by `free_next`; its next take may return the same
+ * list. */
+void axo__table_give(axo__table *table, uint32_t home, axo__cell *first);
 
 /* The cell in a slot that exists, whatever its generation. The load [T2] pairs with table_grow's
  * store [T1], which published the shelf. */

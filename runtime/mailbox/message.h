@@ -56,6 +56,9 @@ enum {
 /* In the stash or in front of the lane, which owns it: in no bounded mailbox. */
 #define AXO__MESSAGE_STASHED (32 * AXO__MESSAGE_FLAGS_END)
 
+/* An answer of an ask that its asker owes no more (sched/account.h). */
+#define AXO__MESSAGE_PAID (64 * AXO__MESSAGE_FLAGS_END)
+
 /* Messages that no user misses: their dead letters are suppressed. */
 #define AXO__MESSAGE_HARMLESS                                                                      \
     (AXO__MESSAGE_PILL | AXO__MESSAGE_TICK | AXO__MESSAGE_BOUND)

@@ -19,7 +19,7 @@ static void grace_nothing(void *user)
 
 static bool grace_is_empty(const axo__grace *grace)
 {
-    return grace->retired == NULL && grace->blocks == NULL;
+    return grace->retired.any == 0 && grace->retired.blocks == NULL;
 }
 
 /* Detaches all that is retired; false: there is nothing. Reading `quit` under the same mutex closes
@@ -29,9 +29,9 @@ static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
 {
     axo__os_mutex_lock(&grace->mutex);
     bool any = !grace_is_empty(grace);
-    *batch = (axo__grace_batch){grace->retired, grace->retired_last, grace->blocks};
-    grace->retired = NULL;
-    grace->blocks = NULL;
+    *batch = grace->retired;
+    grace->retired.any = 0;
+    grace->retired.blocks = NULL;
     *quit = grace->quit;
     axo__os_mutex_unlock(&grace->mutex);
     return any;
@@ -40,8 +40,10 @@ static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
 /* The grace period of the batch is over. */
 static void grace_done(const axo__grace *grace, const axo__grace_batch *batch)
 {
-    if (batch->items != NULL)
-        grace->ops->expire(grace->user, batch->items, batch->last);
+    for (uint32_t home = 0; home < AXO__GRACE_HOMES; home++) {
+        if ((batch->any & 1u << home) != 0)
+            grace->ops->expire(grace->user, home, batch->items[home], batch->last[home]);
+    }
     axo__grace_block *block = batch->blocks;
     while (block != NULL) {
         axo__grace_block *next = block->next;
@@ -152,7 +154,7 @@ static bool grace_is_over(axo__grace *grace)
  * the second looks later, when it is away, and finds the batch. */
 bool axo__grace_poll(axo__grace *grace, axo__grace_reader *reader)
 {
-    axo__grace_batch batch = {NULL, NULL, NULL};
+    axo__grace_batch batch;
     AXO_DEBUG_ASSERT(grace->how == AXO__GRACE_POLLED);
     axo__os_mutex_lock(&grace->poll_mutex);
     bool waits = grace->waits || grace_begin(grace);
@@ -178,8 +180,8 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_h
     grace->waits = false;
     axo__a64_store_relaxed(&grace->period, 1);
     grace->ops = ops;
-    grace->retired = NULL;
-    grace->blocks = NULL;
+    grace->retired.any = 0;
+    grace->retired.blocks = NULL;
     grace->quit = false;
     grace->user = user;
     axo__os_parker_init(&grace->thread.parker);
@@ -204,15 +206,19 @@ static void grace_added(axo__grace *grace, bool first)
         axo__os_parker_wake(&grace->thread.parker);
 }
 
-void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last)
+void axo__grace_retire(axo__grace *grace, uint32_t home, axo__grace_item *first,
+                       axo__grace_item *last)
 {
-    AXO_DEBUG_ASSERT(first != NULL && last->next == NULL);
+    axo__grace_batch *batch = &grace->retired;
+    AXO_DEBUG_ASSERT(first != NULL && last->next == NULL && home < AXO__GRACE_HOMES);
     axo__os_mutex_lock(&grace->mutex);
     bool empty = grace_is_empty(grace);
-    if (grace->retired == NULL)
-        grace->retired_last = last;
-    last->next = grace->retired;
-    grace->retired = first;
+    if ((batch->any & 1u << home) == 0)
+        batch->last[home] = last;
+    else
+        last->next = batch->items[home];
+    batch->items[home] = first;
+    batch->any |= 1u << home;
     axo__os_mutex_unlock(&grace->mutex);
     grace_added(grace, empty);
 }
@@ -221,8 +227,8 @@ void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block)
 {
     axo__os_mutex_lock(&grace->mutex);
     bool empty = grace_is_empty(grace);
-    block->next = grace->blocks;
-    grace->blocks = block;
+    block->next = grace->retired.blocks;
+    grace->retired.blocks = block;
     axo__os_mutex_unlock(&grace->mutex);
     grace_added(grace, empty);
 }

@@ -35,6 +35,10 @@ typedef struct axo__grace_item {
     struct axo__grace_item *next;
 } axo__grace_item;
 
+/* What is retired is kept apart by its home, a number below this, so that it comes back to the
+ * processor whose cache has it. */
+#define AXO__GRACE_HOMES 8
+
 /* The beginning of a block of memory that is given up. */
 typedef struct axo__grace_block {
     struct axo__grace_block *next;
@@ -55,8 +59,8 @@ typedef enum axo__grace_how {
 typedef struct axo__grace_ops {
     /* enters and leaves the gate of every door */
     void (*pass)(void *user);
-    /* Takes the items back: no thread can read them any more. */
-    void (*expire)(void *user, axo__grace_item *first, axo__grace_item *last);
+    /* Takes the items of a home back: no thread can read them any more. */
+    void (*expire)(void *user, uint32_t home, axo__grace_item *first, axo__grace_item *last);
     /* Takes a block back: no thread can read it any more. */
     void (*give_block)(void *user, axo__grace_block *block);
     /* joins threads that have ended; true: more threads are about to end. NULL: none to join */
@@ -68,19 +72,19 @@ typedef struct axo__grace_ops {
     bool (*try_pass)(void *user, uint32_t *door);
 } axo__grace_ops;
 
-/* What is retired at one time: a batch for one grace period. */
+/* What is retired at one time: a batch for one grace period. `any`: a bit for each home that has
+ * items. */
 typedef struct axo__grace_batch {
-    axo__grace_item *items;
-    axo__grace_item *last;
+    axo__grace_item *items[AXO__GRACE_HOMES];
+    axo__grace_item *last[AXO__GRACE_HOMES];
     axo__grace_block *blocks;
+    uint32_t any;
 } axo__grace_batch;
 
 typedef struct axo__grace {
     axo__os_thread thread;
-    axo__os_mutex mutex;                   /* guards the next four */
-    axo__grace_item *retired;
-    axo__grace_item *retired_last;
-    axo__grace_block *blocks;
+    axo__os_mutex mutex;                   /* guards the next two */
+    axo__grace_batch retired;              /* since the last period began */
     bool quit;
     axo__grace_how how;
     axo__os_mutex poll_mutex;              /* guards the next four, and beginnings of periods */
@@ -124,7 +128,8 @@ bool axo__grace_poll(axo__grace *grace, axo__grace_reader *reader);
 void axo__grace_stop(axo__grace *grace);
 
 /* Hands over a list of items that no new reader can find; `last` is its end. Takes no memory. */
-void axo__grace_retire(axo__grace *grace, axo__grace_item *first, axo__grace_item *last);
+void axo__grace_retire(axo__grace *grace, uint32_t home, axo__grace_item *first,
+                       axo__grace_item *last);
 
 /* Hands over a block that no new reader can find. Takes no memory. */
 void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block);

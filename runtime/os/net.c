@@ -29,12 +29,21 @@ bool axo__net_unblock(int fd)
     return flags >= 0 && ((flags & O_NONBLOCK) != 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0);
 }
 
-bool axo__net_is_emptied(int fd)
+/* -1: it is no socket. */
+static int net_option(int fd, int name)
 {
-    int protocol = 0;
-    socklen_t size = sizeof protocol;
-    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
-           protocol == IPPROTO_TCP;
+    int value = 0;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+}
+
+axo__net_kind axo__net_kind_of(int fd)
+{
+    if (net_option(fd, SO_PROTOCOL) == IPPROTO_TCP)
+        return AXO__NET_TCP;
+    if (net_option(fd, SO_DOMAIN) == AF_UNIX && net_option(fd, SO_TYPE) == SOCK_STREAM)
+        return AXO__NET_UNIX;
+    return AXO__NET_OTHER;
 }
 
 /* Of the call that has just failed. */
@@ -46,12 +55,26 @@ static int64_t net_failed(int *error)
     return AXO__NET_FAILED;
 }
 
-int64_t axo__net_read(int fd, void *to, size_t size, int *error)
+/* recvmsg says what read does not: that descriptors, or a writer's credentials, were behind the
+ * bytes (MSG_CTRUNC, as there is no room for them). Those are where a read of a unix socket stops
+ * (unix(7)). What is not taken is closed, by either call. */
+static ssize_t net_read_unix(int fd, void *to, size_t size, bool *cut)
+{
+    struct iovec part = {.iov_base = to, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t got = recvmsg(fd, &message, 0);
+    *cut = got > 0 && (message.msg_flags & MSG_CTRUNC) != 0;
+    return got;
+}
+
+int64_t axo__net_read(int fd, axo__net_kind kind, void *to, size_t size, bool *more, int *error)
 {
     ssize_t got;
+    bool cut = false;
     do {
-        got = read(fd, to, size);
+        got = kind == AXO__NET_UNIX ? net_read_unix(fd, to, size, &cut) : read(fd, to, size);
     } while (got < 0 && errno == EINTR);
+    *more = got == (ssize_t)size || cut;
     return got >= 0 ? (int64_t)got : net_failed(error);
 }
 

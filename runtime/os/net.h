@@ -26,11 +26,18 @@ typedef struct axo__net_piece {
 bool axo__net_unblock(int fd);
 
 /* Whether a read that is not full has emptied it, but for an end, and for urgent data and what is
- * behind them. It has with TCP. A terminal gives one line, a pipe one packet perhaps, and a unix
- * socket stops where descriptors were passed. */
-bool axo__net_is_emptied(int fd);
+ * behind them. */
+typedef enum axo__net_kind {
+    AXO__NET_OTHER = 0, /* nobody knows: a terminal gives one line, a pipe one packet perhaps */
+    AXO__NET_TCP = 1,   /* it has */
+    AXO__NET_UNIX = 2   /* it has, unless it stopped where descriptors were passed, which the read
+                           itself says */
+} axo__net_kind;
 
-int64_t axo__net_read(int fd, void *to, size_t size, int *error);
+axo__net_kind axo__net_kind_of(int fd);
+
+/* *more: another read is worth its call, as this one was full, or has stopped before its end. */
+int64_t axo__net_read(int fd, axo__net_kind kind, void *to, size_t size, bool *more, int *error);
 
 /* At most AXO__NET_PIECES of them. A socket whose reader is gone is an error, and no signal. */
 int64_t axo__net_write(int fd, const axo__net_piece *pieces, uint32_t count, int *error);

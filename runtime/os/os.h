@@ -237,6 +237,7 @@ typedef struct axo__os_body {
 /* What a system's threads have in common. */
 typedef struct axo__os_common {
     size_t stack; /* bytes of a stack; 0: as the operating system has it */
+    size_t guard; /* bytes below a stack that no access passes; 0: as the operating system has it */
     /* Told on each thread, before its body begins and when it has ended; NULL: it is not. */
     void (*announce)(void *user, const axo__os_thread *thread, bool begins);
     void *user;

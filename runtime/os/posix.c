@@ -256,13 +256,17 @@ static void *posix_thread_main(void *thread)
 
 static int posix_thread_create(axo__os_thread *thread)
 {
+    const axo__os_common *common = thread->common;
     pthread_attr_t attr;
-    if (thread->common == NULL || thread->common->stack == 0)
+    if (common == NULL || (common->stack == 0 && common->guard == 0))
         return pthread_create(&thread->thread, NULL, posix_thread_main, thread);
     int error = pthread_attr_init(&attr);
     if (error != 0)
         return error;
-    error = pthread_attr_setstacksize(&attr, thread->common->stack);
+    if (common->stack != 0)
+        error = pthread_attr_setstacksize(&attr, common->stack);
+    if (error == 0 && common->guard != 0)
+        error = pthread_attr_setguardsize(&attr, common->guard);
     if (error == 0)
         error = pthread_create(&thread->thread, &attr, posix_thread_main, thread);
     (void)pthread_attr_destroy(&attr);

@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include <axo/demand.h>
+
 #include "pattern/wait.h"
 
 /* The target has ended: the request becomes a dead letter, as any message to it (AS-02). No child
@@ -32,10 +34,13 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     if (axo_ref_is_none(to) || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX ||
         (payload == NULL && size > 0))
         return AXO_EINVAL;
+    status = axo_demand_owe(ctx, 1);
+    if (status != AXO_OK)
+        return status;
     /* The request is a draft until the child exists: a failure on the way sends nothing. */
     status = axo_message_new(ctx, tag, size, &draft, &room);
     if (status != AXO_OK)
-        return status;
+        goto forgive;
     if (size > 0)
         memcpy(room, payload, size);
     status = axo__wait_new(ctx, AXO__WAIT_ASK, to, timeout_ns, id, &wait);
@@ -45,7 +50,8 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     /* axo__wait_new finds no path for a target that has ended. */
     if (wait->path[0] == 0) {
         axo__wait_discard(ctx, wait);
-        return ask_nobody(ctx, to, draft);
+        status = ask_nobody(ctx, to, draft);
+        goto forgive;
     }
     /* `wait` is the child's once it is spawned; what the asker needs of it is read before. */
     axo_ref voided = wait->voided;
@@ -60,9 +66,14 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
         return AXO_OK;
     /* The target's mailbox refused the request: the child is taken back, and the caller gets the
      * refusal. */
-    return axo__wait_void(ctx, ref, voided, draft, status);
+    status = axo__wait_void(ctx, ref, voided, draft, status);
+    if (status == AXO_OK)
+        return status;
+    goto forgive;
 fail:
     axo_message_discard(ctx, draft);
+forgive:
+    (void)axo_demand_forgive(ctx, 1);
     return status;
 }
 
@@ -76,7 +87,14 @@ axo_status axo_promise(axo_ctx *ctx, int64_t timeout_ns, uint64_t id, axo_ref *o
         return status;
     if (out == NULL || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX)
         return AXO_EINVAL;
+    status = axo_demand_owe(ctx, 1);
+    if (status != AXO_OK)
+        return status;
     /* A promise is an ask without a request: its child waits for whatever comes first. */
     status = axo__wait_new(ctx, AXO__WAIT_PROMISE, axo_ref_none(), timeout_ns, id, &wait);
-    return status == AXO_OK ? axo__wait_spawn(ctx, wait, out) : status;
+    if (status == AXO_OK)
+        status = axo__wait_spawn(ctx, wait, out);
+    if (status != AXO_OK)
+        (void)axo_demand_forgive(ctx, 1);
+    return status;
 }

@@ -27,7 +27,7 @@ static bool wire_reads(const axo_stream *it)
     if (it->input_ended)
         return false;
     return it->closing ||
-           (!it->paused && !it->over && it->credit > 0 &&
+           (!it->paused && !it->demand.over && it->credit > 0 &&
             axo__wire_buffered(it) < it->input_max);
 }
 
@@ -135,10 +135,9 @@ static axo_status wire_set(axo_stream *it, const axo_stream_settings *settings)
     if (status != AXO_OK)
         return status;
     it->input_max = given.input_max != 0 ? given.input_max : AXO_STREAM_INPUT_MAX;
-    it->bound = given.outstanding_bytes;
-    it->owed_max = given.outstanding_max;
-    it->typical = it->bound < 4 ? 1 : it->bound / 4;
-    it->high = it->bound != 0 ? it->bound : AXO_STREAM_OUTPUT_HIGH;
+    size_t bound = given.outstanding_bytes;
+    axo__demand_init(&it->demand, bound, given.outstanding_max, given.outstanding_answer);
+    it->high = bound != 0 ? bound : AXO_STREAM_OUTPUT_HIGH;
     if (given.output_high != 0)
         it->high = given.output_high;
     it->low = given.output_low != 0 ? given.output_low : it->high / 2;
@@ -146,7 +145,8 @@ static axo_status wire_set(axo_stream *it, const axo_stream_settings *settings)
     it->read_ns = given.read_ns;
     it->write_ns = given.write_ns;
     bool sizes = it->input_max <= AXO_STREAM_MAX && it->high <= AXO_STREAM_MAX &&
-                 it->low < it->high && it->bound <= AXO_STREAM_MAX && given.reserved == 0;
+                 it->low < it->high && bound <= AXO_STREAM_MAX &&
+                 given.outstanding_answer <= (bound != 0 ? AXO_STREAM_MAX : 0);
     bool times = it->idle_ns >= 0 && it->idle_ns <= AXO_DELAY_MAX && it->read_ns >= 0 &&
                  it->read_ns <= AXO_DELAY_MAX && it->write_ns >= 0 &&
                  it->write_ns <= AXO_DELAY_MAX;
@@ -190,7 +190,8 @@ axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *sett
         return status;
     }
     it->fd = fd;
-    it->leaves = !axo__net_is_emptied(fd);
+    it->kind = axo__net_kind_of(fd);
+    it->leaves = it->kind == AXO__NET_OTHER;
     *out = it;
     return AXO_OK;
 }
@@ -340,6 +341,7 @@ axo_status axo_stream_look(axo_ctx *ctx, const axo_stream *stream, axo_stream_in
         status = axo__given_read(info, &full, sizeof full);
     if (status != AXO_OK)
         return status;
+    uint64_t outstanding = axo__demand_outstanding(&stream->demand, stream->waiting);
     full = (axo_stream_info){.size = info->size,
                              .fd = stream->fd,
                              .status = stream->status,
@@ -349,9 +351,8 @@ axo_status axo_stream_look(axo_ctx *ctx, const axo_stream *stream, axo_stream_in
                              .sent = stream->sent,
                              .input = axo__wire_buffered(stream),
                              .output = stream->waiting,
-                             .outstanding =
-                                 stream->bound != 0 ? (size_t)axo__wire_outstanding(stream) : 0,
-                             .owed = stream->owed,
+                             .outstanding = stream->demand.bound != 0 ? (size_t)outstanding : 0,
+                             .owed = stream->demand.owed,
                              .credit = stream->credit};
     memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
     return AXO_OK;

@@ -13,6 +13,9 @@
 #include <axo/stream.h>
 #include <axo/time.h>
 
+#include "base/demand.h"
+#include "os/net.h"
+
 /* Bytes that wait to be written, in one block. */
 typedef struct axo__wire_chunk {
     struct axo__wire_chunk *next;
@@ -25,6 +28,7 @@ typedef struct axo__wire_chunk {
 struct axo_stream {
     axo_system *system;
     int fd;
+    axo__net_kind kind;
     axo_status status; /* of its end; not AXO_OK while it is open: it is to be told */
     int error;
     bool paused;      /* by the program */
@@ -57,12 +61,7 @@ struct axo_stream {
     size_t high;
     size_t low;
     uint64_t sent;
-    /* ---- answers that are owed ---- */
-    size_t bound;      /* of what is outstanding; 0: none */
-    size_t typical;    /* bytes of an answer, lately */
-    uint32_t owed;
-    uint32_t owed_max;
-    bool over;         /* one more might not fit; until half has gone */
+    axo__demand demand; /* answers that are owed; what is held is `waiting` */
     /* ---- deadlines ---- */
     int64_t idle_ns;
     int64_t read_ns;
@@ -113,22 +112,11 @@ void axo__wire_input_free(axo_stream *it);
 void axo__wire_flush(axo_ctx *ctx, axo_stream *it);
 void axo__wire_output_free(axo_stream *it);
 
-/* Bytes that are outstanding, for a stream that has a bound. */
-static inline uint64_t axo__wire_outstanding(const axo_stream *it)
-{
-    return it->waiting + (uint64_t)it->owed * it->typical;
-}
-
-/* Whether the program may take a request. */
-static inline bool axo__wire_may_owe(const axo_stream *it)
-{
-    return !it->over && (it->owed_max == 0 || it->owed < it->owed_max);
-}
-
 /* Whether the program, which was told that there is no room, is to be told that there is. */
 static inline bool axo__wire_tells_room(const axo_stream *it)
 {
-    return it->full && it->waiting <= it->low && !it->ending && axo__wire_may_owe(it);
+    return it->full && it->waiting <= it->low && !it->ending &&
+           axo__demand_may_owe(&it->demand, it->waiting, axo__demand_next(&it->demand));
 }
 
 #endif

@@ -71,7 +71,9 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
     size_t room = it->input_room - it->input_end;
     room = room < most || it->closing ? room : most;
     int error = 0;
-    int64_t got = axo__net_read(it->fd, it->input + it->input_end, room, &error);
+    bool more;
+    char *to = it->input + it->input_end;
+    int64_t got = axo__net_read(it->fd, it->kind, to, room, &more, &error);
     if (got == AXO__NET_FAILED) {
         axo__wire_fail(ctx, it, AXO_ESYSTEM, error);
         return false;
@@ -81,10 +83,9 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
         *told |= AXO_STREAM_END;
         return false;
     }
-    bool rest = got == (int64_t)room;
     /* Mostly a short read has emptied the socket, and what comes later is an edge. An end that has
      * come with the bytes is none, nor is what is behind urgent data: it is looked for again. */
-    if (got == AXO__NET_BLOCKED || (!rest && !it->leaves))
+    if (got == AXO__NET_BLOCKED || (!more && !it->leaves))
         (void)axo_io_blocked(ctx, it->fd, AXO_IO_IN);
     if (got == AXO__NET_BLOCKED)
         return false;
@@ -96,7 +97,7 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
         if (it->credit != AXO_STREAM_UNBOUNDED)
             it->credit -= (uint64_t)got;
     }
-    return rest;
+    return more;
 }
 
 uint32_t axo__wire_read(axo_ctx *ctx, axo_stream *it)

@@ -81,15 +81,6 @@ static void wire_went(axo_ctx *ctx, axo_stream *it, size_t went)
     }
 }
 
-/* Whether one more answer might not fit. With nothing outstanding there is always room, be answers
- * longer than the bound. */
-static void wire_weigh(axo_stream *it)
-{
-    uint64_t all = axo__wire_outstanding(it);
-    if (it->bound != 0)
-        it->over = all > 0 && (it->over ? all > it->bound / 2 : all + it->typical > it->bound);
-}
-
 /* One write; false: no more can be written now. */
 static bool wire_write_once(axo_ctx *ctx, axo_stream *it)
 {
@@ -128,7 +119,7 @@ void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
         it->poked = true;
     if (it->waiting > 0 && it->write_ns > 0)
         axo__wire_arm(ctx, it);
-    wire_weigh(it);
+    axo__demand_weigh(&it->demand, it->waiting);
     if (axo__wire_tells_room(it)) /* behind a turn that has found none, and has written all */
         it->poked = true;
     axo__wire_want(ctx, it);
@@ -142,14 +133,15 @@ static bool wire_has_room(axo_stream *it, bool so)
 {
     if (!so)
         it->full = true;
-    else if (it->bound != 0 || it->owed_max != 0)
+    else if (it->demand.bound != 0 || it->demand.owed_max != 0)
         it->full = false;
     return so;
 }
 
 static bool wire_has_room_to_ask(axo_stream *it)
 {
-    return wire_has_room(it, it->waiting < it->high && axo__wire_may_owe(it));
+    return wire_has_room(it, it->waiting < it->high &&
+                                 axo__demand_may_owe(&it->demand, it->waiting, 1));
 }
 
 bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream)
@@ -295,31 +287,27 @@ axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers)
         return status;
     if (stream->ending)
         return AXO_ESTOPPING;
-    if (answers > UINT32_MAX - stream->owed)
+    if (answers > UINT32_MAX - stream->demand.owed)
         return AXO_EINVAL;
-    if (!wire_has_room_to_ask(stream))
-        return AXO_EFULL;
-    stream->owed += answers;
-    wire_weigh(stream);
+    bool owes = stream->waiting < stream->high &&
+                axo__demand_owe(&stream->demand, stream->waiting, answers);
     axo__wire_want(ctx, stream);
+    if (!wire_has_room(stream, owes))
+        return AXO_EFULL;
+    stream->demand.wanted = 0; /* who goes on needs no notice */
     return AXO_OK;
 }
 
-/* The longest answer of late, forgotten by an eighth with each that is shorter. */
 static void wire_answered(axo_ctx *ctx, axo_stream *it, size_t size)
 {
-    it->owed--;
-    it->typical -= it->typical / 8;
-    if (it->typical < size)
-        it->typical = size;
-    wire_weigh(it);
+    axo__demand_answered(&it->demand, it->waiting, size);
     axo__wire_want(ctx, it);
 }
 
 axo_status axo_stream_answer(axo_ctx *ctx, axo_stream *stream, const void *data, size_t size)
 {
     axo_status status = wire_write_check(ctx, stream, data, size);
-    if (status == AXO_OK && stream->owed == 0)
+    if (status == AXO_OK && stream->demand.owed == 0)
         status = AXO_EINVAL;
     if (status == AXO_OK)
         status = wire_write(ctx, stream, data, size);
@@ -333,7 +321,7 @@ axo_status axo_stream_answer_owned(axo_ctx *ctx, axo_stream *stream, const axo_o
     const axo_owned *it = block != NULL ? block : &wire_no_block;
     size_t size = it->size; /* it may go with what is given back */
     axo_status status = wire_write_check(ctx, stream, it->payload, size);
-    if (status == AXO_OK && stream->owed == 0)
+    if (status == AXO_OK && stream->demand.owed == 0)
         status = AXO_EINVAL;
     if (status == AXO_OK)
         status = wire_write_owned(ctx, stream, it);

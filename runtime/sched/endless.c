@@ -12,10 +12,9 @@
 
 #include <string.h>
 
-#include "base/aside.h"
 #include "sched/contain.h"
-#include "sched/land.h"
 #include "sched/trap.h"
+#include "sched/twin.h"
 #include "sched/walk.h"
 
 #if AXO__WALKS
@@ -82,10 +81,12 @@ static __attribute__((noinline)) axo__verdict endless_walk(axo__worker *worker,
 
 static axo__verdict endless_judge(axo__worker *worker, const greg_t *registers, int64_t *limit)
 {
-    if (worker->current == NULL || worker->site == AXO_SITE_NONE || worker->unwind == NULL)
+    if (!axo__trap_is_user(worker))
         return AXO__VERDICT_NOT_USER;
-    if (axo__aside > 0 || axo__open_guarded(worker))
+    if (axo__trap_is_guarded(worker))
         return AXO__VERDICT_GUARDED;
+    if (axo__walk_holds())
+        return AXO__VERDICT_HELD;
     return endless_walk(worker, registers, limit);
 }
 
@@ -201,13 +202,24 @@ void axo__endless_enter(void)
     axo__os_mutex_unlock(&endless_mutex);
 }
 
+void axo__endless_rest(void)
+{
+    axo__os_mutex_lock(&endless_mutex);
+    if (endless_systems == 0 && endless_is_here() &&
+        sigaction(SIGURG, &endless_before, NULL) == 0)
+        endless_there = false;
+    const bool stays = endless_systems == 0 && endless_there;
+    axo__os_mutex_unlock(&endless_mutex);
+    if (stays)
+        axo__twin_stay();
+}
+
 void axo__endless_leave(void)
 {
     axo__os_mutex_lock(&endless_mutex);
-    if (--endless_systems == 0 && endless_is_here() &&
-        sigaction(SIGURG, &endless_before, NULL) == 0)
-        endless_there = false;
+    endless_systems--;
     axo__os_mutex_unlock(&endless_mutex);
+    axo__endless_rest();
 }
 
 void axo__endless_begin(axo__worker *worker)

@@ -32,6 +32,9 @@ typedef struct axo__endless_mark {
 void axo__endless_enter(void);
 void axo__endless_leave(void);
 
+/* As axo__trap_rest. */
+void axo__endless_rest(void);
+
 /* The thread becomes the worker, which has a trap, or is it no more: within axo__trap_begin and
  * axo__trap_end. Only the threads of a pool with spares are signalled; the others leave SIGURG as
  * it is. */

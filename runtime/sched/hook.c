@@ -3,8 +3,6 @@
  */
 #include "sched/hook.h"
 
-#include <string.h>
-
 #include "base/border.h"
 #include "cell/log.h"
 #include "sched/blame.h"
@@ -132,15 +130,15 @@ axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell)
 }
 
 /* A clean-up has no context. It may not throw (api_can_fail), but it may crash, and has a landing
- * for that. What is pending is of the failure that has led here. */
+ * for that. */
 void axo__hook_cleanup(void (*fn)(void *arg), void *arg)
 {
     axo__unwind unwind;
     axo__worker *worker = axo__self;
     axo__unwind *outer = worker->unwind;
     const uint32_t outer_site = worker->site;
-    const axo__cause outer_pending = worker->pending;
-    memset(&worker->pending, 0, sizeof worker->pending);
+    /* what has led here is with the cell, or was told */
+    AXO_DEBUG_ASSERT(worker->pending.kind == AXO_FAILURE_NONE);
     worker->unwind = &unwind;
     worker->site = AXO__SITE_CLEANUP;
     axo__open_none(worker);
@@ -155,7 +153,6 @@ void axo__hook_cleanup(void (*fn)(void *arg), void *arg)
     }
     worker->unwind = outer;
     worker->site = outer_site;
-    worker->pending = outer_pending;
 }
 
 /* The user's decider, with the parent's context and state. */

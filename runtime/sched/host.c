@@ -59,7 +59,7 @@ static void host_release(axo__core *core)
     if (core->manual || !axo__core_unhold(core))
         return;
     (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
-    axo__sched_wake_one(axo__core_sched(core));
+    (void)axo__sched_wake_worker(&axo__core_sched(core)->workers[0]); /* as axo__core_unhold says */
 }
 
 /* Gives the worker up. A call that its budget cut short sets the event, since entries may be left

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/border.h"
-#include "sched/trap.h"
+#include "sched/trap_land.h"
 
 /* Whether what is open was opened by the callback that runs. */
 static bool land_is_open(const axo__worker *worker)

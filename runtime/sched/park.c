@@ -8,7 +8,9 @@
 #include "sched/park.h"
 
 #include "base/probe.h"
+#include "sched/expire.h"
 #include "sched/follow.h"
+#include "sched/keep.h"
 #include "sched/newborn.h"
 #include "sched/poller.h"
 #include "sched/pool.h"
@@ -67,6 +69,17 @@ static bool park_sees_time(const axo__worker *worker)
            axo__timers_due(worker->timers, axo__worker_time(worker));
 }
 
+/* How many of `count` entries this worker would come to: kept ones are left to a worker that is
+ * awake, and so looks at its own queues before it parks. */
+static uint32_t park_count(const axo__worker *worker, const axo__worker *other, axo__keep what,
+                           uint32_t count)
+{
+    if (count == 0 || other == worker || !axo__keep_holds(worker, what) ||
+        axo__a32_load_seq_cst(&other->state) != AXO__WORKER_AWAKE) /* [W1] */
+        return count;
+    return 0;
+}
+
 /* Step (3): whether there is work that this worker could take now; *busy: another worker is awake.
  *
  * Each look comes after the addition to `parked` in axo__worker_park, so a push that it misses is
@@ -80,7 +93,7 @@ static bool park_look(axo__worker *worker, bool *busy)
     *busy = false;
     if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
         return true;
-    if (axo__a32_load_seq_cst(&sched->core->expired_any) != 0) /* [W1] */
+    if (axo__expire_waits(worker))
         return true;
     if (axo__inject_has_any(&sched->urgent) || axo__inject_has_any(&sched->inject) ||
         axo__inject_has_any(&sched->overrun))
@@ -91,10 +104,14 @@ static bool park_look(axo__worker *worker, bool *busy)
         axo__worker *other = axo__sched_worker(sched, i);
         if (other == NULL)
             break;
-        if (axo__runq_count_any(&other->urgent) > 0 || axo__runq_count_any(&other->overrun) > 0)
+        uint32_t urgent = axo__runq_count_any(&other->urgent);
+        if (park_count(worker, other, AXO__KEEP_URGENT, urgent) > 0 ||
+            axo__runq_count_any(&other->overrun) > 0)
             return true;
         uint32_t ready = axo__runq_count_any(&other->ready);
+        ready = park_count(worker, other, AXO__KEEP_READY, ready);
         uint32_t newborns = axo__newborn_count_any(other);
+        newborns = park_count(worker, other, AXO__KEEP_NEWBORNS, newborns);
         if (newborns > ready)
             ready = newborns;
         if (ready >= AXO__STEAL_MIN || (other == worker && ready > 0))
@@ -142,8 +159,8 @@ axo__step axo__worker_park(axo__worker *worker)
         int64_t look_at = worker->now + worker->watch_ns;
         if (look_at < worker->thread.deadline)
             worker->thread.deadline = look_at;
-        if (worker->watch_ns < AXO__WATCH_MAX_NS)
-            worker->watch_ns *= 2;
+        worker->watch_ns = worker->watch_ns < AXO__WATCH_MAX_NS / 2 ? worker->watch_ns * 2
+                                                                    : AXO__WATCH_MAX_NS;
     }
     axo__poller_park(worker);
     AXO__PROBE2(park, worker->local.index, worker->thread.deadline);

@@ -73,6 +73,9 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
     worker->plain_tags = axo__span_plain_tags(sched->core);
     worker->until = AXO__NEVER;
     worker->watch_ns = AXO__WATCH_MIN_NS;
+    for (uint32_t what = 0; what < AXO__KEEPS; what++)
+        worker->keep_ns[what] = AXO__WATCH_MIN_NS;
+    worker->line_ns = AXO__LINE_NS;
     axo__os_parker_init(&worker->thread.parker);
     worker->thread.number = pool_thread_number(sched, index);
     worker->thread.common = &sched->core->threads;

@@ -21,7 +21,8 @@
  *   span      the trace context of a handler
  *   figures   counts and times by class       longest  who has the most messages
  *   rest      how long a worker has slept     land     where a throw, or a crash, comes out
- *   contain, walk, trap   crashes of callbacks, and whether they may be failures
+ *   contain, walk, trap_land, trap   crashes of callbacks, and whether they may be failures
+ *   twin                  another copy of the library's handlers of them
  *   endless   callbacks that do not end
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
@@ -165,8 +166,27 @@ enum {
 
 /* What a worker noted of another worker when it parked: steal.c compares it after the sleep. */
 typedef struct axo__seen {
-    uint64_t turn;
+    uint64_t turn;   /* when this worker last parked */
+    uint64_t looked; /* when it last looked for something to steal */
 } axo__seen;
+
+/* What may be kept for the worker that has it: keep.h. */
+typedef enum axo__keep {
+    AXO__KEEP_NEWBORNS = 0,
+    AXO__KEEP_URGENT = 1,
+    AXO__KEEP_READY = 2,
+    AXO__KEEPS = 3
+} axo__keep;
+
+/* What a thief has stolen together. */
+typedef struct axo__haul {
+    uint32_t count; /* 0: nothing that is to be judged */
+    axo__keep what;
+    int64_t at;     /* the thief's reading of then ... */
+    uint64_t turn;  /* ... and its turn */
+    const axo__worker *victim;
+    uint64_t victim_turn;
+} axo__haul;
 
 /* Drafts of a callback that its worker has room for; land.h. */
 #define AXO__OPEN_DRAFTS 8
@@ -237,6 +257,9 @@ struct axo__worker {
     axo__timers *timers;    /* NULL: its pool has no wheels */
     axo__seen *seen;        /* of each worker, at the last parking; NULL: it steals nothing */
     int64_t seen_at;        /* the reading of then */
+    axo__haul haul;         /* what it has stolen last */
+    int64_t keep_ns[AXO__KEEPS]; /* for how long they are kept, if it was not worth it */
+    int64_t line_ns;        /* how long a line of another worker's takes, and to read the clock */
     uint64_t seen_turns;    /* a spare's: turns of all workers, when it last looked ... */
     bool saw_turns;         /* ... and whether there have been any since the look before */
     int64_t watch_ns;       /* length of the next watch */
@@ -343,6 +366,7 @@ struct axo__sched {
     axo__a32 watch_due;     /* 1: the watch was handed on, and no worker has taken it up yet */
     axo__a32 quit;          /* 1: the threads end */
     axo__a64 look_at;       /* a reading from which a worker looks at descriptors: poller.h */
+    axo__a64 keep_until[AXO__KEEPS]; /* a reading until which they are kept: keep.h */
     /* The count that busy workers look at, on the line of the queue that it counts: the one line
      * of the pool that an entry from outside moves to a worker. */
     _Alignas(AXO__CACHE_LINE) axo__a64 outside; /* entries in `inject` and, above, in `urgent` */

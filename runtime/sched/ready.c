@@ -9,6 +9,7 @@
 
 #include "base/aside.h"
 #include "sched/claim.h"
+#include "sched/keep.h"
 #include "sched/newborn.h"
 #include "sched/pool.h"
 #include "sched/wake.h"
@@ -99,7 +100,8 @@ void axo__worker_push_back(axo__worker *worker, axo__cell *cell)
         ready_share_back(worker->sched, cell);
         return;
     }
-    axo__wake_offer(worker, axo__runq_count_any(&worker->ready));
+    axo__wake_offer(worker, axo__keep_count(worker, AXO__KEEP_READY,
+                                            axo__runq_count_any(&worker->ready)));
 }
 
 /* Thieves take an overrun cell at once, so it is offered as AXO__STEAL_MIN ready cells are. An
@@ -143,7 +145,7 @@ static void ready_push_newborn(axo__worker *worker, axo__cell *cell)
         axo__worker_push_back(worker, cell);
         return;
     }
-    uint32_t count = axo__newborn_count_any(worker);
+    uint32_t count = axo__keep_count(worker, AXO__KEEP_NEWBORNS, axo__newborn_count_any(worker));
     if (axo__unlikely(!axo__worker_is_watched(worker) || count == AXO__STEAL_MIN))
         axo__wake_offer(worker, count);
 }
@@ -171,7 +173,7 @@ void axo__worker_offer_newborns(axo__worker *worker)
 {
     if (axo__likely(axo__a32_load_relaxed(&worker->sched->parked) == 0))
         return;
-    uint32_t count = axo__newborn_count_any(worker);
+    uint32_t count = axo__keep_count(worker, AXO__KEEP_NEWBORNS, axo__newborn_count_any(worker));
     if (count >= AXO__STEAL_MIN)
         axo__wake_offer(worker, count);
 }
@@ -181,13 +183,16 @@ void axo__worker_offer_newborns(axo__worker *worker)
 void axo__worker_offer_quiet(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->current == NULL);
-    uint32_t ready = axo__runq_count_any(&worker->ready);
-    uint32_t newborns = axo__newborn_count_any(worker);
+    uint32_t ready =
+        axo__keep_count(worker, AXO__KEEP_READY, axo__runq_count_any(&worker->ready));
+    uint32_t newborns = axo__keep_count(worker, AXO__KEEP_NEWBORNS, axo__newborn_count_any(worker));
     worker->attention &= ~(uint32_t)AXO__LOOK_QUIET;
     if (newborns > ready)
         ready = newborns;
-    if (axo__runq_count_any(&worker->urgent) > 0 || axo__runq_count_any(&worker->overrun) > 0)
+    if (axo__runq_count_any(&worker->overrun) > 0)
         axo__wake_tell(worker, AXO__STEAL_MIN);
+    else if (axo__runq_count_any(&worker->urgent) > 0)
+        axo__wake_tell(worker, axo__keep_count(worker, AXO__KEEP_URGENT, AXO__STEAL_MIN));
     else if (ready > 0 || axo__aptr_load_relaxed(&worker->next) != NULL)
         axo__wake_tell(worker, ready);
 }
@@ -196,7 +201,7 @@ void axo__worker_offer_urgent(axo__worker *worker)
 {
     worker->urgent_untold = 0;
     if (axo__unlikely(!axo__runq_is_empty_any(&worker->urgent)))
-        axo__wake_tell(worker, AXO__STEAL_MIN);
+        axo__wake_tell(worker, axo__keep_count(worker, AXO__KEEP_URGENT, AXO__STEAL_MIN));
 }
 
 /* An offer that was made holds for the entries that were there: a worker that parked after it has

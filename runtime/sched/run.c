@@ -18,6 +18,7 @@
 #include "base/border.h"
 #include "base/probe.h"
 #include "cell/event.h"
+#include "sched/account.h"
 #include "sched/answer.h"
 #include "sched/find.h"
 #include "sched/follow.h"
@@ -166,10 +167,9 @@ static void run_special(axo__worker *worker, axo__cell *cell, axo__message *mess
     run_fail(worker, cell, message);
 }
 
-/* Handles one message. The first block is for messages that are more than ordinary and may not
- * reach the handler. The second is the common case: receive returned AXO_OK, recorded nothing, and
- * nothing but the free is to be done. `running_tag` and `since` tell spares and axo__sched_running
- * about this handler; they are relaxed, as both only report. */
+/* Handles one message. The first block is for those that are more than ordinary and may not reach
+ * the handler, the second the common case: receive returned AXO_OK, recorded nothing, and only the
+ * free is left. `running_tag` tells spares and axo__sched_running: relaxed, as both only report. */
 static void run_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED);
@@ -190,6 +190,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
             axo__dead_letter(&worker->local, message, axo__cell_ref(cell), AXO_DEAD_GONE);
             return;
         }
+        axo__account_come(worker, cell, message);
         if ((message->flags & AXO__MESSAGE_TRACED) != 0)
             axo__span_take(worker, cell, message);
     }
@@ -355,7 +356,6 @@ static __attribute__((noinline)) void run_rest(axo__worker *worker, axo__cell *c
     (void)axo__worker_clock(worker);
 }
 
-static void run_turn(axo__worker *worker, axo__cell *cell) __attribute__((noinline));
 static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
 {
     cell->backlog_turns = turns & 7;
@@ -369,7 +369,7 @@ static inline void run_set_backlog(axo__cell *cell, uint32_t turns)
  * claim ([S4] against [S2], cell/state.h); from then on another worker may be inside the cell, so
  * this worker leaves its fields alone. A cell that leaves messages turn after turn is given twice
  * as many each time, up to `backlog_turns_max` doublings. */
-static void run_turn(axo__worker *worker, axo__cell *cell)
+static __attribute__((noinline)) void run_turn(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(worker->current == cell);
     uint32_t backlog_turns = cell->backlog_turns;

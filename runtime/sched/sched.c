@@ -94,6 +94,8 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 {
     AXO_DEBUG_ASSERT(workers > 0 && sched->core != NULL && sched->kind != NULL);
     sched->worker_count = workers;
+    if (sched == axo__core_sched(sched->core))
+        sched->core->homes = workers < AXO__GRACE_HOMES ? workers : AXO__GRACE_HOMES;
     sched->turns = axo__os_turns;
     sched->event.fd = -1;
     axo__a64_store_relaxed(&sched->look_at, (uint64_t)AXO__NEVER);

@@ -101,7 +101,7 @@ static void spare_call(axo__worker *worker)
         return;
     if (axo__aptr_load_relaxed(&worker->next) != NULL || axo__runq_count_any(&worker->ready) > 0 ||
         axo__runq_count_any(&worker->urgent) > 0 || axo__newborn_count_any(worker) > 0 ||
-        axo__follow_has_any(worker))
+        axo__follow_has_any(worker) || axo__a32_load_relaxed(&sched->core->expired_any) != 0)
         axo__sched_wake_one(sched);
 }
 

@@ -12,6 +12,7 @@
 #include "base/probe.h"
 #include "sched/claim.h"
 #include "sched/follow.h"
+#include "sched/keep.h"
 #include "sched/newborn.h"
 #include "sched/pool.h"
 #include "sched/wake.h"
@@ -32,12 +33,17 @@ static axo__cell *steal_keep(axo__worker *worker, axo__runq *to, axo__cell *mine
     return mine;
 }
 
-/* Takes up to half of a queue, so that its owner keeps work too, and at most AXO__STEAL_MAX
- * entries, which bounds this step. NULL: no entry led to a claimed cell. */
+/* Half of a queue, so that its owner keeps work too, and at most AXO__STEAL_MAX entries, which
+ * bounds this step. */
+static uint32_t steal_share(uint32_t count)
+{
+    return (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
+}
+
+/* Takes up to half of a queue. NULL: no entry led to a claimed cell. */
 static axo__cell *steal_half(axo__worker *worker, axo__runq *from, axo__runq *to)
 {
-    uint32_t count = axo__runq_count_any(from);
-    uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
+    uint32_t want = steal_share(axo__runq_count_any(from));
     axo__cell *mine = NULL;
     for (uint32_t i = 0; i < want; i++) {
         axo__cell *cell = axo__runq_take_any(from);
@@ -52,9 +58,9 @@ static axo__cell *steal_half(axo__worker *worker, axo__runq *from, axo__runq *to
  * is stuck, as the count may have missed some (newborn.c). */
 static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool stuck)
 {
-    uint32_t count = axo__newborn_count_any(victim);
-    uint32_t want = (count + 1) / 2 < AXO__STEAL_MAX ? (count + 1) / 2 : AXO__STEAL_MAX;
+    uint32_t want = steal_share(axo__newborn_count_any(victim));
     axo__cell *mine = NULL;
+    axo__keep_haul(worker, victim, AXO__KEEP_NEWBORNS, want);
     for (uint32_t i = 0; i < want || (stuck && mine == NULL); i++) {
         axo__cell *cell = axo__newborn_take_any(victim, stuck);
         if (cell == NULL)
@@ -64,16 +70,6 @@ static axo__cell *steal_newborns(axo__worker *worker, axo__worker *victim, bool 
     return mine;
 }
 
-/* A restart makes a crowd of cells urgent, of which a thief takes half at once as well: one by one
- * the two workers would meet at the ring for each. */
-static axo__cell *steal_urgent(axo__worker *worker, axo__worker *victim)
-{
-    axo__cell *cell = steal_half(worker, &victim->urgent, &worker->urgent);
-    if (!axo__runq_is_empty_any(&worker->urgent))
-        worker->attention |= AXO__LOOK_URGENT;
-    return cell;
-}
-
 /* Whether, at `turns` turns in `span` ns, the last of `queued` cells would wait for longer than
  * `most`. */
 static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued, int64_t most)
@@ -81,32 +77,87 @@ static bool steal_is_late(int64_t span, uint64_t turns, uint32_t queued, int64_t
     return span >= most && (uint64_t)span * queued >= turns * (uint64_t)most;
 }
 
-/* Steals from one victim. Urgent and overrun cells are taken at once. Fewer than AXO__STEAL_MIN
- * newborns or ready cells are taken only if the last of them would wait for long, at the pace of
- * the victim since this worker last parked. The next slot and followers are taken only if the
- * victim has not begun a turn since then (`aged`). A victim with followers has its consumer beside
- * them, which is left to it for longer.
+/* What a thief knows of its victim: how many turns in how long; and what is long. */
+typedef struct steal_pace {
+    uint64_t turns;
+    int64_t span;
+    int64_t most;
+} steal_pace;
+
+/* Whether `count` kept entries are to be taken all the same: the victim does not move, or the last
+ * would wait for longer than any watch. */
+static bool steal_kept(const steal_pace *pace, uint32_t count)
+{
+    int64_t most = pace->turns == 0 ? pace->most : AXO__WATCH_MAX_NS;
+    return count > 0 && steal_is_late(pace->span, pace->turns, count, most);
+}
+
+/* Fewer than AXO__STEAL_MIN are taken only if the last of them would wait for long, at the pace of
+ * the victim since this worker last parked. */
+static bool steal_wants(const axo__worker *worker, const steal_pace *pace, axo__keep what,
+                        uint32_t count)
+{
+    if (axo__keep_holds(worker, what))
+        return steal_kept(pace, count);
+    return count >= AXO__STEAL_MIN || steal_is_late(pace->span, pace->turns, count, pace->most);
+}
+
+/* A restart makes a crowd of cells urgent, of which a thief takes half at once as well: one by one
+ * the two workers would meet at the ring for each. */
+static axo__cell *steal_urgent(axo__worker *worker, axo__worker *victim, const steal_pace *pace)
+{
+    uint32_t count = axo__runq_count_any(&victim->urgent);
+    if (count == 0 ||
+        (axo__keep_holds(worker, AXO__KEEP_URGENT) && !steal_kept(pace, count)))
+        return NULL;
+    axo__keep_haul(worker, victim, AXO__KEEP_URGENT, steal_share(count));
+    axo__cell *cell = steal_half(worker, &victim->urgent, &worker->urgent);
+    if (!axo__runq_is_empty_any(&worker->urgent))
+        worker->attention |= AXO__LOOK_URGENT;
+    return cell;
+}
+
+/* The victim's turn. The load is timed: if the victim has begun a turn since this worker last
+ * looked, its line has to come from there. */
+static uint64_t steal_turn(axo__worker *worker, const axo__worker *victim, axo__seen *seen)
+{
+    int64_t begin = axo__os_now();
+    uint64_t turn = axo__worker_turn(victim);
+    int64_t end = axo__os_now();
+    if (turn != seen->looked)
+        axo__keep_line(worker, end - begin);
+    seen->looked = turn;
+    return turn;
+}
+
+/* Steals from one victim. Overrun cells are taken at once, and urgent ones unless they are kept
+ * (keep.h). The next slot and followers are taken only if the victim has not begun a turn since
+ * this worker last parked (`aged`). A victim with followers has its consumer beside them, which is
+ * left to it for longer.
  *
  * The load of the slot acquires what axo__worker_push_ready released ([W2]). The thief does not
  * clear the slot: only its owner writes it, so the owner needs no atomic exchange, and the entry
  * that stays is stale. */
 static axo__cell *steal_from(axo__worker *worker, axo__worker *victim)
 {
-    axo__cell *cell = steal_urgent(worker, victim);
+    AXO_DEBUG_ASSERT(worker->seen != NULL && victim != worker);
+    axo__seen *seen = &worker->seen[victim - worker->sched->workers];
+    const steal_pace pace = {
+        .turns = steal_turn(worker, victim, seen) - seen->turn,
+        .span = worker->now - worker->seen_at,
+        .most = axo__follow_has_any(victim) ? AXO__FOLLOW_LATE_NS : AXO__WATCH_MIN_NS};
+    axo__cell *cell = steal_urgent(worker, victim, &pace);
     if (cell != NULL)
         return cell;
-    AXO_DEBUG_ASSERT(worker->seen != NULL && victim != worker);
-    const axo__seen *seen = &worker->seen[victim - worker->sched->workers];
-    uint64_t turns = axo__worker_turn(victim) - seen->turn;
-    int64_t span = worker->now - worker->seen_at;
-    int64_t most = axo__follow_has_any(victim) ? AXO__FOLLOW_LATE_NS : AXO__WATCH_MIN_NS;
-    bool aged = span >= most && turns == 0;
+    bool aged = pace.span >= pace.most && pace.turns == 0;
     uint32_t newborns = axo__newborn_count_any(victim);
     uint32_t ready = axo__runq_count_any(&victim->ready);
-    if (newborns >= AXO__STEAL_MIN || steal_is_late(span, turns, newborns, most))
+    if (steal_wants(worker, &pace, AXO__KEEP_NEWBORNS, newborns))
         cell = steal_newborns(worker, victim, aged);
-    if (cell == NULL && (ready >= AXO__STEAL_MIN || steal_is_late(span, turns, ready, most)))
+    if (cell == NULL && steal_wants(worker, &pace, AXO__KEEP_READY, ready)) {
+        axo__keep_haul(worker, victim, AXO__KEEP_READY, steal_share(ready));
         cell = steal_half(worker, &victim->ready, &worker->ready);
+    }
     if (cell == NULL)
         cell = steal_half(worker, &victim->overrun, &worker->overrun);
     if (cell == NULL)
@@ -132,6 +183,7 @@ axo__cell *axo__worker_steal(axo__worker *worker)
         return NULL;
     if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
         return NULL;
+    axo__keep_judge(worker);
     worker->role = axo__idle_search(worker->role);
     (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
     uint32_t start = axo__random_below(&worker->random, count);

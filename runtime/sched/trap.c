@@ -1,4 +1,4 @@
-/* trap.c - the handler of crashes, and the landing behind it.
+/* trap.c - the handler of crashes.
  *
  * In the handler nothing is called that is not safe in one: no lock, no memory, no formatting. A
  * crash of the handler's own look at the stack, or at a class, comes back to where it began
@@ -8,21 +8,16 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "base/aside.h"
-#include "sched/blame.h"
 #include "sched/contain.h"
-#include "sched/land.h"
+#include "sched/twin.h"
 #include "sched/walk.h"
 
 #if AXO__WALKS
-#include <dlfcn.h>
-
 #define TRAP_STACK ((size_t)64 * 1024)
 #define TRAP_LINE  512
 #define TRAP_FETCH 16 /* bits of the processor's error code */
@@ -36,7 +31,8 @@ static const int trap_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static axo__os_mutex trap_mutex = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static struct sigaction trap_before[TRAP_SIGNALS];
 static bool trap_there[TRAP_SIGNALS]; /* the handler is, or another one has kept it */
-static uint32_t trap_systems;
+static bool trap_twin[TRAP_SIGNALS];  /* what was there before is another copy's (twin.h) */
+static axo__a32 trap_systems;
 
 static size_t trap_index(int number)
 {
@@ -44,12 +40,6 @@ static size_t trap_index(int number)
     while (i + 1 < TRAP_SIGNALS && trap_signals[i] != number)
         i++;
     return i;
-}
-
-static const char *trap_name(int number)
-{
-    static const char *const names[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"};
-    return names[trap_index(number)];
 }
 
 /* ---- may it be contained? ---- */
@@ -138,22 +128,46 @@ static __attribute__((noinline)) bool trap_is_asked_for(axo__worker *worker)
 static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t *info,
                                ucontext_t *context)
 {
-    if (worker == NULL || worker->trap == NULL || worker->forked ||
-        !axo__os_at_home(worker->local.core->home))
+    if (!axo__trap_is_worker(worker))
         return AXO__VERDICT_NOT_WORKER;
-    if (worker->current == NULL || worker->site == AXO_SITE_NONE || worker->unwind == NULL)
+    if (!axo__trap_is_user(worker))
         return AXO__VERDICT_NOT_USER;
     if (!trap_is_asked_for(worker))
         return AXO__VERDICT_CLASS;
     if (trap_is_sent(info) && !trap_is_from_here(info))
         return AXO__VERDICT_SENT;
-    if (axo__aside > 0 || axo__open_guarded(worker))
+    if (axo__trap_is_guarded(worker))
         return AXO__VERDICT_GUARDED;
+    if (axo__walk_holds())
+        return AXO__VERDICT_HELD;
     axo__verdict verdict = trap_walk(worker, number, info, context->uc_mcontext.gregs);
     if (verdict == AXO__VERDICT_CONTAINED &&
         !axo__contain_spend(worker->local.core->contain, axo__os_now()))
         return AXO__VERDICT_LIMIT;
     return verdict;
+}
+
+/* ---- whose handler is called first ---- */
+
+static bool trap_is_ours(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+           now.sa_sigaction == axo__twin_entry;
+}
+
+static bool trap_comes_first(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && axo__twin_is(&now);
+}
+
+bool axo__trap_is_first(void)
+{
+    size_t i = 0;
+    while (i < TRAP_SIGNALS && trap_comes_first(trap_signals[i]))
+        i++;
+    return i == TRAP_SIGNALS;
 }
 
 /* ---- the line of one that is not ---- */
@@ -221,7 +235,7 @@ static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo
     trap_line line;
     line.at = 0;
     trap_add(&line, "axo: ");
-    trap_add(&line, trap_name(number));
+    trap_add(&line, axo__trap_name(number));
     if (!trap_is_sent(info)) {
         trap_add(&line, " at 0x");
         trap_add_number(&line, (uintptr_t)info->si_addr, 16);
@@ -230,6 +244,8 @@ static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo
     trap_add(&line, axo__verdict_text(verdict));
     if (worker != NULL && worker->trap != NULL && verdict != AXO__VERDICT_NOT_WORKER)
         trap_say_actor(&line, worker);
+    if (!trap_comes_first(number))
+        trap_add(&line, "; another handler was called first");
     line.text[line.at++] = '\n';
     (void)!write(STDERR_FILENO, line.text, line.at);
 }
@@ -248,10 +264,15 @@ static void trap_default(int number, const siginfo_t *info)
         (void)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
-static void trap_pass_on(int number, siginfo_t *info, void *context)
+static void trap_pass_on(int number, siginfo_t *info, void *context, axo__twin_how how)
 {
-    const struct sigaction *before = &trap_before[trap_index(number)];
+    const size_t i = trap_index(number);
+    const struct sigaction *before = &trap_before[i];
     bool whole = (before->sa_flags & SA_SIGINFO) != 0;
+    if (trap_twin[i]) {
+        axo__twin_pass(before, how, number, info, context);
+        return;
+    }
     if (!whole && before->sa_handler == SIG_IGN && trap_is_sent(info))
         return;
     if (!whole && (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN)) {
@@ -273,7 +294,22 @@ static __attribute__((noreturn, noinline)) void trap_jump(const axo__unwind *to)
     AXO__UNWIND_JUMP((axo__unwind *)(uintptr_t)to);
 }
 
-static void trap_handle(int number, siginfo_t *info, void *argument)
+/* One line for a crash, whatever the number of copies: of the one whose worker it is, or of the
+ * last that is asked. A copy without systems has nothing to say, unless another one asks it. */
+static axo__twin_how trap_tell(axo__worker *worker, int number, const siginfo_t *info,
+                               axo__verdict verdict, axo__twin_how how)
+{
+    const bool known = verdict != AXO__VERDICT_NOT_WORKER;
+    if (how == AXO__TWIN_SAID ||
+        (how == AXO__TWIN_NONE && axo__a32_load_relaxed(&trap_systems) == 0))
+        return how;
+    if (!known && trap_twin[trap_index(number)])
+        return AXO__TWIN_ASKED;
+    trap_say(worker, number, info, verdict);
+    return AXO__TWIN_SAID;
+}
+
+void axo__trap_handle(int number, siginfo_t *info, void *argument, uint32_t how)
 {
     int error = errno;
     axo__worker *worker = axo__self;
@@ -282,10 +318,10 @@ static void trap_handle(int number, siginfo_t *info, void *argument)
     if (trap != NULL && trap->back != NULL)
         trap_jump(trap->back);
     const bool second = trap != NULL && trap->busy;
-    axo__verdict verdict = AXO__VERDICT_RUNTIME;
+    axo__verdict verdict = second ? AXO__VERDICT_RUNTIME : AXO__VERDICT_NOT_WORKER;
     if (trap != NULL)
         axo__trap_busy(trap, true);
-    if (!second)
+    if (trap != NULL && !second)
         verdict = trap_judge(worker, number, info, context);
     if (verdict == AXO__VERDICT_CONTAINED) {
         trap->crash.signal = number;
@@ -296,21 +332,14 @@ static void trap_handle(int number, siginfo_t *info, void *argument)
         trap->fresh = true;
         trap_jump(worker->unwind);
     }
-    trap_say(worker, number, info, verdict);
+    const axo__twin_how told = trap_tell(worker, number, info, verdict, (axo__twin_how)how);
     if (trap != NULL)
         axo__trap_busy(trap, second);
-    trap_pass_on(number, info, argument);
+    trap_pass_on(number, info, argument, told);
     errno = error;
 }
 
 /* ---- for the process ---- */
-
-static bool trap_is_ours(int number)
-{
-    struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
-           now.sa_sigaction == trap_handle;
-}
 
 /* A handler that came after this one and was left in its place when the last system ended calls
  * this one still: it must not become the one before. */
@@ -320,18 +349,19 @@ static void trap_install(size_t i)
     if (trap_there[i])
         return;
     memset(&action, 0, sizeof action);
-    action.sa_sigaction = trap_handle;
+    action.sa_sigaction = axo__twin_entry;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);
     (void)sigaction(trap_signals[i], NULL, &trap_before[i]);
+    trap_twin[i] = axo__twin_is(&trap_before[i]);
     trap_there[i] = sigaction(trap_signals[i], &action, NULL) == 0;
 }
 
 bool axo__trap_enter(void)
 {
     axo__os_mutex_lock(&trap_mutex);
-    bool ready = trap_systems > 0 || axo__walk_ready();
-    if (ready && trap_systems++ == 0) {
+    bool ready = axo__a32_load_relaxed(&trap_systems) > 0 || axo__walk_ready();
+    if (ready && axo__a32_add_relaxed(&trap_systems, 1) == 0) {
         for (size_t i = 0; i < TRAP_SIGNALS; i++)
             trap_install(i);
     }
@@ -339,17 +369,34 @@ bool axo__trap_enter(void)
     return ready;
 }
 
+void axo__trap_rest(void)
+{
+    struct sigaction twins[TRAP_SIGNALS];
+    size_t count = 0;
+    bool stays = false;
+    axo__os_mutex_lock(&trap_mutex);
+    for (size_t i = 0; i < TRAP_SIGNALS && axo__a32_load_relaxed(&trap_systems) == 0; i++) {
+        if (trap_is_ours(trap_signals[i]) &&
+            sigaction(trap_signals[i], &trap_before[i], NULL) == 0) {
+            trap_there[i] = false;
+            if (trap_twin[i])
+                twins[count++] = trap_before[i];
+        }
+        stays = stays || trap_there[i];
+    }
+    axo__os_mutex_unlock(&trap_mutex);
+    if (stays)
+        axo__twin_stay();
+    while (count > 0)
+        axo__twin_left(&twins[--count]);
+}
+
 void axo__trap_leave(void)
 {
     axo__os_mutex_lock(&trap_mutex);
-    if (--trap_systems == 0) {
-        for (size_t i = 0; i < TRAP_SIGNALS; i++) {
-            if (trap_is_ours(trap_signals[i]) &&
-                sigaction(trap_signals[i], &trap_before[i], NULL) == 0)
-                trap_there[i] = false;
-        }
-    }
+    (void)axo__a32_add_relaxed(&trap_systems, UINT32_MAX);
     axo__os_mutex_unlock(&trap_mutex);
+    axo__trap_rest();
 }
 
 /* ---- for a worker ---- */
@@ -392,99 +439,13 @@ void axo__trap_end(axo__worker *worker)
     (void)sigaltstack(&trap->before, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &trap->mask, NULL);
 }
-
-/* ---- the landing ---- */
-
-/* No hook of the instance runs any more, and all its children go with it: those, too, that a
- * pre_restart has made behind post_stop. */
-static void trap_break(axo__cell *cell)
-{
-    axo__family *family = axo__cell_family(cell);
-    if (cell->life != AXO__INSTANCE_STARTED && cell->life != AXO__INSTANCE_STOPPED)
-        return;
-    cell->life = AXO__INSTANCE_BROKEN;
-    if (family != NULL)
-        family->earlier = NULL;
-}
-
-static void trap_blame(axo__worker *worker, int32_t code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void trap_blame(axo__worker *worker, int32_t code, const char *format, ...)
-{
-    const bool stuck = worker->trap->crash.signal == SIGURG;
-    va_list list;
-    va_start(list, format);
-    axo__blame_record(worker, stuck ? AXO_FAILURE_STUCK : AXO_FAILURE_CRASH, code, format, list);
-    va_end(list);
-}
-
-/* Where it was: the first frame that is the program's, by module and offset, as addr2line wants
- * it. */
-static void trap_describe(axo__worker *worker, const axo_crash *crash)
-{
-    static const char *const how[] = {"at", "reading", "writing", "calling"};
-    Dl_info where;
-    uint64_t at = crash->pc;
-    if (crash->access == AXO_CRASH_FETCH && crash->frame_count > 1)
-        at = crash->frames[1];
-    if (dladdr((const void *)(uintptr_t)at, &where) == 0) {
-        trap_blame(worker, crash->signal, "%s %s 0x%llx, pc 0x%llx", trap_name(crash->signal),
-                   how[crash->access], (unsigned long long)crash->address,
-                   (unsigned long long)at);
-        return;
-    }
-    const char *base = strrchr(where.dli_fname, '/');
-    trap_blame(worker, crash->signal, "%s %s 0x%llx in %.48s+0x%llx", trap_name(crash->signal),
-               how[crash->access], (unsigned long long)crash->address,
-               base != NULL ? base + 1 : where.dli_fname,
-               (unsigned long long)(at - (uintptr_t)where.dli_fbase));
-}
-
-static void trap_describe_stuck(axo__worker *worker, const axo_crash *crash)
-{
-    Dl_info where = {.dli_fname = "?"};
-    const uint32_t limit = axo__cell_class(worker->current)->watchdog_ms;
-    const int64_t ran = worker->trap->endless.ran / 1000000;
-    (void)dladdr((const void *)(uintptr_t)crash->pc, &where);
-    const char *base = strrchr(where.dli_fname, '/');
-    const int32_t code = limit < INT32_MAX ? (int32_t)limit : INT32_MAX;
-    trap_blame(worker, code, "stuck for %lld ms, in %.48s+0x%llx", (long long)ran,
-               base != NULL ? base + 1 : where.dli_fname,
-               (unsigned long long)(crash->pc - (uintptr_t)where.dli_fbase));
-}
-
-static bool trap_is_public(uint32_t site)
-{
-    return site != AXO__SITE_PRE_RESTART && site != AXO__SITE_POST_STOP &&
-           site != AXO__SITE_CLEANUP;
-}
-
-void axo__trap_land(axo__worker *worker)
-{
-    axo__trap *trap = worker->trap;
-    axo__cell *cell = worker->current;
-    if (trap == NULL || !trap->fresh)
-        return;
-    axo_crash *crash = &trap->crash;
-    trap->fresh = false;
-    crash->actor = axo__cell_ref(cell);
-    crash->instance = axo__cell_instance(cell);
-    crash->site = trap_is_public(worker->site) ? worker->site : AXO_SITE_NONE;
-    crash->has_tag = worker->message != NULL;
-    crash->tag = worker->message != NULL ? worker->message->pub.tag : 0;
-    crash->when_ns = axo__os_now();
-    trap_break(cell);
-    if (crash->signal == SIGURG)
-        trap_describe_stuck(worker, crash);
-    else
-        trap_describe(worker, crash);
-    axo__texts_set_crash(&worker->local.core->texts, worker->pending.text, crash);
-    axo__contain_note(worker->local.core->contain, crash);
-    axo__trap_busy(trap, false);
-}
 #else
 bool axo__trap_enter(void)
+{
+    return false;
+}
+
+bool axo__trap_is_first(void)
 {
     return false;
 }
@@ -510,11 +471,6 @@ void axo__trap_begin(axo__worker *worker)
 }
 
 void axo__trap_end(axo__worker *worker)
-{
-    (void)worker;
-}
-
-void axo__trap_land(axo__worker *worker)
 {
     (void)worker;
 }

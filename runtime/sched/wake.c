@@ -102,10 +102,14 @@ void axo__spare_notice(axo__sched *sched)
  * with the load of `parked` it stands against the sleeper's addition and looks ([W1]). A pool of
  * one worker has no sleeper, and saves it. The loads of `searching` and `watcher` are hints that a
  * worker will come without a wake-up: a searcher looks again before it parks, the watcher looks
- * when its watch ends. */
+ * when its watch ends. Few entries are the watcher's before (6): if it has got up meanwhile and has
+ * missed the push, this worker is awake, and so somebody watches again before all others sleep. */
 void axo__wake_tell(axo__worker *worker, uint32_t queued)
 {
     axo__sched *sched = worker->sched;
+    bool few = queued < AXO__STEAL_MIN;
+    if (few && axo__a32_load_relaxed(&sched->watcher) != 0)
+        return;
     if (sched->worker_count > 1)
         (void)axo__a32_add_seq_cst(&worker->fence, 1); /* [W1] (6) */
     if (axo__a32_load_seq_cst(&sched->parked) == 0) {  /* [W1] (7) */
@@ -114,8 +118,7 @@ void axo__wake_tell(axo__worker *worker, uint32_t queued)
     }
     if (axo__a32_load_relaxed(&sched->searching) != 0)
         return;
-    if (queued < AXO__STEAL_MIN &&
-        (axo__a32_load_relaxed(&sched->watcher) != 0 || axo__worker_is_alone(worker)))
+    if (few && (axo__a32_load_relaxed(&sched->watcher) != 0 || axo__worker_is_alone(worker)))
         return;
     axo__sched_wake_one(sched);
 }

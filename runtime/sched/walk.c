@@ -18,7 +18,10 @@ const char *axo__verdict_text(uint32_t verdict)
 #if AXO__WALKS
 #include <dlfcn.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #define WALK_FRAMES_MAX (UINT32_C(1) << 21)
@@ -214,6 +217,18 @@ axo__verdict axo__walk(const axo__walked *from, axo_crash *crash)
     return it.verdict;
 }
 
+/* A thread's list ends where it began; the C library has told the kernel of it when the thread
+ * began. */
+bool axo__walk_holds(void)
+{
+    struct robust_list_head *head = NULL;
+    size_t size = 0;
+    if (syscall(SYS_get_robust_list, 0, &head, &size) != 0 || head == NULL)
+        return false;
+    const struct robust_list *first = head->list.next;
+    return first != NULL && first != &head->list;
+}
+
 /* ---- before the first ---- */
 
 static _Unwind_Reason_Code walk_warm(struct _Unwind_Context *context, void *arg)
@@ -301,5 +316,10 @@ axo_status axo__walk_trust(const void *address)
 {
     (void)address;
     return AXO_ENOTSUP;
+}
+
+bool axo__walk_holds(void)
+{
+    return false;
 }
 #endif

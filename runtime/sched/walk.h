@@ -34,6 +34,7 @@
     X(CLASS, "the actor's class does not ask for it (on_crash)")                                   \
     X(SENT, "the signal was sent from outside")                                                    \
     X(GUARDED, "within a guard, or a destructor or an observer")                                   \
+    X(HELD, "a robust mutex is held")                                                              \
     X(LIMIT, "the crash budget is spent")                                                          \
     X(RUNTIME, "in a function of axo")                                                             \
     X(LIBRARY, "in a function of libc that may hold a lock or change what others see")             \
@@ -66,5 +67,9 @@ bool axo__walk_ready(void);
 axo__verdict axo__walk(const axo__walked *from, axo_crash *crash);
 
 axo_status axo__walk_trust(const void *address);
+
+/* Whether this thread holds a robust mutex: the kernel has a list of those. Of others nobody has
+ * one. For signal handlers. */
+bool axo__walk_holds(void);
 
 #endif

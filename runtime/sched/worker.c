@@ -8,9 +8,11 @@
 #include "sched/worker.h"
 
 #include "base/aside.h"
+#include "base/stamp.h"
 #include "sched/board.h"
 #include "os/poll.h"
 #include "sched/endless.h"
+#include "sched/expire.h"
 #include "sched/find.h"
 #include "sched/park.h"
 #include "sched/poller.h"
@@ -25,59 +27,24 @@
 
 /* ---- housekeeping ---- */
 
-/* Takes up to `max` of the cells whose grace period is over. */
-static axo__grace_item *worker_take_expired(axo__core *core, uint32_t max)
-{
-    axo__os_mutex_lock(&core->expired_mutex);
-    axo__grace_item *items = core->expired;
-    axo__grace_item **last = &core->expired;
-    for (; max > 0 && *last != NULL; max--)
-        last = &(*last)->next;
-    core->expired = *last;
-    if (last != &core->expired)
-        *last = NULL;
-    if (core->expired == NULL)
-        axo__a32_store_relaxed(&core->expired_any, 0);
-    axo__os_mutex_unlock(&core->expired_mutex);
-    return items;
-}
-
-/* Finishes cells whose grace period is over; any worker may. The relaxed look saves the mutex: a
- * worker that misses the news looks again with [W1] before it parks (park_look). */
-static bool worker_expire(axo__worker *worker, uint32_t max)
-{
-    axo__core *core = worker->local.core;
-    if (axo__a32_load_relaxed(&core->expired_any) == 0)
-        return false;
-    axo__grace_item *items = worker_take_expired(core, max);
-    bool any = items != NULL;
-    while (items != NULL) {
-        axo__cell *cell = axo__cell_of_retired(items);
-        items = items->next;
-        if (items != NULL) {
-            __builtin_prefetch(items);
-            __builtin_prefetch(axo__cell_of_retired(items));
-        }
-        worker->sched->ops->expire(&worker->local, cell);
-    }
-    return any;
-}
-
 /* Hands retired cells over to the reclaimer, in large numbers, so that few grace periods serve many
  * cells; every AXO__HOUSEKEEPING_ROUNDS rounds in any number, so that no cell waits for long. Then
- * it finishes expired cells, in portions, as long as the budget lasts. */
+ * it finishes expired cells, in portions, as long as the budget lasts: its own; and with these
+ * rounds a portion of anybody's. */
 static void worker_housekeeping(axo__worker *worker, uint64_t turn)
 {
     if ((worker->attention & AXO__LOOK_QUIET) != 0)
         axo__worker_offer_quiet(worker); /* before the destructors of expired cells */
-    if (worker->local.retired_count >= AXO__RETIRE_MIN ||
-        turn % ((uint64_t)AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0)
+    bool long_ago = turn % ((uint64_t)AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0;
+    if (worker->local.retired_count >= AXO__RETIRE_MIN || long_ago)
         axo__local_hand_over(&worker->local);
     axo__worker_tidy_ready(worker);
     uint32_t left = AXO__HOUSEKEEPING_TURNS * 4; /* four for each turn since the last round */
-    while (left >= AXO__PORTION && worker_expire(worker, AXO__PORTION) &&
+    while (left >= AXO__PORTION && axo__expire_own(worker, AXO__PORTION) &&
            axo__os_now() < worker->until)
         left -= AXO__PORTION;
+    if (long_ago)
+        (void)axo__expire_any(worker, AXO__PORTION);
 }
 
 /* ---- a step ---- */
@@ -130,7 +97,7 @@ static axo__step worker_idle(axo__worker *worker)
     if (axo__unlikely(worker->board != NULL))
         axo__board_worker_count(worker);
     axo__worker_tidy_ready(worker);
-    if (worker_expire(worker, AXO__PORTION))
+    if (axo__expire_idle(worker, AXO__PORTION))
         return AXO__STEP_AGAIN;
     worker->sched->idle(worker->local.core);
     if (axo__worker_clock(worker) || axo__timers_fire_late(worker))
@@ -162,6 +129,7 @@ axo__step axo__worker_step(void *argument)
         worker->sched->idle(worker->local.core);
         return AXO__STEP_EXIT;
     }
+    AXO__STAMP(FOUND);
     worker_run(worker, cell);
     uint64_t turn = axo__worker_turn(worker);
     if (axo__unlikely(turn % AXO__HOUSEKEEPING_TURNS == 0))
@@ -224,14 +192,18 @@ void axo__worker_sleep(void *argument)
 void axo__worker_wake(void *argument)
 {
     axo__worker *worker = argument;
+    AXO__STAMP(WOKEN);
     axo__grace_online();
+    AXO__STAMP(ONLINE);
     axo__worker_unpark_owner(worker);
+    AXO__STAMP(UP);
     worker->role = axo__idle_up(worker->role);
     axo__worker_read_clock(worker);
     axo__rest_end(worker);
     if (worker->thread.polls)
         axo__poller_wake(worker);
     axo__spare_notice(worker->sched);
+    AXO__STAMP(READY);
 }
 
 const axo__os_body axo__worker_body = {
@@ -248,6 +220,7 @@ const axo__os_body axo__worker_body = {
 
 void axo__worker_wake_parker(axo__worker *worker)
 {
+    AXO__STAMP(WAKE);
     axo__os_thread_wake(&worker->thread);
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sched/account.h"
 #include "sched/answer.h"
 #include "sched/hook.h"
 #include "sched/io.h"
@@ -35,6 +36,8 @@ static __attribute__((noinline)) void instance_destroy_extra(axo__worker *worker
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();
     extra->behaviours = NULL; /* RS-11 */
+    if (extra->account != NULL)
+        axo__account_end(worker, extra->account);
 }
 
 void axo__instance_destroy(axo__worker *worker, axo__cell *cell)

@@ -126,7 +126,7 @@ static __attribute__((noinline)) bool restart_leave_children(axo__worker *worker
 }
 
 /* D4: the children that the broken instance has made are stopped; HF-05: no pre_restart. Of one
- * that has crashed all are (sched/trap.c). Returns as restart_leave_children. */
+ * that has crashed all are (sched/trap_land.c). Returns as restart_leave_children. */
 static __attribute__((noinline)) bool restart_leave_broken(axo__worker *worker, axo__cell *cell)
 {
     axo__keyed_timer_stop_all(worker, cell); /* of a crashed one */

@@ -2,13 +2,14 @@
  *
  * A birth fills every field before axo__table_begin stores the generation (release): a thread
  * that finds the cell by its reference (acquire) sees a whole actor. The cell starts as RUNNING,
- * so a stale entry of the slot's former life cannot claim it; axo__state_birth lifts that once
- * the parent knows its child. */
+ * so a stale entry of the slot's former life cannot claim it; axo__state_birth lifts that once the
+ * parent knows its child. A plain child's word is the last that is written (axo__state_born). */
 #include "super/spawn.h"
 
 #include <string.h>
 
 #include "base/probe.h"
+#include "sched/account.h"
 #include "sched/newborn.h"
 #include "sched/ready.h"
 #include "super/children.h"
@@ -17,11 +18,12 @@
 /* Whether the props ask for something that most actors lack and that lies in `extra`. A new field
  * of axo_props stops the build here, because a field that is forgotten would be ignored in
  * silence. */
-AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 96,
+AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 112,
                   "does the new field of axo_props belong to spawn_is_special?");
 static bool spawn_is_special(const axo_props *props)
 {
-    /* what asks for bounds of memory gets its record from super/memory.c */
+    /* what asks for bounds of memory gets its record from super/memory.c, what asks for bounds of
+     * what is outstanding from sched/account.c */
     return props->name != NULL || props->strategy != NULL || props->stash_max != 0 ||
            props->mailbox != NULL;
 }
@@ -140,7 +142,7 @@ static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sc
     status = axo__memory_begin(local, birth->parent_cell, props, cell, state);
     if (status != AXO_OK)
         return status;
-    if (!spawn_take_block(local, props, cell))
+    if (!axo__account_begin(local, props, cell) || !spawn_take_block(local, props, cell))
         return AXO_ENOMEM;
     if (!axo__children_take_record(local, birth->parent_cell, cell))
         return AXO_ENOMEM;
@@ -323,7 +325,8 @@ static inline void spawn_fill(axo__cell *cell, const axo_props *props, const axo
 }
 
 /* What axo__spawn does, step by step, for a child that takes nothing but its block: whatever else
- * is asked for, or missing, is left to it before anything has changed. */
+ * is asked for, or missing, is left to it before anything has changed. An observer would have the
+ * reference before the child's word is a living one's. */
 axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out)
 {
@@ -331,7 +334,8 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
     axo__local *local = &worker->local;
     axo__family *family = axo__cell_family(parent);
     size_t size = spawn_bytes(props->cls->state_size, spawn_units(props->args_size));
-    if (axo__unlikely(family == NULL || !family->plain || spawn_is_late(worker, parent)))
+    if (axo__unlikely(family == NULL || !family->plain || spawn_is_late(worker, parent) ||
+                      axo__core_traces(local->core, AXO_EVENT_BIT(AXO_EV_SPAWN))))
         return axo__spawn(worker, parent, props, out);
     void *block = size > 0 ? axo__pool_alloc(&local->cache, size) : NULL;
     if (axo__unlikely(block == NULL && size > 0))
@@ -342,12 +346,12 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
         return axo__spawn(worker, parent, props, out);
     }
     spawn_fill(child, props, parent, family, block);
-    axo__state_init(&child->state, axo__state_suspends(&parent->state));
+    axo__state_counts(&child->state, axo__state_suspends(&parent->state));
     axo__table_begin(&local->core->table, child);
-    axo__trace(local, child, AXO_EV_SPAWN, axo__cell_ref(parent).bits);
+    AXO__PLAIN_TRACE(local, child, AXO_EV_SPAWN, axo__cell_ref(parent).bits);
     *out = axo__cell_ref(child);
     AXO__PROBE4(spawn, child, out->bits, parent, props->cls);
-    axo__state_birth(&child->state);
+    axo__state_born(&child->state);
     if (axo__unlikely(!axo__newborn_push_plain(worker, child)))
         axo__sched_push_newborn(worker, child);
     return AXO_OK;

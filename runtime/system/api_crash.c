@@ -3,6 +3,7 @@
 
 #include "sched/contain.h"
 #include "sched/land.h"
+#include "sched/trap.h"
 #include "sched/walk.h"
 #include "system/system.h"
 
@@ -20,6 +21,13 @@ uint64_t axo_system_crashes(axo_system *system, axo_crash *out, uint32_t max)
         (out == NULL && max > 0))
         return 0;
     return axo__contain_read(system->core.contain, out, max);
+}
+
+uint32_t axo_contain_state(axo_system *system)
+{
+    if (axo__system_check(system) != AXO_OK || system->core.contain == NULL)
+        return AXO_CONTAIN_NONE;
+    return axo__trap_is_first() ? AXO_CONTAIN_FIRST : AXO_CONTAIN_BEHIND;
 }
 
 void axo_guard_begin(axo_ctx *ctx)

@@ -40,23 +40,24 @@ static void boot_pass_doors(void *user)
     }
 }
 
-/* Leaves expired cells to a worker: freeing them runs the final drain, which needs a worker's
- * local. */
-static void boot_expire(void *user, axo__grace_item *items, axo__grace_item *last)
+/* Leaves expired cells to the worker whose home it is: freeing them runs the final drain, which
+ * needs a worker's local. */
+static void boot_expire(void *user, uint32_t home, axo__grace_item *items, axo__grace_item *last)
 {
     axo_system *system = user;
     axo__core *core = &system->core;
     axo__os_mutex_lock(&core->expired_mutex);
-    last->next = core->expired;
-    core->expired = items;
-    axo__a32_store_relaxed(&core->expired_any, 1);
+    last->next = core->expired[home];
+    core->expired[home] = items;
+    axo__a32_store_relaxed(&core->expired_any,
+                           axo__a32_load_relaxed(&core->expired_any) | 1u << home);
     axo__os_mutex_unlock(&core->expired_mutex);
     if (core->lent && axo__self_in(core) != NULL)
         return; /* a visitor's poll: it looks at `expired_any` before it goes */
     /* Step (6) of sched/wake.h: pairs with the seq_cst step (2) of a worker that parks. Either that
-     * worker's last look sees `expired_any`, or axo__sched_wake_one sees it parked. */
+     * worker's last look sees `expired_any`, or axo__sched_wake_worker sees it parked. */
     (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
-    axo__sched_wake_one(&system->sched);
+    (void)axo__sched_wake_worker(&system->sched.workers[home]);
 }
 
 static void boot_give_block(void *user, axo__grace_block *block)
@@ -257,6 +258,7 @@ static axo_status boot_core(axo_system *system)
     const axo_options *options = &system->options;
     core->system = system;
     core->sched = &system->sched;
+    core->homes = 1; /* until there are workers */
     core->trace = options->trace;
     core->trace_user = options->trace_user;
     core->told_kinds = options->trace != NULL ? options->trace_kinds : 0;
@@ -284,7 +286,10 @@ static axo_status boot_core(axo_system *system)
     core->dispatch = axo__pools_dispatch;
     core->undispatch = axo__pools_undispatch;
     core->threads = (axo__os_common){
-        .stack = options->thread_stack, .announce = boot_thread_told, .user = system};
+        .stack = options->thread_stack,
+        .guard = options->contain != 0 ? AXO__STACK_GUARD : 0,
+        .announce = boot_thread_told,
+        .user = system};
     core->outside = (axo__local){.core = core, .index = AXO__NO_WORKER};
     axo_status status = boot_pool(core, options);
     if (status != AXO_OK)
@@ -558,6 +563,17 @@ static axo_status boot_run(axo_system *system)
     return status;
 }
 
+/* Before the threads, so nobody has subscribed to events yet. */
+static void boot_say_behind(axo_system *system)
+{
+    axo_log_record record = AXO_LOG_RECORD(.level = AXO_LOG_WARNING);
+    if (system->core.contain == NULL || axo__trap_is_first())
+        return;
+    record.text = "contain: another handler of crashes is called first; what it does not pass on "
+                  "is not contained";
+    axo__log(&system->core.outside, &record);
+}
+
 axo_status axo__boot_start(const axo_options *options, axo_system **out)
 {
     if (boot_orphan)
@@ -591,6 +607,7 @@ axo_status axo__boot_start(const axo_options *options, axo_system **out)
     status = axo__guardians_make(system);
     if (status != AXO_OK)
         goto fail_sched;
+    boot_say_behind(system);
     status = boot_run(system);
     if (status == AXO_OK) {
         *out = system;

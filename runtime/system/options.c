@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include <axo/demand.h>
 #include <axo/metrics.h>
 
 #include "sched/contain.h"
@@ -159,7 +160,9 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
         return status;
     if (to->cls == NULL || to->dispatcher >= AXO__DISPATCHERS || to->system_actor > 1 ||
         to->lifetime > AXO_TEMPORARY || to->memory_fails > 1 || to->memory_reserved != 0 ||
-        to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL))
+        to->args_size > AXO_ARGS_MAX || (to->args_size > 0 && to->args == NULL) ||
+        to->outstanding_bytes > AXO_DEMAND_MAX ||
+        to->outstanding_answer > (to->outstanding_bytes != 0 ? AXO_DEMAND_MAX : 0))
         return AXO_EINVAL;
     status = options_check_class(to->cls);
     if (status == AXO_OK)

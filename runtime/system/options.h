@@ -35,6 +35,9 @@ AXO_STATIC_ASSERT(offsetof(axo_props, dispatcher) == offsetof(axo_props, system_
                   "`where` of axo__props_are_plain");
 AXO_STATIC_ASSERT(offsetof(axo_props, memory_reserved) == offsetof(axo_props, memory_fails) + 4,
                   "`fails` of axo__props_are_plain");
+AXO_STATIC_ASSERT(offsetof(axo_props, outstanding_answer) ==
+                      offsetof(axo_props, outstanding_max) + 4,
+                  "`owing` of axo__props_are_plain");
 
 /* Whether axo__props_read would find the props good and return them as they are, of a class that is
  * whole, and they ask for nothing but that class, args and a lifetime: the common case of a
@@ -46,12 +49,15 @@ static inline bool axo__props_are_plain(const axo_props *props)
     const axo_class *cls = props->cls;
     uint64_t where;
     uint64_t fails;
+    uint64_t owing;
     memcpy(&where, (const char *)props + offsetof(axo_props, system_actor), sizeof where);
     memcpy(&fails, (const char *)props + offsetof(axo_props, memory_fails), sizeof fails);
+    memcpy(&owing, (const char *)props + offsetof(axo_props, outstanding_max), sizeof owing);
     uintptr_t rare = (uintptr_t)props->name | (uintptr_t)props->strategy |
                      (uintptr_t)props->mailbox | props->stash_max | props->memory_max |
-                     props->memory_tree_max;
-    if (axo__unlikely((rare | where | fails) != 0 || cls == NULL || cls->size != sizeof *cls))
+                     props->memory_tree_max | props->outstanding_bytes;
+    uint64_t all = rare | where | fails | owing;
+    if (axo__unlikely(all != 0 || cls == NULL || cls->size != sizeof *cls))
         return false;
     return cls->receive != NULL && cls->state_size <= AXO_PAYLOAD_MAX &&
            axo__class_crash(cls) <= AXO_CRASH_FAILS &&
@@ -59,7 +65,7 @@ static inline bool axo__props_are_plain(const axo_props *props)
            (props->args_size == 0 || props->args != NULL);
 }
 AXO_STATIC_ASSERT(AXO_DISPATCH_DEFAULT == 0, "`rare` of axo__props_are_plain");
-AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 96,
+AXO_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(axo_props) == 112,
                   "does the new field of axo_props belong to axo__props_are_plain?");
 
 #endif

@@ -1,41 +1,110 @@
 #!/bin/bash
 # console_page_test.sh - the console's page in a browser without a screen: test/example/console.c is
-# shown, its actors are rows, the one that fails all the time is marked, and one that is chosen shows
-# its facts; on a picture of it, build/debug/console.png, the storm is one red row. Left out without
-# libaxo-console, and without Chromium.
+# shown, its actors are rows, the one that fails all the time is marked, and a click on one, by the
+# mouse, shows its facts; on a picture of that, build/debug/console.png, the storm is one red row. The
+# browser is driven by chromedriver (WebDriver: HTTP and JSON). Left out without libaxo-console, and
+# without Chromium and its driver.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ ! -e /usr/include/microhttpd.h ] || [ ! -e /usr/include/systemd/sd-daemon.h ]; then
     echo "left out: no libaxo-console (Debian: libmicrohttpd-dev libsystemd-dev)"
     exit 0
 fi
-if ! command -v chromium >/dev/null; then
-    echo "left out: a browser (Debian: chromium)"
+if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+    echo "left out: a browser and its driver (Debian: chromium-driver)"
     exit 0
 fi
 stage=$(mktemp -d)
 server=
+driver=
 end() {
-    [ -z "$server" ] || { kill "$server" && wait "$server" || :; } 2>/dev/null
+    local one
+    for one in $driver $server; do { kill "$one" && wait "$one" || :; } 2>/dev/null; done
     rm -rf "$stage"
 }
 trap end EXIT
 program=${BUILD:-build}/debug/test/example/console
 env -u MAKEFLAGS make --no-print-directory VARIANT=debug BUILD="${BUILD:-build}" "$program" \
     >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+read -r port driven <<<"$(python3 -c 'import socket
+ones = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+print(*(one.getsockname()[1] for one in ones))')"
 "$program" "127.0.0.1:$port" &
 server=$!
-python3 - "$port" "$stage" "${BUILD:-build}/debug/console.png" <<'END'
-import html.parser, os, re, socket, struct, subprocess, sys, time, zlib
+HOME=$stage chromedriver "--port=$driven" >"$stage/driver.log" 2>&1 &
+driver=$!
+python3 - "$port" "$driven" "$stage" "${BUILD:-build}/debug/console.png" <<'END' || { tail -n 20 "$stage/driver.log"; exit 1; }
+import base64, html.parser, http.client, json, re, shutil, socket, struct, sys, time, zlib
 
-port, stage, picture = sys.argv[1:]
-for _ in range(2000):
+port, driven, stage, picture = sys.argv[1:]
+LIMIT_S = 40
+
+def until(what, look):
+    """What `look` says when it says anything; None until then."""
+    limit = time.monotonic() + LIMIT_S
+    while True:
+        said = look()
+        if said is not None:
+            return said
+        assert time.monotonic() < limit, f"not within {LIMIT_S} s: {what}"
+        time.sleep(0.05)
+
+def listens(number):
     try:
-        socket.create_connection(("127.0.0.1", int(port))).close()
-        break
+        socket.create_connection(("127.0.0.1", int(number))).close()
+        return True
     except OSError:
-        time.sleep(0.01)
+        return None
+
+class Refused(Exception):
+    """What the driver says instead of a value."""
+
+class Driver:
+    """A session of WebDriver."""
+    ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # as the standard names a reference
+    def __init__(self):
+        self.path = "/session"
+        options = {"binary": shutil.which("chromium"),
+                   "args": ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                            "--hide-scrollbars", "--window-size=1000,600",
+                            f"--user-data-dir={stage}/browser"]}
+        made = self.ask("POST", "", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}})
+        self.path = "/session/" + made["sessionId"]
+    def ask(self, method, path, body=None):
+        line = http.client.HTTPConnection("127.0.0.1", int(driven), timeout=LIMIT_S)
+        line.request(method, self.path + path, None if body is None else json.dumps(body),
+                     {"Content-Type": "application/json; charset=utf-8"})
+        answer = line.getresponse()
+        value = json.loads(answer.read())["value"]
+        line.close()
+        if answer.status != 200:
+            raise Refused(value["error"], value.get("message", ""))
+        return value
+    def open(self, fragment):
+        self.ask("POST", "/url", {"url": f"http://127.0.0.1:{port}/{fragment}"})
+    def page(self):
+        return Page(self.ask("GET", "/source"))
+    def click(self, selector):
+        """By the mouse, in the middle of it; None: it is not there, or was made anew meanwhile."""
+        try:
+            found = self.ask("POST", "/element", {"using": "css selector", "value": selector})
+            self.ask("POST", f"/element/{found[self.ELEMENT]}/click", {})
+            return True
+        except Refused as why:
+            if why.args[0] not in ("no such element", "stale element reference",
+                                   "element click intercepted"):
+                raise
+            return None
+    def away(self):
+        """The mouse, from whatever it is above."""
+        move = {"type": "pointerMove", "duration": 0, "x": 1, "y": 1, "origin": "viewport"}
+        self.ask("POST", "/actions", {"actions": [
+            {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [move]}]})
+    def shoot(self, name):
+        with open(name, "wb") as file:
+            file.write(base64.b64decode(self.ask("GET", "/screenshot")))
+    def leave(self):
+        self.ask("DELETE", "")
 
 class Page(html.parser.HTMLParser):
     """Rows by their data-path or data-fact: classes, and the text of their cells; texts by id."""
@@ -61,16 +130,6 @@ class Page(html.parser.HTMLParser):
             self.row["cells"][-1] += data
     def text(self, name):
         return self.ids.get(name, "").strip()
-
-def browse(fragment, *how):
-    return subprocess.run(
-        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         f"--user-data-dir={stage}/browser", "--virtual-time-budget=8000", *how,
-         f"http://127.0.0.1:{port}/{fragment}"], env=os.environ | {"HOME": stage}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=300).stdout
-
-def look(fragment):
-    return Page(browse(fragment, "--dump-dom"))
 
 def pixels(name):
     """Rows of a PNG of 8 bits a colour, each a list of (red, green, blue)."""
@@ -116,31 +175,65 @@ def storms(name):
             bands[-1] += 1
     return bands
 
-for _ in range(5):  # its time is not ours: what it sees as 8 s may be too short for a restart
-    page = look("#%2Fuser%2Fshop%2Ftill")
-    if "storm" in page.rows.get("/user/shop/till", {"class": ()})["class"]:
-        break
-till = page.rows["/user/shop/till"]
-assert {"/", "/user", "/user/shop", "/user/shop/shelf", "/system/console"} <= set(page.rows)
-assert "storm" in till["class"] and "chosen" in till["class"], till
+until("the console listens", lambda: listens(port))
+until("chromedriver listens", lambda: listens(driven))
+browser = Driver()
+TILL, SHELF = "/user/shop/till", "/user/shop/shelf"
+
+def row(page, path):
+    return page.rows.get(path, {"class": (), "cells": []})
+
+def shown(path):
+    """The page, when it shows the facts of an actor, and its row as chosen."""
+    page = browser.page()
+    facts = page.facts.get("path", {"cells": ["", ""]})
+    return page if facts["cells"][1] == path and "chosen" in row(page, path)["class"] else None
+
+def storming():
+    """The page, when a whole look has been shown that has a storm: health is its last part."""
+    page = browser.page()
+    whole = page.text("health") and "restarts/s" in page.text("rates")
+    return page if whole and "storm" in row(page, TILL)["class"] else None
+
+# ---- the tree; nobody is chosen
+browser.open("")
+page = until("the storm is marked", storming)
+assert not page.facts and not any("chosen" in it["class"] for it in page.rows.values()), page.facts
+till, shelf = row(page, TILL), row(page, SHELF)
+assert {"/", "/user", "/user/shop", SHELF, "/system/console"} <= set(page.rows)
 assert float(till["cells"][5]) >= 1 and int(till["cells"][4]) > 0, till
-assert all("storm" not in row["class"] for path, row in page.rows.items() if path != "/user/shop/till")
-shelf = page.rows["/user/shop/shelf"]
-assert shelf["cells"][:3] == ["shelf", 'shelf "A"', "idle"] and "chosen" not in shelf["class"], shelf
-assert page.facts["path"]["cells"][1] == "/user/shop/till", page.facts
-assert page.facts["class"]["cells"][1] == "till" and int(page.facts["restarts"]["cells"][1]) > 0
-assert page.text("system") == "shop" and page.text("health"), page.ids
-assert "1 in a storm of restarts" in page.text("count") and "restarts/s" in page.text("rates")
+assert all("storm" not in it["class"] for path, it in page.rows.items() if path != TILL)
+assert shelf["cells"][:3] == ["shelf", 'shelf "A"', "idle"], shelf
+assert page.text("system") == "shop" and "1 in a storm of restarts" in page.text("count"), page.ids
 assert page.text("error") == "", page.ids
-for _ in range(5):
-    browse("#%2Fuser%2Fshop%2Ftill", "--hide-scrollbars", "--window-size=1000,600", f"--screenshot={picture}")
+
+# ---- a click on a row, one on a cell of another
+until("a row to click on", lambda: browser.click(f'tr[data-path="{SHELF}"]'))
+page = until("the facts of the shelf", lambda: shown(SHELF))
+assert page.facts["class"]["cells"][1] == 'shelf "A"' and page.facts["restarts"]["cells"][1] == "0"
+assert browser.ask("GET", "/url").endswith("#%2Fuser%2Fshop%2Fshelf")
+until("a cell to click on", lambda: browser.click(f'tr[data-path="{TILL}"] td.rate'))
+page = until("the facts of the till", lambda: shown(TILL))
+assert page.facts["class"]["cells"][1] == "till" and int(page.facts["restarts"]["cells"][1]) > 0
+assert "chosen" not in row(page, SHELF)["class"], row(page, SHELF)
+
+# ---- as it is seen; a row below the mouse has another colour
+browser.away()
+def pictured():
+    browser.shoot(picture)
     bands = storms(picture)
-    if bands:
-        break
+    return bands if bands else None
+bands = until("a red row", pictured)
 assert len(bands) == 1 and 10 <= bands[0] <= 60, bands
-page = look("#%2Fuser%2Fnobody")
+until("the facts of the till, still", lambda: shown(TILL))
+
+# ---- one that is not there
+browser.open("#%2Fuser%2Fnobody")
+def nobody():
+    page = browser.page()
+    return page if "error" in page.facts else None
+page = until("what is said of nobody", nobody)
 assert "no actor is there" in page.facts["error"]["cells"][1], page.facts
-page = look("")
-assert page.rows and not page.facts, page.facts
+browser.leave()
 END
 echo "1 passed, 0 failed"

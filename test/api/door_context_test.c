@@ -119,6 +119,12 @@ DOOR_SAYS(stream_ended, !axo_stream_ended(bad, NULL))
 DOOR_SAYS(stream_has_room, !axo_stream_has_room(bad, NULL))
 DOOR_CTX(stream_write, NULL, NULL, 1)
 DOOR_CTX(stream_owe, NULL, 1)
+DOOR_CTX(demand_owe, 1)
+DOOR_CTX(demand_answered, 1)
+DOOR_CTX(demand_forgive, 1)
+DOOR_CTX(demand_hold, 1)
+DOOR_CTX(demand_release, 1)
+DOOR_CTX(demand_look, NULL)
 DOOR_CTX(stream_answer, NULL, NULL, 1)
 DOOR_CTX(stream_answer_owned, NULL, NULL)
 DOOR_CTX(stream_write_owned, NULL, NULL)
@@ -142,6 +148,7 @@ DOOR_SAYS(child, axo_ref_is_none(axo_child(bad, NULL)))
 DOOR_SAYS(alloc, axo_alloc(bad, 0) == NULL && axo_alloc(bad, 8) == NULL)
 DOOR_SAYS(realloc, axo_realloc(bad, NULL, 8) == NULL && axo_realloc(bad, &door_names, 8) == NULL)
 DOOR_SAYS(memory_of, axo_memory_of(bad).held == 0)
+DOOR_SAYS(demand_has_room, !axo_demand_has_room(bad))
 DOOR_SAYS(stash_count, axo_stash_count(bad) == 0)
 DOOR_SAYS(timer_active, !axo_timer_active(bad, 0))
 DOOR_SAYS(timer_cancel, !axo_timer_cancel(bad, (axo_timer){0, 0}))
@@ -209,6 +216,9 @@ static const door_call door_calls[] = {
     DOOR_CALL(stream_end),    DOOR_CALL(stream_close),   DOOR_CALL(stream_look),
     DOOR_CALL(stream_owe),    DOOR_CALL(stream_answer),
     DOOR_CALL(stream_answer_owned),
+    DOOR_CALL(demand_has_room), DOOR_CALL(demand_owe), DOOR_CALL(demand_answered),
+    DOOR_CALL(demand_forgive), DOOR_CALL(demand_hold), DOOR_CALL(demand_release),
+    DOOR_CALL(demand_look),
     DOOR_CALL(self),
     DOOR_CALL(seed), DOOR_CALL(instance),
     DOOR_CALL(now), DOOR_CALL(parent), DOOR_CALL(sender), DOOR_CALL(system_of),

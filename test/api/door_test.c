@@ -243,6 +243,11 @@ static axo_status door_stream_info(const void *given)
     return door_open(NULL, (axo_stream_info *)(uintptr_t)given);
 }
 
+static axo_status door_demand_info(const void *given)
+{
+    return axo_demand_look(door.ctx, (axo_demand_info *)(uintptr_t)given);
+}
+
 static const axo_machine_state door_states[] = {{.receive = sv_receive}};
 static const axo_class door_mute = AXO_CLASS(.receive = sv_receive);
 static const axo_props door_child = AXO_PROPS(.cls = &door_mute);
@@ -269,6 +274,7 @@ static const axo_stream_settings door_good_settings = AXO_STREAM_SETTINGS(.input
 static const axo_listener door_good_listener =
     AXO_LISTENER(.address = "unix:@axo-door-test", .connection = &door_child);
 static const axo_stream_info door_good_stream_info = AXO_STREAM_INFO();
+static const axo_demand_info door_good_demand_info = AXO_DEMAND_INFO();
 static const axo_machine_table door_good_table = AXO_MACHINE_TABLE(door_states, 0);
 static const axo_log_record door_good_record = AXO_LOG_RECORD(.text = "said");
 static const axo_log_sink door_good_sink = AXO_LOG_SINK(.facility = 0);
@@ -316,6 +322,7 @@ static const door_row door_rows[] = {
     DOOR_ROW(axo_stream_settings, door_stream, door_good_settings, input_max, DOOR_COPIED, true),
     DOOR_ROW(axo_listener, door_listener, door_good_listener, connection, DOOR_COPIED, false),
     DOOR_ROW(axo_stream_info, door_stream_info, door_good_stream_info, error, DOOR_FILLED, true),
+    DOOR_ROW(axo_demand_info, door_demand_info, door_good_demand_info, held, DOOR_FILLED, true),
 };
 enum { DOOR_ROWS = sizeof door_rows / sizeof door_rows[0] };
 

@@ -46,6 +46,11 @@ struct door {
     void on(const wide &) {}
     open_it on(const question &) { return {1}; }
 };
+struct watched {
+    using messages = axo::messages<close_it>;
+    static constexpr std::uint32_t watchdog_ms = 10;
+    void on(const close_it &) {}
+};
 struct narrow {
     using messages = axo::messages<close_it>;
     void on(const close_it &) {}
@@ -151,5 +156,26 @@ inline void declare(axo::context ctx, axo::ref<door> ref)
     axo::strategy one(axo::one_for_one(), [](const axo_failure &) { return AXO_STOP; });
     auto copy = one;
     (void)copy;
+#endif
+}
+
+inline void declare_more()
+{
+#if CASE == 25 // it is static constexpr axo_on_crash on_crash
+    struct crashes {
+        using messages = axo::messages<close_it>;
+        int on_crash() { return 1; }
+        void on(const close_it &) {}
+    };
+    (void)axo::actor<crashes>::cls();
+#elif CASE == 26 // a watchdog_ms needs on_crash = AXO_CRASH_FAILS
+    (void)axo::actor<watched>::cls();
+#elif CASE == 27 // it is static constexpr std::uint32_t watchdog_ms
+    struct waits {
+        using messages = axo::messages<close_it>;
+        std::string watchdog_ms;
+        void on(const close_it &) {}
+    };
+    (void)axo::actor<waits>::cls();
 #endif
 }

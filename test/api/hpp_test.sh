@@ -47,6 +47,7 @@ ways() {
     if [ -z "${ALL:-}" ] && [[ $compilers == *clang* ]]; then
         echo "clang++ hpp_life_test asan -std=c++17 -O1 $sanitize"
         echo "clang++ hpp_message_test 20 -std=c++20 -O1"
+        echo "clang++ hpp_crash_test 20 -std=c++20 -O2"
         echo "g++ hpp_message_test none -std=c++20 -O1 -fno-rtti -fno-exceptions"
     else
         for compiler in $compilers; do
@@ -56,6 +57,9 @@ ways() {
                 echo "$compiler $source asan -std=c++17 -O1 $sanitize"
                 echo "$compiler $source asan20 -std=c++20 -O1 $sanitize"
             done
+            echo "$compiler hpp_crash_test 17 -std=c++17 -O0"
+            echo "$compiler hpp_crash_test 20 -std=c++20 -O2"
+            echo "$compiler hpp_crash_test none -std=c++17 -O1 -fno-rtti -fno-exceptions"
             echo "$compiler hpp_life_test rtti -std=c++17 -O0 -fno-rtti"
             echo "$compiler hpp_message_test none -std=c++17 -O1 -fno-rtti -fno-exceptions"
             echo "$compiler hpp_message_test none20 -std=c++20 -O1 -fno-rtti -fno-exceptions"

@@ -116,9 +116,17 @@ done
 # ---- libaxo-console, where it is built: a library of its own, so libaxo needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
-if needed "$stage/root/usr/lib/libaxo.so" | grep -E 'microhttpd|systemd'; then
-    fail "libaxo needs what only libaxo-console may"
-fi
+ldd "$stage/root/usr/lib/libaxo.so" | sed 's/^[[:space:]]*//; s/ .*//; s|.*/||' >"$stage/stands"
+while read -r library; do
+    case $library in
+    linux-vdso.so.* | ld-linux*.so.* | libc.so.* | libpthread.so.* | libgcc_s.so.*) ;;
+    liburcu-qsbr.so.* | liburcu-cds.so.* | liburcu-common.so.* | libck.so.*) ;;
+    *) fail "libaxo stands on $library, too" ;;
+    esac
+done <"$stage/stands"
+for library in libc liburcu-qsbr libck; do
+    grep -q "^$library\.so\." "$stage/stands" || fail "ldd does not name $library: $(cat "$stage/stands")"
+done
 if [ -e /usr/include/microhttpd.h ] && [ -e /usr/include/systemd/sd-daemon.h ]; then
     for file in include/axo/console.h lib/libaxo-console.a lib/libaxo-console.so \
         lib/pkgconfig/axo-console.pc share/man/man3/axo_console_start.3; do

@@ -127,8 +127,11 @@ end
 begin --connections 2
 clients bound
 end
-begin
-[ "$variant" = asan ] || KV_SERVER=$server clients readers # that build holds on to what is freed
+begin --bytes --answer-max 100020
+clients readers
+end
+begin --bytes
+clients strangers
 end
 
 # ---- TERM under load: what clients have received is what was answered is what was executed

@@ -68,6 +68,7 @@ typedef struct kv_totals {
     atomic_uint_fast64_t refused;  /* ... or answered by an error, ... */
     atomic_uint_fast64_t gone;     /* ... or its connection had ended before */
     atomic_uint_fast64_t asked;    /* messages to shards: the sum of their done and failed */
+    atomic_size_t held_most;       /* bytes of answers that one connection has held, if counted */
 } kv_totals;
 
 typedef struct kv {
@@ -80,8 +81,10 @@ typedef struct kv {
     int64_t idle_ns;
     int64_t write_ns;
     int64_t drain_ns;
+    size_t answer_max; /* bytes of an answer, if the longest is known; 0: it is learnt */
     const char *board;
-    bool bytes; /* are counted */
+    bool bytes;                /* are counted: those that ... */
+    atomic_int_fast64_t taken; /* ... the system has */
     axo_ref server;
     axo_ref shards[KV_SHARDS_MAX];
     kv_home homes[KV_SHARDS_MAX];

@@ -5,7 +5,6 @@
 #   kv_clients.py PORT scene...            each once; a line for what is wrong, exit code 1
 #   kv_clients.py PORT --seconds S scene...  again and again, in an order of chance, so long
 import argparse
-import os
 import random
 import socket
 import struct
@@ -14,6 +13,9 @@ import time
 
 WAIT_S = 60
 BIG = b"v" * 100000
+# KV_OUTSTANDING of kv.h, and what a connection takes besides.
+OUTSTANDING = 262144
+A_CONNECTION = 16384
 # From there the fault injector lets connections break.
 BREAKS_AT = "127.0.0.2"
 
@@ -33,8 +35,14 @@ def request(*words):
 class Client:
     """A connection, and the answers that come over it."""
 
-    def __init__(self, port, address="127.0.0.1"):
-        self.socket = socket.create_connection(("127.0.0.1", port), WAIT_S, (address, 0))
+    def __init__(self, port, address="127.0.0.1", room=None):
+        """`room`: bytes that the kernel keeps of what is not read, so that the server has the rest."""
+        self.socket = socket.socket()
+        if room is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        self.socket.settimeout(WAIT_S)
+        self.socket.bind((address, 0))
+        self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.rest = b""
 
@@ -208,36 +216,58 @@ def slow(port):
         same(other.say("DEL", key, key + "n"), 2)
 
 
-def readers(port):
-    """A hundred that ask for 3 MB each and read nothing: the server holds a part of it, others are
-    answered, and in the end they get all. KV_SERVER: the server's process."""
+def held(port):
+    """A hundred that ask for a little and then for 10 MB each, and read nothing: the server holds a
+    part of what the kernel does not, others are answered, and who reads in the end gets all. What
+    one of them has held at most, and what the system has taken for each; --bytes."""
     key = fresh()
     with Client(port) as other:
         same(other.say("SET", key, BIG), b"+OK")
-        before = resident_kb()
-        those = [Client(port) for _ in range(100)]
+        before = info(other, "bytes")
+        those = [Client(port, room=16384) for _ in range(100)]
         for it in those:
-            it.send(request("GET", key) * 30)
+            it.send(request("GET", key + "none") * 60 + request("GET", key) * 100)
         for i in range(500):
             same(other.say("INCR", key + "n"), i + 1)
-        most = resident_kb()
-        for _ in range(50):
+        most = quiet = done = 0
+        end = time.monotonic() + WAIT_S
+        # until only these questions are executed, for longer than TCP waits to ask a closed window again
+        while quiet < 50 and time.monotonic() < end:
             time.sleep(0.02)
-            most = max(most, resident_kb())
-        for it in those:
-            for _ in range(30):
-                same(it.answer(), BIG)
+            most = max(most, info(other, "bytes"))
+            before_that, done = done, info(other, "executed")
+            quiet = quiet + 1 if done == before_that + 2 else 0
+        for i, it in enumerate(those):
+            for n in range(160 if i % 20 == 0 else 0):
+                same(it.answer(), BIG if n >= 60 else None)
             it.socket.close()
         same(other.say("DEL", key, key + "n"), 2)
-        each = (most - before) // len(those)
-        print(f"{each} kB each")
-        if each > 800:
-            raise Wrong(f"{each} kB are held for each reader")
+        one, each = info(other, "held_most"), (most - before) // len(those)
+        print(f"{one} bytes held by one, {each} taken for each")
+        if min(one, 2 * each) < len(BIG):
+            raise Wrong("hardly anything is held")
+        return one, each
 
 
-def resident_kb():
-    with open(f"/proc/{os.environ['KV_SERVER']}/status", encoding="ascii") as file:
-        return int(next(line for line in file if line.startswith("VmRSS")).split()[1])
+def info(client, name):
+    text = client.say("INFO").decode()
+    return int(next(line for line in text.split("\r\n") if line.startswith(name + ":")).split(":")[1])
+
+
+def readers(port):
+    """--answer-max: not a byte beyond the bound."""
+    one, each = held(port)
+    if one > OUTSTANDING:
+        raise Wrong(f"a reader holds {one} bytes")
+    if each > OUTSTANDING + A_CONNECTION:
+        raise Wrong(f"{each} bytes are taken for each reader")
+
+
+def strangers(port):
+    """The server learns how long answers are: behind short ones a window of long ones is let in."""
+    one, each = held(port)
+    if max(one, each - A_CONNECTION) > 32 * (len(BIG) + 100):
+        raise Wrong(f"a reader holds {one} bytes, and {each} are taken for each")
 
 
 def poison(port):
@@ -412,7 +442,7 @@ def counted(port):
 
 
 SCENES = {scene.__name__: scene for scene in (
-    bytewise, typed, malformed, half, resets, slow, readers, poison, many, storm, model, shaken, broken,
+    bytewise, typed, malformed, half, resets, slow, readers, strangers, poison, many, storm, model, shaken, broken,
     urgent, idle, bound, counted)}
 
 

@@ -36,6 +36,7 @@ typedef struct connection {
     bool over;            /* takes no more requests */
     bool last;            /* the server ends: those that have come are the last */
     bool closing;         /* the stream is */
+    size_t texts;         /* bytes of answers that wait for their turn */
     uint64_t executed, answered, refused, asked; /* not in the totals yet */
 } connection;
 
@@ -95,6 +96,7 @@ static void text_free(void *payload, void *user)
 static axo_status slot_write_held(axo_ctx *ctx, connection *me, const slot *it)
 {
     const axo_owned block = {.payload = it->text, .size = it->size, .destroy = text_free};
+    me->texts -= it->size;
     slot_close(me, it->text);
     axo_status status = axo_stream_answer_owned(ctx, me->stream, &block);
     if (status != AXO_OK)
@@ -102,14 +104,23 @@ static axo_status slot_write_held(axo_ctx *ctx, connection *me, const slot *it)
     return status;
 }
 
-static axo_status slot_hold(slot *it, const char *text, size_t size)
+/* The text becomes the slot's. */
+static axo_status slot_keep(connection *me, slot *it, char *text, size_t size)
 {
-    it->text = malloc(size);
-    if (it->text == NULL)
+    if (text == NULL)
         return AXO_ENOMEM;
-    memcpy(it->text, text, size);
+    it->text = text;
     it->size = (uint32_t)size;
+    me->texts += size;
     return AXO_OK;
+}
+
+static axo_status slot_hold(connection *me, slot *it, const char *text, size_t size)
+{
+    char *copy = malloc(size);
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    return slot_keep(me, it, copy, size);
 }
 
 /* The answer is known. Who is first is written, others wait for their turn. */
@@ -117,7 +128,7 @@ static axo_status slot_answer(axo_ctx *ctx, connection *me, slot *it, resp_word 
 {
     if (it == slot_at(me, me->first))
         return slot_write(ctx, me, answer.data, answer.size);
-    return slot_hold(it, answer.data, answer.size);
+    return slot_hold(me, it, answer.data, answer.size);
 }
 
 /* A shard's answer, perhaps one of several. */
@@ -128,7 +139,8 @@ static axo_status slot_part(axo_ctx *ctx, connection *me, slot *it, resp_word te
     if (it->kind == SLOT_AS_IT_IS)
         return slot_answer(ctx, me, it, text);
     it->sum += number;
-    if (text.data[0] == '-' && it->text == NULL && slot_hold(it, text.data, text.size) != AXO_OK)
+    if (text.data[0] == '-' && it->text == NULL &&
+        slot_hold(me, it, text.data, text.size) != AXO_OK)
         return AXO_ENOMEM;
     if (!slot_is_whole(it) || it->text != NULL)
         return AXO_OK;
@@ -185,9 +197,7 @@ static axo_status connection_say_bulk(axo_ctx *ctx, connection *me, resp_word te
     memcpy(whole, head, size);
     memcpy(whole + size, text.data, text.size);
     memcpy(whole + size + text.size, "\r\n", 2);
-    it->text = whole;
-    it->size = (uint32_t)(size + text.size + 2);
-    return AXO_OK; /* slots_write follows */
+    return slot_keep(me, it, whole, size + text.size + 2); /* slots_write follows */
 }
 
 /* Asks a shard for a part of a slot. */
@@ -328,16 +338,18 @@ static axo_status command_config(axo_ctx *ctx, connection *me, const command *it
 static axo_status command_info(axo_ctx *ctx, connection *me, const command *it,
                                const resp_request *request)
 {
-    char text[256];
+    char text[400];
     kv_totals *all = &me->kv->totals;
     (void)it;
     (void)request;
     int size =
         snprintf(text, sizeof text,
                  "connections:%" PRIuFAST64 "\r\nexecuted:%" PRIuFAST64 "\r\nanswered:%" PRIuFAST64
-                 "\r\nrefused:%" PRIuFAST64 "\r\ngone:%" PRIuFAST64 "\r\n",
+                 "\r\nrefused:%" PRIuFAST64 "\r\ngone:%" PRIuFAST64 "\r\nheld_most:%zu"
+                 "\r\nbytes:%" PRIdFAST64 "\r\n",
                  atomic_load(&all->connections), atomic_load(&all->executed),
-                 atomic_load(&all->answered), atomic_load(&all->refused), atomic_load(&all->gone));
+                 atomic_load(&all->answered), atomic_load(&all->refused), atomic_load(&all->gone),
+                 atomic_load(&all->held_most), atomic_load(&me->kv->taken));
     return connection_say_bulk(ctx, me, (resp_word){.data = text, .size = (size_t)size});
 }
 
@@ -533,7 +545,8 @@ static axo_status connection_accept(axo_ctx *ctx, connection *me, const axo_mess
     const axo_stream_settings settings =
         AXO_STREAM_SETTINGS(.input_max = me->kv->request_max, .idle_ns = me->kv->idle_ns,
                             .write_ns = me->kv->write_ns, .outstanding_bytes = KV_OUTSTANDING,
-                            .outstanding_max = KV_WINDOW);
+                            .outstanding_max = KV_WINDOW,
+                            .outstanding_answer = (uint32_t)me->kv->answer_max);
     return axo_stream_accept(ctx, message, &settings, &me->stream);
 }
 
@@ -579,10 +592,23 @@ static axo_status connection_receive(axo_ctx *ctx, void *state, const axo_messag
     return status == AXO_OK ? connection_go_on(ctx, me) : status;
 }
 
+/* What the connection holds, before what it may write is gone. */
+static void connection_measure(axo_ctx *ctx, const connection *me)
+{
+    axo_stream_info info = AXO_STREAM_INFO();
+    if (!me->kv->bytes || axo_stream_look(ctx, me->stream, &info) != AXO_OK)
+        return;
+    size_t held = info.output + me->texts;
+    size_t most = atomic_load(&me->kv->totals.held_most);
+    while (held > most && !atomic_compare_exchange_weak(&me->kv->totals.held_most, &most, held))
+        ; /* another has measured more, or less */
+}
+
 /* At the end of a turn: all its answers are one write. */
 static axo_status connection_settle(axo_ctx *ctx, void *state)
 {
     connection_count(state);
+    connection_measure(ctx, state);
     return axo_stream_settle(ctx, ((connection *)state)->stream);
 }
 

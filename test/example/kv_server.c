@@ -133,24 +133,20 @@ static const axo_strategy user_strategy = AXO_STRATEGY(.decider = axo_decide_esc
 
 /* ---- the program ---- */
 
-/* --bytes: an allocator that knows what the system has of it. */
-static atomic_int_fast64_t main_bytes;
-
+/* --bytes: an allocator that knows what the system has of it; `user` is the kv. */
 static void *main_alloc(void *user, size_t size, size_t align)
 {
     void *block = NULL;
-    (void)user;
     if (posix_memalign(&block, align < sizeof block ? sizeof block : align, size) != 0)
         return NULL;
-    atomic_fetch_add(&main_bytes, (int_fast64_t)size);
+    atomic_fetch_add(&((kv *)user)->taken, (int_fast64_t)size);
     return block;
 }
 
 static void main_free(void *user, void *block, size_t size, size_t align)
 {
-    (void)user;
     (void)align;
-    atomic_fetch_sub(&main_bytes, (int_fast64_t)size);
+    atomic_fetch_sub(&((kv *)user)->taken, (int_fast64_t)size);
     free(block);
 }
 
@@ -183,9 +179,9 @@ static bool main_report(kv *it, const axo_stats *stats, uint32_t descriptors)
                  " descriptors %u bytes %" PRIdFAST64 "\n",
                  all->connections, all->executed, all->answered, refused, all->gone, all->asked,
                  done, failed, stats->restarts, stats->spawned - stats->terminated, descriptors,
-                 main_bytes);
+                 it->taken);
     return all->executed == all->answered + refused && all->asked == done + failed &&
-           stats->spawned == stats->terminated && descriptors == 0 && main_bytes == 0;
+           stats->spawned == stats->terminated && descriptors == 0 && it->taken == 0;
 }
 
 static bool main_run(kv *it)
@@ -197,7 +193,7 @@ static bool main_run(kv *it)
     axo_props props = AXO_PROPS(.cls = &server_class, .name = "server", .args = &it,
                                 .args_size = sizeof it, .strategy = &server_strategy);
     if (it->bytes)
-        options.allocator = (axo_allocator){.alloc = main_alloc, .free = main_free};
+        options.allocator = (axo_allocator){.alloc = main_alloc, .free = main_free, .user = it};
     axo_stats stats = AXO_STATS();
     axo_outcome outcome;
     axo_system *system;
@@ -222,7 +218,8 @@ static const struct option main_options[] = {
     {"shards", 1, NULL, 's'},      {"board", 1, NULL, 'b'},
     {"connections", 1, NULL, 'c'}, {"request-max", 1, NULL, 'r'},
     {"idle-ms", 1, NULL, 'i'},     {"write-ms", 1, NULL, 'o'},
-    {"drain-ms", 1, NULL, 'd'},    {"bytes", 0, NULL, 'm'},
+    {"drain-ms", 1, NULL, 'd'},    {"answer-max", 1, NULL, 'a'},
+    {"bytes", 0, NULL, 'm'},
     {0}};
 
 static const char main_help[] =
@@ -232,11 +229,12 @@ static const char main_help[] =
     "  --shards N       actors that hold the keys, 1..64           8\n"
     "  --connections N  at most; the others wait; 0: no bound      0\n"
     "  --request-max N  bytes of a request                         1048576\n"
+    "  --answer-max N   bytes of an answer, if that is known       0: learnt\n"
     "  --idle-ms N      a connection that is silent so long ends   0: none\n"
     "  --write-ms N     and one that reads no answer               30000\n"
     "  --drain-ms N     time for the last answers at the end       5000\n"
     "  --board FILE     for axo-top\n"
-    "  --bytes          counts the memory that the system has\n";
+    "  --bytes          counts the memory that the system has: INFO\n";
 
 /* false: a bad option. */
 static bool main_read(kv *it, int argc, char **argv)
@@ -272,6 +270,9 @@ static bool main_read(kv *it, int argc, char **argv)
         case 'r':
             it->request_max = (size_t)number;
             break;
+        case 'a':
+            it->answer_max = (size_t)number;
+            break;
         case 'i':
             it->idle_ns = number * 1000000;
             break;
@@ -284,7 +285,8 @@ static bool main_read(kv *it, int argc, char **argv)
         }
     }
     return optind == argc && it->port <= 65535 && it->shards_count >= 1 &&
-           it->shards_count <= KV_SHARDS_MAX && it->drain_ns > 0;
+           it->shards_count <= KV_SHARDS_MAX && it->drain_ns > 0 &&
+           it->answer_max <= AXO_STREAM_MAX;
 }
 
 int main(int argc, char **argv)

@@ -140,6 +140,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_system_dead_letters, NIL,                                                                \
       axo_system_dead_letters(w->system, NULL, 0, &w->turns) + w->turns)                           \
     X(axo_system_crashes, NIL, axo_system_crashes(w->system, NULL, 0))                             \
+    X(axo_contain_state, NIL, axo_contain_state(w->system))                                        \
     X(axo_system_on_termination, STATUS,                                                           \
       axo_system_on_termination(w->system, every_ended, NULL))                                     \
     X(axo_system_router_broadcast, STATUS,                                                         \
@@ -239,6 +240,13 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_become, STATUS, axo_become(w->ctx, every_receive))                                       \
     X(axo_unbecome, STATUS, axo_unbecome(w->ctx))                                                  \
     X(axo_want_settle, STATUS, axo_want_settle(w->ctx))                                            \
+    X(axo_demand_has_room, NIL, axo_demand_has_room(w->ctx))                                       \
+    X(axo_demand_owe, STATUS, axo_demand_owe(w->ctx, 1))                                           \
+    X(axo_demand_answered, STATUS, axo_demand_answered(w->ctx, 1))                                 \
+    X(axo_demand_forgive, STATUS, axo_demand_forgive(w->ctx, 1))                                   \
+    X(axo_demand_hold, STATUS, axo_demand_hold(w->ctx, 1))                                         \
+    X(axo_demand_release, STATUS, axo_demand_release(w->ctx, 1))                                   \
+    X(axo_demand_look, STATUS, axo_demand_look(w->ctx, NULL))                                      \
     X(axo_default_pre_restart, STATUS, axo_default_pre_restart(w->ctx, NULL, NULL, NULL))          \
     X(axo_default_post_restart, STATUS, axo_default_post_restart(w->ctx, NULL, NULL))              \
     X(axo_termination_hook, STATUS, axo_termination_hook(w->ctx))                                  \

@@ -39,3 +39,5 @@ run-fault: $F/memory_loop $(FAULT_TESTS) $(FAULT_PROGRAMS) $(FAULT_UNLOAD)
 	  $(if $(FAULT_UNLOAD),,without=unload) \
 	  $(foreach t,$(FAULT_TESTS) $(FAULT_PROGRAMS),$t --) \
 	  $(if $(FAULT_UNLOAD),$(FAULT_UNLOAD) $(SHARED) 50 --) true)
+# It loads the shared library beside its own static one.
+$B/test/fault/crash_twin_test: $(if $(filter asan tsan,$v),,$(SHARED))

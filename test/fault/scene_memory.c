@@ -118,6 +118,65 @@ static void memory_bounds(world *w)
     memory_run(w, &props);
 }
 
+/* ---- what an actor has outstanding ---- */
+
+typedef struct memory_asker {
+    world *w;
+    uint32_t refused; /* and will be told of room */
+    uint32_t rooms;
+} memory_asker;
+
+static void memory_look(world *w, axo_ctx *ctx, uint32_t owed, uint32_t refused)
+{
+    axo_demand_info info = AXO_DEMAND_INFO();
+    MUST(w, axo_demand_look(ctx, &info) == AXO_OK);
+    MUST(w, info.owed == owed && info.refused == refused);
+}
+
+/* A refusal takes memory for its notice; without that the actor is told so, and no notice comes.
+ * An ask that finds none is not owed. */
+static axo_status memory_demand(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    memory_asker *it = state;
+    world *w = it->w;
+    if (message->tag == AXO_DEMAND_ROOM)
+        it->rooms++;
+    if (message->tag != WORLD_NOTE)
+        return AXO_OK;
+    MUST(w, it->rooms == it->refused);
+    MUST(w, axo_demand_owe(ctx, 2) == AXO_OK);
+    axo_status status = TRY(w, axo_demand_owe(ctx, 1));
+    MUST(w, status == AXO_EFULL || status == AXO_ENOMEM);
+    memory_look(w, ctx, 2, status == AXO_EFULL);
+    it->refused += status == AXO_EFULL;
+    MUST(w, axo_demand_forgive(ctx, 2) == AXO_OK);
+    memory_look(w, ctx, 0, 0);
+    status = TRY(w, axo_ask(ctx, w->pinger, WORLD_PING, NULL, 0, WORLD_MS, 1));
+    memory_look(w, ctx, status == AXO_OK, 0);
+    if (status == AXO_OK)
+        MUST(w, axo_demand_forgive(ctx, 1) == AXO_OK);
+    return AXO_OK;
+}
+
+static const axo_class memory_asker_class =
+    AXO_CLASS(.name = "asker", .state_size = sizeof(memory_asker), .construct = memory_construct,
+              .receive = memory_demand);
+
+static void memory_outstanding(world *w)
+{
+    axo_props props = world_props(&w);
+    axo_ref ref;
+    props.cls = &memory_asker_class;
+    props.outstanding_max = 2;
+    if (TRY(w, axo_system_spawn(w->system, &props, &ref)) != AXO_OK)
+        return;
+    world_run(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        world_post(w, ref, WORLD_NOTE);
+        world_advance(w, 2 * WORLD_MS);
+    }
+}
+
 static const axo_options memory_canary = AXO_OPTIONS(.walls = AXO_WALL_CANARY);
 static const axo_options memory_waits = AXO_OPTIONS(.walls = AXO_WALL_FREED);
 static const axo_options memory_pages = AXO_OPTIONS(.walls = AXO_WALL_GUARD | AXO_WALL_FREEZE);
@@ -125,6 +184,7 @@ static const axo_options memory_pages = AXO_OPTIONS(.walls = AXO_WALL_GUARD | AX
 const scene scenes_memory[] = {
     {.name = "heap of an instance", .run = memory_heap},
     {.name = "heap with bounds", .run = memory_bounds},
+    {.name = "what is outstanding", .run = memory_outstanding},
     {.name = "heap with canaries", .run = memory_heap, .options = &memory_canary},
     {.name = "heap with freed blocks that wait", .run = memory_heap, .options = &memory_waits},
     {.name = "heap with pages", .run = memory_bounds, .options = &memory_pages},

@@ -114,6 +114,20 @@ try '' "$refused" .ci/run
 is "CI installs" calls 'update install'
 is "CI counts what it could not install" says "0 passed, 1 failed"
 
+# What a plan's steps need is in the plan's own line; what is left out without it is not.
+mkdir "$stage/blind"
+ln -s /usr/bin/* "$stage/blind"
+rm -f "$stage"/blind/{gdb,tmux,spin,chromedriver,apt-get}
+[ -e "$stage/blind/python3" ] || ln -s "$(command -v python3)" "$stage/blind/python3"
+try '' '' env PATH="$stage/bin:$stage/blind" tools/deps.sh proof
+for package in gdb tmux spin; do
+    is "make proof asks for $package" grep -qE "apt-get install .* $package( |\$)" "$stage/said"
+done
+is "make proof does without a browser" eval '! says chromium'
+try '' '' env PATH="$stage/bin:$stage/blind" tools/deps.sh seen
+is "make seen asks for gdb" says " gdb "
+is "make seen needs no spin" eval '! says " spin"'
+
 # The real one: its lock of the lists, held by another process until it is waited for.
 rm "$stage/bin/apt-get"
 if command -v apt-get >/dev/null; then

@@ -70,7 +70,7 @@ fiber-hard:
 WEAK := $(BUILD)/weak
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
   cell/extra.c os/file.c os/out.c system/registry.c system/stream.c base/aside.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
-  newborn ready board figures follow timer wheel steal find park worker spare sched fixed elastic pinned host lent) mem/grace.c)
+  newborn ready board figures follow timer wheel keep expire steal find park worker spare sched fixed elastic pinned host lent) mem/grace.c)
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/schedules/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/schedules/weak/port \
   -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)
@@ -114,7 +114,7 @@ run-stress: $B/test/schedules/stress/hierarchy_test
 	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 
 # ---- soak: load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts,
-# soak-restarts, soak-transfer BYTES=1073741824, soak-crashes.
+# soak-restarts, soak-transfer BYTES=1073741824, soak-crashes, soak-crash-steps.
 .PHONY: soak-waves soak-parks soak-starts soak-restarts soak-transfer
 SOAK := $B/test/schedules/soak/soak
 $(SOAK): $(patsubst %,$B/obj/test/schedules/soak/%.o,soak waves restarts) $B/libaxo.a
@@ -135,6 +135,11 @@ soak-transfer: $(SOAK)
 .PHONY: soak-crashes
 soak-crashes: $B/test/fault/crash_random_test
 	$QAXO_CRASHES=$(or $(COUNT),100000) $<
+
+# A crash at each instruction of a callback, or at every so-manieth.
+.PHONY: soak-crash-steps
+soak-crash-steps: $B/test/fault/crash_step_test
+	$QAXO_STRIDE=$(or $(STRIDE),1) $<
 
 # What the trace points cost a message.
 .PHONY: seams

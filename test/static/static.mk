@@ -1,5 +1,5 @@
 # static.mk - what is proved without running it: analysers, hardening, listings, ABI.
-.PHONY: analyse suppressions hardening listings listings-accept abi abi-accept \
+.PHONY: analyse suppressions hardening handlers listings listings-accept abi abi-accept \
   instructions instructions-accept run-instructions
 analyse:
 	$Qtest/static/analyse.sh $(BUILD)/static
@@ -9,17 +9,21 @@ suppressions:
 hardening:
 	+$Q$(call in,release) all
 	$Qtest/static/hardening.sh $(BUILD)/release
+handlers:
+	+$Q$(call in,release) all
+	$Qtest/static/handlers.py $(BUILD)/release
 listings listings-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/listings.py $(if $(filter %-accept,$@),--accept) $(BUILD)/release
+LINES = python3 bench/lines/lines.py $(BUILD)
 COUNTED := $(addprefix $B/bench/,w1_pingpong w3_ring w5_skynet w6_spawn w9_children w12_foreign)
 instructions:
 	+$Q$(call in,release) run-instructions
 instructions-accept:
 	+$Q$(call in,release) run-instructions ACCEPT=1
 run-instructions: $(COUNTED) $B/test/schedules/soak/soak $B/libaxo.so
-	$Qtest/static/instructions.py $(if $(ACCEPT),--accept) $B
-	$Qpython3 bench/lines/lines.py $(BUILD) --$(if $(ACCEPT),accept,check) test/static/lines.txt
+	$Q$(if $(ACCEPT),test/static/instructions.py --accept $B && $(LINES) --accept test/static/lines.txt && \
+	  tools/figures.py --write,test/static/summed.py "test/static/instructions.py $B" "$(LINES) --check test/static/lines.txt")
 abi abi-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/abi.sh $(if $(filter %-accept,$@),--accept) $(BUILD)/release

@@ -232,8 +232,9 @@ static void polled_pass(void *user)
 {
 }
 
-static void polled_expire(void *user, axo__grace_item *items, axo__grace_item *last)
+static void polled_expire(void *user, uint32_t home, axo__grace_item *items, axo__grace_item *last)
 {
+    (void)home;
     for (; items != NULL; items = items->next)
         ((polled_thing *)(void *)items)->dead++;
 }
@@ -286,7 +287,7 @@ static void polled_writer(void *arg)
     axo__grace_reader *reader = arg;
     axo__grace_visit(&polled, reader);
     polled_thing *old = axo__aptr_xchg_acq_rel(&polled_current, &polled_things[1]);
-    axo__grace_retire(&polled, &old->item, &old->item);
+    axo__grace_retire(&polled, 0, &old->item, &old->item);
     (void)axo__grace_poll(&polled, reader);
     axo__grace_away(reader);
     (void)axo__grace_poll(&polled, NULL);

@@ -2,6 +2,7 @@
 #include "scenes.h"
 
 #include "base/config.h"
+#include "sched/trap.h"
 #include "system/system.h"
 
 static axo_ref target;
@@ -33,7 +34,7 @@ static const axo_class heir = AXO_CLASS(.name = "heir", .receive = heir_receive)
 static void slot_no_other(void)
 {
     axo__table *table = &at.system->core.table;
-    table->free = NULL;
+    memset(table->free, 0, sizeof table->free);
     table->slots_max = axo__a32_load_relaxed(&table->slots);
 }
 
@@ -529,3 +530,116 @@ static void play_stops(void)
 
 const stage_scene scene_stops = {.name = "stops", .what = "two that stop the system, and a sender",
                                  .play = play_stops, .delay = 1};
+
+/* ---- a crash against a stop, a kill and a message; who is left is restarted with it ---- */
+
+enum { FRAGILE = 2, CRASH = 2 };
+static axo_ref fragile[FRAGILE];
+static uint32_t fragile_raised;
+static uint32_t fragile_deferred;
+static uint32_t fragile_undone;
+
+static void fragile_undo(void *arg)
+{
+    fragile_undone++;
+}
+
+/* The state says whether the instance has crashed. */
+static axo_status fragile_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    CHECK(!*(const bool *)state);
+    CHECK(axo_defer(ctx, fragile_undo, NULL) == AXO_OK);
+    fragile_deferred++;
+    return AXO_OK;
+}
+
+static void fragile_crash(bool *crashed)
+{
+    AXO__YIELD_POINT();
+    *crashed = true;
+    fragile_raised++;
+    stage_fail("refused: %s", axo__verdict_text(axo__trap_raise(SIGSEGV)));
+}
+
+/* It crashes before or behind a message to its sibling. */
+static axo_status fragile_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    CHECK(!*(const bool *)state);
+    at.handled++;
+    if (message->tag != CRASH)
+        return AXO_OK;
+    AXO__YIELD_POINT();
+    if (axo__sim_choose(AXO__SIM_TEST_FAULT, 2) == 0)
+        fragile_crash(state);
+    (void)axo_send(ctx, fragile[1], 1, NULL, 0);
+    fragile_crash(state);
+    return AXO_OK;
+}
+
+static axo_status fragile_post_stop(axo_ctx *ctx, void *state)
+{
+    CHECK(!*(const bool *)state);
+    return AXO_OK;
+}
+
+static const axo_class fragile_class =
+    AXO_CLASS(.name = "fragile", .state_size = sizeof(bool), .construct = fragile_construct,
+              .receive = fragile_receive, .post_stop = fragile_post_stop,
+              .on_crash = AXO_CRASH_FAILS);
+
+static axo_status fragile_start(axo_ctx *ctx, void *state)
+{
+    axo_props props = AXO_PROPS(.cls = &fragile_class);
+    for (uint32_t i = 0; i < FRAGILE; i++)
+        CHECK(axo_spawn(ctx, &props, &fragile[i]) == AXO_OK);
+    return AXO_OK;
+}
+
+static axo_status fragile_parent_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return AXO_OK;
+}
+
+static const axo_class fragile_parent = AXO_CLASS(.name = "parent", .pre_start = fragile_start,
+                                                  .receive = fragile_parent_receive);
+
+static void fragile_tell(void *arg)
+{
+    (void)stage_send(fragile[0], 1);
+    (void)stage_send(fragile[0], CRASH);
+}
+
+static void fragile_stop(void *arg)
+{
+    (void)axo_system_stop_actor(at.system, fragile[1]);
+}
+
+static void fragile_kill(void *arg)
+{
+    (void)axo_system_kill(at.system, fragile[0]);
+}
+
+static void play_crash(void)
+{
+    static const axo_strategy strategy = AXO_STRATEGY(.scope = AXO_ALL_FOR_ONE);
+    axo_options options = AXO_OPTIONS(.workers = 2, .contain = 1);
+    axo_props props = AXO_PROPS(.cls = &fragile_parent, .strategy = &strategy);
+    fragile_raised = fragile_deferred = fragile_undone = 0;
+    stage_boot_with(options);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    axo__sim_settle(-1);
+    stage_thread("sender", fragile_tell, NULL);
+    stage_thread("stopper", fragile_stop, NULL);
+    stage_thread("killer", fragile_kill, NULL);
+    stage_go();
+    CHECK(fragile_raised <= 1);
+    CHECK_SAME(axo_system_crashes(at.system, NULL, 0), fragile_raised);
+    CHECK_SAME(axo_system_send(at.system, target, 1, NULL, 0), AXO_OK);
+    axo__sim_settle(-1);
+    stage_account();
+    stage_end();
+    CHECK_SAME(fragile_deferred, fragile_undone);
+}
+
+const stage_scene scene_crash = {.name = "crash", .what = "a crash against a stop and a kill",
+                                 .play = play_crash};

@@ -428,8 +428,9 @@ static void grace_give(void *user, axo__grace_block *block)
     ((grace_thing *)(void *)((char *)block - offsetof(grace_thing, block)))->dead++;
 }
 
-static void grace_expire(void *user, axo__grace_item *items, axo__grace_item *last)
+static void grace_expire(void *user, uint32_t home, axo__grace_item *items, axo__grace_item *last)
 {
+    (void)home;
     for (; items != NULL; items = items->next)
         ((grace_thing *)(void *)items)->dead++;
 }
@@ -452,7 +453,7 @@ static void grace_reader(void *arg)
 static void grace_writer(void *arg)
 {
     grace_thing *old = axo__aptr_xchg_acq_rel(&grace_current, &grace_things[1]);
-    axo__grace_retire(&grace, &old->item, &old->item);
+    axo__grace_retire(&grace, 0, &old->item, &old->item);
     axo__grace_retire_block(&grace, &old->block);
 }
 

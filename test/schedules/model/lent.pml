@@ -40,10 +40,10 @@
  * stamp sched/lent.c:lent_turns 2ac3d49a86a5
  * stamp sched/lent.c:lent_visit 5359cf20f777
  * stamp sched/lent.c:lent_wake e9c4a3420add
- * stamp sched/park.c:axo__worker_park 4be9972479b6
+ * stamp sched/park.c:axo__worker_park 9331b4cd2b64
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_get_up f1356562b78c
- * stamp sched/park.c:park_look 344c6ce5d870
+ * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 14ec437b004e
  */

@@ -73,12 +73,12 @@
  * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e
  * stamp sched/ready.c:axo__sched_push_ready 0366d7c6c081
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
- * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
+ * stamp sched/ready.c:axo__worker_push_back 8688c2222c25
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
  * stamp sched/run.c:run_messages 4647d57b70f2
  * stamp sched/run.c:run_take d60a26224a93
- * stamp sched/run.c:run_turn 3db5cf86e857
+ * stamp sched/run.c:run_turn 545f86e0a360
  * stamp sched/send.c:axo__send_keep 7cf354c6294b
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee

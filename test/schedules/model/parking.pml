@@ -18,6 +18,9 @@
  * ALONE: who is the only one awake, and has short callbacks (it may or may not), wakes nobody for what it
  * comes to itself; if nothing else moves the spare wakes one for it (sched/spare.c).
  *
+ * KEEP: cells are kept for the worker that has them (sched/keep.h): at any look they are, or they are
+ * not; so a second worker may never come to help one that moves.
+ *
  * ASLEEP: who sleeps at first, all from that number on. INJECTED: tokens in the injector at first.
  *
  * form small two       -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DBUFFER
@@ -27,6 +30,8 @@
  * form small follow    -DW=2 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DFOLLOW
  * form small alone     -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=1 -DALONE
  * form large alone     -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=1 -DALONE
+ * form small keep      -DW=2 -DPUSHES=3 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=1 -DKEEP
+ * form large keep      -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0 -DASLEEP=1 -DKEEP
  * form large two       -DW=2 -DPUSHES=2 -DOUTSIDE=1 -DBUFFER
  * form large three     -DW=3 -DPUSHES=2 -DOUTSIDE=0 -DEARLY=0
  * form large follow    -DW=3 -DPUSHES=1 -DOUTSIDE=0 -DEARLY=0 -DFOLLOW
@@ -41,6 +46,8 @@
  * mutant follow M_FOLLOW_ALONE     nobody takes the followers of a worker that is stuck
  * mutant alone M_NO_CALL           the spare wakes nobody for one that is alone
  * mutant alone M_ALONE_CROWD       who is alone keeps any number to itself
+ * mutant keep M_KEEP_STUCK         kept cells are left to one that does not move, too
+ * mutant keep M_KEEP_SILENT        kept cells wake nobody, even if nobody watches
  * mutant asleep M_SILENT           who pushes from outside wakes nobody
  * mutant three:large M_NO_HAND_ON  a watcher that finds work tells nobody
  * mutant asleep:large M_UNWATCHED  a searcher that finds work does not look whether anybody watches
@@ -65,31 +72,36 @@
  * stamp sched/idle.h:axo__idle_park 3cdf2a5bed39
  * stamp sched/idle.h:axo__idle_search 40a90784d2e5
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
- * stamp sched/park.c:axo__worker_park 4be9972479b6
+ * stamp sched/keep.h:axo__keep_count ae48e36aa546
+ * stamp sched/keep.h:axo__keep_holds a282dffc2e81
+ * stamp sched/park.c:axo__worker_park 9331b4cd2b64
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
+ * stamp sched/park.c:park_count 6c209b9630e1
  * stamp sched/park.c:park_get_up f1356562b78c
- * stamp sched/park.c:park_look 344c6ce5d870
+ * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/pool.h:axo__worker_is_alone 25ec206b56e1
- * stamp sched/ready.c:axo__worker_offer_quiet 192c5ef17483
- * stamp sched/ready.c:axo__worker_push_back 1f4a85489462
+ * stamp sched/ready.c:axo__worker_offer_quiet 0fe4df81d113
+ * stamp sched/ready.c:axo__worker_push_back 8688c2222c25
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/run.c:run_enter cc0673a82c0f
- * stamp sched/run.c:run_turn 3db5cf86e857
- * stamp sched/spare.c:spare_call 6e9d9b7afae9
- * stamp sched/steal.c:axo__worker_steal 511a83e53dcc
- * stamp sched/steal.c:steal_from 524a2cf2dd3b
- * stamp sched/steal.c:steal_half 744d1f8bbc3e
+ * stamp sched/run.c:run_turn 545f86e0a360
+ * stamp sched/spare.c:spare_call f373a34e0a71
+ * stamp sched/steal.c:axo__worker_steal e1a7e702c1b6
+ * stamp sched/steal.c:steal_from d07741c3f946
+ * stamp sched/steal.c:steal_half 75c54be82039
  * stamp sched/steal.c:steal_is_late dd553f6085b4
+ * stamp sched/steal.c:steal_kept 81a9c767a4ce
+ * stamp sched/steal.c:steal_wants fb2196823ae6
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
  * stamp sched/wake.c:axo__wake_offer 2c95ef1b4888
- * stamp sched/wake.c:axo__wake_tell ef3e930ceb23
+ * stamp sched/wake.c:axo__wake_tell 4c06a5d51711
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_step 2e599c13cca2
- * stamp sched/worker.c:axo__worker_wake 44b8bb236499
+ * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:axo__worker_wake a7651cc13c5f
  * stamp sched/worker.c:worker_hand_on 6ac65cfdd2b7
- * stamp sched/worker.c:worker_idle 31392d701826
+ * stamp sched/worker.c:worker_idle 7d067d978a47
  * stamp sched/worker.c:worker_run a22db0f5d0a2
  * stamp sched/worker.c:worker_unwatched 2d71c1a40e45
  */
@@ -173,27 +185,40 @@ inline wake_one()
 /* axo__wake_tell sched/wake.c */
 inline tell(queued)
 {
-#ifndef M_NO_FENCE
-    atomic { flush() };
-#endif
     if
-    :: parked == 0
+    :: queued < STEAL_MIN && watcher
     :: else ->
+#ifndef M_NO_FENCE
+        atomic { flush() };
+#endif
         if
-        :: searching != 0 || (queued < STEAL_MIN && watcher)
+        :: parked == 0
+        :: else ->
+            if
+            :: searching != 0 || (queued < STEAL_MIN && watcher)
 #ifdef ALONE
 #ifdef M_ALONE_CROWD
-        :: parked == W - 1
+            :: parked == W - 1
 #else
-        :: queued < STEAL_MIN && parked == W - 1
+            :: queued < STEAL_MIN && parked == W - 1
 #endif
-        :: parked == W - 1 -> wake_one()
+            :: parked == W - 1 -> wake_one()
 #endif
-        :: else -> wake_one()
+            :: else -> wake_one()
+            fi
         fi
     fi
 }
 
+/* axo__keep_count sched/keep.h */
+inline keep_count()
+{
+#ifdef KEEP
+    if :: queued > 1 -> queued = 1 :: true fi
+#else
+    skip
+#endif
+}
 /* axo__worker_push_back sched/ready.c; axo__wake_offer sched/wake.c; axo__runq_push_owner queue/runq.c */
 inline push_back(in_turn)
 {
@@ -203,7 +228,10 @@ inline push_back(in_turn)
     atomic { ready[me]++; queued = ready[me] };
 #endif
     if
-    :: in_turn -> tell(queued)
+#ifdef M_KEEP_SILENT
+    :: in_turn
+#endif
+    :: in_turn -> keep_count(); tell(queued)
     :: else -> quiet = true
     fi;
     queued = 0
@@ -259,6 +287,7 @@ inline offer_quiet()
     quiet = false;
 #ifndef M_QUIET_LOST
     queued = ready[me] + buffered[me];
+    keep_count();
     if
     :: queued > 0 || next[me] -> tell(queued)
     :: else
@@ -293,14 +322,20 @@ inline find()
     fi
 }
 
-/* axo__worker_steal sched/steal.c; steal_from sched/steal.c; steal_half sched/steal.c;
- * steal_is_late sched/steal.c; axo__follow_steal sched/follow.c; axo__follow_take sched/follow.c */
+/* axo__worker_steal sched/steal.c; steal_from sched/steal.c; steal_half sched/steal.c; steal_wants
+ * sched/steal.c; steal_kept sched/steal.c; steal_is_late sched/steal.c; axo__keep_holds sched/keep.h; axo__follow_steal sched/follow.c; axo__follow_take sched/follow.c */
 inline steal_from(v)
 {
     if
     :: !found && v != me ->
         atomic {
             if
+#ifdef KEEP
+            :: ready[v] >= STEAL_MIN && !(slept && still[me * W + v])
+#endif
+#ifdef M_KEEP_STUCK
+            :: ready[v] >= STEAL_MIN
+#endif
             :: ready[v] >= STEAL_MIN || (ready[v] > 0 && slept && still[me * W + v]) ->
                 ready[v]--; found = true; flush();
                 if                                  /* up to half */
@@ -411,13 +446,17 @@ inline unpark()
     :: else
     fi
 }
-/* park_look sched/park.c */
+/* park_look sched/park.c; park_count sched/park.c */
 inline look_at(o)
 {
     if
     :: !more ->
         atomic {
             if
+#ifdef KEEP
+            :: ready[o] >= STEAL_MIN && o != me && !is_parked[o] ->    /* park_count */
+                busy = true; still[me * W + o] = true
+#endif
             :: ready[o] >= STEAL_MIN || (o == me && (ready[o] > 0 || buffered[o])) -> more = true
             :: else ->
                 if
@@ -555,7 +594,9 @@ proctype Clock()
     :: atomic { early > 0 && timed[1] && !expired[1] -> early--; expired[1] = true }
     :: timeout ->
         assert(parked == 1 + stuck);       /* the others do not come back */
-#if W == 2
+#if W == 2 && defined(KEEP)
+        assert(inject == 0);
+#elif W == 2
         assert(inject == 0 && (!is_parked[0] || ready[1] < STEAL_MIN) &&
                (!is_parked[1] || ready[0] < STEAL_MIN));
 #endif

@@ -90,7 +90,7 @@ def function_text(root, file, function):
             text = COMMENT.sub(' ', source.read())
     except OSError:
         return None
-    start = re.compile(r'^[a-z_][^\n;{}()]*\b' + re.escape(function) + r'\([^;{}]*?\)\s*\{', re.M)
+    start = re.compile(r'^[a-z_](?:[^\n;{}()]|\(\([a-z, _]*\)\))*\b' + re.escape(function) + r'\([^;{}]*?\)\s*\{', re.M)
     match = start.search(text)
     if match is None:
         return None

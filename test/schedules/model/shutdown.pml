@@ -16,6 +16,7 @@
  * mutant one M_NO_DOORS      a grace period does not pass through the doors
  * mutant none M_ROOT_ONLY    the end of the root is the end
  * mutant one M_NOT_REFUSED   a spawn looks at /user alone, not at what the shutdown has said
+ * mutant none M_EXPIRE_OWN   a worker parks though cells of its own have expired
  * mutant none M_EXPIRE_QUIET the reclaimer wakes nobody for what has expired
  * mutant none M_QUIT_QUIET   who ends the pool wakes nobody
  * mutant none M_QUIT_LOOK    a sleeper does not look whether the pool ends
@@ -31,18 +32,21 @@
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
- * stamp sched/park.c:axo__worker_park 4be9972479b6
+ * stamp sched/expire.c:axo__expire_waits 5fdbfe864c0f
+ * stamp sched/expire.c:expire_from 78566a3e1f23
+ * stamp sched/expire.c:expire_take b0ca7d538817
+ * stamp sched/park.c:axo__worker_park 9331b4cd2b64
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
- * stamp sched/park.c:park_look 344c6ce5d870
+ * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit 0b05191ff4e5
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
+ * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_step 2e599c13cca2
- * stamp sched/worker.c:worker_expire 30eb9013acbb
- * stamp sched/worker.c:worker_idle 31392d701826
+ * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:worker_idle 7d067d978a47
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/gone.c:gone_abandon bca105195d97
  * stamp super/lane.c:lane_system d9724f74164d
@@ -51,7 +55,7 @@
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:axo__boot_destroy 8657bceff82b
- * stamp system/boot.c:boot_expire 0e266a812580
+ * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run beb9d70f8e8d
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
@@ -81,7 +85,7 @@ bool injected, in_injector;
 byte lane, children;                /* slots */
 bool refused;
 /* ---- grace ---- */
-byte retired = BEFORE, expired, own[W];      /* own: retired, not handed over */
+byte retired[W], expired[W], own[W];         /* by home; own: retired, not handed over */
 bool door[3], taking;
 #ifdef BUFFER
 byte period = 1, seen[W] = 1;       /* 0: asleep */
@@ -187,10 +191,11 @@ inline turn()
     :: atomic { !urgent -> busy = false; break }
     od
 }
-/* axo__gone_expire super/gone.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c */
-inline expire()
+/* axo__gone_expire super/gone.c; expire_from sched/expire.c; expire_take sched/expire.c;
+ * axo__local_give_cell cell/core.c */
+inline expire(home)
 {
-    atomic { items = expired; expired = 0; flush() };
+    atomic { items = expired[home]; expired[home] = 0; flush() };
     if
     :: items & USER ->
         atomic { own[me] = own[me] | lane; lane = 0 };
@@ -258,12 +263,18 @@ inline check_end()
     :: else
     fi
 }
-/* axo__worker_park sched/park.c; park_look sched/park.c; axo__worker_unpark_owner sched/park.c */
+/* axo__worker_park sched/park.c; park_look sched/park.c; axo__expire_waits sched/expire.c;
+ * axo__worker_unpark_owner sched/park.c */
 inline park()
 {
     atomic { ringing[me] = false; is_parked[me] = true };
     atomic { parked++; flush() };
-    more = (expired != 0 || in_injector);
+#ifdef M_EXPIRE_OWN
+    more = in_injector;
+#else
+    more = (expired[me] != 0 || in_injector);
+#endif
+    if :: expired[1 - me] != 0 && is_parked[1 - me] -> more = true :: else fi;
 #ifndef M_QUIT_LOOK
     if :: quit -> more = true :: else fi;
 #endif
@@ -319,11 +330,12 @@ proctype Worker(byte me)
            :: quit -> check_end(); break
            :: else ->
                if
-               :: own[me] != 0 -> atomic { retired = retired | own[me]; own[me] = 0; flush() }
+               :: own[me] != 0 -> atomic { retired[me] = retired[me] | own[me]; own[me] = 0; flush() }
                :: else
                fi;
                if
-               :: expired != 0 -> expire()
+               :: expired[me] != 0 -> expire(me)
+               :: expired[me] == 0 && expired[1 - me] != 0 && is_parked[1 - me] -> expire(1 - me)
                :: else ->
                    check_end();
                    park()
@@ -334,13 +346,36 @@ proctype Worker(byte me)
     exited++
 }
 
+/* boot_expire system/boot.c; axo__sched_wake_worker sched/wake.c */
+inline hand_back(home)
+{
+    if
+    :: items[home] != 0 ->
+        atomic { expired[home] = expired[home] | items[home]; items[home] = 0; taking = (items[1 - home] != 0) };
+#ifndef M_EXPIRE_QUIET
+        atomic {
+            if
+            :: is_parked[home] -> is_parked[home] = false; parked--; ringing[home] = true
+            :: else
+            fi
+        }
+#endif
+    :: else
+    fi
+}
 /* grace_step mem/grace.c; boot_pass_doors system/boot.c; boot_expire system/boot.c */
 active proctype Reclaimer()
 {
-    byte items, me = W;
+    byte items[W], me = W;
+#ifdef EARLIER
+    retired[1] = retired[1] | BEFORE;
+#endif
 end_idle:
     do
-    :: atomic { retired != 0 -> items = retired; retired = 0; taking = true };
+    :: atomic {
+           retired[0] != 0 || retired[1] != 0 ->
+           items[0] = retired[0]; items[1] = retired[1]; retired[0] = 0; retired[1] = 0; taking = true
+       };
 #ifdef BUFFER
        period++;
        (seen[0] == 0 || seen[0] == period);
@@ -351,10 +386,8 @@ end_idle:
        !door[1];
        !door[2];
 #endif
-       atomic { expired = expired | items; items = 0; taking = false };
-#ifndef M_EXPIRE_QUIET
-       wake_one()
-#endif
+       hand_back(0);
+       hand_back(1)
     od
 }
 
@@ -369,7 +402,8 @@ active proctype Destroyer()
     ringing[1] = true;
 #endif
     exited == W;
-    assert(retired == 0 && expired == 0 && !taking && own[0] == 0 && own[1] == 0);
+    assert(retired[0] == 0 && retired[1] == 0 && expired[0] == 0 && expired[1] == 0);
+    assert(!taking && own[0] == 0 && own[1] == 0);
     assert(lane == 0 && !in_injector && !busy)
 }
 

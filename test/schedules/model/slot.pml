@@ -28,21 +28,22 @@
  * stamp cell/core.c:axo__local_take_cell d2901578716d
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
- * stamp cell/state.h:axo__state_init bee80a400ea4
+ * stamp cell/state.h:axo__state_init ac6791271e7a
  * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_push f1f55bdfd5c7
- * stamp cell/table.c:axo__table_begin 1a672769a77b
+ * stamp cell/table.c:axo__table_begin ff5dfdae098f
  * stamp cell/table.c:axo__table_end 7caa1a80d7d4
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
- * stamp mem/grace.c:axo__grace_retire 957e376e2f3d
+ * stamp mem/grace.c:axo__grace_retire 2bd26fbcb9dc
  * stamp mem/grace.c:grace_step ad23ca523a92
- * stamp mem/grace.c:grace_take a9d827d2f771
+ * stamp mem/grace.c:grace_take fb143a3c8d13
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
+ * stamp sched/expire.c:expire_from 78566a3e1f23
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
@@ -50,14 +51,13 @@
  * stamp sched/send.c:axo__door_leave e485cd044816
  * stamp sched/send.c:axo__send_keep 7cf354c6294b
  * stamp sched/steal.c:steal_keep 8ab4255b4a90
- * stamp sched/worker.c:axo__worker_step 2e599c13cca2
- * stamp sched/worker.c:worker_expire 30eb9013acbb
+ * stamp sched/worker.c:axo__worker_step aabae4ba1718
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/leaf.c:leaf_close 8399f499e502
  * stamp super/spawn.c:axo__spawn_make 27097cffcda7
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
- * stamp system/boot.c:boot_expire 0e266a812580
+ * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  */
 #ifndef WORKERS
@@ -155,7 +155,7 @@ inline end()
 #endif
 }
 
-/* axo__gone_expire super/gone.c; worker_expire sched/worker.c; axo__local_give_cell cell/core.c;
+/* axo__gone_expire super/gone.c; expire_from sched/expire.c; axo__local_give_cell cell/core.c;
  * axo__local_take_cell cell/core.c; axo__spawn_make super/spawn.c; axo__state_init cell/state.h;
  * axo__table_begin cell/table.c */
 inline expire()

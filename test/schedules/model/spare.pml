@@ -22,7 +22,7 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
- * stamp sched/park.c:axo__worker_park 4be9972479b6
+ * stamp sched/park.c:axo__worker_park 9331b4cd2b64
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/spare.c:axo__spare_step abb57e5f26a6
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
@@ -38,7 +38,7 @@
  * stamp sched/wake.c:axo__spare_notice 031fb0a3d193
  * stamp sched/wake.c:wake_spare 95f9d36770a7
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_wake 44b8bb236499
+ * stamp sched/worker.c:axo__worker_wake a7651cc13c5f
  */
 #ifndef W
 #define W 2

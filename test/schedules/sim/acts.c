@@ -1,9 +1,21 @@
 /* acts.c - what the simulated actors do, and what is done to them from outside. */
 #include "acts.h"
+
+#include "crash.h"
+#include "drafts.h"
 #include "reads.h"
+#include "stops.h"
+#include "timing.h"
 
 #define ACTS_STORM_MAX 6
-#define ACTS_CHILDREN  512
+#define ACTS_GHOSTS    (GHOSTS_MAX / 8 * 7) /* the checker has room for so many */
+
+/* Before any operation it may crash. */
+static bool act_in(axo_ctx *ctx, uint32_t site, knob what)
+{
+    crash_point(ctx, site);
+    return world_is(what);
+}
 
 /* ---- actors ---- */
 
@@ -48,7 +60,7 @@ static void act_spawn(axo_ctx *ctx, uint32_t depth)
     axo_ref child;
     const ghost *me = ghost_find(axo_self(ctx).bits);
     uint64_t identity = world_mix(w.now_runs.at, me->identity);
-    if (g.living >= w.living_max || depth >= WORLD_DEPTH_MAX || w.calm)
+    if (g.living >= w.living_max || depth >= WORLD_DEPTH_MAX || w.calm || g.count > ACTS_GHOSTS)
         return;
     const axo_props *props = world_props(depth + 1);
     uint32_t before = me->children;
@@ -69,8 +81,7 @@ static void act_spawn(axo_ctx *ctx, uint32_t depth)
 
 /* ---- messages ---- */
 
-/* Actors that are parked for ever on each other are the program's fault: none are here. */
-static bool act_may_send(uint64_t from, axo_ref to)
+bool act_may_send(uint64_t from, axo_ref to)
 {
     const ghost *it = ghost_find(to.bits);
     return it == NULL || !it->narrow || it >= ghost_find(from);
@@ -138,14 +149,6 @@ static bool act_forward(axo_ctx *ctx, const axo_message *message)
     mail_refused(number);
     m.state[number] = MAIL_HANDLED;
     return false;
-}
-
-static void act_poison(axo_ctx *ctx, bool kill)
-{
-    axo_ref whom = world_somebody();
-    axo_status status = kill ? axo_kill(ctx, whom) : axo_poison(ctx, whom);
-    if (status == AXO_OK)
-        mail_special(axo_self(ctx).bits, whom.bits, kill);
 }
 
 static void act_ask(axo_ctx *ctx)
@@ -228,50 +231,6 @@ static void act_unwatch(axo_ctx *ctx)
     (void)axo_unwatch(ctx, whom);
 }
 
-/* A stop is never refused, whatever there is of memory. */
-static void act_stop(axo_ctx *ctx, axo_ref whom)
-{
-    ghost *it = ghost_find(whom.bits);
-    bool lives = it != NULL && !look_is_over(it);
-    axo_status status = axo_stop(ctx, whom);
-    HOLDS_ALL(41, status == AXO_OK || (status == AXO_EGONE && !lives), "axo_stop: %s",
-              axo_status_name(status));
-    if (!lives || status != AXO_OK)
-        return;
-    if (it->parent == axo_self(ctx).bits) {
-        it->excused = true;
-        model_stop(it);
-    }
-    it->stop_asked = true;
-}
-
-static void act_stop_child(axo_ctx *ctx)
-{
-    axo_ref children[ACTS_CHILDREN];
-    uint32_t count = axo_children(ctx, children, ACTS_CHILDREN);
-    if (count > 0 && count <= ACTS_CHILDREN)
-        act_stop(ctx, children[world_below(count)]);
-}
-
-/* Its parent, or one of its parent's children: another than itself, if there is one. */
-static void act_stop_kin(axo_ctx *ctx)
-{
-    const ghost *me = ghost_find(axo_self(ctx).bits);
-    const ghost *parent = ghost_find(me->parent);
-    if (parent->guardian)
-        return;
-    if (world_below(2) == 0)
-        act_stop(ctx, (axo_ref){.bits = parent->bits});
-    else if (parent->first_child != GHOST_NOBODY)
-        act_stop(ctx, (axo_ref){.bits = ghost_at(parent->first_child)->bits});
-}
-
-static void act_stop_self(axo_ctx *ctx)
-{
-    if (axo_stop_self(ctx) == AXO_OK)
-        ghost_find(axo_self(ctx).bits)->stop_asked = true;
-}
-
 static void act_own(axo_ctx *ctx)
 {
     char *block = axo_alloc(ctx, 1 + world_below(700));
@@ -279,83 +238,6 @@ static void act_own(axo_ctx *ctx)
         block[0] = 1;
     if (axo_defer(ctx, world_undo, &w) == AXO_OK)
         w.deferred++;
-}
-
-/* ---- time ---- */
-
-static void act_key(axo_ctx *ctx, uint64_t key, int64_t first, int64_t period)
-{
-    axo_timer_kind kind = (axo_timer_kind)world_below(3);
-    keyed payload = {.key = key,
-                     .instance = ghost_find(axo_self(ctx).bits)->instance,
-                     .due = axo_system_now(axo_system_of(ctx)) + first};
-    bool before = axo_timer_active(ctx, key);
-    axo_status status =
-        axo_timer_start(ctx, key, kind, first, period, TAG_KEYED, &payload, sizeof payload);
-    if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
-        ghost_fail("axo_timer_start: %s", axo_status_name(status));
-    HOLDS_ALL(51, axo_timer_active(ctx, key) == (before || status == AXO_OK),
-              "a key that was started is not active, or a failed start changed it");
-}
-
-/* Raw timers that anybody may cancel, keys that are few, so that they meet. */
-static void act_time(axo_ctx *ctx)
-{
-    axo_timer *any = &w.timers[world_below(WORLD_TIMERS)];
-    uint64_t key = world_below(3);
-    int64_t first = world_below(500000);
-    int64_t period = 1 + world_below(300000);
-    switch (world_below(7)) {
-    case 0:
-    case 1:
-        act_key(ctx, key, first, period);
-        return;
-    case 2: {
-        bool active = axo_timer_active(ctx, key);
-        HOLDS_ALL(51, (axo_timer_stop(ctx, key) == AXO_OK) == active && !axo_timer_active(ctx, key),
-                  "axo_timer_stop and axo_timer_active differ");
-        return;
-    }
-    case 3: {
-        axo_status status = axo_receive_timeout(ctx, world_below(2) == 0 ? 0 : first);
-        if (status != AXO_OK && !(w.dry && status == AXO_ENOMEM))
-            ghost_fail("axo_receive_timeout: %s", axo_status_name(status));
-        return;
-    }
-    case 4:
-        if (axo_timer_cancel(ctx, *any)) {
-            probe_hit(PROBE_TIMER_CANCELLED);
-            HOLDS_ALL(51, !axo_timer_cancel(ctx, *any), "a timer was cancelled twice");
-        }
-        return;
-    case 5:
-        (void)axo_timer_at_close(ctx, *any);
-        return;
-    default:
-        (void)axo_timer_cancel(ctx, *any);
-        (void)axo_schedule_fixed_rate(ctx, first, period + 20000, world_somebody(), TAG_TICK, &key,
-                                      sizeof key, any);
-        return;
-    }
-}
-
-/* One shot, which comes once, and not early. */
-static void act_later(axo_ctx *ctx, uint32_t left)
-{
-    int64_t after = world_below(4000000);
-    axo_ref to = world_somebody();
-    work late = {.left = left - 1, .shot = mail_shot(axo_system_now(axo_system_of(ctx)) + after)};
-    (void)axo_send_after(ctx, after, to, TAG_WORK, &late, sizeof late);
-}
-
-/* The calm comes: what ticks for ever is stopped. */
-static axo_status act_quiet(axo_ctx *ctx)
-{
-    for (uint64_t key = 0; key < 3; key++)
-        (void)axo_timer_stop(ctx, key);
-    for (uint32_t i = 0; i < WORLD_TIMERS; i++)
-        (void)axo_timer_cancel(ctx, w.timers[i]);
-    return axo_receive_timeout(ctx, 0);
 }
 
 /* ---- one thing after the other ---- */
@@ -390,65 +272,110 @@ static void act_want_settle(axo_ctx *ctx)
     it->settle_excused = false;
 }
 
+static bool act_is(axo_ctx *ctx, knob what)
+{
+    return act_in(ctx, AXO_SITE_RECEIVE, what);
+}
+
 static void act_upon(axo_ctx *ctx, const node *me)
 {
-    if (world_is(KNOB_SPAWN))
+    if (act_is(ctx, KNOB_SPAWN))
         act_spawn(ctx, me->depth);
-    if (world_is(KNOB_STOP))
-        act_stop(ctx, world_somebody());
-    if (world_is(KNOB_STOP_SELF))
-        act_stop_self(ctx);
-    if (world_is(KNOB_STOP_CHILD))
-        act_stop_child(ctx);
-    if (world_is(KNOB_STOP_KIN))
-        act_stop_kin(ctx);
-    if (world_is(KNOB_POISON))
-        act_poison(ctx, false);
-    if (world_is(KNOB_KILL))
-        act_poison(ctx, true);
-    if (world_is(KNOB_WATCH))
+    if (act_is(ctx, KNOB_STOP))
+        stops_one(ctx, world_somebody());
+    if (act_is(ctx, KNOB_STOP_SELF))
+        stops_self(ctx);
+    if (act_is(ctx, KNOB_STOP_CHILD))
+        stops_child(ctx);
+    if (act_is(ctx, KNOB_STOP_KIN))
+        stops_kin(ctx);
+    if (act_is(ctx, KNOB_POISON))
+        stops_queued(ctx, false);
+    if (act_is(ctx, KNOB_KILL))
+        stops_queued(ctx, true);
+    if (act_is(ctx, KNOB_WATCH))
         act_watch(ctx, world_somebody());
-    if (world_is(KNOB_UNWATCH))
+    if (act_is(ctx, KNOB_UNWATCH))
         act_unwatch(ctx);
+}
+
+/* Open drafts, and guards, one of which may stay to the callback's end. */
+static void act_open(axo_ctx *ctx)
+{
+    bool guards = world_below(3) == 0;
+    for (uint32_t i = 1 + world_below(2); guards && i > 0; i--) {
+        crash_guard(ctx);
+        crash_point(ctx, AXO_SITE_RECEIVE);
+    }
+    if (world_below(2) == 0)
+        drafts_act(ctx, AXO_SITE_RECEIVE);
+    if (guards && world_below(8) != 0)
+        crash_unguard(ctx);
+    crash_point(ctx, AXO_SITE_RECEIVE);
+}
+
+static void act_for_itself(axo_ctx *ctx)
+{
+    if (act_is(ctx, KNOB_REGION))
+        act_own(ctx);
+    if (act_is(ctx, KNOB_TIMER))
+        timing_act(ctx);
+    if (act_is(ctx, KNOB_READ))
+        reads_act(ctx);
+    if (act_is(ctx, KNOB_SETTLE))
+        act_want_settle(ctx);
+    if (act_is(ctx, KNOB_BECOME))
+        act_change(ctx);
+    if (act_is(ctx, KNOB_DRAFT))
+        act_open(ctx);
+    if (act_is(ctx, KNOB_SHUTDOWN) && world_is(KNOB_SHUTDOWN))
+        (void)axo_system_shutdown(axo_system_of(ctx));
 }
 
 static void act(axo_ctx *ctx, const node *me, uint32_t left)
 {
     act_upon(ctx, me);
-    if (world_is(KNOB_REGION))
-        act_own(ctx);
-    if (world_is(KNOB_TIMER))
-        act_time(ctx);
-    if (world_is(KNOB_READ))
-        reads_act(ctx);
-    if (world_is(KNOB_SETTLE))
-        act_want_settle(ctx);
-    if (world_is(KNOB_BECOME))
-        act_change(ctx);
-    if (world_is(KNOB_SHUTDOWN) && world_is(KNOB_SHUTDOWN))
-        (void)axo_system_shutdown(axo_system_of(ctx));
+    act_for_itself(ctx);
     if (left == 0)
         return;
     for (uint32_t i = 0; i < 2; i++) {
-        if (world_is(KNOB_SEND))
+        if (act_is(ctx, KNOB_SEND))
             act_send(ctx, world_somebody(), left - 1);
     }
-    if (world_is(KNOB_CAUSE)) {
+    if (act_is(ctx, KNOB_CAUSE)) {
         axo_ref to = {.bits = mail_heard(axo_self(ctx).bits)};
         if (to.bits != 0)
             act_send(ctx, to, left - 1);
     }
-    if (world_is(KNOB_BURST)) {
+    if (act_is(ctx, KNOB_BURST)) {
         axo_ref to = world_somebody();
-        for (uint32_t i = 1 + world_below(8); i > 0; i--)
+        for (uint32_t i = 1 + world_below(8); i > 0; i--) {
             act_send(ctx, to, world_below(2) == 0 ? 0 : left - 1);
+            crash_point(ctx, AXO_SITE_RECEIVE);
+        }
     }
-    if (world_is(KNOB_ASK))
+    if (act_is(ctx, KNOB_ASK))
         act_ask(ctx);
-    if (world_is(KNOB_STORM))
+    if (act_is(ctx, KNOB_STORM))
         act_storm(ctx);
-    if (world_is(KNOB_AFTER))
-        act_later(ctx, left);
+    if (act_is(ctx, KNOB_AFTER))
+        timing_later(ctx, left);
+    crash_point(ctx, AXO_SITE_RECEIVE);
+}
+
+/* Behind the end of the children of an instance it makes another one: only where crashes are, so
+ * that all other seeds are what they were. */
+static void act_spawn_late(axo_ctx *ctx, uint32_t depth)
+{
+    ghost *it = ghost_find(axo_self(ctx).bits);
+    uint32_t before = it->children;
+    if (w.knobs[KNOB_CRASH] == 0 || !world_is(KNOB_EARLY))
+        return;
+    act_spawn(ctx, depth);
+    if (it->children == before)
+        return;
+    it->spawned_late = true;
+    it->stops_children = false;
 }
 
 /* ---- callbacks ---- */
@@ -457,15 +384,17 @@ static void act(axo_ctx *ctx, const node *me, uint32_t left)
 static axo_status act_construct(axo_ctx *ctx, void *state, const void *args)
 {
     node *me = state;
-    const ghost *it = world_enter(ctx, NULL);
+    ghost *it = world_enter(ctx, NULL);
+    it->within = false;
     HOLDS(20, it, me->depth == 0, "the state was not zeroed");
     for (uint64_t key = 0; key < 3; key++)
         HOLDS(20, it, !axo_timer_active(ctx, key), "a key outlives its instance");
     *me = *(const node *)args;
-    if (world_is(KNOB_REGION))
+    if (act_in(ctx, AXO_SITE_CONSTRUCT, KNOB_REGION))
         act_own(ctx);
     if (world_is(KNOB_EARLY))
         act_spawn(ctx, me->depth);
+    crash_point(ctx, AXO_SITE_CONSTRUCT);
     return world_is(KNOB_CONSTRUCT) ? world_fail(ctx) : AXO_OK;
 }
 
@@ -474,17 +403,18 @@ static axo_status act_pre_start(axo_ctx *ctx, void *state)
     stream before;
     const node *me = state;
     (void)world_enter(ctx, &before);
+    crash_point(ctx, AXO_SITE_PRE_START);
     for (uint32_t i = world_below(3); i > 0; i--) {
         if (me->depth < 3 || world_is(KNOB_EARLY))
             act_spawn(ctx, me->depth);
     }
-    if (world_is(KNOB_WATCH))
+    if (act_in(ctx, AXO_SITE_PRE_START, KNOB_WATCH))
         act_watch(ctx, world_somebody());
     if (world_is(KNOB_TIMER))
-        act_time(ctx);
-    if (world_is(KNOB_HOOK) && axo_termination_hook(ctx) == AXO_OK)
+        timing_act(ctx);
+    if (act_in(ctx, AXO_SITE_PRE_START, KNOB_HOOK) && axo_termination_hook(ctx) == AXO_OK)
         act_watch(ctx, world_somebody());
-    if (world_is(KNOB_PRE_START))
+    if (act_in(ctx, AXO_SITE_PRE_START, KNOB_PRE_START))
         return world_fail(ctx);
     world_leave(&before);
     return AXO_OK;
@@ -493,17 +423,17 @@ static axo_status act_pre_start(axo_ctx *ctx, void *state)
 static axo_status act_work(axo_ctx *ctx, node *me, const axo_message *message)
 {
     uint32_t left = AXO_PAYLOAD(message, work)->left;
-    if (world_is(KNOB_DRY))
+    if (act_is(ctx, KNOB_DRY))
         w.dry = !w.dry;
     if (world_is(KNOB_STASH))
         (void)mail_stash(ctx, message);
     else if (world_is(KNOB_FORWARD) && left > 0 && AXO_PAYLOAD(message, work)->number != 0)
         (void)act_forward(ctx, message);
-    if (world_is(KNOB_UNSTASH))
+    if (act_is(ctx, KNOB_UNSTASH))
         mail_unstash(ctx, world_below(3) == 0 ? UINT32_MAX : 1 + world_below(4));
     for (uint32_t i = 1 + world_below(2); i > 0; i--)
         act(ctx, me, left);
-    if (world_is(KNOB_FAIL))
+    if (act_is(ctx, KNOB_FAIL))
         return world_fail(ctx);
     return world_is(KNOB_UNHANDLED) ? AXO_UNHANDLED : AXO_OK;
 }
@@ -530,7 +460,8 @@ static axo_status act_other(axo_ctx *ctx, const node *me, const axo_message *mes
     case TAG_LOST:
         return act_told_of_end(ctx, me, message);
     case AXO_TERMINATION_HOOK:
-        act(ctx, me, 0);
+        if (w.knobs[KNOB_CRASH] == 0) /* who crashes would never say that it is done */
+            act(ctx, me, 0);
         return axo_termination_hook_done(ctx);
     case AXO_ASK_ANSWER:
     case AXO_ASK_FAILED:
@@ -540,8 +471,9 @@ static axo_status act_other(axo_ctx *ctx, const node *me, const axo_message *mes
         mail_unstash(ctx, UINT32_MAX);
         return AXO_OK;
     case TAG_ASK:
-        if (world_is(KNOB_REPLY))
+        if (act_is(ctx, KNOB_REPLY))
             (void)axo_reply(ctx, message, TAG_REPLY, message->payload, message->size);
+        crash_point(ctx, AXO_SITE_RECEIVE);
         return AXO_OK;
     case AXO_IO_READY:
         reads_ready(ctx, message);
@@ -558,7 +490,7 @@ static axo_status act_other(axo_ctx *ctx, const node *me, const axo_message *mes
         break;
     }
     if (w.calm)
-        return act_quiet(ctx);
+        return timing_quiet(ctx);
     act(ctx, me, 0);
     return world_is(KNOB_FAIL) ? world_fail(ctx) : AXO_OK;
 }
@@ -571,6 +503,7 @@ static axo_status act_any(axo_ctx *ctx, node *me, const axo_message *message, bo
         mail_request_failed(it->bits, message);
         return AXO_OK;
     }
+    crash_handles(message);
     mail_request(it->bits, message);
     mail_received(ctx, message);
     return message->tag == TAG_WORK ? act_work(ctx, me, message) : act_other(ctx, me, message);
@@ -597,17 +530,20 @@ static axo_status act_settle(axo_ctx *ctx, void *state)
           "one that is suspended, or ends, is settled");
     it->settles = 0;
     g.memory_barred = 0; /* no event tells of it */
-    if (world_is(KNOB_SEND))
+    if (act_in(ctx, AXO_SITE_SETTLE, KNOB_SEND))
         act_send(ctx, world_somebody(), 0);
-    if (world_is(KNOB_STOP_SELF))
-        act_stop_self(ctx);
+    if (act_in(ctx, AXO_SITE_SETTLE, KNOB_STOP_SELF))
+        stops_self(ctx);
     if (world_is(KNOB_STOP_KIN))
-        act_stop_kin(ctx);
+        stops_kin(ctx);
+    if (act_in(ctx, AXO_SITE_SETTLE, KNOB_DRAFT))
+        drafts_act(ctx, AXO_SITE_SETTLE);
     if (world_is(KNOB_SETTLE)) {
         act_want_settle(ctx);
         it->settle_excused = true; /* a stop may come before its turn */
         probe_hit(PROBE_SETTLE_AGAIN);
     }
+    crash_point(ctx, AXO_SITE_SETTLE);
     if (!world_is(KNOB_SETTLE_FAIL))
         return AXO_OK;
     probe_hit(PROBE_SETTLE_FAILED);
@@ -617,16 +553,18 @@ static axo_status act_settle(axo_ctx *ctx, void *state)
 static axo_status act_post_stop(axo_ctx *ctx, void *state)
 {
     stream before;
+    const node *me = state;
     ghost *it = world_enter(ctx, &before);
     HOLDS(62, it, it->settles != it->instance || it->settle_excused,
           "it stops, and was not settled before");
     it->settles = 0;
     axo_ref to = world_somebody();
-    if (world_is(KNOB_SEND))
+    if (act_in(ctx, AXO__SITE_POST_STOP, KNOB_SEND))
         act_send(ctx, to, 0);
-    if (world_is(KNOB_TIMER))
-        act_time(ctx);
-    if (world_is(KNOB_POST_STOP))
+    if (act_in(ctx, AXO__SITE_POST_STOP, KNOB_TIMER))
+        timing_act(ctx);
+    act_spawn_late(ctx, me->depth);
+    if (act_in(ctx, AXO__SITE_POST_STOP, KNOB_POST_STOP))
         return world_fail(ctx);
     world_leave(&before);
     return AXO_OK;
@@ -638,12 +576,15 @@ static axo_status act_pre_restart(axo_ctx *ctx, void *state, const axo_failure *
     node *me = state;
     ghost *it = world_enter(ctx, NULL);
     HOLDS(20, it, failure->kind != AXO_FAILURE_NONE, "a restart without a cause");
+    HOLDS(75, it, !it->poison_told || message == NULL, "poison is shown to pre_restart");
+    crash_check_failure(failure);
+    crash_point(ctx, AXO__SITE_PRE_RESTART);
     if (message != NULL && message->tag == TAG_WORK && message->payload != NULL &&
         world_is(KNOB_SEND)) {
         work again = {.left = AXO_PAYLOAD(message, work)->left}; /* without a number */
         (void)axo_send_from(ctx, message->sender, axo_self(ctx), TAG_WORK, &again, sizeof again);
     }
-    if (world_is(KNOB_BURST))
+    if (act_in(ctx, AXO__SITE_PRE_RESTART, KNOB_BURST))
         act_send(ctx, world_somebody(), 0);
     bool early = world_is(KNOB_PRE_RESTART);
     if (early && world_below(2) == 0)
@@ -652,42 +593,54 @@ static axo_status act_pre_restart(axo_ctx *ctx, void *state, const axo_failure *
     if (world_is(KNOB_KEEP)) {
         if (world_is(KNOB_EARLY))
             act_spawn(ctx, me->depth);
-        if (world_is(KNOB_STOP_CHILD))
-            act_stop_child(ctx);
+        if (act_in(ctx, AXO__SITE_PRE_RESTART, KNOB_STOP_CHILD))
+            stops_child(ctx);
     } else {
         it->stops_children = true;
         model_leave_children(it);
         status = axo_default_pre_restart(ctx, state, failure, message);
+        act_spawn_late(ctx, me->depth);
     }
+    crash_point(ctx, AXO__SITE_PRE_RESTART);
     return early ? world_fail(ctx) : status;
 }
 
 static axo_status act_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
     const node *me = state;
-    (void)world_enter(ctx, NULL);
-    if (world_is(KNOB_EARLY))
+    ghost *it = world_enter(ctx, NULL);
+    crash_check_failure(failure);
+    if (act_in(ctx, AXO_SITE_POST_RESTART, KNOB_EARLY))
         act_spawn(ctx, me->depth);
-    if (world_is(KNOB_BURST))
+    if (act_in(ctx, AXO_SITE_POST_RESTART, KNOB_BURST))
         act_send(ctx, world_somebody(), 0);
     if (world_is(KNOB_POST_RESTART))
         return world_fail(ctx);
-    return world_below(2) == 0 ? axo_default_post_restart(ctx, state, failure) : AXO_OK;
+    if (world_below(2) != 0)
+        return AXO_OK;
+    it->within = true;
+    axo_status status = axo_default_post_restart(ctx, state, failure);
+    it->within = false;
+    crash_point(ctx, AXO_SITE_POST_RESTART);
+    return status;
 }
 
-static const axo_class act_classes[] = {
-    AXO_CLASS(.name = "all", .state_size = sizeof(node), .construct = act_construct,
-              .pre_start = act_pre_start, .receive = act_receive, .post_stop = act_post_stop,
-              .pre_restart = act_pre_restart, .post_restart = act_post_restart,
-              .settle = act_settle),
-    AXO_CLASS(.name = "plain", .state_size = sizeof(node), .construct = act_construct,
-              .pre_start = act_pre_start, .receive = act_receive, .post_stop = act_post_stop,
-              .settle = act_settle),
-    AXO_CLASS(.name = "keeper", .state_size = sizeof(node), .construct = act_construct,
-              .receive = act_receive, .pre_restart = act_pre_restart),
-    AXO_CLASS(.name = "late", .state_size = sizeof(node), .construct = act_construct,
-              .pre_start = act_pre_start, .receive = act_receive, .post_restart = act_post_restart),
-};
+/* Each twice: the second one's crashes are failures. */
+#define ACT_CLASSES(crash)                                                                         \
+    AXO_CLASS(.name = "all", .state_size = sizeof(node), .construct = act_construct,               \
+              .pre_start = act_pre_start, .receive = act_receive, .post_stop = act_post_stop,      \
+              .pre_restart = act_pre_restart, .post_restart = act_post_restart,                    \
+              .settle = act_settle, .on_crash = crash),                                            \
+        AXO_CLASS(.name = "plain", .state_size = sizeof(node), .construct = act_construct,         \
+                  .pre_start = act_pre_start, .receive = act_receive,                              \
+                  .post_stop = act_post_stop, .settle = act_settle, .on_crash = crash),            \
+        AXO_CLASS(.name = "keeper", .state_size = sizeof(node), .construct = act_construct,        \
+                  .receive = act_receive, .pre_restart = act_pre_restart, .on_crash = crash),      \
+        AXO_CLASS(.name = "late", .state_size = sizeof(node), .construct = act_construct,          \
+                  .pre_start = act_pre_start, .receive = act_receive,                              \
+                  .post_restart = act_post_restart, .on_crash = crash)
+
+static const axo_class act_classes[] = {ACT_CLASSES(AXO_CRASH_ENDS), ACT_CLASSES(AXO_CRASH_FAILS)};
 
 const axo_class *world_class(uint32_t which)
 {

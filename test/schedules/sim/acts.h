@@ -6,6 +6,9 @@
 
 void act_know(axo_ref ref, uint64_t identity, const axo_props *props);
 
+/* Actors that are parked for ever on each other are the program's fault: none are here. */
+bool act_may_send(uint64_t from, axo_ref to);
+
 /* Whether it was accepted. */
 bool act_accepted(axo_status status, axo_ref to);
 

@@ -132,7 +132,7 @@ void model_delay(ghost *it, const axo_event *e)
     record->tries = kept ? record->tries + 1 : 1;
     record->since = record->since < 0 ? record->since : e->time_ns;
     record->since_most = e->time_ns;
-    child->due = e->time_ns + wait;
+    child->due = e->time_ns - DECIDE_BLUR + wait; /* the clock was read before the event */
     child->delayed = true;
     g.delayed++;
     /* Of two that are due together the order is not seen. */
@@ -176,7 +176,7 @@ void model_turn(ghost *it, const axo_event *e)
         return;
     storm->waited++;
     probe_hit(PROBE_STORM);
-    child->due = turn;
+    child->due = turn - DECIDE_BLUR;
     child->delayed = true;
     g.delayed++;
     /* Of two that are due together the order is not seen. */

@@ -34,6 +34,9 @@ typedef struct ghost_watch {
     bool late;   /* the target was gone already */
 } ghost_watch;
 
+/* Whether the message under which it has failed is to be told of as poison. */
+typedef enum ghost_poison { POISON_NO, POISON_DUE, POISON_PERHAPS } ghost_poison;
+
 /* Why it has failed, as it was told upward. */
 typedef struct ghost_cause {
     uint64_t kind_code; /* of AXO_EV_FAIL */
@@ -52,6 +55,9 @@ typedef struct ghost_record {
     bool limited;
     bool over;           /* a delay is, since some time before the restart that is to be seen */
     bool unsure;         /* it was decided at the very edge of a window */
+    uint8_t blurred;     /* 1: `failed` may be another; 2: `print`, too */
+    uint32_t failed;     /* instances in a row, under the same message ... */
+    uint64_t print;      /* ... this one */
 } ghost_record;
 
 typedef struct ghost {
@@ -81,6 +87,7 @@ typedef struct ghost {
     uint32_t acts;        /* callbacks of the world so far */
     uint32_t behaviours;  /* on its stack */
     uint32_t settles;     /* the instance that has asked to settle, until it has; 0: none */
+    uint32_t undone;      /* clean-ups so far */
     uint32_t unwatches;   /* the guard of `watches` at a notice's place */
     axo_lifetime lifetime;
     const axo_strategy *strategy;
@@ -137,6 +144,12 @@ typedef struct ghost {
     bool parked;
     bool put_aside;       /* it has stashed the message that it is given */
     bool spawned_early;   /* its instance has spawned before it started */
+    bool broken;          /* its instance has crashed */
+    bool mending;         /* it restarts, because its instance has crashed */
+    bool within;          /* pre_start runs within post_restart */
+    bool spawned_late;    /* its instance has spawned behind the end of its children */
+    bool poison_told;     /* in this restart */
+    uint8_t poison;       /* model: a ghost_poison, until its next event */
     char name[GHOST_NAME];
     ghost_watch watches[GHOST_WATCHES];
 } ghost;

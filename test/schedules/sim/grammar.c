@@ -29,6 +29,8 @@ static const uint8_t grammar[STATES][LETTERS] = {
                           NO,         STATE_HALF, STATE_STOPPED, NO,           NO},
     [STATE_FAILED] =     {NO,         NO,         NO,         NO,              NO,         NO,
                           STATE_RUNS, STATE_HALF, STATE_STOPPED, NO,           NO},
+    [STATE_BROKEN] =     {NO,         NO,         NO,         NO,              NO,         NO,
+                          STATE_BROKEN, NO,       NO,         STATE_BARE,      NO},
     [STATE_HALF] =       {NO,         NO,         NO,         NO,              NO,         NO,
                           NO,         NO,         STATE_HALF_STOPS, STATE_BARE, NO},
     [STATE_HALF_STOPS] = {NO,         NO,         NO,         NO,              NO,         NO,
@@ -69,6 +71,8 @@ void grammar_event(ghost *it, const axo_event *e)
     case AXO_EV_SUSPEND:
         if (e->arg == 0 && it->live && it->started)
             grammar_letter(it, LETTER_F);
+        if (it->broken && it->letters == STATE_FAILED)
+            it->letters = STATE_BROKEN;
         return;
     case AXO_EV_RESUME:
         if (e->arg == 0 && it->live && it->started && !it->remaking && !it->stopping)

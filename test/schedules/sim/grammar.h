@@ -6,12 +6,14 @@
  *   tries =  ( C | c S d )*                  creation failed: no p and no x for it
  *   cell  =  tries ( T | c s body tail )
  *   tail  =  x d T                           stopped
+ *         |  F u? d cell                     crashed: no p and no x for it
  *         |  p d c s body tail               restarted
  *         |  p x? d T                        stopped between the two halves (RS-19)
  *         |  p d ( C | c S d ) cell          re-creation failed
  *
  * A failed start's instance is destroyed when the next is made, or at the end. After C, S and a
- * message that failed the actor's next event is its failure; ghost_must sees to that.
+ * message that failed the actor's next event is its failure; ghost_must sees to that. The u of one
+ * that has crashed is the begin of its restart, if that is the answer to the failure.
  */
 #ifndef TEST_SIM_GRAMMAR_H
 #define TEST_SIM_GRAMMAR_H
@@ -24,6 +26,7 @@ typedef enum hook_state {
     STATE_UNSTARTED, /* c S */
     STATE_RUNS,
     STATE_FAILED,    /* F */
+    STATE_BROKEN,    /* F, for a crash */
     STATE_HALF,      /* p */
     STATE_HALF_STOPS,/* p x */
     STATE_STOPPED,   /* x */

@@ -1,4 +1,4 @@
-/* invariants.h - the 71 invariants that the simulator checks: number, when, what holds, who looks.
+/* invariants.h - the 76 invariants that the simulator checks: number, when, what holds, who looks.
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INVARIANTS 71
+#define INVARIANTS 76
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
@@ -85,7 +85,12 @@
     X(68, "EQZ", "a stream's descriptor is open as long as it", "wires_check_rest (wires.c)")      \
     X(69, "EQ", "a listener keeps its bound, and leaves nobody", "wires_check_rest (wires.c)")     \
     X(70, "E", "restarts in a storm take turns, in order, in their bound", "model_turn (decide.c)")\
-    X(71, "E", "a block handed over comes back once, not early", "wires_give_back (wires_act.c)")
+    X(71, "E", "a block handed over comes back once, not early", "wires_give_back (wires_act.c)")  \
+    X(72, "EQ", "what is outstanding is counted, bounded, refused", "wires_request (wires_act.c)") \
+    X(73, "EQ", "no callback of a crashed instance runs", "ghost_enter")                           \
+    X(74, "EZ", "a crash is contained where it may be, and told", "crash_landed (crash.c)")        \
+    X(75, "E", "a message under which so many failed is told, and not shown", "model_poisoned")    \
+    X(76, "E", "a callback that is left takes its drafts along, no others", "drafts_free")
 
 typedef struct invariant {
     uint32_t number;
@@ -106,8 +111,10 @@ typedef struct tally {
     uint64_t steps_min;
     uint64_t events;
     uint64_t twice;    /* seeds that were run again */
+    uint64_t crashes;  /* contained */
+    uint64_t refused;  /* that were not to be contained */
     uint64_t checked[INVARIANTS + 1];
-    uint64_t probes[64];
+    uint64_t probes[96];
 } tally;
 
 extern tally *tallied;

@@ -42,6 +42,7 @@ static void ghost_enter(ghost *it, const axo_event *e)
 {
     uint32_t pool = e->worker >> 16;
     ghost_pause();
+    HOLDS(73, it, !it->broken, "a callback of an instance that has crashed");
     bool nested = e->kind == AXO_EV_POST_STOP && it->letters == STATE_HALF;
     HOLDS(1, it, nested || (!it->inside && g.inside == NULL), "a callback within a callback");
     HOLDS(1, it, e->worker != GHOST_NOBODY, "a callback outside of a worker");
@@ -129,7 +130,7 @@ static void ghost_construct(ghost *it, const axo_event *e)
         HOLDS(24, it, it->children == 0, "constructed before its children were gone");
     if (it->children > 0)
         ghost_orphans(it);
-    if (it->restarting && it->made == AXO__INSTANCE_BROKEN)
+    if (it->restarting && it->made == AXO__INSTANCE_BROKEN && it->unmade)
         probe_hit(PROBE_RESTART_AGAIN);
     it->unmade = true;
     it->instance = e->instance;
@@ -138,6 +139,7 @@ static void ghost_construct(ghost *it, const axo_event *e)
     it->spawned_early = false;
     it->behaviours = 0;
     it->started = it->pre_restarted = it->post_stopped = it->stops_children = false;
+    it->spawned_late = it->poison_told = false;
 }
 
 static void ghost_constructed(ghost *it, const axo_event *e)
@@ -158,13 +160,15 @@ static void ghost_started(ghost *it, const axo_event *e)
     it->started = e->arg == 0;
     it->unmade = it->must_fail = !it->started;
     it->remaking = false;
+    it->mending = it->mending && !it->started;
     if (!it->started && it->spawned_early)
         probe_hit(PROBE_SPAWN_IN_PRE_START);
 }
 
 static void ghost_pre_restart(ghost *it, const axo_event *e)
 {
-    HOLDS(20, it, (e->arg != 0) == it->has_message,
+    HOLDS(75, it, !it->poison_told || e->arg == 0, "pre_restart is shown poison");
+    HOLDS(20, it, (e->arg != 0) == (it->has_message && !it->poison_told),
           "pre_restart has another message than the one it failed under");
     HOLDS(23, it, it->live && it->started, "pre_restart of one that did not start");
     HOLDS(23, it, !it->pre_restarted, "a second pre_restart of one instance");
@@ -244,7 +248,7 @@ static void ghost_check_permanent(const ghost *it)
     const ghost *parent = ghost_find(it->parent);
     HOLDS(15, it,
           it->excused || parent->stopping || parent->remaking || parent->harsh ||
-              parent->guardian || parent->unmade,
+              parent->guardian || parent->unmade || parent->broken,
           "a permanent actor ends, and its parent has not said so");
 }
 
@@ -432,7 +436,7 @@ static void ghost_stage(ghost *it, const axo_event *e)
         it->parked = false;
         return;
     case AXO_EV_DESTROY:
-        it->live = it->started = it->has_message = false;
+        it->live = it->started = it->has_message = it->broken = false;
         it->destroys++;
         return;
     case AXO_EV_STOPPING:
@@ -586,6 +590,7 @@ void ghost_check_rest(void)
         HOLDS(11, it, !it->failed && !it->owed, "at rest, and a failure is undecided");
         HOLDS(11, it, it->suspends == 0, "at rest, and suspended");
         HOLDS(11, it, !it->stopping && !it->remaking, "at rest in the middle of something");
+        HOLDS(73, it, !it->broken, "at rest with an instance that has crashed");
         HOLDS(11, it, it->live && it->started, "at rest without an instance");
         HOLDS(62, it, it->settles != it->instance, "at rest, and it was never settled");
         HOLDS(41, it, !it->stop_asked || it->lifetime == AXO_PERMANENT,

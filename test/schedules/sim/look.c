@@ -1,6 +1,8 @@
 /* look.c - what is looked at between two steps, and at rest. */
 #include "look.h"
 
+#include "sched/keyed_timer.h"
+
 #define LOOK_SELDOM 256
 
 /* Steps beside its share in which a runnable cell may wait: a thread is starved for so long. With
@@ -152,6 +154,9 @@ static void look_cell(const ghost *it)
     look_portion(it, cell);
     HOLDS(9, it, axo__state_suspends(&cell->state) == it->suspends,
           "the cell's suspend count is not the ghost's");
+    bool leaves = it->broken && !it->post_stopped && cell->phase == AXO__PHASE_RECREATING;
+    for (uint64_t key = 0; key < 3 && leaves; key++)
+        HOLDS(51, it, !axo__keyed_timer_is_there(cell, key), "a crashed instance has a timer");
     bool newborn = it->unsure && (word & AXO__RUNNING) != 0;
     HOLDS(3, it, newborn || (word & AXO__RUNNING) == 0, "nobody runs, and its word says RUNNING");
     if (newborn)

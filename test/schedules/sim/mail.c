@@ -80,6 +80,8 @@ static void mail_overflow(const axo_dead_letter *letter, uint32_t number)
 void mail_dead(const axo_dead_letter *letter)
 {
     const work *it = letter->message->payload;
+    if (letter->reason == AXO_DEAD_POISON)
+        return; /* it was handled */
     bool numbered = letter->message->tag == TAG_WORK && it != NULL && it->number != 0;
     if (letter->reason == AXO_DEAD_OVERFLOW)
         mail_overflow(letter, numbered ? it->number : 0);
@@ -336,6 +338,27 @@ void mail_request(uint64_t by, const axo_message *message)
 {
     bool request = message->tag < AXO_TAG_RESERVED && message->sender.bits != by;
     mail_mind_of(by)->request = request ? message->sender.bits : 0;
+    mail_mind_of(by)->hand = message;
+}
+
+/* Of its tag and its bytes, as they are now. */
+uint64_t mail_print(const axo_message *message)
+{
+    uint64_t print = ((uint64_t)message->tag << 32 | message->size) * UINT64_C(0x9e3779b97f4a7c15);
+    const unsigned char *at = message->payload;
+    for (uint32_t i = 0; at != NULL && i < message->size; i++)
+        print = (print ^ at[i]) * UINT64_C(0x100000001b3);
+    return print;
+}
+
+/* What the library sends for others and a message that is put aside are no poison. */
+static void mail_fails_under(const ghost *it, mail_mind *mind)
+{
+    const axo_message *message = mind->hand;
+    mind->counts = message != NULL && message->tag < AXO_TAG_RESERVED &&
+                   message->tag != TAG_LOST && !it->put_aside;
+    if (mind->counts)
+        mind->print = mail_print(message);
 }
 
 /* The receive that has begun last has ended, and then its failure is told. */
@@ -344,10 +367,13 @@ static void mail_refuses(const ghost *it, const axo_event *e)
     mail_mind *mind = mail_mind_of(it->bits);
     if (e->kind == AXO_EV_RECEIVE) {
         mind->request = 0;
-        mind->refuses = false;
+        mind->refuses = mind->counts = false;
+        mind->hand = NULL;
     } else if (e->kind == AXO_EV_RECEIVED) {
         axo_status status = (axo_status)(int32_t)(uint32_t)e->arg;
         mind->refuses = status != AXO_OK && status != AXO_UNHANDLED;
+        if (mind->refuses)
+            mail_fails_under(it, mind);
     } else if (e->kind == AXO_EV_FAIL && mind->refuses) {
         const ghost *parent = ghost_find(it->parent);
         mind->refuses = false;
@@ -393,8 +419,10 @@ void mail_event(const axo_event *e)
     if (e->kind == AXO_EV_PARK)
         m.held++;
     const ghost *it = e->kind == AXO_EV_FAIL ? ghost_find(e->actor.bits) : NULL;
-    if (it != NULL && e->arg >> 32 == AXO_FAILURE_KILLED && it->pending.actor == it->bits)
+    if (it != NULL && e->arg >> 32 == AXO_FAILURE_KILLED && it->pending.actor == it->bits) {
         mail_mind_of(it->bits)->kill_fails++;
+        mail_mind_of(it->bits)->counts = false;
+    }
 }
 
 uint64_t mail_stashed(void)

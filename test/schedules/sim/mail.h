@@ -24,7 +24,8 @@ enum {
     TAG_LOST = 5,
     TAG_ASK = 6,
     TAG_REPLY = 7,
-    TAG_STORM = 8
+    TAG_STORM = 8,
+    TAG_DRAFT = 9
 };
 
 typedef struct work {
@@ -69,6 +70,9 @@ typedef struct mail_mind {
     uint32_t kill_fails; /* that it has failed for */
     uint64_t request;    /* who sent the message in hand, if that is a request; 0: it is none */
     bool refuses;        /* its receive has failed */
+    bool counts;         /* so many failures under one such message make it poison */
+    uint64_t print;      /* of the message that it has failed under */
+    const axo_message *hand; /* the message in hand; NULL: none that the world has seen */
 } mail_mind;
 
 /* What an actor has put aside: [0, front) comes next, [front, count) is stashed. */
@@ -140,6 +144,8 @@ void mail_answered(uint64_t by, uint64_t id);
 /* Before mail_received: a request comes, or an AXO_REQUEST_FAILED, which is owed then. */
 void mail_request(uint64_t by, const axo_message *message);
 void mail_request_failed(uint64_t by, const axo_message *message);
+
+uint64_t mail_print(const axo_message *message);
 
 /* At rest everybody has heard of the failed requests. */
 void mail_check_requests(void);

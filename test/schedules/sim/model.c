@@ -29,11 +29,14 @@ void model_leave_children(const ghost *it)
 
 static void model_answer(ghost *child, axo_directive answer)
 {
-    bool unstarted = child->cause.levels == 0 && child->cause.kind_code >> 32 == AXO_FAILURE_INIT;
+    uint64_t kind = child->cause.levels == 0 ? child->cause.kind_code >> 32 : AXO_FAILURE_NONE;
+    bool unstarted = kind == AXO_FAILURE_INIT || kind == AXO_FAILURE_CRASH;
     child->wild = child->wild || child->unsure;
     if (child->stop_told)
         return;
     if (answer == AXO_RESUME && child->lifetime == AXO_TEMPORARY && unstarted) {
+        if (kind == AXO_FAILURE_CRASH)
+            probe_hit(PROBE_CRASH_STOPPED);
         model_stop(child); /* LT-05 */
         return;
     }
@@ -212,11 +215,19 @@ static void model_swept(const ghost *it)
     }
 }
 
+static void model_untold_poison(ghost *it)
+{
+    HOLDS(75, it, it->poison != POISON_DUE || it->poison_told, "nobody is told of poison");
+    it->poison = POISON_NO;
+}
+
 void model_before(const axo_event *e)
 {
-    const ghost *actor = ghost_find(e->actor.bits);
-    if (actor != NULL)
+    ghost *actor = ghost_find(e->actor.bits);
+    if (actor != NULL) {
+        model_untold_poison(actor);
         model_swept(ghost_find(actor->parent));
+    }
     ghost *it = g.delayed > 0 ? ghost_find(e->actor.bits) : NULL;
     if (g.delayed > 0 && e->kind == AXO_EV_SPAWN)
         model_due_told(ghost_find(e->arg));
@@ -227,6 +238,47 @@ void model_before(const axo_event *e)
     if (e->kind == AXO_EV_DIRECTIVE && e->arg == AXO_RESTART && it->restart_told &&
         model_is_told(it))
         it->parent_first = true; /* its own is left, so this is the parent's: taken with its bits */
+}
+
+/* ---- poison ---- */
+
+/* D58: its own restart counts the instance that has failed under a message; `own`: as far as is
+ * known. What the model does not know, it hears. */
+static void model_count(ghost *it, bool own)
+{
+    const ghost *parent = ghost_find(it->parent);
+    const mail_mind *mind = mail_mind_of(it->bits);
+    uint32_t most = parent->strategy != NULL ? parent->strategy->quarantine : 0;
+    bool known = !it->wild && it->identity != 0;
+    if (most == 0 || (known && (!own || !mind->counts)))
+        return;
+    ghost_record *record = &it->record;
+    if (!known) {
+        record->blurred = 2;
+    } else if (record->blurred == 2) {
+        record->blurred = 1;
+    } else if (mind->print != record->print) {
+        record->blurred = 0;
+        record->failed = 0;
+    }
+    record->print = mind->print;
+    record->failed++;
+    if (record->blurred > 0)
+        it->poison = POISON_PERHAPS;
+    else if (record->failed >= most)
+        it->poison = POISON_DUE;
+}
+
+void model_poisoned(const axo_dead_letter *letter)
+{
+    ghost *it = ghost_find(letter->recipient.bits);
+    HOLDS_ALL(75, it != NULL && it->poison != POISON_NO && !it->poison_told,
+              "%014" PRIx64 " is told of as poisoned, and is not", letter->recipient.bits);
+    const mail_mind *mind = mail_mind_of(it->bits);
+    HOLDS(75, it, it->poison == POISON_PERHAPS || mail_print(letter->message) == mind->print,
+          "another message is poison than the one it has failed under");
+    it->poison_told = true;
+    probe_hit(PROBE_POISON);
 }
 
 /* ---- what they do because of it ---- */
@@ -276,6 +328,15 @@ static void model_resumed(ghost *it, const axo_event *e)
         it->perpetrator = 0;
 }
 
+/* D53: no child of a crashed instance survives, whichever has made it. */
+static void model_crashed(ghost *it)
+{
+    if (it->spawned_late)
+        probe_hit(PROBE_CRASH_LATE_CHILD);
+    it->stops_children = true;
+    model_stop_children(it);
+}
+
 /* Who has told it, and what that begins with. */
 static void model_restarts(ghost *it)
 {
@@ -285,6 +346,9 @@ static void model_restarts(ghost *it)
     if (!again && !it->restart_told && it->answer != AXO_RESTART && model_has_fired(it))
         (void)model_due(parent, it, NULL);
     bool above = !again && it->restart_told && (it->answer != AXO_RESTART || it->parent_first);
+    bool own = !above || (it->restart_resolves && it->failed);
+    if (again && it->broken)
+        probe_hit(PROBE_CRASH_RESUMED);
     HOLDS(25, it, it->wild || again || above || it->answer == AXO_RESTART,
           "it restarts, and nobody has told it to");
     it->resuming = false;
@@ -304,6 +368,13 @@ static void model_restarts(ghost *it)
     it->creating = it->made == AXO__INSTANCE_NONE;
     if (it->creating)
         model_stop_children(it); /* IN-06 */
+    else if (it->lifetime != AXO_TEMPORARY && it->has_message)
+        model_count(it, own);
+    if (it->broken) {
+        it->mending = true;
+        model_crashed(it);
+        return;
+    }
     for (ghost *child = ghost_at(it->first_child);
          child != NULL && it->made == AXO__INSTANCE_BROKEN; child = ghost_at(child->next_child)) {
         if (child->born_in == it->instance)
@@ -411,6 +482,10 @@ void model_event(ghost *it, const axo_event *e)
     case AXO_EV_PRE_RESTART:
         if (it->cls->pre_restart == NULL)
             model_leave_children(it);
+        return;
+    case AXO_EV_PRE_RESTARTED:
+        if (it->broken)
+            model_crashed(it);
         return;
     case AXO_EV_CONSTRUCTED:
         if (e->arg != 0)

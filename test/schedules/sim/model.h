@@ -25,6 +25,9 @@ void model_said(axo_ref ref, axo_directive directive);
 /* Before an event: what was carried out before it. */
 void model_before(const axo_event *e);
 
+/* A dead letter of poison. */
+void model_poisoned(const axo_dead_letter *letter);
+
 void model_event(ghost *it, const axo_event *e);
 void model_step(void);
 

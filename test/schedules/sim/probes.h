@@ -55,7 +55,31 @@
     X(PROBE_STREAM_OWNED, "a block handed over to a stream and sent")                              \
     X(PROBE_STREAM_UNSENT, "a block handed over that nobody takes any more")                       \
     X(PROBE_STREAM_CREDIT, "a stream whose credit is spent")                                       \
-    X(PROBE_STREAM_ROOM, "a stream told of room")
+    X(PROBE_STREAM_ROOM, "a stream told of room")                                                  \
+    X(PROBE_STREAM_SPENT, "a request that a stream has no bytes for")                              \
+    X(PROBE_STREAM_ASKS, "a stream told of room for a request")                                    \
+    X(PROBE_STREAM_LONG, "an answer that alone is longer than its stream's bound")                 \
+    X(PROBE_CRASH_CONSTRUCT, "a crash in construct")                                               \
+    X(PROBE_CRASH_PRE_START, "a crash in pre_start")                                               \
+    X(PROBE_CRASH_RECEIVE, "a crash in receive")                                                   \
+    X(PROBE_CRASH_PRE_RESTART, "a crash in pre_restart")                                           \
+    X(PROBE_CRASH_POST_RESTART, "a crash in post_restart")                                         \
+    X(PROBE_CRASH_POST_STOP, "a crash in post_stop")                                               \
+    X(PROBE_CRASH_SETTLE, "a crash in settle")                                                     \
+    X(PROBE_CRASH_DECIDER, "a crash in a decider")                                                 \
+    X(PROBE_CRASH_CLEANUP, "a crash in a clean-up")                                                \
+    X(PROBE_CRASH_AGAIN, "a crash in the restart for a crash")                                     \
+    X(PROBE_CRASH_RESUMED, "a crashed instance that was to be resumed")                            \
+    X(PROBE_CRASH_STOPPED, "a crashed temporary actor that was to be resumed")                     \
+    X(PROBE_CRASH_LATE_CHILD, "a crash behind a child that was made in its instance's end")        \
+    X(PROBE_CRASH_GUARDED, "a crash within a guard")                                               \
+    X(PROBE_CRASH_ASIDE, "a crash in a destructor or an observer within a callback")               \
+    X(PROBE_CRASH_BETWEEN, "a crash in a destructor or an observer between two callbacks")         \
+    X(PROBE_CRASH_OUTSIDE, "a crash of no worker of a system that contains crashes")               \
+    X(PROBE_CRASH_CLASS, "a crash of a class that does not ask for it")                            \
+    X(PROBE_CRASH_LIMIT, "a crash beyond the budget")                                              \
+    X(PROBE_DRAFT_LEFT, "a draft that its callback has left open")                                 \
+    X(PROBE_POISON, "a message that is poison")
 
 typedef enum probe {
 #define PROBE_WORD(word, text) word,
@@ -63,6 +87,8 @@ typedef enum probe {
 #undef PROBE_WORD
         PROBES
 } probe;
+
+_Static_assert(PROBES <= sizeof(((tally *)0)->probes) / sizeof(uint64_t), "a probe has its count");
 
 static inline void probe_hit(probe what)
 {

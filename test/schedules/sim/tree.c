@@ -1,6 +1,8 @@
 /* tree.c - one seed, from the start of its systems to what is left at the end. */
 #include "tree.h"
 
+#include "crash.h"
+#include "drafts.h"
 #include "reads.h"
 #include "wires.h"
 
@@ -23,6 +25,8 @@ tree t;
 static void tree_outside(void)
 {
     axo__self = NULL;
+    crash_landed();
+    drafts_closed();
     ghost_outside();
     look_step();
     model_step();
@@ -64,8 +68,12 @@ static void tree_dead_letter(void *user, const axo_dead_letter *letter)
     world *it = user;
     queues_callback();
     mail_dead(letter);
+    if (letter->reason == AXO_DEAD_POISON)
+        model_poisoned(letter);
     it->dead_letters++;
-    it->put_aside += letter->reason == AXO_DEAD_DROPPED; /* by axo_drop: it counts as handled */
+    /* of axo_drop, of poison: it counts as handled */
+    it->put_aside += letter->reason == AXO_DEAD_DROPPED || letter->reason == AXO_DEAD_POISON;
+    crash_point_aside();
     HOLDS_ALL(37, g.kinds[AXO_EV_DEAD_LETTER] == it->dead_letters,
               "%" PRIu64 " dead letters were traced, %" PRIu64 " shown",
               g.kinds[AXO_EV_DEAD_LETTER], it->dead_letters);
@@ -86,6 +94,7 @@ static void tree_meet(ghost *it)
 
 static void tree_take(const axo_event *e)
 {
+    crash_landed();
     if (e->kind == AXO_EV_DEAD_LETTER) {
         ghost_note(e); /* whoever sent it; its recipient may never have been */
         return;
@@ -262,6 +271,7 @@ static void tree_foreign(axo_system *system)
     axo_stats stats = AXO_STATS(0);
     world_begin(world_mix(UINT64_C(0x6f757473), world_mix(g.seed + w.life, ++w.outside)));
     queues_callback();
+    crash_point_outside();
     if (!world_is(KNOB_OUTSIDE))
         return;
     axo_ref whom = world_somebody();
@@ -321,6 +331,22 @@ static void tree_govern(uint64_t seed, axo_options *options)
     options->storm_window_ns = INT64_C(100000) << (seed / 20 % 6);
 }
 
+/* Of the lives with crashes most have a system that contains them, and some of these a budget that
+ * is soon spent. */
+static void tree_contain(uint64_t seed, axo_options *options)
+{
+    bool contains = w.knobs[KNOB_CRASH] > 0 && seed % 8 != 0;
+    bool narrow = seed / 8 % 4 == 0;
+    world_quarantine(w.knobs[KNOB_CRASH] > 0 ? (uint32_t)(seed / 7 % 4) : 0);
+    crash_reset();
+    if (!contains)
+        return;
+    options->contain = 1;
+    options->crashes_max = narrow ? 1 + (uint32_t)(seed / 32 % 12) : WORLD_FAILURES_MAX;
+    options->crash_window_ns = INT64_C(20000) << (narrow ? seed / 384 % 8 : 20);
+    crash_contains(options->crashes_max, options->crash_window_ns);
+}
+
 /* Every eighth seed has no threads of its own. */
 static bool tree_lends(uint64_t seed, axo_options *options)
 {
@@ -346,6 +372,7 @@ static axo_system *tree_start(uint64_t seed)
                     .allocator = {.alloc = tree_alloc, .free = tree_free, .user = &w});
     world_told(seed % 4 == 3 ? 1 : seed % 4 == 2 ? 2 : 0);
     tree_govern(seed, &options);
+    tree_contain(seed, &options);
     w.manual = g.manual = world_next(16) == 0;
     if (w.manual) {
         w.now = 1000000000;
@@ -567,6 +594,7 @@ static void tree_check_end(axo_system *system, bool calm)
     HOLDS_ALL(37, stats.dead == w.dead_letters - w.put_aside,
               "%" PRIu64 " dead letters, %" PRIu64 " were shown", stats.dead,
               w.dead_letters - w.put_aside);
+    crash_check(system);
     HOLDS_ALL(56, stats.memory_blocks == w.mine && stats.memory_bytes == w.bytes,
               "the stats' account of memory is wrong");
     uint64_t events = g.events;
@@ -574,6 +602,7 @@ static void tree_check_end(axo_system *system, bool calm)
     HOLDS_ALL(58, axo_system_destroy(system) == AXO_OK, "axo_system_destroy failed");
     HOLDS_ALL(58, events == g.events, "something happens after the stop");
     reads_check_end();
+    drafts_end();
     HOLDS_ALL(54, queues_texts_left() == 0, "texts are left");
     HOLDS_ALL(56, w.mine == 0 && w.bytes == 0, "%" PRIu64 " blocks of %" PRIu64 " bytes are left",
               w.mine, w.bytes);
@@ -609,10 +638,13 @@ static uint64_t tree_life(uint64_t seed, bool loud, bool wired)
     mail_reset();
     ghost_reset(g.seed, loud);
     world_reset(seed, t.lives++);
+    if (wired)
+        w.knobs[KNOB_CRASH] = 0; /* none of its actors asks for it */
     queues_reset();
     look_reset();
     axo__sim_reset(seed, tree_outside);
     reads_begin();
+    drafts_reset();
     if (t.choices != NULL && w.life == 0)
         axo__sim_replay(t.choices, t.choice_count);
     if (wired)

@@ -52,6 +52,28 @@ uint32_t wires_make(uint32_t (*make)(uint32_t in, uint32_t out))
     return number;
 }
 
+/* ---- answers that are owed ---- */
+
+uint64_t wires_outstanding(const wire *it, const axo_stream_info *info)
+{
+    return info->output + (uint64_t)it->answers * it->counts;
+}
+
+bool wires_fits(const wire *it, const axo_stream_info *info, uint32_t answers)
+{
+    uint64_t all = wires_outstanding(it, info);
+    bool bytes = it->bound == 0 || all == 0 || all + answers * it->counts <= it->bound;
+    bool count = it->few == 0 || it->answers == 0 || it->answers + answers <= it->few;
+    return bytes && count;
+}
+
+bool wires_is_free(const wire *it, const axo_stream_info *info, uint32_t answers)
+{
+    uint32_t most = it->wanted > answers ? it->wanted : answers;
+    bool half = it->bound == 0 || wires_outstanding(it, info) <= it->bound / 2;
+    return half && wires_fits(it, info, most);
+}
+
 /* ---- at a callback ---- */
 
 #define WIRES_HOLDS(number, it, condition, text)                                                   \
@@ -108,8 +130,10 @@ void wires_told(axo_ctx *ctx, const axo_stream *its, wire *it, uint32_t told)
     }
     if ((told & AXO_STREAM_ROOM) != 0) {
         WIRES_HOLDS(64, it, it->owed && info.output <= it->low, "room that was not asked for");
+        WIRES_HOLDS(72, it, wires_fits(it, &info, it->wanted > 1 ? it->wanted : 1),
+                    "room, and what was refused does not fit");
         it->owed = false;
-        probe_hit(PROBE_STREAM_ROOM);
+        probe_hit(it->asks ? PROBE_STREAM_ASKS : PROBE_STREAM_ROOM);
     }
     it->received = info.received;
     it->info = info;
@@ -130,8 +154,13 @@ void wires_see(axo_ctx *ctx, const axo_stream *its, wire *it)
     axo_status status = axo_stream_look(ctx, its, &info);
     WIRES_HOLDS(65, it, status == AXO_OK && info.fd == it->socket->fd, "it is not open");
     WIRES_HOLDS(65, it, info.input <= it->input_max, "more input than its bound");
-    WIRES_HOLDS(65, it, info.output == 0 || info.output < it->high + it->most,
+    WIRES_HOLDS(65, it, it->asks || info.output == 0 || info.output < it->high + it->most,
                 "more output than its bound");
+    WIRES_HOLDS(72, it, info.owed == it->answers, "what it owes is miscounted");
+    WIRES_HOLDS(72, it, info.outstanding == (it->bound != 0 ? wires_outstanding(it, &info) : 0),
+                "what is outstanding is miscounted");
+    WIRES_HOLDS(72, it, it->longest == 0 || info.outstanding <= it->allowed,
+                "more is outstanding than its bound");
     WIRES_HOLDS(65, it, info.paused == it->paused, "paused, or not");
     WIRES_HOLDS(65, it, info.received == it->socket->in.total, "what was read is miscounted");
     WIRES_HOLDS(65, it, it->closing || info.credit == it->credit, "credit is miscounted");
@@ -156,7 +185,9 @@ static bool wires_lives(const wire *it)
 static void wires_rest(const wire *it, bool closed)
 {
     const sockets_one *socket = it->socket;
-    bool reads = !it->paused && !it->ended && it->credit > 0 && it->info.input < it->input_max;
+    bool free = wires_is_free(it, &it->info, 1);
+    bool reads = !it->paused && !it->ended && it->credit > 0 &&
+                 it->info.input < it->input_max && free;
     WIRES_HOLDS(66, it, it->info.status == AXO_OK, "at rest, and its end was not told");
     WIRES_HOLDS(66, it, !socket->reset, "at rest, and a reset was not told");
     WIRES_HOLDS(66, it, !it->closing, "at rest, and its close has no end");
@@ -164,7 +195,7 @@ static void wires_rest(const wire *it, bool closed)
     WIRES_HOLDS(66, it, !reads || !socket->in.ended, "at rest, and an end was not told");
     WIRES_HOLDS(66, it, it->info.output == 0 || socket->out.count == socket->out.room,
                 "at rest, and there is room to write");
-    WIRES_HOLDS(66, it, !it->owed || it->ending || it->info.output > it->low,
+    WIRES_HOLDS(66, it, !it->owed || it->ending || it->info.output > it->low || !free,
                 "at rest, and room was not told");
     WIRES_HOLDS(66, it, !closed, "at rest, and it was told to end");
 }
@@ -191,15 +222,15 @@ void wires_check_rest(bool closed)
               "at rest, and %" PRIu32 " wait for the listener", net.waiting);
 }
 
-/* What was closed in order is with its peer, to the last byte: each request is answered or
- * refused. */
+/* What was closed in order is with its peer, to the last byte, unless that one has gone: each
+ * request is answered or refused. */
 void wires_check_end(void)
 {
     (void)wires_peers();
     for (uint32_t i = 0; i < net.count; i++) {
         const wire *it = &wi.all[i];
         WIRES_HOLDS(68, it, it->socket->closed, "its descriptor is left");
-        if (!it->whole || it->deaf || it->socket->left)
+        if (!it->whole || it->deaf || it->socket->left || it->socket->reset)
             continue;
         WIRES_HOLDS(67, it, it->got == it->wrote && !it->socket->broken,
                     "closed in order, and not all has come");

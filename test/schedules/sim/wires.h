@@ -15,7 +15,7 @@
 #define WIRES_ACTORS 64
 #define WIRES_TAKEN  4 /* the longest delimiter, and a byte */
 
-enum { TAG_WIRE_GO = 40, TAG_WIRE_CLOSE = 41 };
+enum { TAG_WIRE_GO = 40, TAG_WIRE_CLOSE = 41, TAG_WIRE_ANSWER = 42 };
 
 /* A connection; its socket has the same number. */
 typedef struct wire {
@@ -56,6 +56,15 @@ typedef struct wire {
     uint64_t received;  /* as the stream said last */
     size_t most;        /* the longest write that was accepted */
     axo_stream_info info;
+    /* ---- answers that it owes ---- */
+    bool asks;          /* it has bounds of them */
+    size_t bound;       /* of bytes that are outstanding; 0: none */
+    uint32_t few;       /* of answers; 0: none */
+    size_t longest;     /* of an answer, as its actor has said; 0: it has not */
+    size_t counts;      /* bytes that an answer counts */
+    uint32_t answers;   /* that are owed */
+    uint32_t wanted;    /* the most that were refused together, since some were not */
+    size_t allowed;     /* bytes that may be outstanding, where the longest is known */
 } wire;
 
 typedef struct wires {
@@ -82,6 +91,15 @@ void wires_fill(char *to, uint32_t key, uint64_t at, size_t size);
 
 /* The bytes are those that come next. */
 void wires_check_bytes(const wire *it, uint32_t key, uint64_t at, const char *data, size_t size);
+
+/* What is outstanding, by what the stream says that it holds. */
+uint64_t wires_outstanding(const wire *it, const axo_stream_info *info);
+
+/* Whether so many answers more fit. */
+bool wires_fits(const wire *it, const axo_stream_info *info, uint32_t answers);
+
+/* Whether it must say that they do: half of the bound is free, and what was refused fits. */
+bool wires_is_free(const wire *it, const axo_stream_info *info, uint32_t answers);
 
 /* What axo_stream_receive has told. */
 void wires_told(axo_ctx *ctx, const axo_stream *its, wire *it, uint32_t told);

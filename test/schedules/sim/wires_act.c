@@ -89,7 +89,11 @@ static void wires_give_back(void *payload, void *user)
     w.freed++;
 }
 
-static axo_status wires_hand_over(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size)
+typedef axo_status (*wires_owned)(axo_ctx *ctx, axo_stream *stream, const axo_owned *block);
+
+/* `write`: axo_stream_write_owned, axo_stream_answer_owned. */
+static axo_status wires_hand_over(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size,
+                                  wires_owned write)
 {
     wires_block *block = malloc(sizeof *block + size);
     *block = (wires_block){
@@ -99,34 +103,81 @@ static axo_status wires_hand_over(axo_ctx *ctx, const wires_actor *me, wire *it,
     const axo_owned owned = {
         .payload = block->bytes, .size = size, .destroy = wires_give_back, .user = block};
     w.owned++;
-    axo_status status = axo_stream_write_owned(ctx, me->stream, &owned);
+    axo_status status = write(ctx, me->stream, &owned);
     w.owned -= status != AXO_OK;
     return status;
 }
 
-/* All of it or nothing, and nothing without a reason. */
-static void wires_write(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size)
+/* ---- answers that are owed ---- */
+
+/* An answer of any length that its stream was told of; none is refused. */
+static void wires_answer(axo_ctx *ctx, const wires_actor *me, wire *it)
 {
     static char bytes[WIRES_WRITE_MAX];
-    axo_stream_info before = wires_look(ctx, me);
+    size_t most = it->longest != 0 ? it->longest : it->bound + 20;
+    size_t size = world_below((uint32_t)(most < WIRES_WRITE_MAX ? most : WIRES_WRITE_MAX) + 1);
     wires_fill(bytes, it->key + 1, it->wrote, size);
-    axo_status status = world_below(3) == 0 ? wires_hand_over(ctx, me, it, size)
-                                            : axo_stream_write(ctx, me->stream, bytes, size);
-    axo_status due = it->ending                 ? AXO_ESTOPPING
-                     : before.output >= it->high ? AXO_EFULL
-                                                 : AXO_OK;
-    HOLDS_ALL(65, status == due || (status == AXO_ENOMEM && due == AXO_OK && m.dry),
-              "a write with %zu bytes waiting of %zu: %s", before.output, it->high,
+    axo_status status =
+        world_below(3) == 0
+            ? wires_hand_over(ctx, me, it, size, axo_stream_answer_owned)
+            : axo_stream_answer(ctx, me->stream, bytes, size);
+    axo_status due = it->ending ? AXO_ESTOPPING : it->answers == 0 ? AXO_EINVAL : AXO_OK;
+    HOLDS_ALL(72, status == due || (status == AXO_ENOMEM && due == AXO_OK && m.dry),
+              "an answer of %zu bytes, of %" PRIu32 " that are owed: %s", size, it->answers,
               axo_status_name(status));
-    it->executed += size;
-    it->owed = it->owed || status == AXO_EFULL;
-    if (status != AXO_OK) {
-        it->refused += size;
+    if (status != AXO_OK)
         return;
-    }
+    it->executed += size;
     it->wrote += size;
-    if (before.status == AXO_OK && size > it->most)
-        it->most = size;
+    it->answers--;
+    it->counts -= it->counts / 8;
+    if (it->counts < size)
+        it->counts = size;
+    if (it->counts < it->longest)
+        it->counts = it->longest;
+}
+
+/* It comes later, by a message of its actor to itself; or now. */
+static void wires_answer_later(axo_ctx *ctx, const wires_actor *me, wire *it)
+{
+    if (world_below(4) == 0 || w.calm ||
+        axo_send(ctx, axo_self(ctx), TAG_WIRE_ANSWER, &me->number, sizeof me->number) != AXO_OK)
+        wires_answer(ctx, me, it);
+}
+
+/* A request of a few answers: all of them fit, or all are refused. */
+static void wires_request(axo_ctx *ctx, const wires_actor *me, wire *it)
+{
+    axo_stream_info before = wires_look(ctx, me);
+    uint32_t answers = world_below(3) == 0 ? 1 + world_below(4) : 1;
+    uint64_t all = wires_outstanding(it, &before);
+    bool fits = before.output < it->high && wires_fits(it, &before, answers);
+    bool free = before.output < it->high && wires_is_free(it, &before, answers);
+    axo_status status = axo_stream_owe(ctx, me->stream, answers);
+    HOLDS_ALL(72,
+              status == AXO_ESTOPPING ? it->ending
+              : status == AXO_EFULL   ? !it->ending && !free
+                                      : status == AXO_OK && !it->ending && fits,
+              "%" PRIu32 " more answers, with %" PRIu64 " bytes outstanding of %zu: %s", answers,
+              all, it->bound, axo_status_name(status));
+    if (status == AXO_EFULL) {
+        it->owed = true;
+        if (before.output < it->high && answers > it->wanted)
+            it->wanted = answers;
+        if (it->bound != 0)
+            probe_hit(PROBE_STREAM_SPENT);
+    }
+    if (status != AXO_OK)
+        return;
+    size_t alone = answers * it->counts;
+    it->allowed = all == 0 && alone > it->bound ? alone : it->bound;
+    if (it->allowed > it->bound && it->bound != 0)
+        probe_hit(PROBE_STREAM_LONG);
+    it->owed = false;
+    it->wanted = 0;
+    it->answers += answers;
+    for (; answers > 0; answers--)
+        wires_answer_later(ctx, me, it);
 }
 
 static bool wires_has_room(axo_ctx *ctx, const wires_actor *me, wire *it)
@@ -134,9 +185,44 @@ static bool wires_has_room(axo_ctx *ctx, const wires_actor *me, wire *it)
     axo_stream_info info = wires_look(ctx, me);
     bool open = !it->ending && info.status == AXO_OK;
     bool room = axo_stream_has_room(ctx, me->stream);
-    HOLDS_ALL(65, room == (open && info.output < it->high), "wrong about room");
-    it->owed = it->owed || (open && !room);
+    bool may = open && info.output < it->high;
+    HOLDS_ALL(65, room ? may : !may || it->asks, "wrong about room");
+    HOLDS_ALL(72, room ? wires_fits(it, &info, 1) : !may || !wires_is_free(it, &info, 1),
+              "wrong about room for a request");
+    it->owed = (it->owed && !(room && it->asks)) || (open && !room);
     return room;
+}
+
+/* ---- writes ---- */
+
+/* All of it or nothing, and nothing without a reason. */
+static void wires_write(axo_ctx *ctx, const wires_actor *me, wire *it, size_t size)
+{
+    static char bytes[WIRES_WRITE_MAX];
+    if (it->asks && (it->longest != 0 || world_below(2) == 0)) {
+        wires_request(ctx, me, it);
+        return;
+    }
+    axo_stream_info before = wires_look(ctx, me);
+    wires_fill(bytes, it->key + 1, it->wrote, size);
+    axo_status status =
+        world_below(3) == 0 ? wires_hand_over(ctx, me, it, size, axo_stream_write_owned)
+                            : axo_stream_write(ctx, me->stream, bytes, size);
+    axo_status due = it->ending                 ? AXO_ESTOPPING
+                     : before.output >= it->high ? AXO_EFULL
+                                                 : AXO_OK;
+    HOLDS_ALL(65, status == due || (status == AXO_ENOMEM && due == AXO_OK && m.dry),
+              "a write with %zu bytes waiting of %zu: %s", before.output, it->high,
+              axo_status_name(status));
+    it->executed += size;
+    it->owed = status == AXO_EFULL || (it->owed && (due != AXO_OK || !it->asks));
+    if (status != AXO_OK) {
+        it->refused += size;
+        return;
+    }
+    it->wrote += size;
+    if (before.status == AXO_OK && size > it->most)
+        it->most = size;
 }
 
 /* ---- input ---- */
@@ -215,6 +301,26 @@ static void wires_take(axo_ctx *ctx, const wires_actor *me, wire *it)
 
 /* ---- open, close ---- */
 
+/* Bounds of the answers that it owes; a stream without any draws as it did before there were
+ * such. */
+static void wires_set_owing(axo_stream_settings *settings, uint32_t most)
+{
+    uint64_t at = w.now_runs.at;
+    if (!world_is(KNOB_WIRE_OWE)) {
+        w.now_runs.at = at;
+        return;
+    }
+    if (world_below(3) == 0)
+        settings->outstanding_max = 1 + world_below(6);
+    if (settings->outstanding_max != 0 && world_below(3) == 0)
+        return;
+    settings->outstanding_bytes = 1 + world_below(most);
+    if (world_below(2) == 0)
+        settings->outstanding_answer = 1 + world_below(most);
+    if (world_below(2) == 0)
+        settings->output_high = settings->output_low = 0;
+}
+
 static axo_stream_settings wires_settings(const wire *it)
 {
     static const uint32_t sizes[] = {8, 100, 100, 1000, 6000};
@@ -231,6 +337,7 @@ static axo_stream_settings wires_settings(const wire *it)
         settings.read_ns = 1000 + world_below(3000000);
     if (world_below(8) == 0)
         settings.write_ns = 1000 + world_below(3000000);
+    wires_set_owing(&settings, out < most ? out : most);
     return settings;
 }
 
@@ -251,8 +358,14 @@ static void wires_opened(axo_ctx *ctx, wires_actor *me, uint32_t number, int64_t
     it->open = true;
     it->opened = when;
     it->input_max = settings->input_max != 0 ? settings->input_max : AXO_STREAM_INPUT_MAX;
-    it->high = settings->output_high;
+    it->high = settings->output_high != 0 ? settings->output_high : settings->outstanding_bytes;
     it->low = settings->output_low != 0 ? settings->output_low : it->high / 2;
+    it->bound = settings->outstanding_bytes;
+    it->few = settings->outstanding_max;
+    it->longest = settings->outstanding_answer;
+    it->asks = it->bound != 0 || it->few != 0;
+    it->counts = it->longest != 0 ? it->longest : it->bound / 4;
+    it->counts += it->counts == 0;
     wires_shorter(&it->patience, settings->idle_ns);
     wires_shorter(&it->patience, settings->read_ns);
     wires_shorter(&it->patience, settings->write_ns);
@@ -373,6 +486,19 @@ static void wires_do(axo_ctx *ctx, wires_actor *me, wire *it)
     }
 }
 
+/* One that was to come later. Of another instance's stream, or one before, it is nobody's. Behind
+ * an answer its actor looks by itself whether there is room now. */
+static void wires_answer_comes(axo_ctx *ctx, const wires_actor *me, uint32_t number)
+{
+    wire *it = wires_mine(me);
+    if (it == NULL || number != me->number)
+        return;
+    wires_answer(ctx, me, it);
+    if (!wires_has_room(ctx, me, it))
+        return;
+    wires_take(ctx, me, it);
+}
+
 static void wires_go(axo_ctx *ctx, wires_actor *me)
 {
     if (world_is(KNOB_DRY))
@@ -467,6 +593,9 @@ static axo_status wires_message(axo_ctx *ctx, wires_actor *me, const axo_message
         return w.calm || world_below(4) != 0 ? wires_leave(ctx, me) : AXO_OK;
     case TAG_WIRE_CLOSE:
         return wires_leave(ctx, me);
+    case TAG_WIRE_ANSWER:
+        wires_answer_comes(ctx, me, *AXO_PAYLOAD(message, uint32_t));
+        return AXO_OK;
     case TAG_WIRE_GO:
         wires_go(ctx, me);
         return world_is(KNOB_WIRE_END) ? axo_stop_self(ctx) : AXO_OK;

@@ -1,8 +1,13 @@
 /* world.c - the simulated world: its chance, its classes, its strategies. */
 #include "acts.h"
 
+#include "crash.h"
+#include "drafts.h"
+
 #define WORLD_LIVING_MOST 400
 #define WORLD_RECENT      40
+
+#define WORLD_DECIDER_CRASHES 6 /* places for one at its end: few deciders run in a turn */
 
 const knob_info knob_infos[KNOBS] = {
 #define KNOB_INFO(word, most, text, fault) [word] = {most, fault, text},
@@ -77,6 +82,10 @@ ghost *world_enter(axo_ctx *ctx, stream *before)
 {
     ghost *me = ghost_find(axo_self(ctx).bits);
     queues_callback();
+    crash_landed();
+    drafts_closed();
+    HOLDS(73, me, !me->broken, "a callback of an instance that has crashed");
+    w.callback++;
     if (before != NULL)
         *before = w.now_runs;
     world_begin(world_mix(me->identity, ++me->acts));
@@ -103,6 +112,7 @@ void world_free_payload(void *payload, void *user)
     world *it = user;
     queues_callback();
     it->freed++;
+    crash_point_aside();
     free(payload);
 }
 
@@ -111,6 +121,7 @@ void world_undo(void *arg)
     world *it = arg;
     queues_callback();
     it->undone++;
+    crash_point_cleanup();
 }
 
 /* ---- failing ---- */
@@ -129,6 +140,7 @@ axo_status world_fail(axo_ctx *ctx)
         probe_hit(PROBE_NO_MEMORY_IN_FAILURE);
     switch (how) {
     case 0:
+        w.left = w.callback;
         if (fatal)
             axo_throw_fatal(ctx, code, "thrown %d", code);
         axo_throw(ctx, code, "thrown %d", code);
@@ -147,27 +159,36 @@ static axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *
 {
     stream before;
     const node *me = state;
-    uint32_t code = (uint32_t)failure->code;
+    uint32_t told = (uint32_t)failure->code;
     ghost *parent = world_enter(ctx, &before);
     const ghost *child = ghost_find(axo_sender(ctx).bits);
     HOLDS(15, parent, child != NULL && parent->deciding == child->bits,
           "a decider whose sender is not the failed child");
     HOLDS(19, child,
           failure->actor.bits == child->cause.actor &&
-              child->cause.kind_code == ((uint64_t)failure->kind << 32 | code),
+              child->cause.kind_code == ((uint64_t)failure->kind << 32 | told),
           "the decider is told another cause than the one that was reported");
+    crash_check_failure(failure);
+    crash_point(ctx, AXO_SITE_DECIDER);
+    uint32_t code = failure->root_kind == AXO_FAILURE_CRASH ? world_below(256) : told;
     axo_directive decided = (axo_directive)((code & 3) + (world_below(64) == 0 ? 77 : 1));
     if (me == NULL) { /* /user */
         decided = world_is(KNOB_TOP) ? AXO_ESCALATE : (axo_directive)(code % 3 + 1);
     } else if (world_is(KNOB_DECIDER)) {
-        if (world_below(2) == 0)
+        if (world_below(2) == 0) {
+            w.left = w.callback;
             axo_throw(ctx, (int32_t)world_below(256), "the decider");
+        }
         (void)axo_fail(ctx, (int32_t)world_below(256), "the decider");
     } else if (me->depth > (code >> 5) && (code & 4) != 0) {
         decided = AXO_ESCALATE;
     }
     if (me != NULL)
         world_watch_late(ctx);
+    if (me != NULL && w.knobs[KNOB_DRAFT] > 0 && world_below(2) == 0)
+        drafts_act(ctx, AXO_SITE_DECIDER);
+    for (uint32_t i = 0; i < WORLD_DECIDER_CRASHES; i++)
+        crash_point(ctx, AXO_SITE_DECIDER);
     world_leave(&before);
     return decided;
 }
@@ -219,6 +240,12 @@ void world_told(uint32_t every)
 {
     for (uint32_t i = 0; i < WORLD_COUNT(world_strategies); i++)
         world_strategies[i].answer_failed = every != 0 && i % every == 0;
+}
+
+void world_quarantine(uint32_t instances)
+{
+    for (uint32_t i = 0; i < WORLD_COUNT(world_strategies); i += 2)
+        world_strategies[i].quarantine = instances;
 }
 
 void world_govern(bool governed)
@@ -293,6 +320,19 @@ const axo_props *world_props(uint32_t depth)
 
 /* ---- the world's making ---- */
 
+/* Crashes are in some lives only, and drawn apart: all others are what they were before there were
+ * any. */
+static void world_draw_crashes(uint64_t seed)
+{
+    uint64_t at = w.now_runs.at;
+    if (seed % 7 < 3) {
+        w.knobs[KNOB_CRASH] = 1 + world_below(knob_infos[KNOB_CRASH].most);
+        if (world_below(3) != 0)
+            w.knobs[KNOB_DRAFT] = 1 + world_below(knob_infos[KNOB_DRAFT].most);
+    }
+    w.now_runs.at = at;
+}
+
 static void world_draw_knobs(void)
 {
     for (uint32_t i = 0; i < KNOB_READ; i++) {
@@ -311,7 +351,7 @@ static void world_draw_knobs(void)
     }
     static const uint32_t sizes[] = {3, 12, 40, 40, 40, 40, 60, WORLD_LIVING_MOST};
     w.living_max = sizes[world_below(8)];
-    for (uint32_t i = KNOB_READ; i < KNOBS; i++)
+    for (uint32_t i = KNOB_READ; i < KNOB_CRASH; i++)
         w.knobs[i] = world_below(3) == 0 ? 1 + world_below(knob_infos[i].most) : 0;
 }
 
@@ -323,4 +363,5 @@ void world_reset(uint64_t seed, uint32_t life)
     axo__random_init(&w.chance, seed, UINT64_C(0x776f726c64));
     world_begin(world_mix(seed, UINT64_C(0x6b6e6f62)));
     world_draw_knobs();
+    world_draw_crashes(seed);
 }

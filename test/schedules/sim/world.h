@@ -76,7 +76,10 @@ typedef struct keyed {
     X(KNOB_WIRE, 1024, "a call of a stream", 0)                                                    \
     X(KNOB_PEER, 1024, "a peer's move", 0)                                                         \
     X(KNOB_WIRE_FAIL, 150, "fail with a stream", 1)                                                \
-    X(KNOB_WIRE_END, 120, "end with a stream", 0)
+    X(KNOB_WIRE_END, 120, "end with a stream", 0)                                                  \
+    X(KNOB_WIRE_OWE, 1024, "a stream that owes answers", 0)                                        \
+    X(KNOB_CRASH, 60, "crash", 1) /* at one place of many in each callback */                      \
+    X(KNOB_DRAFT, 300, "open drafts", 0)
 
 typedef enum knob {
 #define KNOB_WORD(word, most, text, fault) word,
@@ -127,6 +130,8 @@ typedef struct world {
     uint32_t living_max;
     uint64_t outside;   /* calls from outside so far */
     uint32_t failures;  /* that its hooks have asked for, in this life */
+    uint64_t callback;  /* the number of the callback that has begun last ... */
+    uint64_t left;      /* ... and of the last one that was left */
     bool calm;
     bool dry;           /* the allocator has nothing */
     bool scarce;        /* and now and then it has, in a life with streams */
@@ -190,6 +195,10 @@ void world_told(uint32_t every);
 /* Whether there is a governor: then no strategy has a back-off, so that each delay is one or the
  * other. Before the system starts. */
 void world_govern(bool governed);
+
+/* Each second strategy keeps messages in quarantine under which so many instances have failed; 0:
+ * none does. Before the system starts. */
+void world_quarantine(uint32_t instances);
 
 /* Good until the next call. */
 const axo_props *world_props(uint32_t depth);

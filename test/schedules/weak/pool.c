@@ -37,6 +37,7 @@ void pool_init(const axo__sched_kind *kind, uint32_t workers, uint32_t spares)
     table = (axo__table){.home = sched};
     weak_pool.shelf.table = &table;
     weak_pool.core.sched = sched;
+    weak_pool.core.homes = workers;
     *sched = (axo__sched){.core = &weak_pool.core, .idle = pool_idle, .kind = kind,
                           .workers = weak_pool.workers, .slots = weak_pool.slots,
                           .worker_count = workers,
@@ -343,9 +344,10 @@ static void grace_pass(void *user)
     (void)user;
 }
 
-static void grace_expire(void *user, axo__grace_item *first, axo__grace_item *last)
+static void grace_expire(void *user, uint32_t home, axo__grace_item *first, axo__grace_item *last)
 {
     (void)user;
+    (void)home;
     (void)first;
     (void)last;
     weak_fail("no actor ends here");

@@ -92,8 +92,8 @@ static void setup_slot(void)
     axo__a64_store_relaxed(&shelf.cells[0].state.word, AXO__CLOSED);
     axo__aptr_store_relaxed(&it.chunks[0], &shelf);
     axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
-    it.table.free = &shelf.cells[0];
-    it.cell = axo__table_take(&it.table, &status);
+    it.table.free[0] = &shelf.cells[0];
+    it.cell = axo__table_take(&it.table, 0, &status);
     live(it.cell);
     it.old = axo__cell_ref(it.cell);
     it.readers = 2;
@@ -183,8 +183,8 @@ static void setup_grow(void)
 static void grower(void)
 {
     axo_status status;
-    (void)axo__table_take(&it.table, &status);
-    axo__cell *cell = axo__table_take(&it.table, &status);
+    (void)axo__table_take(&it.table, 0, &status);
+    axo__cell *cell = axo__table_take(&it.table, 0, &status);
     weak_expect(cell != NULL && cell->slot == 1);
     live(cell);
     axo__a64_store_relaxed(&it.box, axo__cell_ref(cell).bits);

@@ -130,9 +130,10 @@ static struct {
     uint32_t expired;
 } it;
 
-static void polled_expire(void *user, axo__grace_item *first, axo__grace_item *last)
+static void polled_expire(void *user, uint32_t home, axo__grace_item *first, axo__grace_item *last)
 {
     (void)user;
+    (void)home;
     (void)last;
     for (; first != NULL; first = first->next) {
         weak_wrote(first);
@@ -203,7 +204,7 @@ static void retirer(void)
 {
     axo__grace_visit(&it.grace, &it.readers[1]);
     axo__a32_store_release(&it.current, 1);
-    axo__grace_retire(&it.grace, &it.items[0], &it.items[0]);
+    axo__grace_retire(&it.grace, 0, &it.items[0], &it.items[0]);
     (void)axo__grace_poll(&it.grace, &it.readers[1]);
     axo__grace_away(&it.readers[1]);
 }
@@ -217,7 +218,7 @@ static void poller(void)
 static void retirer_outside(void)
 {
     axo__a32_store_release(&it.current, 1);
-    axo__grace_retire(&it.grace, &it.items[0], &it.items[0]);
+    axo__grace_retire(&it.grace, 0, &it.items[0], &it.items[0]);
     poller();
 }
 

@@ -14,8 +14,13 @@ static void birth(uint32_t which)
 {
     axo__cell *cell = pool_cell(which);
     weak_wrote(&weak_pool.written[which]);
-    axo__state_init(&cell->state, 0);
-    axo__state_birth(&cell->state);
+    if (which % 2 != 0) {
+        axo__state_counts(&cell->state, 0);
+        axo__state_born(&cell->state); /* the plain way */
+    } else {
+        axo__state_init(&cell->state, 0);
+        axo__state_birth(&cell->state);
+    }
     weak_expect(axo__newborn_push_owner(&weak_pool.workers[0], cell));
 }
 

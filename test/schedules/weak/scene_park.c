@@ -97,7 +97,7 @@ static void expirer(void)
     weak_wrote(&weak_pool.written[0]);
     axo__a32_store_relaxed(&core->expired_any, 1);
     (void)axo__a32_add_seq_cst(&core->expired_any, 0);
-    axo__sched_wake_one(&weak_pool.sched);
+    (void)axo__sched_wake_worker(worker_at(0));
 }
 
 static void expired_sleeper(void)

@@ -170,7 +170,8 @@ def line_of(workload, peer, median, **rest):
 class GoalTest(unittest.TestCase):
     """What is said of a goal of 3 times the best of W1."""
 
-    def said(self, lines, goal=None, quoted=None):
+    def goals(self, lines, goal=None, quoted=None, slower=None, counts=""):
+        """The goals beside these results, with so many instructions."""
         with tempfile.TemporaryDirectory() as folder:
             results, path = os.path.join(folder, "results"), os.path.join(folder, "goals")
             with open(results, "w", encoding="utf-8") as file:
@@ -178,8 +179,15 @@ class GoalTest(unittest.TestCase):
                 file.write("\n".join(map(json.dumps, [machine, *lines])) + "\n")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump({"goals": [goal or {"row": "W1", "times": 3, "note": "why"}], "less": ["W5"],
-                           "quoted": quoted or []}, file)
-            return list(figures.Goals(figures.Results(results), path).rows())[-1]
+                           "quoted": quoted or [], "slower": slower or {}}, file)
+            for name, text in (("instructions", "made by | gcc\n" + counts),
+                               ("lines", "# x\na message | 3.02 | 0.01\n")):
+                with open(os.path.join(folder, f"{name}.txt"), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return figures.Goals(figures.Results(results), path, folder)
+
+    def said(self, *arguments, **named):
+        return list(self.goals(*arguments, **named).rows())[-1]
 
     AXO = line_of("W1", "axo", 12)
     GO = {"workload": "W1", "row": "W1", "ratio_to": "go", "median": 4}
@@ -227,7 +235,59 @@ class GoalTest(unittest.TestCase):
                     "min": ratio, "max": ratio} for work, ratio in (("W1", 0.99), ("W4", 0.8))]
             with open(results, "w", encoding="utf-8") as file:
                 file.write("\n".join(map(json.dumps, [{"machine": {"workers": 2}}, self.AXO, *own])))
-            self.assertEqual(figures.Goals(figures.Results(results)).slower(), ["W4 (0.8 × (0.8 to 0.8))"])
+            self.assertEqual(figures.Goals(figures.Results(results)).slower(),
+                             {"W4": "0.8 × (0.8 to 0.8)"})
+
+    def own(self, ratio, peer="axo", work="W4"):
+        return {"workload": work, "row": f"{work} on 2 / 1", "own": peer, "median": ratio, "min": ratio,
+                "max": ratio}
+
+    def test_a_slower_row_needs_a_reason(self):
+        said = self.goals([self.AXO, self.own(0.8)])
+        self.assertEqual((said.unexplained(), said.stale()), (["W4"], []))
+        self.assertIn("- W4, 0.8 × (0.8 to 0.8): **why is not known.**", figures.slower(said))
+        said = self.goals([self.AXO, self.own(0.8)], slower={"W4": "{locked a message} of them"})
+        self.assertEqual((said.unexplained(), said.stale()), ([], []))
+        self.assertIn("- W4, 0.8 × (0.8 to 0.8): 3.02 of them", figures.slower(said))
+
+    def test_a_reason_that_is_left_over(self):
+        said = self.goals([self.AXO, self.own(0.99)], slower={"W4": "x"})
+        self.assertEqual((said.unexplained(), said.stale()), ([], ["W4"]))
+        self.assertEqual(self.goals([self.AXO], slower={"W4": "x"}).stale(), [])  # not measured
+
+    def test_floors_of_a_message(self):
+        # 12 million a second are 83 ns; 3 of 10 ns and 2.5 are 32.5.
+        goal = {"row": "W1", "message_floors": 2}
+        axo, floor = line_of("W1", "axo", 12e6, unit="messages/s"), line_of("F-rmw", "floor", 10, unit="ns")
+        self.assertEqual(self.said([axo, floor], goal)[1:],
+                         ["<= 2 × the floor of a message", "12 M/s, 2.56 × the floor", "–", "–", "missed"])
+        self.assertEqual(self.said([axo, floor], dict(goal, message_floors=2.6))[5], "met")
+        self.assertEqual(self.said([axo], goal)[5], "not measured")
+
+    def test_instructions(self):
+        axo, goal = line_of("W1", "axo", 12e6, unit="messages/s"), {"row": "W1", "instructions": 170}
+        for count, state in (("W1 | 170.0 | x\n", "met"), ("W1 | 170.1 | x\n", "missed"),
+                             ("W2 | 1.0 | x\n", "not measured")):
+            self.assertEqual(self.said([axo], goal, counts=count)[5], state)
+        self.assertEqual(self.said([axo], goal, counts="W1 | 170.1 | x\n")[2], "12 M/s, 170 instructions")
+
+    def test_the_fewest_to_the_most(self):
+        lines = [self.AXO] + [{"bench": "W18", "median": median} for median in (9, 5, 3)]
+        goal = {"growth": "W18", "title": "grown", "most": 2.5}
+        self.assertEqual(self.said(lines, goal), ["grown", "<= 2.5 ×", "3 ×", "", "", "missed"])
+        self.assertEqual(self.said(lines, dict(goal, most=3))[5], "met")
+        self.assertEqual(self.said([self.AXO], goal)[2:], ["–", "", "", "not measured"])
+
+    def test_a_note_has_its_counts(self):
+        note = ("{instructions W1} and {locked a message} and {lines a message}; {floor F-line}, {two W4}, "
+                "{others W4}")
+        lines = [self.AXO, line_of("F-line", "floor", 142.3, unit="ns"), self.own(0.9),
+                 self.own(0.5, "go"), self.own(0.7, "caf")]
+        goal = {"row": "W1", "most": 11, "note": note}
+        self.assertEqual(self.said(lines, goal, counts="W1 | 179.3 | x\n")[5],
+                         "missed: 179 and 3.02 and 0.01; 142 ns, 0.9 ×, 0.5 × to 0.7 ×")
+        with self.assertRaisesRegex(figures.Refused, "nothing is accepted of {locked x}"):
+            self.said(lines, dict(goal, note="{locked x}"))
 
     def test_a_better_row_of_theirs(self):
         goal = {"row": "W4c", "times_of": "W4", "times": 1.5}
@@ -243,6 +303,7 @@ class GoalTest(unittest.TestCase):
         for source in said["quoted"]:
             rows = set(source["anchors"]).union(*source["figures"].values())
             self.assertEqual(rows - known, set())
+        self.assertEqual(set(said["slower"]) - known, set())
 
 
 if __name__ == "__main__":

@@ -68,6 +68,22 @@ static void newborn(void **state)
     }
 }
 
+/* The same in one step, for a child that its parent knows already. */
+static void born(void **state)
+{
+    axo__state word;
+    for (uint32_t i = 0; i < 3; i++) {
+        set(&word, AXO__CLOSED);
+        axo__state_counts(&word, i);
+        axo__state_born(&word);
+        assert_int_equal(axo__state_suspends(&word), i);
+        assert_int_equal(has(get(&word), AXO__HELD), i > 0);
+        assert_false(has(get(&word), AXO__READY | AXO__CLOSED | AXO__RUNNING));
+        assert_true(wants_entry(get(&word)));
+        assert_int_equal(claim(&word), AXO__CLAIM_URGENT);
+    }
+}
+
 /* The slot's former life may have left an entry in an injector: its node stays in use. */
 static void newborn_in_a_used_slot(void **state)
 {
@@ -638,6 +654,7 @@ static void no_wake_up_is_lost(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(newborn),
+    cmocka_unit_test(born),
     cmocka_unit_test(newborn_in_a_used_slot),
     cmocka_unit_test(terminating_suspends),
     cmocka_unit_test(announce_user_pushes_exactly_when_it_makes_work),

@@ -29,11 +29,11 @@ static void world_close(table_world *world)
 static axo__cell *take_one(axo__table *table)
 {
     axo_status status;
-    axo__cell *cell = axo__table_take(table, &status);
+    axo__cell *cell = axo__table_take(table, 0, &status);
     assert_non_null(cell);
     assert_int_equal(status, AXO_OK);
     if (cell->free_next != NULL)
-        axo__table_give(table, cell->free_next);
+        axo__table_give(table, 0, cell->free_next);
     cell->free_next = NULL;
     return cell;
 }
@@ -128,7 +128,7 @@ static void every_slot_once_then_the_limit(void **state)
     uint32_t count = 0;
     world_open(&world, ACTORS, 4);
     for (;;) {
-        axo__cell *cell = axo__table_take(&world.table, &status);
+        axo__cell *cell = axo__table_take(&world.table, 0, &status);
         if (cell == NULL)
             break;
         for (; cell != NULL; cell = cell->free_next) {
@@ -145,9 +145,32 @@ static void every_slot_once_then_the_limit(void **state)
         assert_ptr_equal(axo__table_find(&world.table, axo__cell_ref(cells[i])), cells[i]);
     axo__table_end(cells[0]);
     cells[0]->free_next = NULL;
-    axo__table_give(&world.table, cells[0]);
-    assert_ptr_equal(axo__table_take(&world.table, &status), cells[0]);
-    assert_null(axo__table_take(&world.table, &status));
+    axo__table_give(&world.table, 0, cells[0]);
+    assert_ptr_equal(axo__table_take(&world.table, 0, &status), cells[0]);
+    assert_null(axo__table_take(&world.table, 0, &status));
+    world_close(&world);
+}
+
+/* What a home has given comes back to it; who has none is given another's before a shelf is
+ * made. */
+static void cells_come_back_to_their_home(void **state)
+{
+    table_world world;
+    axo_status status;
+    axo__cell *of[AXO__GRACE_HOMES];
+    world_open(&world, ACTORS, 4);
+    for (uint32_t home = 0; home < AXO__GRACE_HOMES; home++)
+        of[home] = axo__table_take(&world.table, 0, &status);
+    while (axo__table_take(&world.table, 0, &status) != NULL)
+        continue;
+    assert_int_equal(status, AXO_ELIMIT);
+    for (uint32_t home = 0; home < AXO__GRACE_HOMES; home++)
+        axo__table_give(&world.table, home, of[home]);
+    for (uint32_t home = AXO__GRACE_HOMES; home-- > 2;)
+        assert_ptr_equal(axo__table_take(&world.table, home, &status), of[home]);
+    assert_ptr_equal(axo__table_take(&world.table, 5, &status), of[0]);
+    assert_ptr_equal(axo__table_take(&world.table, 0, &status), of[1]);
+    assert_null(axo__table_take(&world.table, 1, &status));
     world_close(&world);
 }
 
@@ -244,10 +267,10 @@ static void no_memory_changes_nothing(void **state)
     unit_heap_empty(&world.heap);
     axo__a64_store_relaxed(&world.memory.budget, 1);
     assert_true(axo__table_init(&world.table, &world.heap, ACTORS, secret));
-    assert_null(axo__table_take(&world.table, &status));
+    assert_null(axo__table_take(&world.table, 0, &status));
     assert_int_equal(status, AXO_ENOMEM);
     axo__a64_store_relaxed(&world.memory.budget, UINT64_MAX);
-    assert_non_null(axo__table_take(&world.table, &status));
+    assert_non_null(axo__table_take(&world.table, 0, &status));
     assert_int_equal(status, AXO_OK);
     world_close(&world);
 }
@@ -257,6 +280,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_stale_reference_reaches_nobody),
     cmocka_unit_test(forged_references_reach_nobody),
     cmocka_unit_test(every_slot_once_then_the_limit),
+    cmocka_unit_test(cells_come_back_to_their_home),
     cmocka_unit_test(another_secret_gives_other_generations),
     cmocka_unit_test(generations_are_spent_and_none_comes_again),
     cmocka_unit_test(asked_beside_a_birth),

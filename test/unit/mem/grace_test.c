@@ -30,9 +30,10 @@ static void world_pass(void *user)
 }
 
 /* Each batch comes after a passage of its own through the doors. */
-static void world_expire(void *user, axo__grace_item *items, axo__grace_item *last)
+static void world_expire(void *user, uint32_t home, axo__grace_item *items, axo__grace_item *last)
 {
     assert_null(last->next);
+    assert_int_equal(home, 0);
     grace_world *world = user;
     if (axo__a32_xchg_acq_rel(&world->passes, 0) == 0)
         (void)axo__a32_add_relaxed(&world->passes_missing, 1);
@@ -105,7 +106,7 @@ static void reader_or_writer(void *arg, uint32_t index)
     for (int i = 1; i < ITEMS; i++) {
         axo__aptr_store_release(&world->current, &world->things[i]);
         axo__grace_item *old = &world->things[i - 1].item;
-        axo__grace_retire(&world->grace, old, old);
+        axo__grace_retire(&world->grace, 0, old, old);
         if (i % 8 == 0)
             (void)sched_yield();
     }
@@ -130,7 +131,7 @@ static void a_reader_holds_the_period_open(void **state)
 {
     grace_world *world = world_new();
     axo__grace_enter();
-    axo__grace_retire(&world->grace, &world->things[0].item, &world->things[0].item);
+    axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[0].item);
     for (int i = 0; i < 20000; i++) {
         assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
         (void)sched_yield();
@@ -150,7 +151,7 @@ static void enter_nests(void **state)
     axo__grace_enter();
     axo__grace_enter();
     axo__grace_leave();
-    axo__grace_retire(&world->grace, &world->things[0].item, &world->things[0].item);
+    axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[0].item);
     for (int i = 0; i < 5000; i++) {
         assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
         (void)sched_yield();
@@ -166,10 +167,61 @@ static void a_list_is_retired_whole_and_stop_expires_it(void **state)
     grace_world *world = world_new();
     for (int i = 0; i < ITEMS - 1; i++)
         world->things[i].item.next = &world->things[i + 1].item;
-    axo__grace_retire(&world->grace, &world->things[0].item, &world->things[ITEMS - 1].item);
+    axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[ITEMS - 1].item);
     axo__grace_stop(&world->grace);
     for (int i = 0; i < ITEMS; i++)
         assert_int_equal(axo__a32_load_relaxed(&world->things[i].times), 1);
+    free(world);
+}
+
+/* ---- homes ---- */
+
+typedef struct homes_world {
+    axo__grace grace;
+    axo__grace_item items[AXO__GRACE_HOMES][4];
+    uint32_t expired[AXO__GRACE_HOMES];
+} homes_world;
+
+static void homes_pass(void *user)
+{
+    assert_non_null(user);
+}
+
+static void homes_expire(void *user, uint32_t home, axo__grace_item *first, axo__grace_item *last)
+{
+    homes_world *world = user;
+    for (const axo__grace_item *item = first;; item = item->next) {
+        assert_true(item >= world->items[home] && item < world->items[home] + 4);
+        world->expired[home]++;
+        assert_int_equal(item == last, item->next == NULL);
+        if (item == last)
+            return;
+    }
+}
+
+/* Each home gets its own items, in one list with its end, whoever hands over in between. */
+static void homes_are_kept_apart(void **state)
+{
+    static const axo__grace_ops ops = {.pass = homes_pass, .expire = homes_expire,
+                                       .give_block = world_give};
+    homes_world *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    assert_true(axo__grace_start(&world->grace, &ops, AXO__GRACE_ALONE, world, NULL));
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t part = 0; part < 4; part += 2) {
+            for (uint32_t home = round; home < AXO__GRACE_HOMES; home += 2) {
+                axo__grace_item *first = &world->items[home][part];
+                first[0].next = &first[1];
+                first[1].next = NULL;
+                axo__grace_retire(&world->grace, home, &first[0], &first[1]);
+            }
+        }
+        assert_true(axo__grace_run(&world->grace));
+        assert_false(axo__grace_run(&world->grace));
+        for (uint32_t home = 0; home < AXO__GRACE_HOMES; home++)
+            assert_int_equal(world->expired[home], home % 2 <= round ? 4 : 0);
+    }
+    axo__grace_stop(&world->grace);
     free(world);
 }
 
@@ -183,7 +235,7 @@ static void blocks_wait_beside_items(void **state)
             if (i % 2 == first)
                 world_retire_block(world);
             else
-                axo__grace_retire(&world->grace, &world->things[i].item, &world->things[i].item);
+                axo__grace_retire(&world->grace, 0, &world->things[i].item, &world->things[i].item);
         }
         for (int i = 0; i < 5000; i++) {
             assert_int_equal(axo__a32_load_acquire(&world->freed), 0);
@@ -212,6 +264,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_reader_holds_the_period_open),
     cmocka_unit_test(enter_nests),
     cmocka_unit_test(a_list_is_retired_whole_and_stop_expires_it),
+    cmocka_unit_test(homes_are_kept_apart),
     cmocka_unit_test(blocks_wait_beside_items),
     cmocka_unit_test(stop_with_nothing_to_do),
 };

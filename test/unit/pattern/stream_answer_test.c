@@ -3,6 +3,7 @@
 #include "unit/pattern/stream_world.h"
 
 static const char bytes[200000];
+static const char large[3000000];
 
 static void answer_owe(stream_world *world, axo_ctx *ctx)
 {
@@ -93,30 +94,142 @@ static void so_many_at_a_time(void **state)
 
 /* The other side reads nothing: what is under way is taken, and no more is asked for. When it has
  * read there is room again, and that is told. */
+static void answer_who_does_not_read(stream_world *world)
+{
+    stream_pair(world, SOCK_STREAM);
+    stream_begin(world);
+    for (uint32_t i = 0; i < 100; i++) {
+        stream_do(world, answer_owe_all);
+        if (world->info.owed == 0)
+            break;
+        while (world->info.owed > 0)
+            answer(world, 100000);
+    }
+    assert_int_equal(world->info.owed, 0);
+    stream_do(world, stream_fill);
+    assert_int_equal(world->status, AXO_EFULL);
+}
+
+static void answer_who_reads_again(stream_world *world)
+{
+    uint64_t written = world->info.sent + world->info.output;
+    uint32_t rooms = world->rooms;
+    assert_int_equal(stream_drink(world), written);
+    assert_int_equal(world->rooms, rooms + 1);
+    stream_do(world, answer_owe_all);
+    assert_true(world->taken > 0);
+    answer(world, 100);
+    stream_end(world);
+}
+
 static void no_answer_is_refused(void **state)
 {
     stream_world world = {.settings = {.outstanding_bytes = 400000, .outstanding_max = 8}};
-    stream_pair(&world, SOCK_STREAM);
-    stream_begin(&world);
-    for (uint32_t i = 0; i < 100; i++) {
-        stream_do(&world, answer_owe_all);
-        if (world.info.owed == 0)
-            break;
-        while (world.info.owed > 0)
-            answer(&world, 100000);
-    }
-    assert_int_equal(world.info.owed, 0);
+    answer_who_does_not_read(&world);
     /* the four under way when the first of their size came, and what was there before */
     assert_in_range(world.output_most, 200001, 400000 + 4 * 100000);
-    stream_do(&world, stream_fill);
-    assert_int_equal(world.status, AXO_EFULL);
-    uint64_t written = world.info.sent + world.info.output;
-    uint32_t rooms = world.rooms;
-    assert_int_equal(stream_drink(&world), written);
-    assert_int_equal(world.rooms, rooms + 1);
-    stream_do(&world, answer_owe_all);
+    answer_who_reads_again(&world);
+}
+
+/* The same, by a program that knows how long they are: not a byte beyond the bound. */
+static void nothing_exceeds_the_bound(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 450000,
+                                       .outstanding_answer = 100000,
+                                       .output_high = 300000}};
+    answer_who_does_not_read(&world);
+    assert_in_range(world.output_most, 300000, 450000);
+    answer_who_reads_again(&world);
+}
+
+/* Short ones that could be long are asked for as if they were. */
+static void short_ones_count_as_they_may_be(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 1000, .outstanding_answer = 300}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    for (uint32_t i = 0; i < 10; i++) {
+        owe_all(&world, i == 0 ? 3 : 2);
+        assert_int_equal(world.info.outstanding, 900);
+        answer(&world, 10);
+        assert_int_equal(world.info.outstanding, 600);
+        answer(&world, 0);
+        assert_int_equal(world.info.outstanding, 300);
+    }
+    answer(&world, 400); /* it was said that there is none */
+    assert_int_equal(world.info.outstanding, 0);
+    owe_all(&world, 2);
+    assert_int_equal(world.info.outstanding, 800);
+    assert_int_equal(stream_drink(&world), 10 * 10 + 400);
+    stream_end(&world);
+}
+
+/* A request of several answers: refused until all fit, and told of then, once. */
+static void answer_owe_seven(stream_world *world, axo_ctx *ctx)
+{
+    world->status = axo_stream_owe(ctx, world->stream, 7);
+}
+
+static void all_of_a_request_fit(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 1000, .outstanding_answer = 100}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, answer_owe_seven);
+    assert_int_equal(world.status, AXO_OK);
+    assert_int_equal(world.info.owed, 7);
+    for (uint32_t i = 0; i < 3; i++) {
+        stream_do(&world, answer_owe_seven);
+        stream_run(&world);
+        assert_int_equal(world.status, AXO_EFULL);
+        assert_int_equal(world.info.owed, 7 - i);
+        assert_int_equal(world.rooms, 0);
+        answer(&world, 100);
+    }
+    stream_put(&world, "next");
+    assert_int_equal(world.info.received, 0);
+    answer(&world, 100); /* three are left */
+    stream_run(&world);
+    assert_int_equal(world.rooms, 1);
+    assert_int_equal(world.info.received, 4);
+    stream_do(&world, answer_owe_seven);
+    assert_int_equal(world.status, AXO_OK);
+    assert_int_equal(world.info.owed, 10);
+    assert_int_equal(stream_drink(&world), 400);
+    stream_end(&world);
+}
+
+/* Half of the bound has gone, and one more would exceed it: no room yet. */
+static void answer_large(stream_world *world, axo_ctx *ctx)
+{
+    const axo_owned block = {.payload = (void *)(uintptr_t)large, .size = sizeof large};
+    assert_int_equal(axo_stream_owe(ctx, world->stream, 1), AXO_OK);
+    assert_int_equal(axo_stream_answer_owned(ctx, world->stream, &block), AXO_OK);
+    assert_false(axo_stream_has_room(ctx, world->stream));
+}
+
+/* So many bytes above the length of `large`. */
+enum { ANSWER_BEYOND = 600000 };
+
+static void answer_ask_for_room(stream_world *world, axo_ctx *ctx)
+{
+    bool room = axo_stream_has_room(ctx, world->stream);
+    stream_see(world, ctx);
+    assert_int_equal(room, world->info.outstanding <= ANSWER_BEYOND);
+    world->taken += !room && world->info.outstanding <= (sizeof large + ANSWER_BEYOND) / 2;
+}
+
+static void room_is_for_one_more(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = sizeof large + ANSWER_BEYOND}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, answer_large);
+    while (world.info.outstanding > 0) {
+        (void)stream_get(&world);
+        stream_do(&world, answer_ask_for_room);
+    }
     assert_true(world.taken > 0);
-    answer(&world, 100);
     stream_end(&world);
 }
 
@@ -172,7 +285,8 @@ static void answer_bad(stream_world *world, axo_ctx *ctx)
     axo_stream *other;
     static const axo_stream_settings bad[] = {
         AXO_STREAM_SETTINGS(.outstanding_bytes = AXO_STREAM_MAX + 1),
-        AXO_STREAM_SETTINGS(.reserved = 1),
+        AXO_STREAM_SETTINGS(.outstanding_answer = 1),
+        AXO_STREAM_SETTINGS(.outstanding_bytes = 1, .outstanding_answer = AXO_STREAM_MAX + 1),
         AXO_STREAM_SETTINGS(.outstanding_bytes = 10, .output_low = 10)};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(axo_stream_open(ctx, world->peer, &bad[i], &other), AXO_EINVAL);
@@ -214,6 +328,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(as_many_as_fit),
     cmocka_unit_test(so_many_at_a_time),
     cmocka_unit_test(no_answer_is_refused),
+    cmocka_unit_test(nothing_exceeds_the_bound),
+    cmocka_unit_test(short_ones_count_as_they_may_be),
+    cmocka_unit_test(all_of_a_request_fit),
+    cmocka_unit_test(room_is_for_one_more),
     cmocka_unit_test(nothing_is_read_meanwhile),
     cmocka_unit_test(room_at_the_end_of_the_turn),
     cmocka_unit_test(bad_input_changes_nothing),

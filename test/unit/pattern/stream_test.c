@@ -110,46 +110,6 @@ static void lines_however_they_arrive(void **state)
     }
 }
 
-/* Two lines, of which a read that is not full gives the first. One edge has told of both. */
-static void a_read_that_ends_early_leaves_nothing(void **state)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } passed = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
-                         .cmsg_type = SCM_RIGHTS}};
-    char line[] = "one\r\n";
-    struct iovec part = {.iov_base = line, .iov_len = 5};
-    const struct msghdr with = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &passed,
-                                .msg_controllen = sizeof passed};
-    for (int kind = 0; kind < 3; kind++) {
-        stream_world world = {.events = stream_lines};
-        int fds[2];
-        if (kind == 0) {
-            stream_tcp(&world);
-        } else if (kind == 1) {
-            stream_pair(&world, SOCK_STREAM);
-        } else {
-            assert_int_equal(pipe2(fds, O_DIRECT | O_CLOEXEC), 0); /* packets */
-            world.fd = fds[0];
-            world.peer = fds[1];
-        }
-        stream_begin(&world);
-        memcpy(CMSG_DATA(&passed.head), &world.peer, sizeof world.peer);
-        if (kind == 0) {
-            assert_int_equal(send(world.peer, line, 5, 0), 5);
-            assert_int_equal(send(world.peer, "!", 1, MSG_OOB), 1);
-        } else {
-            assert_int_equal(kind == 1 ? sendmsg(world.peer, &with, 0)
-                                       : write(world.peer, line, 5), 5);
-        }
-        assert_int_equal(write(world.peer, "two\r\n", 5), 5);
-        stream_run(&world);
-        assert_string_equal(world.pieces, "one\r\n|two\r\n|");
-        stream_end(&world);
-    }
-}
-
 static void stream_counts(stream_world *world, axo_ctx *ctx)
 {
     axo_stream_bytes piece;
@@ -672,7 +632,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_goes_in_comes_out),
     cmocka_unit_test(large_transfers),
     cmocka_unit_test(lines_however_they_arrive),
-    cmocka_unit_test(a_read_that_ends_early_leaves_nothing),
     cmocka_unit_test(counted_pieces_and_other_delimiters),
     cmocka_unit_test(what_is_looked_at_stays),
     cmocka_unit_test(a_line_longer_than_the_buffer),

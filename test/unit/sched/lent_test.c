@@ -167,7 +167,7 @@ static void memory_waits_for_a_visit_that_is_cut_short(void **state)
     lent_run(&w, 1);
     assert_int_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 0);
     lent_go_on(&w);
-    assert_int_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 1);
+    assert_int_not_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 0);
     lent_end(&w);
 }
 
@@ -201,7 +201,7 @@ static void axo_block_gives_memory_back(void **state)
     assert_int_equal(sem_post(&w.go_on), 0);
     while (sem_wait(&w.inside) != 0)
         continue;
-    assert_int_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 1);
+    assert_int_not_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 0);
     lent_run(&w, 1);
     lent_run(&w, 1);
     assert_int_equal(lent_held(&w), 4);
@@ -263,7 +263,7 @@ static void a_dead_cell_waits_for_the_host(void **state)
     assert_true(held_any(w.system));
     assert_int_equal(lent_held(&w), 4);
     assert_false(w.system->core.grace.waits);
-    assert_null(w.system->core.grace.retired);
+    assert_int_equal(w.system->core.grace.retired.any, 0);
     assert_int_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 0);
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
     assert_false(held_any(w.system));
@@ -305,7 +305,7 @@ static void the_host_is_a_reader(void **state)
     lent_come_and_go(&w);
     assert_true(lent_held(&w) >= 4 + 49);
     lent_go_on(&w);
-    assert_int_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 1); /* as it leaves */
+    assert_int_not_equal(axo__a32_load_seq_cst(&w.system->core.expired_any), 0); /* as it leaves */
     lent_run(&w, 1);
     lent_run(&w, 1);
     assert_int_equal(lent_held(&w), 4);

@@ -49,7 +49,7 @@ static void world_open(void)
     assert_true(axo__table_init(&world.table, &world.heap, 64, (uint64_t[2]){1, 0}));
     assert_true(axo__registry_init(&world.registry, &world.heap, &world.table, 64, 1));
     for (uint32_t i = 0; i < 3; i++) {
-        world.cells[i] = axo__table_take(&world.table, &status);
+        world.cells[i] = axo__table_take(&world.table, 0, &status);
         axo__table_begin(&world.table, world.cells[i]);
     }
     assert_int_equal(axo__registry_key(&world.registry, "stays", &world.stays), AXO_OK);

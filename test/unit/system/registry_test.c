@@ -25,7 +25,7 @@ static void world_open(registry_world *world, uint32_t max)
     assert_true(axo__table_init(&world->table, &world->heap, 1024, (uint64_t[2]){1, 0}));
     assert_true(axo__registry_init(&world->registry, &world->heap, &world->table, max, 1));
     for (uint32_t i = 0; i < ACTORS; i++) {
-        world->cells[i] = axo__table_take(&world->table, &status);
+        world->cells[i] = axo__table_take(&world->table, 0, &status);
         assert_non_null(world->cells[i]);
         axo__table_begin(&world->table, world->cells[i]);
     }
