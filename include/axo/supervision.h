@@ -312,8 +312,10 @@ typedef enum axo_window {
  * decided, each with a jitter of less than that span. A restart that waits is one with a back-off
  * in all that is said above; beside a back-off the turn is asked for when its delay is over. What
  * counts is the decision: all for one and rest for one are one restart each, survivors of a restart
- * none. The first restart that waits and the last one that has waited are events AXO_KIND_STORM
- * (event.h) and lines of the log; axo_stats counts them (restarts_governed). */
+ * none. Children of /system, a few services, are restarted at once and take no turn: the end of the
+ * system may wait for them (axo_termination_hook). The first restart that waits and the last one
+ * that has waited are events AXO_KIND_STORM (event.h) and lines of the log; axo_stats counts them
+ * (restarts_governed). */
 
 /* A strategy. One may serve many parents; it carries no state and must stay valid and unchanged
  * while any actor that uses it lives. */

@@ -14,6 +14,7 @@
 #define AXO__CELL_CELL_H
 
 #include <axo/actor.h>
+#include <axo/system.h>
 #include <axo/trace.h>
 
 #include "cell/cause.h"
@@ -145,6 +146,12 @@ struct axo__cell {
 
 _Static_assert(AXO__BACKLOG_TURNS_MAX < 1 << 3, "`backlog_turns` has 3 bits");
 AXO_STATIC_ASSERT(sizeof(axo__cell) == (size_t)2 * AXO__CACHE_LINE, "two lines");
+
+/* The guardians' cells are the first ones, in the order of axo_guardian. */
+static inline bool axo__cell_is_system(const axo__cell *cell)
+{
+    return cell->guardian != 0 && cell->slot == AXO_GUARDIAN_SYSTEM;
+}
 
 /* The cold part of a cell, which a leaf's messages do not touch. */
 typedef struct axo__cold {

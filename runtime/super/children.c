@@ -190,11 +190,12 @@ static bool children_restart_along(const axo__cell *parent)
 }
 
 /* Whether their restarts may wait: for a back-off, or for their turn among all restarts. The root's
- * children are guardians, which are never restarted. */
+ * children are guardians, which are never restarted, and for those of /system the end of the system
+ * may wait, at a time of the program's clock that does not go on. */
 static bool children_wait(const axo__core *core, const axo__cell *parent)
 {
     const axo_strategy *strategy = axo__cell_strategy(parent);
-    return (core->storm.interval_ns != 0 && parent->parent != 0) ||
+    return (core->storm.interval_ns != 0 && parent->parent != 0 && !axo__cell_is_system(parent)) ||
            (strategy != NULL && strategy->backoff != NULL);
 }
 

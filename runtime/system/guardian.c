@@ -317,6 +317,7 @@ axo_status axo__guardians_make(axo_system *system)
         status = axo__spawn_make(local, &birth, &system->cells[i]);
         if (status != AXO_OK)
             break;
+        AXO_ASSERT(system->cells[i]->slot == i); /* as axo__cell_is_system has it */
         system->guardians[i] = axo__cell_ref(system->cells[i]);
         if (axo__family_take(local, system->cells[i]) == NULL)
             return AXO_ENOMEM; /* a guardian's family exists before its first child is adopted */

@@ -154,6 +154,12 @@ static uint32_t decide_turns(int64_t from)
     return after;
 }
 
+bool model_governs(const ghost *it)
+{
+    bool system = it->guardian && (it->bits & AXO__SLOT_MASK) == AXO_GUARDIAN_SYSTEM;
+    return g.storm.most != 0 && !system;
+}
+
 /* What asked last has the latest place, so its turn is the latest but for the jitter of others. A
  * burst and the turns of a whole window are the most that a window can see. */
 void model_turn(ghost *it, const axo_event *e)

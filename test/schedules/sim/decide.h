@@ -20,6 +20,9 @@ decide_answer model_permits(const ghost *parent, ghost *child, int64_t now);
  * may have been long enough, or not. */
 void model_delay(ghost *it, const axo_event *e);
 
+/* Whether restarts of its children take turns; those of /system's do not. */
+bool model_governs(const ghost *it);
+
 /* With a governor, and no back-off: the restart's turn, at once if its delay is 0. */
 void model_turn(ghost *it, const axo_event *e);
 

@@ -129,14 +129,14 @@ void model_said(axo_ref ref, axo_directive directive)
           restarts ? "restarted beyond its budget" : "refused within its budget");
     if (!restarts)
         model_stop_reached(it, child);
-    else if (g.storm.most == 0 && (it->strategy == NULL || it->strategy->backoff == NULL))
+    else if (!model_governs(it) && (it->strategy == NULL || it->strategy->backoff == NULL))
         model_carry_out(it, child);
 }
 
 /* With a governor each restart is told of: those whose turn it is, too. */
 static void model_waits(ghost *it, const axo_event *e)
 {
-    if (g.storm.most == 0) {
+    if (!model_governs(it)) {
         model_delay(it, e);
         return;
     }

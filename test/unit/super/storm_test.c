@@ -264,6 +264,46 @@ static void a_shutdown_waits_for_nobody(void **state)
     assert_int_equal(w.count, 1);
 }
 
+/* The end waits for hooks of /system's actors; the program's clock stands still meanwhile. */
+static axo_status hooked_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    if (message->tag == AXO_TERMINATION_HOOK) {
+        ((crasher *)state)->world->notes++;
+        return axo_termination_hook_done(ctx);
+    }
+    return axo_fail(ctx, 7, "a service went away");
+}
+
+static axo_status hooked_start(axo_ctx *ctx, void *state)
+{
+    (void)state;
+    return axo_termination_hook(ctx);
+}
+
+static void a_service_that_the_end_waits_for_has_no_turn(void **state)
+{
+    static const axo_class hooked = AXO_CLASS(
+        .name = "hooked", .state_size = sizeof(crasher), .construct = crasher_construct,
+        .pre_start = hooked_start, .receive = hooked_receive);
+    storm_world w;
+    axo_ref service;
+    (void)state;
+    storm_open(&w, 1, SECOND, 0, NULL, 2);
+    const crasher args = {.world = &w, .who = CRASHERS};
+    const axo_props props = AXO_PROPS(.cls = &hooked, .args = &args, .args_size = sizeof args,
+                                      .system_actor = 1);
+    assert_int_equal(axo_system_spawn(w.system, &props, &service), AXO_OK);
+    storm_fail(&w, 0, 2);
+    assert_int_equal(w.storms, 1);
+    storm_tell(&w, service, FAIL);
+    storm_tell(&w, service, FAIL);
+    storm_go(&w, w.now);
+    assert_int_equal(w.count, 3); /* the first one's, and the service's two */
+    assert_int_equal(axo_system_stop(w.system, 10 * SECOND, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(w.notes, 1);
+    storm_close(&w);
+}
+
 /* ---- beside a back-off; clocks ---- */
 
 static void behind_a_back_off_the_turn_is_asked_for(void **state)
@@ -442,6 +482,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_ends_waits_no_more),
     cmocka_unit_test(the_end_of_the_last_that_waits_ends_the_storm),
     cmocka_unit_test(a_shutdown_waits_for_nobody),
+    cmocka_unit_test(a_service_that_the_end_waits_for_has_no_turn),
     cmocka_unit_test(behind_a_back_off_the_turn_is_asked_for),
     cmocka_unit_test(a_clock_that_was_set_back_owes_nothing),
     cmocka_unit_test(bad_bounds_are_refused),
