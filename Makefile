@@ -183,7 +183,7 @@ REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
 QUOTED := $(filter-out $(NO_CPP),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
-RUN_TESTS = python3 test/run_tests.py --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
+RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)'
 
 # ---- the library

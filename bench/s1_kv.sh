@@ -27,6 +27,7 @@ fi
 if command -v erlc >/dev/null; then
     erlc -Werror -o "$peers" bench/peers/kv/kv.erl
 else
+    echo "s1_kv: Erlang is left out: no erlc; Debian's erlang-base" >&2
     rm -f "$peers/kv.beam"
 fi
 ulimit -n "$(ulimit -Hn)"

@@ -6,7 +6,9 @@
 # A program is a cmocka program, whose tests are counted one by one, or anything else (a script),
 # which is one test and passes when it exits with 0. The last line is "N passed, N failed".
 # AXO_TEST_SCALE multiplies the time limits. --but FILE: not the programs that it names, a line each,
-# with the reason behind two blanks; one without, and one that there is not, are errors.
+# with the reason behind two blanks; one without, and one that there is not, are errors. --logs DIR:
+# what each program printed, in a file of its name. What a program that passed has left out for want of
+# a package, in a line "left out: ...", is said here, too.
 import argparse
 import concurrent.futures
 import os
@@ -193,6 +195,20 @@ def report(run):
             print(f"        | {line}")
         for name in run.failed:
             print(f"        failed: {name}", flush=True)
+    else:
+        for line in left_out(run):
+            print(f"        | {line}", flush=True)
+
+
+def left_out(run):
+    return [line for line in run.output.splitlines() if line.startswith("left out:")]
+
+
+def keep_log(run, folder):
+    path = os.path.join(folder, short(run.program) + ".log")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(run.output)
 
 
 def main():
@@ -204,12 +220,18 @@ def main():
     parser.add_argument("--filter", default="", help="only programs whose path has this")
     parser.add_argument("--valgrind", action="store_true")
     parser.add_argument("--but", help="a file of programs that are not run, with reasons")
+    parser.add_argument("--logs", help="a folder for what each program prints")
     options = parser.parse_args()
     programs = without(options.programs, options.but) if options.but else options.programs
     programs = [p for p in programs if options.filter in p]
     # Long programs first would be better still, but the order must not depend on the machine.
     programs = [p for p in programs for _ in range(options.repeat)]
-    runs = execute_all(programs, options.variant, options.jobs, options.valgrind, report)
+
+    def done(run):
+        report(run)
+        if options.logs:
+            keep_log(run, options.logs)
+    runs = execute_all(programs, options.variant, options.jobs, options.valgrind, done)
     passed = sum(len(run.passed) for run in runs)
     failed = sum(len(run.failed) for run in runs)
     if failed:
@@ -219,6 +241,9 @@ def main():
                 print(f"  {short(run.program)}: {name}")
     if passed + failed == 0:
         print("error: no test was run")
+    parts = sum(len(left_out(run)) for run in runs)
+    if parts:
+        print(f"{parts} parts were left out for want of a package; above")
     if options.but:
         print(f"{len(programs)} programs, {len(options.programs) - len(programs)} left out")
     print(f"{passed} passed, {failed} failed", flush=True)

@@ -39,6 +39,8 @@ testing() {
     command -v curl >/dev/null 2>&1 || useful+=(curl)
     command -v ab >/dev/null 2>&1 || useful+=(apache2-utils)
     command -v wrk >/dev/null 2>&1 || useful+=(wrk)
+    command -v gdb >/dev/null 2>&1 || useful+=(gdb)
+    command -v tmux >/dev/null 2>&1 || useful+=(tmux)
     console useful
 }
 console() { # missing, useful: libaxo-console is left out, or axo-top asks no console, without them
@@ -109,6 +111,8 @@ for goal in "${goals[@]}"; do
         need_tool python3 python3
         need_tool redis-benchmark redis-tools
         need_tool redis-server redis-server
+        command -v erlc >/dev/null 2>&1 || useful+=(erlang-base)
+        [ -e /usr/include/liburing.h ] || useful+=(liburing-dev)
         ;;
     lint)
         testing

@@ -355,6 +355,13 @@ def runner_tests(scratch, expect):
                         "test/bad_test": program(BAD.format("two"), 1, "exit 1")})
         got = last("--but=" + names, "test/good_test", "test/bad_test")
         expect(f"run_tests: but {said!r}", got[0] == code and line_wanted in got[1], got[2])
+    write(scratch, {"test/part_test": "#!/bin/bash\necho 'left out: a browser'\n"})
+    got = last("--logs=" + os.path.join(scratch, "logs"), "test/part_test")
+    with open(os.path.join(scratch, "logs", "part_test.log"), encoding="utf-8") as file:
+        kept = file.read()
+    expect("run_tests: what is left out", got[:2] == (0, "1 passed, 0 failed") and
+           "| left out: a browser" in got[2] and "1 parts were left out" in got[2] and
+           kept == "left out: a browser\n", got[2])
     got = last("slow_test", AXO_TEST_SCALE="0.01")
     expect("run_tests: slow_test", got[:2] == (1, "0 passed, 1 failed"), got[2])
 

@@ -111,7 +111,8 @@ typedef struct axo_props {
     size_t outstanding_bytes;     /* of answers that it has asked for and bytes that it holds
                                      (demand.h), up to AXO_DEMAND_MAX; 0: no bound. Beyond it what
                                      it asks for is refused, and nothing that is sent to it */
-    uint32_t outstanding_max;     /* answers that may be owed to it at a time; 0: no bound */
+    uint32_t outstanding_max;     /* answers that may be owed to it at a time, more only if
+                                     none is when they are asked for; 0: no bound */
     uint32_t outstanding_answer;  /* bytes of the longest answer; 0: it is learnt. Without
                                      outstanding_bytes AXO_EINVAL */
 } axo_props;

@@ -36,8 +36,8 @@
 
 /* To the actor that was refused, once for all refusals since the last one: there is room again, for
  * as many answers as were refused together, but for what the actor has held or asked for since.
- * Half of the bound has gone then. No sender, no payload; it is not counted in sent, handled and
- * dead, and no bound of a mailbox refuses it. */
+ * Half of the bound of bytes has gone then. No sender, no payload; it is not counted in sent,
+ * handled and dead, and no bound of a mailbox refuses it. */
 #define AXO_DEMAND_ROOM UINT32_C(0xffff0006)
 
 /* The most bytes of a bound, of an answer, of what is held or released at a time. */

@@ -77,6 +77,7 @@ typedef enum axo_listener_beyond {
 typedef struct axo_listener {
     size_t size;                 /* sizeof(axo_listener), set by the macro below */
     const char *address;         /* "127.0.0.1:7000", "[::1]:7000", port 0: the kernel chooses one;
+                                    "[::]:7000" takes no IPv4;
                                     "unix:/run/it.sock", removed at the end, "unix:@name", in no
                                     file system; "systemd:name": a socket that was passed to this
                                     process under that name (FileDescriptorName of the .socket

@@ -83,10 +83,10 @@ typedef struct axo_stream_settings {
                                  at most, and one answer at a time, however long */
     uint32_t outstanding_max; /* answers that may be owed at a time; 0: no bound */
     uint32_t outstanding_answer; /* bytes of the longest answer: while none is longer the bound is
-                                    exceeded by none. Many short ones then wait for one another, as
-                                    each counts as much. 0: it is learnt, and the first answers
-                                    count a quarter of the bound each. Without outstanding_bytes
-                                    AXO_EINVAL */
+                                    exceeded by none, but by a single request of so many. Many
+                                    short ones then wait for one another, as each counts as much. 0:
+                                    it is learnt, and the first answers count a quarter of the bound
+                                    each. Without outstanding_bytes AXO_EINVAL */
 } axo_stream_settings;
 #define AXO_STREAM_SETTINGS(...) AXO_INIT(axo_stream_settings, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

@@ -127,21 +127,20 @@ void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
 
 /* ---- the program's side ---- */
 
-/* Whether it is so; if not, the program is told when it is. Where answers may make room, who has
- * looked and found some need not be told. */
+/* Whether it is so; if not, the program is told when it is. */
 static bool wire_has_room(axo_stream *it, bool so)
 {
-    if (!so)
-        it->full = true;
-    else if (it->demand.bound != 0 || it->demand.owed_max != 0)
-        it->full = false;
+    it->full = it->full || !so;
     return so;
 }
 
+/* Where answers may make room, who has looked and found some need not be told. */
 static bool wire_has_room_to_ask(axo_stream *it)
 {
-    return wire_has_room(it, it->waiting < it->high &&
-                                 axo__demand_may_owe(&it->demand, it->waiting, 1));
+    bool so = it->waiting < it->high && axo__demand_may_owe(&it->demand, it->waiting, 1);
+    if (so && (it->demand.bound != 0 || it->demand.owed_max != 0))
+        it->full = false;
+    return wire_has_room(it, so);
 }
 
 bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream)
@@ -294,7 +293,9 @@ axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers)
     axo__wire_want(ctx, stream);
     if (!wire_has_room(stream, owes))
         return AXO_EFULL;
-    stream->demand.wanted = 0; /* who goes on needs no notice */
+    stream->demand.wanted = 0; /* who goes on needs no notice, but of room for a write */
+    if (stream->waiting <= stream->low)
+        stream->full = false;
     return AXO_OK;
 }
 

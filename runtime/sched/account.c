@@ -95,6 +95,8 @@ axo_status axo__account_forgive(axo__worker *worker, axo__cell *cell, axo__accou
     if (answers > it->demand.owed)
         return AXO_EINVAL;
     it->demand.owed -= answers;
+    if (it->demand.wanted == 0)
+        it->demand.over = false; /* nobody was refused: what was never asked for closes nothing */
     account_tell(worker, cell, it);
     return AXO_OK;
 }

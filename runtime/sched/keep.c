@@ -65,6 +65,7 @@ void axo__keep_judge(axo__worker *worker)
     }
     axo__a64_store_relaxed(&worker->sched->keep_until[haul.what],
                            (uint64_t)(worker->now + *keep_ns));
-    if (*keep_ns < AXO__KEEP_MAX_NS)
-        *keep_ns *= 2;
+    *keep_ns *= 2;
+    if (*keep_ns > AXO__KEEP_MAX_NS)
+        *keep_ns = AXO__KEEP_MAX_NS;
 }

@@ -11,7 +11,8 @@
  * grows with the way of a cache line from the victim, which the thief times whenever it looks.
  *
  * A crowd whose last cell would wait for more than AXO__WATCH_MAX_NS at its worker's pace is taken
- * all the same, by the watcher, so no cell pays with its latency for what others have cost.
+ * all the same, by the watcher, so no cell pays with its latency for what others have cost. Where
+ * nobody watches its worker offers it, as soon as it is kept no more (axo__worker_offer_ready).
  *
  * Kept cells are left to a worker that moves, keep no other worker from parking and wake none,
  * unless nobody else would look at them: one question for the thief (steal.c), the sleeper (park.c)

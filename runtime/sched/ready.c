@@ -178,6 +178,16 @@ void axo__worker_offer_newborns(axo__worker *worker)
         axo__wake_offer(worker, count);
 }
 
+/* A crowd that was kept when it was pushed is kept no more, or its callbacks have become long. */
+void axo__worker_offer_ready(axo__worker *worker)
+{
+    if (axo__likely(axo__a32_load_relaxed(&worker->sched->parked) == 0))
+        return;
+    uint32_t count = axo__keep_count(worker, AXO__KEEP_READY, axo__runq_count_any(&worker->ready));
+    if (count >= AXO__STEAL_MIN)
+        axo__wake_offer(worker, count);
+}
+
 /* Steps (6) to (8) of sched/wake.h, once for everything that was pushed since the last turn. One
  * wake-up is enough: a thief that leaves many entries behind wakes the next worker. */
 void axo__worker_offer_quiet(axo__worker *worker)
@@ -189,10 +199,12 @@ void axo__worker_offer_quiet(axo__worker *worker)
     worker->attention &= ~(uint32_t)AXO__LOOK_QUIET;
     if (newborns > ready)
         ready = newborns;
+    if (axo__runq_count_any(&worker->urgent) > 0) {
+        uint32_t urgent = axo__keep_count(worker, AXO__KEEP_URGENT, AXO__STEAL_MIN);
+        ready = urgent > ready ? urgent : ready;
+    }
     if (axo__runq_count_any(&worker->overrun) > 0)
         axo__wake_tell(worker, AXO__STEAL_MIN);
-    else if (axo__runq_count_any(&worker->urgent) > 0)
-        axo__wake_tell(worker, axo__keep_count(worker, AXO__KEEP_URGENT, AXO__STEAL_MIN));
     else if (ready > 0 || axo__aptr_load_relaxed(&worker->next) != NULL)
         axo__wake_tell(worker, ready);
 }

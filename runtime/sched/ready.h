@@ -66,6 +66,10 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 /* Newborns stay behind while this worker begins a turn: many of them are offered to others. */
 void axo__worker_offer_newborns(axo__worker *worker);
 
+/* Ready cells that were told as few when they were pushed (sched/keep.h): at each reading of the
+ * clock they are offered again, if they are many by now. */
+void axo__worker_offer_ready(axo__worker *worker);
+
 /* Offers to others what this worker has pushed between two turns and has not taken itself. */
 void axo__worker_offer_quiet(axo__worker *worker);
 

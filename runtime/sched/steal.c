@@ -181,9 +181,9 @@ axo__cell *axo__worker_steal(axo__worker *worker)
     uint32_t count = sched->worker_count;
     if (count == 1 || sched->kind->shared)
         return NULL;
+    axo__keep_judge(worker); /* also if it does not search */
     if (axo__a32_load_relaxed(&sched->searching) * 2 >= count)
         return NULL;
-    axo__keep_judge(worker);
     worker->role = axo__idle_search(worker->role);
     (void)axo__a32_add_seq_cst(&sched->searching, 1); /* [W1] */
     uint32_t start = axo__random_below(&worker->random, count);

@@ -326,7 +326,7 @@ static inline void spawn_fill(axo__cell *cell, const axo_props *props, const axo
 
 /* What axo__spawn does, step by step, for a child that takes nothing but its block: whatever else
  * is asked for, or missing, is left to it before anything has changed. An observer would have the
- * reference before the child's word is a living one's. */
+ * reference before the child's word is a living one's; who walks the table looks at the word. */
 axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_props *props,
                             axo_ref *out)
 {

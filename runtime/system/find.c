@@ -202,6 +202,14 @@ static bool find_is_match(axo__core *core, const axo__pattern *pattern, const ax
     return at == base && find_is_bound(core, cell);
 }
 
+/* A plain newborn has its generation before its word, which until then is closed as its slot's
+ * former life has left it (axo__state_born): nobody is told of it, since a message would be pushed
+ * onto a word that is overwritten. Called behind the load of the generation ([T4]). */
+static bool find_is_unborn(const axo__cell *cell)
+{
+    return (axo__state_look(&cell->state) & AXO__CLOSED) != 0;
+}
+
 bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot, uint64_t steps,
                     axo__find_visit visit, void *user)
 {
@@ -218,7 +226,7 @@ bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot
          * it. */
         if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
             continue;
-        if (find_is_match(core, pattern, base, cell, &made))
+        if (find_is_match(core, pattern, base, cell, &made) && !find_is_unborn(cell))
             visit(user, axo__cell_ref(cell));
     }
     return *slot < all;

@@ -594,6 +594,31 @@ static void a_notice_is_for_its_instance(void **state)
     demand_end(&world);
 }
 
+/* Of 100 three answers of 30 fit; the ask of the third comes to nothing, and leaves its room. */
+static axo_status demand_ask_the_dead(demand_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_demand_owe(ctx, 2), AXO_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(axo_ask(ctx, world->shard, ASKED, NULL, 0, 1000000, i), AXO_EGONE);
+    assert_int_equal(axo_demand_owe(ctx, 1), AXO_OK);
+    assert_int_equal(axo_demand_owe(ctx, 1), AXO_EFULL);
+    assert_int_equal(axo_demand_forgive(ctx, 1), AXO_OK);
+    assert_int_equal(axo_demand_owe(ctx, 1), AXO_EFULL); /* who was refused waits for half of it */
+    return AXO_OK;
+}
+
+static void an_ask_in_vain_closes_nothing(void **state)
+{
+    demand_world world = {.props = {.outstanding_bytes = 100, .outstanding_answer = 30}};
+    demand_begin(&world);
+    assert_int_equal(axo_system_stop_actor(world.system, world.shard), AXO_OK);
+    demand_run(&world);
+    demand_do(&world, demand_ask_the_dead);
+    assert_int_equal(world.info.owed, 2);
+    assert_int_equal(world.rooms, 0);
+    demand_end(&world);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_counted),
     cmocka_unit_test(an_actor_without_an_account),
@@ -609,5 +634,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_next_instance_begins_with_nothing),
     cmocka_unit_test(an_answer_that_comes_late_is_not_counted),
     cmocka_unit_test(a_notice_is_for_its_instance),
+    cmocka_unit_test(an_ask_in_vain_closes_nothing),
 };
 TEST_MAIN(tests)

@@ -365,10 +365,10 @@ typedef struct asker {
 static void *ask_on(void *arg)
 {
     asker *a = arg;
-    while (!atomic_load(&a->over)) {
+    do { /* also a thread that comes when all is over */
         a->asked += axo_health(a->system, LONG, NULL) == AXO_OK;
         a->asked += axo_health(a->system, 1, NULL) != AXO_EINVAL;
-    }
+    } while (!atomic_load(&a->over));
     return NULL;
 }
 

@@ -12,6 +12,10 @@ typedef struct scrape {
     axo_stream *stream;
 } scrape;
 
+/* The whole text waits for who takes it slowly. */
+static const axo_stream_settings scrape_settings =
+    AXO_STREAM_SETTINGS(.output_high = 4 * 1024 * 1024);
+
 static axo_status scrape_write(void *user, const char *text, size_t size)
 {
     scrape *me = user;
@@ -42,7 +46,7 @@ static axo_status scrape_receive(axo_ctx *ctx, void *state, const axo_message *m
     scrape *me = state;
     axo_stream_bytes request;
     if (message->tag == AXO_CONNECTED)
-        return axo_stream_accept(ctx, message, NULL, &me->stream);
+        return axo_stream_accept(ctx, message, &scrape_settings, &me->stream);
     uint32_t events = axo_stream_receive(ctx, me->stream, message);
     if (axo_stream_next_until(ctx, me->stream, "\r\n\r\n", 4, &request) == AXO_OK)
         return scrape_answer(ctx, me, &request);

@@ -7,7 +7,8 @@
 #define SCENES(X)                                                                                  \
     X(walk) X(stack) X(runq) X(runq_chain) X(inject) X(word) X(word_two) X(look) X(close) X(held)  \
     X(ticket) X(grace) X(storm)                                                                    \
-    X(send) X(park) X(relay) X(room) X(timer) X(ask) X(slot) X(slots) X(stop) X(restart) X(watch)  \
+    X(send) X(park) X(relay) X(room) X(timer) X(ask) X(slot) X(slots) X(born) X(stop) X(restart)  \
+    X(watch)                                                                                       \
     X(portions) X(portions_unwatch) X(changed) X(changed_busy)                                     \
     X(unwatch) X(shutdown) X(registry) X(elastic) X(first) X(second) X(stops) X(tree) X(forest)    \
     X(pinned) X(host) X(ask_end) X(inspect) X(tag) X(door) X(doors) X(hook) X(overrun)             \

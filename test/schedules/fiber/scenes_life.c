@@ -70,6 +70,51 @@ static void play_slot(void)
 const stage_scene scene_slot = {.name = "slot", .what = "a stale reference, the next life",
                                 .play = play_slot, .bound = 1};
 
+/* ---- a plain birth against who looks for actors ---- */
+
+enum { BORN = 2 };
+
+static axo_status born_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo_props props = AXO_PROPS(.cls = &stage_counter);
+    axo_ref child;
+    for (uint32_t i = 0; i < BORN; i++) /* the first shows that the family is plain */
+        CHECK(axo_spawn(ctx, &props, &child) == AXO_OK);
+    return AXO_OK;
+}
+
+static const axo_class born_parent = AXO_CLASS(.name = "parent", .receive = born_receive);
+
+static void born_tell(void *arg)
+{
+    CHECK(axo_system_send(at.system, target, 1, NULL, 0) == AXO_OK);
+}
+
+static void born_find(void *arg)
+{
+    axo_ref found[BORN];
+    uint32_t count = 0;
+    CHECK(axo_system_find_all(at.system, "/user/*/*", found, BORN, &count) == AXO_OK);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK(stage_send(found[i], 1) == AXO_OK);
+}
+
+/* Far from the bound of actors, near which births are made another way. */
+static void play_born(void)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1, .actors_max = 1 << 16);
+    stage_boot_with(options);
+    target = stage_spawn(&born_parent, NULL);
+    stage_thread("teller", born_tell, NULL);
+    stage_thread("finder", born_find, NULL);
+    stage_go();
+    CHECK_SAME(at.handled, at.sent);
+    stage_end();
+}
+
+const stage_scene scene_born = {.name = "born", .what = "a plain birth, who looks for actors",
+                                .play = play_born, .bound = 1};
+
 /* The same with threads: who found the cell is in a door, and the slot's grace period waits. */
 static void slot_replace_patiently(void *arg)
 {

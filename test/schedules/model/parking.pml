@@ -81,13 +81,13 @@
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/park.c:park_was_taken 2d5d7264b319
  * stamp sched/pool.h:axo__worker_is_alone 25ec206b56e1
- * stamp sched/ready.c:axo__worker_offer_quiet 0fe4df81d113
+ * stamp sched/ready.c:axo__worker_offer_quiet c2d7bbfc3ce9
  * stamp sched/ready.c:axo__worker_push_back 8688c2222c25
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/run.c:run_enter cc0673a82c0f
  * stamp sched/run.c:run_turn 545f86e0a360
  * stamp sched/spare.c:spare_call f373a34e0a71
- * stamp sched/steal.c:axo__worker_steal e1a7e702c1b6
+ * stamp sched/steal.c:axo__worker_steal df9fe1f9f9eb
  * stamp sched/steal.c:steal_from d07741c3f946
  * stamp sched/steal.c:steal_half 75c54be82039
  * stamp sched/steal.c:steal_is_late dd553f6085b4

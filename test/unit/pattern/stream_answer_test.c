@@ -233,6 +233,51 @@ static void room_is_for_one_more(void **state)
     stream_end(&world);
 }
 
+/* Room for one thing takes no promise of room for another back: whoever was refused is told. */
+static void answer_pong(stream_world *world, axo_ctx *ctx)
+{
+    world->status = axo_stream_write(ctx, world->stream, "pong", 4);
+}
+
+static void a_write_takes_no_promise_back(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 400000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    do {
+        stream_do(&world, answer_owe_all);
+        while (world.info.owed > 0)
+            answer(&world, 30000);
+    } while (world.taken > 0);
+    const uint32_t rooms = world.rooms;
+    stream_do(&world, answer_pong);
+    assert_int_equal(world.status, AXO_OK);
+    (void)stream_drink(&world);
+    assert_int_equal(world.rooms, rooms + 1);
+    stream_end(&world);
+}
+
+static void a_request_takes_no_promise_back(void **state)
+{
+    stream_world world = {
+        .settings = {.outstanding_max = 8, .output_high = 300000, .output_low = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, stream_fill);
+    assert_int_equal(world.status, AXO_EFULL);
+    while (world.info.output >= 300000) {
+        (void)stream_get(&world);
+        stream_run(&world);
+    }
+    assert_true(world.info.output > 1000);
+    const uint32_t rooms = world.rooms;
+    stream_do(&world, answer_owe);
+    assert_int_equal(world.status, AXO_OK);
+    (void)stream_drink(&world);
+    assert_int_equal(world.rooms, rooms + 1);
+    stream_end(&world);
+}
+
 /* While there is no room nothing is read. */
 static void nothing_is_read_meanwhile(void **state)
 {
@@ -332,6 +377,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(short_ones_count_as_they_may_be),
     cmocka_unit_test(all_of_a_request_fit),
     cmocka_unit_test(room_is_for_one_more),
+    cmocka_unit_test(a_write_takes_no_promise_back),
+    cmocka_unit_test(a_request_takes_no_promise_back),
     cmocka_unit_test(nothing_is_read_meanwhile),
     cmocka_unit_test(room_at_the_end_of_the_turn),
     cmocka_unit_test(bad_input_changes_nothing),

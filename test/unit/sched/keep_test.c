@@ -2,6 +2,7 @@
  * the thief, the sleeper and the one that tells agree. */
 #include "unit/sched/idle_world.h"
 
+#include "sched/find.h"
 #include "sched/keep.h"
 
 enum { HAUL = 8 };
@@ -61,9 +62,9 @@ static void short_hauls_keep_the_next(void **state)
             assert_true(axo__keep_holds(thief, what));
             thief->now++;
             assert_false(axo__keep_holds(thief, what));
-            next = next < AXO__KEEP_MAX_NS ? next * 2 : next;
+            next = 2 * next < AXO__KEEP_MAX_NS ? 2 * next : AXO__KEEP_MAX_NS;
         }
-        assert_true(next >= AXO__KEEP_MAX_NS && next < 2 * AXO__KEEP_MAX_NS);
+        assert_int_equal(next, AXO__KEEP_MAX_NS);
         world_close();
     }
 }
@@ -313,6 +314,36 @@ static void kept_cells_wake_nobody(void **state)
     }
 }
 
+/* A kept urgent cell hides no crowd of ready ones that is not kept. */
+static void one_that_is_kept_hides_no_crowd(void **state)
+{
+    watch_open();
+    keep_fill(AXO__KEEP_URGENT, 1);
+    keep_fill(AXO__KEEP_READY, AXO__STEAL_MIN);
+    keep_all(false);
+    axo__a64_store_relaxed(&world.sched.keep_until[AXO__KEEP_URGENT], INT64_MAX);
+    keep_tell(AXO__KEEP_READY, true);
+    assert_int_equal(axo__a32_load_relaxed(&worker_at(1)->state), AXO__WORKER_AWAKE);
+    world_close();
+}
+
+/* Of ready cells that were kept when they were pushed the next reading of the clock tells, once
+ * they are not; alone, too, if the callbacks have become long. */
+static void what_is_kept_no_more_is_told(void **state)
+{
+    watch_open();
+    keep_fill(AXO__KEEP_READY, AXO__STEAL_MIN);
+    axo__a32_store_relaxed(&world.sched.watcher, 0);
+    for (uint32_t kept = 2; kept-- > 0;) {
+        keep_all(kept != 0);
+        (void)axo__worker_clock(worker_at(0));
+        bool woken = axo__a32_load_relaxed(&worker_at(1)->state) == AXO__WORKER_AWAKE;
+        assert_int_equal(woken, !kept);
+    }
+    axo__a32_store_relaxed(&world.sched.watcher, 1);
+    world_close();
+}
+
 /* The push that makes them many tells of them, or does not. */
 static void the_push_that_makes_them_many(void **state)
 {
@@ -348,6 +379,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_watch_has_a_bound),
     cmocka_unit_test(the_worker_itself_does_not),
     cmocka_unit_test(kept_cells_wake_nobody),
+    cmocka_unit_test(one_that_is_kept_hides_no_crowd),
+    cmocka_unit_test(what_is_kept_no_more_is_told),
     cmocka_unit_test(the_push_that_makes_them_many),
 };
 TEST_MAIN(tests)
