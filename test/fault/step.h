@@ -79,7 +79,8 @@ static void step_work(axo_ctx *ctx, char *state)
     if (axo_message_new(ctx, STEP_NOTE, 40, &draft, &room) == AXO_OK) {
         step_compute();
         memset(room, 0, 40);
-        if (axo_send_message(ctx, step_other, draft) != AXO_OK)
+        axo_status sent = axo_send_message(ctx, step_other, draft);
+        if (sent != AXO_OK && sent != AXO_EGONE)
             axo_message_discard(ctx, draft);
     }
     if (axo_message_new(ctx, STEP_NOTE, 400, &draft, &room) == AXO_OK)
