@@ -173,7 +173,7 @@ static void wires_request(axo_ctx *ctx, const wires_actor *me, wire *it)
     it->allowed = all == 0 && alone > it->bound ? alone : it->bound;
     if (it->allowed > it->bound && it->bound != 0)
         probe_hit(PROBE_STREAM_LONG);
-    it->owed = false;
+    it->owed = it->owed && before.output > it->low; /* a write may have been refused, too */
     it->wanted = 0;
     it->answers += answers;
     for (; answers > 0; answers--)
@@ -215,7 +215,7 @@ static void wires_write(axo_ctx *ctx, const wires_actor *me, wire *it, size_t si
               "a write with %zu bytes waiting of %zu: %s", before.output, it->high,
               axo_status_name(status));
     it->executed += size;
-    it->owed = status == AXO_EFULL || (it->owed && (due != AXO_OK || !it->asks));
+    it->owed = it->owed || status == AXO_EFULL;
     if (status != AXO_OK) {
         it->refused += size;
         return;
