@@ -110,18 +110,10 @@ static __attribute__((noreturn, noinline)) void endless_jump(const axo__unwind *
     AXO__UNWIND_JUMP((axo__unwind *)(uintptr_t)to);
 }
 
-static void endless_unblock(void)
-{
-    sigset_t urgent;
-    sigemptyset(&urgent);
-    sigaddset(&urgent, SIGURG);
-    (void)pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
-}
-
 /* The way of a crash: axo__trap_land tells what it was. The signal is blocked while its handler
  * runs, so that many of them do not fill the stack; this handler does not return. */
 static __attribute__((noreturn)) void endless_leave(axo__worker *worker, const siginfo_t *info,
-                                                    const greg_t *registers)
+                                                    const ucontext_t *context)
 {
     axo__trap *trap = worker->trap;
     axo__trap_busy(trap, true);
@@ -129,9 +121,9 @@ static __attribute__((noreturn)) void endless_leave(axo__worker *worker, const s
     trap->endless.ran = axo__os_now() - trap->endless.began;
     trap->crash.signal = SIGURG;
     trap->crash.code = info->si_code;
-    trap->crash.pc = (uint64_t)registers[REG_RIP];
+    trap->crash.pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     trap->fresh = true;
-    endless_unblock();
+    axo__trap_restore(context);
     endless_jump(worker->unwind);
 }
 
@@ -145,7 +137,7 @@ static void endless_look(axo__worker *worker, const siginfo_t *info, const ucont
     axo__verdict verdict = endless_judge(worker, registers, &limit);
     if (verdict == AXO__VERDICT_CONTAINED && endless_is_over(worker, limit)) {
         if (axo__contain_spend(worker->local.core->contain, axo__os_now()))
-            endless_leave(worker, info, registers);
+            endless_leave(worker, info, context);
         verdict = AXO__VERDICT_LIMIT;
     }
     axo__a32_store_relaxed(&endless->refused, (uint32_t)verdict);
@@ -224,9 +216,12 @@ void axo__endless_leave(void)
 
 void axo__endless_begin(axo__worker *worker)
 {
+    sigset_t urgent;
     if (worker->sched->spare_count == 0)
         return;
-    endless_unblock();
+    sigemptyset(&urgent);
+    sigaddset(&urgent, SIGURG);
+    (void)pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
     axo__a32_store_relaxed(&worker->trap->endless.thread, (uint32_t)syscall(SYS_gettid));
 }
 

@@ -260,7 +260,7 @@ static void trap_default(int number, const siginfo_t *info)
     memset(&fresh, 0, sizeof fresh);
     fresh.sa_handler = SIG_DFL;
     (void)sigaction(number, &fresh, NULL);
-    if (trap_is_sent(info))
+    if (info != NULL && trap_is_sent(info))
         (void)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
@@ -279,6 +279,8 @@ static void trap_pass_on(int number, siginfo_t *info, void *context, axo__twin_h
         trap_default(number, info);
         return;
     }
+    if ((before->sa_flags & (int)SA_RESETHAND) != 0) /* it is called once */
+        trap_default(number, NULL);
     sigset_t mask = before->sa_mask; /* until the handler returns, which puts the mask back */
     if ((before->sa_flags & SA_NODEFER) == 0)
         (void)sigaddset(&mask, number);
@@ -292,6 +294,18 @@ static void trap_pass_on(int number, siginfo_t *info, void *context, axo__twin_h
 static __attribute__((noreturn, noinline)) void trap_jump(const axo__unwind *to)
 {
     AXO__UNWIND_JUMP((axo__unwind *)(uintptr_t)to);
+}
+
+/* A handler that was called first may have been entered with signals blocked; and the kernel begins
+ * each with floating point as it is at first. */
+void axo__trap_restore(const void *argument)
+{
+    const ucontext_t *context = argument;
+    const struct _libc_fpstate *floating = context->uc_mcontext.fpregs;
+    (void)pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, NULL);
+    if (floating == NULL)
+        return;
+    __asm__ volatile("fldcw %0\n\tldmxcsr %1" : : "m"(floating->cwd), "m"(floating->mxcsr));
 }
 
 /* One line for a crash, whatever the number of copies: of the one whose worker it is, or of the
@@ -330,6 +344,7 @@ void axo__trap_handle(int number, siginfo_t *info, void *argument, uint32_t how)
         trap->crash.address = trap_is_sent(info) ? 0 : (uint64_t)(uintptr_t)info->si_addr;
         trap->crash.pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
         trap->fresh = true;
+        axo__trap_restore(context);
         trap_jump(worker->unwind);
     }
     const axo__twin_how told = trap_tell(worker, number, info, verdict, (axo__twin_how)how);
@@ -342,11 +357,13 @@ void axo__trap_handle(int number, siginfo_t *info, void *argument, uint32_t how)
 /* ---- for the process ---- */
 
 /* A handler that came after this one and was left in its place when the last system ended calls
- * this one still: it must not become the one before. */
+ * this one still: it must not become the one before. Where there is none, nobody does. */
 static void trap_install(size_t i)
 {
     struct sigaction action;
-    if (trap_there[i])
+    if (trap_there[i] && sigaction(trap_signals[i], NULL, &action) == 0 &&
+        ((action.sa_flags & SA_SIGINFO) != 0 ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)))
         return;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = axo__twin_entry;
@@ -421,14 +438,16 @@ void axo__trap_free(axo__worker *worker)
         axo__os_stack_free((char *)trap - TRAP_STACK, TRAP_STACK + sizeof(axo__trap));
 }
 
-/* A thread of the library blocks SIGABRT, which a raise of its own would then leave pending. */
+/* A thread of the library blocks SIGABRT, which a raise of its own would then leave pending; one of
+ * the program's may block them all, and a fault that is blocked ends the process without a word. */
 void axo__trap_begin(axo__worker *worker)
 {
     axo__trap *trap = worker->trap;
     stack_t stack = {.ss_sp = (char *)trap - TRAP_STACK, .ss_size = TRAP_STACK};
     sigset_t own;
     sigemptyset(&own);
-    sigaddset(&own, SIGABRT);
+    for (size_t i = 0; i < TRAP_SIGNALS; i++)
+        (void)sigaddset(&own, trap_signals[i]);
     (void)pthread_sigmask(SIG_UNBLOCK, &own, &trap->mask);
     (void)sigaltstack(&stack, &trap->before);
 }

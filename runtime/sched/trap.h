@@ -34,6 +34,10 @@ bool axo__trap_is_first(void);
  * last one left may be on top now. */
 void axo__trap_rest(void);
 
+/* Before a jump out of a handler: the signals that are blocked, and how floating point is done, as
+ * the handler's context says, which a return would have done. */
+void axo__trap_restore(const void *context);
+
 /* What twin.h jumps to with a signal's arguments; `how` is an axo__twin_how. */
 void axo__trap_handle(int number, siginfo_t *info, void *argument, uint32_t how)
     __attribute__((used, visibility("hidden")));

@@ -54,7 +54,15 @@ static const char *const walk_names[] = {
     "__strncpy_chk", "__stpcpy_chk", "__strcat_chk", "__strncat_chk"};
 #define WALK_NAMES (sizeof walk_names / sizeof walk_names[0])
 
+/* Functions that hold a lock or have their lists half-changed, wherever they are called from: qsort
+ * and assert call them. */
+static const char *const walk_allocators[] = {
+    "malloc", "free", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "valloc",
+    "pvalloc", "reallocarray"};
+#define WALK_ALLOCATORS (sizeof walk_allocators / sizeof walk_allocators[0])
+
 static uintptr_t walk_functions[WALK_NAMES];
+static uintptr_t walk_holders[2 * WALK_ALLOCATORS]; /* libc's, and what stands in their place */
 static const void *walk_libc;    /* modules, by their link maps */
 static const void *walk_program;
 static const void *walk_loader;
@@ -79,6 +87,24 @@ static bool walk_is_pure(uintptr_t start, bool raises)
     for (size_t i = 0; i < WALK_NAMES; i++) {
         raising = raising || walk_names[i] == NULL;
         if (walk_functions[i] == start && start != 0 && (raising || !raises))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it only raises, so that a fault of its own is none of the program's. */
+static bool walk_only_raises(uintptr_t start)
+{
+    bool pure = false;
+    for (size_t i = 0; walk_names[i] != NULL; i++)
+        pure = pure || walk_functions[i] == start;
+    return !pure && walk_is_pure(start, true);
+}
+
+static bool walk_is_holder(uintptr_t start)
+{
+    for (size_t i = 0; i < 2 * WALK_ALLOCATORS; i++) {
+        if (walk_holders[i] == start && start != 0)
             return true;
     }
     return false;
@@ -165,17 +191,22 @@ static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *con
         return _URC_NO_REASON;
     }
     const void *module = walk_module(look);
+    const uintptr_t start = _Unwind_GetRegionStart(context);
+    if (walk_is_holder(start))
+        return walk_end(it, AXO__VERDICT_LIBRARY);
     if (module == walk_libc) {
         if (it->from->interrupted && it->last == WALK_LIBC && !it->within)
             return walk_end(it, AXO__VERDICT_LIBRARY); /* what it has called may hold something */
         it->last = WALK_LIBC;
-        it->entry = _Unwind_GetRegionStart(context);
+        it->entry = start;
         return _URC_NO_REASON;
     }
     /* a signal that was sent is its own only if it comes out of what raises */
     bool raises = it->from->sent && !it->within;
     if (it->last == WALK_LIBC && !walk_is_pure(it->entry, false))
         return walk_end(it, AXO__VERDICT_LIBRARY);
+    if (it->last == WALK_LIBC && !it->within && !it->from->sent && walk_only_raises(it->entry))
+        return walk_end(it, AXO__VERDICT_LIBRARY); /* what assert prints with has locks */
     if (it->last == WALK_LIBC && it->from->interrupted && walk_is_pure(it->entry, true))
         return walk_end(it, AXO__VERDICT_LIBRARY); /* abort has a lock, raise calls handlers */
     if (it->last == WALK_LIBC && !walk_is_pure(it->entry, raises))
@@ -199,7 +230,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
     uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
     if (!it->found && (exact == 0 || pc != it->from->pc))
         return _URC_NO_REASON;
-    if (it->found && exact != 0 && it->from->interrupted)
+    if (it->found && exact != 0)
         return walk_end(it, AXO__VERDICT_LIBRARY); /* a handler of the program's is inside */
     it->found = true;
     if (pc == 0 || ++crash->depth > WALK_FRAMES_MAX)
@@ -262,6 +293,10 @@ bool axo__walk_ready(void)
     for (size_t i = 0; i < WALK_NAMES; i++) {
         uintptr_t at = walk_names[i] != NULL ? (uintptr_t)dlsym(RTLD_NEXT, walk_names[i]) : 0;
         walk_functions[i] = at != 0 && walk_module(at) == libc ? at : 0;
+    }
+    for (size_t i = 0; i < WALK_ALLOCATORS; i++) {
+        walk_holders[2 * i] = (uintptr_t)dlsym(RTLD_NEXT, walk_allocators[i]);
+        walk_holders[2 * i + 1] = (uintptr_t)dlsym(RTLD_DEFAULT, walk_allocators[i]);
     }
     walk_program = program;
     walk_libc = libc;

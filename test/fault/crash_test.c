@@ -436,7 +436,7 @@ static const crash_row crash_rows[] = {
     {"code without tables", crash_without_tables, SIGSEGV, "cannot be walked"},
     {"in another module", crash_foreign, SIGSEGV, "in a module that is neither"},
 #if !CRASH_REPORTED
-    {"malloc of the program", crash_allocator, SIGSEGV, "in a function of axo"},
+    {"malloc of the program", crash_allocator, SIGSEGV, "in a function of libc"},
     {"malloc's memory, not to be written", crash_copy_out, SIGSEGV, "in a function of axo"},
 #endif
     {"a destructor between callbacks", crash_destructor, SIGSEGV, "no callback"},
