@@ -173,6 +173,46 @@ static void reader_of_guessed(void)
     new_reader(false);
 }
 
+/* ---- a plain birth ---- */
+
+static void setup_plain(void)
+{
+    setup_table();
+    memset((void *)&shelf, 0, sizeof shelf);
+    shelf.table = &it.table;
+    it.cell = &shelf.cells[0];
+    axo__a64_store_relaxed(&it.cell->state.word, AXO__CLOSED);
+    axo__aptr_store_relaxed(&it.chunks[0], &shelf);
+    axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
+}
+
+static void plain_birth(void)
+{
+    weak_wrote(&axo__cell_cold(it.cell)->cls);
+    axo__state_counts(&it.cell->state, 0);
+    axo__table_begin(&it.table, it.cell);
+    axo__state_born(&it.cell->state);
+}
+
+/* As axo__find_scan has it, and a message at once; READY stands for it. */
+static void walker(void)
+{
+    if (axo__a32_load_acquire(&it.cell->generation) == 0)
+        return;
+    weak_reads(&axo__cell_cold(it.cell)->cls);
+    if ((axo__state_look(&it.cell->state) & AXO__CLOSED) != 0)
+        return;
+    (void)axo__a64_or_acq_rel(&it.cell->state.word, AXO__READY);
+    it.sent = true;
+}
+
+static void check_plain(void)
+{
+    uint64_t word = axo__a64_load_relaxed(&it.cell->state.word);
+    weak_expect((word & AXO__CLOSED) == 0);
+    weak_expect(((word & AXO__READY) != 0) == it.sent);
+}
+
 /* ---- growing ---- */
 
 static void setup_grow(void)
@@ -382,6 +422,8 @@ static void count_looker(void)
 const weak_scenario weak_cell_scenes[] = {
     {.name = "slot_reuse", .what = "a slot's next life, told without order, and an old reference",
      .setup = setup_slot, .fibers = {recycler, old_reader, reader_of_guessed}, .bound = 2},
+    {.name = "plain_birth", .what = "who walks the table beside a plain birth",
+     .setup = setup_plain, .fibers = {plain_birth, walker}, .check = check_plain, .bound = 2},
     {.name = "slot_told", .what = "who is told of a newborn finds it",
      .setup = setup_slot, .fibers = {releaser, old_reader, reader_of_told}, .bound = 2},
     {.name = "table_grow", .what = "a shelf is made while references are looked up",
