@@ -5,11 +5,11 @@
  * signal was raised by an instruction of that callback or by its own call of abort, assert, raise;
  * every function between the runtime's call and that instruction belongs to the program, to the
  * module of the class or to one named by axo_trust, or is one of libc's that hold nothing (string
- * and memory functions, qsort, bsearch); it is not between axo_guard_begin and axo_guard_end; no
- * robust mutex is held; it has unwind tables; the crash budget is not spent. Guaranteed then: the
- * runtime's own state is as after axo_throw at that place; every message is accounted for; the
- * instance's memory and clean-ups go; no hook of the crashed instance is called; the same reference
- * and mailbox go on.
+ * and memory functions, qsort, bsearch), outside of what allocates for them, and of the program's
+ * signal handlers; it is not between axo_guard_begin and axo_guard_end; no robust mutex is held; it
+ * has unwind tables; the crash budget is not spent. Guaranteed then: the runtime's own state is as
+ * after axo_throw at that place; every message is accounted for; the instance's memory and
+ * clean-ups go; no hook of the crashed instance is called; the same reference and mailbox go on.
  *
  * Else the process ends as if axo were not there (the handler that was installed before, or the
  * default action at the very instruction: the core shows it), after one line on standard error that
