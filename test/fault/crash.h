@@ -49,6 +49,17 @@ static inline void crash_handler(int number, void (*fn)(int, siginfo_t *, void *
         abort();
 }
 
+/* Whether handlers of a test's have filled half of the alternate stack: if signals come faster than
+ * their handlers end, they would fill all of it, and the kernel ends the process without a word. */
+static inline bool crash_is_deep(void)
+{
+    stack_t stack;
+    if (sigaltstack(NULL, &stack) != 0 || (stack.ss_flags & SS_ONSTACK) == 0)
+        return false;
+    const char *here = __builtin_frame_address(0);
+    return here < (const char *)stack.ss_sp + stack.ss_size / 2;
+}
+
 /* Runs fn(arg) in a child, which ends with 0 if it returns. What it did not expect it says by
  * CRASH_CHECK. */
 static inline crash_end crash_run(void (*fn)(const void *arg), const void *arg)

@@ -13,15 +13,17 @@
 #include "fault/crash.h"
 
 enum { RANDOM_ACTORS = 12, RANDOM_WORKERS = 2, RANDOM_STEP = 1, RANDOM_WAITING = 20000 };
+enum { RANDOM_LOST_NS = 10000000 };
 
 static axo_ref random_refs[RANDOM_ACTORS];
 static atomic_int random_threads[RANDOM_WORKERS + 4];
+static atomic_bool random_unseen[RANDOM_WORKERS + 4]; /* a shot whose handler has not begun */
 static atomic_uint random_known;
 static atomic_uint random_over;
-static atomic_uint random_shots;
 static atomic_uint random_refused;
 static atomic_uint random_pings;
 static _Thread_local bool random_noted;
+static _Thread_local uint32_t random_me;
 static volatile uint64_t random_sink;
 static const char random_payload[408];
 
@@ -33,6 +35,7 @@ static void random_note(void)
         return;
     random_noted = true;
     uint32_t at = atomic_fetch_add(&random_known, 1);
+    random_me = at;
     if (at < RANDOM_WORKERS + 4)
         atomic_store(&random_threads[at], (int)syscall(SYS_gettid));
 }
@@ -166,6 +169,10 @@ static void random_hit(int number, siginfo_t *info, void *context)
 {
     struct sigaction ours;
     siginfo_t crash;
+    if (random_me < RANDOM_WORKERS + 4)
+        atomic_store(&random_unseen[random_me], false);
+    if (crash_is_deep())
+        return;
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4; /* a read, not the last fault's */
     memset(&crash, 0, sizeof crash);
     crash.si_signo = SIGSEGV;
@@ -175,18 +182,26 @@ static void random_hit(int number, siginfo_t *info, void *context)
         ours.sa_sigaction(SIGSEGV, &crash, context);
 }
 
-/* One at a time to a thread, with a pause for what it does. */
+/* One at a time to a thread, with a pause for what it does: the next one when the handler of the
+ * one before has begun, as a slow machine delivers signals more slowly than they are sent. */
 static void *random_shoot(void *arg)
 {
+    int64_t shot[RANDOM_WORKERS + 4] = {0};
     uint64_t seed = 88172645463325252U;
     while (atomic_load(&random_over) == 0) {
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
-        int thread = atomic_load(&random_threads[seed % (RANDOM_WORKERS + 4)]);
-        int64_t until = parts_now() + 5000 + (int64_t)(seed >> 40) % 20000;
-        if (thread != 0 && syscall(SYS_tgkill, getpid(), thread, SIGPROF) == 0)
-            atomic_fetch_add(&random_shots, 1);
+        const size_t which = seed % (RANDOM_WORKERS + 4);
+        int thread = atomic_load(&random_threads[which]);
+        int64_t now = parts_now();
+        int64_t until = now + 5000 + (int64_t)(seed >> 40) % 20000;
+        bool unseen = atomic_load(&random_unseen[which]) && now - shot[which] < RANDOM_LOST_NS;
+        if (thread != 0 && !unseen) {
+            shot[which] = now;
+            atomic_store(&random_unseen[which], true);
+            (void)syscall(SYS_tgkill, getpid(), thread, SIGPROF);
+        }
         while (parts_now() < until)
             (void)sched_yield();
     }

@@ -149,6 +149,8 @@ static void random_hit(int number, siginfo_t *info, void *context)
 {
     struct sigaction ours;
     siginfo_t crash;
+    if (crash_is_deep())
+        return;
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4;
     memset(&crash, 0, sizeof crash);
     crash.si_signo = SIGSEGV;
