@@ -98,6 +98,16 @@ static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)
     return axo__table_in(table, slot);
 }
 
+/* For who walks the table: whether an actor lives in the slot. A generation that is not 0 brings
+ * the newborn's parent and name with it ([T3], [T4]). A plain newborn has it before its word, which
+ * is closed until then as the slot's former life has left it (axo__state_born): nobody is told of
+ * that one yet, since what is pushed onto the word would be overwritten. */
+static inline bool axo__cell_lives(const axo__cell *cell)
+{
+    return axo__a32_load_acquire(&cell->generation) != 0 && /* [T4] */
+           (axo__state_look(&cell->state) & AXO__CLOSED) == 0;
+}
+
 /* The shelf begins with its first cell, so the slot's number leads to it without a load of the
  * table. */
 static inline axo__shelf *axo__cell_shelf(const axo__cell *cell)

@@ -202,14 +202,6 @@ static bool find_is_match(axo__core *core, const axo__pattern *pattern, const ax
     return at == base && find_is_bound(core, cell);
 }
 
-/* A plain newborn has its generation before its word, which until then is closed as its slot's
- * former life has left it (axo__state_born): nobody is told of it, since a message would be pushed
- * onto a word that is overwritten. Called behind the load of the generation ([T4]). */
-static bool find_is_unborn(const axo__cell *cell)
-{
-    return (axo__state_look(&cell->state) & AXO__CLOSED) != 0;
-}
-
 bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot, uint64_t steps,
                     axo__find_visit visit, void *user)
 {
@@ -222,11 +214,7 @@ bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot
         return false;
     for (; *slot < all && made < steps; (*slot)++, made++) {
         const axo__cell *cell = axo__table_at(&core->table, *slot);
-        /* Pairs with [T3]: a generation that is not 0 brings the newborn's parent and name with
-         * it. */
-        if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
-            continue;
-        if (find_is_match(core, pattern, base, cell, &made) && !find_is_unborn(cell))
+        if (axo__cell_lives(cell) && find_is_match(core, pattern, base, cell, &made))
             visit(user, axo__cell_ref(cell));
     }
     return *slot < all;

@@ -111,13 +111,9 @@ uint32_t axo__shutdown_late(axo_system *system, axo_late *late, uint32_t late_ma
     axo__door *door = axo__door_enter(&system->sched);
     for (uint32_t slot = 0; slot < axo__a32_load_acquire(&core->table.slots); slot++) { /* [T2] */
         axo__cell *cell = axo__table_at(&core->table, slot);
-        if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+        if (!axo__cell_lives(cell) || count++ >= late_max)
             continue;
         uint64_t word = axo__state_look(&cell->state);
-        if ((word & AXO__CLOSED) != 0) /* not there yet, or no more (axo__find_scan) */
-            continue;
-        if (count++ >= late_max)
-            continue;
         axo_late *one = &late[count - 1];
         memset(one, 0, sizeof *one);
         one->actor = axo__cell_ref(cell);

@@ -173,7 +173,7 @@ static void reader_of_guessed(void)
     new_reader(false);
 }
 
-/* ---- a plain birth ---- */
+/* ---- births, and who walks the table ---- */
 
 static void setup_plain(void)
 {
@@ -194,14 +194,20 @@ static void plain_birth(void)
     axo__state_born(&it.cell->state);
 }
 
-/* As axo__find_scan has it, and a message at once; READY stands for it. */
+static void other_birth(void)
+{
+    live(it.cell);
+    axo__state_birth(&it.cell->state);
+}
+
+/* Who is found is sent a message at once; READY stands for it. */
 static void walker(void)
 {
-    if (axo__a32_load_acquire(&it.cell->generation) == 0)
+    if (!axo__cell_lives(it.cell))
         return;
     weak_reads(&axo__cell_cold(it.cell)->cls);
-    if ((axo__state_look(&it.cell->state) & AXO__CLOSED) != 0)
-        return;
+    weak_expect(axo__cell_ref(it.cell).bits >> AXO__SLOT_BITS ==
+                axo__a32_load_relaxed(&it.cell->generation));
     (void)axo__a64_or_acq_rel(&it.cell->state.word, AXO__READY);
     it.sent = true;
 }
@@ -424,6 +430,8 @@ const weak_scenario weak_cell_scenes[] = {
      .setup = setup_slot, .fibers = {recycler, old_reader, reader_of_guessed}, .bound = 2},
     {.name = "plain_birth", .what = "who walks the table beside a plain birth",
      .setup = setup_plain, .fibers = {plain_birth, walker}, .check = check_plain, .bound = 2},
+    {.name = "other_birth", .what = "who walks the table beside any other birth",
+     .setup = setup_plain, .fibers = {other_birth, walker}, .check = check_plain, .bound = 2},
     {.name = "slot_told", .what = "who is told of a newborn finds it",
      .setup = setup_slot, .fibers = {releaser, old_reader, reader_of_told}, .bound = 2},
     {.name = "table_grow", .what = "a shelf is made while references are looked up",
