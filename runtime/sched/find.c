@@ -98,7 +98,8 @@ bool axo__worker_clock(axo__worker *worker)
         worker->clock_stride = stride * 2;
     worker->until_clock = worker->clock_stride;
     find_clock_shares(worker, stride, before);
-    axo__worker_offer_ready(worker);
+    if (axo__worker_has_sleeper(worker))
+        axo__worker_offer_ready(worker);
     bool found = axo__unlikely(axo__poller_is_due(worker->sched, worker->now)) &&
                  axo__poller_look(worker);
     if (axo__likely(axo__timers_next(worker->timers) > axo__worker_time(worker)))

@@ -168,24 +168,22 @@ void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell)
 
 /* ---- entries that stay behind a turn are offered ---- */
 
-/* The newborns that this worker leaves behind while it begins a turn. */
-void axo__worker_offer_newborns(axo__worker *worker)
+static void ready_offer_many(axo__worker *worker, axo__keep what, uint32_t count)
 {
-    if (axo__likely(axo__a32_load_relaxed(&worker->sched->parked) == 0))
-        return;
-    uint32_t count = axo__keep_count(worker, AXO__KEEP_NEWBORNS, axo__newborn_count_any(worker));
+    count = axo__keep_count(worker, what, count);
     if (count >= AXO__STEAL_MIN)
         axo__wake_offer(worker, count);
 }
 
-/* A crowd that was kept when it was pushed is kept no more, or its callbacks have become long. */
+void axo__worker_offer_newborns(axo__worker *worker)
+{
+    if (axo__worker_has_sleeper(worker))
+        ready_offer_many(worker, AXO__KEEP_NEWBORNS, axo__newborn_count_any(worker));
+}
+
 void axo__worker_offer_ready(axo__worker *worker)
 {
-    if (axo__likely(axo__a32_load_relaxed(&worker->sched->parked) == 0))
-        return;
-    uint32_t count = axo__keep_count(worker, AXO__KEEP_READY, axo__runq_count_any(&worker->ready));
-    if (count >= AXO__STEAL_MIN)
-        axo__wake_offer(worker, count);
+    ready_offer_many(worker, AXO__KEEP_READY, axo__runq_count_any(&worker->ready));
 }
 
 /* Steps (6) to (8) of sched/wake.h, once for everything that was pushed since the last turn. One

@@ -63,11 +63,16 @@ void axo__worker_free_ready(axo__worker *worker);
 void axo__worker_push_overrun(axo__worker *worker, axo__cell *cell);
 void axo__worker_push_urgent(axo__worker *worker, axo__cell *cell);
 
-/* Newborns stay behind while this worker begins a turn: many of them are offered to others. */
-void axo__worker_offer_newborns(axo__worker *worker);
+/* Whether a worker of the pool sleeps: to nobody else is anything offered. A hint. */
+static inline bool axo__worker_has_sleeper(const axo__worker *worker)
+{
+    return axo__unlikely(axo__a32_load_relaxed(&worker->sched->parked) != 0);
+}
 
-/* Ready cells that were told as few when they were pushed (sched/keep.h): at each reading of the
- * clock they are offered again, if they are many by now. */
+/* Newborns stay behind while this worker begins a turn: many of them are offered to others. And
+ * ready cells that were told as few when they were pushed (sched/keep.h), at each reading of the
+ * clock. */
+void axo__worker_offer_newborns(axo__worker *worker);
 void axo__worker_offer_ready(axo__worker *worker);
 
 /* Offers to others what this worker has pushed between two turns and has not taken itself. */

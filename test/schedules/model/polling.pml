@@ -39,7 +39,7 @@
  * stamp os/linux_poll.c:axo__os_poll_wake ffa07c88f1ba
  * stamp os/poll.h:axo__os_thread_wait e3d9599543c8
  * stamp os/poll.h:axo__os_thread_wake 31bd843f72e9
- * stamp sched/find.c:axo__worker_clock 9b22aee1617c
+ * stamp sched/find.c:axo__worker_clock 0ff860ccaabc
  * stamp sched/io.c:axo__io_free 829dfc1b8d3b
  * stamp sched/io.c:axo__io_watch a41e748c100d
  * stamp sched/park.c:axo__worker_park 9331b4cd2b64
