@@ -39,21 +39,6 @@ static bool endless_is_ours(const siginfo_t *info)
            info->si_pid == getpid() && info->si_value.sival_ptr != NULL;
 }
 
-/* A SIGURG of the program's. By default it is ignored. */
-static void endless_pass_on(int number, siginfo_t *info, void *context)
-{
-    const struct sigaction *before = &endless_before;
-    bool whole = (before->sa_flags & SA_SIGINFO) != 0;
-    if (!whole && (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN))
-        return;
-    /* until the handler returns, which puts the mask back */
-    (void)pthread_sigmask(SIG_BLOCK, &before->sa_mask, NULL);
-    if (whole)
-        before->sa_sigaction(number, info, context);
-    else
-        before->sa_handler(number);
-}
-
 static axo__verdict endless_walked(axo__trap *trap, axo__verdict verdict)
 {
     axo__trap_back(trap, NULL);
@@ -148,8 +133,9 @@ static void endless_handle(int number, siginfo_t *info, void *argument)
 {
     int error = errno;
     axo__worker *worker = axo__self;
-    if (!endless_is_ours(info)) {
-        endless_pass_on(number, info, argument);
+    if (!endless_is_ours(info)) { /* the program's, and ignored by default */
+        if (axo__trap_has(&endless_before))
+            axo__trap_call(&endless_before, number, info, argument);
     } else if (worker != NULL && worker->trap == info->si_value.sival_ptr) {
         if (axo__os_at_home(worker->local.core->home))
             endless_look(worker, info, argument);
@@ -168,20 +154,18 @@ static bool endless_is_here(void)
            now.sa_sigaction == endless_handle;
 }
 
-/* A handler before that wants its system calls interrupted has that. */
+/* As trap_install has it. A handler before that wants its system calls interrupted has that. */
 static void endless_install(void)
 {
     struct sigaction action;
-    if (endless_there)
-        return; /* another one had come on top, and calls this one still */
+    if (endless_there && sigaction(SIGURG, NULL, &action) == 0 && axo__trap_has(&action))
+        return;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = endless_handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGURG, NULL, &endless_before);
-    bool has = (endless_before.sa_flags & SA_SIGINFO) != 0 ||
-               (endless_before.sa_handler != SIG_DFL && endless_before.sa_handler != SIG_IGN);
-    if (has && (endless_before.sa_flags & SA_RESTART) == 0)
+    if (axo__trap_has(&endless_before) && (endless_before.sa_flags & SA_RESTART) == 0)
         action.sa_flags &= ~SA_RESTART;
     endless_there = sigaction(SIGURG, &action, NULL) == 0;
 }

@@ -252,15 +252,38 @@ static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo
 
 /* ---- the handler ---- */
 
-/* Without a handler before: the instruction is run again, and ends the process there; a signal that
- * was sent is sent again. */
-static void trap_default(int number, const siginfo_t *info)
+bool axo__trap_has(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) != 0 ||
+           (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
+void axo__trap_call(const struct sigaction *before, int number, siginfo_t *info, void *context)
+{
+    sigset_t mask = before->sa_mask; /* until the handler returns, which puts the mask back */
+    if ((before->sa_flags & SA_NODEFER) == 0)
+        (void)sigaddset(&mask, number);
+    (void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
+    if ((before->sa_flags & SA_SIGINFO) != 0)
+        before->sa_sigaction(number, info, context);
+    else
+        before->sa_handler(number);
+}
+
+static void trap_reset(int number)
 {
     struct sigaction fresh;
     memset(&fresh, 0, sizeof fresh);
     fresh.sa_handler = SIG_DFL;
     (void)sigaction(number, &fresh, NULL);
-    if (info != NULL && trap_is_sent(info))
+}
+
+/* Without a handler before: the instruction is run again, and ends the process there; a signal that
+ * was sent is sent again. */
+static void trap_default(int number, const siginfo_t *info)
+{
+    trap_reset(number);
+    if (trap_is_sent(info))
         (void)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
@@ -268,27 +291,15 @@ static void trap_pass_on(int number, siginfo_t *info, void *context, axo__twin_h
 {
     const size_t i = trap_index(number);
     const struct sigaction *before = &trap_before[i];
-    bool whole = (before->sa_flags & SA_SIGINFO) != 0;
     if (trap_twin[i]) {
         axo__twin_pass(before, how, number, info, context);
-        return;
-    }
-    if (!whole && before->sa_handler == SIG_IGN && trap_is_sent(info))
-        return;
-    if (!whole && (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN)) {
+    } else if (axo__trap_has(before)) {
+        if ((before->sa_flags & (int)SA_RESETHAND) != 0) /* it is called once */
+            trap_reset(number);
+        axo__trap_call(before, number, info, context);
+    } else if (before->sa_handler == SIG_DFL || !trap_is_sent(info)) {
         trap_default(number, info);
-        return;
     }
-    if ((before->sa_flags & (int)SA_RESETHAND) != 0) /* it is called once */
-        trap_default(number, NULL);
-    sigset_t mask = before->sa_mask; /* until the handler returns, which puts the mask back */
-    if ((before->sa_flags & SA_NODEFER) == 0)
-        (void)sigaddset(&mask, number);
-    (void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
-    if (whole)
-        before->sa_sigaction(number, info, context);
-    else
-        before->sa_handler(number);
 }
 
 static __attribute__((noreturn, noinline)) void trap_jump(const axo__unwind *to)
@@ -361,9 +372,7 @@ void axo__trap_handle(int number, siginfo_t *info, void *argument, uint32_t how)
 static void trap_install(size_t i)
 {
     struct sigaction action;
-    if (trap_there[i] && sigaction(trap_signals[i], NULL, &action) == 0 &&
-        ((action.sa_flags & SA_SIGINFO) != 0 ||
-         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)))
+    if (trap_there[i] && sigaction(trap_signals[i], NULL, &action) == 0 && axo__trap_has(&action))
         return;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = axo__twin_entry;

@@ -34,6 +34,11 @@ bool axo__trap_is_first(void);
  * last one left may be on top now. */
 void axo__trap_rest(void);
 
+/* Whether a disposition is a handler: neither the default nor that the signal is ignored. And the
+ * call of one, with what it blocks. For signal handlers, too. */
+bool axo__trap_has(const struct sigaction *action);
+void axo__trap_call(const struct sigaction *before, int number, siginfo_t *info, void *context);
+
 /* Before a jump out of a handler: the signals that are blocked, and how floating point is done, as
  * the handler's context says, which a return would have done. */
 void axo__trap_restore(const void *context);

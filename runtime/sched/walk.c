@@ -80,25 +80,23 @@ static bool walk_is_runtime(uintptr_t pc)
     return pc >= (uintptr_t)__start_axo_text && pc < (uintptr_t)__stop_axo_text;
 }
 
-/* Whether a function of libc, by its start, holds nothing; `raises`: and is one that raises. */
-static bool walk_is_pure(uintptr_t start, bool raises)
-{
-    bool raising = false;
-    for (size_t i = 0; i < WALK_NAMES; i++) {
-        raising = raising || walk_names[i] == NULL;
-        if (walk_functions[i] == start && start != 0 && (raising || !raises))
-            return true;
-    }
-    return false;
-}
+/* What is known of a function of libc, by its start; 0: nothing, so it may hold a lock. */
+enum {
+    WALK_PURE = 1,  /* it holds nothing and keeps nothing half-done */
+    WALK_RAISES = 2 /* it raises: always, or if it is pure when what it is given is wrong */
+};
 
-/* Whether it only raises, so that a fault of its own is none of the program's. */
-static bool walk_only_raises(uintptr_t start)
+static uint32_t walk_traits(uintptr_t start)
 {
-    bool pure = false;
-    for (size_t i = 0; walk_names[i] != NULL; i++)
-        pure = pure || walk_functions[i] == start;
-    return !pure && walk_is_pure(start, true);
+    uint32_t traits = 0;
+    uint32_t trait = WALK_PURE;
+    for (size_t i = 0; i < WALK_NAMES && start != 0; i++) {
+        if (walk_names[i] == NULL)
+            trait = WALK_RAISES;
+        else if (walk_functions[i] == start)
+            traits |= trait;
+    }
+    return traits;
 }
 
 static bool walk_is_holder(uintptr_t start)
@@ -172,13 +170,29 @@ static bool walk_is_copy(const walk_state *it, struct _Unwind_Context *context, 
     case WALK_NOTHING:
         return walk_is_read(look);
     case WALK_LIBC:
-        return !it->within && walk_is_pure(it->entry, false);
+        return !it->within && walk_traits(it->entry) != 0;
     case WALK_COPY:
         return true;
     case WALK_OWN:
         break;
     }
     return false;
+}
+
+/* What of libc the program's code has called here, if anything. A signal that was sent is its own
+ * only if it comes out of what raises. */
+static axo__verdict walk_called(const walk_state *it)
+{
+    bool sent = it->from->sent && !it->within;
+    if (it->last != WALK_LIBC)
+        return it->last == WALK_NOTHING && sent ? AXO__VERDICT_SENT : AXO__VERDICT_CONTAINED;
+    uint32_t traits = walk_traits(it->entry);
+    if (traits == 0)
+        return AXO__VERDICT_LIBRARY;
+    const bool itself = traits == WALK_RAISES && !it->from->sent && !it->within;
+    if (itself || (it->from->interrupted && (traits & WALK_RAISES) != 0))
+        return AXO__VERDICT_LIBRARY; /* abort and what assert prints with have locks */
+    return sent && (traits & WALK_RAISES) == 0 ? AXO__VERDICT_SENT : AXO__VERDICT_CONTAINED;
 }
 
 static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *context,
@@ -201,18 +215,9 @@ static _Unwind_Reason_Code walk_look(walk_state *it, struct _Unwind_Context *con
         it->entry = start;
         return _URC_NO_REASON;
     }
-    /* a signal that was sent is its own only if it comes out of what raises */
-    bool raises = it->from->sent && !it->within;
-    if (it->last == WALK_LIBC && !walk_is_pure(it->entry, false))
-        return walk_end(it, AXO__VERDICT_LIBRARY);
-    if (it->last == WALK_LIBC && !it->within && !it->from->sent && walk_only_raises(it->entry))
-        return walk_end(it, AXO__VERDICT_LIBRARY); /* what assert prints with has locks */
-    if (it->last == WALK_LIBC && it->from->interrupted && walk_is_pure(it->entry, true))
-        return walk_end(it, AXO__VERDICT_LIBRARY); /* abort has a lock, raise calls handlers */
-    if (it->last == WALK_LIBC && !walk_is_pure(it->entry, raises))
-        return walk_end(it, AXO__VERDICT_SENT);
-    if (it->last == WALK_NOTHING && raises)
-        return walk_end(it, AXO__VERDICT_SENT);
+    axo__verdict called = walk_called(it);
+    if (called != AXO__VERDICT_CONTAINED)
+        return walk_end(it, called);
     if (!walk_is_own(module, it->own))
         return walk_end(it, AXO__VERDICT_FOREIGN);
     it->last = WALK_OWN;

@@ -191,6 +191,29 @@ static void depth_default(const void *arg)
     }
 }
 
+static volatile uint64_t depth_turns;
+
+static void depth_loop(axo_ctx *ctx)
+{
+    while (depth_turns != UINT64_MAX)
+        depth_turns++;
+}
+
+/* The same of the watchdog's signal. */
+static void depth_default_urgent(const void *arg)
+{
+    crash_watchdog_ms = 20;
+    for (unsigned i = 1; i <= 2; i++) {
+        crash_start((axo_options){.workers = 1});
+        crash_do(depth_loop);
+        crash_ping();
+        CRASH_CHECK(atomic_load(&cw.decided) == i && cw.failure.kind == AXO_FAILURE_STUCK);
+        if (i == 1)
+            CRASH_CHECK(signal(SIGURG, SIG_DFL) != SIG_ERR);
+        crash_finish();
+    }
+}
+
 static void handlers_of_others(void **state)
 {
     if (CRASH_REPORTED)
@@ -202,6 +225,8 @@ static void handlers_of_others(void **state)
     assert_null(strstr(strstr(end.text, "once\n") + 1, "once\n"));
     end = crash_run(depth_default, NULL);
     crash_is_well(&end, "the default in its place");
+    end = crash_run(depth_default_urgent, NULL);
+    crash_is_well(&end, "the default of SIGURG");
 }
 
 /* ---- a thread of the program's -------------------------------------------------------------- */
