@@ -34,8 +34,8 @@ bool axo__trap_is_first(void);
  * last one left may be on top now. */
 void axo__trap_rest(void);
 
-/* Whether a disposition is a handler: neither the default nor that the signal is ignored. And the
- * call of one, with what it blocks. For signal handlers, too. */
+/* Whether a disposition is a handler, and not SIG_DFL or SIG_IGN. The call of one blocks its mask,
+ * as the kernel does. For signal handlers, too. */
 bool axo__trap_has(const struct sigaction *action);
 void axo__trap_call(const struct sigaction *before, int number, siginfo_t *info, void *context);
 

@@ -7,7 +7,8 @@
 #include "super/super.h"
 
 /* A child's wait, in the parent's record of it; taken at the child's birth if the parent's strategy
- * has a back-off, or the system a governor. */
+ * has a back-off, or the system a governor
+ * and the parent is not /system. */
 struct axo__delay {
     axo__timer timer; /* first */
     axo__cell *child;
