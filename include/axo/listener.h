@@ -22,7 +22,7 @@
  * While the system is short of descriptors or memory the listener pauses: it accepts nothing for
  * AXO_LISTENER_PAUSE_NS, and tries again; the kernel keeps who comes meanwhile, as far as its
  * backlog goes. That, and each time it goes on, is an event AXO_KIND_LISTENER (event.h) with an
- * axo_listener_info. */
+ * axo_listener_info; the log has a warning of it, at most one in ten seconds. */
 #ifndef AXO_LISTENER_H
 #define AXO_LISTENER_H
 

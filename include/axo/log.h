@@ -1,5 +1,6 @@
 /* log.h - the log: each line as a record with all that is known, and sinks that write it: text,
- * JSON lines, syslog, the journal. A whole program is test/example/who_failed.c. */
+ * JSON lines, syslog, the journal. An actor writes lines of its own by axo_log. A whole program is
+ * test/example/who_failed.c. */
 #ifndef AXO_LOG_H
 #define AXO_LOG_H
 
@@ -19,7 +20,7 @@ typedef enum axo_log_level {
 
 /* What a line tells of: enum word, value, name. */
 #define AXO_LOG_EVENT_LIST(X)                                                                      \
-    X(AXO_LOG_LINE, 0, "line")                 /* the program's own: `text` */                     \
+    X(AXO_LOG_LINE, 0, "line")                 /* an actor's or the program's: `text` */           \
     X(AXO_LOG_FAILURE, 1, "failure")           /* a parent has answered it: `directive` */         \
     X(AXO_LOG_FAILURE_AGAIN, 2, "failure_again") /* of one whose failure is not answered yet, or   \
                                                     that is ending: nobody decides */              \
@@ -141,6 +142,16 @@ static inline void axo_log_sink_init(axo_log_sink *out)
 }
 
 AXO_BEGIN_DECLS
+
+typedef struct axo_ctx axo_ctx;
+
+/* Writes a line of the running actor's into the system's log: AXO_LOG_LINE, with its path, class,
+ * instance, the tag of the message in hand, and its trace. The text is cut to AXO_FAILURE_TEXT_MAX
+ * bytes. Nobody limits how many lines a program writes. A level that nobody reads costs no
+ * formatting. The manner of Akka's ActorLogging.
+ *   returns   AXO_OK; AXO_EINVAL: no level, no format; AXO_ECONTEXT, AXO_EFORKED */
+AXO_API axo_status axo_log(axo_ctx *ctx, axo_log_level level, const char *format, ...)
+    AXO_PRINTF(3, 4);
 
 /* Makes a sink ready. A socket that nobody listens at yet is no error: each record is sent by
  * itself, so the daemon may come later, and come again.

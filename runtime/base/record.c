@@ -224,6 +224,10 @@ static void record_say_event(axo__text_out *out, const axo_log_record *record)
         record_say_storm(out, record);
         break;
     default:
+        if (record->path != NULL && record->path[0] != 0) {
+            record_say_actor(out, record->actor, record->path, record->class_name);
+            axo__text_bytes(out, ": ", 2);
+        }
         record_say(out, axo__text_or(record->text, ""));
         break;
     }

@@ -5,9 +5,11 @@
  * the descriptor has one owner. */
 #include <axo/listener.h>
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <axo/io.h>
+#include <axo/log.h>
 #include <axo/time.h>
 #include <axo/watch.h>
 
@@ -18,6 +20,8 @@
 
 /* Connections that one readiness accepts: others of the worker wait meanwhile. */
 #define LISTENER_BATCH 64
+/* A shortage may last: lines of the log lie at least so far apart. */
+#define LISTENER_LINE_NS INT64_C(10000000000)
 /* Of the only timer. */
 #define LISTENER_KEY UINT64_C(1)
 
@@ -32,6 +36,7 @@ typedef struct axo__listener {
     uint64_t accepted;
     uint64_t refused;
     uint64_t pauses_count;
+    int64_t lined; /* when the log was told last */
 } axo__listener;
 
 static void listener_free(void *payload, void *user)
@@ -64,6 +69,19 @@ static void listener_say(axo_ctx *ctx, const axo__listener *self)
     (void)axo_publish(ctx, AXO_KIND_LISTENER, &info, sizeof info);
 }
 
+/* A shortage is not to be found by those alone who have subscribed to events. */
+static void listener_line(axo_ctx *ctx, axo__listener *self)
+{
+    int64_t now = axo_now(ctx);
+    if (self->pauses_count > 1 && now - self->lined < LISTENER_LINE_NS)
+        return;
+    self->lined = now;
+    (void)axo_log(ctx, AXO_LOG_WARNING,
+                  "accepts nobody for %" PRId64 " ms, pause %" PRIu64 ": %s %" PRId32,
+                  AXO_LISTENER_PAUSE_NS / 1000000, self->pauses_count,
+                  self->error > 0 ? "errno" : "status", self->error);
+}
+
 static void listener_want(axo_ctx *ctx, const axo__listener *self)
 {
     (void)axo_io_want(ctx, self->fd, self->waits || self->pauses ? 0 : AXO_IO_IN);
@@ -79,6 +97,7 @@ static void listener_pause(axo_ctx *ctx, axo__listener *self, int32_t error)
     self->pauses = true;
     self->pauses_count++;
     listener_want(ctx, self);
+    listener_line(ctx, self);
     listener_say(ctx, self);
 }
 

@@ -1,14 +1,17 @@
-/* api_log.c - the door for lines of the log: text, JSON, and the sinks that write them.
+/* api_log.c - the door for lines of the log: an actor's own, text, JSON, and the sinks.
  *
  * A sink is the program's struct and has no memory of the library's. A record is rendered on the
  * stack of whoever writes it, so sinks have no locks: the operating system keeps lines apart. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/record.h"
+#include "cell/log.h"
 #include "mem/alloc.h"
 #include "os/os.h"
+#include "sched/send.h"
 #include "system/options.h"
 
 /* The place of `opened` in a sink that axo_log_open has made ready. */
@@ -17,6 +20,39 @@
 #define LOG_STANDARD_ERROR 2
 #define LOG_FACILITY_MAX   23
 #define LOG_DAEMON         3
+
+/* ---- an actor's own ---- */
+
+static void log_say(axo__worker *worker, axo__cell *cell, axo_log_level level, const char *text)
+{
+    axo__log_line line;
+    axo__core *core = worker->local.core;
+    const axo_class *cls = axo__cell_class(cell);
+    axo__log_begin(&line, core, level, AXO_LOG_LINE, cell);
+    line.record.instance = axo__cell_instance(cell);
+    line.record.text = text;
+    if (worker->message != NULL)
+        axo__log_message(&line.record, core, cls, worker->message->pub.tag);
+    axo__log(&worker->local, &line.record);
+}
+
+axo_status axo_log(axo_ctx *ctx, axo_log_level level, const char *format, ...)
+{
+    char text[AXO_FAILURE_TEXT_MAX];
+    va_list list;
+    axo__cell *cell = axo__caller(ctx);
+    if (cell == NULL)
+        return axo__no_caller();
+    if (level < AXO_LOG_ERROR || level > AXO_LOG_INFO || format == NULL)
+        return AXO_EINVAL;
+    if (!axo__log_is_read(axo__self->local.core, level))
+        return AXO_OK;
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    log_say(axo__self, cell, level, text);
+    return AXO_OK;
+}
 
 /* ---- text ---- */
 

@@ -10,7 +10,7 @@
 
 #include "api/service.h"
 
-enum { LOG_FAIL = 7, LOG_STATUS, LOG_FATAL, LOG_WORK, LOG_PASS, LOG_UNNAMED, LOG_ODD };
+enum { LOG_FAIL = 7, LOG_STATUS, LOG_FATAL, LOG_WORK, LOG_PASS, LOG_UNNAMED, LOG_ODD, LOG_SAY };
 enum { LOG_LINES = 64, LOG_BYTES = 4096 };
 
 static const char *log_tag(uint32_t tag)
@@ -37,6 +37,7 @@ static struct {
     uint64_t blocks;    /* taken from the allocator */
     bool fails_to_leave;
     axo_ref child;
+    axo_ctx *stale;
     axo_log_sink *sink; /* gets each record too; NULL: none does */
 } lg;
 
@@ -86,6 +87,21 @@ static void log_free(void *user, void *block, size_t size, size_t align)
 
 /* ---- actors ---- */
 
+/* A line that is fine, one that is cut, and some that are none. */
+static axo_status shard_say(axo_ctx *ctx)
+{
+    char longer[AXO_FAILURE_TEXT_MAX + 100];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    assert_int_equal(axo_log(ctx, AXO_LOG_WARNING, "%s is %d %% full", "it\n", 80), AXO_OK);
+    assert_int_equal(axo_log(ctx, AXO_LOG_ERROR, "%s", longer), AXO_OK);
+    assert_int_equal(axo_log(ctx, (axo_log_level)0, "no level"), AXO_EINVAL);
+    assert_int_equal(axo_log(ctx, (axo_log_level)(AXO_LOG_INFO + 1), "no level"), AXO_EINVAL);
+    assert_int_equal(axo_log(NULL, AXO_LOG_INFO, "no context"), AXO_ECONTEXT);
+    lg.stale = ctx;
+    return AXO_OK;
+}
+
 static axo_status shard_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     switch (message->tag) {
@@ -98,6 +114,8 @@ static axo_status shard_receive(axo_ctx *ctx, void *state, const axo_message *me
         return axo_fail_fatal(ctx, -2, "not a status \"of ours\"\n\x01");
     case LOG_ODD:
         return (axo_status)77;
+    case LOG_SAY:
+        return shard_say(ctx);
     default:
         return AXO_OK;
     }
@@ -105,6 +123,8 @@ static axo_status shard_receive(axo_ctx *ctx, void *state, const axo_message *me
 
 static axo_status shard_stop(axo_ctx *ctx, void *state)
 {
+    if (lg.stale != NULL)
+        assert_int_equal(axo_log(ctx, AXO_LOG_INFO, "%s", "leaves"), AXO_OK);
     return lg.fails_to_leave ? axo_fail(ctx, 21, "left badly") : AXO_OK;
 }
 
@@ -165,6 +185,34 @@ static void log_says(uint32_t which, const char *line)
 }
 
 /* ---- what lines say ---- */
+
+/* An actor's own lines: with its path, its message and instance; from hooks without a message. */
+static void lines_of_its_own(void **state)
+{
+    axo_system *system = log_start((axo_options)AXO_OPTIONS());
+    axo_ref shard = log_spawn(system, &shard_class, "shard2", NULL);
+    (void)state;
+    log_tell(system, axo_ref_none(), shard, LOG_SAY);
+    assert_int_equal(lg.count, 2);
+    const log_seen *seen = &lg.all[0];
+    log_says(0, "/user/shard2 (shard): it\\n is 80 % full");
+    assert_string_equal(seen->text, "it\n is 80 % full");
+    assert_string_equal(seen->path, "/user/shard2");
+    assert_string_equal(seen->class_name, "shard");
+    assert_int_equal(seen->record.event, AXO_LOG_LINE);
+    assert_int_equal(seen->record.level, AXO_LOG_WARNING);
+    assert_int_equal(seen->record.instance, 1);
+    assert_int_equal(seen->record.has_tag, 1);
+    assert_int_equal(seen->record.tag, LOG_SAY);
+    assert_true(axo_ref_equal(seen->record.actor, shard));
+    assert_int_equal(lg.all[1].record.level, AXO_LOG_ERROR);
+    assert_int_equal(strlen(lg.all[1].text), AXO_FAILURE_TEXT_MAX - 1);
+    assert_int_equal(axo_log(lg.stale, AXO_LOG_INFO, "not its turn"), AXO_ECONTEXT);
+    log_end(system);
+    log_says(2, "/user/shard2 (shard): leaves");
+    assert_int_equal(lg.count, 3);
+    assert_int_equal(lg.all[2].record.has_tag, 0);
+}
 
 static void who_failed(void **state)
 {
@@ -620,6 +668,7 @@ static void names(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(lines_of_its_own),
     cmocka_unit_test(who_failed),         cmocka_unit_test(statuses_and_codes),
     cmocka_unit_test(tags_of_the_library),
     cmocka_unit_test(escalated),          cmocka_unit_test(storms_are_counted),

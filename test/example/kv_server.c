@@ -7,6 +7,8 @@
  *       listener               accepts, until the end begins
  *         $a, $b, ...          a connection each: one that fails is closed, the others go on
  *
+ * A request that breaks the protocol is answered by -ERR, and its connection closed.
+ *
  * At SIGTERM, or SHUTDOWN, it accepts nobody any more, answers what has come, and ends with one
  * line of totals; its exit code says whether they add up. */
 #include <dirent.h>

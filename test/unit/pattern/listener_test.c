@@ -151,6 +151,16 @@ static axo_status ear_receive(axo_ctx *ctx, void *state, const axo_message *mess
     return AXO_OK;
 }
 
+static atomic_uint lined; /* warnings that the log got of it */
+
+static void lined_take(void *user, const axo_log_record *record)
+{
+    assert_int_equal(record->level, AXO_LOG_WARNING);
+    assert_string_equal(record->line, "/user/listener (listener): accepts nobody for 100 ms, "
+                                      "pause 1: errno 24");
+    atomic_fetch_add(&lined, 1);
+}
+
 static int64_t no_time;
 
 static int64_t no_clock(void *user)
@@ -164,7 +174,8 @@ static void want_of_descriptors(void **state)
 {
     static const axo_class cls = AXO_CLASS(.name = "ear", .receive = ear_receive);
     axo_listener settings = AXO_LISTENER(.address = "127.0.0.1:0", .connection = &echo_props);
-    axo_options options = AXO_OPTIONS(.manual = 1, .clock = no_clock);
+    axo_options options =
+        AXO_OPTIONS(.manual = 1, .clock = no_clock, .log_record = lined_take);
     axo_props ear = AXO_PROPS(.cls = &cls);
     axo_props props;
     place it = {.fds = place_fds()};
@@ -193,6 +204,7 @@ static void want_of_descriptors(void **state)
     assert_int_equal(it.info.error, EMFILE);
     assert_int_equal(it.info.pauses, 4);
     assert_int_equal(told_paused, 4);
+    assert_int_equal(lined, 1);
     assert_int_equal(told_going, 3);
     assert_string_equal(client_says(&it, first, "a"), "a"); /* others are not concerned */
     assert_string_equal(client_says(&it, second, "b"), "");
