@@ -44,6 +44,11 @@ static size_t trap_index(int number)
 
 /* ---- may it be contained? ---- */
 
+static bool trap_is_its_thread(const axo__trap *trap)
+{
+    return trap->thread == (pid_t)syscall(SYS_gettid);
+}
+
 /* Whether the signal was sent. abort and raise send too: from this process, to this thread. */
 static bool trap_is_sent(const siginfo_t *info)
 {
@@ -128,7 +133,7 @@ static __attribute__((noinline)) bool trap_is_asked_for(axo__worker *worker)
 static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t *info,
                                ucontext_t *context)
 {
-    if (!axo__trap_is_worker(worker))
+    if (!axo__trap_is_worker(worker) || !trap_is_its_thread(worker->trap))
         return AXO__VERDICT_NOT_WORKER;
     if (!axo__trap_is_user(worker))
         return AXO__VERDICT_NOT_USER;
@@ -454,6 +459,7 @@ void axo__trap_begin(axo__worker *worker)
     axo__trap *trap = worker->trap;
     stack_t stack = {.ss_sp = (char *)trap - TRAP_STACK, .ss_size = TRAP_STACK};
     sigset_t own;
+    trap->thread = (pid_t)syscall(SYS_gettid);
     sigemptyset(&own);
     for (size_t i = 0; i < TRAP_SIGNALS; i++)
         (void)sigaddset(&own, trap_signals[i]);

@@ -12,6 +12,8 @@
 
 #if AXO__WALKS
 #include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 #endif
 
 /* ---- may it be contained? ---- */
@@ -68,16 +70,20 @@ static void trap_blame(axo__worker *worker, int32_t code, const char *format, ..
     va_end(list);
 }
 
-/* The module that an address is in, and how far; "": none is known. */
+/* The module that an address is in, and how far; "": none is known. Other than dladdr this takes no
+ * lock of the loader's, which a dlopen of another thread may hold for long. */
 static const char *trap_module(uint64_t at, uint64_t *offset)
 {
     *offset = at;
 #if AXO__WALKS
-    Dl_info where;
-    if (dladdr((const void *)(uintptr_t)at, &where) != 0) {
-        const char *base = strrchr(where.dli_fname, '/');
-        *offset = at - (uintptr_t)where.dli_fbase;
-        return base != NULL ? base + 1 : where.dli_fname;
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)at, &found) == 0) {
+        const char *name = found.dlfo_link_map->l_name;
+        const char *base = strrchr(name, '/');
+        *offset = at - (uintptr_t)found.dlfo_map_start;
+        if (name[0] == 0) /* the program itself */
+            return program_invocation_short_name;
+        return base != NULL ? base + 1 : name;
     }
 #endif
     return "";

@@ -32,6 +32,7 @@ struct axo__trap {
     bool fresh;        /* the landing is a crash's */
     axo_crash crash;
     axo__endless endless;
+    pid_t thread;      /* that is the worker; a child of its vfork has all its memory */
     stack_t before;    /* the thread's own */
     sigset_t mask;     /* the thread's own */
 };

@@ -87,6 +87,22 @@ static void depth_in_a_handler(axo_ctx *ctx)
     (void)raise(SIGUSR1);
 }
 
+/* ---- in a child that has the parent's memory ------------------------------------------------ */
+
+/* The child ends by its crash, and the actor goes on: nothing is contained twice. */
+static void depth_vfork(axo_ctx *ctx)
+{
+    int status = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        depth_null[16] = 1;
+        _exit(0);
+    }
+    CRASH_CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CRASH_CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    depth_null[16] = 1;
+}
+
 /* ---- each, and what is said of it ----------------------------------------------------------- */
 
 typedef struct depth_row {
@@ -113,6 +129,7 @@ static void what_lies_between(void **state)
     static const depth_row rows[] = {
         {"a comparison", depth_compare_crashes, 0, NULL},
         {"an assertion", depth_assert_sound, 0, NULL},
+        {"behind a child of vfork", depth_vfork, 0, NULL},
         {"malloc below qsort", depth_sort, SIGABRT, library},
         {"malloc below assert", depth_assert, SIGABRT, library},
         {"what assert prints", depth_assert_of_nothing, SIGSEGV, library},
