@@ -35,11 +35,12 @@ AXO_BEGIN_DECLS
 
 /* Whether every worker and every named actor has made progress within the last `within_ns`.
  *
- * A worker has, unless it is in a callback of an actor and has not looked at its clock for so long.
- * It looks when it gets up, and as often as its messages take: behind each that is long, behind
- * some hundred that are short. So a callback that lasts longer is found by the first call, and a
- * `within_ns` of some milliseconds takes some messages in a row for one. Threads of the blocking
- * dispatcher may wait as long as they like, and are not looked at.
+ * A worker has, unless a callback of an actor that it is in lasts so long. The first call finds one
+ * that has begun behind a reading of the worker's clock, which is as often as its messages take:
+ * behind each that is long, behind some hundred that are short. Of another one it is known only how
+ * long calls have found it, so it is late as a named actor is, from the second call on. The worker
+ * that calls has. Threads of the blocking dispatcher may wait as long as they like, and are not
+ * looked at.
  *
  * A named actor has, on any dispatcher, if it has taken a message since the last call that found it
  * waiting, or has none, or may take none: it has failed, is suspended, starts, restarts, stops, or

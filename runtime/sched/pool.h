@@ -288,11 +288,14 @@ struct axo__worker {
     axo__a32 fence;         /* (6) of the parking protocol */
     axo__aptr running;      /* the cell of the turn */
     axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
-    axo__a64 since;         /* last reading of the operating system's clock */
+    axo__a64 since;         /* last reading of the operating system's clock ... */
+    axo__a64 since_moves;   /* ... and axo__worker_moves of then */
     axo__a64 rest;          /* how long it has slept (rest.h) */
     axo__a64 rest_began;    /* when its first thread began; 0: none has */
     int64_t told_slept;     /* these two: guarded by the system's pools_mutex */
     int64_t told_awake;
+    uint64_t health_moves;  /* these two, by its mutex: axo__worker_moves at the last look, ... */
+    int64_t health_since;   /* ... and the first look that found as many */
     axo__os_thread thread;
     axo__a32 visited;       /* lent: LENT_*; [W10] in lent.c */
     axo__grace_reader reader; /* lent, or the host's beside lent ones */
@@ -381,6 +384,12 @@ struct axo__sched {
 static inline uint64_t axo__worker_turn(const axo__worker *worker)
 {
     return axo__a64_load_relaxed(&worker->local.count.turns);
+}
+
+/* Turns begun and messages handled: while it stays, so does the message in hand. Any thread. */
+static inline uint64_t axo__worker_moves(const axo__worker *worker)
+{
+    return axo__worker_turn(worker) + axo__a64_load_relaxed(&worker->local.count.handled);
 }
 
 /* A number of the running callback. `messages_left` goes down with each message, so within a turn
@@ -481,6 +490,7 @@ static inline void axo__worker_read_clock(axo__worker *worker)
 {
     worker->now = axo__os_now();
     axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
+    axo__a64_store_relaxed(&worker->since_moves, axo__worker_moves(worker));
 }
 
 /* The time, for timers: the last reading of the operating system's clock, or the program's clock

@@ -59,36 +59,50 @@ static void health_name(axo__core *core, const axo__cell *cell, axo_health_repor
 
 /* ---- workers ---- */
 
-/* All that a worker writes in a callback is relaxed, so what looks late is looked at twice: a
- * worker that has just got up is in no callback, or has read its clock, in one of the two. */
-static bool health_worker_is_in(const axo__worker *worker, int64_t before, const axo__cell **cell,
-                                uint64_t *turn)
+/* What a worker is in, and since when at the latest. */
+typedef struct health_worker_look {
+    const axo__cell *cell; /* NULL: in no callback */
+    uint64_t moves;
+    int64_t since;
+} health_worker_look;
+
+/* A worker reads its clock once for many short messages. `since` is this message's if none has ended
+ * behind that reading: a turn may have begun. Else it is known only since when looks have found the
+ * same message. */
+static health_worker_look health_look_at(axo__worker *worker, int64_t now)
 {
-    *cell = axo__aptr_load_relaxed(&worker->running);
-    *turn = axo__worker_turn(worker);
-    return *cell != NULL && (int64_t)axo__a64_load_relaxed(&worker->since) <= before;
+    health_worker_look look = {.cell = axo__aptr_load_relaxed(&worker->running),
+                               .moves = axo__worker_moves(worker)};
+    if (look.cell == NULL || worker->health_moves != look.moves) {
+        worker->health_moves = look.moves;
+        worker->health_since = now;
+    }
+    look.since = worker->health_since;
+    if (look.moves - axo__a64_load_relaxed(&worker->since_moves) <= 1)
+        look.since = (int64_t)axo__a64_load_relaxed(&worker->since);
+    return look;
 }
 
-static void health_worker(axo__core *core, const axo__worker *worker, int64_t now,
-                          int64_t within_ns, axo_health_report *late)
+/* All that a worker writes in a callback is relaxed, so what looks late is looked at twice: a
+ * worker that has just got up is in no callback, or has read its clock, in one of the two. A worker
+ * that asks is none that hangs. */
+static void health_worker(axo__core *core, axo__worker *worker, int64_t now, int64_t within_ns,
+                          axo_health_report *late)
 {
-    const axo__cell *cells[2];
-    uint64_t turns[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        if (!health_worker_is_in(worker, now - within_ns, &cells[i], &turns[i]))
-            return;
-    }
-    int64_t since = (int64_t)axo__a64_load_relaxed(&worker->since);
-    if (cells[0] != cells[1] || turns[0] != turns[1] || since > now - within_ns ||
-        !health_late(late, AXO_HEALTH_CALLBACK, now - since))
+    const health_worker_look first = health_look_at(worker, now);
+    if (worker == axo__self || first.cell == NULL || now - first.since < within_ns)
+        return;
+    const health_worker_look again = health_look_at(worker, now);
+    if (again.cell != first.cell || again.moves != first.moves || again.since != first.since ||
+        !health_late(late, AXO_HEALTH_CALLBACK, now - first.since))
         return;
     uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
     late->has_tag = tag != 0;
     late->tag = (uint32_t)tag;
-    health_name(core, cells[0], late);
+    health_name(core, first.cell, late);
 }
 
-static void health_pool(const axo__sched *pool, int64_t now, int64_t within_ns,
+static void health_pool(axo__sched *pool, int64_t now, int64_t within_ns,
                         axo_health_report *late)
 {
     for (uint32_t i = 0; pool->kind != &axo__elastic_kind && i < axo__sched_all(pool); i++)
@@ -101,7 +115,7 @@ static void health_workers(axo_system *system, int64_t now, int64_t within_ns,
     axo__door *door = axo__door_enter(&system->sched);
     health_pool(&system->sched, now, within_ns, late);
     axo__os_mutex_lock(&system->pools_mutex);
-    for (const axo__sched *pool = system->pools; pool != NULL; pool = pool->next)
+    for (axo__sched *pool = system->pools; pool != NULL; pool = pool->next)
         health_pool(pool, now, within_ns, late);
     axo__os_mutex_unlock(&system->pools_mutex);
     axo__door_leave(door);

@@ -16,7 +16,10 @@
 #define MS     INT64_C(1000000)
 #define LONG   INT64_C(3600000000000)
 
-enum { TAG_NOTE = 1, TAG_HOLD = 2, TAG_STASH = 3, TAG_UNSTASH = 4, TAG_FAIL = 5, TAG_PASS = 6 };
+enum {
+    TAG_NOTE = 1, TAG_HOLD = 2, TAG_STASH = 3, TAG_UNSTASH = 4, TAG_FAIL = 5, TAG_PASS = 6,
+    TAG_LONG = 7, TAG_ASK = 8
+};
 
 static sem_t held;
 static sem_t release;
@@ -30,6 +33,46 @@ static void sem_take(sem_t *sem)
         continue;
 }
 
+static int64_t clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void pass(int64_t span_ns)
+{
+    int64_t until = clock_ns() + span_ns;
+    while (clock_ns() < until)
+        (void)sched_yield();
+}
+
+/* Another thread asks while this message has taken less than it asks for, as measured here. */
+static atomic_int long_answer;
+static atomic_uint_fast64_t long_told;
+
+static void take_long(void)
+{
+    int64_t began = clock_ns();
+    pass(4 * MS);
+    (void)sem_post(&held);
+    sem_take(&release);
+    if (clock_ns() - began >= 60 * MS)
+        return;
+    atomic_fetch_add(&long_told, 1);
+    assert_int_equal(atomic_load(&long_answer), AXO_OK);
+}
+
+/* An actor that asks makes progress, and nobody else is late. */
+static void ask_itself(axo_ctx *ctx)
+{
+    for (int i = 0; i < 2; i++) { /* the first call alone may not know how long it takes */
+        pass(30 * MS);
+        assert_int_equal(axo_health(axo_system_of(ctx), 10 * MS, NULL), AXO_OK);
+    }
+    (void)sem_post(&held);
+}
+
 static axo_status on_message(axo_ctx *ctx, void *state, const axo_message *message)
 {
     (void)state;
@@ -39,6 +82,12 @@ static axo_status on_message(axo_ctx *ctx, void *state, const axo_message *messa
     case TAG_HOLD:
         (void)sem_post(&held);
         sem_take(&release);
+        return AXO_OK;
+    case TAG_LONG:
+        take_long();
+        return AXO_OK;
+    case TAG_ASK:
+        ask_itself(ctx);
         return AXO_OK;
     case TAG_STASH:
         return axo_stash(ctx);
@@ -162,6 +211,60 @@ static void a_handler_that_hangs(void **state)
     while (axo_health(system, 20 * MS, &late) != AXO_OK)
         (void)sched_yield();
     assert_int_equal(late.count, 0);
+    end(system);
+}
+
+/* A worker that handles short messages reads its clock once for 64 of them. If long ones follow,
+ * none of which lasts for as long as is asked for, nobody is late. */
+static void long_ones_behind_short_ones(void **state)
+{
+    enum { SHORT = 1000, LONGER = 40 };
+    axo_system *system = start((axo_options)AXO_OPTIONS(.workers = 1, .stuck_ns = -1));
+    axo_ref ref = spawn_on(system, &plain, "shop", AXO_DISPATCH_DEFAULT);
+    (void)state;
+    tell(system, ref, TAG_HOLD);
+    sem_take(&held);
+    for (int i = 0; i < SHORT; i++)
+        tell(system, ref, TAG_NOTE);
+    for (int i = 0; i < LONGER; i++)
+        tell(system, ref, TAG_LONG);
+    (void)sem_post(&release);
+    for (int i = 0; i < LONGER; i++) {
+        sem_take(&held);
+        atomic_store(&long_answer, axo_health(system, 60 * MS, NULL));
+        (void)sem_post(&release);
+    }
+    end(system);
+    assert_true(atomic_load(&long_told) > 0 || slower() > 1);
+}
+
+/* It hangs in the middle of such a group: it is late from the second call on. */
+static void one_that_hangs_behind_short_ones(void **state)
+{
+    axo_system *system = start((axo_options)AXO_OPTIONS(.workers = 1, .stuck_ns = -1));
+    axo_ref ref = spawn_on(system, &plain, "shop", AXO_DISPATCH_DEFAULT);
+    (void)state;
+    tell(system, ref, TAG_HOLD);
+    sem_take(&held);
+    for (int i = 0; i < 1000; i++)
+        tell(system, ref, TAG_NOTE);
+    tell(system, ref, TAG_HOLD);
+    (void)sem_post(&release);
+    sem_take(&held);
+    axo_health_report late = late_is(system, 20 * MS, ref, 1);
+    assert_int_equal(late.why, AXO_HEALTH_CALLBACK);
+    assert_int_equal(late.tag, TAG_HOLD);
+    (void)sem_post(&release);
+    end(system);
+}
+
+static void one_that_asks(void **state)
+{
+    axo_system *system = start((axo_options)AXO_OPTIONS(.workers = 1, .stuck_ns = -1));
+    axo_ref ref = spawn_on(system, &plain, "asks", AXO_DISPATCH_DEFAULT);
+    (void)state;
+    tell(system, ref, TAG_ASK);
+    sem_take(&held);
     end(system);
 }
 
@@ -435,6 +538,9 @@ static void what_is_refused(void **state)
 #define HEALTH_TEST(name) cmocka_unit_test_setup(name, set_up)
 static const struct CMUnitTest tests[] = {
     HEALTH_TEST(a_handler_that_hangs),
+    HEALTH_TEST(long_ones_behind_short_ones),
+    HEALTH_TEST(one_that_hangs_behind_short_ones),
+    HEALTH_TEST(one_that_asks),
     HEALTH_TEST(the_latest_of_two),
     HEALTH_TEST(blocking_actors),
     HEALTH_TEST(an_actor_that_waits),
