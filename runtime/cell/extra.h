@@ -97,7 +97,7 @@ typedef struct axo__extra {
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
     struct axo__io_record *io;       /* watched descriptors */
     struct axo__parked *parked;      /* where the actor waits for room, latest first */
-    axo__watch *watching;            /* own watches */
+    axo__watch *watching;            /* own watches: the root of super/watch.c */
     axo__watch *watchers;            /* watches of this actor by others */
     axo__chain front;                /* unstashed messages, handled before the user lane */
     axo__chain stash;                /* oldest first */

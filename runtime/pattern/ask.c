@@ -32,8 +32,10 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     if (status != AXO_OK)
         return status;
     if (axo_ref_is_none(to) || timeout_ns <= 0 || timeout_ns > AXO_DELAY_MAX ||
-        (payload == NULL && size > 0))
+        (payload == NULL && size > 0) || tag >= AXO_TAG_RESERVED)
         return AXO_EINVAL;
+    if (size > AXO_PAYLOAD_MAX)
+        return AXO_ETOOBIG;
     status = axo_demand_owe(ctx, 1);
     if (status != AXO_OK)
         return status;

@@ -40,13 +40,13 @@ struct axo__watch {
     axo_ref watcher;
     axo_ref target;
     axo__a32 users;
-    uint8_t cancelled;       /* unwatched, or given to the handler; not in `watching` */
+    uint8_t cancelled;       /* unwatched, or given to the handler; not in the tree */
     uint8_t queued;          /* the notice is in the user lane, or stashed */
     uint8_t linked;          /* in the target's `watchers` */
     uint8_t waits;           /* returned; the watcher has not forgotten its child yet */
     uint8_t late;            /* WATCH met a closed lane; written before RETURN is pushed */
-    axo__watch *next_watching;
-    axo__watch *before_watching;
+    axo__watch *below[2];    /* these two: its place in the watcher's tree */
+    axo__watch *above;       /* NULL: it is the root */
     axo__watch *next_watcher;
     axo__watch *before_watcher;
     size_t own_size;
@@ -75,32 +75,14 @@ static void watch_drop(axo__local *local, axo__watch *watch)
         axo__pool_free(&local->cache, watch, sizeof *watch + watch->own_size);
 }
 
-/* The record joins the watcher's list, which holds the watches that an unwatch can still reach. */
-static void watch_keep(axo__cell *cell, axo__watch *watch)
-{
-    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    watch->cancelled = 0;
-    watch->before_watching = NULL;
-    axo__extra *extra = axo__cell_extra(cell);
-    watch->next_watching = extra->watching;
-    if (extra->watching != NULL)
-        extra->watching->before_watching = watch;
-    extra->watching = watch;
-}
+/* ---- what the watcher watches ---- */
 
-/* Takes the record out of the watcher's list and marks it, so that a notice in the mailbox is
- * swallowed. */
-static void watch_forget(axo__cell *cell, axo__watch *watch)
+/* The tree holds the watches that an unwatch can still reach. The bits of its target's hash, from
+ * the highest down, are the way from the root to a record; it lies at the first free place on that
+ * way. So no order is kept and nothing is balanced: whatever lies below a place fits it. */
+static uint64_t watch_way(axo_ref target)
 {
-    AXO_DEBUG_ASSERT(!watch->cancelled);
-    AXO_DEBUG_ASSERT(watch->before_watching != NULL || axo__cell_extra(cell)->watching == watch);
-    if (watch->before_watching != NULL)
-        watch->before_watching->next_watching = watch->next_watching;
-    else
-        axo__cell_extra(cell)->watching = watch->next_watching;
-    if (watch->next_watching != NULL)
-        watch->next_watching->before_watching = watch->before_watching;
-    watch->cancelled = 1;
+    return target.bits * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static axo__watch *watch_first(const axo__cell *cell)
@@ -111,11 +93,55 @@ static axo__watch *watch_first(const axo__cell *cell)
 
 static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
 {
-    for (axo__watch *watch = watch_first(cell); watch != NULL; watch = watch->next_watching) {
-        if (axo_ref_equal(watch->target, ref))
-            return watch;
+    axo__watch *watch = watch_first(cell);
+    for (uint64_t way = watch_way(ref); watch != NULL && !axo_ref_equal(watch->target, ref);
+         way <<= 1)
+        watch = watch->below[way >> 63];
+    return watch;
+}
+
+/* What leads to a record that is in the tree. */
+static axo__watch **watch_place(axo__cell *cell, const axo__watch *watch)
+{
+    axo__watch *above = watch->above;
+    AXO_DEBUG_ASSERT(!watch->cancelled);
+    if (above == NULL)
+        return &axo__cell_extra(cell)->watching;
+    AXO_DEBUG_ASSERT(above->below[0] == watch || above->below[1] == watch);
+    return &above->below[above->below[1] == watch];
+}
+
+static void watch_keep(axo__cell *cell, axo__watch *watch)
+{
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    axo__watch **place = &axo__cell_extra(cell)->watching;
+    watch->cancelled = 0;
+    watch->above = watch->below[0] = watch->below[1] = NULL;
+    for (uint64_t way = watch_way(watch->target); *place != NULL; way <<= 1) {
+        watch->above = *place;
+        place = &watch->above->below[way >> 63];
     }
-    return NULL;
+    *place = watch;
+}
+
+/* Takes the record out of the watcher's tree and marks it, so that a notice in the mailbox is
+ * swallowed. A record without others below it comes into its place. */
+static void watch_forget(axo__cell *cell, axo__watch *watch)
+{
+    axo__watch *last = watch;
+    while (last->below[0] != NULL || last->below[1] != NULL)
+        last = last->below[last->below[0] == NULL];
+    *watch_place(cell, last) = NULL;
+    if (last != watch) {
+        *watch_place(cell, watch) = last;
+        last->above = watch->above;
+        for (uint32_t i = 0; i < 2; i++) {
+            last->below[i] = watch->below[i];
+            if (last->below[i] != NULL)
+                last->below[i]->above = last;
+        }
+    }
+    watch->cancelled = 1;
 }
 
 /* The target has terminated: the notice goes into the watcher's own mailbox, without a bound. The

@@ -317,6 +317,30 @@ static axo_status demand_owe_one(demand_world *world, axo_ctx *ctx)
     return AXO_OK;
 }
 
+/* With a full account: what can never be asked is told by its own reason, and nobody waits for room
+ * for it. */
+static axo_status demand_ask_badly(demand_world *world, axo_ctx *ctx)
+{
+    static const char none[1];
+    assert_int_equal(axo_ask(ctx, world->shard, AXO_TAG_RESERVED, NULL, 0, 1000000, 1), AXO_EINVAL);
+    assert_int_equal(axo_ask(ctx, world->shard, 1, none, AXO_PAYLOAD_MAX + 1, 1000000, 1),
+                     AXO_ETOOBIG);
+    assert_int_equal(axo_ask(ctx, world->shard, 1, NULL, 1, 1000000, 1), AXO_EINVAL);
+    return AXO_OK;
+}
+
+static void a_bad_ask_changes_nothing(void **state)
+{
+    demand_world world = {.props = {.outstanding_max = 5}};
+    demand_begin(&world);
+    demand_do(&world, demand_owe_four);
+    demand_do(&world, demand_owe_one);
+    demand_do(&world, demand_ask_badly);
+    assert_int_equal(world.info.owed, 5);
+    assert_int_equal(world.info.refused, 0);
+    demand_end(&world);
+}
+
 static void room_is_for_all_that_were_refused(void **state)
 {
     demand_world world = {.props = {.outstanding_max = 5}};
@@ -624,6 +648,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_actor_without_an_account),
     cmocka_unit_test(props_that_cannot_be),
     cmocka_unit_test(room_is_told_once),
+    cmocka_unit_test(a_bad_ask_changes_nothing),
     cmocka_unit_test(room_is_for_all_that_were_refused),
     cmocka_unit_test(no_bound_refuses_the_notice),
     cmocka_unit_test(asks_count),
