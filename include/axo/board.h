@@ -5,7 +5,12 @@
  * in it is numbers and text, never an address. A board is of one system, and is made under another
  * name and renamed: a reader that has one open keeps it whole. Its mode is 0600: the user of the
  * process, and root, read it. A system that is destroyed takes its file away; one that has died
- * leaves it, and the words of PROCESS say whether that process is still there. Names of actors and
+ * leaves it, and the words of PROCESS say whether that process is still there. A system that starts
+ * at that path renames a board that was not ended (ENDED is 0) to the path with ".old" behind it,
+ * in the place of an older one, so the board of one that died is there still when it was started
+ * again; whatever else is at the path is replaced. What is not a regular file at the ".old" stays,
+ * and then nothing is kept. A process that starts while the one before it ends has the path, and
+ * the other one its ".old", which it takes away as its system is destroyed. Names of actors and
  * classes, tags and codes are in it, no payload and no text of a failure. Whoever cuts the file
  * shorter, with the rights of that user, ends the process: its next write is a SIGBUS.
  *
@@ -51,22 +56,31 @@ typedef enum axo_board_head {
     AXO_BOARD_HEAD_UNLISTED = 19,    /* * actors born that have no record: the table is too small */
     AXO_BOARD_HEAD_NAME = 20,        /* of the system: AXO_BOARD_NAME_WORDS */
     AXO_BOARD_HEAD_PROCESS_SPACE = 28, /* inode of /proc/PID/ns/pid, where its pid means it */
+    AXO_BOARD_HEAD_WORKERS_UNLISTED = 29, /* * workers that have a thread now and no record: there
+                                        are too few */
     AXO_BOARD_HEAD_OUTSIDE = 32,     /* * counters of calls from outside, as a worker's; what is
                                         counted later than a worker's last look is not in them */
     AXO_BOARD_HEAD_GONE = 48,        /* * the same of workers that are no more; the system's are
-                                        these, those of OUTSIDE and those of all its workers */
+                                        these, those of OUTSIDE, those of all records, and those
+                                        of unlisted workers, which are nowhere until they are no
+                                        more */
     AXO_BOARD_HEAD_WORDS = 64
 } axo_board_head;
 
 /* A worker. What it does has a sequence; its counters are those of axo_stats, in the order of
- * AXO_BOARD_COUNTER_LIST, at most some 100 us old while it works. */
+ * AXO_BOARD_COUNTER_LIST, at most some 100 us old while it works.
+ *
+ * DOING knows construct, pre_start, receive, pre_restart, post_restart and post_stop. A worker that
+ * is in settle, a decider, a clean-up (axo_defer) or a payload's destructor looks as one that has
+ * nothing to do, and ACTOR is who was in a callback before. axo_health, axo_inspect and gdb's
+ * `axo where` name the actor in these too. */
 typedef enum axo_board_worker {
     AXO_BOARD_WORKER_SEQUENCE = 0,
     AXO_BOARD_WORKER_INDEX = 1,  /* * 1 + (number of its pool << 16 | its index); 0: no worker */
     AXO_BOARD_WORKER_THREAD = 2, /* * its thread's id; 0: it has none now */
     AXO_BOARD_WORKER_ACTOR = 3,  /* reference of the actor */
     AXO_BOARD_WORKER_DOING = 4,  /* * 1 << 32 | tag: in receive; 2 << 32 | an axo_event_kind: in
-                                    that hook; 0: in neither */
+                                    that hook; 0: in neither, see above */
     AXO_BOARD_WORKER_SENDER = 5, /* of the message; 0: nobody, or no message */
     AXO_BOARD_WORKER_SINCE = 6,  /* when it began: the last reading of the clock before it */
     AXO_BOARD_WORKER_COUNTED = 7, /* * when the counters were written */

@@ -22,6 +22,10 @@
  * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 503 (no memory). Who asks twice in a
  * connection waits for the first answer.
  *
+ * A connection is closed when nothing has come or gone for 15 s, and connection_ns after it was
+ * opened whatever it is at, so clients that are slow do not keep others out for ever. Who wants to
+ * go on connects anew, as browsers do by themselves.
+ *
  * /tree costs a look at every actor of the system for each of its levels, and each actor that it
  * shows what axo_inspect costs. /health is for who asks again and again, as axo_health is.
  *
@@ -39,8 +43,15 @@
 /* Bytes of an answer at most. */
 #define AXO_CONSOLE_ANSWER_MAX (AXO_CAST(size_t, 8) * 1024 * 1024)
 
+/* How long a connection may be open. */
+#define AXO_CONSOLE_CONNECTION_NS INT64_C(60000000000)
+
 /* A console that listens sends itself this when it is to go on. */
 #define AXO_CONSOLE_RUN (AXO_TAG_SERVICES + 0x70)
+
+/* ... and this twice a second: it looks how old its connections are, and listens again after it
+ * has found no descriptor for one. */
+#define AXO_CONSOLE_TICK (AXO_TAG_SERVICES + 0x71)
 
 typedef struct axo_console {
     size_t size;              /* sizeof(axo_console), set by the macro below */
@@ -50,6 +61,8 @@ typedef struct axo_console {
     uint32_t connections_max; /* one more is closed at once; 0: 32; at most 1024 */
     uint32_t actors_max;      /* the largest ?max= of /tree; 0: 4096; at most 65536 */
     int64_t within_ns;        /* of /health without ?within_ms=; 0: 1 s */
+    int64_t connection_ns;    /* how long a connection may be open, to half a second; 0:
+                                 AXO_CONSOLE_CONNECTION_NS */
 } axo_console;
 #define AXO_CONSOLE(...) AXO_INIT(axo_console, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

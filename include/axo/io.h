@@ -44,7 +44,8 @@
 #define AXO_IO_READY UINT32_C(0xffff0005)
 
 /* What a descriptor is ready for; bits. HUP, ERR and URGENT are told without being asked for, and
- * come with IN, and the first two with OUT, since no call blocks then; each is told once. */
+ * come with IN, and the first two with OUT, since no call blocks then; each is told when it comes,
+ * and perhaps again with another readiness. */
 #define AXO_IO_IN UINT32_C(1)  /* a read or accept does not block: data, the end, an error */
 #define AXO_IO_OUT UINT32_C(2) /* a write does not block; also: a connect is over */
 #define AXO_IO_HUP UINT32_C(4) /* the other side has closed, at least its direction */

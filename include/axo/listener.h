@@ -22,7 +22,14 @@
  * While the system is short of descriptors or memory the listener pauses: it accepts nothing for
  * AXO_LISTENER_PAUSE_NS, and tries again; the kernel keeps who comes meanwhile, as far as its
  * backlog goes. That, and each time it goes on, is an event AXO_KIND_LISTENER (event.h) with an
- * axo_listener_info; the log has a warning of it, at most one in ten seconds. */
+ * axo_listener_info; the log has a warning of it, at most one in ten seconds. A pause itself needs
+ * neither memory nor one of the timers of axo_options.timers_max.
+ *
+ * The path of a unix address is removed before the listener stops to listen, by AXO_LISTENER_CLOSE
+ * too, and only while it is the file that this listener has made: the next server may begin
+ * meanwhile. Listeners that begin and end at paths of one folder take turns by flock of the folder,
+ * so that of two that find a path left behind one gets it; when others hold that lock for half a
+ * second, they go on without. */
 #ifndef AXO_LISTENER_H
 #define AXO_LISTENER_H
 
@@ -40,13 +47,10 @@
 /* The answer, an axo_listener_info. */
 #define AXO_LISTENER_IS (AXO_TAG_SERVICES + 0x6a)
 
-/* To the listener from itself. */
-#define AXO_LISTENER_RETRY (AXO_TAG_SERVICES + 0x6b)
-
 /* Has a listener end in order; no payload. It accepts no more from now on, tells each connection by
  * AXO_DISCONNECT, and ends when the last of them has. It is for axo_graceful_stop, as a message of
- * one's own, or for a watch; who has waited long enough stops it. If there is no memory to wait for
- * them it ends at once. */
+ * one's own, or for a watch; who has waited long enough stops it. If there is no memory to tell
+ * them it tries again in a while. */
 #define AXO_LISTENER_CLOSE (AXO_TAG_SERVICES + 0x6c)
 
 /* To a connection, from its listener, perhaps more than once; no payload: the server ends. It
@@ -82,10 +86,10 @@ typedef struct axo_listener {
                                     file system; "systemd:name": a socket that was passed to this
                                     process under that name (FileDescriptorName of the .socket
                                     unit; "systemd:": the first), as LISTEN_PID, LISTEN_FDS and
-                                    LISTEN_FDNAMES say, else ENOENT; "fd:3": one that listens
-                                    already, by its number, which nothing checks. Of both the
-                                    listener has a copy. Valid for as long as the listener lives;
-                                    so `connection` */
+                                    LISTEN_FDNAMES say, else ENOENT; all of them are closed on exec
+                                    from then on; "fd:3": one that listens already, by its number,
+                                    which nothing checks. Of both the listener has a copy. Valid for
+                                    as long as the listener lives; so `connection` */
     const axo_props *connection; /* recipe of a connection, with what it points at; its name is
                                     NULL */
     uint32_t connections_max;    /* 0: no bound */

@@ -26,9 +26,11 @@ typedef enum axo_log_level {
                                                     that is ending: nobody decides */              \
     X(AXO_LOG_HOOK, 3, "hook")                 /* pre_restart or post_stop failed */               \
     X(AXO_LOG_RESUME, 4, "resume")             /* restarted instead, since its restart failed */   \
-    X(AXO_LOG_FAILURES, 5, "failures")         /* `count` lines of failures were left out */       \
+    X(AXO_LOG_FAILURES, 5, "failures")         /* `count` lines of failures were left out: with    \
+                                                  the next one of their sort behind the window, or \
+                                                  when the system ends */                          \
     X(AXO_LOG_DEAD_LETTER, 6, "dead_letter")                                                       \
-    X(AXO_LOG_DEAD_LETTERS, 7, "dead_letters") /* `count` lines of those were left out */          \
+    X(AXO_LOG_DEAD_LETTERS, 7, "dead_letters") /* `count` lines of those of a reason, likewise */  \
     X(AXO_LOG_STUCK, 8, "stuck")               /* a handler holds its worker, for `for_ns` */      \
     X(AXO_LOG_STORM, 9, "storm")               /* the restart of `actor` is the first of storm     \
                                                   `count` to wait for its turn, for `for_ns`; 0:   \
@@ -176,8 +178,10 @@ AXO_API uint64_t axo_log_lost(const axo_log_sink *sink);
 AXO_API void axo_log_close(axo_log_sink *sink);
 
 /* Writes the record's line for people, without time and level, cut to `size` bytes with the closing
- * zero. Control characters, quotes in texts and backslashes are written as in C, so a text neither
- * ends a line nor looks like another.
+ * zero. Control characters (U+0080..U+009F too), quotes in texts, backslashes and bytes that are no
+ * UTF-8 are written as in C, most of them by their hexadecimal digits, so a text neither ends a
+ * line nor looks like another, and tells a terminal nothing. Other UTF-8 stays as it is, and no
+ * character of it is cut in two.
  *   thread    any
  *   returns   AXO_OK; AXO_ETOOBIG: it was cut; AXO_EINVAL (NULL, size 0), AXO_EVERSION */
 AXO_API axo_status axo_log_text(const axo_log_record *record, char *out, size_t size);

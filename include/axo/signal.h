@@ -7,9 +7,9 @@
 
 AXO_BEGIN_DECLS
 
-/* Watches a signal for the running instance, until axo_signal_unwatch or the instance's end. When
- * it has come, the actor gets AXO_IO_READY (io.h) of the descriptor that it is given here, and asks
- * axo_signal_take how often:
+/* Watches a signal for the running instance, until axo_signal_unwatch or the instance's end; the
+ * next instance watches it anew. When it has come, the actor gets AXO_IO_READY (io.h) of the
+ * descriptor that it is given here, and asks axo_signal_take how often:
  *
  *     case AXO_IO_READY:
  *         if (AXO_PAYLOAD(message, axo_io_ready)->fd == state->term &&
@@ -21,8 +21,15 @@ AXO_BEGIN_DECLS
  * main thread say, must not block it. What the program had done with the signal before is not done
  * meanwhile, and is put back behind the last watch, unless it has set up something else by then. A
  * child of fork that has not called exec yet does with it what was done before.
+ *
+ * A restart is no end of it: what has come and was not taken, and what comes until the next
+ * instance watches the signal again, is told to that watch. An instance that does not watch it
+ * again keeps it from the program until it ends, or has watched and unwatched it. When the actor
+ * ends the watch is over, and what was not taken is lost; so in a restart in which a bound of its
+ * memory has no room for the record of that.
+ *
  *   number    SIGTERM, SIGINT, SIGHUP, ...; none that the processor raises, SIGKILL, SIGSTOP,
- *             SIGABRT, SIGPROF
+ *             SIGABRT, SIGPROF, SIGURG, which is the watchdog's
  *   fd        the descriptor; the library closes it
  *   thread    only the callback that was given `ctx`
  *   blocks    no

@@ -24,6 +24,11 @@
  * the other side has ended its direction. Descriptors that are passed over a unix socket are
  * closed; their bytes are read.
  *
+ * What is no socket has no direction that could be ended by itself: its other side reads the end
+ * when the descriptor is closed. So where axo_stream_end or axo_stream_close with a time was called
+ * of a pipe or a terminal, the stream is over when all is written, and nobody waits for an end that
+ * would come back. A pipe that has lost its reader is EPIPE, and no signal, as a socket is.
+ *
  * Output is copied and gathered; the class's settle (actor.h) writes it, with one system call for
  * all that a turn has said. A class without settle writes at once, each time. A block of memory, or
  * a message's payload, may be handed over instead (axo_stream_write_owned). Back-pressure has two
@@ -50,7 +55,8 @@
 
 #include <axo/actor.h>
 
-/* A deadline of a stream may have passed: for axo_stream_receive. Sender: oneself. */
+/* A deadline of a stream may have passed, or it is over: for axo_stream_receive. Sender:
+ * oneself. */
 #define AXO_STREAM_DUE (AXO_TAG_SERVICES + 0x60)
 
 /* What axo_stream_receive says has come; bits. 0: the message is not the stream's. */
@@ -75,7 +81,10 @@ typedef struct axo_stream_settings {
     int64_t idle_ns;    /* no byte has come or gone for so long: the stream is closed with
                            AXO_ETIMEDOUT; 0: never. So the next two */
     int64_t read_ns;    /* a piece has begun and is not whole: axo_stream_next said AXO_ENOENT and
-                           there are bytes in the buffer */
+                           there are bytes in the buffer. Time counts that is the other side's:
+                           not while bytes have come that nobody has asked for since, nor while
+                           axo_stream_pause or answers that are owed keep the stream from reading,
+                           behind which it begins anew. Behind credit that is spent it goes on */
     int64_t write_ns;   /* output waits, and the other side takes none */
     size_t outstanding_bytes; /* up to AXO_STREAM_MAX; 0: no bound. `output_high` of 0 is this then.
                                  Answers that are on their way are always taken: one that is longer
@@ -105,11 +114,12 @@ static inline void axo_stream_settings_init(axo_stream_settings *out)
 #define AXO_STREAM_UNTIL_MAX 16
 
 /* A stream: memory of the instance. What it has of buffers is taken while there is something in
- * them, and none of it while the connection is idle. */
+ * them, and none of it while the connection is idle. What is left of one that is closed lasts as
+ * long as the instance: who connects again and again gives it to axo_stream_reopen. */
 typedef struct axo_stream axo_stream;
 
-/* Bytes of the read buffer, until the callback that got them returns, or closes the stream at
- * once. */
+/* Bytes of the read buffer, until the callback that got them returns, or calls axo_stream_receive
+ * or axo_stream_settle of the stream, or closes it at once. */
 typedef struct axo_stream_bytes {
     const char *data;
     size_t size;
@@ -120,10 +130,11 @@ typedef struct axo_stream_info {
     size_t size;       /* sizeof(axo_stream_info), set by the macro */
     int fd;            /* -1: it is closed */
     axo_status status; /* why it is: AXO_OK: axo_stream_close, and if that was given a time, all
-                          was written and the other side has ended its direction;
+                          was written and the other side has ended its direction; of what is no
+                          socket axo_stream_end, too, and all was written;
                           AXO_ETIMEDOUT: a deadline, axo_stream_close's too; AXO_ESYSTEM: `error`;
-                          AXO_ENOMEM */
-    int error;         /* an errno, such as ECONNRESET; 0: none */
+                          AXO_ENOMEM; AXO_ELIMIT: no timer for a deadline (options.timers_max) */
+    int error;         /* an errno, such as ECONNRESET or EPIPE; 0: none */
     uint32_t paused;   /* 1: axo_stream_pause */
     uint64_t received; /* bytes, in all */
     uint64_t sent;     /* bytes that the descriptor has taken, in all */
@@ -151,12 +162,19 @@ AXO_BEGIN_DECLS
 
 /* Makes a stream of an open descriptor, which becomes non-blocking and the stream's.
  *   settings  NULL: all zero
- *   returns   AXO_OK; AXO_EINVAL: a setting out of its range; AXO_EVERSION; AXO_ENOMEM; what
- *             axo_io_watch returns
- *   after     on failure the descriptor is the caller's, and *out NULL */
+ *   returns   AXO_OK; AXO_EINVAL: a setting out of its range; AXO_EVERSION; AXO_ENOMEM; AXO_ELIMIT:
+ *             no timer for idle_ns (options.timers_max); what axo_io_watch returns
+ *   after     on failure the descriptor is the caller's and as it was, and *out NULL */
 AXO_API AXO_NODISCARD axo_status axo_stream_open(axo_ctx *ctx, int fd,
                                                  const axo_stream_settings *settings,
                                                  axo_stream **out);
+
+/* As axo_stream_open, in the memory of a stream of this instance that is closed: nothing of the
+ * connection before is left but the pointer.
+ *   returns   as axo_stream_open; AXO_EINVAL: NULL, too; AXO_EBUSY: it is not closed
+ *   after     on failure the stream is closed as it was, but for what axo_stream_look says of it */
+AXO_API AXO_NODISCARD axo_status axo_stream_reopen(axo_ctx *ctx, axo_stream *stream, int fd,
+                                                   const axo_stream_settings *settings);
 
 /* Hands every message to the stream; what is not its own is left alone.
  *   returns   0: it is not the stream's; else AXO_STREAM_TOOK and what has come */
@@ -265,13 +283,17 @@ AXO_API AXO_NODISCARD axo_status axo_stream_write_owned(axo_ctx *ctx, axo_stream
                                                         const axo_owned *block);
 
 /* Ends this side's direction behind what was written (a half-close): the other side reads the end.
- * Reading goes on.
+ * Reading goes on; of what is no socket, until all is written: then it is closed, and
+ * AXO_STREAM_CLOSED comes with AXO_OK.
  *   returns   AXO_OK, also a second time */
 AXO_API axo_status axo_stream_end(axo_ctx *ctx, axo_stream *stream);
 
 /* Ends the stream. With `drain_ns` all that was written is written out first, the other side is
  * told of the end and what it still sends is read and thrown away until it ends its direction too,
  * so that no answer is lost to a reset; then, or after that time at the latest, AXO_STREAM_CLOSED.
+ * What is no socket is closed when all is written. Where no timer can be had, for want of memory or
+ * beyond options.timers_max, no answer is lost for that: the time is over with the next deadline
+ * that has a timer already, or there is none.
  *   drain_ns  up to AXO_DELAY_MAX (time.h); 0: at once: what waits to be written is lost, and
  *             nothing more is told
  *   returns   AXO_OK, also a second time, with a time of its own; AXO_EINVAL */

@@ -181,9 +181,11 @@ typedef struct axo_options {
     uint32_t reserved_log;            /* 0 */
     const char *board;                /* path of a file that shows the system to other processes,
                                          also when it hangs or has died: board.h, axo-top. At most
-                                         255 bytes; an older file of that name is replaced; one
-                                         that cannot be made: AXO_ETHREAD. NULL: none. With it a
-                                         message takes 16 ns more, an actor's life 250 */
+                                         255 bytes; an older file of that name is replaced, but a
+                                         board whose process did not end it is kept, with ".old"
+                                         behind its name; one that cannot be made: AXO_ETHREAD.
+                                         NULL: none. With it a message takes 16 ns more, an
+                                         actor's life 250 */
     uint32_t board_actors;            /* records of actors in it, 192 bytes each: 0: 16384; at most
                                          2^24; actors whose axo_ref_index is beyond are not in it */
     uint32_t board_reserved;          /* 0 */

@@ -52,19 +52,43 @@ void axo__text_add(axo__text_out *out, const char *format, ...)
 
 /* ---- the line for people ---- */
 
-/* A text of the program's: what would end the line, or be taken for its end, is escaped as in C. */
+/* Whether a terminal may obey what is there: U+0000..U+001F, U+007F, U+0080..U+009F. */
+static bool record_is_control(const unsigned char *at)
+{
+    return at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0);
+}
+
+static void record_say_bytes(axo__text_out *out, const unsigned char *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        axo__text_add(out, "\\x%02x", bytes[i]);
+}
+
+/* Half a character would be no UTF-8: one that has no room ends the line. */
+static void record_say_whole(axo__text_out *out, const unsigned char *at, uint32_t count)
+{
+    if ((size_t)(out->end - out->at) < count)
+        out->end = out->at;
+    axo__text_bytes(out, at, count);
+}
+
+/* A text of the program's: what would end the line, or be taken for its end, is escaped as in C,
+ * and so is what a terminal may obey, and what is no UTF-8, which a terminal may read as bytes. */
 static void record_say(axo__text_out *out, const char *text)
 {
-    for (; *text != 0; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '\n')
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at != 0) {
+        bool whole;
+        uint32_t taken = axo__text_utf8(at, &whole);
+        if (*at == '\n')
             axo__text_bytes(out, "\\n", 2);
-        else if (c == '\\' || c == '"')
-            axo__text_add(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            axo__text_add(out, "\\x%02x", c);
+        else if (*at == '\\' || *at == '"')
+            axo__text_add(out, "\\%c", *at);
+        else if (!whole || record_is_control(at))
+            record_say_bytes(out, at, taken);
         else
-            axo__text_bytes(out, text, 1);
+            record_say_whole(out, at, taken);
+        at += taken;
     }
 }
 
@@ -400,8 +424,8 @@ static void record_json_string(axo__text_out *out, const char *text, size_t rese
         size_t given;
         if (!whole) {
             given = (size_t)snprintf(step, sizeof step, "\xef\xbf\xbd"); /* U+FFFD */
-        } else if (*at < 0x20 || *at == 0x7f) {
-            given = (size_t)snprintf(step, sizeof step, "\\u%04x", *at);
+        } else if (record_is_control(at)) { /* C2 is followed by the character's number */
+            given = (size_t)snprintf(step, sizeof step, "\\u%04x", at[taken - 1]);
         } else if (*at == '"' || *at == '\\') {
             given = (size_t)snprintf(step, sizeof step, "\\%c", *at);
         } else {

@@ -15,6 +15,7 @@
 #include "os/os.h"
 
 #define FILE_PATH_MAX 512
+#define FILE_OLD      ".old"
 
 /* Fills an open, new file; false: nothing is mapped. */
 static bool file_fill(axo__os_file *file, int fd, size_t size)
@@ -39,15 +40,27 @@ static bool file_fill(axo__os_file *file, int fd, size_t size)
     return true;
 }
 
-/* O_EXCL follows no link that another has laid there, and rename takes the place of one. The name
- * that it is made under has the process and the memory of `file` in it: two systems of one process
- * do not meet, and what is there already was left by one that died at it. */
+/* The path with something behind it; false: that is too long. */
+static bool file_name(char *name, const char *path, const char *behind)
+{
+    int length = snprintf(name, FILE_PATH_MAX, "%s%s", path, behind);
+    return length >= 0 && length < FILE_PATH_MAX;
+}
+
+/* The name that a file is made under has the process and the memory of `file` in it: two systems of
+ * one process do not meet, and what is there already was left by one that died at it. */
+static bool file_made_name(char *name, const axo__os_file *file, const char *path)
+{
+    char behind[48];
+    (void)snprintf(behind, sizeof behind, ".%ld.%zx", (long)getpid(), (size_t)(uintptr_t)file);
+    return file_name(name, path, behind);
+}
+
+/* O_EXCL follows no link that another has laid there. */
 static bool file_make(axo__os_file *file, const char *path, size_t size)
 {
     char made[FILE_PATH_MAX];
-    int length =
-        snprintf(made, sizeof made, "%s.%ld.%zx", path, (long)getpid(), (size_t)(uintptr_t)file);
-    if (length < 0 || (size_t)length >= sizeof made)
+    if (!file_made_name(made, file, path))
         return false;
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int fd = open(made, flags, 0600);
@@ -57,36 +70,102 @@ static bool file_make(axo__os_file *file, const char *path, size_t size)
         return false;
     bool whole = file_fill(file, fd, size);
     (void)close(fd);
-    if (whole && rename(made, path) == 0)
-        return true;
-    if (whole)
-        (void)munmap(file->memory, size);
-    (void)unlink(made);
-    *file = (axo__os_file){.memory = NULL};
-    return false;
+    if (!whole)
+        (void)unlink(made);
+    return whole;
 }
 
 bool axo__os_file_make(axo__os_file *file, const char *path, size_t size)
 {
     int before = axo__os_cancel_hold();
     bool made = file_make(file, path, size);
+    if (!made)
+        *file = (axo__os_file){.memory = NULL};
     axo__os_cancel_let(before);
     return made;
 }
 
-void axo__os_file_end(axo__os_file *file, const char *path)
+/* A second name comes first, so that there is no moment without a file at `path`. A file system
+ * that has no second names has such a moment. */
+static void file_keep(const char *path)
 {
     struct stat about;
+    char old[FILE_PATH_MAX];
+    if (!file_name(old, path, FILE_OLD) || lstat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return;
+    if (lstat(old, &about) == 0 && (!S_ISREG(about.st_mode) || unlink(old) != 0))
+        return;
+    if (link(path, old) != 0)
+        (void)rename(path, old);
+}
+
+/* rename takes the place of a link and does not follow it. */
+static bool file_show(axo__os_file *file, const char *path, bool keep)
+{
+    char made[FILE_PATH_MAX];
+    if (!file_made_name(made, file, path))
+        return false;
+    if (keep)
+        file_keep(path);
+    if (rename(made, path) == 0)
+        return true;
+    (void)munmap(file->memory, file->size);
+    (void)unlink(made);
+    *file = (axo__os_file){.memory = NULL};
+    return false;
+}
+
+bool axo__os_file_show(axo__os_file *file, const char *path, bool keep)
+{
+    int before = axo__os_cancel_hold();
+    bool shown = file_show(file, path, keep);
+    axo__os_cancel_let(before);
+    return shown;
+}
+
+/* While the memory is there, no other file has this number. */
+static void file_forget(const axo__os_file *file, const char *name)
+{
+    struct stat about;
+    if (lstat(name, &about) == 0 && (uint64_t)about.st_dev == file->device &&
+        (uint64_t)about.st_ino == file->inode)
+        (void)unlink(name);
+}
+
+void axo__os_file_end(axo__os_file *file, const char *path)
+{
+    char old[FILE_PATH_MAX];
     int before = axo__os_cancel_hold();
     if (file->memory != NULL) {
-        /* while the memory is there, no other file has this number */
-        if (lstat(path, &about) == 0 && (uint64_t)about.st_dev == file->device &&
-            (uint64_t)about.st_ino == file->inode)
-            (void)unlink(path);
+        file_forget(file, path);
+        if (file_name(old, path, FILE_OLD))
+            file_forget(file, old);
         (void)munmap(file->memory, file->size);
     }
     *file = (axo__os_file){.memory = NULL};
     axo__os_cancel_let(before);
+}
+
+/* Nothing but a file is opened: opening a device, or a pipe, may do something. */
+static bool file_head(const char *path, void *out, size_t size)
+{
+    struct stat about;
+    if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t count = read(fd, out, size);
+    (void)close(fd);
+    return count >= 0 && (size_t)count == size;
+}
+
+bool axo__os_file_head(const char *path, void *out, size_t size)
+{
+    int before = axo__os_cancel_hold();
+    bool whole = file_head(path, out, size);
+    axo__os_cancel_let(before);
+    return whole;
 }
 
 /* Reads the beginning of a file as text; false: there is none. */

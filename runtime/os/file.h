@@ -1,5 +1,5 @@
-/* file.h - a file that is memory: made whole under another name, then renamed to its own. The same
- * in the simulator, where nothing of it depends on the order of threads. */
+/* file.h - a file that is memory: made and filled under another name, then renamed to its own. The
+ * same in the simulator, where nothing of it depends on the order of threads. */
 #ifndef AXO__OS_FILE_H
 #define AXO__OS_FILE_H
 
@@ -14,13 +14,21 @@ typedef struct axo__os_file {
     uint64_t inode;
 } axo__os_file;
 
-/* Makes the file, mode 0600, with all its blocks, so that no later write finds the disk full, in
- * the place of an older one of that name. false: the system refused, or the file is larger than the
- * process may write (that would be a SIGXFSZ); nothing was left. */
+/* Makes the file, mode 0600, with all its blocks, so that no later write finds the disk full, under
+ * a name beside `path`: nobody looks for it there. false: the system refused, or the file is larger
+ * than the process may write (that would be a SIGXFSZ); nothing was left. */
 bool axo__os_file_make(axo__os_file *file, const char *path, size_t size);
 
-/* Takes the memory away, and the file if it still has its name. */
+/* Gives the file that was made its name, in the place of whatever has it. `keep`: a regular file
+ * there is path.old from then on, in the place of an older one, unless that is no regular file or
+ * the name is too long. false: the system refused; nothing was left. */
+bool axo__os_file_show(axo__os_file *file, const char *path, bool keep);
+
+/* Takes the memory away, and the file if it still has its name, or by now that of path.old. */
 void axo__os_file_end(axo__os_file *file, const char *path);
+
+/* Reads the first bytes of a regular file; false: there is none, or it has fewer. */
+bool axo__os_file_head(const char *path, void *out, size_t size);
 
 /* Who this process is, beside axo__os_process: two that have lived on this machine in one namespace
  * differ in one of the three. */

@@ -6,13 +6,16 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/environment.h"
@@ -22,6 +25,9 @@
 #define NET_SYSTEMD "systemd:"
 #define NET_PASSED 3 /* the first descriptor that is passed */
 #define NET_HOST_MAX 64
+/* How often a folder's lock is asked for, and how long lies between. */
+#define NET_TURNS   250
+#define NET_TURN_NS 2000000
 
 bool axo__net_unblock(int fd)
 {
@@ -78,6 +84,27 @@ int64_t axo__net_read(int fd, axo__net_kind kind, void *to, size_t size, bool *m
     return got >= 0 ? (int64_t)got : net_failed(error);
 }
 
+/* What is no socket knows no MSG_NOSIGNAL. A SIGPIPE that was pending before stays so; one that
+ * this write has raised is taken, in this thread, to which it was sent. */
+static ssize_t net_write_plain(int fd, const struct iovec *parts, uint32_t count)
+{
+    const struct timespec now = {.tv_sec = 0};
+    sigset_t pipes;
+    sigset_t before;
+    sigset_t pending;
+    (void)sigemptyset(&pipes);
+    (void)sigaddset(&pipes, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipes, &before);
+    bool was = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+    ssize_t went = writev(fd, parts, (int)count);
+    int error = errno;
+    if (went < 0 && error == EPIPE && !was)
+        (void)sigtimedwait(&pipes, NULL, &now);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return went;
+}
+
 int64_t axo__net_write(int fd, const axo__net_piece *pieces, uint32_t count, int *error)
 {
     struct iovec parts[AXO__NET_PIECES];
@@ -91,19 +118,19 @@ int64_t axo__net_write(int fd, const axo__net_piece *pieces, uint32_t count, int
     do {
         went = sendmsg(fd, &message, MSG_NOSIGNAL);
         if (went < 0 && errno == ENOTSOCK)
-            went = writev(fd, parts, (int)count);
+            went = net_write_plain(fd, parts, count);
     } while (went < 0 && errno == EINTR);
     return went >= 0 ? (int64_t)went : net_failed(error);
 }
 
-void axo__net_end(int fd)
+bool axo__net_end(int fd)
 {
-    (void)shutdown(fd, SHUT_WR);
+    return shutdown(fd, SHUT_WR) == 0 || errno != ENOTSOCK;
 }
 
-void axo__net_break(int fd)
+bool axo__net_break(int fd)
 {
-    (void)shutdown(fd, SHUT_RDWR);
+    return shutdown(fd, SHUT_RDWR) == 0 || errno != ENOTSOCK;
 }
 
 int axo__net_error(int fd)
@@ -176,12 +203,54 @@ static socklen_t net_parse(const char *text, net_address *out)
     return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1 ? sizeof out->v4 : 0;
 }
 
+/* ---- paths ---- */
+
+/* The folder of a path, locked for its holder; -1: it cannot be, or others have it for too long. */
+static int net_lock(const char *path)
+{
+    const struct timespec wait = {.tv_nsec = NET_TURN_NS};
+    char folder[sizeof ((struct sockaddr_un *)0)->sun_path + 1] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL)
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (uint32_t i = 0; fd >= 0 && i < NET_TURNS; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        if (errno != EWOULDBLOCK)
+            break;
+        (void)nanosleep(&wait, NULL);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+/* A child of a fork meanwhile has a copy of the descriptor, but not of the lock. errno is the
+ * caller's. */
+static void net_unlock(int lock)
+{
+    int kept = errno;
+    if (lock >= 0) {
+        (void)flock(lock, LOCK_UN);
+        (void)close(lock);
+    }
+    errno = kept;
+}
+
+static axo__net_file net_file(const char *path)
+{
+    struct stat what;
+    if (lstat(path, &what) != 0)
+        return (axo__net_file){0};
+    return (axo__net_file){.device = what.st_dev, .number = what.st_ino};
+}
+
 /* A path whose listener is gone is in the way of the next one: nobody answers there. */
 static void net_clear_path(const net_address *address, socklen_t length)
 {
     struct stat what;
-    if (address->any.sa_family != AF_UNIX || address->path.sun_path[0] == 0 ||
-        lstat(address->path.sun_path, &what) != 0 || !S_ISSOCK(what.st_mode))
+    if (lstat(address->path.sun_path, &what) != 0 || !S_ISSOCK(what.st_mode))
         return;
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0)
@@ -191,17 +260,40 @@ static void net_clear_path(const net_address *address, socklen_t length)
     (void)close(probe);
 }
 
-static bool net_bind(int fd, const net_address *address, socklen_t length, uint32_t backlog)
+static bool net_open(int fd, const net_address *address, socklen_t length, int backlog)
+{
+    return bind(fd, &address->any, length) == 0 && listen(fd, backlog) == 0;
+}
+
+static bool net_open_path(int fd, const net_address *address, socklen_t length, int backlog,
+                          axo__net_file *file)
+{
+    const char *path = address->path.sun_path;
+    int lock = net_lock(path);
+    net_clear_path(address, length);
+    bool bound = bind(fd, &address->any, length) == 0;
+    if (bound)
+        *file = net_file(path);
+    bool done = bound && listen(fd, backlog) == 0;
+    net_unlock(lock);
+    return done;
+}
+
+static bool net_bind(int fd, const net_address *address, socklen_t length, uint32_t backlog,
+                     axo__net_file *file)
 {
     const int on = 1;
+    const int most = backlog < INT32_MAX ? (int)backlog : INT32_MAX;
     if (address->any.sa_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (address->any.sa_family != AF_UNIX)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    net_clear_path(address, length);
-    return bind(fd, &address->any, length) == 0 &&
-           listen(fd, backlog < INT32_MAX ? (int)backlog : INT32_MAX) == 0;
+    else if (address->path.sun_path[0] != 0)
+        return net_open_path(fd, address, length, most, file);
+    return net_open(fd, address, length, most);
 }
+
+/* ---- descriptors that are passed ---- */
 
 /* A descriptor that was inherited is left open for the next instance: this one has a copy. */
 static int net_inherited(int fd, int *error)
@@ -220,6 +312,16 @@ static int net_inherited(int fd, int *error)
     return copy;
 }
 
+/* Programs that this process starts get none of them, whoever asks for which. */
+static void net_keep(int count)
+{
+    for (int fd = NET_PASSED; fd < NET_PASSED + count; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        if (flags >= 0)
+            (void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
 /* As of systemd's socket activation: LISTEN_PID says to which process they were passed. -1: none of
  * that name; "": the first. */
 static int net_passed(const char *name)
@@ -230,6 +332,7 @@ static int net_passed(const char *name)
     const int all = count != NULL ? net_number(count, INT16_MAX) : -1;
     if (pid == NULL || net_number(pid, INT32_MAX) != (int)getpid())
         return -1;
+    net_keep(all);
     if (name[0] == 0)
         return all > 0 ? NET_PASSED : -1;
     for (int i = 0; i < all && names != NULL; i++) {
@@ -241,10 +344,24 @@ static int net_passed(const char *name)
     return -1;
 }
 
-int axo__net_listen(const char *address, uint32_t backlog, int *error)
+void axo__net_unlink(const char *address, axo__net_file *file)
+{
+    const char *path = address + sizeof NET_UNIX - 1;
+    if (file->number == 0)
+        return;
+    int lock = net_lock(path);
+    const axo__net_file now = net_file(path);
+    if (now.device == file->device && now.number == file->number)
+        (void)unlink(path);
+    net_unlock(lock);
+    *file = (axo__net_file){0};
+}
+
+int axo__net_listen(const char *address, uint32_t backlog, axo__net_file *file, int *error)
 {
     net_address where;
     *error = 0;
+    *file = (axo__net_file){0};
     if (strncmp(address, NET_FD, sizeof NET_FD - 1) == 0) {
         int fd = net_number(address + sizeof NET_FD - 1, INT32_MAX);
         return fd >= 0 ? net_inherited(fd, error) : -1;
@@ -258,18 +375,13 @@ int axo__net_listen(const char *address, uint32_t backlog, int *error)
     if (length == 0)
         return -1;
     int fd = socket(where.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && net_bind(fd, &where, length, backlog))
+    if (fd >= 0 && net_bind(fd, &where, length, backlog, file))
         return fd;
     *error = errno;
+    axo__net_unlink(address, file);
     if (fd >= 0)
         (void)close(fd);
     return -1;
-}
-
-void axo__net_unlink(const char *address)
-{
-    if (strncmp(address, NET_UNIX, sizeof NET_UNIX - 1) == 0 && address[sizeof NET_UNIX - 1] != '@')
-        (void)unlink(address + sizeof NET_UNIX - 1);
 }
 
 int axo__net_accept(int fd, int *error)

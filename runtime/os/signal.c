@@ -17,6 +17,8 @@ typedef struct signal_listener {
     axo__a32 number; /* 0: the place is free */
     axo__a32 fd;
     uint32_t id; /* under the mutex, as the rest */
+    bool left;   /* by its owner, for a while */
+    void *owner;
 } signal_listener;
 
 static signal_listener signal_listeners[AXO__SIGNAL_LISTENERS];
@@ -55,8 +57,8 @@ static void signal_handle(int number)
     errno = kept;
 }
 
-/* Those that the processor makes, and the profiler's, are not listened to: their handlers must act
- * at once, on the thread itself. */
+/* Those that the processor makes, the profiler's, and the watchdog's are not listened to: their
+ * handlers must act at once, on the thread itself. */
 static bool signal_is_good(int number)
 {
     switch (number) {
@@ -69,6 +71,7 @@ static bool signal_is_good(int number)
     case SIGTRAP:
     case SIGABRT:
     case SIGPROF:
+    case SIGURG:
         return false;
     default:
         return number > 0 && number < SIGNAL_NUMBERS;
@@ -115,7 +118,7 @@ static void signal_take_out(int number)
         (void)sigaction(number, &signal_before[number], NULL);
 }
 
-static axo__os_signal_answer signal_open_locked(int number, int *fd, uint32_t *id)
+static axo__os_signal_answer signal_open_locked(int number, void *owner, int *fd, uint32_t *id)
 {
     signal_listener *listener = signal_free();
     if (listener == NULL)
@@ -126,6 +129,8 @@ static axo__os_signal_answer signal_open_locked(int number, int *fd, uint32_t *i
     axo__a32_store_relaxed(&signal_home, (uint32_t)getpid());
     axo__a32_store_relaxed(&listener->fd, (uint32_t)event);
     listener->id = ++signal_ids;
+    listener->left = false;
+    listener->owner = owner;
     axo__a32_store_release(&listener->number, (uint32_t)number); /* [G3] */
     if (signal_put_in(number)) {
         *fd = event;
@@ -137,7 +142,7 @@ static axo__os_signal_answer signal_open_locked(int number, int *fd, uint32_t *i
     return AXO__SIGNAL_INVALID;
 }
 
-axo__os_signal_answer axo__os_signal_open(int number, int *fd, uint32_t *id)
+axo__os_signal_answer axo__os_signal_open(int number, void *owner, int *fd, uint32_t *id)
 {
     uint32_t home = axo__a32_load_relaxed(&signal_home);
     if (!signal_is_good(number))
@@ -146,10 +151,54 @@ axo__os_signal_answer axo__os_signal_open(int number, int *fd, uint32_t *id)
         return AXO__SIGNAL_FORKED;
     int before = axo__os_cancel_hold();
     (void)pthread_mutex_lock(&signal_mutex);
-    axo__os_signal_answer answer = signal_open_locked(number, fd, id);
+    axo__os_signal_answer answer = signal_open_locked(number, owner, fd, id);
     (void)pthread_mutex_unlock(&signal_mutex);
     axo__os_cancel_let(before);
     return answer;
+}
+
+bool axo__os_signal_again(int number, const void *owner, int *fd, uint32_t *id)
+{
+    bool found = false;
+    if (!signal_is_home() || number <= 0)
+        return false;
+    (void)pthread_mutex_lock(&signal_mutex);
+    for (uint32_t i = 0; i < AXO__SIGNAL_LISTENERS && !found; i++) {
+        signal_listener *listener = &signal_listeners[i];
+        found = axo__a32_load_relaxed(&listener->number) == (uint32_t)number && listener->left &&
+                listener->owner == owner;
+        if (found) {
+            listener->left = false;
+            *fd = (int)axo__a32_load_relaxed(&listener->fd);
+            *id = listener->id;
+        }
+    }
+    (void)pthread_mutex_unlock(&signal_mutex);
+    return found;
+}
+
+bool axo__os_signal_leave(uint32_t id, bool still)
+{
+    if (!signal_is_home())
+        return false;
+    (void)pthread_mutex_lock(&signal_mutex);
+    signal_listener *listener = signal_of(id);
+    bool done = listener != NULL && (still || !listener->left);
+    if (done)
+        listener->left = true;
+    (void)pthread_mutex_unlock(&signal_mutex);
+    return done;
+}
+
+void *axo__os_signal_owner(uint32_t id)
+{
+    if (!signal_is_home())
+        return NULL;
+    (void)pthread_mutex_lock(&signal_mutex);
+    const signal_listener *listener = signal_of(id);
+    void *owner = listener != NULL ? listener->owner : NULL;
+    (void)pthread_mutex_unlock(&signal_mutex);
+    return owner;
 }
 
 /* Handlers that run end by themselves: they take no lock and wait for nobody. */

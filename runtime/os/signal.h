@@ -4,6 +4,9 @@
  * What a handler may touch is the process's, and it cannot be given a pointer: the table of
  * listeners is static, the one that there is beside the words of forks.
  *
+ * A listener has an owner, who may leave it for a while: it stays open, and counts what comes,
+ * until the owner takes one of that number again, or closes it.
+ *
  * A signal's first listener puts the handler in, its last one takes it out, and puts back what was
  * there before; if the program has put in another one meanwhile, that stays. A handler that has
  * found a listener is waited for before its descriptor is closed, so none writes to a number that
@@ -32,8 +35,19 @@ typedef enum axo__os_signal_answer {
     AXO__SIGNAL_FORKED = 4   /* a child of a process that listens */
 } axo__os_signal_answer;
 
-/* Opens a listener; any thread. *id, not 0, is no other listener's ever. */
-axo__os_signal_answer axo__os_signal_open(int number, int *fd, uint32_t *id);
+/* Opens a listener; any thread. *id, not 0, is no other listener's ever. `owner` is not looked
+ * at. */
+axo__os_signal_answer axo__os_signal_open(int number, void *owner, int *fd, uint32_t *id);
+
+/* One that the owner has left, with what has come since; false: there is none of that number. */
+bool axo__os_signal_again(int number, const void *owner, int *fd, uint32_t *id);
+
+/* The owner leaves a listener; false: it has before, and may not stay away `still`. Nothing has
+ * happened then. */
+bool axo__os_signal_leave(uint32_t id, bool still);
+
+/* NULL: the listener is closed, or the parent's of a fork. */
+void *axo__os_signal_owner(uint32_t id);
 
 /* Closes a listener and its descriptor; one that is closed already, and in a child of fork: nothing
  * happens. Not in a handler of a signal. */

@@ -16,23 +16,22 @@
 #include "os/net.h"
 #include "pattern/context.h"
 #include "pattern/given.h"
-#include "pattern/own.h"
 
 /* Connections that one readiness accepts: others of the worker wait meanwhile. */
 #define LISTENER_BATCH 64
 /* A shortage may last: lines of the log lie at least so far apart. */
 #define LISTENER_LINE_NS INT64_C(10000000000)
-/* Of the only timer. */
-#define LISTENER_KEY UINT64_C(1)
 
 typedef struct axo__listener {
     axo_listener settings;
     int fd;
+    axo__net_file file; /* that it has made */
     bool waits;   /* for one of its connections to end */
-    bool pauses;  /* for its timer */
+    bool pauses;  /* until `until` */
     bool closes;  /* accepts no more, ends with the last connection */
     bool unheard; /* one of its connections ends, and there was no memory to hear of it */
     int32_t error;
+    int64_t until;
     uint64_t accepted;
     uint64_t refused;
     uint64_t pauses_count;
@@ -87,15 +86,26 @@ static void listener_want(axo_ctx *ctx, const axo__listener *self)
     (void)axo_io_want(ctx, self->fd, self->waits || self->pauses ? 0 : AXO_IO_IN);
 }
 
-/* Without a timer to go on by it does not stop: the next connection is another try. */
+/* What a pause needs is taken as the listener begins: a shortage is no time to ask for a timer. */
+static axo_status listener_reserve(axo_ctx *ctx)
+{
+    axo_status status = axo_receive_timeout(ctx, AXO_DELAY_MAX);
+    return status == AXO_OK ? axo_receive_timeout(ctx, 0) : status;
+}
+
+/* Until it was silent for so long, or gets a message behind that time. */
+static void listener_rest(axo_ctx *ctx, axo__listener *self)
+{
+    self->pauses = true;
+    self->until = axo_now(ctx) + AXO_LISTENER_PAUSE_NS;
+    (void)axo_receive_timeout(ctx, AXO_LISTENER_PAUSE_NS);
+}
+
 static void listener_pause(axo_ctx *ctx, axo__listener *self, int32_t error)
 {
     self->error = error;
-    if (axo_timer_start(ctx, LISTENER_KEY, AXO_TIMER_ONCE, AXO_LISTENER_PAUSE_NS, 0,
-                        AXO_LISTENER_RETRY, NULL, 0) != AXO_OK)
-        return;
-    self->pauses = true;
     self->pauses_count++;
+    listener_rest(ctx, self);
     listener_want(ctx, self);
     listener_line(ctx, self);
     listener_say(ctx, self);
@@ -218,24 +228,39 @@ static axo_status listener_tell(axo_ctx *ctx, uint32_t count)
     return failure;
 }
 
+/* The path goes first: the next server may begin as soon as nobody listens there. */
+static void listener_leave(axo_ctx *ctx, axo__listener *self)
+{
+    axo__net_unlink(self->settings.address, &self->file);
+    (void)axo_io_unwatch(ctx, self->fd);
+    axo__net_close(self->fd);
+    self->fd = -1;
+}
+
 static axo_status listener_close(axo_ctx *ctx, axo__listener *self)
 {
     uint32_t count = axo_child_count(ctx);
     if (!self->closes) {
         self->closes = true;
-        (void)axo_io_unwatch(ctx, self->fd);
-        axo__net_close(self->fd);
-        self->fd = -1;
+        listener_leave(ctx, self);
     }
     if (count == 0)
         return axo_stop_self(ctx);
-    if (listener_tell(ctx, count) == AXO_OK)
-        return AXO_OK;
-    self->pauses = true;
-    if (axo_timer_start(ctx, LISTENER_KEY, AXO_TIMER_ONCE, AXO_LISTENER_PAUSE_NS, 0,
-                        AXO_LISTENER_RETRY, NULL, 0) == AXO_OK)
-        return AXO_OK;
-    return axo_stop_self(ctx);
+    if (listener_tell(ctx, count) != AXO_OK)
+        listener_rest(ctx, self);
+    return AXO_OK;
+}
+
+/* A pause is over. */
+static axo_status listener_go_on(axo_ctx *ctx, axo__listener *self)
+{
+    self->pauses = false;
+    (void)axo_receive_timeout(ctx, 0);
+    if (self->closes)
+        return listener_close(ctx, self);
+    listener_want(ctx, self);
+    listener_say(ctx, self);
+    return AXO_OK;
 }
 
 /* One of the connections has ended. */
@@ -257,24 +282,29 @@ static axo_status listener_construct(axo_ctx *ctx, void *state, const void *args
     axo__listener *self = state;
     int error;
     axo_status status = axo__given_read(args, &self->settings, sizeof self->settings);
+    if (status == AXO_OK)
+        status = listener_reserve(ctx);
     if (status != AXO_OK)
         return status;
     const char *address = self->settings.address;
     uint32_t backlog = self->settings.backlog;
-    self->fd = axo__net_listen(address, backlog > 0 ? backlog : AXO_LISTENER_BACKLOG, &error);
+    if (backlog == 0)
+        backlog = AXO_LISTENER_BACKLOG;
+    self->fd = axo__net_listen(address, backlog, &self->file, &error);
     if (self->fd < 0 && error == 0)
         return axo_fail(ctx, AXO_EINVAL, "%s is no address", address);
     if (self->fd < 0)
         return axo_fail(ctx, error, "cannot listen at %s, errno %d", address, error);
     status = axo_io_watch(ctx, self->fd, AXO_IO_IN, AXO_IO_OWN);
-    if (status != AXO_OK)
+    if (status != AXO_OK) {
+        axo__net_unlink(address, &self->file);
         axo__net_close(self->fd);
+    }
     return status;
 }
 
-static axo_status listener_receive(axo_ctx *ctx, void *state, const axo_message *message)
+static axo_status listener_handle(axo_ctx *ctx, axo__listener *self, const axo_message *message)
 {
-    axo__listener *self = state;
     axo_listener_info info;
     switch (message->tag) {
     case AXO_IO_READY:
@@ -283,14 +313,7 @@ static axo_status listener_receive(axo_ctx *ctx, void *state, const axo_message 
         return listener_ended(ctx, self);
     case AXO_LISTENER_CLOSE:
         return listener_close(ctx, self);
-    case AXO_LISTENER_RETRY:
-        if (!self->pauses || !axo__own_tick(ctx, message, LISTENER_KEY))
-            return AXO_UNHANDLED;
-        self->pauses = false;
-        if (self->closes)
-            return listener_close(ctx, self);
-        listener_want(ctx, self);
-        listener_say(ctx, self);
+    case AXO_RECEIVE_TIMEOUT:
         return AXO_OK;
     case AXO_LISTENER_LOOK:
         info = listener_info(ctx, self);
@@ -301,11 +324,20 @@ static axo_status listener_receive(axo_ctx *ctx, void *state, const axo_message 
     }
 }
 
+static axo_status listener_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    axo__listener *self = state;
+    axo_status status = AXO_OK;
+    if (self->pauses && (message->tag == AXO_RECEIVE_TIMEOUT || axo_now(ctx) >= self->until))
+        status = listener_go_on(ctx, self);
+    return status == AXO_OK ? listener_handle(ctx, self, message) : status;
+}
+
 static axo_status listener_post_stop(axo_ctx *ctx, void *state)
 {
-    const axo__listener *self = state;
+    axo__listener *self = state;
     (void)ctx;
-    axo__net_unlink(self->settings.address);
+    axo__net_unlink(self->settings.address, &self->file);
     return AXO_OK;
 }
 

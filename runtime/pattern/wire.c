@@ -1,7 +1,10 @@
 /* wire.c - a stream's life: open, ready, deadlines, close. */
 #include "pattern/wire.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include <axo/memory.h>
 
 #include "os/net.h"
 #include "pattern/context.h"
@@ -34,6 +37,8 @@ static bool wire_reads(const axo_stream *it)
 void axo__wire_want(axo_ctx *ctx, axo_stream *it)
 {
     uint32_t events = wire_reads(it) ? AXO_IO_IN : 0;
+    if (it->read_ns > 0)
+        axo__wire_count(ctx, it);
     if (it->poked || (it->blocked && it->waiting > 0))
         events |= AXO_IO_OUT;
     if (events == it->wanted)
@@ -49,7 +54,8 @@ void axo__wire_fail(axo_ctx *ctx, axo_stream *it, axo_status status, int error)
     it->status = status;
     it->error = error;
     it->poked = true;
-    axo__net_break(it->fd);
+    if (!axo__net_break(it->fd))
+        axo__wire_wake(ctx, it);
     axo__wire_want(ctx, it);
 }
 
@@ -72,7 +78,7 @@ static int64_t wire_deadline(const axo_stream *it)
     int64_t nearest = it->drained;
     if (it->idle_ns > 0)
         wire_nearer(&nearest, axo__context_later(it->moved, it->idle_ns));
-    if (it->read_ns > 0 && it->begun != 0)
+    if (it->read_ns > 0 && it->begun != 0 && it->lacks)
         wire_nearer(&nearest, axo__context_later(it->begun, it->read_ns));
     if (it->write_ns > 0 && it->stuck != 0)
         wire_nearer(&nearest, axo__context_later(it->stuck, it->write_ns));
@@ -104,14 +110,40 @@ static axo_status wire_set_timer(axo_ctx *ctx, axo_stream *it)
 void axo__wire_arm(axo_ctx *ctx, axo_stream *it)
 {
     axo_status status = wire_set_timer(ctx, it);
-    if (status != AXO_OK)
+    if (status != AXO_OK && !it->closing)
         axo__wire_fail(ctx, it, status, 0);
+}
+
+void axo__wire_wake(axo_ctx *ctx, axo_stream *it)
+{
+    it->poked = true;
+    if (axo_timer_start(ctx, wire_key(it), AXO_TIMER_ONCE, 0, 0, AXO_STREAM_DUE, NULL, 0) == AXO_OK)
+        it->timer = 1; /* no deadline is nearer */
+}
+
+void axo__wire_count(axo_ctx *ctx, axo_stream *it)
+{
+    if (it->paused || it->demand.over || it->input_ended) {
+        it->begun = 0; /* it is this side that does not read, or there is nothing more to read */
+    } else if (it->lacks && axo__wire_buffered(it) > 0 && it->status == AXO_OK) {
+        if (it->begun == 0)
+            it->begun = axo_now(ctx);
+        axo__wire_arm(ctx, it);
+    }
+}
+
+/* What it waited for has come, or it goes wrong: that is to be told. */
+static bool wire_is_over(const axo_stream *it)
+{
+    return it->status != AXO_OK || (it->closing && it->ended && it->input_ended);
 }
 
 static void wire_due(axo_ctx *ctx, axo_stream *it)
 {
     int64_t deadline = wire_deadline(it);
     it->timer = 0;
+    if (wire_is_over(it))
+        return;
     if (deadline != 0 && deadline <= axo_now(ctx))
         axo__wire_fail(ctx, it, AXO_ETIMEDOUT, 0);
     else
@@ -153,10 +185,59 @@ static axo_status wire_set(axo_stream *it, const axo_stream_settings *settings)
     return sizes && times ? AXO_OK : AXO_EINVAL;
 }
 
+static axo_status wire_begin(axo_ctx *ctx, axo_stream *it, const axo_stream *fresh)
+{
+    *it = *fresh;
+    it->system = axo_system_of(ctx);
+    it->fd = -1;
+    it->wanted = AXO_IO_IN;
+    it->credit = AXO_STREAM_UNBOUNDED;
+    it->moved = axo__wire_now(ctx, it);
+    return wire_set_timer(ctx, it);
+}
+
+static void wire_give_up(axo_ctx *ctx, axo_stream *it)
+{
+    if (it->timer != 0)
+        (void)axo_timer_stop(ctx, wire_key(it));
+    it->timer = 0;
+}
+
+/* The descriptor is watched. It becomes non-blocking last: nothing fails behind that. */
+static axo_status wire_get(axo_ctx *ctx, axo_stream *it, int fd)
+{
+    if (!axo__net_unblock(fd)) {
+        wire_give_up(ctx, it);
+        return AXO_EDESCRIPTOR;
+    }
+    it->fd = fd;
+    it->kind = axo__net_kind_of(fd);
+    it->leaves = it->kind == AXO__NET_OTHER;
+    return AXO_OK;
+}
+
+static axo_status wire_make(axo_ctx *ctx, const axo_stream *fresh, axo_stream **out)
+{
+    axo_stream *it = axo_alloc(ctx, sizeof *it);
+    if (it == NULL)
+        return AXO_ENOMEM;
+    axo_status status = wire_begin(ctx, it, fresh);
+    if (status == AXO_OK)
+        status = axo_defer(ctx, wire_free, it);
+    if (status != AXO_OK) {
+        wire_give_up(ctx, it);
+        axo_free(ctx, it);
+        return status;
+    }
+    *out = it;
+    return AXO_OK;
+}
+
 axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *settings,
                            axo_stream **out)
 {
     axo_stream fresh;
+    axo_stream *it = NULL;
     axo_status status = axo__context_check(ctx);
     if (status != AXO_OK)
         return status;
@@ -167,39 +248,48 @@ axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *sett
     status = wire_set(&fresh, settings);
     if (status != AXO_OK)
         return status;
-    axo_stream *it = axo_alloc(ctx, sizeof *it);
-    if (it == NULL)
-        return AXO_ENOMEM;
-    *it = fresh;
-    it->system = axo_system_of(ctx);
-    it->fd = -1;
-    it->wanted = AXO_IO_IN;
-    it->credit = AXO_STREAM_UNBOUNDED;
-    it->moved = axo__wire_now(ctx, it);
-    status = axo_defer(ctx, wire_free, it);
-    if (status != AXO_OK)
-        return status;
-    if (fd < 0 || !axo__net_unblock(fd))
-        return AXO_EDESCRIPTOR;
     status = axo_io_watch(ctx, fd, AXO_IO_IN, AXO_IO_OWN);
     if (status != AXO_OK)
         return status;
-    status = wire_set_timer(ctx, it);
-    if (status != AXO_OK) {
+    status = wire_make(ctx, &fresh, &it);
+    if (status == AXO_OK)
+        status = wire_get(ctx, it, fd);
+    if (status == AXO_OK)
+        *out = it;
+    else
         (void)axo_io_unwatch(ctx, fd);
+    return status;
+}
+
+axo_status axo_stream_reopen(axo_ctx *ctx, axo_stream *stream, int fd,
+                             const axo_stream_settings *settings)
+{
+    axo_stream fresh;
+    axo_status status = axo__context_check(ctx);
+    if (status != AXO_OK)
         return status;
-    }
-    it->fd = fd;
-    it->kind = axo__net_kind_of(fd);
-    it->leaves = it->kind == AXO__NET_OTHER;
-    *out = it;
-    return AXO_OK;
+    if (stream == NULL)
+        return AXO_EINVAL;
+    if (stream->fd >= 0)
+        return AXO_EBUSY;
+    memset(&fresh, 0, sizeof fresh);
+    status = wire_set(&fresh, settings);
+    if (status != AXO_OK)
+        return status;
+    status = axo_io_watch(ctx, fd, AXO_IO_IN, AXO_IO_OWN);
+    if (status != AXO_OK)
+        return status;
+    status = wire_begin(ctx, stream, &fresh);
+    if (status == AXO_OK)
+        status = wire_get(ctx, stream, fd);
+    if (status != AXO_OK)
+        (void)axo_io_unwatch(ctx, fd);
+    return status;
 }
 
 static void wire_close(axo_ctx *ctx, axo_stream *it)
 {
-    if (it->timer != 0)
-        (void)axo_timer_stop(ctx, wire_key(it));
+    wire_give_up(ctx, it);
     (void)axo_io_unwatch(ctx, it->fd);
     axo__net_close(it->fd);
     it->fd = -1;
@@ -234,6 +324,19 @@ axo_status axo_stream_close(axo_ctx *ctx, axo_stream *stream, int64_t drain_ns)
 
 /* ---- ready ---- */
 
+/* The error that has come; 0: none. A pipe has none that waits, but one that cannot be read has
+ * lost its reader: a read of nothing tells it. */
+static int wire_error(const axo_stream *it)
+{
+    char nothing;
+    bool more;
+    int error = axo__net_error(it->fd);
+    if (error == 0 && it->kind == AXO__NET_OTHER &&
+        axo__net_read(it->fd, it->kind, &nothing, 0, &more, &error) == AXO__NET_FAILED)
+        error = error == EBADF ? EPIPE : 0;
+    return error;
+}
+
 /* What is read while the stream drains is thrown away. */
 static uint32_t wire_ready(axo_ctx *ctx, axo_stream *it, uint32_t events)
 {
@@ -250,7 +353,7 @@ static uint32_t wire_ready(axo_ctx *ctx, axo_stream *it, uint32_t events)
             (void)axo_io_blocked(ctx, it->fd, AXO_IO_OUT);
     }
     if ((events & AXO_IO_ERR) != 0 && it->status == AXO_OK) {
-        int error = axo__net_error(it->fd);
+        int error = wire_error(it);
         if (error != 0)
             axo__wire_fail(ctx, it, AXO_ESYSTEM, error);
     }
@@ -261,11 +364,10 @@ static uint32_t wire_ready(axo_ctx *ctx, axo_stream *it, uint32_t events)
  * and may be taken, before the end is. */
 static uint32_t wire_tell(axo_ctx *ctx, axo_stream *it, bool input)
 {
-    bool drained = it->closing && it->ended && it->input_ended;
     it->poked = it->status != AXO_OK && input;
     if (it->poked)
         return 0;
-    if (it->status != AXO_OK || drained) {
+    if (wire_is_over(it)) {
         wire_close(ctx, it);
         return AXO_STREAM_CLOSED;
     }

@@ -5,7 +5,8 @@
  *
  * Interest follows from the state: axo__wire_want is called behind whatever changes it, and makes
  * no system call. What goes wrong outside of axo_stream_receive is kept in `status`, and the socket
- * is shut down: that readiness brings the actor back to tell it, which takes no memory. */
+ * is shut down: that readiness brings the actor back to tell it, which takes no memory. What is no
+ * socket cannot be shut down: its timer does that, or room to write, where there ever is any. */
 #ifndef AXO__PATTERN_WIRE_H
 #define AXO__PATTERN_WIRE_H
 
@@ -67,7 +68,7 @@ struct axo_stream {
     int64_t read_ns;
     int64_t write_ns;
     int64_t moved;   /* when a byte has come or gone; times are 0 where nobody asks for them */
-    int64_t begun;   /* when a piece was found not to be whole; 0: none is */
+    int64_t begun;   /* since when the other side may send the rest of a piece; 0: it may not */
     int64_t stuck;   /* since when output waits in vain; 0: none waits */
     int64_t drained; /* when axo_stream_close is over at the latest; 0: not asked for */
     int64_t timer;   /* when AXO_STREAM_DUE comes; 0: it does not */
@@ -87,14 +88,21 @@ axo_status axo__wire_check(axo_ctx *ctx, const axo_stream *it);
 /* What is wanted of the descriptor follows from the state. */
 void axo__wire_want(axo_ctx *ctx, axo_stream *it);
 
+/* It is over, and no socket: a message brings the actor back to tell it. */
+void axo__wire_wake(axo_ctx *ctx, axo_stream *it);
+
 /* It goes wrong: told and closed by the next axo_stream_receive, which comes by itself. */
 void axo__wire_fail(axo_ctx *ctx, axo_stream *it, axo_status status, int error);
 
 /* The time, if any deadline needs it; else 0. */
 int64_t axo__wire_now(axo_ctx *ctx, const axo_stream *it);
 
-/* A deadline has come nearer: the timer is set for the nearest. */
+/* A deadline has come nearer: the timer is set for the nearest. Without one a stream goes wrong,
+ * but not one that drains: its output is worth more than its deadline. */
 void axo__wire_arm(axo_ctx *ctx, axo_stream *it);
+
+/* The time of a piece that lacks something goes on, begins anew, or stands still. */
+void axo__wire_count(axo_ctx *ctx, axo_stream *it);
 
 /* ---- wire_input.c ---- */
 

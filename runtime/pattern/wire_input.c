@@ -3,8 +3,10 @@
  *     input          input_begin               input_end          input_room
  *       |   taken        |   scanned  |            |      free        |
  *
- * It is moved, grown and given back in axo_stream_receive only, so what axo_stream_next has given
- * stays until the callback returns; settle, which gives it back too, is another callback. */
+ * It is moved, grown and given back in axo_stream_receive only, and given back in
+ * axo_stream_settle: what axo_stream_next has given stays until one of them is called, or the
+ * callback returns. */
+#include <errno.h>
 #include <string.h>
 
 #include "os/net.h"
@@ -58,6 +60,16 @@ static bool wire_make_room(axo_stream *it)
     return true;
 }
 
+/* A descriptor that is open for writing only has no input. It is ready to be read when nobody reads
+ * its other end, which is an error that comes with it. */
+static void wire_read_failed(axo_ctx *ctx, axo_stream *it, int error)
+{
+    if (error == EBADF && it->kind == AXO__NET_OTHER)
+        it->input_ended = true;
+    else
+        axo__wire_fail(ctx, it, AXO_ESYSTEM, error);
+}
+
 /* One read. false: there is nothing more to read now. */
 static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
 {
@@ -75,7 +87,7 @@ static bool wire_read_once(axo_ctx *ctx, axo_stream *it, uint32_t *told)
     char *to = it->input + it->input_end;
     int64_t got = axo__net_read(it->fd, it->kind, to, room, &more, &error);
     if (got == AXO__NET_FAILED) {
-        axo__wire_fail(ctx, it, AXO_ESYSTEM, error);
+        wire_read_failed(ctx, it, error);
         return false;
     }
     if (got == 0) {
@@ -145,10 +157,8 @@ static void wire_take(axo_ctx *ctx, axo_stream *it, size_t count, axo_stream_byt
 static axo_status wire_lacks(axo_ctx *ctx, axo_stream *it)
 {
     it->lacks = true;
-    if (axo__wire_buffered(it) > 0 && it->begun == 0 && it->read_ns > 0) {
-        it->begun = axo_now(ctx);
-        axo__wire_arm(ctx, it);
-    }
+    if (it->read_ns > 0)
+        axo__wire_count(ctx, it);
     return AXO_ENOENT;
 }
 

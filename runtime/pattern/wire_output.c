@@ -106,15 +106,24 @@ static bool wire_write_once(axo_ctx *ctx, axo_stream *it)
     return !it->blocked;
 }
 
+/* All is written. What is no socket has no directions: its end is its close. */
+static void wire_end(axo_ctx *ctx, axo_stream *it)
+{
+    it->ended = true;
+    if (axo__net_end(it->fd))
+        return;
+    it->closing = true;
+    it->input_ended = true;
+    axo__wire_wake(ctx, it);
+}
+
 void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
 {
     bool more = true;
     while (more && it->waiting > 0 && it->status == AXO_OK)
         more = wire_write_once(ctx, it);
-    if (it->ending && !it->ended && it->waiting == 0) {
-        it->ended = true;
-        axo__net_end(it->fd);
-    }
+    if (it->ending && !it->ended && it->waiting == 0)
+        wire_end(ctx, it);
     if (it->closing && it->ended && it->input_ended)
         it->poked = true;
     if (it->waiting > 0 && it->write_ns > 0)

@@ -117,6 +117,15 @@ static void board_head(const axo__board *board, const char *name)
     axo__a64_store_release(&head[AXO_BOARD_HEAD_MAGIC], magic); /* [V2] */
 }
 
+/* Whether there is a board whose process has not ended it. */
+static bool board_died(const char *path)
+{
+    uint64_t head[AXO_BOARD_HEAD_WORDS];
+    return axo__os_file_head(path, head, sizeof head) &&
+           memcmp(head, AXO_BOARD_MAGIC, sizeof head[0]) == 0 && head[AXO_BOARD_HEAD_ENDED] == 0;
+}
+
+/* The header is there before the file has its name: who finds it finds a board. */
 bool axo__board_make(axo__board *board, const char *path, const char *name, uint32_t workers,
                      uint32_t actors)
 {
@@ -131,7 +140,10 @@ bool axo__board_make(axo__board *board, const char *path, const char *name, uint
         return false;
     board->words = board->file.memory;
     board_head(board, name);
-    return true;
+    if (axo__os_file_show(&board->file, board->path, board_died(board->path)))
+        return true;
+    board->words = NULL;
+    return false;
 }
 
 void axo__board_end(axo__board *board)
@@ -166,6 +178,11 @@ static axo__a64 *board_take(const axo__board *board, const axo__worker *worker)
     return NULL;
 }
 
+static void board_count_unlisted(const axo__board *board, uint64_t change)
+{
+    (void)axo__a64_add_relaxed(&board->words[AXO_BOARD_HEAD_WORKERS_UNLISTED], change);
+}
+
 void axo__board_worker_begin(axo__worker *worker)
 {
     const axo__board *board = worker->local.core->board;
@@ -173,18 +190,26 @@ void axo__board_worker_begin(axo__worker *worker)
         return;
     if (worker->board == NULL)
         worker->board = board_take(board, worker);
-    if (worker->board == NULL)
+    if (worker->board == NULL) {
+        board_count_unlisted(board, 1);
         return;
+    }
     board_name(worker, worker->board);
     board_put(worker->board, AXO_BOARD_WORKER_THREAD, axo__os_thread_id());
     axo__board_worker_count(worker);
 }
 
+/* Between its begin and its end a thread has a record or has none. */
 void axo__board_worker_end(axo__worker *worker)
 {
+    const axo__board *board = worker->local.core->board;
     axo__a64 *record = worker->board;
-    if (record == NULL)
+    if (board == NULL)
         return;
+    if (record == NULL) {
+        board_count_unlisted(board, UINT64_MAX);
+        return;
+    }
     axo__board_worker_count(worker);
     board_put(record, AXO_BOARD_WORKER_DOING, 0);
     board_put(record, AXO_BOARD_WORKER_THREAD, 0);

@@ -49,7 +49,7 @@ struct axo__board {
 extern const uint64_t axo__board_kinds;
 
 /* Makes the file of a system called `name`; false: the operating system refused, and nothing was
- * left. `path` has been checked. */
+ * left. A board that is there and was not ended is kept beside it. `path` has been checked. */
 bool axo__board_make(axo__board *board, const char *path, const char *name, uint32_t workers,
                      uint32_t actors);
 
@@ -60,7 +60,8 @@ void axo__board_end(axo__board *board);
 void axo__board_tell(const axo__local *local, const axo__cell *cell, uint32_t kind, uint64_t arg);
 
 /* A worker's thread begins, ends; has nothing to do, so its counters are written. A worker keeps
- * its record from its first thread on: the next thread of it goes on with its counters. */
+ * its record from its first thread on: the next thread of it goes on with its counters. One that
+ * finds all records taken is counted from its thread's begin to its end. */
 void axo__board_worker_begin(axo__worker *worker);
 void axo__board_worker_end(axo__worker *worker);
 void axo__board_worker_count(axo__worker *worker);

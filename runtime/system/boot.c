@@ -641,6 +641,7 @@ fail_system:
  * reclaimer before the pools, because it reaps pinned threads; memory last. */
 void axo__boot_destroy(axo_system *system)
 {
+    axo__book_say_left(&system->book, &system->core.outside); /* letters that came later */
     axo__sched_quit(&system->sched);
     axo__sched_join(&system->sched);
     if (system->core.lent)

@@ -38,21 +38,20 @@ void axo__book_fini(axo__book *book, axo__heap *heap)
     axo__os_mutex_fini(&book->mutex);
 }
 
-static const char *book_reason(const axo_dead_record *record)
+static const char *book_reason(uint32_t reason)
 {
     static const char *const texts[] = {"?", "no living actor has this reference",
                                         "it waited in the mailbox when the actor terminated",
                                         "the mailbox was full", "it was dropped",
                                         "instances failed under it, one after the other"};
-    /* axo_drop gives a text of its own, which goes before the reason's. */
-    if (record->text[0] != 0)
-        return record->text;
-    return record->reason < sizeof texts / sizeof texts[0] ? texts[record->reason] : "?";
+    return reason < sizeof texts / sizeof texts[0] ? texts[reason] : "?";
 }
 
-/* Writes the log line of one dead letter; `last`: no more for a while. */
+/* Writes the log line of one dead letter; `last`: no more for a while. axo_drop gives a text of its
+ * own, which goes before the reason's. */
 static void book_say(axo__local *local, const axo_dead_record *record, bool last)
 {
+    const char *text = record->text[0] != 0 ? record->text : book_reason(record->reason);
     axo_log_record line = {.level = AXO_LOG_INFO,
                            .event = AXO_LOG_DEAD_LETTER,
                            .actor = record->recipient,
@@ -60,9 +59,19 @@ static void book_say(axo__local *local, const axo_dead_record *record, bool last
                            .has_tag = 1,
                            .tag = record->tag,
                            .sender = record->sender,
-                           .text = book_reason(record),
+                           .text = text,
                            .bytes = record->size,
                            .last = last};
+    axo__log(local, &line);
+}
+
+/* Letters of one reason have texts of many sorts: the line of their count has the reason's. */
+static void book_say_count(axo__local *local, uint32_t reason, uint64_t skipped)
+{
+    if (skipped == 0)
+        return;
+    axo_log_record line = {.level = AXO_LOG_INFO, .event = AXO_LOG_DEAD_LETTERS,
+                           .text = book_reason(reason), .count = skipped};
     axo__log(local, &line);
 }
 
@@ -86,13 +95,20 @@ void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record 
     if (logging)
         answer = axo__throttle_take(&book->throttles[reason], record->time_ns, &skipped);
     axo__os_mutex_unlock(&book->mutex);
-    if (skipped > 0) {
-        axo_log_record line = {.level = AXO_LOG_INFO, .event = AXO_LOG_DEAD_LETTERS,
-                               .text = book_reason(record), .count = skipped};
-        axo__log(local, &line);
-    }
+    book_say_count(local, reason, skipped);
     if (answer != AXO__THROTTLE_CLOSED)
         book_say(local, record, answer == AXO__THROTTLE_CLOSING);
+}
+
+void axo__book_say_left(axo__book *book, axo__local *local)
+{
+    for (uint32_t reason = 0; reason < AXO__DEAD_REASONS; reason++) {
+        axo__os_mutex_lock(&book->mutex);
+        uint64_t skipped = book->throttles[reason].skipped;
+        book->throttles[reason].skipped = 0;
+        axo__os_mutex_unlock(&book->mutex);
+        book_say_count(local, reason, skipped);
+    }
 }
 
 uint64_t axo__book_count(axo__book *book, uint32_t reason)

@@ -2,10 +2,12 @@
  *
  * A dead letter is written into a ring of fixed size (the oldest makes room) and, if it is an
  * ordinary one, into the log: of each reason the first few in a window of time, then silence, and
- * with the first one after the window a line that says how many were skipped (DL-04). While the
- * system shuts down the log is silent (DL-12).
+ * with the first one after the window a line that says how many were skipped (DL-04); what is
+ * skipped in a window that nothing follows is told when the system ends. Letters that come while it
+ * shuts down have no line and no count there (DL-12).
  *
- * Roles      record: any thread as in cell/event.h.  read: any thread.
+ * Roles      record: any thread as in cell/event.h.  read: any thread.  axo__book_say_left: the
+ *            worker that ends the system, and who destroys it.
  * Progress   both take the book's mutex for as long as one call copies records; lines are logged
  *            without the mutex.
  * Memory     the ring is made at the start; recording takes none.
@@ -36,6 +38,9 @@ void axo__book_fini(axo__book *book, axo__heap *heap);
 
 /* The function behind axo__core.record: keeps the record and logs it, or not. */
 void axo__book_record(axo__book *book, axo__local *local, const axo_dead_record *record);
+
+/* Writes a line for each reason of which lines were left out; they are counted from 0 again. */
+void axo__book_say_left(axo__book *book, axo__local *local);
 
 /* How many records of a reason there were since the start. */
 uint64_t axo__book_count(axo__book *book, uint32_t reason);

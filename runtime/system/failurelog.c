@@ -86,3 +86,30 @@ void axo__failures_take(axo__failures *failures, axo__local *local, axo_log_reco
     if (answer != AXO__THROTTLE_CLOSED)
         axo__log(local, record);
 }
+
+/* Copies a sort that has a count, and takes the count away; false: none has one. */
+static bool failures_left_locked(axo__failures *failures, axo__failure_sort *out)
+{
+    for (uint32_t i = 0; i < AXO__FAILURE_SORTS; i++) {
+        axo__failure_sort *sort = &failures->sorts[i];
+        if (sort->throttle.skipped == 0)
+            continue;
+        *out = *sort;
+        sort->throttle.skipped = 0;
+        return true;
+    }
+    return false;
+}
+
+void axo__failures_say_left(axo__failures *failures, axo__local *local)
+{
+    axo__failure_sort sort;
+    for (;;) {
+        axo__os_mutex_lock(&failures->mutex);
+        bool left = failures_left_locked(failures, &sort);
+        axo__os_mutex_unlock(&failures->mutex);
+        if (!left)
+            return;
+        failures_say_count(local, &sort, sort.throttle.skipped);
+    }
+}

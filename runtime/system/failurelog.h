@@ -1,11 +1,13 @@
 /* failurelog.h - which failures are worth a line: of each class, code and answer the first few in a
  * window of time, then silence, and with the first one after the window a line that says how many
- * were left out.
+ * were left out. No timer is involved: the count of a window that nothing follows comes when the
+ * system ends.
  *
  * A storm has few sorts of failures. The table holds so many of them; one that comes to a full
  * table takes the place of the one whose window is oldest, whose count is written then.
  *
- * Roles      axo__failures_take: any worker.
+ * Roles      axo__failures_take: any worker.  axo__failures_say_left: the worker that ends the
+ *            system.
  * Progress   takes the table's mutex for one look through it; lines are written without it.
  * Memory     the table is part of the system: a failure takes none (D10).
  */
@@ -45,5 +47,8 @@ void axo__failures_fini(axo__failures *failures);
 /* The function behind axo__core.failed: writes the line, or not. */
 void axo__failures_take(axo__failures *failures, axo__local *local, axo_log_record *record,
                         const axo_class *cls);
+
+/* Writes a line for each count of failures that were left out; they begin again at 0. */
+void axo__failures_say_left(axo__failures *failures, axo__local *local);
 
 #endif

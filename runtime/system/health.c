@@ -66,9 +66,9 @@ typedef struct health_worker_look {
     int64_t since;
 } health_worker_look;
 
-/* A worker reads its clock once for many short messages. `since` is this message's if none has ended
- * behind that reading: a turn may have begun. Else it is known only since when looks have found the
- * same message. */
+/* A worker reads its clock once for many short messages. `since` is this message's if none has
+ * ended behind that reading: a turn may have begun. Else it is known only since when looks have
+ * found the same message. */
 static health_worker_look health_look_at(axo__worker *worker, int64_t now)
 {
     health_worker_look look = {.cell = axo__aptr_load_relaxed(&worker->running),

@@ -60,9 +60,11 @@ static void shutdown_check_end(axo_system *system)
     if (!axo__a32_cas_acq_rel(&system->ended, &none, 1)) /* [Y2] */
         return;
     axo__worker *worker = axo__self;
-    /* While the functions run, this worker is in no turn: `ending` makes the doors refuse calls
-     * that would wait for it. */
+    /* While the functions run, and those of the log, this worker is in no turn: `ending` makes the
+     * doors refuse calls that would wait for it. */
     worker->ending = true;
+    axo__failures_say_left(&system->failures, &worker->local);
+    axo__book_say_left(&system->book, &worker->local);
     axo__ending_run(&system->ending, &system->core.heap, system);
     if (axo__unlikely(worker->forked))
         worker->local.core->forked();

@@ -232,15 +232,6 @@ static void the_last_events(void **state)
     view_close(&v);
 }
 
-static uint64_t counted(const view *v, uint32_t counter)
-{
-    uint64_t sum =
-        word(v, AXO_BOARD_HEAD_OUTSIDE + counter) + word(v, AXO_BOARD_HEAD_GONE + counter);
-    for (uint64_t i = 0; i < word(v, AXO_BOARD_HEAD_WORKERS); i++)
-        sum += word(v, at(v, AXO_BOARD_HEAD_WORKERS_AT, i) + AXO_BOARD_WORKER_COUNTERS + counter);
-    return sum;
-}
-
 /* At rest the board's counters are those of axo_stats. */
 static void counters_are(const view *v, axo_system *system, uint64_t handled, uint64_t restarts)
 {

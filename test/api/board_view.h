@@ -85,6 +85,16 @@ static inline void text_is(const view *v, uint64_t first, uint32_t words, const 
     assert_string_equal(text, expected);
 }
 
+/* The system's: the sum of all that the board has. */
+static inline uint64_t counted(const view *v, uint32_t counter)
+{
+    uint64_t sum =
+        word(v, AXO_BOARD_HEAD_OUTSIDE + counter) + word(v, AXO_BOARD_HEAD_GONE + counter);
+    for (uint64_t i = 0; i < word(v, AXO_BOARD_HEAD_WORKERS); i++)
+        sum += word(v, at(v, AXO_BOARD_HEAD_WORKERS_AT, i) + AXO_BOARD_WORKER_COUNTERS + counter);
+    return sum;
+}
+
 /* Waits until a word is as it should be. */
 static inline void await(const view *v, uint64_t where, uint64_t value)
 {

@@ -1,9 +1,10 @@
 #!/bin/bash
 # console_page_test.sh - the console's page in a browser without a screen: test/example/console.c is
 # shown, its actors are rows, the one that fails all the time is marked, and a click on one, by the
-# mouse, shows its facts; on a picture of that, build/debug/console.png, the storm is one red row. The
-# browser is driven by chromedriver (WebDriver: HTTP and JSON). Left out without libaxo-console, and
-# without Chromium and its driver.
+# mouse, shows its facts; on a picture of that, build/debug/console.png, the storm is one red row. Then
+# test/support/console/serve.c has an actor without a name, whose path is pasted. The browser is driven
+# by chromedriver (WebDriver: HTTP and JSON). Left out without libaxo-console, and without Chromium and
+# its driver.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ ! -e /usr/include/microhttpd.h ] || [ ! -e /usr/include/systemd/sd-daemon.h ]; then
@@ -24,7 +25,8 @@ end() {
 }
 trap end EXIT
 program=${BUILD:-build}/debug/test/example/console
-env -u MAKEFLAGS make --no-print-directory VARIANT=debug BUILD="${BUILD:-build}" "$program" \
+serve=${BUILD:-build}/debug/test/support/console/serve
+env -u MAKEFLAGS make --no-print-directory VARIANT=debug BUILD="${BUILD:-build}" "$program" "$serve" \
     >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
 read -r port driven <<<"$(python3 -c 'import socket
 ones = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
@@ -33,10 +35,11 @@ print(*(one.getsockname()[1] for one in ones))')"
 server=$!
 HOME=$stage chromedriver "--port=$driven" >"$stage/driver.log" 2>&1 &
 driver=$!
-python3 - "$port" "$driven" "$stage" "${BUILD:-build}/debug/console.png" <<'END' || { tail -n 20 "$stage/driver.log"; exit 1; }
-import base64, html.parser, http.client, json, re, shutil, socket, struct, sys, time, zlib
+python3 - "$port" "$driven" "$stage" "${BUILD:-build}/debug/console.png" "$serve" <<'END' || { tail -n 20 "$stage/driver.log"; exit 1; }
+import atexit, base64, html.parser, http.client, json, re, shutil, socket, struct, subprocess
+import sys, time, urllib.parse, zlib
 
-port, driven, stage, picture = sys.argv[1:]
+port, driven, stage, picture, program = sys.argv[1:]
 LIMIT_S = 40
 
 def until(what, look):
@@ -82,6 +85,10 @@ class Driver:
         return value
     def open(self, fragment):
         self.ask("POST", "/url", {"url": f"http://127.0.0.1:{port}/{fragment}"})
+    def load(self, fragment):
+        """As open, and the page begins anew."""
+        self.ask("POST", "/url", {"url": "about:blank"})
+        self.open(fragment)
     def page(self):
         return Page(self.ask("GET", "/source"))
     def click(self, selector):
@@ -178,6 +185,7 @@ def storms(name):
 until("the console listens", lambda: listens(port))
 until("chromedriver listens", lambda: listens(driven))
 browser = Driver()
+atexit.register(browser.leave)   # the driver's own end leaves the browser behind
 TILL, SHELF = "/user/shop/till", "/user/shop/shelf"
 
 def row(page, path):
@@ -234,6 +242,44 @@ def nobody():
     return page if "error" in page.facts else None
 page = until("what is said of nobody", nobody)
 assert "no actor is there" in page.facts["error"]["cells"][1], page.facts
-browser.leave()
+
+# ---- an actor without a name
+serve = subprocess.Popen([program, "127.0.0.1:0"], text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+def say(word):
+    serve.stdin.write(word + "\n")
+    serve.stdin.flush()
+    said = serve.stdout.readline().split()[0]
+    assert serve.stdout.readline() == "done\n", word
+    return said
+port = say("bound").rsplit(":", 1)[1]
+PATH = say("anonymous")
+assert re.fullmatch(r"/user/\$[0-9a-f]+", PATH), PATH
+for way in PATH, "/user/" + urllib.parse.quote(PATH[6:], safe=""), "%2Fuser%2F" + PATH[6:]:
+    browser.load("#" + way)
+    page = until(f"the facts of {way}", lambda: shown(PATH))
+    assert page.text("error") == "" and page.facts["class"]["cells"][1] == "hang", page.facts
+
+# ---- as the page itself writes it
+browser.load("")
+until("its row", lambda: browser.click(f'tr[data-path="{PATH}"]'))
+until("its facts", lambda: shown(PATH))
+assert browser.ask("GET", "/url").endswith("#" + urllib.parse.quote(PATH, safe=""))
+
+# ---- what is no path of anybody's is taken as it is, or as it is escaped, and the tree is there
+for pasted, path in (("/user/server/listener/$%c01a0004", "/user/server/listener/$%c01a0004"),
+                     ("/user/$%1a", "/user/$%1a"), ("%2fuser%2f$%1a%2Fb", "/user/$%1a/b"),
+                     ("$%41", "$%41"), ("/user/$%25/a%20b", "/user/$%25/a b"),
+                     ("/user/a$%41", "/user/a$A"), ("/user/%C3%A4", "/user/\u00e4"),
+                     ("/user/100%", "/user/100%")):
+    browser.load("#" + pasted)
+    def nowhere():
+        page = browser.page()
+        whole = "/user/a" in page.rows and "error" in page.facts
+        return page if whole and page.facts["path"]["cells"][1] == path else None
+    page = until(f"{pasted} as {path}", nowhere)
+    assert page.text("error") == "", page.ids
+serve.stdin.close()
+assert serve.wait(LIMIT_S) == 0
 END
 echo "1 passed, 0 failed"

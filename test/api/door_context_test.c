@@ -86,6 +86,7 @@ DOOR_CTX(subscribe, DOOR_NONE, DOOR_BAD)
 DOOR_CTX(unsubscribe, DOOR_NONE, DOOR_BAD)
 DOOR_CTX(publish, DOOR_BAD, NULL, 1)
 DOOR_CTX(drop, NULL, DOOR_NONE, NULL)
+DOOR_CTX(log, (axo_log_level)0, "it")
 DOOR_ONLY(stash)
 DOOR_CTX(unstash, 0)
 DOOR_ONLY(unstash_all)
@@ -106,6 +107,7 @@ DOOR_CTX(signal_watch, -1, NULL)
 DOOR_CTX(signal_unwatch, -1)
 DOOR_SAYS(signal_take, axo_signal_take(bad, -1) == 0)
 DOOR_CTX(stream_open, -1, NULL, NULL)
+DOOR_CTX(stream_reopen, NULL, -1, NULL)
 DOOR_CTX(stream_accept, NULL, NULL, NULL)
 DOOR_SAYS(stream_receive, axo_stream_receive(bad, NULL, NULL) == 0)
 DOOR_CTX(stream_settle, NULL)
@@ -210,7 +212,7 @@ static const door_call door_calls[] = {
     DOOR_CALL(want_settle),   DOOR_CALL(stream_accept),  DOOR_CALL(stream_ended),
     DOOR_CALL(stream_open),   DOOR_CALL(stream_receive), DOOR_CALL(stream_settle),
     DOOR_CALL(stream_next),   DOOR_CALL(stream_next_until), DOOR_CALL(stream_pause),
-    DOOR_CALL(stream_peek),
+    DOOR_CALL(stream_peek),   DOOR_CALL(stream_reopen),  DOOR_CALL(log),
     DOOR_CALL(stream_resume), DOOR_CALL(stream_credit), DOOR_CALL(stream_has_room),
     DOOR_CALL(stream_write), DOOR_CALL(stream_write_owned),
     DOOR_CALL(stream_end),    DOOR_CALL(stream_close),   DOOR_CALL(stream_look),

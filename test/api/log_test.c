@@ -34,6 +34,7 @@ static struct {
     log_seen all[LOG_LINES];
     uint32_t count;
     uint32_t texts;     /* lines of the hook for text, each the same as its record's */
+    uint32_t at_end;    /* lines when the system called its last functions */
     uint64_t blocks;    /* taken from the allocator */
     bool fails_to_leave;
     axo_ref child;
@@ -314,6 +315,11 @@ static void escalated(void **state)
     log_end(system);
 }
 
+static void log_ends(axo_system *system, void *user)
+{
+    lg.at_end = lg.count;
+}
+
 /* Of one class, code and answer: five lines, then one with the count. Others have their own. */
 static void storms_are_counted(void **state)
 {
@@ -331,7 +337,38 @@ static void storms_are_counted(void **state)
     assert_int_equal(axo_system_fail(system, shard, AXO_FAILURE_ORDINARY, 13), AXO_OK);
     assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
     assert_int_equal(lg.count, 4); /* the same class, code and answer, in another way */
+    assert_int_equal(axo_system_on_termination(system, log_ends, NULL), AXO_OK);
     log_end(system);
+    assert_int_equal(lg.count, 5); /* and what nothing has followed, when the system ends */
+    assert_int_equal(lg.all[4].record.event, AXO_LOG_FAILURES);
+    assert_int_equal(lg.all[4].record.count, 98);
+    log_says(4, "98 more failures of class shard, code 13, were not logged");
+    assert_int_equal(lg.at_end, 5); /* before the last functions of the program's */
+}
+
+/* Dead letters likewise; those that come later still, if they are logged, when it is destroyed. */
+static void letters_are_counted(void **state)
+{
+    axo_options options = AXO_OPTIONS(.dead_letter_log = 3, .dead_letter_log_at_stop = 1);
+    axo_system *system = log_start(options);
+    axo_ref shard = log_spawn(system, &shard_class, "a", NULL);
+    assert_int_equal(axo_system_stop_actor(system, shard), AXO_OK);
+    assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_int_equal(axo_system_send(system, shard, LOG_FAIL, NULL, 0), AXO_EGONE);
+    assert_int_equal(lg.count, 3);
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(lg.count, 4);
+    assert_int_equal(lg.all[3].record.event, AXO_LOG_DEAD_LETTERS);
+    assert_int_equal(lg.all[3].record.count, 97);
+    log_says(3, "97 more dead letters were not logged: no living actor has this reference");
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(axo_system_send(system, shard, LOG_FAIL, NULL, 0), AXO_EGONE);
+    assert_int_equal(lg.count, 4);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    assert_int_equal(lg.count, 5);
+    assert_int_equal(lg.all[4].record.count, 10);
+    assert_int_equal(lg.texts, 5);
 }
 
 static void all_are_lines(void **state)
@@ -615,29 +652,6 @@ static void bad_sinks(void **state)
     axo_log_close(&sink);
 }
 
-static void bad_texts(void **state)
-{
-    char out[LOG_BYTES];
-    const axo_log_record record = AXO_LOG_RECORD(.text = "a \"b\" \\ \x7f");
-    const axo_log_record newer = {.size = sizeof record - 1};
-    assert_int_equal(axo_log_text(&record, out, sizeof out), AXO_OK);
-    assert_string_equal(out, "a \\\"b\\\" \\\\ \\x7f");
-    assert_int_equal(axo_log_text(&record, out, 4), AXO_ETOOBIG);
-    assert_string_equal(out, "a \\");
-    assert_int_equal(axo_log_text(&record, out, 1), AXO_ETOOBIG);
-    assert_string_equal(out, "");
-    assert_int_equal(axo_log_text(&record, out, 0), AXO_EINVAL);
-    assert_int_equal(axo_log_text(&record, NULL, 9), AXO_EINVAL);
-    assert_int_equal(axo_log_text(NULL, out, 9), AXO_EINVAL);
-    assert_int_equal(axo_log_text(&newer, out, 9), AXO_OK); /* an older header's */
-    assert_int_equal(axo_log_json(&record, out, AXO_LOG_JSON_MIN - 1), AXO_EINVAL);
-    assert_string_equal(out, "");
-    assert_int_equal(axo_log_json(NULL, out, sizeof out), AXO_EINVAL);
-    assert_int_equal(axo_log_json(&record, NULL, sizeof out), AXO_EINVAL);
-    const axo_log_record zeroed = {.size = 0};
-    assert_int_equal(axo_log_json(&zeroed, out, sizeof out), AXO_EINVAL);
-}
-
 static void bad_options(void **state)
 {
     axo_system *system = NULL;
@@ -648,25 +662,6 @@ static void bad_options(void **state)
     assert_null(system);
 }
 
-static void names(void **state)
-{
-    assert_string_equal(axo_failure_kind_name(AXO_FAILURE_DEATH_PACT), "death_pact");
-    assert_string_equal(axo_failure_kind_name(4), "?");
-    assert_string_equal(axo_failure_kind_name(AXO_FAILURE_CRASH), "crash");
-    assert_string_equal(axo_failure_kind_name(AXO_FAILURE_STUCK), "stuck");
-    assert_string_equal(axo_failure_kind_name(12), "?");
-    assert_string_equal(axo_site_name(AXO_SITE_POST_RESTART), "post_restart");
-    assert_string_equal(axo_site_name(AXO_SITE_SETTLE), "settle");
-    assert_string_equal(axo_site_name(4), "?");
-    assert_string_equal(axo_directive_name(AXO_ESCALATE), "escalate");
-    assert_string_equal(axo_directive_name(0), "?");
-    assert_string_equal(axo_log_level_name(AXO_LOG_INFO), "info");
-    assert_string_equal(axo_log_level_name(UINT32_MAX), "?");
-    assert_string_equal(axo_log_event_name(AXO_LOG_STUCK), "stuck");
-    assert_string_equal(axo_log_event_name(AXO_LOG_STORM), "storm");
-    assert_string_equal(axo_log_event_name(10), "?");
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(lines_of_its_own),
     cmocka_unit_test(who_failed),         cmocka_unit_test(statuses_and_codes),
@@ -675,8 +670,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(all_are_lines),      cmocka_unit_test(no_memory_is_taken),
     cmocka_unit_test(json_is_read),       cmocka_unit_test(sinks_write_lines),
     cmocka_unit_test(syslog_gets_it),     cmocka_unit_test(the_journal_gets_it),
-    cmocka_unit_test(bad_sinks),          cmocka_unit_test(bad_texts),
-    cmocka_unit_test(bad_options),        cmocka_unit_test(names),
+    cmocka_unit_test(bad_sinks),          cmocka_unit_test(bad_options),
+    cmocka_unit_test(letters_are_counted),
 };
 
 TEST_MAIN(tests)

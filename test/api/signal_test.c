@@ -18,7 +18,7 @@
 
 #define WAIT_S 20
 
-enum { TAG_WATCH = 1, TAG_UNWATCH = 2, TAG_FAIL = 3, TAG_MANY = 4, TAG_NOTE = 5 };
+enum { TAG_WATCH = 1, TAG_UNWATCH = 2, TAG_FAIL = 3, TAG_MANY = 4, TAG_NOTE = 5, TAG_HOLD = 6 };
 
 /* What an actor has seen, read by the test. */
 typedef struct seen {
@@ -29,6 +29,10 @@ typedef struct seen {
     atomic_int status;   /* of the last call */
     atomic_uint_fast64_t came;
     atomic_uint_fast64_t ready;
+    atomic_uint held; /* how often it waits to be let go, or has */
+    atomic_uint let;
+    atomic_bool holds; /* construct does */
+    atomic_uint fails; /* so many constructs fail yet, behind that */
 } seen;
 
 typedef struct watcher {
@@ -36,13 +40,24 @@ typedef struct watcher {
     int fd;
 } watcher;
 
+static void hold(seen *s)
+{
+    uint32_t turn = atomic_fetch_add(&s->held, 1);
+    while (atomic_load(&s->let) <= turn)
+        (void)sched_yield();
+}
+
 static axo_status on_construct(axo_ctx *ctx, void *state, const void *args)
 {
     watcher *w = state;
-    (void)ctx;
     w->seen = *(seen *const *)args;
     w->fd = -1;
-    return AXO_OK;
+    if (atomic_load(&w->seen->holds))
+        hold(w->seen);
+    if (atomic_load(&w->seen->fails) == 0)
+        return AXO_OK;
+    atomic_fetch_sub(&w->seen->fails, 1);
+    return axo_fail(ctx, 2, NULL);
 }
 
 static void watch(axo_ctx *ctx, watcher *w, int number)
@@ -98,6 +113,9 @@ static axo_status on_message(axo_ctx *ctx, void *state, const axo_message *messa
     case TAG_MANY:
         watch_many(ctx, w);
         break;
+    case TAG_HOLD:
+        hold(w->seen);
+        return axo_fail(ctx, 1, NULL);
     case TAG_FAIL:
         return axo_fail(ctx, 1, NULL);
     default:
@@ -111,10 +129,18 @@ static const axo_class watches =
     AXO_CLASS(.name = "watches", .state_size = sizeof(watcher), .construct = on_construct,
               .pre_start = on_start, .receive = on_message);
 
+static axo_directive always_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                    void *user)
+{
+    return AXO_RESTART;
+}
+
+static const axo_strategy restarts = AXO_STRATEGY(.decider = always_restart);
+
 static axo_system *start(void)
 {
     axo_system *system;
-    axo_options options = AXO_OPTIONS(.workers = 2);
+    axo_options options = AXO_OPTIONS(.workers = 2, .user_strategy = &restarts);
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     return system;
 }
@@ -293,11 +319,125 @@ static void a_restart(void **state)
     assert_int_equal(descriptors(), open);
 }
 
+/* The test holds the actor. */
+static void await_hold(seen *s, uint32_t turn)
+{
+    AWAIT(atomic_load(&s->held) == turn);
+}
+
+/* What has come, and was not taken when the instance failed, is the next one's. */
+static void what_a_failed_instance_has_not_taken(void **state)
+{
+    static seen s;
+    uint32_t open = descriptors();
+    atomic_store(&s.number, SIGUSR1);
+    axo_system *system = start();
+    axo_ref ref = spawn(system, &s);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(axo_system_send(system, ref, TAG_HOLD, NULL, 0), AXO_OK);
+        await_hold(&s, i);
+        come(SIGUSR1);
+        come(SIGUSR1);
+        atomic_store(&s.let, i);
+        AWAIT(atomic_load(&s.came) == 2 * i);
+        assert_int_equal(atomic_load(&s.instances), 1 + i);
+    }
+    assert_int_equal(atomic_load(&own), 0);
+    end(system);
+    come(SIGUSR1);
+    assert_int_equal(atomic_load(&own), 1);
+    assert_int_equal(descriptors(), open);
+}
+
+/* Between two instances the program does not do what it does by itself, however many of them fail
+ * to begin, and nothing of it is lost. */
+static void between_two_instances(void **state)
+{
+    static seen s;
+    uint32_t open = descriptors();
+    atomic_store(&s.number, SIGUSR1);
+    axo_system *system = start();
+    axo_ref ref = spawn(system, &s);
+    atomic_store(&s.fails, 3);
+    atomic_store(&s.holds, true);
+    assert_int_equal(axo_system_send(system, ref, TAG_FAIL, NULL, 0), AXO_OK);
+    for (uint32_t i = 1; i <= 4; i++) {
+        await_hold(&s, i);
+        come(SIGUSR1);
+        assert_int_equal(atomic_load(&own), 0);
+        atomic_store(&s.let, i);
+    }
+    AWAIT(atomic_load(&s.came) == 4);
+    assert_int_equal(atomic_load(&s.instances), 2);
+    assert_int_equal(axo_system_stop_actor(system, ref), AXO_OK);
+    int fd = atomic_load(&s.fd);
+    AWAIT(fcntl(fd, F_GETFD) == -1);
+    come(SIGUSR1);
+    assert_int_equal(atomic_load(&own), 1);
+    end(system);
+    assert_int_equal(descriptors(), open);
+}
+
+/* An instance that watches it no more has it put back as it ends, and by a watch that it ends. */
+static void not_watched_again(void **state)
+{
+    static seen s;
+    atomic_store(&s.number, SIGUSR1);
+    axo_system *system = start();
+    axo_ref ref = spawn(system, &s);
+    int fd = atomic_load(&s.fd);
+    atomic_store(&s.number, 0);
+    assert_int_equal(axo_system_send(system, ref, TAG_FAIL, NULL, 0), AXO_OK);
+    AWAIT(atomic_load(&s.instances) == 2);
+    come(SIGUSR1);
+    assert_int_equal(atomic_load(&own), 0);
+    assert_int_equal(axo_system_send(system, ref, TAG_FAIL, NULL, 0), AXO_OK);
+    AWAIT(atomic_load(&s.instances) == 3);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    come(SIGUSR1);
+    assert_int_equal(atomic_load(&own), 1);
+    /* another number is no watch of this one */
+    assert_int_equal(tell(system, ref, &s, TAG_WATCH, SIGUSR1), AXO_OK);
+    assert_int_equal(axo_system_send(system, ref, TAG_FAIL, NULL, 0), AXO_OK);
+    AWAIT(atomic_load(&s.instances) == 4);
+    come(SIGUSR1);
+    assert_int_equal(tell(system, ref, &s, TAG_WATCH, SIGUSR2), AXO_OK);
+    assert_int_equal(tell(system, ref, &s, TAG_UNWATCH, 0), AXO_OK);
+    assert_int_equal(atomic_load(&s.came), 0);
+    assert_int_equal(tell(system, ref, &s, TAG_WATCH, SIGUSR1), AXO_OK);
+    AWAIT(atomic_load(&s.came) == 1);
+    assert_int_equal(tell(system, ref, &s, TAG_UNWATCH, 0), AXO_OK);
+    come(SIGUSR1);
+    assert_int_equal(atomic_load(&own), 2);
+    end(system);
+}
+
+/* What one actor has left is no other's. */
+static void another_actor_watches(void **state)
+{
+    static seen s[2];
+    axo_system *system = start();
+    atomic_store(&s[0].number, SIGUSR1);
+    axo_ref ref = spawn(system, &s[0]);
+    atomic_store(&s[0].holds, true);
+    assert_int_equal(axo_system_send(system, ref, TAG_FAIL, NULL, 0), AXO_OK);
+    await_hold(&s[0], 1);
+    come(SIGUSR1);
+    atomic_store(&s[1].number, SIGUSR1);
+    (void)spawn(system, &s[1]);
+    atomic_store(&s[0].let, 1);
+    AWAIT(atomic_load(&s[0].came) == 1);
+    come(SIGUSR1);
+    AWAIT(atomic_load(&s[0].came) == 2 && atomic_load(&s[1].came) == 1);
+    end(system);
+}
+
 static void what_is_refused(void **state)
 {
     static seen s;
     static const int bad[] = {0,       -1,      65,     1000,    INT32_MAX, INT32_MIN, SIGKILL,
-                              SIGSTOP, SIGSEGV, SIGBUS, SIGABRT, SIGPROF,   32,        33};
+                              SIGSTOP, SIGSEGV, SIGBUS, SIGABRT, SIGPROF,   SIGURG,    32,
+                              33};
     int fd = 5;
     axo_system *system = start();
     axo_ref ref = spawn(system, &s);
@@ -393,6 +533,10 @@ static const struct CMUnitTest tests[] = {
     SIGNAL_TEST(all_systems_are_told),
     SIGNAL_TEST(a_watch_ends),
     SIGNAL_TEST(a_restart),
+    SIGNAL_TEST(what_a_failed_instance_has_not_taken),
+    SIGNAL_TEST(between_two_instances),
+    SIGNAL_TEST(not_watched_again),
+    SIGNAL_TEST(another_actor_watches),
     SIGNAL_TEST(what_is_refused),
     SIGNAL_TEST(a_child_of_fork),
     SIGNAL_TEST(under_a_storm),

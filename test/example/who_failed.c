@@ -52,7 +52,7 @@ int main(void)
         axo_system_spawn(system, &props, &shard) != AXO_OK)
         return 1;
     axo_system_send(system, shard, PUT, "a", sizeof "a");
-    for (int i = 0; i < 1000; i++) /* a storm is three lines */
+    for (int i = 0; i < 1000; i++) /* a storm is three lines, and the end's count */
         axo_system_send(system, shard, FORGET, NULL, 0);
     axo_system_kill(system, shard);
     if (axo_run_host(system, -1, NULL) != AXO_OK ||

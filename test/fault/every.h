@@ -256,6 +256,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_block, STATUS, axo_block(w->ctx, every_nothing, NULL))                                   \
     X(axo_subscribe, STATUS, axo_subscribe(w->ctx, w->mute, AXO_KIND_ALL))                         \
     X(axo_unsubscribe, STATUS, axo_unsubscribe(w->ctx, w->mute, AXO_KIND_ALL))                     \
+    X(axo_log, STATUS, axo_log(w->ctx, AXO_LOG_INFO, "it"))                                        \
     X(axo_publish, STATUS, axo_publish(w->ctx, AXO_KIND_USER, NULL, 0))                            \
     X(axo_drop, STATUS, axo_drop(w->ctx, w->message, w->mute, "it"))                               \
     X(axo_find, STATUS, axo_find(w->ctx, "/user", &w->ref))                                        \
@@ -295,6 +296,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_io_blocked, STATUS, axo_io_blocked(w->ctx, 0, AXO_IO_IN))                                \
     X(axo_stream_accept, STATUS, axo_stream_accept(w->ctx, NULL, NULL, &(axo_stream *){NULL}))     \
     X(axo_stream_open, STATUS, axo_stream_open(w->ctx, -1, NULL, &(axo_stream *){NULL}))           \
+    X(axo_stream_reopen, STATUS, axo_stream_reopen(w->ctx, NULL, -1, NULL))                        \
     X(axo_stream_receive, NIL, axo_stream_receive(w->ctx, NULL, NULL) != 0)                        \
     X(axo_stream_settle, STATUS, axo_stream_settle(w->ctx, NULL))                                  \
     X(axo_stream_next, STATUS, axo_stream_next(w->ctx, NULL, 0, NULL))                             \

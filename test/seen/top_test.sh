@@ -1,6 +1,7 @@
 #!/bin/bash
 # top_test.sh - axo-top: as text on a system that hangs, works, and is dead; files that are no boards;
-# its screen in tmux, wide and narrow, when the process goes. The screens are printed.
+# its screen without a terminal, on one that goes; in tmux, wide and narrow, when the process goes. The
+# screens are printed.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/seen/scene.sh
@@ -74,7 +75,7 @@ fi
 (ulimit -c 0 && exec "$scene" crash "$board") >/dev/null 2>&1 || :
 look 3 --once --sort rate "$board"
 says "axo/w[01] [0-9]+ .* /user/crasher crasher 99 .*"
-says "/user/[$]%[0-9a-f]+ pair .* code 5"
+says "/user/[$][0-9a-f]+ pair .* code 5"
 ! grep -q "(torn)" "$scratch/log" || echo "a record was torn by the crash"
 
 # ---- what is no board
@@ -130,12 +131,67 @@ look 0 --help
 look 0 --version
 says "axo-top [0-9.]+"
 
-# ---- the screen
-command -v tmux >/dev/null || { echo "left out: the screen; tmux is not installed"; exit 0; }
+# ---- the screen: not without a terminal, and no longer than there is one
 if ! ldd "$top" | grep -q ncurses; then
     echo "left out: the screen; axo-top is built without ncurses"
     exit 0
 fi
+look 2 "$board"
+says "axo-top: .* --once .*"
+python3 - "$top" "$board" <<'END'
+import os, pty, select, signal, sys, time
+
+LIMIT_S = 20
+
+def begin(**streams):
+    """axo-top on a terminal, but for the streams that are said; a hangup does not end it."""
+    child, terminal = pty.fork()
+    if child == 0:
+        for name, number in (("input", 0), ("output", 1)):
+            if name in streams:
+                os.dup2(os.open(streams[name], os.O_RDWR), number)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.environ["TERM"] = "xterm"
+        os.execv(sys.argv[1], ["axo-top", "--interval", "0.2", sys.argv[2]])
+    return child, terminal
+
+def end(child):
+    """How it ends, and the seconds of a processor that it took."""
+    limit = time.monotonic() + LIMIT_S
+    while time.monotonic() < limit:
+        found, status, used = os.wait4(child, os.WNOHANG)
+        if found == child:
+            return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
+        time.sleep(0.02)
+    with open(f"/proc/{child}/stat", encoding="utf-8") as file:
+        ticks = sum(map(int, file.read().split()[13:15]))
+    os.kill(child, signal.SIGKILL)
+    sys.exit(f"axo-top has not ended, and took {ticks} ticks of a processor")
+
+def hear(terminal, word):
+    said = b""
+    while word not in said:
+        assert select.select([terminal], [], [], LIMIT_S)[0], said
+        said += os.read(terminal, 65536)
+
+for streams in {"input": "/dev/null"}, {"output": "/dev/null"}:
+    child, terminal = begin(**streams)
+    code, _ = end(child)
+    assert code == 2, (streams, code)
+    hear(terminal, b"--once")
+    os.close(terminal)
+for key, expected in (b"q", 0), (None, 1):
+    child, terminal = begin()
+    hear(terminal, b"sort tree")
+    time.sleep(1)   # some looks without a key
+    if key:
+        os.write(terminal, key)
+        hear(terminal, b"\x1b[?1049l")
+    os.close(terminal)
+    code, used = end(child)
+    assert code == expected and used < 2, (key, code, used)
+END
+command -v tmux >/dev/null || { echo "left out: the screen in tmux, which is not installed"; exit 0; }
 scene_begin still "$board"
 export TMUX_TMPDIR=$scratch
 mux() { tmux -f /dev/null -L seen "$@"; }

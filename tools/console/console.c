@@ -20,21 +20,31 @@
 #include "os/net.h"
 
 #define CONSOLE_KEY 1
-/* How often it looks at its connections' timeouts; also what is left of its service if nobody polls
- * for it. */
+/* How often it looks at its connections' timeouts and ages; also what is left of its service if
+ * nobody polls for it. */
 #define CONSOLE_TICK_MS INT64_C(500)
 #define CONSOLE_IDLE_S  15
 #define CONSOLE_MEMORY  32768 /* bytes of a connection for its request */
 #define CONSOLE_ACCEPTS 16    /* in one turn */
 #define CONSOLE_BACKLOG 64
 
+/* A connection, or a place for one. */
+typedef struct console_visit {
+    struct MHD_Connection *connection; /* NULL: the place is free */
+    int64_t since;
+} console_visit;
+
 typedef struct console {
     axo_console settings;
     axo_system *system;
     struct MHD_Daemon *daemon;
+    console_visit *visits; /* connections_max of them */
+    int64_t now;           /* when the message that is handled was taken */
     int listens;
-    int polls; /* a copy of libmicrohttpd's descriptor */
+    axo__net_file file; /* that it has made, to listen */
+    int polls;          /* a copy of libmicrohttpd's descriptor */
     bool loopback;
+    bool runs; /* an AXO_CONSOLE_RUN of this instance is under way */
     uint64_t accepted;
     uint64_t refused;
 } console;
@@ -166,6 +176,47 @@ static enum MHD_Result console_request(void *cls, struct MHD_Connection *connect
     return console_send_text(connection, code, type, &text);
 }
 
+/* ---- how old connections are ---- */
+
+static console_visit *console_place(const console *self)
+{
+    for (uint32_t i = 0; i < self->settings.connections_max; i++) {
+        if (self->visits[i].connection == NULL)
+            return &self->visits[i];
+    }
+    return NULL;
+}
+
+/* Called by libmicrohttpd for each connection as it begins and as it ends, with the same `place`.
+ * There is a free one, since its limit holds between these two calls. */
+static void console_notice(void *cls, struct MHD_Connection *connection, void **place,
+                           enum MHD_ConnectionNotificationCode what)
+{
+    console *self = cls;
+    bool begins = what == MHD_CONNECTION_NOTIFY_STARTED;
+    console_visit *visit = begins ? console_place(self) : *place;
+    if (visit == NULL)
+        return;
+    visit->connection = begins ? connection : NULL;
+    visit->since = self->now;
+    *place = visit;
+}
+
+/* Ends those that are open for too long, whatever they are at: a read of one says the end, a write
+ * an error, so libmicrohttpd closes it when it runs next. */
+static void console_end_old(const console *self)
+{
+    for (uint32_t i = 0; i < self->settings.connections_max; i++) {
+        const console_visit *visit = &self->visits[i];
+        if (visit->connection == NULL || self->now - visit->since < self->settings.connection_ns)
+            continue;
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(visit->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (info != NULL)
+            (void)shutdown(info->connect_fd, SHUT_RDWR);
+    }
+}
+
 /* ---- the actor ---- */
 
 static uint32_t console_connections(const console *self)
@@ -175,16 +226,35 @@ static uint32_t console_connections(const console *self)
     return info != NULL ? info->num_connections : 0;
 }
 
-/* Lets libmicrohttpd do what it can. What it has put off comes behind the other messages; without
- * the memory for that, with the next tick. */
+/* Lets libmicrohttpd do what it can. What it has put off comes behind the other messages, by one
+ * message, however many are handled until then; without the memory for that, with the next tick. */
 static axo_status console_run(axo_ctx *ctx, console *self)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
     if (MHD_run(self->daemon) != MHD_YES)
         return axo_fail(ctx, AXO_EFAILED, "libmicrohttpd fails");
-    if (MHD_get_timeout(self->daemon, &wait_ms) == MHD_YES && wait_ms == 0)
-        (void)axo_send(ctx, axo_self(ctx), AXO_CONSOLE_RUN, NULL, 0);
+    if (self->runs || MHD_get_timeout(self->daemon, &wait_ms) != MHD_YES || wait_ms != 0)
+        return AXO_OK;
+    uint32_t instance = axo_instance(ctx);
+    self->runs =
+        axo_send(ctx, axo_self(ctx), AXO_CONSOLE_RUN, &instance, sizeof instance) == AXO_OK;
     return AXO_OK;
+}
+
+/* One that an earlier instance has sent itself, or somebody else has, is not what is under way. */
+static axo_status console_go_on(axo_ctx *ctx, console *self, const axo_message *message)
+{
+    if (message->size != sizeof(uint32_t) || *AXO_PAYLOAD(message, uint32_t) != axo_instance(ctx))
+        return AXO_OK;
+    self->runs = false;
+    return console_run(ctx, self);
+}
+
+static axo_status console_tick(axo_ctx *ctx, console *self)
+{
+    axo_status status = axo_io_want(ctx, self->listens, AXO_IO_IN);
+    console_end_old(self);
+    return status == AXO_OK ? console_run(ctx, self) : status;
 }
 
 /* libmicrohttpd owns what it is given, and closes what it does not want. */
@@ -219,14 +289,16 @@ static axo_status console_receive(axo_ctx *ctx, void *state, const axo_message *
     console *self = state;
     axo_listener_info info = {.address = ""};
     axo_status status = AXO_OK;
+    self->now = axo_now(ctx);
     switch (message->tag) {
     case AXO_IO_READY:
         if (AXO_PAYLOAD(message, axo_io_ready)->fd == self->listens)
             status = console_accept(ctx, self);
         return status == AXO_OK ? console_run(ctx, self) : status;
     case AXO_CONSOLE_RUN:
-        status = axo_io_want(ctx, self->listens, AXO_IO_IN);
-        return status == AXO_OK ? console_run(ctx, self) : status;
+        return console_go_on(ctx, self, message);
+    case AXO_CONSOLE_TICK:
+        return console_tick(ctx, self);
     case AXO_LISTENER_LOOK:
         axo__net_name(self->listens, false, info.address, sizeof info.address);
         info.connections = console_connections(self);
@@ -239,12 +311,21 @@ static axo_status console_receive(axo_ctx *ctx, void *state, const axo_message *
     }
 }
 
+/* Before the descriptor is closed, and so the path is the next one's. */
+static axo_status console_post_stop(axo_ctx *ctx, void *state)
+{
+    console *self = state;
+    (void)ctx;
+    axo__net_unlink(self->settings.address, &self->file);
+    return AXO_OK;
+}
+
 /* The end of an instance: its connections, what they still had to be sent, and its path. */
 static void console_end(void *arg)
 {
     console *self = arg;
     MHD_stop_daemon(self->daemon);
-    axo__net_unlink(self->settings.address);
+    axo__net_unlink(self->settings.address, &self->file);
 }
 
 static void console_silent(void *cls, const char *format, va_list args)
@@ -271,21 +352,34 @@ static bool console_is_loopback(int fd)
     return own.any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&own.v6.sin6_addr);
 }
 
-static axo_status console_begin(axo_ctx *ctx, console *self)
+/* Starts libmicrohttpd, which ends with the instance. */
+static axo_status console_daemon(axo_ctx *ctx, console *self)
 {
+    size_t size = self->settings.connections_max * sizeof *self->visits;
+    self->visits = axo_alloc(ctx, size);
+    if (self->visits == NULL)
+        return AXO_ENOMEM;
+    memset(self->visits, 0, size);
     self->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         console_request, self, MHD_OPTION_EXTERNAL_LOGGER, console_silent, (void *)NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)self->settings.connections_max,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONSOLE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONSOLE_MEMORY, MHD_OPTION_END);
-    if (self->daemon == NULL) {
-        axo__net_unlink(self->settings.address);
+        MHD_OPTION_NOTIFY_CONNECTION, console_notice, self, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)self->settings.connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)CONSOLE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONSOLE_MEMORY,
+        MHD_OPTION_END);
+    if (self->daemon == NULL)
         return axo_fail(ctx, AXO_ETHREAD, "libmicrohttpd does not start: memory or descriptors");
-    }
     axo_status status = axo_defer(ctx, console_end, self);
+    if (status != AXO_OK)
+        MHD_stop_daemon(self->daemon);
+    return status;
+}
+
+static axo_status console_begin(axo_ctx *ctx, console *self)
+{
+    axo_status status = console_daemon(ctx, self);
     if (status != AXO_OK) {
-        console_end(self);
+        axo__net_unlink(self->settings.address, &self->file);
         return status;
     }
     /* A watch lives longer than the daemon, so it is of a copy of its descriptor. */
@@ -299,7 +393,7 @@ static axo_status console_begin(axo_ctx *ctx, console *self)
         return status;
     }
     return axo_timer_start(ctx, CONSOLE_KEY, AXO_TIMER_FIXED_DELAY, CONSOLE_TICK_MS * 1000000,
-                           CONSOLE_TICK_MS * 1000000, AXO_CONSOLE_RUN, NULL, 0);
+                           CONSOLE_TICK_MS * 1000000, AXO_CONSOLE_TICK, NULL, 0);
 }
 
 static axo_status console_construct(axo_ctx *ctx, void *state, const void *args)
@@ -317,7 +411,9 @@ static axo_status console_construct(axo_ctx *ctx, void *state, const void *args)
         settings->actors_max = 4096;
     if (settings->within_ns == 0)
         settings->within_ns = INT64_C(1000000000);
-    self->listens = axo__net_listen(settings->address, CONSOLE_BACKLOG, &error);
+    if (settings->connection_ns == 0)
+        settings->connection_ns = AXO_CONSOLE_CONNECTION_NS;
+    self->listens = axo__net_listen(settings->address, CONSOLE_BACKLOG, &self->file, &error);
     if (self->listens < 0 && error == 0)
         return axo_fail(ctx, AXO_EINVAL, "%s is no address", settings->address);
     if (self->listens < 0)
@@ -326,26 +422,30 @@ static axo_status console_construct(axo_ctx *ctx, void *state, const void *args)
     axo_status status = axo_io_watch(ctx, self->listens, AXO_IO_IN, AXO_IO_OWN);
     if (status == AXO_OK)
         return console_begin(ctx, self);
+    axo__net_unlink(settings->address, &self->file);
     axo__net_close(self->listens);
-    axo__net_unlink(settings->address);
     return status;
 }
 
 static const char *console_tag_name(uint32_t tag)
 {
-    return tag == AXO_CONSOLE_RUN ? "AXO_CONSOLE_RUN" : NULL;
+    return tag == AXO_CONSOLE_RUN    ? "AXO_CONSOLE_RUN"
+           : tag == AXO_CONSOLE_TICK ? "AXO_CONSOLE_TICK"
+                                     : NULL;
 }
 
 static const axo_class console_class =
     AXO_CLASS(.name = "console", .state_size = sizeof(console), .construct = console_construct,
-              .receive = console_receive, .tag_name = console_tag_name);
+              .receive = console_receive, .post_stop = console_post_stop,
+              .tag_name = console_tag_name);
 
 static axo_status console_check(const axo_console *settings)
 {
     if (settings->size != sizeof *settings)
         return settings->size == 0 ? AXO_EINVAL : AXO_EVERSION;
     if ((settings->address != NULL && strlen(settings->address) >= AXO_ADDRESS_MAX) ||
-        settings->connections_max > 1024 || settings->actors_max > 65536 || settings->within_ns < 0)
+        settings->connections_max > 1024 || settings->actors_max > 65536 ||
+        settings->within_ns < 0 || settings->connection_ns < 0)
         return AXO_EINVAL;
     return AXO_OK;
 }

@@ -15,6 +15,7 @@
 
 #ifdef TOP_SCREEN
 #include <curses.h>
+#include <poll.h>
 #include <termios.h>
 #endif
 
@@ -34,9 +35,8 @@ static const char *const usage =
     "keys: t r h f s m sort by tree, rate, handled, failures, restarts, mailbox; g gone; up, "
     "down,\n"
     "page; q ends\n"
-    "exit: 0; 1: no board, no console, or an error; 2: bad usage; with --once 3: the process is "
-    "dead,\n"
-    "4: a callback hangs\n";
+    "exit: 0; 1: no board, no console, or an error; 2: bad usage, or no terminal for the screen;\n"
+    "with --once 3: the process is dead, 4: a callback hangs\n";
 
 typedef struct top {
     const char *path;
@@ -212,13 +212,22 @@ static const char *screen_look(top *t, top_shot *shots, view *v, uint32_t *round
     return "it was cut, or there is no memory";
 }
 
-static int screen(top *t)
+/* Whether no key will come any more: what there is to read, or a hangup, is what getch does not get
+ * twice running. Once may be the end of its time, or a signal, with a key close behind. */
+static bool screen_is_left(int key, uint32_t *unread)
 {
-    top_shot shots[2] = {{.now = 0}, {.now = 0}};
-    view v = {.count = 0};
-    int first = 0;
-    uint32_t round = 0;
-    const char *wrong;
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    *unread = key == ERR && poll(&input, 1, 0) > 0 ? *unread + 1 : 0;
+    return *unread > 1;
+}
+
+/* 0: it is there. */
+static int screen_begin(const top *t)
+{
+    if (isatty(0) == 0 || isatty(1) == 0) {
+        (void)fail("screen", "input and output must be a terminal; --once prints text");
+        return 2;
+    }
     terminal_kept = tcgetattr(0, &terminal) == 0;
     if (initscr() == NULL)
         return fail("terminal", "it cannot be used; --once prints text");
@@ -227,15 +236,34 @@ static int screen(top *t)
     (void)curs_set(0);
     (void)keypad(stdscr, TRUE);
     timeout((int)(t->interval * 1000));
+    return 0;
+}
+
+static int screen(top *t)
+{
+    top_shot shots[2] = {{.now = 0}, {.now = 0}};
+    view v = {.count = 0};
+    int first = 0;
+    uint32_t round = 0;
+    uint32_t unread = 0;
+    bool left = false;
+    const char *wrong;
+    int code = screen_begin(t);
+    if (code != 0)
+        return code;
     while ((wrong = screen_look(t, shots, &v, &round)) == NULL) {
         screen_draw(t, &v, &first);
-        if (!screen_key(t, getch(), &first))
+        int key = getch();
+        left = screen_is_left(key, &unread);
+        if (left || !screen_key(t, key, &first))
             break;
     }
     (void)endwin();
     view_free(&v);
     top_free(&shots[0]);
     top_free(&shots[1]);
+    if (left)
+        return fail("terminal", "it has gone");
     return wrong == NULL ? 0 : fail(t->path, wrong);
 }
 #else

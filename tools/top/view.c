@@ -79,14 +79,14 @@ static const char *path_of(const top_shot *shot, uint64_t ref, char *out, size_t
     const top_actor *actor = top_find(shot, ref);
     *at = 0;
     if (actor == NULL) {
-        (void)snprintf(out, size, ref == 0 ? "-" : "$%%%" PRIx64, ref);
+        (void)snprintf(out, size, ref == 0 ? "-" : "$%" PRIx64, ref);
         return out;
     }
     if (actor->parent == 0)
         return "/";
     for (int depth = 0; actor != NULL && actor->parent != 0 && depth < DEPTH_MAX; depth++) {
         char own[24];
-        (void)snprintf(own, sizeof own, "$%%%" PRIx64, actor->ref);
+        (void)snprintf(own, sizeof own, "$%" PRIx64, actor->ref);
         const char *name = actor->name[0] != 0 ? actor->name : own;
         size_t length = strlen(name);
         if ((size_t)(at - out) < length + 1)

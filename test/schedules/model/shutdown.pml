@@ -54,14 +54,14 @@
  * stamp super/spawn.c:axo__spawn_make 27097cffcda7
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
- * stamp system/boot.c:axo__boot_destroy 8657bceff82b
+ * stamp system/boot.c:axo__boot_destroy 515ba2e9f28f
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  * stamp system/ending.c:axo__ending_run beb9d70f8e8d
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/shutdown.c:axo__shutdown_begin 5449c9ccbdd3
- * stamp system/shutdown.c:shutdown_check_end 57f7545cc026
+ * stamp system/shutdown.c:shutdown_check_end f29cfe9b5aed
  * stamp system/shutdown.c:shutdown_root_gone c23427cdd086
  */
 #ifndef W

@@ -33,7 +33,7 @@
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
  * stamp sched/timer.c:axo__timers_take 40f2a2289be6
  * stamp sched/timer.c:timer_collect 80a3584b59bd
- * stamp system/shutdown.c:shutdown_check_end 57f7545cc026
+ * stamp system/shutdown.c:shutdown_check_end f29cfe9b5aed
  */
 #ifndef SCHEDULED
 #define SCHEDULED 2

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -22,10 +23,10 @@ TRIES = 3000
 class Serve:
     """serve.c at an address; words go in, lines come out."""
 
-    def __init__(self, address, **also):
+    def __init__(self, address, *more, **also):
         env = {name: value for name, value in os.environ.items()
                if name not in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")}
-        self.process = subprocess.Popen([PROGRAM, address], text=True, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([PROGRAM, address, *more], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=env | also)
         self.at = self.do("bound")[0].split()[0]
@@ -250,6 +251,99 @@ def test_bounds(it):
     kept.close()
 
 
+class Busy:
+    """A client that asks again and again and waits for nothing, so the console always has more to do."""
+
+    def __init__(self, it):
+        self.line = it.connect()
+        self.threads = [threading.Thread(target=self.go_on, args=(step,), daemon=True)
+                        for step in (self.ask, self.hear)]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self):
+        self.line.sendall(100 * b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return True
+
+    def hear(self):
+        return self.line.recv(1 << 20)
+
+    def go_on(self, step):
+        try:
+            while step():
+                pass
+        except OSError:
+            pass
+
+    def end(self):
+        self.line.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join(60)
+        self.line.close()
+
+
+def test_busy(it):
+    # What the console sends itself while one client keeps it busy does not grow with what others do.
+    busy = Busy(it)
+    def waiting():
+        stats = it.json("/stats")
+        return stats["sent"] - stats["handled"]
+    before = waiting()
+    for _ in range(60):
+        assert waiting() - before < 8
+    it.do("run 60")
+    waiting()   # behind those
+    assert waiting() - before < 8
+    # It pauses when there is no descriptor for a connection, however busy it is.
+    handled = it.json("/stats")["handled"]
+    it.do("short")
+    tried, begun = int(it.do("accepts")[0]), time.monotonic()
+    guest = it.connect()
+    guest.sendall(b"GET /stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    until(lambda: int(it.do("accepts")[0]) > tried + 1, "two tries")
+    tried, ticks = int(it.do("accepts")[0]) - tried, 2 * (time.monotonic() - begun)
+    assert tried <= ticks + 3, (tried, ticks)
+    it.do("enough")
+    guest.settimeout(60)
+    assert guest.makefile("rb").read().startswith(b"HTTP/1.1 200 ")
+    guest.close()
+    assert it.json("/stats")["handled"] - handled > 20   # it was busy
+    busy.end()
+
+
+def test_age():
+    # Clients that are never silent for long have all the places, and are put out all the same.
+    oldest_s = 1.5
+    it = Serve("127.0.0.1:0", "%d" % (1000 * oldest_s))
+    begun = time.monotonic()
+    held = [it.connect() for _ in range(4)]
+    ask = b"GET /stats HTTP/1.1\r\nHost: localhost\r\n"
+    for each in held[:2]:
+        each.sendall(ask + b"X: ")   # these never come to the end of their question
+    def goes_on(each):
+        """Whether it may; half of them ask again and again."""
+        try:
+            each.sendall(b"x" if each in held[:2] else ask + b"\r\n")
+            return each.recv(65536, socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    ended = []
+    def all_ended():
+        for each in held:
+            if each not in ended and not goes_on(each):
+                assert time.monotonic() - begun >= oldest_s, ended
+                ended.append(each)
+        return len(ended) == 4
+    until(all_ended, "the end of the slow")
+    until(lambda: answers(it), "a place")
+    for each in held:
+        each.close()
+    it.end()
+    print("age")
+
+
 def test_memory(it):
     it.do("refuse")
     for url in ("/tree", "/actor?path=/user/a", "/stats", "/metrics"):
@@ -315,7 +409,8 @@ def test_tcp(stage):
             raise
         assert it.do("misuse") == [""]
         assert it.do("notify") == ["AXO_ENOENT"]
-        for test in (test_pages, test_metrics, test_refusals, test_bounds, test_memory, test_hang):
+        for test in (test_pages, test_metrics, test_refusals, test_busy, test_bounds, test_memory,
+                     test_hang):
             test(it)
             print(f"{address} {test.__name__}")
         if address[0] != "[":
@@ -408,5 +503,6 @@ def test_notify(stage):
 
 with tempfile.TemporaryDirectory() as folder:
     test_tcp(folder)
+    test_age()
     test_unix(folder)
     test_notify(folder)

@@ -1,7 +1,7 @@
 /* serve.c - a system with a console that console_test.sh has under its hand: it reads words from
  * its standard input, does them, and says "done".
  *
- *   serve ADDRESS      connections_max 4, actors_max 50
+ *   serve ADDRESS [MS] connections_max 4, actors_max 50; how long a connection may be open
  *   refuse, give       the allocator refuses memory from now on; gives it
  *   starve N           another console starts and stops, with memory for N blocks: how it went
  *   hang, go           two actors hold both workers; they go on
@@ -15,13 +15,20 @@
  *   bound              says where the console listens
  *   notify             says what axo_notify_systemd returns
  *   odd                an actor whose class has a name that is no UTF-8
+ *   anonymous          an actor without a name: says its path
+ *   run N              the console is sent N messages that look like its own
+ *   short, enough      there are no descriptors for connections; there are
+ *   accepts            says how often the console has tried to take a connection
  *   end, or the end of the input */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <axo/axo.h>
@@ -32,6 +39,20 @@ static atomic_bool counts;
 static atomic_int blocks; /* that are given while it counts */
 static atomic_bool hangs;
 static atomic_int hanging;
+static atomic_bool lacks;
+static atomic_int accepts;
+
+/* The system's own, for the library too, which is linked into this program. */
+int accept4(int fd, __SOCKADDR_ARG name, socklen_t *size, int flags)
+{
+    struct sockaddr *peer = name.__sockaddr__;
+    atomic_fetch_add(&accepts, 1);
+    if (atomic_load(&lacks)) {
+        errno = EMFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_accept4, fd, peer, size, flags);
+}
 
 static void *serve_alloc(void *user, size_t size, size_t align)
 {
@@ -160,6 +181,25 @@ static void serve_log(void *user, axo_log_level level, axo_ref actor, const char
     fprintf(stderr, "%s\n", text);
 }
 
+static void anonymous(axo_system *system)
+{
+    char path[AXO_NAME_MAX + 1] = "";
+    axo_props props = AXO_PROPS(.cls = &hang_class);
+    axo_ref ref;
+    axo_status status = axo_system_spawn(system, &props, &ref);
+    if (status == AXO_OK)
+        status = axo_system_path(system, ref, path, sizeof path);
+    puts(status == AXO_OK ? path : axo_status_name(status));
+}
+
+/* As of an instance that is none. */
+static void run(axo_system *system, axo_ref console, int count)
+{
+    uint32_t instance = 0;
+    for (int i = 0; i < count; i++)
+        (void)axo_system_send(system, console, AXO_CONSOLE_RUN, &instance, sizeof instance);
+}
+
 static void second(axo_system *system, const char *address)
 {
     axo_console settings = AXO_CONSOLE(.address = address);
@@ -228,6 +268,9 @@ static const char *misuse(axo_system *system)
     console = (axo_console)AXO_CONSOLE(.within_ns = -1);
     if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
         return "within_ns";
+    console = (axo_console)AXO_CONSOLE(.connection_ns = -1);
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "connection_ns";
     console = (axo_console)AXO_CONSOLE(.address = far);
     if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
         return "address";
@@ -260,6 +303,14 @@ static void act(axo_system *system, axo_ref console, const char *address, const 
         puts(axo_status_name(spawn(system, &many_class, "many", number)));
     else if (strcmp(word, "odd") == 0)
         puts(axo_status_name(spawn(system, &odd, "odd", 0)));
+    else if (strcmp(word, "anonymous") == 0)
+        anonymous(system);
+    else if (strcmp(word, "run") == 0)
+        run(system, console, number);
+    else if (strcmp(word, "short") == 0 || strcmp(word, "enough") == 0)
+        atomic_store(&lacks, word[0] == 's');
+    else if (strcmp(word, "accepts") == 0)
+        printf("%d\n", atomic_load(&accepts));
     else if (strcmp(word, "fail") == 0)
         (void)axo_system_fail(system, console, AXO_FAILURE_ORDINARY, 9);
     else if (strcmp(word, "stop") == 0)
@@ -288,9 +339,10 @@ int main(int argc, char **argv)
     char line[64];
     axo_system *system;
     axo_ref console;
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
     settings.address = argv[1];
+    settings.connection_ns = argc == 3 ? INT64_C(1000000) * atoi(argv[2]) : 0;
     if (axo_system_start(&options, &system) != AXO_OK ||
         spawn(system, &hang_class, "a", 0) != AXO_OK ||
         spawn(system, &hang_class, "b", 0) != AXO_OK ||

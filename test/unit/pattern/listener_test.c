@@ -68,7 +68,6 @@ static void forged_and_malformed(void **state)
     place_begin(&it, &settings);
     assert_int_equal(axo_system_spawn(it.system, &props, &ref), AXO_OK);
     assert_int_equal(axo_system_send(it.system, ref, 1, NULL, 0), AXO_OK);
-    assert_int_equal(axo_system_send(it.system, it.listener, AXO_LISTENER_RETRY, NULL, 0), AXO_OK);
     assert_int_equal(axo_system_send(it.system, it.listener, AXO_LISTENER_LOOK, NULL, 0), AXO_OK);
     place_run(&it);
     place_look(&it);
@@ -218,6 +217,97 @@ static void want_of_descriptors(void **state)
     place_end(&it);
 }
 
+/* ---- want of timers, too ---- */
+
+/* Takes the only timer that there may be. */
+static axo_status keeper_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    return axo_timer_start(ctx, 1, AXO_TIMER_ONCE, 3600 * SECOND, 0, 1, NULL, 0);
+}
+
+static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    return AXO_UNHANDLED;
+}
+
+static void timerless_begin(place *it, const axo_listener *settings)
+{
+    static const axo_class keeper =
+        AXO_CLASS(.construct = keeper_construct, .receive = keeper_receive);
+    static const axo_class cls = AXO_CLASS(.name = "ear", .receive = ear_receive);
+    axo_options options = AXO_OPTIONS(.manual = 1, .clock = no_clock, .timers_max = 1,
+                                      .log_record = lined_take);
+    axo_props keeps = AXO_PROPS(.cls = &keeper);
+    axo_props ear = AXO_PROPS(.cls = &cls);
+    axo_props props;
+    axo_ref ref;
+    it->fds = place_fds();
+    told_paused = told_going = lined = 0;
+    assert_int_equal(axo_listener_props(settings, "listener", &props), AXO_OK);
+    assert_int_equal(axo_system_start(&options, &it->system), AXO_OK);
+    assert_int_equal(axo_system_spawn(it->system, &keeps, &ref), AXO_OK);
+    assert_int_equal(axo_system_spawn(it->system, &props, &it->listener), AXO_OK);
+    assert_int_equal(axo_system_spawn(it->system, &ear, &ref), AXO_OK);
+    assert_int_equal(axo_system_send(it->system, ref, 1, NULL, 0), AXO_OK);
+    place_run(it);
+}
+
+/* It runs until it is at rest, without a descriptor for anybody. */
+static void timerless_run(place *it)
+{
+    struct rlimit before;
+    uint64_t turns = 0;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(axo_step_host(it->system, 1000, &turns), AXO_OK);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(turns < 1000); /* it is not told again and again */
+}
+
+static void timerless_wait(place *it, int64_t time)
+{
+    no_time += time;
+    assert_int_equal(axo_clock_changed(it->system), AXO_OK);
+}
+
+/* A pause is none of the timers that a system may have: all is as with one. */
+static void want_of_timers_too(void **state)
+{
+    axo_listener settings = AXO_LISTENER(.address = "127.0.0.1:0", .connection = &echo_props);
+    place it = {.threads = false};
+    no_time = SECOND;
+    timerless_begin(&it, &settings);
+    int first = place_client(&it);
+    int second = client(it.info.address);
+    timerless_run(&it);
+    place_look(&it);
+    assert_int_equal(it.info.paused, 1);
+    assert_int_equal(it.info.error, EMFILE);
+    assert_int_equal(it.info.pauses, 1);
+    assert_int_equal(lined, 1);
+    assert_int_equal(told_paused, 1);
+    assert_string_equal(client_says(&it, first, "a"), "a");
+    assert_string_equal(client_says(&it, second, "b"), "");
+    timerless_wait(&it, AXO_LISTENER_PAUSE_NS + AXO_TICK_NS * 2);
+    timerless_run(&it);
+    place_look(&it);
+    assert_int_equal(it.info.pauses, 2);
+    assert_int_equal(told_going, 1);
+    /* Messages that it gets all the time do not keep it from going on. */
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_string_equal(client_get(&it, second), "");
+        timerless_wait(&it, AXO_LISTENER_PAUSE_NS / 4);
+        place_look(&it);
+    }
+    assert_string_equal(client_get(&it, second), "b");
+    place_look(&it);
+    assert_int_equal(it.info.paused, 0);
+    assert_int_equal(it.info.accepted, 2);
+    assert_int_equal(close(first) + close(second), 0);
+    place_end(&it);
+}
+
 /* ---- an end in order ---- */
 
 static bool place_lives(place *it)
@@ -257,6 +347,71 @@ static void closed_in_order(void **state)
     assert_int_equal(seen.ended, 2);
     assert_int_equal(stat(path + strlen("unix:"), &what), -1);
     place_end(&it);
+}
+
+static bool path_is_there(const char *address)
+{
+    struct stat what;
+    return lstat(address + strlen("unix:"), &what) == 0;
+}
+
+/* Its descriptor is not to be missed by the other one. */
+static void place_ends(place *it, place *other)
+{
+    other->fds--;
+    assert_int_equal(axo_system_stop_actor(it->system, it->listener), AXO_OK);
+    place_run(it);
+    assert_false(place_lives(it));
+}
+
+/* Its path is free as soon as it accepts no more, and what is there when it ends is another's. */
+static void closed_beside_the_next_one(void **state)
+{
+    char path[64];
+    axo_listener settings = AXO_LISTENER(.address = place_name(path, "/tmp/"),
+                                         .connection = &echo_props);
+    place old = {.threads = false};
+    place next = {.threads = false};
+    place_begin(&old, &settings);
+    int first = place_client(&old);
+    assert_string_equal(client_says(&old, first, "a"), "a");
+    seen.stays = true;
+    assert_int_equal(axo_system_send(old.system, old.listener, AXO_LISTENER_CLOSE, NULL, 0),
+                     AXO_OK);
+    place_run(&old);
+    assert_true(place_lives(&old));
+    assert_false(path_is_there(path));
+    place_begin(&next, &settings);
+    assert_int_equal(next.code, 0);
+    place_ends(&old, &next);
+    assert_true(path_is_there(path));
+    int second = place_client(&next);
+    assert_string_equal(client_says(&next, second, "b"), "b");
+    assert_int_equal(close(second), 0);
+    place_run(&next);
+    place_end(&next);
+    assert_false(path_is_there(path));
+    assert_int_equal(close(first), 0);
+    place_end(&old);
+}
+
+/* Somebody has removed the path of one that lives: what it finds there at its end is another's. */
+static void ended_beside_the_next_one(void **state)
+{
+    char path[64];
+    axo_listener settings = AXO_LISTENER(.address = place_name(path, "/tmp/"),
+                                         .connection = &echo_props);
+    place old = {.threads = false};
+    place next = {.threads = false};
+    place_begin(&old, &settings);
+    assert_int_equal(unlink(path + strlen("unix:")), 0);
+    place_begin(&next, &settings);
+    assert_int_equal(next.code, 0);
+    place_ends(&old, &next);
+    assert_true(path_is_there(path));
+    place_end(&next);
+    assert_false(path_is_there(path));
+    place_end(&old);
 }
 
 /* Without connections it ends at once; one that waits for room, or pauses, closes all the same. */
@@ -333,7 +488,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(beyond_the_bound_they_wait),
     cmocka_unit_test(beyond_the_bound_they_are_refused),
     cmocka_unit_test(want_of_descriptors),
+    cmocka_unit_test(want_of_timers_too),
     cmocka_unit_test(closed_in_order),
+    cmocka_unit_test(closed_beside_the_next_one),
+    cmocka_unit_test(ended_beside_the_next_one),
     cmocka_unit_test(closed_in_every_state),
     cmocka_unit_test(many_on_two_workers),
 };

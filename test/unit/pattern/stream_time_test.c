@@ -90,10 +90,182 @@ static void a_drain_has_an_end(void **state)
     stream_end(&world);
 }
 
+/* ---- whose time it is ---- */
+
+/* Takes what is whole, and owes an answer for each, whatever there is room for. */
+static void stream_requests(stream_world *world, axo_ctx *ctx)
+{
+    axo_stream_bytes line;
+    while (axo_stream_next_until(ctx, world->stream, "\r\n", 2, &line) == AXO_OK) {
+        stream_note(world, line);
+        (void)axo_stream_owe(ctx, world->stream, 1);
+    }
+}
+
+static void stream_answers(stream_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_stream_answer(ctx, world->stream, "a", 1), AXO_OK);
+}
+
+/* The rest of a request has been sent, and the stream does not read since it owes an answer. */
+static void a_client_has_sent_all_and_nobody_reads(void **state)
+{
+    stream_world world = {.events = stream_requests, .now = SECOND,
+                          .settings = {.read_ns = 5 * SECOND, .outstanding_bytes = 1}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_put(&world, "GET\r\nP");
+    stream_put(&world, "UT\r\nP");
+    assert_int_equal(world.info.received, 6);
+    stream_pass(&world, 60 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_do(&world, stream_answers);
+    assert_string_equal(stream_get(&world), "a");
+    assert_string_equal(world.pieces, "GET\r\n|PUT\r\n|");
+    stream_do(&world, stream_answers); /* the rest of this one does not come */
+    stream_pass(&world, 4 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_pass(&world, 2 * SECOND);
+    stream_timed_out(&world);
+    stream_end(&world);
+}
+
+static void stream_pauses(stream_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_stream_pause(ctx, world->stream), AXO_OK);
+}
+
+static void stream_resumes(stream_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_stream_resume(ctx, world->stream), AXO_OK);
+}
+
+/* The time begins anew with reading. */
+static void a_pause_is_not_the_client_s_time(void **state)
+{
+    stream_world world = {.events = stream_lines, .now = SECOND,
+                          .settings = {.read_ns = 5 * SECOND}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_put(&world, "P");
+    stream_pass(&world, 4 * SECOND);
+    stream_do(&world, stream_pauses);
+    stream_pass(&world, 60 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_do(&world, stream_resumes);
+    stream_pass(&world, 4 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_pass(&world, 2 * SECOND);
+    stream_timed_out(&world);
+    stream_end(&world);
+}
+
+/* The rest has been read, and nobody asks for it since there is no room for what it asks. */
+static void a_client_has_sent_all_and_nobody_takes(void **state)
+{
+    stream_world world = {.events = stream_lines, .now = SECOND,
+                          .settings = {.read_ns = 5 * SECOND, .output_high = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_put(&world, "P");
+    world.events = NULL;
+    stream_do(&world, stream_fill);
+    stream_put(&world, "UT\r\n");
+    assert_int_equal(world.info.input, 5);
+    stream_pass(&world, 60 * SECOND);
+    assert_int_equal(world.closes, 0);
+    world.events = stream_lines;
+    (void)stream_drink(&world);
+    assert_string_equal(world.pieces, "PUT\r\n|");
+    stream_end(&world);
+}
+
+static void stream_spends(stream_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_stream_credit(ctx, world->stream, 1), AXO_OK);
+}
+
+/* stream.h says so: who gives credit has the deadlines that fit it. */
+static void spent_credit_is_the_client_s_time(void **state)
+{
+    stream_world world = {.events = stream_lines, .now = SECOND,
+                          .settings = {.read_ns = 5 * SECOND}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, stream_spends);
+    stream_put(&world, "PUT\r\n");
+    assert_int_equal(world.info.received, 1);
+    stream_pass(&world, 6 * SECOND);
+    stream_timed_out(&world);
+    stream_end(&world);
+}
+
+/* ---- no timer ---- */
+
+/* Raw timers have taken the place of a stream's. */
+static void stream_take_timers(stream_world *world)
+{
+    axo_status status = AXO_OK;
+    for (uint32_t i = 0; i < 100 && status == AXO_OK; i++)
+        status = axo_system_schedule_once(world->system, 1000 * SECOND, world->actor, DO, NULL, 0,
+                                          NULL);
+    assert_int_equal(status, AXO_ELIMIT);
+}
+
+static void stream_drinks_all(stream_world *world)
+{
+    uint64_t all = world->info.sent + world->info.output;
+    assert_int_equal(world->closes, 0);
+    assert_int_equal(stream_drink(world), all);
+    assert_string_equal(stream_get(world), "<end>");
+    assert_int_equal(world->closes, 0);
+}
+
+static void a_drain_without_a_timer_loses_nothing(void **state)
+{
+    stream_world world = {.now = SECOND, .timers_max = 2, .settings = {.output_high = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_take_timers(&world);
+    stream_do(&world, stream_fill);
+    stream_do(&world, stream_drain_long);
+    stream_pass(&world, 200 * SECOND); /* it has no deadline */
+    stream_drinks_all(&world);
+    assert_int_equal(shutdown(world.peer, SHUT_WR), 0);
+    stream_run(&world);
+    assert_int_equal(world.closes, 1);
+    assert_int_equal(world.info.status, AXO_OK);
+    stream_end(&world);
+}
+
+/* The timer that runs stays, and serves the drain when it comes. */
+static void a_drain_has_the_timer_that_runs(void **state)
+{
+    stream_world world = {.now = SECOND, .timers_max = 2,
+                          .settings = {.output_high = 1000, .idle_ns = 300 * SECOND}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_take_timers(&world);
+    stream_do(&world, stream_fill);
+    stream_do(&world, stream_drain_long);
+    stream_drinks_all(&world);
+    stream_pass(&world, 299 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_pass(&world, 2 * SECOND);
+    stream_timed_out(&world);
+    stream_end(&world);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_idle_one_is_closed),
     cmocka_unit_test(a_slow_writer_is_closed),
     cmocka_unit_test(a_slow_reader_is_closed),
     cmocka_unit_test(a_drain_has_an_end),
+    cmocka_unit_test(a_client_has_sent_all_and_nobody_reads),
+    cmocka_unit_test(a_pause_is_not_the_client_s_time),
+    cmocka_unit_test(a_client_has_sent_all_and_nobody_takes),
+    cmocka_unit_test(spent_credit_is_the_client_s_time),
+    cmocka_unit_test(a_drain_without_a_timer_loses_nothing),
+    cmocka_unit_test(a_drain_has_the_timer_that_runs),
 };
 TEST_MAIN(tests)

@@ -43,6 +43,7 @@ struct stream_world {
     uint32_t length;
     uint32_t instances;
     int64_t now;       /* of the program's clock, if it is not 0 */
+    uint32_t timers_max;
 };
 
 static inline uint32_t stream_open_fds(void)
@@ -155,7 +156,8 @@ static inline void stream_tcp(stream_world *world)
 /* `world` has its sockets, and what is to be set. */
 static inline void stream_begin_as(stream_world *world, const axo_class *cls)
 {
-    axo_options options = AXO_OPTIONS(.manual = 1, .no_quantum_us = 1);
+    axo_options options =
+        AXO_OPTIONS(.manual = 1, .no_quantum_us = 1, .timers_max = world->timers_max);
     axo_props props = AXO_PROPS(.cls = cls, .args = &world, .args_size = sizeof world);
     if (world->now != 0) {
         options.clock = stream_clock;

@@ -119,6 +119,55 @@ static void unknown_reasons(void **state)
     book_end(&f);
 }
 
+static void book_drop(book_fixture *f, int64_t now, const char *text)
+{
+    axo_dead_record record = {.time_ns = now, .recipient = {5}, .tag = 9,
+                              .reason = AXO_DEAD_DROPPED};
+    (void)snprintf(record.text, sizeof record.text, "%s", text);
+    axo__book_record(&f->book, &f->core.outside, &record);
+}
+
+/* Those that were left out had texts of their own; the count's line has none of a letter's. */
+static void a_count_names_its_reason(void **state)
+{
+    book_fixture f;
+    axo_options options = BOOK_OPTIONS(.dead_letter_log = 5);
+    book_start(&f, &options);
+    for (uint32_t i = 0; i < 1000; i++)
+        book_drop(&f, 50, "no backend");
+    book_drop(&f, 1050, "bad client");
+    assert_int_equal(f.log.lines, 7);
+    assert_string_equal(f.log.before, "995 more dead letters were not logged: it was dropped");
+    assert_non_null(strstr(f.log.last, "bad client"));
+    book_end(&f);
+}
+
+/* At the end each reason of which some were left out says how many, once. */
+static void what_is_left_is_said(void **state)
+{
+    book_fixture f;
+    axo_options options = BOOK_OPTIONS(.dead_letter_log = 2);
+    book_start(&f, &options);
+    axo__book_say_left(&f.book, &f.core.outside);
+    assert_int_equal(f.log.lines, 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        book_letter(&f, 50, AXO_DEAD_GONE, 0);
+        book_letter(&f, 50, (axo_dead_reason)(AXO__DEAD_REASONS + i), 0); /* no word for them */
+    }
+    book_letter(&f, 50, AXO_DEAD_STOPPED, 0);
+    assert_int_equal(f.log.lines, 5);
+    axo__book_say_left(&f.book, &f.core.outside);
+    assert_int_equal(f.log.lines, 7);
+    assert_string_equal(f.log.before, "8 more dead letters were not logged: no living actor has "
+                                      "this reference");
+    assert_string_equal(f.log.last, "8 more dead letters were not logged: ?");
+    axo__book_say_left(&f.book, &f.core.outside);
+    assert_int_equal(f.log.lines, 7);
+    book_letter(&f, 1050, AXO_DEAD_GONE, 0); /* nor is it said again by the next one */
+    assert_int_equal(f.log.lines, 8);
+    book_end(&f);
+}
+
 static void the_ring_goes_round(void **state)
 {
     book_fixture f;
@@ -183,6 +232,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_million_letters_are_ten_lines),
     cmocka_unit_test(some_are_not_logged),
     cmocka_unit_test(unknown_reasons),
+    cmocka_unit_test(a_count_names_its_reason),
+    cmocka_unit_test(what_is_left_is_said),
     cmocka_unit_test(the_ring_goes_round),
     cmocka_unit_test(writers_at_once),
     cmocka_unit_test(no_memory_no_book),

@@ -111,6 +111,36 @@ static void the_oldest_gives_way(void **state)
     axo__failures_fini(&f.failures);
 }
 
+/* At the end each sort that has left some out says how many, once; the others say nothing. */
+static void what_is_left_is_said(void **state)
+{
+    sorts_fixture f;
+    sorts_start(&f, 2);
+    axo__failures_say_left(&f.failures, &f.core.outside);
+    assert_int_equal(f.count, 0);
+    for (uint32_t i = 0; i < 1000; i++)
+        sorts_fail(&f, &first, 1, AXO_RESTART);
+    for (uint32_t i = 0; i < 2; i++)
+        sorts_fail(&f, &first, 2, AXO_RESTART);
+    for (uint32_t i = 0; i < 5; i++)
+        sorts_fail(&f, &second, 3, AXO_RESTART);
+    assert_int_equal(f.count, 6);
+    axo__failures_say_left(&f.failures, &f.core.outside);
+    assert_int_equal(f.count, 8);
+    assert_int_equal(f.lines[6].event, AXO_LOG_FAILURES);
+    assert_int_equal(f.lines[6].count, 998);
+    assert_int_equal(f.lines[6].code, 1);
+    assert_string_equal(f.lines[6].name, "first");
+    assert_int_equal(f.lines[7].count, 3);
+    assert_string_equal(f.lines[7].name, "actor");
+    axo__failures_say_left(&f.failures, &f.core.outside);
+    assert_int_equal(f.count, 8);
+    f.now = 1000;
+    sorts_fail(&f, &first, 1, AXO_RESTART); /* nor is it said again by the next one */
+    assert_int_equal(f.count, 9);
+    axo__failures_fini(&f.failures);
+}
+
 static void without_a_limit(void **state)
 {
     sorts_fixture f;
@@ -119,12 +149,15 @@ static void without_a_limit(void **state)
         sorts_fail(&f, &first, 1, AXO_RESTART);
     assert_int_equal(f.count, 150);
     assert_int_equal(f.lines[149].last, 0);
+    axo__failures_say_left(&f.failures, &f.core.outside);
+    assert_int_equal(f.count, 150);
     axo__failures_fini(&f.failures);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_sort_has_its_own),
     cmocka_unit_test(the_oldest_gives_way),
+    cmocka_unit_test(what_is_left_is_said),
     cmocka_unit_test(without_a_limit),
 };
 
