@@ -157,7 +157,7 @@ class System:
         if name:
             record = pointer(name, "axo__name")
             return text(record["text"].address, min(int(record["length"]) + 1, 512))
-        return f"$%{self.bits(cell):x}"
+        return f"${self.bits(cell):x}"
 
     def named(self, cell):
         """The name, or what is known if it cannot be read."""
@@ -187,9 +187,9 @@ class System:
             return "-"
         try:
             cell = self.find(bits)
-            return self.path(cell) if cell is not None else f"$%{bits:x} (gone)"
+            return self.path(cell) if cell is not None else f"${bits:x} (gone)"
         except (Damaged, gdb.MemoryError) as error:
-            return f"$%{bits:x} <{error}>"
+            return f"${bits:x} <{error}>"
 
     def class_name(self, cell):
         cls = self.cold(cell)["cls"]

@@ -38,7 +38,7 @@ ROWS = (
     ("W6", "a life: spawn, one message, stop",
      ["bench/w6_spawn", *BENCH, "--actors", "N"], 10000, 40000, 1),
     ("W8", "a restart by status, and a message to itself",
-     ["test/schedules/soak/soak", "restarts", "N"], 10000, 40000, 1),
+     ["test/schedules/soak/soak", "restarts", "N", "steady"], 10000, 40000, 1),
     ("W9", "a restart of a parent with ten children that are kept",
      ["bench/w9_children", *BENCH, "--part", "1", "--children", "10", "--rounds", "N"], 200, 1200, 1),
     ("W12s", "a send from outside, the sender's part of it",

@@ -4,7 +4,8 @@
  *   soak waves SECONDS    waves of every kind in one system: bars 21 and 22
  *   soak parks COUNT      an idle system woken COUNT times from outside: bar 23
  *   soak starts COUNT     systems made and ended, some in the middle of a wave: bars 24 and 26
- *   soak restarts COUNT    one actor restarted COUNT times; 16777216: as many as 24 bits have
+ *   soak restarts COUNT    one actor restarted COUNT times; 16777216: as many as 24 bits have;
+ *                          restarts COUNT steady: no turn ends by its time, as for instructions.py
  *   soak transfer BYTES    so many bytes through a stream and back, summed up on both sides
  *
  * No progress for STALL_SECONDS ends it with a failure. */
@@ -75,14 +76,19 @@ static axo_stats stats_of(axo_system *system)
     return stats;
 }
 
-static axo_system *start(uint32_t workers)
+static axo_system *start_by(axo_options options)
 {
     static const axo_strategy patient = AXO_STRATEGY(0);
-    axo_options options = AXO_OPTIONS(.workers = workers, .user_strategy = &patient);
+    options.user_strategy = &patient;
     axo_system *system = NULL;
     soak_ending = false;
     soak_check(axo_system_start(&options, &system), "start");
     return system;
+}
+
+static axo_system *start(uint32_t workers)
+{
+    return start_by((axo_options)AXO_OPTIONS(.workers = workers));
 }
 
 static void end(axo_system *system)
@@ -274,9 +280,10 @@ static void starts(uint64_t count)
 
 /* ---- restarts ------------------------------------------------------------------------------- */
 
-static void restarted(uint64_t count)
+static void restarted(uint64_t count, bool steady)
 {
-    axo_system *system = start(2);
+    axo_system *system =
+        start_by((axo_options)AXO_OPTIONS(.workers = 2, .no_quantum_us = steady));
     double begin = seconds();
     soak_restarts(system, count);
     printf("%" PRIu64 " restarts of one actor in %.0f s\n", count, seconds() - begin);
@@ -315,7 +322,8 @@ static void transferred(uint64_t bytes)
 
 int main(int count, char **words)
 {
-    uint64_t amount = count == 3 ? strtoull(words[2], NULL, 0) : 0;
+    bool steady = count == 4 && strcmp(words[3], "steady") == 0;
+    uint64_t amount = count == 3 || steady ? strtoull(words[2], NULL, 0) : 0;
     if (amount == 0) {
         fprintf(stderr, "usage: soak waves SECONDS | parks, starts, restarts COUNT |\n"
                         "       transfer BYTES\n");
@@ -328,7 +336,7 @@ int main(int count, char **words)
     else if (strcmp(words[1], "starts") == 0)
         starts(amount);
     else if (strcmp(words[1], "restarts") == 0)
-        restarted(amount);
+        restarted(amount, steady);
     else if (strcmp(words[1], "transfer") == 0)
         transferred(amount);
     else
