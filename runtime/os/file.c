@@ -134,9 +134,9 @@ static void file_forget(const axo__os_file *file, const char *name)
 
 void axo__os_file_end(axo__os_file *file, const char *path)
 {
-    char old[FILE_PATH_MAX];
     int before = axo__os_cancel_hold();
     if (file->memory != NULL) {
+        char old[FILE_PATH_MAX];
         file_forget(file, path);
         if (file_name(old, path, FILE_OLD))
             file_forget(file, old);

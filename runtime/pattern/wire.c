@@ -34,17 +34,22 @@ static bool wire_reads(const axo_stream *it)
             axo__wire_buffered(it) < it->input_max);
 }
 
-void axo__wire_want(axo_ctx *ctx, axo_stream *it)
+static void wire_want(axo_ctx *ctx, axo_stream *it)
 {
     uint32_t events = wire_reads(it) ? AXO_IO_IN : 0;
-    if (it->read_ns > 0)
-        axo__wire_count(ctx, it);
     if (it->poked || (it->blocked && it->waiting > 0))
         events |= AXO_IO_OUT;
     if (events == it->wanted)
         return;
     it->wanted = events;
     (void)axo_io_want(ctx, it->fd, events);
+}
+
+void axo__wire_want(axo_ctx *ctx, axo_stream *it)
+{
+    if (it->read_ns > 0)
+        axo__wire_count(ctx, it);
+    wire_want(ctx, it);
 }
 
 void axo__wire_fail(axo_ctx *ctx, axo_stream *it, axo_status status, int error)
@@ -56,7 +61,7 @@ void axo__wire_fail(axo_ctx *ctx, axo_stream *it, axo_status status, int error)
     it->poked = true;
     if (!axo__net_break(it->fd))
         axo__wire_wake(ctx, it);
-    axo__wire_want(ctx, it);
+    wire_want(ctx, it);
 }
 
 /* ---- deadlines ---- */
