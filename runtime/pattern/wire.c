@@ -238,58 +238,49 @@ static axo_status wire_make(axo_ctx *ctx, const axo_stream *fresh, axo_stream **
     return AXO_OK;
 }
 
+/* In the memory of *it, or of a stream that is made: then *it is NULL, and so on failure. */
+static axo_status wire_open(axo_ctx *ctx, int fd, const axo_stream_settings *settings,
+                            axo_stream **it)
+{
+    axo_stream fresh;
+    axo_stream *to = *it;
+    memset(&fresh, 0, sizeof fresh);
+    axo_status status = wire_set(&fresh, settings);
+    if (status == AXO_OK)
+        status = axo_io_watch(ctx, fd, AXO_IO_IN, AXO_IO_OWN);
+    if (status != AXO_OK)
+        return status;
+    status = to == NULL ? wire_make(ctx, &fresh, &to) : wire_begin(ctx, to, &fresh);
+    if (status == AXO_OK)
+        status = wire_get(ctx, to, fd);
+    if (status == AXO_OK)
+        *it = to;
+    else
+        (void)axo_io_unwatch(ctx, fd);
+    return status;
+}
+
 axo_status axo_stream_open(axo_ctx *ctx, int fd, const axo_stream_settings *settings,
                            axo_stream **out)
 {
-    axo_stream fresh;
-    axo_stream *it = NULL;
     axo_status status = axo__context_check(ctx);
     if (status != AXO_OK)
         return status;
     if (out == NULL)
         return AXO_EINVAL;
     *out = NULL;
-    memset(&fresh, 0, sizeof fresh);
-    status = wire_set(&fresh, settings);
-    if (status != AXO_OK)
-        return status;
-    status = axo_io_watch(ctx, fd, AXO_IO_IN, AXO_IO_OWN);
-    if (status != AXO_OK)
-        return status;
-    status = wire_make(ctx, &fresh, &it);
-    if (status == AXO_OK)
-        status = wire_get(ctx, it, fd);
-    if (status == AXO_OK)
-        *out = it;
-    else
-        (void)axo_io_unwatch(ctx, fd);
-    return status;
+    return wire_open(ctx, fd, settings, out);
 }
 
 axo_status axo_stream_reopen(axo_ctx *ctx, axo_stream *stream, int fd,
                              const axo_stream_settings *settings)
 {
-    axo_stream fresh;
     axo_status status = axo__context_check(ctx);
     if (status != AXO_OK)
         return status;
     if (stream == NULL)
         return AXO_EINVAL;
-    if (stream->fd >= 0)
-        return AXO_EBUSY;
-    memset(&fresh, 0, sizeof fresh);
-    status = wire_set(&fresh, settings);
-    if (status != AXO_OK)
-        return status;
-    status = axo_io_watch(ctx, fd, AXO_IO_IN, AXO_IO_OWN);
-    if (status != AXO_OK)
-        return status;
-    status = wire_begin(ctx, stream, &fresh);
-    if (status == AXO_OK)
-        status = wire_get(ctx, stream, fd);
-    if (status != AXO_OK)
-        (void)axo_io_unwatch(ctx, fd);
-    return status;
+    return stream->fd >= 0 ? AXO_EBUSY : wire_open(ctx, fd, settings, &stream);
 }
 
 static void wire_close(axo_ctx *ctx, axo_stream *it)

@@ -25,22 +25,6 @@ static axo_status on_message(axo_ctx *ctx, void *state, const axo_message *messa
 
 static const axo_class noter = AXO_CLASS(.name = "noter", .receive = on_message);
 
-static axo_system *start(void)
-{
-    axo_system *system;
-    axo_options options =
-        AXO_OPTIONS(.workers = 2, .name = "shown", .board = path, .board_actors = 64);
-    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
-    return system;
-}
-
-static void end(axo_system *system)
-{
-    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_destroy(system), AXO_OK);
-    assert_int_equal(access(path, F_OK), -1);
-}
-
 static int set_up(void **state)
 {
     (void)snprintf(folder, sizeof folder, "/tmp/axo-kept-XXXXXX");
@@ -102,7 +86,7 @@ static void more_pinned_workers_than_records(void **state)
     while (counted(&v, 0) != MORE && time(NULL) < limit)
         (void)sched_yield();
     assert_int_equal(counted(&v, 0), MORE);
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -142,14 +126,14 @@ static void the_dead_ones_board_is_kept(void **state)
     one_that_dies("dead-two");
     first_words(old, head);
     assert_memory_equal(&head[AXO_BOARD_HEAD_NAME], "dead-one", 8);
-    axo_system *system = start();
+    axo_system *system = board_start(path, 64);
     first_words(old, head);
     assert_memory_equal(&head[AXO_BOARD_HEAD_NAME], "dead-two", 8);
     assert_int_not_equal(head[AXO_BOARD_HEAD_PROCESS], getpid());
     assert_int_equal(head[AXO_BOARD_HEAD_ENDED], 0);
     first_words(path, head);
     assert_memory_equal(&head[AXO_BOARD_HEAD_NAME], "shown", 6);
-    end(system);
+    board_end(system, path);
     first_words(old, head); /* it is another's end */
     assert_memory_equal(&head[AXO_BOARD_HEAD_NAME], "dead-two", 8);
     assert_int_equal(unlink(old), 0);
@@ -171,9 +155,9 @@ static void others_are_not_kept(void **state)
         assert_non_null(file);
         assert_int_equal(fwrite(text, 1, sizeof text - (is == 0), file), sizeof text - (is == 0));
         assert_int_equal(fclose(file), 0);
-        axo_system *system = start();
+        axo_system *system = board_start(path, 64);
         assert_int_equal(access(old, F_OK), -1);
-        end(system);
+        board_end(system, path);
     }
 }
 
@@ -205,10 +189,10 @@ static void always_a_board(void **state)
 {
     pthread_t reader;
     watch w = {.found = 0};
-    axo_system *system = start();
+    axo_system *system = board_start(path, 64);
     assert_int_equal(pthread_create(&reader, NULL, watch_read, &w), 0);
     for (uint32_t i = 0; i < 200 / slower(); i++) {
-        axo_system *next = start();
+        axo_system *next = board_start(path, 64);
         assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
         assert_int_equal(axo_system_destroy(system), AXO_OK);
         system = next;
@@ -217,7 +201,7 @@ static void always_a_board(void **state)
     assert_int_equal(pthread_join(reader, NULL), 0);
     assert_true(w.found > 0);
     assert_int_equal(w.missing, 0);
-    end(system);
+    board_end(system, path);
 }
 
 #define KEPT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

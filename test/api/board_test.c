@@ -81,22 +81,6 @@ static const axo_class noter =
 static const axo_class holder =
     AXO_CLASS(.name = "holder", .receive = on_message, .post_stop = (axo_stop_fn)on_post_stop_hold);
 
-static axo_system *start(uint32_t actors)
-{
-    axo_system *system;
-    axo_options options =
-        AXO_OPTIONS(.workers = 2, .name = "shown", .board = path, .board_actors = actors);
-    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
-    return system;
-}
-
-static void end(axo_system *system)
-{
-    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_destroy(system), AXO_OK);
-    assert_int_equal(access(path, F_OK), -1);
-}
-
 static axo_ref spawn(axo_system *system, const axo_class *cls, const char *name)
 {
     axo_ref ref;
@@ -130,7 +114,7 @@ static int tear_down(void **state)
 
 static void an_actor_and_its_life(void **state)
 {
-    axo_system *system = start(0);
+    axo_system *system = board_start(path, 0);
     view v = view_open(path);
     text_is(&v, AXO_BOARD_HEAD_NAME, AXO_BOARD_NAME_WORDS, "shown");
     axo_ref ref = spawn(system, &noter, "anna");
@@ -155,14 +139,14 @@ static void an_actor_and_its_life(void **state)
     assert_int_equal(axo_system_stop_actor(system, ref), AXO_OK);
     await(&v, record + AXO_BOARD_ACTOR_STATE, AXO_BOARD_TERMINATED);
     assert_int_equal(word(&v, record) % 2, 0);
-    end(system);
+    board_end(system, path);
     assert_true(word(&v, AXO_BOARD_HEAD_ENDED) != 0); /* for who has it open still */
     view_close(&v);
 }
 
 static void what_a_worker_is_at(void **state)
 {
-    axo_system *system = start(0);
+    axo_system *system = board_start(path, 0);
     view v = view_open(path);
     axo_ref sender = spawn(system, &noter, "sender");
     axo_ref ref = spawn(system, &holder, "holder");
@@ -189,7 +173,7 @@ static void what_a_worker_is_at(void **state)
                      UINT64_C(2) << 32 | AXO_EV_POST_STOP);
     assert_int_equal(word(&v, record + AXO_BOARD_WORKER_SENDER), 0);
     (void)sem_post(&release);
-    end(system);
+    board_end(system, path);
     for (uint64_t i = 0; i < word(&v, AXO_BOARD_HEAD_WORKERS); i++) /* all threads have ended */
         assert_int_equal(word(&v, at(&v, AXO_BOARD_HEAD_WORKERS_AT, i) + AXO_BOARD_WORKER_THREAD),
                          0);
@@ -200,7 +184,7 @@ static void what_a_worker_is_at(void **state)
 static void the_last_events(void **state)
 {
     uint64_t lives = 3000;
-    axo_system *system = start(64);
+    axo_system *system = board_start(path, 64);
     view v = view_open(path);
     axo_stats stats = AXO_STATS();
     axo_ref nest = spawn(system, &noter, NULL);
@@ -228,7 +212,7 @@ static void the_last_events(void **state)
     /* what was lost before the ring began anew is not missing in it */
     assert_true(whole <= places && whole + word(&v, AXO_BOARD_HEAD_EVENTS_LOST) >= places);
     assert_true(word(&v, AXO_BOARD_HEAD_UNLISTED) > 0); /* 64 places for more actors at a time */
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -261,7 +245,7 @@ static void counters_are(const view *v, axo_system *system, uint64_t handled, ui
 
 static void counters(void **state)
 {
-    axo_system *system = start(0);
+    axo_system *system = board_start(path, 0);
     view v = view_open(path);
     axo_ref ref = spawn(system, &noter, NULL);
     for (int i = 0; i < 1000; i++)
@@ -269,7 +253,7 @@ static void counters(void **state)
     for (int i = 0; i < 3; i++)
         tell(system, ref, TAG_FAIL);
     counters_are(&v, system, 1003, 3);
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -317,7 +301,7 @@ static void counters_of_threads_that_come_and_go(void **state)
     assert_memory_equal(&name, "axo/pin", 7);
     (void)sem_post(&release); /* receive */
     (void)sem_post(&release); /* post_stop */
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -337,7 +321,7 @@ static uint64_t events_of(const view *v, axo_ref ref)
  * callback still. */
 static void a_fork_in_a_callback(void **state)
 {
-    axo_system *system = start(0);
+    axo_system *system = board_start(path, 0);
     view v = view_open(path);
     axo_ref ref = spawn(system, &noter, "forker");
     tell(system, ref, TAG_NOTE); /* handled: the events of its start are told */
@@ -364,7 +348,7 @@ static void a_fork_in_a_callback(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(access(path, F_OK), 0);
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -372,9 +356,9 @@ static void a_fork_in_a_callback(void **state)
  * the earlier one does not take it away. */
 static void two_systems(void **state)
 {
-    axo_system *first = start(0);
+    axo_system *first = board_start(path, 0);
     view v = view_open(path);
-    axo_system *second = start(0);
+    axo_system *second = board_start(path, 0);
     view w = view_open(path);
     axo_ref ref = spawn(first, &noter, "first");
     axo_ref other = spawn(second, &noter, "second");
@@ -387,7 +371,7 @@ static void two_systems(void **state)
     view_close(&w);
     w = view_open(path); /* the file is there */
     text_is(&w, actor_at(&w, other) + AXO_BOARD_ACTOR_NAME, AXO_BOARD_NAME_WORDS, "second");
-    end(second);
+    board_end(second, path);
     view_close(&v);
     view_close(&w);
 }
@@ -455,7 +439,7 @@ static void a_parent_that_goes_on(void **state)
     }
     assert_true(has_event(&v, patient, AXO_EV_RESUME));
     assert_int_equal(word(&v, actor_at(&v, patient) + AXO_BOARD_ACTOR_STATE), AXO_BOARD_FAILED);
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -494,7 +478,7 @@ static void *race_read(void *arg)
 static void a_reader_beside_births_and_ends(void **state)
 {
     pthread_t reader;
-    axo_system *system = start(64);
+    axo_system *system = board_start(path, 64);
     view v = view_open(path);
     race r = {.v = &v};
     axo_stats stats = AXO_STATS();
@@ -511,7 +495,7 @@ static void a_reader_beside_births_and_ends(void **state)
     assert_int_equal(pthread_join(reader, NULL), 0);
     assert_true(r.read > 0);
     assert_int_equal(r.mixed, 0);
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 
@@ -561,17 +545,17 @@ static void files_in_the_way(void **state)
     (void)fputs("precious", file);
     (void)fclose(file);
     assert_int_equal(symlink(other, path), 0);
-    axo_system *system = start(0);
+    axo_system *system = board_start(path, 0);
     struct stat about;
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISREG(about.st_mode));
-    end(system);
+    board_end(system, path);
     file = fopen(other, "r");
     assert_non_null(file);
     assert_non_null(fgets(text, sizeof text, file));
     (void)fclose(file);
     assert_string_equal(text, "precious");
-    system = start(0);
+    system = board_start(path, 0);
     assert_int_equal(rename(other, path), 0);
     assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
     assert_int_equal(axo_system_destroy(system), AXO_OK);
@@ -602,7 +586,7 @@ static void beside_a_trace(void **state)
     assert_int_equal(axo_system_stop_actor(system, dead), AXO_OK);
     await(&v, actor_at(&v, dead) + AXO_BOARD_ACTOR_STATE, AXO_BOARD_TERMINATED);
     (void)axo_system_send(system, dead, TAG_NOTE, NULL, 0); /* a dead letter */
-    end(system);
+    board_end(system, path);
     view_close(&v);
     assert_int_equal(atomic_load(&traced), 1);
     assert_int_equal(atomic_load(&strangers), 0);
@@ -618,7 +602,7 @@ static void manual_system(void **state)
     tell(system, ref, TAG_NOTE);
     assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
     assert_int_equal(word(&v, actor_at(&v, ref) + AXO_BOARD_ACTOR_HANDLED), 1);
-    end(system);
+    board_end(system, path);
     view_close(&v);
 }
 

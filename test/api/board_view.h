@@ -108,4 +108,22 @@ static inline void await(const view *v, uint64_t where, uint64_t value)
     assert_int_equal(word(v, where), value);
 }
 
+/* ---- a system that shows itself ---- */
+
+static inline axo_system *board_start(const char *path, uint32_t actors)
+{
+    axo_system *system;
+    axo_options options =
+        AXO_OPTIONS(.workers = 2, .name = "shown", .board = path, .board_actors = actors);
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    return system;
+}
+
+static inline void board_end(axo_system *system, const char *path)
+{
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 #endif
