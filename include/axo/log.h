@@ -150,7 +150,7 @@ typedef struct axo_ctx axo_ctx;
 /* Writes a line of the running actor's into the system's log: AXO_LOG_LINE, with its path, class,
  * instance, the tag of the message in hand, and its trace. The text is cut to AXO_FAILURE_TEXT_MAX
  * bytes. Nobody limits how many lines a program writes. A level that nobody reads costs no
- * formatting. The manner of Akka's ActorLogging.
+ * formatting. It is what Akka's ActorLogging is.
  *   returns   AXO_OK; AXO_EINVAL: no level, no format; AXO_ECONTEXT, AXO_EFORKED */
 AXO_API axo_status axo_log(axo_ctx *ctx, axo_log_level level, const char *format, ...)
     AXO_PRINTF(3, 4);

@@ -70,7 +70,7 @@ static void trap_blame(axo__worker *worker, int32_t code, const char *format, ..
     va_end(list);
 }
 
-/* The module that an address is in, and how far; "": none is known. Other than dladdr this takes no
+/* The module that an address is in, and how far; "": none is known. Unlike dladdr this takes no
  * lock of the loader's, which a dlopen of another thread may hold for long. */
 static const char *trap_module(uint64_t at, uint64_t *offset)
 {

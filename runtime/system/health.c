@@ -73,7 +73,7 @@ static health_worker_look health_look_at(axo__worker *worker, int64_t now)
 {
     health_worker_look look = {.cell = axo__aptr_load_relaxed(&worker->running),
                                .moves = axo__worker_moves(worker)};
-    if (look.cell == NULL || worker->health_moves != look.moves) {
+    if (worker->health_moves != look.moves) {
         worker->health_moves = look.moves;
         worker->health_since = now;
     }

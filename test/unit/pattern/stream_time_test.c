@@ -34,6 +34,31 @@ static void an_idle_one_is_closed(void **state)
     stream_end(&world);
 }
 
+static void stream_reopen_late(stream_world *world, axo_ctx *ctx)
+{
+    static const axo_stream_settings settings = AXO_STREAM_SETTINGS(.idle_ns = 10 * SECOND);
+    assert_int_equal(axo_stream_close(ctx, world->stream, 0), AXO_OK);
+    assert_int_equal(close(world->peer), 0);
+    stream_pair(world, SOCK_STREAM);
+    assert_int_equal(axo_stream_reopen(ctx, world->stream, world->fd, &settings), AXO_OK);
+}
+
+/* The time of a stream begins with it, not with the system or with the stream before it. */
+static void one_that_is_opened_late(void **state)
+{
+    stream_world world = {.events = stream_take_all, .now = SECOND,
+                          .settings = {.idle_ns = 50 * SECOND}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_pass(&world, 45 * SECOND);
+    stream_do(&world, stream_reopen_late);
+    stream_pass(&world, 9 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_pass(&world, 2 * SECOND);
+    stream_timed_out(&world);
+    stream_end(&world);
+}
+
 /* A byte a second is a piece that never gets whole. */
 static void a_slow_writer_is_closed(void **state)
 {
@@ -258,6 +283,7 @@ static void a_drain_has_the_timer_that_runs(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_idle_one_is_closed),
+    cmocka_unit_test(one_that_is_opened_late),
     cmocka_unit_test(a_slow_writer_is_closed),
     cmocka_unit_test(a_slow_reader_is_closed),
     cmocka_unit_test(a_drain_has_an_end),
