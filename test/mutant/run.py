@@ -20,7 +20,7 @@
 # The kills must pass without the bug; then a copy of the tree with it is built from the objects
 # that are there, so that only what the change touches is compiled anew, and the kills are run in
 # turn, each with a limit of processor time, until one fails. The invariants that it names by
-# "(invariant N)" are counted.
+# "(invariant N)" are counted. Of a sample, those that are not chosen are compiled all the same.
 import argparse
 import concurrent.futures
 import os
@@ -324,6 +324,47 @@ def fit(mutants):
     return good
 
 
+def compiler(variant):
+    """The command that checks a file of the library in a variant, without the file."""
+    done = subprocess.run(["make", "-s", "mutant-flags", f"VARIANT={variant}"], cwd=ROOT, check=True,
+                          env={**os.environ, "AXO_DEPS_DONE": "1"}, stdout=subprocess.PIPE, text=True)
+    cc, flags = done.stdout.splitlines()[-4:-2]
+    return cc.split() + flags.split() + ["-g0", "-U_FORTIFY_SOURCE", "-O0", "-S", "-o", os.devnull, "-x", "c"]
+
+
+def complaint(mutant, commands):
+    """What the compiler says of the changed files, "" if it takes them. They stand alone in a
+    folder that is looked through before the tree's own."""
+    with tempfile.TemporaryDirectory() as tree:
+        for file, _, _ in mutant.edits:
+            os.makedirs(os.path.join(tree, os.path.dirname(file)), exist_ok=True)
+            shutil.copy2(os.path.join(ROOT, file), os.path.join(tree, file))
+        mutant.apply(tree)
+        variants = {kill[0] if kill[0] in commands else "debug" for kill in mutant.kills}
+        files = {file for file, _, _ in mutant.edits if file.endswith((".c", ".h"))}
+        for variant, file in sorted((variant, file) for variant in variants for file in files):
+            done = subprocess.run([*commands[variant], *(f"-I{tree}/{folder}" for folder in COPIED),
+                                   os.path.join(tree, file)], cwd=ROOT, check=False, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if done.returncode != 0:
+                return done.stdout
+    return ""
+
+
+def compile_all(mutants, jobs):
+    """Whether each compiles where it is planted: one that does not says nothing of the tests."""
+    variants = {kill[0] for mutant in mutants for kill in mutant.kills} & set(VARIANTS) | {"debug"}
+    commands = {variant: compiler(variant) for variant in sorted(variants)}
+    good = True
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        said = pool.map(lambda mutant: complaint(mutant, commands), mutants)
+        for mutant, text in zip(mutants, said):
+            if text:
+                print(f"error: {mutant.file} does not compile:\n{text[:2000]}")
+                good = False
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", help="numbers, by commas")
@@ -344,6 +385,8 @@ def main():
         if options.fit:
             print(f"{len(mutants)} mutants, each has its place")
             return 0
+        if options.sample and not compile_all(mutants, options.jobs):
+            return 1
         chosen = choose(mutants, options)
         runner = Runner(options)
         killed = runner.run(chosen)
