@@ -95,17 +95,19 @@ static inline uint64_t counted(const view *v, uint32_t counter)
     return sum;
 }
 
-/* Waits until a word is as it should be. */
+/* Waits until a word has been as it should be: it may have changed again by the return. */
 static inline void await(const view *v, uint64_t where, uint64_t value)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     time_t limit = now.tv_sec + WAIT_S;
-    while (word(v, where) != value && now.tv_sec < limit) {
+    uint64_t seen = word(v, where);
+    while (seen != value && now.tv_sec < limit) {
         (void)sched_yield();
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        seen = word(v, where);
     }
-    assert_int_equal(word(v, where), value);
+    assert_int_equal(seen, value);
 }
 
 /* ---- a system that shows itself ---- */

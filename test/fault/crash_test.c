@@ -373,6 +373,24 @@ static void crash_copy_out(axo_ctx *ctx)
     (void)axo_send(ctx, axo_self(ctx), CRASH_PING, large, sizeof large);
 }
 
+static volatile bool crash_telling;
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    if (crash_telling) {
+        crash_telling = false; /* what became of it is not to crash as well */
+        crash_null[0] = 1;
+    }
+    return (int)syscall(SYS_clock_gettime, clock, out);
+}
+
+/* The program's code is called, and it is no callback: the library is in the midst of its work. */
+static void crash_clock(axo_ctx *ctx)
+{
+    crash_telling = true;
+    (void)axo_now(ctx);
+}
+
 static void crash_allocator(axo_ctx *ctx)
 {
     static const char large[1000000];
@@ -437,6 +455,7 @@ static const crash_row crash_rows[] = {
     {"in another module", crash_foreign, SIGSEGV, "in a module that is neither"},
 #if !CRASH_REPORTED
     {"malloc of the program", crash_allocator, SIGSEGV, "in a function of libc"},
+    {"a clock of the program", crash_clock, SIGSEGV, "in a function of axo"},
     {"malloc's memory, not to be written", crash_copy_out, SIGSEGV, "in a function of axo"},
 #endif
     {"a destructor between callbacks", crash_destructor, SIGSEGV, "no callback"},
