@@ -14,8 +14,10 @@
  *
  * A connection that fails is stopped, and its descriptor closed with it: there is nothing that a
  * restart could go on with. When the listener ends its connections do; AXO_LISTENER_CLOSE ends it
- * without a loss. One that cannot listen fails
- * as it starts, with the errno as its code, and a text that says what.
+ * so that none of them loses an answer. Who is in the kernel's backlog then, not accepted yet, is
+ * reset, as at each close of a listening socket; behind systemd's socket (AXO_LISTENER's
+ * "systemd:") it waits there for the next server. One that cannot listen fails as it starts, with
+ * the errno as its code, and a text that says what.
  *
  * A whole program is test/example/echo_server.c.
  *
@@ -125,8 +127,9 @@ AXO_BEGIN_DECLS
  *   thread    any
  *   owns      props->args is `settings`: it must be valid until the spawn, which copies it
  *   name      may be NULL; kept as a pointer
- *   returns   AXO_OK; AXO_EINVAL: NULL, a field out of its range; AXO_EVERSION. Whether the address
- *             is one, and is free, is known when the listener starts
+ *   returns   AXO_OK; AXO_EINVAL: NULL, a field out of its range, a connection without a class;
+ *             AXO_EVERSION. Whether the address is one, and is free, is known when the listener
+ *             starts
  *   after     on failure *props is unchanged */
 AXO_API axo_status axo_listener_props(const axo_listener *settings, const char *name,
                                       axo_props *props);

@@ -182,7 +182,10 @@ uint32_t axo__os_poll_look(int fd, uint32_t events)
         one.events |= POLLOUT;
     int before = axo__os_cancel_hold();
     int ready = poll(&one, 1, 0);
+    int error = errno;
     axo__os_cancel_let(before);
+    if (ready < 0 && error != EINTR)
+        return events & (AXO__POLL_IN | AXO__POLL_OUT); /* it is a hint: who tries finds out */
     if (ready <= 0 || (one.revents & POLLNVAL) != 0)
         return 0;
     return linux_events((uint32_t)one.revents);

@@ -408,7 +408,7 @@ bool axo__net_is_passing(int error)
 {
     return error == ECONNABORTED || error == EPROTO || error == ENOPROTOOPT || error == EPERM ||
            error == ENETDOWN || error == ENETUNREACH || error == EHOSTDOWN ||
-           error == EHOSTUNREACH || error == EOPNOTSUPP || error == ETIMEDOUT;
+           error == EHOSTUNREACH || error == EOPNOTSUPP || error == ETIMEDOUT || error == ENONET;
 }
 
 void axo__net_name(int fd, bool peer, char *out, size_t size)

@@ -357,7 +357,8 @@ axo_status axo_listener_props(const axo_listener *settings, const char *name, ax
         return status;
     if (given.address == NULL || strlen(given.address) >= AXO_ADDRESS_MAX ||
         given.connection == NULL || given.connection->size < sizeof given.connection->size ||
-        given.connection->name != NULL || given.beyond > AXO_BEYOND_REFUSE)
+        given.connection->cls == NULL || given.connection->name != NULL ||
+        given.beyond > AXO_BEYOND_REFUSE)
         return AXO_EINVAL;
     *props = (axo_props)AXO_PROPS(.cls = &listener_class, .args = settings,
                                   .args_size = settings->size, .name = name,

@@ -71,22 +71,23 @@ int64_t axo__wire_now(axo_ctx *ctx, const axo_stream *it)
     return it->idle_ns > 0 || it->read_ns > 0 || it->write_ns > 0 ? axo_now(ctx) : 0;
 }
 
-static void wire_nearer(int64_t *nearest, int64_t time)
+static void wire_nearer(int64_t *nearest, int64_t since, int64_t delay)
 {
-    if (*nearest == 0 || time < *nearest)
+    int64_t time = axo__context_later(since, delay); /* of AXO__WIRE_NEVER: itself */
+    if (time < *nearest)
         *nearest = time;
 }
 
-/* The next deadline; 0: there is none. */
+/* The next deadline; AXO__WIRE_NEVER: there is none. */
 static int64_t wire_deadline(const axo_stream *it)
 {
     int64_t nearest = it->drained;
     if (it->idle_ns > 0)
-        wire_nearer(&nearest, axo__context_later(it->moved, it->idle_ns));
-    if (it->read_ns > 0 && it->begun != 0 && it->lacks)
-        wire_nearer(&nearest, axo__context_later(it->begun, it->read_ns));
-    if (it->write_ns > 0 && it->stuck != 0)
-        wire_nearer(&nearest, axo__context_later(it->stuck, it->write_ns));
+        wire_nearer(&nearest, it->moved, it->idle_ns);
+    if (it->read_ns > 0 && it->lacks)
+        wire_nearer(&nearest, it->begun, it->read_ns);
+    if (it->write_ns > 0)
+        wire_nearer(&nearest, it->stuck, it->write_ns);
     return nearest;
 }
 
@@ -99,7 +100,7 @@ static uint64_t wire_key(const axo_stream *it)
 static axo_status wire_set_timer(axo_ctx *ctx, axo_stream *it)
 {
     int64_t deadline = wire_deadline(it);
-    if (deadline == 0 || (it->timer != 0 && it->timer <= deadline))
+    if (it->timer <= deadline)
         return AXO_OK;
     int64_t now = axo_now(ctx);
     int64_t delay = deadline > now ? deadline - now : 0;
@@ -123,15 +124,16 @@ void axo__wire_wake(axo_ctx *ctx, axo_stream *it)
 {
     it->poked = true;
     if (axo_timer_start(ctx, wire_key(it), AXO_TIMER_ONCE, 0, 0, AXO_STREAM_DUE, NULL, 0) == AXO_OK)
-        it->timer = 1; /* no deadline is nearer */
+        it->timer = INT64_MIN; /* no deadline is nearer */
 }
 
 void axo__wire_count(axo_ctx *ctx, axo_stream *it)
 {
     if (it->paused || it->demand.over || it->input_ended) {
-        it->begun = 0; /* it is this side that does not read, or there is nothing more to read */
+        /* it is this side that does not read, or there is nothing more to read */
+        it->begun = AXO__WIRE_NEVER;
     } else if (it->lacks && axo__wire_buffered(it) > 0 && it->status == AXO_OK) {
-        if (it->begun == 0)
+        if (it->begun == AXO__WIRE_NEVER)
             it->begun = axo_now(ctx);
         axo__wire_arm(ctx, it);
     }
@@ -146,10 +148,10 @@ static bool wire_is_over(const axo_stream *it)
 static void wire_due(axo_ctx *ctx, axo_stream *it)
 {
     int64_t deadline = wire_deadline(it);
-    it->timer = 0;
+    it->timer = AXO__WIRE_NEVER;
     if (wire_is_over(it))
         return;
-    if (deadline != 0 && deadline <= axo_now(ctx))
+    if (deadline != AXO__WIRE_NEVER && deadline <= axo_now(ctx))
         axo__wire_fail(ctx, it, AXO_ETIMEDOUT, 0);
     else
         axo__wire_arm(ctx, it);
@@ -198,14 +200,18 @@ static axo_status wire_begin(axo_ctx *ctx, axo_stream *it, const axo_stream *fre
     it->wanted = AXO_IO_IN;
     it->credit = AXO_STREAM_UNBOUNDED;
     it->moved = axo__wire_now(ctx, it);
+    it->begun = AXO__WIRE_NEVER;
+    it->stuck = AXO__WIRE_NEVER;
+    it->drained = AXO__WIRE_NEVER;
+    it->timer = AXO__WIRE_NEVER;
     return wire_set_timer(ctx, it);
 }
 
 static void wire_give_up(axo_ctx *ctx, axo_stream *it)
 {
-    if (it->timer != 0)
+    if (it->timer != AXO__WIRE_NEVER)
         (void)axo_timer_stop(ctx, wire_key(it));
-    it->timer = 0;
+    it->timer = AXO__WIRE_NEVER;
 }
 
 /* The descriptor is watched. It becomes non-blocking last: nothing fails behind that. */
@@ -280,6 +286,8 @@ axo_status axo_stream_reopen(axo_ctx *ctx, axo_stream *stream, int fd,
         return status;
     if (stream == NULL)
         return AXO_EINVAL;
+    if (stream->giving_back)
+        return AXO_ECONTEXT;
     return stream->fd >= 0 ? AXO_EBUSY : wire_open(ctx, fd, settings, &stream);
 }
 
@@ -304,7 +312,7 @@ axo_status axo_stream_close(axo_ctx *ctx, axo_stream *stream, int64_t drain_ns)
         return AXO_OK;
     }
     stream->drained = axo__context_later(axo_now(ctx), drain_ns);
-    stream->begun = 0;
+    stream->begun = AXO__WIRE_NEVER;
     stream->closing = true;
     stream->ending = true;
     stream->input_begin = stream->input_end; /* the callback may still look at the bytes */
@@ -383,7 +391,7 @@ uint32_t axo_stream_receive(axo_ctx *ctx, axo_stream *stream, const axo_message 
         if (message->size != sizeof *ready || ready->fd != stream->fd)
             return 0;
         told |= wire_ready(ctx, stream, ready->events);
-    } else if (message->tag == AXO_STREAM_DUE && stream->timer != 0 &&
+    } else if (message->tag == AXO_STREAM_DUE && stream->timer != AXO__WIRE_NEVER &&
                axo__own_tick(ctx, message, wire_key(stream))) {
         wire_due(ctx, stream);
     } else {

@@ -17,6 +17,9 @@
 #include "base/demand.h"
 #include "os/net.h"
 
+/* What is no time: behind it there is no other. 0 is one, as any number (axo_options.clock). */
+#define AXO__WIRE_NEVER INT64_MAX
+
 /* Bytes that wait to be written, in one block. */
 typedef struct axo__wire_chunk {
     struct axo__wire_chunk *next;
@@ -67,11 +70,12 @@ struct axo_stream {
     int64_t idle_ns;
     int64_t read_ns;
     int64_t write_ns;
-    int64_t moved;   /* when a byte has come or gone; times are 0 where nobody asks for them */
-    int64_t begun;   /* since when the other side may send the rest of a piece; 0: it may not */
-    int64_t stuck;   /* since when output waits in vain; 0: none waits */
-    int64_t drained; /* when axo_stream_close is over at the latest; 0: not asked for */
-    int64_t timer;   /* when AXO_STREAM_DUE comes; 0: it does not */
+    int64_t moved;   /* when a byte has come or gone; 0 where nobody asks for it */
+    /* Times; AXO__WIRE_NEVER: */
+    int64_t begun;   /* since when the other side may send the rest of a piece; it may not */
+    int64_t stuck;   /* since when output waits in vain; none waits */
+    int64_t drained; /* when axo_stream_close is over at the latest; not asked for */
+    int64_t timer;   /* when AXO_STREAM_DUE comes; it does not */
 };
 
 static inline size_t axo__wire_buffered(const axo_stream *it)

@@ -149,7 +149,7 @@ static void wire_take(axo_ctx *ctx, axo_stream *it, size_t count, axo_stream_byt
     it->input_begin += count;
     it->scanned = 0;
     it->lacks = false;
-    it->begun = 0;
+    it->begun = AXO__WIRE_NEVER;
     axo__wire_want(ctx, it); /* there is room to read again */
 }
 

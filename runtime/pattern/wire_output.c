@@ -68,7 +68,7 @@ static void wire_went(axo_ctx *ctx, axo_stream *it, size_t went)
     it->sent += went;
     it->waiting -= went;
     it->moved = axo__wire_now(ctx, it);
-    it->stuck = it->waiting > 0 ? it->moved : 0;
+    it->stuck = it->waiting > 0 ? it->moved : AXO__WIRE_NEVER;
     while (it->first != NULL) {
         axo__wire_chunk *chunk = it->first;
         size_t held = chunk->end - chunk->begin;
@@ -143,11 +143,11 @@ static bool wire_has_room(axo_stream *it, bool so)
     return so;
 }
 
-/* Where answers may make room, who has looked and found some need not be told. */
+/* Where answers may make room, who has found all that was waited for need not be told. */
 static bool wire_has_room_to_ask(axo_stream *it)
 {
     bool so = it->waiting < it->high && axo__demand_may_owe(&it->demand, it->waiting, 1);
-    if (so && (it->demand.bound != 0 || it->demand.owed_max != 0))
+    if (so && (it->demand.bound != 0 || it->demand.owed_max != 0) && axo__wire_tells_room(it))
         it->full = false;
     return wire_has_room(it, so);
 }
@@ -230,7 +230,7 @@ static axo_status wire_write_check(axo_ctx *ctx, const axo_stream *it, const voi
  * as is everything where no settle follows. */
 static axo_status wire_written(axo_ctx *ctx, axo_stream *it)
 {
-    if (it->stuck == 0 && it->write_ns > 0)
+    if (it->stuck == AXO__WIRE_NEVER && it->write_ns > 0)
         it->stuck = axo_now(ctx);
     if (it->blocked)
         return AXO_OK;

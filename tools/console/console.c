@@ -280,6 +280,8 @@ static axo_status console_accept(axo_ctx *ctx, console *self)
             return axo_io_blocked(ctx, self->listens, AXO_IO_IN);
         else if (axo__net_is_short(error))
             return axo_io_want(ctx, self->listens, 0); /* until the next tick */
+        else if (!axo__net_is_passing(error))
+            return axo_fail(ctx, error, "cannot accept, errno %d", error);
     }
     return AXO_OK;
 }

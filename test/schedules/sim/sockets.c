@@ -498,7 +498,7 @@ int __wrap_listen(int fd, int backlog)
 static int sockets_refusal(sockets_one *first)
 {
     static const int shorts[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
-    static const int passing[] = {ECONNABORTED, EPROTO, ETIMEDOUT, EPERM};
+    static const int passing[] = {ECONNABORTED, EPROTO, ETIMEDOUT, EPERM, ENONET};
     if (sockets_chance(SOCKETS_EINTR))
         return EINTR;
     if (first == NULL)

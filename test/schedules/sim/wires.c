@@ -129,10 +129,12 @@ void wires_told(axo_ctx *ctx, const axo_stream *its, wire *it, uint32_t told)
         it->ended = true;
     }
     if ((told & AXO_STREAM_ROOM) != 0) {
-        WIRES_HOLDS(64, it, it->owed && info.output <= it->low, "room that was not asked for");
+        WIRES_HOLDS(64, it, (it->owed || it->looked) && info.output <= it->low,
+                    "room that was not asked for");
         WIRES_HOLDS(72, it, wires_fits(it, &info, it->wanted > 1 ? it->wanted : 1),
                     "room, and what was refused does not fit");
         it->owed = false;
+        it->looked = false;
         probe_hit(it->asks ? PROBE_STREAM_ASKS : PROBE_STREAM_ROOM);
     }
     it->received = info.received;

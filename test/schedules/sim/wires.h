@@ -43,6 +43,7 @@ typedef struct wire {
     bool paused;
     uint64_t credit;    /* bytes that may be read still */
     bool owed;          /* room is to be told */
+    bool looked;        /* it has found that room, or nearly: it may be told all the same */
     bool whole;         /* AXO_STREAM_CLOSED came, and it was in order */
     int64_t opened;     /* when it was */
     int64_t since;      /* when axo_stream_close was called, and with which time */

@@ -189,7 +189,10 @@ static bool wires_has_room(axo_ctx *ctx, const wires_actor *me, wire *it)
     HOLDS_ALL(65, room ? may : !may || it->asks, "wrong about room");
     HOLDS_ALL(72, room ? wires_fits(it, &info, 1) : !may || !wires_is_free(it, &info, 1),
               "wrong about room for a request");
-    it->owed = (it->owed && !(room && it->asks)) || (open && !room);
+    bool found = room && it->asks && info.output <= it->low &&
+                 wires_fits(it, &info, it->wanted > 1 ? it->wanted : 1);
+    it->looked = it->looked || (it->owed && found);
+    it->owed = (it->owed && !found) || (open && !room);
     return room;
 }
 

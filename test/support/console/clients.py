@@ -23,12 +23,12 @@ TRIES = 3000
 class Serve:
     """serve.c at an address; words go in, lines come out."""
 
-    def __init__(self, address, *more, **also):
+    def __init__(self, address, *more, passed=(), **also):
         env = {name: value for name, value in os.environ.items()
                if name not in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")}
         self.process = subprocess.Popen([PROGRAM, address, *more], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env=env | also)
+                                        env=env | also, pass_fds=passed)
         self.at = self.do("bound")[0].split()[0]
 
     def do(self, words):
@@ -450,6 +450,20 @@ def test_unix(stage):
     print("life")
 
 
+def test_passed():
+    """A socket that it was given listens no more: its console says so once, and asks no more."""
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+        it = Serve(f"fd:{listens.fileno()}", passed=[listens.fileno()])
+        assert it.json("/health")["good"] is True
+        listens.shutdown(socket.SHUT_RDWR)
+        before = until(lambda: it.do("gone") == ["gone"] and it.do("accepts"), "its end")
+        time.sleep(0.2)
+        assert it.do("accepts") == before
+    said = it.end()
+    assert said.count("cannot accept, errno 22") == 1, said
+    print("passed")
+
+
 def test_notify(stage):
     path = f"{stage}/notify"
     systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -505,4 +519,5 @@ with tempfile.TemporaryDirectory() as folder:
     test_tcp(folder)
     test_age()
     test_unix(folder)
+    test_passed()
     test_notify(folder)

@@ -18,6 +18,7 @@
  *   anonymous          an actor without a name: says its path
  *   run N              the console is sent N messages that look like its own
  *   short, enough      there are no descriptors for connections; there are
+ *   gone               says whether the console is
  *   accepts            says how often the console has tried to take a connection
  *   end, or the end of the input */
 #include <errno.h>
@@ -313,6 +314,8 @@ static void act(axo_system *system, axo_ref console, const char *address, const 
         printf("%d\n", atomic_load(&accepts));
     else if (strcmp(word, "fail") == 0)
         (void)axo_system_fail(system, console, AXO_FAILURE_ORDINARY, 9);
+    else if (strcmp(word, "gone") == 0)
+        puts(axo_system_find(system, "/system/console", &ref) == AXO_ENOENT ? "gone" : "there");
     else if (strcmp(word, "stop") == 0)
         (void)axo_system_stop_actor(system, console);
     else if (strcmp(word, "unfed") == 0 && axo_system_find(system, "/user/systemd", &ref) == AXO_OK)

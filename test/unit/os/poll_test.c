@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,11 +87,33 @@ static void this_kernel(void **state)
     axo__os_poll_fini(&poll);
 }
 
+/* A sandbox refuses poll, or the program has given up all descriptors but those that it has: what
+ * cannot be looked at may be ready, and who tries finds out. */
+static void who_may_not_look_tries(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(axo__os_poll_look(ends[0], AXO__POLL_IN), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit none = {0, 0};
+        if (setrlimit(RLIMIT_NOFILE, &none) != 0)
+            _exit(1);
+        _exit(axo__os_poll_look(ends[0], AXO__POLL_IN) == AXO__POLL_IN ? 0 : 2);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_older_kernel),
         cmocka_unit_test(this_kernel),
+        cmocka_unit_test(who_may_not_look_tries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

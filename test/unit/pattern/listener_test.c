@@ -61,6 +61,7 @@ static void forged_and_malformed(void **state)
 {
     static const axo_class cls = AXO_CLASS(.receive = forged_receive);
     static const axo_props named = AXO_PROPS(.cls = &echo_class, .name = "one");
+    static const axo_props nothing = AXO_PROPS(.cls = NULL);
     axo_listener settings = AXO_LISTENER(.address = "127.0.0.1:0", .connection = &echo_props);
     axo_props props = AXO_PROPS(.cls = &cls);
     place it = {.threads = false};
@@ -76,9 +77,10 @@ static void forged_and_malformed(void **state)
     const axo_listener bad[] = {
         AXO_LISTENER(.connection = &echo_props), AXO_LISTENER(.address = "127.0.0.1:0"),
         AXO_LISTENER(.address = "127.0.0.1:0", .connection = &named),
+        AXO_LISTENER(.address = "127.0.0.1:0", .connection = &nothing),
         AXO_LISTENER(.address = "127.0.0.1:0", .connection = &echo_props,
                      .beyond = (axo_listener_beyond)2)};
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 5; i++)
         assert_int_equal(axo_listener_props(&bad[i], NULL, &props), AXO_EINVAL);
     assert_int_equal(axo_listener_props(NULL, NULL, &props), AXO_EINVAL);
     assert_int_equal(axo_listener_props(&settings, NULL, NULL), AXO_EINVAL);

@@ -278,6 +278,52 @@ static void a_request_takes_no_promise_back(void **state)
     stream_end(&world);
 }
 
+static void answer_look(stream_world *world, axo_ctx *ctx)
+{
+    world->taken = axo_stream_has_room(ctx, world->stream);
+}
+
+/* Nor does a look that finds less than what was refused. */
+static void a_look_takes_no_promise_of_a_write_back(void **state)
+{
+    stream_world world = {
+        .settings = {.outstanding_max = 8, .output_high = 300000, .output_low = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, stream_fill);
+    assert_int_equal(world.status, AXO_EFULL);
+    while (world.info.output >= 300000) {
+        (void)stream_get(&world);
+        stream_run(&world);
+    }
+    assert_true(world.info.output > 1000);
+    const uint32_t rooms = world.rooms;
+    stream_do(&world, answer_look);
+    assert_int_equal(world.taken, 1);
+    (void)stream_drink(&world);
+    assert_int_equal(world.rooms, rooms + 1);
+    stream_end(&world);
+}
+
+static void a_look_takes_no_promise_of_a_request_back(void **state)
+{
+    stream_world world = {.settings = {.outstanding_max = 8}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    for (uint32_t i = 0; i < 4; i++)
+        stream_do(&world, answer_owe);
+    stream_do(&world, answer_owe_seven);
+    assert_int_equal(world.status, AXO_EFULL);
+    const uint32_t rooms = world.rooms;
+    stream_do(&world, answer_look);
+    assert_int_equal(world.taken, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        answer(&world, 10);
+    stream_run(&world);
+    assert_int_equal(world.rooms, rooms + 1);
+    stream_end(&world);
+}
+
 /* While there is no room nothing is read. */
 static void nothing_is_read_meanwhile(void **state)
 {
@@ -379,6 +425,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(room_is_for_one_more),
     cmocka_unit_test(a_write_takes_no_promise_back),
     cmocka_unit_test(a_request_takes_no_promise_back),
+    cmocka_unit_test(a_look_takes_no_promise_of_a_write_back),
+    cmocka_unit_test(a_look_takes_no_promise_of_a_request_back),
     cmocka_unit_test(nothing_is_read_meanwhile),
     cmocka_unit_test(room_at_the_end_of_the_turn),
     cmocka_unit_test(bad_input_changes_nothing),

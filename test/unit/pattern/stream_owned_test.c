@@ -393,6 +393,7 @@ static void owned_use_inside(void *payload, void *user)
     assert_int_equal(axo_stream_settle(ctx, it), AXO_ECONTEXT);
     assert_int_equal(axo_stream_close(ctx, it, 0), AXO_ECONTEXT);
     assert_int_equal(axo_stream_look(ctx, it, &info), AXO_ECONTEXT);
+    assert_int_equal(axo_stream_reopen(ctx, it, 0, NULL), AXO_ECONTEXT);
     assert_int_equal(axo_stream_receive(ctx, it, &due), 0);
     assert_false(axo_stream_has_room(ctx, it));
     assert_int_equal(axo_fail(ctx, 1, "from a destroy"), AXO_ECONTEXT);

@@ -281,6 +281,46 @@ static void a_drain_has_the_timer_that_runs(void **state)
     stream_end(&world);
 }
 
+/* A time of the program's clock is any number. */
+static void time_is_0(void **state)
+{
+    stream_world reads = {.events = stream_lines, .now = -SECOND,
+                          .settings = {.read_ns = 5 * SECOND}};
+    stream_pair(&reads, SOCK_STREAM);
+    stream_begin(&reads);
+    stream_pass(&reads, SECOND);
+    assert_int_equal(reads.now, 0);
+    stream_put(&reads, "x");
+    stream_pass(&reads, 6 * SECOND);
+    stream_timed_out(&reads);
+    stream_end(&reads);
+    stream_world writes = {.now = -SECOND,
+                           .settings = {.write_ns = 5 * SECOND, .output_high = 1000}};
+    stream_pair(&writes, SOCK_STREAM);
+    stream_begin(&writes);
+    stream_pass(&writes, SECOND);
+    stream_do(&writes, stream_fill);
+    stream_pass(&writes, 6 * SECOND);
+    stream_timed_out(&writes);
+    stream_end(&writes);
+}
+
+/* A drain begins at -100 s and is over at 0. */
+static void a_deadline_is_0(void **state)
+{
+    stream_world world = {.now = -101 * SECOND, .settings = {.output_high = 1000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, stream_fill);
+    stream_pass(&world, SECOND);
+    stream_do(&world, stream_drain_long);
+    stream_pass(&world, 99 * SECOND);
+    assert_int_equal(world.closes, 0);
+    stream_pass(&world, 2 * SECOND);
+    stream_timed_out(&world);
+    stream_end(&world);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_idle_one_is_closed),
     cmocka_unit_test(one_that_is_opened_late),
@@ -293,5 +333,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(spent_credit_is_the_client_s_time),
     cmocka_unit_test(a_drain_without_a_timer_loses_nothing),
     cmocka_unit_test(a_drain_has_the_timer_that_runs),
+    cmocka_unit_test(time_is_0),
+    cmocka_unit_test(a_deadline_is_0),
 };
 TEST_MAIN(tests)
