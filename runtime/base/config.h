@@ -59,6 +59,8 @@
 #define AXO__OVERRUN_QUANTA 4
 /* Urgent turns in a row before other work gets one: a storm of failures must not starve it. */
 #define AXO__URGENT_RUNS_MAX 16
+/* Every how many of them the urgent injector is looked at even when the worker's lane has some. */
+#define AXO__URGENT_TURNS 4
 /* Every how many turns the injector is looked at even when there is local work. */
 #define AXO__INJECT_TURNS 4
 /* With at most this many entries in the injector, outside threads wait for each of them: a turn is

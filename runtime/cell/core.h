@@ -167,8 +167,9 @@ static inline int64_t axo__core_now(const axo__core *core)
 }
 
 /* A cell whose grace period is over, and whose node lies in the injector of the host, which comes
- * when it likes: it waits until the host calls unhold, and has expired again then. hold, false:
- * the node has gone. unhold, true: something has waited. */
+ * when it likes, or of a shared pool, whose threads may all block: it waits until who takes nodes
+ * from there calls unhold, and has expired again then. hold, false: the node has gone. unhold,
+ * true: something has waited. */
 bool axo__core_hold(axo__core *core, axo__cell *cell);
 bool axo__core_unhold(axo__core *core);
 

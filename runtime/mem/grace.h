@@ -134,9 +134,12 @@ void axo__grace_retire(axo__grace *grace, uint32_t home, axo__grace_item *first,
 /* Hands over a block that no new reader can find. Takes no memory. */
 void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block);
 
-/* A worker registers as a reader and unregisters; in pairs, on its own thread. */
-void axo__grace_enter(void);
-void axo__grace_leave(void);
+/* A worker registers as a reader and unregisters; in pairs, on its own thread. A thread may be
+ * several workers, one inside the other, the outer one offline (axo_block): the inner one is
+ * online, and leaves the thread as it has found it. enter returns whether it was offline, leave
+ * gets that. */
+bool axo__grace_enter(void);
+void axo__grace_leave(bool offline);
 
 /* The worker declares that it holds nothing that it has read before: once a turn. */
 void axo__grace_quiet(void);

@@ -26,15 +26,23 @@ RCU_WORD;
  * the other, and registers with liburcu once. */
 static _Thread_local uint32_t rcu_depth;
 
-void axo__grace_enter(void)
+bool axo__grace_enter(void)
 {
-    if (rcu_depth++ == 0)
+    if (rcu_depth++ == 0) {
         urcu_qsbr_register_thread();
+        return false;
+    }
+    bool offline = urcu_qsbr_read_ongoing() == 0;
+    if (offline)
+        axo__grace_online();
+    return offline;
 }
 
-void axo__grace_leave(void)
+void axo__grace_leave(bool offline)
 {
     AXO_ASSERT(rcu_depth > 0);
+    if (offline)
+        axo__grace_offline();
     if (--rcu_depth == 0)
         urcu_qsbr_unregister_thread();
 }

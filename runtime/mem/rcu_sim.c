@@ -32,17 +32,22 @@ static void rcu_tell(void)
     AXO__YIELD_POINT();
 }
 
-void axo__grace_enter(void)
+bool axo__grace_enter(void)
 {
     rcu_reader *me = rcu_me();
     if (me->depth++ == 0)
         *me = (rcu_reader){.depth = 1, .seen = rcu_period};
+    bool offline = me->offline;
+    if (offline)
+        axo__grace_online();
+    return offline;
 }
 
-void axo__grace_leave(void)
+void axo__grace_leave(bool offline)
 {
     rcu_reader *me = rcu_me();
     AXO_ASSERT(me->depth > 0);
+    me->offline = offline;
     me->depth--;
     rcu_tell();
 }

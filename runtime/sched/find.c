@@ -135,8 +135,11 @@ static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject
         axo__cell *cell =
             bit == AXO__INJECTED ? axo__cell_of_inject(node) : axo__cell_of_urgent(node);
         axo__state_injected(&cell->state, bit);
-        if (axo__worker_claim(worker, cell) == NULL)
+        if (axo__worker_claim(worker, cell) == NULL) {
+            if (sched->kind->shared)
+                axo__sched_unhold(sched->core); /* it may have ended, and wait for this */
             continue;
+        }
         bool left = axo__inject_has_any(&sched->inject) || axo__inject_has_any(&sched->urgent) ||
                     axo__inject_has_any(inject);
         if (left && axo__a32_load_relaxed(&sched->searching) == 0)
@@ -260,20 +263,33 @@ static inline bool find_has_urgent(const axo__worker *worker)
     return !axo__runq_is_empty_any(&worker->urgent) || axo__inject_has_any(&worker->sched->urgent);
 }
 
-/* The worker's own urgent lane, then the pool's urgent injector. Urgent entries that stay behind in
- * the lane are offered to others, since the turn that begins now may take long. */
+static axo__cell *find_from_urgent_inject(axo__worker *worker)
+{
+    return find_from_inject(worker, &worker->sched->urgent, AXO__URGENT_INJECTED);
+}
+
+/* The worker's own urgent lane, then the pool's urgent injector; each AXO__URGENT_TURNS urgent
+ * cells in a row the injector goes first, since a parent and a child that fails may keep the lane
+ * full.
+ * Urgent entries that stay behind in the lane are offered to others, since the turn that begins now
+ * may take long. */
 axo__cell *axo__worker_find_urgent(axo__worker *worker)
 {
-    axo__cell *cell = find_from_queue(worker, &worker->urgent);
+    axo__cell *cell = NULL;
+    bool inject = worker->urgent_runs % AXO__URGENT_TURNS == AXO__URGENT_TURNS - 1;
+    if (inject)
+        cell = find_from_urgent_inject(worker);
     if (cell == NULL)
-        return find_from_inject(worker, &worker->sched->urgent, AXO__URGENT_INJECTED);
+        cell = find_from_queue(worker, &worker->urgent);
+    if (cell == NULL)
+        return inject ? NULL : find_from_urgent_inject(worker);
     axo__worker_offer_urgent(worker);
     return cell;
 }
 
-/* Places 3 to 9. Each AXO__INJECT_TURNS turns the injector goes first, and after it an overrun cell
- * or a follower that has waited for long; after AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to
- * 6 go first. */
+/* Places 3 to 9. Each AXO__INJECT_TURNS turns the injector goes first, and behind it, or every
+ * second time before it, an overrun cell or a follower that has waited for long; after
+ * AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to 6 go first. */
 static axo__cell *find_ready(axo__worker *worker)
 {
     axo__sched *sched = worker->sched;
@@ -281,8 +297,14 @@ static axo__cell *find_ready(axo__worker *worker)
     axo__cell *cell;
     if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
         worker->inject_turn = turn;
-        cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
-        if (cell == NULL && (worker->attention & AXO__LOOK_LATE) != 0)
+        bool late = (worker->attention & AXO__LOOK_LATE) != 0;
+        worker->late_first = late && !worker->late_first;
+        cell = worker->late_first ? find_late(worker) : NULL;
+        if (cell != NULL)
+            worker->late_turn = turn + 1;
+        if (cell == NULL)
+            cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
+        if (cell == NULL && late)
             cell = find_late(worker);
         if (cell != NULL)
             return cell;

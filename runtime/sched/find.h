@@ -6,11 +6,11 @@
 
 /* An outside thread waits for a worker: the running turn ends after this message, and the worker
  * looks into the injector next. At most every AXO__INJECT_MESSAGES messages, so that a stream from
- * outside does not cost a turn a message. */
+ * outside does not cost a turn a message; and not a turn that goes before the injector. */
 static inline void axo__worker_outside(axo__worker *worker)
 {
     uint64_t handled = axo__a64_load_relaxed(&worker->local.count.handled);
-    if (handled < worker->inject_from)
+    if (handled < worker->inject_from || worker->late_turn == axo__worker_turn(worker))
         return;
     worker->messages_left = 0;
     worker->inject_from = handled + AXO__INJECT_MESSAGES;

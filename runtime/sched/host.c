@@ -52,16 +52,6 @@ static void host_limit(axo__worker *worker, int64_t budget_ns)
     worker->until_clock = 1;
 }
 
-/* The host has taken nodes out of its injector, perhaps of cells that wait for that; nobody else
- * expires cells of a manual system. */
-static void host_release(axo__core *core)
-{
-    if (core->manual || !axo__core_unhold(core))
-        return;
-    (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
-    (void)axo__sched_wake_worker(&axo__core_sched(core)->workers[0]); /* as axo__core_unhold says */
-}
-
 /* Gives the worker up. A call that its budget cut short sets the event, since entries may be left
  * and no push would announce them. The release store is the last step: the next thread may run the
  * worker from there on, see host_enter. */
@@ -71,7 +61,7 @@ static void host_leave(axo__sched *sched, bool dry)
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&sched->host_busy) == 1);
     worker->was_parked = dry;
     axo__worker_body.end(worker);
-    host_release(sched->core);
+    axo__sched_unhold(sched->core);
     if (!dry)
         axo__os_event_set(&sched->event);
     axo__a32_store_release(&sched->host_busy, 0); /* [W8] */

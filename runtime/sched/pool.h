@@ -243,6 +243,7 @@ struct axo__worker {
     uint64_t clock_turn;    /* the turn in which, or after which, the clock was last read */
     int64_t next_clock;     /* first reading while the next slot is used; AXO__NEVER: none yet */
     int64_t overrun_clock;  /* reading when an overrun cell had its turn last, or none waited */
+    uint64_t late_turn;     /* the last turn that went before the injector: outside waits for it */
     uint64_t overrun_turn;  /* the turn that has used up its time by itself */
     int64_t follow_clock;   /* reading when a follower had its turn last, or none waited */
     uint64_t follow_turn;   /* the last turn that has sent to cells that are behind ... */
@@ -250,6 +251,7 @@ struct axo__worker {
     uint32_t follow_slow;   /* turns of producers beside their consumer that were slow, in a row */
     axo__cell *follow_cell; /* ... to which, with the AXO__FOLLOW_SENDS-th ... */
     bool follow_here;       /* ... and whether it waited on this worker then */
+    bool late_first;        /* what waits for long went before the injector, the last time it did */
     axo_ref sender;         /* axo_sender in a decider */
     axo__cause pending;     /* what axo_fail recorded; kind NONE: nothing */
     uint64_t asked_at;      /* the callback in which a borrowed parent last decided */
@@ -268,7 +270,8 @@ struct axo__worker {
     int64_t idle_at;        /* elastic: since when the worker has had no work; 0: it has some */
     bool was_parked;        /* host: the last run ended for want of work */
     bool has_thread;        /* a thread is to be joined; elastic: guarded by the pool's mutex */
-    uint32_t outer_aside;   /* axo__aside of the thread before it became this worker */
+    uint32_t outer_aside;   /* axo__aside of the thread before it became this worker ... */
+    bool outer_offline;     /* ... and whether it was another one, in axo_block */
     bool forked;            /* in a child that one of its callbacks has forked ... */
     axo__cell *forked_in;   /* ... of this actor; NULL: of none */
     axo__a64 *board;        /* its record (sched/board.h); NULL: it has none */

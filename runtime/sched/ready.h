@@ -28,12 +28,14 @@
  * Exceptions, each a bounded number of times in a row, so that no place waits for ever:
  *   1, 2   after AXO__URGENT_RUNS_MAX turns another cell has a turn, for as long as they took, then
  *          they go on
+ *   2      goes before 1 each AXO__URGENT_TURNS of these turns
  *   3      after AXO__NEWBORN_RUNS_MAX turns 4 to 6 go first; each AXO__NEWBORN_OLDEST-th newborn
  *          is the oldest
  *   4      AXO__NEXT_RUNS_MAX turns, or the time of one turn; then its cell goes to the end of 5
  *   6      goes before 3 each AXO__INJECT_TURNS turns, and when an outside thread's entry waits
  *   7, 8   go before 3 then, if they have waited for AXO__OVERRUN_QUANTA times the time of a turn
  *   9      goes before 3 then, so often that each has a turn in AXO__FOLLOW_LATE_NS
+ *   6 and 7 to 9, if both have entries then, go first by turns
  *
  * A worker of a shared pool and a spare worker have no queues of their own: their places 1, 3, 4,
  * 5, 7 and 9 stay empty, and their pushes go to 2, 6 and 8; in a shared pool overrun cells go to

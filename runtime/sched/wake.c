@@ -65,6 +65,14 @@ bool axo__sched_wake_worker(axo__worker *worker)
     return wake_up(worker);
 }
 
+void axo__sched_unhold(axo__core *core)
+{
+    if (core->manual || !axo__core_unhold(core))
+        return;
+    (void)axo__a32_add_seq_cst(&core->expired_any, 0); /* [W1] (6) */
+    (void)axo__sched_wake_worker(&axo__core_sched(core)->workers[0]); /* as axo__core_unhold says */
+}
+
 /* ---- the spare ---- */
 
 /* Makes the spare look at least as closely as `least`. The load is the common end: the mode is

@@ -47,6 +47,10 @@ void axo__sched_wake_all(axo__sched *sched);
  * sched/timer.h. false: the worker was not parked. */
 bool axo__sched_wake_worker(axo__worker *worker);
 
+/* Nodes have left an injector that is come to late (axo__core_hold): cells that wait for that
+ * expire now, in the default pool. A manual system has no such injector. */
+void axo__sched_unhold(axo__core *core);
+
 /* No worker is parked and there is work: the spare, if the pool has one, looks closely from now
  * on. */
 void axo__spare_alarm(axo__sched *sched);

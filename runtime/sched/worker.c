@@ -148,7 +148,7 @@ void axo__worker_begin(void *argument)
     axo__self = worker;
     worker->outer_aside = axo__aside; /* an observer may lend its thread to a host's worker */
     axo__aside = 0;
-    axo__grace_enter();
+    worker->outer_offline = axo__grace_enter();
     if (worker->local.core->lent)
         axo__grace_visit(&worker->local.core->grace, &worker->reader);
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
@@ -171,7 +171,7 @@ void axo__worker_end(void *argument)
     axo__local_flush(&worker->local);
     axo__board_worker_end(worker);
     axo__rest_begin(worker);
-    axo__grace_leave();
+    axo__grace_leave(worker->outer_offline);
     axo__aside = worker->outer_aside;
     axo__self = NULL;
     if (worker->local.core->lent) {

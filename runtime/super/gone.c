@@ -112,9 +112,10 @@ static void gone_abandon(axo__local *local, axo__cell *child)
     axo__name *name = axo__cell_name(child);
     if (name != NULL)
         axo__names_unlink(&local->core->names, name);
-    axo__state_close(&child->state);
     axo__table_end(child);
+    axo__state_close(&child->state);
     child->phase = AXO__PHASE_GONE;
+    axo__gone_drain(local, child); /* as stop_close does: watchers are told at once */
     axo__spawn_free_all(local, child);
     axo__children_free_record(local, child);
     axo__a64_bump_owner(&local->count.terminated);
@@ -200,7 +201,8 @@ static __attribute__((noinline)) void gone_expire_any(axo__local *local, axo__ce
     if (axo__cell_extra(cell) != NULL)
         axo__keyed_timer_free(local, cell);
     axo__sched *sched = axo__cell_sched(cell);
-    if (sched->kind == &axo__host_kind && sched != axo__self->sched) {
+    bool late = sched->kind->shared || sched->kind == &axo__host_kind;
+    if (late && sched != axo__self->sched) {
         if (axo__core_hold(core, cell))
             return;
     } else if (axo__state_has_node(&cell->state)) {
@@ -215,7 +217,8 @@ static __attribute__((noinline)) void gone_expire_any(axo__local *local, axo__ce
 /* No thread can find the cell any more, and no thread that found it earlier is still inside a send
  * or a watch. So this drain is the last one, and it answers every message that raced with the end
  * (D7, DW-18). A cell whose injector node is still queued waits for another grace period, or for
- * the host: the queue links through memory of the cell. */
+ * the host or a pool of blocking threads, which come late: the queue links through memory of the
+ * cell. */
 void axo__gone_expire(axo__local *local, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);

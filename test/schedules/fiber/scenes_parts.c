@@ -437,7 +437,7 @@ static void grace_expire(void *user, uint32_t home, axo__grace_item *items, axo_
 
 static void grace_reader(void *arg)
 {
-    axo__grace_enter();
+    (void)axo__grace_enter();
     for (uint32_t i = 0; i < 2; i++) {
         const grace_thing *it = axo__aptr_load_acquire(&grace_current);
         AXO__YIELD_POINT();
@@ -447,7 +447,7 @@ static void grace_reader(void *arg)
             axo__grace_online();
         }
     }
-    axo__grace_leave();
+    axo__grace_leave(false);
 }
 
 static void grace_writer(void *arg)

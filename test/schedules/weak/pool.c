@@ -250,13 +250,15 @@ static void pool_one_at_a_time(void)
         weak_wrote(&weak_pool.workers[0].now);
 }
 
-void axo__grace_enter(void)
+bool axo__grace_enter(void)
 {
     pool_one_at_a_time();
+    return false;
 }
 
-void axo__grace_leave(void)
+void axo__grace_leave(bool offline)
 {
+    (void)offline;
     pool_one_at_a_time();
 }
 

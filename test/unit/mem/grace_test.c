@@ -78,7 +78,7 @@ static grace_world *world_new(void)
 static void reader(grace_world *world)
 {
     uint32_t turn = 0;
-    axo__grace_enter();
+    (void)axo__grace_enter();
     while (axo__a32_load_acquire(&world->stop) == 0) {
         const grace_thing *thing = axo__aptr_load_acquire(&world->current);
         for (int i = 0; i < 200; i++) {
@@ -93,7 +93,7 @@ static void reader(grace_world *world)
             axo__grace_quiet();
         }
     }
-    axo__grace_leave();
+    axo__grace_leave(false);
 }
 
 static void reader_or_writer(void *arg, uint32_t index)
@@ -130,7 +130,7 @@ static void readers_never_see_an_expired_thing(void **state)
 static void a_reader_holds_the_period_open(void **state)
 {
     grace_world *world = world_new();
-    axo__grace_enter();
+    (void)axo__grace_enter();
     axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[0].item);
     for (int i = 0; i < 20000; i++) {
         assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
@@ -140,7 +140,7 @@ static void a_reader_holds_the_period_open(void **state)
     while (axo__a32_load_acquire(&world->expired) == 0)
         (void)sched_yield();
     axo__grace_online();
-    axo__grace_leave();
+    axo__grace_leave(false);
     axo__grace_stop(&world->grace);
     free(world);
 }
@@ -148,17 +148,43 @@ static void a_reader_holds_the_period_open(void **state)
 static void enter_nests(void **state)
 {
     grace_world *world = world_new();
-    axo__grace_enter();
-    axo__grace_enter();
-    axo__grace_leave();
+    (void)axo__grace_enter();
+    (void)axo__grace_enter();
+    axo__grace_leave(false);
     axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[0].item);
     for (int i = 0; i < 5000; i++) {
         assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
         (void)sched_yield();
     }
-    axo__grace_leave();
+    axo__grace_leave(false);
     axo__grace_stop(&world->grace);
     assert_int_equal(axo__a32_load_relaxed(&world->expired), 1);
+    free(world);
+}
+
+/* One worker inside another that is offline: nothing expires before it is quiet, and it leaves the
+ * thread offline, so that nothing waits for the outer one. */
+static void an_inner_one_leaves_it_offline(void **state)
+{
+    grace_world *world = world_new();
+    assert_false(axo__grace_enter());
+    axo__grace_offline();
+    assert_true(axo__grace_enter());
+    axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[0].item);
+    for (int i = 0; i < 5000; i++) {
+        assert_int_equal(axo__a32_load_acquire(&world->expired), 0);
+        (void)sched_yield();
+    }
+    axo__grace_quiet();
+    axo__grace_leave(true);
+    axo__grace_retire(&world->grace, 0, &world->things[1].item, &world->things[1].item);
+    time_t limit = time(NULL) + 60;
+    while (axo__a32_load_acquire(&world->expired) < 2 && time(NULL) < limit)
+        (void)sched_yield();
+    assert_int_equal(axo__a32_load_acquire(&world->expired), 2);
+    axo__grace_online();
+    axo__grace_leave(false);
+    axo__grace_stop(&world->grace);
     free(world);
 }
 
@@ -230,7 +256,7 @@ static void blocks_wait_beside_items(void **state)
 {
     for (int first = 0; first < 2; first++) {
         grace_world *world = world_new();
-        axo__grace_enter();
+        (void)axo__grace_enter();
         for (int i = 0; i < 4; i++) {
             if (i % 2 == first)
                 world_retire_block(world);
@@ -241,7 +267,7 @@ static void blocks_wait_beside_items(void **state)
             assert_int_equal(axo__a32_load_acquire(&world->freed), 0);
             (void)sched_yield();
         }
-        axo__grace_leave();
+        axo__grace_leave(false);
         axo__grace_stop(&world->grace);
         assert_int_equal(axo__a32_load_relaxed(&world->freed), 2);
         assert_int_equal(axo__a32_load_relaxed(&world->expired), 2);
@@ -263,6 +289,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(readers_never_see_an_expired_thing),
     cmocka_unit_test(a_reader_holds_the_period_open),
     cmocka_unit_test(enter_nests),
+    cmocka_unit_test(an_inner_one_leaves_it_offline),
     cmocka_unit_test(a_list_is_retired_whole_and_stop_expires_it),
     cmocka_unit_test(homes_are_kept_apart),
     cmocka_unit_test(blocks_wait_beside_items),

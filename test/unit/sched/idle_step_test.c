@@ -233,6 +233,25 @@ static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
     world_close();
 }
 
+/* What comes from outside is heard, though the worker's own lane is never empty. */
+static void a_storm_of_urgent_cells_leaves_those_from_outside_their_turns(void **state)
+{
+    static const axo__super_ops storm_ops = {.system = storm_system, .begin = no_system};
+    world_open(1, 0);
+    world.sched.ops = &storm_ops;
+    axo__cell *first = cell_new();
+    (void)cell_new();
+    axo__cell *other = cell_new();
+    axo__sched_announce_system(worker_at(0), first);
+    axo__sched_announce_system(NULL, other);
+    assert_true(axo__inject_has_any(&world.sched.urgent));
+    for (uint32_t i = 0; i < AXO__URGENT_TURNS; i++)
+        assert_int_equal(axo__worker_body.step(worker_at(0)), AXO__STEP_AGAIN);
+    assert_false(axo__inject_has_any(&world.sched.urgent));
+    assert_true(work_is_left()); /* the storm */
+    world_close();
+}
+
 #define STORM_TURN_NS    INT64_C(1000)
 #define STORM_MESSAGE_NS INT64_C(3000)
 #define STORM_MESSAGES   32
@@ -475,6 +494,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(between_two_turns_one_is_nobody_elses),
     cmocka_unit_test(what_a_handler_tells_while_nobody_watches),
     cmocka_unit_test(a_storm_of_urgent_cells_leaves_others_their_turns),
+    cmocka_unit_test(a_storm_of_urgent_cells_leaves_those_from_outside_their_turns),
     cmocka_unit_test(a_storm_of_urgent_cells_shares_the_time),
     cmocka_unit_test(the_spare_goes_to_rest_after_a_quiet_look),
     cmocka_unit_test(the_spare_rests_at_every_step_of_parking),

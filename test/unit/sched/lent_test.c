@@ -13,7 +13,7 @@
 #include "system/pools.h"
 #include "system/system.h"
 
-enum { NOTE = 1, BLOCK, AWAY, BLOCK_AWAY };
+enum { NOTE = 1, BLOCK, AWAY, BLOCK_AWAY, HOST_AWAY };
 
 typedef struct lent_world {
     axo_system *system;
@@ -31,11 +31,20 @@ static void lent_wait(void *arg)
         continue;
 }
 
+static void lent_host_and_wait(void *arg)
+{
+    const lent_world *world = arg;
+    assert_int_equal(axo_run_host(world->system, -1, NULL), AXO_OK);
+    lent_wait(arg);
+}
+
 static axo_status lent_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     lent_world *world = *(lent_world **)state;
     if (message->tag == AWAY)
         return axo_block(ctx, lent_wait, world);
+    if (message->tag == HOST_AWAY)
+        return axo_block(ctx, lent_host_and_wait, world);
     if (message->tag == BLOCK || message->tag == BLOCK_AWAY)
         lent_wait(world);
     if (message->tag == BLOCK_AWAY)
@@ -288,6 +297,73 @@ static void a_dead_cell_waits_in_a_system_with_threads(void **state)
     assert_int_equal(axo_system_destroy(w.system), AXO_OK);
 }
 
+/* The only thread for actors that block is in axo_block: it has run the end of one whose entry lies
+ * behind the one that it has come to. */
+static void a_dead_cell_waits_for_a_thread_that_blocks(void **state)
+{
+    lent_world w = {.system = NULL};
+    lent_world *world = &w;
+    axo_ref refs[3];
+    axo_options options = AXO_OPTIONS(.workers = 1, .blocking_max = 1);
+    axo_props props = AXO_PROPS(.cls = &lent_class, .args = &world, .args_size = sizeof world,
+                                .dispatcher = AXO_DISPATCH_BLOCKING);
+    (void)state;
+    assert_int_equal(sem_init(&w.inside, 0, 0), 0);
+    assert_int_equal(sem_init(&w.go_on, 0, 0), 0);
+    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    for (uint32_t i = 0; i < 3; i++) { /* each has begun; the last one is in axo_block */
+        assert_int_equal(axo_system_spawn(w.system, &props, &refs[i]), AXO_OK);
+        assert_int_equal(axo_system_send(w.system, refs[i], AWAY, NULL, 0), AXO_OK);
+        while (sem_wait(&w.inside) != 0)
+            continue;
+        if (i < 2)
+            assert_int_equal(sem_post(&w.go_on), 0);
+    }
+    assert_int_equal(axo_system_send(w.system, refs[1], AWAY, NULL, 0), AXO_OK);
+    assert_int_equal(axo_system_send(w.system, refs[0], NOTE, NULL, 0), AXO_OK);
+    axo__sched *pool = axo__cell_sched(axo__table_find(&w.system->core.table, refs[0]));
+    assert_int_equal(axo_system_stop_actor(w.system, refs[0]), AXO_OK);
+    while (!axo__inject_has_any(&pool->urgent))
+        (void)sched_yield();
+    assert_int_equal(sem_post(&w.go_on), 0);
+    while (sem_wait(&w.inside) != 0)
+        continue;
+    while (!held_any(w.system))
+        (void)sched_yield();
+    assert_int_equal(sem_post(&w.go_on), 0);
+    while (held_any(w.system))
+        (void)sched_yield();
+    while (lent_held(&w) != 5)
+        (void)sched_yield();
+    lent_end(&w);
+}
+
+/* A thread that has run the host in axo_block holds up no memory behind it. */
+static void the_host_within_axo_block(void **state)
+{
+    lent_world w = {.system = NULL};
+    lent_world *world = &w;
+    axo_ref refs[2];
+    axo_options options = AXO_OPTIONS(.workers = 1);
+    axo_props props = AXO_PROPS(.cls = &lent_class, .args = &world, .args_size = sizeof world,
+                                .dispatcher = AXO_DISPATCH_PINNED);
+    (void)state;
+    assert_int_equal(sem_init(&w.inside, 0, 0), 0);
+    assert_int_equal(sem_init(&w.go_on, 0, 0), 0);
+    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    assert_int_equal(axo_system_spawn(w.system, &props, &refs[0]), AXO_OK);
+    assert_int_equal(axo_system_send(w.system, refs[0], HOST_AWAY, NULL, 0), AXO_OK);
+    while (sem_wait(&w.inside) != 0)
+        continue;
+    props.dispatcher = AXO_DISPATCH_DEFAULT;
+    assert_int_equal(axo_system_spawn(w.system, &props, &refs[1]), AXO_OK);
+    assert_int_equal(axo_system_stop_actor(w.system, refs[1]), AXO_OK);
+    while (lent_held(&w) != 4)
+        (void)sched_yield();
+    assert_int_equal(sem_post(&w.go_on), 0);
+    lent_end(&w);
+}
+
 /* Of the host's worker, too. */
 static void the_host_is_a_reader(void **state)
 {
@@ -371,6 +447,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(axo_block_gives_memory_back),
     cmocka_unit_test(a_dead_cell_waits_for_the_host),
     cmocka_unit_test(a_dead_cell_waits_in_a_system_with_threads),
+    cmocka_unit_test(a_dead_cell_waits_for_a_thread_that_blocks),
+    cmocka_unit_test(the_host_within_axo_block),
     cmocka_unit_test(the_host_is_a_reader),
     cmocka_unit_test(slots_are_counted),
     cmocka_unit_test(an_ask_is_answered_in_any_slot),

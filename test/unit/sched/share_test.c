@@ -239,6 +239,28 @@ static void overrun_ones_keep_their_share(void **state)
     share_close(&it);
 }
 
+/* Each message of those two comes with one from outside: the injector is never found empty. */
+static void overrun_ones_keep_their_share_beside_a_stream_from_outside(void **state)
+{
+    share it = {.short_ns = 10 * US};
+    skip_with_tiny_limits();
+    share_open(&it);
+    it.guest = share_add(&it, &guest);
+    share_burners(&it, 50 * US);
+    for (uint32_t i = 0; i < 2; i++)
+        it.players[i] = share_add(&it, &player);
+    it.each = true;
+    share_send(&it, it.players[0]);
+    share_step(&it, 100);
+    it.burned = it.played = 0;
+    it.calls = it.plays = 0;
+    share_step(&it, 4000);
+    int64_t percent = 100 * it.burned / (it.burned + it.played);
+    assert_in_range(percent, 12, 25);
+    assert_true(it.calls + 64 > it.plays); /* nor does the stream wait */
+    share_close(&it);
+}
+
 /* ---- the next slot ---- */
 
 static void the_next_slot_is_used_no_longer_than_a_turn_may_last(void **state)
@@ -307,6 +329,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(more_overrun_ones_than_there_is_room_for),
     cmocka_unit_test(a_turn_of_an_overrun_one_lasts_as_long_as_a_turn_may),
     cmocka_unit_test(overrun_ones_keep_their_share),
+    cmocka_unit_test(overrun_ones_keep_their_share_beside_a_stream_from_outside),
     cmocka_unit_test(the_next_slot_is_used_no_longer_than_a_turn_may_last),
     cmocka_unit_test(who_waits_outside_cuts_a_turn_short),
     cmocka_unit_test(a_stream_from_outside_is_taken_in_batches),

@@ -21,6 +21,15 @@ static axo_status lane_fails(axo_ctx *ctx, void *state, const axo_message *messa
     return AXO_EFAILED;
 }
 
+static uint32_t lane_ends;
+
+static axo_status lane_told(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx, (void)state;
+    lane_ends += message->tag == AXO_TERMINATED;
+    return AXO_OK;
+}
+
 static void adopted_too_late(void **state)
 {
     end_world it;
@@ -33,7 +42,13 @@ static void adopted_too_late(void **state)
     axo_ref ref = axo__cell_ref(child);
     assert_ptr_equal(axo__table_find(&it.core.table, ref), child);
     uint64_t terminated = axo__a64_load_relaxed(&local->count.terminated);
+    it.receive = lane_told;
+    lane_ends = 0;
+    axo__cell *watcher = end_spawn(&it, it.root, NULL);
+    end_watch(end_worker(&it, 0), watcher, ref, NULL);
     axo__gone_answer(local, it.root, &child->life_node, AXO__SYS_ADOPT);
+    end_turn(end_worker(&it, 0), watcher);
+    assert_int_equal(lane_ends, 1); /* no grace period is waited for */
     assert_null(axo__table_find(&it.core.table, ref));
     assert_int_equal(child->phase, AXO__PHASE_GONE);
     assert_int_equal(axo__a64_load_relaxed(&local->count.terminated), terminated + 1);
