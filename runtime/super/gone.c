@@ -103,35 +103,14 @@ bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint3
 
 /* ---- its system lane ---- */
 
-/* A newborn whose guardian has terminated before adopting it: the newborn never runs. Its word is
- * still RUNNING from axo__state_init, so no other worker can have claimed it, and the caller may
- * close it. */
-static void gone_abandon(axo__local *local, axo__cell *child)
-{
-    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
-    axo__name *name = axo__cell_name(child);
-    if (name != NULL)
-        axo__names_unlink(&local->core->names, name);
-    axo__table_end(child);
-    axo__state_close(&child->state);
-    child->phase = AXO__PHASE_GONE;
-    axo__gone_drain(local, child); /* as stop_close does: watchers are told at once */
-    axo__spawn_free_all(local, child);
-    axo__children_free_record(local, child);
-    axo__a64_bump_owner(&local->count.terminated);
-    axo__trace(local, child, AXO_EV_TERMINATED, 0);
-    AXO__PROBE2(stop, child, axo__cell_ref(child).bits);
-    axo__local_retire(local, child);
-}
-
-/* A parent closes after its last child, so no child's report or end can arrive here. */
-void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node, axo__sys_kind kind)
+/* A parent closes after its last child, so no child's report or end can arrive here. A newborn is
+ * axo__gone_answer's. */
+static void gone_answer_other(axo__local *local, axo__cell *cell, axo__stack_node *node,
+                              axo__sys_kind kind)
 {
     switch (kind) {
-    case AXO__SYS_ADOPT:
-        gone_abandon(local, axo__cell_of_life_node(node));
-        return;
     /* GCOV_EXCL_START cannot be: children are gone before their parent */
+    case AXO__SYS_ADOPT:
     case AXO__SYS_FAILED:
     case AXO__SYS_DUE:
     case AXO__SYS_GONE:
@@ -147,6 +126,47 @@ void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
         axo__parked_closed(local, node);
         return;
     }
+}
+
+/* Its watchers are told at once, as by stop_close. A newborn has no child that is to be adopted. */
+static void gone_drain_newborn(axo__local *local, axo__cell *child)
+{
+    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&child->system));
+    while (link != 0) {
+        axo__stack_node *node = axo__stack_node_of(link);
+        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
+        link = node->next;
+        gone_answer_other(local, child, node, kind);
+    }
+}
+
+/* A newborn whose guardian has terminated before adopting it: the newborn never runs. Its word is
+ * still RUNNING from axo__state_init, so no other worker can have claimed it, and the caller may
+ * close it. */
+static void gone_abandon(axo__local *local, axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(child->phase == AXO__PHASE_NEW);
+    axo__name *name = axo__cell_name(child);
+    if (name != NULL)
+        axo__names_unlink(&local->core->names, name);
+    axo__table_end(child);
+    axo__state_close(&child->state);
+    child->phase = AXO__PHASE_GONE;
+    gone_drain_newborn(local, child);
+    axo__spawn_free_all(local, child);
+    axo__children_free_record(local, child);
+    axo__a64_bump_owner(&local->count.terminated);
+    axo__trace(local, child, AXO_EV_TERMINATED, 0);
+    AXO__PROBE2(stop, child, axo__cell_ref(child).bits);
+    axo__local_retire(local, child);
+}
+
+void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node, axo__sys_kind kind)
+{
+    if (kind == AXO__SYS_ADOPT)
+        gone_abandon(local, axo__cell_of_life_node(node));
+    else
+        gone_answer_other(local, cell, node, kind);
 }
 
 /* axo__stack_take_any exchanges the lane's top (acquire), which pairs with the push of each pusher
