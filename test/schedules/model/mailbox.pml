@@ -67,7 +67,7 @@
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/claim.c:axo__sched_unclaim b1db173005ab
  * stamp sched/claim.h:axo__worker_claim a88bfa9bbee3
- * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
+ * stamp sched/find.c:find_from_inject_slow c24b486a9363
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
  * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e

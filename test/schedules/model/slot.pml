@@ -44,7 +44,7 @@
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/expire.c:expire_from 78566a3e1f23
- * stamp sched/find.c:find_from_inject_slow da0d8cac4ba0
+ * stamp sched/find.c:find_from_inject_slow c24b486a9363
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/send.c:axo__door_enter cc1170cff457
