@@ -26,6 +26,7 @@ failed() {
     exit 1
 }
 
+: >"$stage/out" # it is read before the server may have begun
 # shellcheck disable=SC2016 # of the inner shell
 bash -c 'ulimit -n 250; exec env LD_PRELOAD="$1" AXO_SOCKETS="$2 100" \
     ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}" \
