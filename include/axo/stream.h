@@ -242,9 +242,9 @@ AXO_API bool axo_stream_has_room(axo_ctx *ctx, axo_stream *stream);
 /* Says that so many answers will be written, by axo_stream_answer, as a request has been taken. All
  * are owed, or none; with nothing outstanding so many fit as are asked for.
  *   returns   AXO_OK; AXO_EFULL: axo_stream_has_room is false, or there is no room for all of them:
- *             AXO_STREAM_ROOM follows when there is, unless an answer of no bytes has made
- *             it; AXO_ESTOPPING: axo_stream_end or
- *             axo_stream_close was called; AXO_EINVAL: more than UINT32_MAX would be owed
+ *             AXO_STREAM_ROOM follows when there is, unless an answer of no bytes has made it;
+ *             AXO_ESTOPPING: axo_stream_end or axo_stream_close was called; AXO_EINVAL: more
+ *             than UINT32_MAX would be owed
  *   after     on failure none of them is owed */
 AXO_API axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers);
 

@@ -183,8 +183,8 @@ void axo__local_retire(axo__local *local, axo__cell *cell)
     local->retired_count++;
 }
 
-/* The mutex orders the look against unhold: a look that comes later sees that the node
- * has gone, an earlier one holds what the release finds. */
+/* The mutex orders the look against unhold: a look that comes later sees that the node has gone, an
+ * earlier one holds what unhold finds. */
 bool axo__core_hold(axo__core *core, axo__cell *cell)
 {
     axo__os_mutex_lock(&core->expired_mutex);

@@ -270,19 +270,17 @@ static axo__cell *find_from_urgent_inject(axo__worker *worker)
 
 /* The worker's own urgent lane, then the pool's urgent injector; each AXO__URGENT_TURNS urgent
  * cells in a row the injector goes first, since a parent and a child that fails may keep the lane
- * full.
- * Urgent entries that stay behind in the lane are offered to others, since the turn that begins now
- * may take long. */
+ * full. Urgent entries that stay behind in the lane are offered to others, since the turn that
+ * begins now may take long. */
 axo__cell *axo__worker_find_urgent(axo__worker *worker)
 {
     axo__cell *cell = NULL;
-    bool inject = worker->urgent_runs % AXO__URGENT_TURNS == AXO__URGENT_TURNS - 1;
-    if (inject)
+    if (worker->urgent_runs % AXO__URGENT_TURNS == AXO__URGENT_TURNS - 1)
         cell = find_from_urgent_inject(worker);
     if (cell == NULL)
         cell = find_from_queue(worker, &worker->urgent);
     if (cell == NULL)
-        return inject ? NULL : find_from_urgent_inject(worker);
+        return find_from_urgent_inject(worker);
     axo__worker_offer_urgent(worker);
     return cell;
 }

@@ -128,15 +128,23 @@ static void gone_answer_other(axo__local *local, axo__cell *cell, axo__stack_nod
     }
 }
 
-/* Its watchers are told at once, as by stop_close. A newborn has no child that is to be adopted. */
-static void gone_drain_newborn(axo__local *local, axo__cell *child)
+typedef void gone_answer_fn(axo__local *local, axo__cell *cell, axo__stack_node *node,
+                            axo__sys_kind kind);
+
+/* axo__stack_take_any exchanges the lane's top (acquire), which pairs with the push of each pusher
+ * (release). A caller that finds the lane empty lost the race to another drain, which answers the
+ * nodes. */
+static void gone_drain_by(axo__local *local, axo__cell *cell, gone_answer_fn *answer)
 {
-    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&child->system));
+    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
+    if (axo__likely(!axo__stack_has_any(&cell->system)))
+        return;
+    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
     while (link != 0) {
         axo__stack_node *node = axo__stack_node_of(link);
         axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
         link = node->next;
-        gone_answer_other(local, child, node, kind);
+        answer(local, cell, node, kind);
     }
 }
 
@@ -152,7 +160,7 @@ static void gone_abandon(axo__local *local, axo__cell *child)
     axo__table_end(child);
     axo__state_close(&child->state);
     child->phase = AXO__PHASE_GONE;
-    gone_drain_newborn(local, child);
+    gone_drain_by(local, child, gone_answer_other); /* it has no child that is to be adopted */
     axo__spawn_free_all(local, child);
     axo__children_free_record(local, child);
     axo__a64_bump_owner(&local->count.terminated);
@@ -169,21 +177,9 @@ void axo__gone_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
         gone_answer_other(local, cell, node, kind);
 }
 
-/* axo__stack_take_any exchanges the lane's top (acquire), which pairs with the push of each pusher
- * (release). A caller that finds the lane empty lost the race to another drain, which answers the
- * nodes. */
 void axo__gone_drain(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
-    if (axo__likely(!axo__stack_has_any(&cell->system)))
-        return;
-    axo__stack_link link = axo__stack_reverse(axo__stack_take_any(&cell->system));
-    while (link != 0) {
-        axo__stack_node *node = axo__stack_node_of(link);
-        axo__sys_kind kind = (axo__sys_kind)axo__stack_tag_of(link);
-        link = node->next;
-        axo__gone_answer(local, cell, node, kind);
-    }
+    gone_drain_by(local, cell, axo__gone_answer);
 }
 
 /* ---- its slot ---- */

@@ -48,7 +48,7 @@
  * stamp sched/worker.c:axo__worker_step aabae4ba1718
  * stamp sched/worker.c:worker_idle 7d067d978a47
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
- * stamp super/gone.c:gone_abandon b56d69cfd370
+ * stamp super/gone.c:gone_abandon 90136889c062
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make 27097cffcda7

@@ -257,19 +257,26 @@ static void a_write_takes_no_promise_back(void **state)
     stream_end(&world);
 }
 
+/* A write was refused, and what waits is between the two marks. */
+static void answer_refuse(stream_world *world)
+{
+    *world = (stream_world){
+        .settings = {.outstanding_max = 8, .output_high = 300000, .output_low = 1000}};
+    stream_pair(world, SOCK_STREAM);
+    stream_begin(world);
+    stream_do(world, stream_fill);
+    assert_int_equal(world->status, AXO_EFULL);
+    while (world->info.output >= 300000) {
+        (void)stream_get(world);
+        stream_run(world);
+    }
+    assert_true(world->info.output > 1000);
+}
+
 static void a_request_takes_no_promise_back(void **state)
 {
-    stream_world world = {
-        .settings = {.outstanding_max = 8, .output_high = 300000, .output_low = 1000}};
-    stream_pair(&world, SOCK_STREAM);
-    stream_begin(&world);
-    stream_do(&world, stream_fill);
-    assert_int_equal(world.status, AXO_EFULL);
-    while (world.info.output >= 300000) {
-        (void)stream_get(&world);
-        stream_run(&world);
-    }
-    assert_true(world.info.output > 1000);
+    stream_world world;
+    answer_refuse(&world);
     const uint32_t rooms = world.rooms;
     stream_do(&world, answer_owe);
     assert_int_equal(world.status, AXO_OK);
@@ -286,17 +293,8 @@ static void answer_look(stream_world *world, axo_ctx *ctx)
 /* Nor does a look that finds less than what was refused. */
 static void a_look_takes_no_promise_of_a_write_back(void **state)
 {
-    stream_world world = {
-        .settings = {.outstanding_max = 8, .output_high = 300000, .output_low = 1000}};
-    stream_pair(&world, SOCK_STREAM);
-    stream_begin(&world);
-    stream_do(&world, stream_fill);
-    assert_int_equal(world.status, AXO_EFULL);
-    while (world.info.output >= 300000) {
-        (void)stream_get(&world);
-        stream_run(&world);
-    }
-    assert_true(world.info.output > 1000);
+    stream_world world;
+    answer_refuse(&world);
     const uint32_t rooms = world.rooms;
     stream_do(&world, answer_look);
     assert_int_equal(world.taken, 1);

@@ -216,7 +216,8 @@ static void storm_system(axo__worker *worker, axo__cell *cell)
     axo__sched_announce_system(worker, cell_at(first ? 1 : 0));
 }
 
-static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
+/* Two cells without an end on the one worker; a third one has nothing to do. */
+static axo__cell *storm_begin(void)
 {
     static const axo__super_ops storm_ops = {.system = storm_system, .begin = no_system};
     world_open(1, 0);
@@ -225,6 +226,12 @@ static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
     (void)cell_new();
     axo__cell *other = cell_new();
     axo__sched_announce_system(worker_at(0), first);
+    return other;
+}
+
+static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
+{
+    axo__cell *other = storm_begin();
     axo__sched_announce_user(worker_at(0), other);
     for (uint32_t i = 0; i < 2 * AXO__URGENT_RUNS_MAX; i++)
         assert_int_equal(axo__worker_body.step(worker_at(0)), AXO__STEP_AGAIN);
@@ -236,13 +243,7 @@ static void a_storm_of_urgent_cells_leaves_others_their_turns(void **state)
 /* What comes from outside is heard, though the worker's own lane is never empty. */
 static void a_storm_of_urgent_cells_leaves_those_from_outside_their_turns(void **state)
 {
-    static const axo__super_ops storm_ops = {.system = storm_system, .begin = no_system};
-    world_open(1, 0);
-    world.sched.ops = &storm_ops;
-    axo__cell *first = cell_new();
-    (void)cell_new();
-    axo__cell *other = cell_new();
-    axo__sched_announce_system(worker_at(0), first);
+    axo__cell *other = storm_begin();
     axo__sched_announce_system(NULL, other);
     assert_true(axo__inject_has_any(&world.sched.urgent));
     for (uint32_t i = 0; i < AXO__URGENT_TURNS; i++)

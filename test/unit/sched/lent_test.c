@@ -68,13 +68,18 @@ static void lent_run(const lent_world *world, uint32_t slot)
     assert_int_equal(axo_worker_run(world->system, slot, -1, NULL), AXO_OK);
 }
 
-static void lent_begin(lent_world *world)
+static void lent_start(lent_world *world, const axo_options *options)
 {
-    axo_options options = AXO_OPTIONS(.threads = AXO_THREADS_LENT, .workers = 2);
     *world = (lent_world){.budget = -1};
     assert_int_equal(sem_init(&world->inside, 0, 0), 0);
     assert_int_equal(sem_init(&world->go_on, 0, 0), 0);
-    assert_int_equal(axo_system_start(&options, &world->system), AXO_OK);
+    assert_int_equal(axo_system_start(options, &world->system), AXO_OK);
+}
+
+static void lent_begin(lent_world *world)
+{
+    axo_options options = AXO_OPTIONS(.threads = AXO_THREADS_LENT, .workers = 2);
+    lent_start(world, &options);
     lent_run(world, 1);
 }
 
@@ -301,16 +306,14 @@ static void a_dead_cell_waits_in_a_system_with_threads(void **state)
  * behind the one that it has come to. */
 static void a_dead_cell_waits_for_a_thread_that_blocks(void **state)
 {
-    lent_world w = {.system = NULL};
+    lent_world w;
     lent_world *world = &w;
     axo_ref refs[3];
     axo_options options = AXO_OPTIONS(.workers = 1, .blocking_max = 1);
     axo_props props = AXO_PROPS(.cls = &lent_class, .args = &world, .args_size = sizeof world,
                                 .dispatcher = AXO_DISPATCH_BLOCKING);
     (void)state;
-    assert_int_equal(sem_init(&w.inside, 0, 0), 0);
-    assert_int_equal(sem_init(&w.go_on, 0, 0), 0);
-    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    lent_start(&w, &options);
     for (uint32_t i = 0; i < 3; i++) { /* each has begun; the last one is in axo_block */
         assert_int_equal(axo_system_spawn(w.system, &props, &refs[i]), AXO_OK);
         assert_int_equal(axo_system_send(w.system, refs[i], AWAY, NULL, 0), AXO_OK);
@@ -341,16 +344,14 @@ static void a_dead_cell_waits_for_a_thread_that_blocks(void **state)
 /* A thread that has run the host in axo_block holds up no memory behind it. */
 static void the_host_within_axo_block(void **state)
 {
-    lent_world w = {.system = NULL};
+    lent_world w;
     lent_world *world = &w;
     axo_ref refs[2];
     axo_options options = AXO_OPTIONS(.workers = 1);
     axo_props props = AXO_PROPS(.cls = &lent_class, .args = &world, .args_size = sizeof world,
                                 .dispatcher = AXO_DISPATCH_PINNED);
     (void)state;
-    assert_int_equal(sem_init(&w.inside, 0, 0), 0);
-    assert_int_equal(sem_init(&w.go_on, 0, 0), 0);
-    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    lent_start(&w, &options);
     assert_int_equal(axo_system_spawn(w.system, &props, &refs[0]), AXO_OK);
     assert_int_equal(axo_system_send(w.system, refs[0], HOST_AWAY, NULL, 0), AXO_OK);
     while (sem_wait(&w.inside) != 0)
