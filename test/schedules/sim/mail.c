@@ -1,6 +1,8 @@
 /* mail.c - the checker of messages. */
 #include "mail.h"
 
+#include "look.h"
+
 #define MAIL_HELD_MAX 64
 
 mail m;
@@ -513,11 +515,22 @@ void mail_check(axo_system *system)
     }
 }
 
+/* A single step may see more births and ends than there is room for boxes. */
+static void mail_forget_gone(void)
+{
+    for (uint32_t i = 0; i < m.boxes; i++) {
+        if (axo__table_find(&l.system->core.table, m.box[i].ref) == NULL)
+            m.box[i--] = m.box[--m.boxes];
+    }
+}
+
 void mail_know(ghost *it, const axo__bounded_mailbox *bounded)
 {
     if (bounded == NULL)
         return;
     it->narrow = bounded->how.overflow == AXO_OVERFLOW_PARK && bounded->how.park_ns == 0;
+    if (m.boxes == MAIL_BOXES)
+        mail_forget_gone();
     if (m.boxes == MAIL_BOXES)
         ghost_fail("more mailboxes than the checker has room for");
     m.box[m.boxes++] = (mail_box){.ref = {.bits = it->bits}};
