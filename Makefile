@@ -17,7 +17,7 @@
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, handlers, listings, abi, coverage
 #   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
 #   make lint            layers, headers, symbols, style, and the self test of these checks
-#   make bench           builds and runs the workloads, bench/w*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
+#   make bench           builds and runs the workloads, bench/*.c; FILTER=w8 BENCH_ARGS="--repeats 9"
 #   make bench-peers     beside Erlang, CAF, Go, tokio, bare C; QUICK=1 ONLY=W1,W8a ROUNDS=5 PEERS=axo,go
 #   make bench-growth    how costs grow: actors, trees, workers, messages in flight
 #   make bench-lines     cache lines that a message, a spawn, a restart moves between threads

@@ -87,7 +87,9 @@ AXO_API axo_status axo_step_host(axo_system *system, uint64_t turns_max, uint64_
 AXO_API int64_t axo_host_deadline(axo_system *system);
 
 /* A file descriptor that is readable while there is something to run: for poll, select, epoll. It
- * is the system's; do not read from it. -1: there is none. */
+ * is the system's; do not read from it. From the first call on what makes work for a host that has
+ * none costs a system call; without one axo_run_host and what is sent to its actors make none, but
+ * for descriptors that actors watch. -1: there is none. */
 AXO_API int axo_host_fd(axo_system *system);
 
 /* Lends the calling thread to a system of lent threads (axo_options.threads): for the length of the

@@ -219,8 +219,7 @@ uint64_t axo__os_entropy(void)
 
 bool axo__os_event_init(axo__os_event *event)
 {
-    /* EFD_NONBLOCK); | The event is set at the start: the host has work before its first call. */
-    event->fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    event->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return event->fd >= 0;
 }
 

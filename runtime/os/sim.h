@@ -155,6 +155,9 @@ int64_t axo__sim_deadline(uint32_t number);
 /* How often the clock went to a deadline because no fiber could run. */
 uint64_t axo__sim_jumps(void);
 
+/* What an event that is set has in `fd`. */
+#define AXO__SIM_READABLE (-2)
+
 /* The number of the calling fiber, 0: main; below AXO__SIM_FIBERS_MAX. A number is used again. */
 #define AXO__SIM_FIBERS_MAX 64
 uint32_t axo__sim_me(void);

@@ -235,7 +235,13 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
         (void)axo__sim_wait("parker", parker, deadline, true);
 }
 
-/* ---- event: there are no descriptors ---- */
+/* ---- event: there are no descriptors, so `fd` says only whether it would be readable ---- */
+
+static void wait_event(const axo__os_event *event, int fd)
+{
+    AXO__YIELD_POINT();
+    ((axo__os_event *)(uintptr_t)event)->fd = fd;
+}
 
 bool axo__os_event_init(axo__os_event *event)
 {
@@ -250,14 +256,12 @@ void axo__os_event_fini(axo__os_event *event)
 
 void axo__os_event_set(const axo__os_event *event)
 {
-    (void)event;
-    AXO__YIELD_POINT();
+    wait_event(event, AXO__SIM_READABLE);
 }
 
 void axo__os_event_clear(const axo__os_event *event)
 {
-    (void)event;
-    AXO__YIELD_POINT();
+    wait_event(event, -1);
 }
 
 /* ---- latch ---- */

@@ -2,7 +2,7 @@
  *
  * The worker has no thread of its own: a call of axo_run_host lends it one. Between two calls the
  * worker counts as parked if it ran dry, so a pusher takes the ordinary way of a wake-up, whose
- * last step sets an event descriptor instead of waking a parker; the program polls that descriptor.
+ * last step rings a bell instead of waking a parker; the program polls the bell's descriptor.
  *
  * Orders
  *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker; the
@@ -10,15 +10,19 @@
  */
 #include "sched/host.h"
 
+#include "sched/io.h"
 #include "sched/kinds.h"
 #include "sched/park.h"
 #include "sched/poller.h"
 #include "sched/sched.h"
+#include "sched/timer.h"
 #include "sched/wake.h"
 #include "sched/worker.h"
 
+#define AXO__HOST_IDLE_CALLS 64u
+
 /* Takes the worker for this thread; false: another thread has it. After a call that ran dry the
- * worker is PARKED, so that a push sets the event; after any other call the event stayed set.
+ * worker is PARKED, so that a push rings; after any other call the bell stayed rung.
  *
  * The compare-and-swap acquires the worker's plain fields as host_leave of the last thread released
  * them; without that pair the second thread might run with an old `current` or `role`. */
@@ -32,9 +36,9 @@ static bool host_enter(axo__sched *sched)
     axo__worker_body.begin(worker);
     if (worker->was_parked)
         axo__worker_unpark_owner(worker);
-    /* The event is cleared after the worker has left PARKED: every push that set it before is then
+    /* The bell is cleared after the worker has left PARKED: every push that rang it before is then
      * found by the first look, and every later push is an awake worker's to find. */
-    axo__os_event_clear(&sched->event);
+    axo__bell_clear(&sched->bell);
     worker->was_parked = false;
     axo__worker_read_clock(worker);
     (void)axo__poller_look(worker);
@@ -52,7 +56,7 @@ static void host_limit(axo__worker *worker, int64_t budget_ns)
     worker->until_clock = 1;
 }
 
-/* Gives the worker up. A call that its budget cut short sets the event, since entries may be left
+/* Gives the worker up. A call that its budget cut short rings, since entries may be left
  * and no push would announce them. The release store is the last step: the next thread may run the
  * worker from there on, see host_enter. */
 static void host_leave(axo__sched *sched, bool dry)
@@ -63,7 +67,7 @@ static void host_leave(axo__sched *sched, bool dry)
     axo__worker_body.end(worker);
     axo__sched_unhold(sched->core);
     if (!dry)
-        axo__os_event_set(&sched->event);
+        axo__bell_ring(&sched->bell);
     axo__a32_store_release(&sched->host_busy, 0); /* [W8] */
 }
 
@@ -76,7 +80,7 @@ static bool host_reclaim(axo__worker *worker)
     if (!worker->local.core->manual || !axo__grace_run(&worker->local.core->grace))
         return false;
     axo__worker_unpark_owner(worker);
-    axo__os_event_clear(&worker->sched->event);
+    axo__bell_clear(&worker->sched->bell);
     return true;
 }
 
@@ -106,10 +110,32 @@ static void host_turns(void *arg)
     }
 }
 
+/* Whether a call would find nothing: the last one ran dry, nobody has rung since, no timer is due.
+ * Then a frame costs some looks. What rings no bell is descriptors, for which each call looks, and
+ * memory that threads outside have retired, which waits for one in AXO__HOST_IDLE_CALLS. */
+static bool host_is_idle(axo__sched *sched)
+{
+    const axo__worker *worker = &sched->workers[0];
+    if (axo__bell_is_rung(&sched->bell) || axo__io_of(axo__core_sched(sched->core)) != NULL ||
+        axo__a32_load_relaxed(&worker->state) != AXO__WORKER_PARKED)
+        return false;
+    int64_t next = axo__timers_next(worker->timers);
+    if (next != AXO__NEVER && next <= axo__core_now(sched->core))
+        return false;
+    uint32_t calls = axo__a32_load_relaxed(&sched->host_idle) + 1;
+    axo__a32_store_relaxed(&sched->host_idle, calls); /* two at once may count as one */
+    return calls % AXO__HOST_IDLE_CALLS != 0;
+}
+
 axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
                          uint64_t *turns)
 {
     host_call call = {.sched = sched, .budget_ns = budget_ns, .turns_max = turns_max};
+    if (host_is_idle(sched)) {
+        if (turns != NULL)
+            *turns = 0;
+        return AXO_OK;
+    }
     int before = axo__os_cancel_hold(); /* the program's thread is a worker until the end */
     if (!host_enter(sched)) {
         axo__os_cancel_let(before);
@@ -133,19 +159,19 @@ static axo_status host_make(axo__sched *sched)
     axo_status status = axo__sched_make_workers(sched);
     if (status != AXO_OK)
         return status;
-    return axo__os_event_init(&sched->event) ? AXO_OK : AXO_ETHREAD;
+    return axo__bell_init(&sched->bell) ? AXO_OK : AXO_ETHREAD;
 }
 
 static void host_unmake(axo__sched *sched)
 {
-    if (sched->event.fd >= 0)
-        axo__os_event_fini(&sched->event);
+    if (sched->bell.event.fd >= 0)
+        axo__os_event_fini(&sched->bell.event);
     axo__sched_unmake_workers(sched);
 }
 
 static void host_wake(axo__worker *worker)
 {
-    axo__os_event_set(&worker->sched->event);
+    axo__bell_ring(&worker->sched->bell);
 }
 
 const axo__sched_kind axo__host_kind = {

@@ -163,7 +163,7 @@ static axo__io *io_make(axo__core *core, axo_status *status)
     if (!axo__os_mutex_init(&io->mutex))
         goto fail;
     bool own = sched->kind->manned || sched->kind->lent; /* an event of its own wakes the poller */
-    if (!axo__os_poll_init(&io->poll, own ? NULL : &sched->event))
+    if (!axo__os_poll_init(&io->poll, own ? NULL : &sched->bell.event))
         goto fail_mutex;
     *status = AXO_OK;
     return io;

@@ -50,6 +50,7 @@
 #include "cell/extra.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
+#include "sched/bell.h"
 #include "sched/idle.h"
 
 AXO_STATIC_ASSERT((AXO__NEWBORNS & (AXO__NEWBORNS - 1)) == 0, "indices wrap round");
@@ -360,8 +361,9 @@ struct axo__sched {
                                       guarded by `looking` */
     axo__a32 spare_mode;           /* AXO__SPARE_*; [W6] in wake.h */
     axo__a32 rescuing;             /* 1: the first spare is in a cell */
-    axo__os_event event;           /* host: set when there is something to run */
+    axo__bell bell;                /* host: rung when there is something to run */
     axo__a32 host_busy;            /* host: a thread is in it */
+    axo__a32 host_idle;            /* host: calls that had nothing to do */
     axo__a32 looking;              /* lent: a visitor looks at the others */
     axo__a64 watch_at;             /* lent: when a visit is due, while `watcher` is 1 */
     axo__aptr io;                  /* the default pool's: watched descriptors; NULL: none ever */

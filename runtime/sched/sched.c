@@ -89,7 +89,7 @@ void axo__sched_leave_any(axo__sched *sched)
     (void)sched;
 }
 
-/* `event.fd` of -1 tells host_unmake that no descriptor has been opened. */
+/* `bell.event.fd` of -1 tells host_unmake that no descriptor has been opened. */
 axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 {
     AXO_DEBUG_ASSERT(workers > 0 && sched->core != NULL && sched->kind != NULL);
@@ -97,7 +97,7 @@ axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
     if (sched == axo__core_sched(sched->core))
         sched->core->homes = workers < AXO__GRACE_HOMES ? workers : AXO__GRACE_HOMES;
     sched->turns = axo__os_turns;
-    sched->event.fd = -1;
+    sched->bell.event.fd = -1;
     axo__a64_store_relaxed(&sched->look_at, (uint64_t)AXO__NEVER);
     axo__inject_init(&sched->inject, &sched->outside, 0);
     axo__inject_init(&sched->urgent, &sched->outside, 32);

@@ -68,8 +68,9 @@ int axo_host_fd(axo_system *system)
     axo__sched *pool = NULL;
     if (axo__system_check(system) != AXO_OK || axo__pools_host(system, &pool) != AXO_OK)
         return -1;
-    if (pool != &system->sched || pool->event.fd < 0)
-        return pool->event.fd; /* a waker sets it, the host clears it */
+    int fd = axo__bell_ask(&pool->bell);
+    if (pool != &system->sched || fd < 0)
+        return fd;
     axo_status status;
     const axo__io *io = axo__io_take(&system->core, &status);
     return io != NULL ? io->poll.fd : -1;

@@ -11,7 +11,7 @@
     X(watch)                                                                                       \
     X(portions) X(portions_unwatch) X(changed) X(changed_busy)                                     \
     X(unwatch) X(shutdown) X(registry) X(elastic) X(first) X(second) X(stops) X(tree) X(forest)    \
-    X(pinned) X(host) X(ask_end) X(inspect) X(tag) X(door) X(doors) X(hook) X(overrun)             \
+    X(pinned) X(host) X(bell) X(ask_end) X(inspect) X(tag) X(door) X(doors) X(hook) X(overrun)     \
     X(follow) X(leaf) X(leaf_watch) X(leaves) X(poll) X(poll_two) X(unready) X(poll_first)         \
     X(poll_end) X(lent) X(knock) X(last) X(lent_host) X(polled) X(polled_door) X(kept)          \
     X(kept_newborns) X(kept_urgent) X(kept_slow) X(crash) X(canary)

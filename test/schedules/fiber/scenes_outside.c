@@ -2,6 +2,8 @@
  * at, of the system. */
 #include "scenes.h"
 
+#include "system/pools.h"
+
 static axo_ref target;
 
 static void outside_send(void *arg)
@@ -82,6 +84,49 @@ static void play_host(void)
 
 const stage_scene scene_host = {.name = "host", .what = "the host leaves an entry behind",
                                 .play = play_host, .bound = 1};
+
+/* ---- a loop that asks for the host's descriptor while others send ---- */
+
+static bool bell_readable(void)
+{
+    return axo__pools_host_if_any(at.system)->bell.event.fd == AXO__SIM_READABLE;
+}
+
+static void bell_loop(void *arg)
+{
+    (void)axo_host_fd(at.system);
+    while (at.handled < 2) {
+        while (!bell_readable())
+            axo__sim_relax();
+        CHECK(axo_run_host(at.system, -1, NULL) == AXO_OK);
+    }
+}
+
+static void bell_send(void *arg)
+{
+    CHECK(stage_send(target, 1) == AXO_OK);
+    CHECK(stage_send(target, 1) == AXO_OK);
+}
+
+static void play_bell(void)
+{
+    axo_props props = AXO_PROPS(.cls = &stage_counter, .dispatcher = AXO_DISPATCH_HOST);
+    stage_boot(1);
+    CHECK(axo_system_spawn(at.system, &props, &target) == AXO_OK);
+    axo__sim_settle(-1);
+    CHECK(axo_run_host(at.system, -1, NULL) == AXO_OK);
+    stage_thread("loop", bell_loop, NULL);
+    stage_thread("sender", bell_send, NULL);
+    stage_go();
+    CHECK_SAME(at.handled, 2);
+    CHECK(axo_run_host(at.system, -1, NULL) == AXO_OK);
+    CHECK(!bell_readable());
+    stage_account();
+    stage_end();
+}
+
+const stage_scene scene_bell = {.name = "bell", .what = "the host's descriptor is asked for",
+                                .play = play_bell, .bound = 1};
 
 /* ---- an ask against the end of the system ---- */
 

@@ -3,9 +3,13 @@
 
 #include "world.h"
 
+/* At a fixed rate: no period is so short that after a leap of the clock only ticks run. */
+#define TIMING_RATE_MIN 20000
+
 static void timing_key(axo_ctx *ctx, uint64_t key, int64_t first, int64_t period)
 {
     axo_timer_kind kind = (axo_timer_kind)world_below(3);
+    period += kind == AXO_TIMER_FIXED_RATE ? TIMING_RATE_MIN : 0;
     keyed payload = {.key = key,
                      .instance = ghost_find(axo_self(ctx).bits)->instance,
                      .due = axo_system_now(axo_system_of(ctx)) + first};
@@ -53,8 +57,8 @@ void timing_act(axo_ctx *ctx)
         return;
     default:
         (void)axo_timer_cancel(ctx, *any);
-        (void)axo_schedule_fixed_rate(ctx, first, period + 20000, world_somebody(), TAG_TICK, &key,
-                                      sizeof key, any);
+        (void)axo_schedule_fixed_rate(ctx, first, period + TIMING_RATE_MIN, world_somebody(),
+                                      TAG_TICK, &key, sizeof key, any);
         return;
     }
 }

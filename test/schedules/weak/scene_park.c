@@ -289,8 +289,10 @@ static void quits(void)
 static void setup_host(void)
 {
     pool_init(&axo__host_kind, 1, 0);
-    weak_pool.sched.event.fd = 0;
-    weak_name(&weak_pool.sched.event.fd, "event");
+    weak_pool.sched.bell.event.fd = 0;
+    weak_name(&weak_pool.sched.bell.event.fd, "event");
+    weak_name(&weak_pool.sched.bell.state, "bell");
+    axo__a32_store_relaxed(&weak_pool.sched.bell.state, AXO__BELL_RUNG);
     weak_name(&weak_pool.sched.host_busy, "host_busy");
     weak_pool.wanted = 1;
     weak_pool.pushers = 1;
@@ -299,17 +301,19 @@ static void setup_host(void)
 static bool host_may_go(void *user)
 {
     (void)user;
-    return weak_pool.sched.event.fd != 0 ||
+    return weak_pool.sched.bell.event.fd != 0 ||
            (weak_pool.pushers == 0 && weak_pool.ran == weak_pool.wanted);
 }
 
-/* Runs when the descriptor says so. */
+/* Asks for the descriptor, maybe in the midst of a ring, and runs when it says so. */
 static void host(void)
 {
+    (void)axo__bell_ask(&weak_pool.sched.bell);
+    weak_wait(host_may_go, NULL);
     while (weak_pool.ran < weak_pool.wanted) {
         uint32_t ran = weak_pool.ran;
         (void)axo__host_run(&weak_pool.sched, 0, 8, NULL); /* a step */
-        if (weak_pool.sched.event.fd == 0)
+        if (weak_pool.sched.bell.event.fd == 0)
             weak_unspin();
         else if (ran == weak_pool.ran)
             weak_spin();
@@ -337,7 +341,36 @@ static void check_hosts(void)
     weak_expect(weak_pool.ran == 1 && weak_pool.fired >= 1);
 }
 
+/* ---- the host's bell, alone ---- */
+
+static void bell_ringer(void)
+{
+    axo__bell_ring(&weak_pool.sched.bell);
+    axo__bell_ring(&weak_pool.sched.bell);
+}
+
+static void bell_asker(void)
+{
+    (void)axo__bell_ask(&weak_pool.sched.bell);
+}
+
+static void bell_clearer(void)
+{
+    axo__bell_clear(&weak_pool.sched.bell);
+    axo__bell_clear(&weak_pool.sched.bell);
+}
+
+/* Readable means rung, else no clearing would ever take it back. */
+static void check_bell(void)
+{
+    bool rung = (axo__a32_peek_owner(&weak_pool.sched.bell.state) & AXO__BELL_RUNG) != 0;
+    weak_expect(rung || weak_pool.sched.bell.event.fd == 0);
+}
+
 const weak_scenario weak_park_scenes[] = {
+    {.name = "bell", .what = "rings, an asking and clearings",
+     .setup = setup_host, .fibers = {bell_ringer, bell_asker, bell_clearer},
+     .check = check_bell, .bound = 3},
     {.name = "park_outside", .what = "work from outside against the last look",
      .setup = setup_sleeper, .fibers = {outsider, sleeper_0}, .bound = 3},
     {.name = "park_urgent", .what = "urgent work from outside against the last look",
