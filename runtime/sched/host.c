@@ -119,8 +119,9 @@ static bool host_is_idle(axo__sched *sched)
     if (axo__bell_is_rung(&sched->bell) || axo__io_of(axo__core_sched(sched->core)) != NULL ||
         axo__a32_load_relaxed(&worker->state) != AXO__WORKER_PARKED)
         return false;
+    /* Only a program's clock comes to the last moment of all, for which `next` says AXO__NEVER. */
     int64_t next = axo__timers_next(worker->timers);
-    if (next != AXO__NEVER && next <= axo__core_now(sched->core))
+    if ((next != AXO__NEVER || sched->core->clock != NULL) && next <= axo__core_now(sched->core))
         return false;
     uint32_t calls = axo__a32_load_relaxed(&sched->host_idle) + 1;
     axo__a32_store_relaxed(&sched->host_idle, calls); /* two at once may count as one */

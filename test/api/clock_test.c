@@ -282,9 +282,12 @@ static void bad_calls(void **state)
 {
     clock_world world;
     assert_int_equal(axo_clock_changed(NULL), AXO_EINVAL);
-    (void)clock_open(&world, 0, 0, NULL);
+    axo_ref ref = clock_open(&world, 0, 0, NULL);
     assert_int_equal(axo_clock_changed(world.system), AXO_OK);
     world.now = -5;
+    assert_int_equal(axo_step_host(world.system, 0, NULL), AXO_OK);
+    assert_true(axo_host_deadline(world.system) == INT64_MAX); /* nothing to run */
+    assert_int_equal(axo_system_send(world.system, ref, TICK, NULL, 0), AXO_OK);
     assert_int_equal(axo_step_host(world.system, 0, NULL), AXO_OK);
     assert_true(axo_host_deadline(world.system) <= -5);
     clock_close(&world);
