@@ -128,11 +128,12 @@ for goal in "${goals[@]}"; do
         need_file caf/all.hpp libcaf-dev
         need_tool elixir elixir
         need_tool go golang-go
-        # One that is left out without its packages.
+        # Those that are left out without their packages.
         if [ -n "$may_install" ]; then
             need_tool /usr/bin/cargo cargo
             [ -n "$(find /usr/share/cargo/registry -maxdepth 1 -name 'tokio-1.*' 2>/dev/null)" ] ||
                 missing+=(librust-tokio-dev)
+            need_file tbb/parallel_for.h libtbb-dev
         fi
         ;;
     models | models-large | models-check | models-stamp)

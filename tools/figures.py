@@ -41,7 +41,7 @@ NAMES = {"axo": "axo", "erlang": "Erlang/OTP", "erlang-bare": "Erlang without a 
          "erlang-normal": "Erlang at normal priority", "elixir": "Elixir",
          "caf": "CAF", "go": "Go", "go-supervised": "Go with a supervisor",
          "go-panic": "Go by panic", "tokio": "tokio", "tokio-panic": "tokio by panic",
-         "floor": "bare C"}
+         "tbb": "oneTBB", "loop": "a plain loop", "floor": "bare C"}
 COLUMNS = ("axo", "erlang", "caf", "go")
 # A column only where it was measured.
 OPTIONAL = ("tokio",)

@@ -14,9 +14,14 @@ REGISTRY := /usr/share/cargo/registry
 CARGO ?= $(firstword $(wildcard /usr/bin/cargo) $(shell command -v cargo))
 TOKIO := $(if $(and $(CARGO),$(wildcard $(REGISTRY)/tokio-1.*)),$(OUT)/tokio)
 
-all: $(OUT)/floor $(OUT)/place $(OUT)/go $(OUT)/caf $(OUT)/erlang/done $(TOKIO)
+# oneTBB where its headers are.
+TBB := $(if $(wildcard /usr/include/tbb/parallel_for.h),$(OUT)/tbb)
+
+all: $(OUT)/floor $(OUT)/place $(OUT)/go $(OUT)/caf $(OUT)/erlang/done $(TOKIO) $(TBB)
 	@$(if $(TOKIO),:,rm -f $(OUT)/tokio; \
 	  echo "bench-peers: tokio is left out, without cargo and librust-tokio-dev (make deps FOR=bench-peers)")
+	@$(if $(TBB),:,rm -f $(OUT)/tbb; \
+	  echo "bench-peers: oneTBB is left out, without libtbb-dev (make deps FOR=bench-peers)")
 $(OUT)/floor: $(HERE)floor/floor.c
 	@mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARN) -pthread -o $@ $<
 $(OUT)/place: $(HERE)place/place.c $(HERE)../place.h $(HERE)../clock.h
@@ -25,6 +30,8 @@ $(OUT)/go: $(wildcard $(HERE)go/*)
 	@mkdir -p $(@D) && cd $(HERE)go && GOFLAGS=-mod=mod GO111MODULE=on go build -o $(abspath $@) .
 $(OUT)/caf.o/%.o: $(HERE)caf/%.cpp $(HERE)caf/peer.h
 	@mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -DNDEBUG $(WARN) -pthread -c -o $@ $<
+$(OUT)/tbb: $(HERE)tbb/phase.cpp
+	@mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -DNDEBUG $(WARN) -pthread -o $@ $< -ltbb
 $(OUT)/caf: $(CAF)
 	@$(CXX) -pthread -o $@ $^ -lcaf_core
 $(OUT)/erlang/done: $(wildcard $(HERE)erlang/*)

@@ -39,11 +39,11 @@ TIMEOUT_S = 600
 QUICK_DIVIDE = 20
 NEAR_NS = 80.0  # as in bench/place.h
 SAME_SPEED = 1.1
-PEERS = ("axo", "erlang", "caf", "go", "tokio", "floor")
+PEERS = ("axo", "erlang", "caf", "go", "tokio", "tbb", "floor")
 # Those that are left out where their packages are not.
-OPTIONAL = ("tokio",)
+OPTIONAL = ("tokio", "tbb")
 COLUMNS = ("axo", "erlang", "erlang-bare", "erlang-normal", "elixir", "caf", "go", "go-panic",
-           "go-supervised", "tokio", "tokio-panic", "floor")
+           "go-supervised", "tokio", "tokio-panic", "tbb", "loop", "floor")
 
 TITLES = {
     "W1": "ping-pong, 1 pair", "W2": "ping-pong, 8 pairs", "W2k": "ping-pong, 1000 pairs",
@@ -59,6 +59,10 @@ TITLES = {
     "W12r": "foreign thread to running worker", "W12p": "foreign thread to parked worker",
     "W18k": "1000 actors, all in pairs at once", "W18m": "a million actors, all in pairs at once",
     "W22": "one to each of 1000, in rounds",
+    "G2": "a frame's phase: 10 000 actors, 1 us each, lent threads",
+    "G2o": "a frame's phase: 10 000 actors, 1 us each, own workers",
+    "G3": "a frame's phase: 10 000 actors, nothing to do, lent threads",
+    "G3o": "a frame's phase: 10 000 actors, nothing to do, own workers",
     "F-call": "call through a pointer", "F-rmw": "locked addition",
     "F-line": "cache line to another thread", "F-jump": "setjmp and longjmp",
     "F-alloc": "malloc and free", "F-wake": "futex wake",
@@ -90,6 +94,7 @@ GROUPS = [
     (["W18m"], "w18_*", "--actors 1000000 --messages 4000000 --restarts 1 --churn 1",
      "--actors 50000 --messages 1000000"),
     (["W22"], "w22_*", "", "--rounds 150"),
+    (["G2", "G2o", "G3", "G3o"], "g2_*", "", "--phases 5"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]
 # Rows of the table beside the figure of a workload: key in a run, word, unit.
@@ -498,7 +503,8 @@ def machine(settings):
                          "caf": package("libcaf-dev"),
                          "go": said("go", "env", "GOVERSION") or "unknown",
                          **({"tokio": package("librust-tokio-dev")}
-                            if "tokio" in settings.peers else {})}}
+                            if "tokio" in settings.peers else {}),
+                         **({"tbb": package("libtbb-dev")} if "tbb" in settings.peers else {})}}
 
 
 def machine_words(what):

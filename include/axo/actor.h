@@ -42,6 +42,9 @@ typedef enum axo_on_crash {
     AXO_CRASH_FAILS = 1 /* it is a failure, AXO_FAILURE_CRASH, if it can be contained */
 } axo_on_crash;
 
+/* The most that a state is aligned to, in bytes: a cache line. */
+#define AXO_STATE_ALIGN 64
+
 /* A class: the callbacks and the size of the state. It must stay valid and unchanged while any
  * actor of it lives, until every call that looks at actors has returned (axo_inspect, axo_health,
  * axo_metrics_write, axo_system_tag_name), and until a line of the log about one is out: one that
@@ -51,7 +54,10 @@ typedef struct axo_class {
     size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
     const char *name;                 /* for reports; NULL: "actor" */
     size_t state_size;                /* bytes of the state block; zeroed before each construct,
-                                         the same block for every instance */
+                                         the same block for every instance. It is aligned for any
+                                         object, and to the greatest power of two that divides
+                                         its size, AXO_STATE_ALIGN at most: so as a type whose size
+                                         this is may ask for (alignas) */
     axo_construct_fn construct;       /* the factory: called anew for each instance */
     axo_start_fn pre_start;           /* after construct, at creation */
     axo_receive_fn receive;           /* handles a message; AXO_UNHANDLED: not known to it */

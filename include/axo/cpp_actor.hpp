@@ -407,8 +407,8 @@ axo_status receive_as(axo_ctx *ctx, void *state, const axo_message *message)
 template <class T> constexpr axo_class class_made() noexcept
 {
     using own = callbacks<T>;
-    static_assert(alignof(T) <= alignof(std::max_align_t),
-                  "axo: a state block is aligned for any object and not more: put members that "
+    static_assert(alignof(T) <= AXO_STATE_ALIGN,
+                  "axo: a state block is aligned to AXO_STATE_ALIGN and not more: put members that "
                   "need more behind a std::unique_ptr");
     static_assert(sizeof(place<T>) <= AXO_PAYLOAD_MAX, "axo: the actor is too large");
     static_assert(tags_differ(typename own::list()), "axo: two messages of a list have one tag");

@@ -75,6 +75,13 @@ static size_t memory_state_room(size_t size)
     return (size + AXO__CANARY + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
 }
 
+/* Bytes of the block of both, aligned as the state's size says. */
+static size_t memory_state_block(size_t size, size_t args)
+{
+    size_t align = axo__pool_align(size);
+    return (memory_state_room(size) + args + align - 1) & ~(align - 1);
+}
+
 void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t args, void **front)
 {
     size_t size = axo__cell_class(cell)->state_size;
@@ -86,7 +93,7 @@ void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t ar
         block = axo__wall_take(local->core->pool.walls, args, size);
         *front = block != NULL ? axo__wall_front(block) : NULL;
     } else {
-        block = axo__pool_alloc(&local->cache, memory_state_room(size) + args);
+        block = axo__pool_alloc(&local->cache, memory_state_block(size, args));
         *front = block != NULL ? block + memory_state_room(size) : NULL;
         if (block != NULL)
             axo__canary_set(block + size, AXO__CANARY);
@@ -101,11 +108,11 @@ bool axo__memory_give_state(axo__local *local, axo__cell *cell, size_t args)
     axo__budget *budget = memory_budget(cell);
     if (budget == NULL || budget->state_walls == 0)
         return false;
-    size_t room = memory_state_room(axo__cell_class(cell)->state_size);
+    size_t size = memory_state_block(axo__cell_class(cell)->state_size, args);
     if ((budget->state_walls & AXO_WALL_GUARD) != 0)
         axo__wall_give(local->core->pool.walls, cell->state_block);
     else
-        axo__pool_free(&local->cache, cell->state_block, room + args);
+        axo__pool_free(&local->cache, cell->state_block, size);
     budget->state_walls = 0;
     return true;
 }

@@ -70,9 +70,14 @@ static size_t spawn_room(size_t state_size, size_t units)
     return units == 0 ? state_size : (state_size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
 }
 
+/* With args behind it a state is aligned as one without: the block's size is no odder than its own. */
 static size_t spawn_bytes(size_t state_size, size_t units)
 {
-    return spawn_room(state_size, units) + units * AXO__ARGS_UNIT;
+    size_t bytes = spawn_room(state_size, units) + units * AXO__ARGS_UNIT;
+    if (units == 0 || state_size == 0)
+        return bytes;
+    size_t align = axo__pool_align(state_size);
+    return (bytes + align - 1) & ~(align - 1);
 }
 
 static size_t spawn_state_room(const axo__cell *cell)

@@ -453,10 +453,44 @@ void no_memory()
     CHECK(!refused && n > 10);
 }
 
+/* ---- where an instance is ------------------------------------------------------------------ */
+
+class alignas(AXO_STATE_ALIGN) lanes {
+  public:
+    using messages = axo::messages<poke>;
+
+    explicit lanes(int) { look(); }
+    void on(axo::context, const poke &) { throw std::runtime_error("again"); }
+    static inline unsigned made;
+
+  private:
+    void look()
+    {
+        made++;
+        CHECK(reinterpret_cast<std::uintptr_t>(this) % AXO_STATE_ALIGN == 0);
+    }
+    float lanes_[16] = {};
+};
+
+/* Several side by side, with arguments behind them, and after a restart. */
+void alignment()
+{
+    world w;
+    lanes::made = 0;
+    for (int i = 0; i < 8; i++) {
+        axo::ref<lanes> ref;
+        CHECK(w.system.spawn(ref, nullptr, i) == AXO_OK);
+        CHECK(w.system.send(ref, poke{}) == AXO_OK);
+    }
+    w.run();
+    CHECK(lanes::made == 16);
+}
+
 } // namespace
 
 int main()
 {
+    alignment();
     nothing_is_thrown();
     handlers();
     births();

@@ -29,6 +29,9 @@ struct alignas(64) wide {
     static constexpr std::uint32_t tag = 6;
     int n;
 };
+struct alignas(2 * AXO_STATE_ALIGN) vast {
+    int n;
+};
 struct question {
     static constexpr std::uint32_t tag = 8;
     using answer = open_it;
@@ -139,8 +142,8 @@ inline void declare(axo::context ctx, axo::ref<door> ref)
     };
     axo::ref<decides> out;
     (void)ctx.spawn(out, "a");
-#elif CASE == 19 // a state block is aligned for any object and not more
-    (void)axo::actor<with<wide>>::cls();
+#elif CASE == 19 // a state block is aligned to AXO_STATE_ALIGN and not more
+    (void)axo::actor<with<vast>>::cls();
 #elif CASE == 20 // arguments of a spawn are copied byte by byte
     axo::ref<with<int>> out;
     (void)ctx.spawn(out, "a", std::string("b"));

@@ -56,6 +56,30 @@ static void blocks_do_not_overlap(void **state)
     world_close(&world);
 }
 
+/* A block is aligned to the greatest power of two in its size, up to a line: blocks of each class
+ * side by side, so that none is by chance. */
+static void blocks_are_aligned_as_their_size_is(void **state)
+{
+    enum { EACH = 5 };
+    void *blocks[EACH];
+    pool_world world;
+    assert_int_equal(axo__pool_align(0), AXO__CACHE_LINE);
+    assert_int_equal(axo__pool_align(1), 1);
+    assert_int_equal(axo__pool_align(96), 32);
+    assert_int_equal(axo__pool_align(4096), AXO__CACHE_LINE);
+    world_open(&world, UINT64_MAX);
+    for (size_t size = 16; size <= AXO__POOL_MAX + 256; size += 16) {
+        for (int i = 0; i < EACH; i++) {
+            blocks[i] = axo__pool_alloc(&world.a, size);
+            assert_non_null(blocks[i]);
+            assert_int_equal((uintptr_t)blocks[i] % axo__pool_align(size), 0);
+        }
+        for (int i = 0; i < EACH; i++)
+            axo__pool_free(&world.a, blocks[i], size);
+    }
+    world_close(&world);
+}
+
 static void a_freed_block_is_used_again(void **state)
 {
     pool_world world;
@@ -185,6 +209,7 @@ static void threads_hand_blocks_round(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(blocks_do_not_overlap),
+    cmocka_unit_test(blocks_are_aligned_as_their_size_is),
     cmocka_unit_test(a_freed_block_is_used_again),
     cmocka_unit_test(blocks_come_back_from_elsewhere),
     cmocka_unit_test(flush_hands_whole_magazines_over),
