@@ -80,6 +80,9 @@ typedef struct axo_class {
                                          without axo_options.contain, in a manual system, in one of
                                          lent threads and on other dispatchers than the default one.
                                          0: never */
+    const void *user;                 /* the program's: comes to axo_options.trace with each event
+                                         of an actor of the class (axo_event.cls), say a profiler's
+                                         name of a zone; the library does not look at it */
 } axo_class;
 #define AXO_CLASS(...) AXO_INIT(axo_class, __VA_ARGS__)
 static inline void axo_class_init(axo_class *out)

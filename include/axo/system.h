@@ -168,7 +168,8 @@ typedef struct axo_options {
                                          the machine. Then quantum_us is 0 */
     uint64_t trace_kinds;             /* the events that `trace` is told of, a bit each:
                                          AXO_EVENT_BIT; others cost no reading of the clock. 0:
-                                         all; bits of no kind: AXO_EINVAL */
+                                         all; bits of no kind: AXO_EINVAL. axo_system_trace_kinds
+                                         changes it */
     axo_unhandled_fn on_unhandled;    /* NULL: only counted */
     void *unhandled_user;
     axo_log_record_fn log_record;     /* each line of the log as a record (log.h), beside `log`;

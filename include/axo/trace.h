@@ -1,6 +1,6 @@
 /* trace.h - the life-cycle events of a system, for recorders, checkers and benchmarks: told to one
- * function where they happen. Those of event.h are messages to actors. A whole program is
- * test/example/look_inside.c. */
+ * function where they happen. Those of event.h are messages to actors. Whole programs are
+ * test/example/look_inside.c and, for a profiler, test/example/chrome_trace.c. */
 #ifndef AXO_TRACE_H
 #define AXO_TRACE_H
 
@@ -8,6 +8,7 @@
 
 #include <axo/export.h>
 #include <axo/ref.h>
+#include <axo/status.h>
 
 /* Every event: enum word, name, what `arg` holds. A manual system does the same again with other
  * bits of references (ref.h): who compares two runs takes axo_ref_index of actors and of args that
@@ -45,7 +46,9 @@
       "this actor; 0: it is its turn (axo_options.storm_max)")                                     \
     X(AXO_EV_PARK, "park", "receiver's reference bits: there was no room")                         \
     X(AXO_EV_UNPARK, "unpark", "0: there is, or the parking was undone")                           \
-    X(AXO_EV_MERGE, "merge", "child's reference bits: this restart and one that waits are one")
+    X(AXO_EV_MERGE, "merge", "child's reference bits: this restart and one that waits are one")    \
+    X(AXO_EV_DECIDER, "decider", "child's reference bits, before the call of the program's own")   \
+    X(AXO_EV_DECIDED, "decided", "what it has answered; 0: it has failed")
 
 typedef enum axo_event_kind {
 #define AXO_EVENT_ENUM(word, name, arg) word,
@@ -58,6 +61,8 @@ typedef enum axo_event_kind {
 #define AXO_EVENT_BIT(kind) (UINT64_C(1) << (kind))
 
 typedef struct axo_trace_context axo_trace_context; /* trace_context.h */
+typedef struct axo_class axo_class;                 /* actor.h */
+typedef struct axo_system axo_system;
 
 typedef struct axo_event {
     int64_t time_ns;     /* monotonic; virtual in the simulator */
@@ -71,6 +76,7 @@ typedef struct axo_event {
     const axo_trace_context *trace; /* of the handler that ran on that thread when it happened; of
                             a failure under a message that had one, of the handler that failed;
                             NULL: none. Valid during the call */
+    const axo_class *cls; /* the actor's, whose `user` is the program's; NULL: a dead letter's */
 } axo_event;
 
 /* Called at each event, on the thread where it happens, while it happens: it must be quick, take
@@ -78,6 +84,17 @@ typedef struct axo_event {
 typedef void (*axo_trace_fn)(void *user, const axo_event *event);
 
 AXO_BEGIN_DECLS
+
+/* The events that axo_options.trace is told of from now on, a bit each; 0: none. A system that starts
+ * with axo_options.trace_kinds of rare events, or with all and is told 0 at once, pays for those of
+ * messages (RECEIVE, RECEIVED) only while they are selected. Workers take it over between two
+ * messages, each when it next looks at the clock, so the first and last pairs of events may lack
+ * one.
+ *   thread    any; in callbacks too, but not in the trace function
+ *   blocks    no
+ *   returns   AXO_OK; AXO_EINVAL (bits of no kind; no axo_options.trace), AXO_EFORKED: nothing has
+ *             changed */
+AXO_API axo_status axo_system_trace_kinds(axo_system *system, uint64_t kinds);
 
 /* The name of an event kind; "?" for a number that is none. */
 AXO_API const char *axo_event_name(uint32_t kind);

@@ -28,6 +28,15 @@ void axo__core_tell(const axo__core *core, const axo_event *event)
         axo__os_cancel_let(before);
 }
 
+void axo__core_select(axo__core *core, uint64_t kinds)
+{
+    const uint64_t messages = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
+    axo__a64_store_relaxed(&core->told_kinds, kinds);
+    axo__a64_store_relaxed(&core->trace_kinds, kinds | core->kept_kinds);
+    bool traced = core->figures != NULL || axo__core_traces(core, messages);
+    axo__a32_store_relaxed(&core->traced, traced ? 1 : 0);
+}
+
 int64_t axo__core_clock(const axo__core *core)
 {
     int before = axo__os_cancel_hold();
@@ -67,7 +76,7 @@ void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint
         core->board_tell(local, cell, kind, arg);
     if (core->figures != NULL)
         core->figures_tell(local, cell, kind);
-    if ((core->told_kinds & AXO_EVENT_BIT(kind)) == 0)
+    if ((axo__a64_load_relaxed(&core->told_kinds) & AXO_EVENT_BIT(kind)) == 0)
         return;
     axo_event event = {
         .time_ns = axo__core_now(core),
@@ -78,6 +87,7 @@ void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint
         .instance = axo__cell_instance(cell),
         .suspends = axo__state_suspends(&cell->state),
         .trace = trace != NULL ? trace : axo__local_span(local),
+        .cls = axo__cell_class(cell),
     };
     axo__core_tell(core, &event);
 }

@@ -92,8 +92,13 @@ struct axo__core {
     uint32_t homes;           /* of cells: the first so many workers of the default pool; fixed */
     axo_trace_fn trace;
     void *trace_user;
-    uint64_t trace_kinds; /* a bit for each kind that anybody wants: the next, the board, figures */
-    uint64_t told_kinds;  /* those that the observer wants; 0 without `trace` */
+    /* A bit for each kind; written by axo__core_select alone. Who looks is late by no more than a
+     * store needs to be seen: an event stands for itself. */
+    axo__a64 trace_kinds; /* that anybody wants: the next two */
+    axo__a64 told_kinds;  /* that the observer wants; 0 without `trace` */
+    uint64_t kept_kinds;  /* that the board and the figures need; fixed after boot */
+    axo__a32 traced;      /* 1: of messages, by anybody: a copy of the bits, which each worker looks
+                             at with its clock (axo__worker_notice) */
     const axo__board *board; /* the layer above; NULL: there is none */
     void (*board_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind,
                        uint64_t arg);
@@ -185,11 +190,20 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
 void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint32_t kind,
                             uint64_t arg, const axo_trace_context *trace);
 
+/* The observer is told of these kinds from now on. One caller at a time. */
+void axo__core_select(axo__core *core, uint64_t kinds);
+
+/* Whether anybody wants events of the kind. */
+static inline bool axo__core_wants(const axo__core *core, uint32_t kind)
+{
+    return (axo__a64_load_relaxed(&core->trace_kinds) & AXO_EVENT_BIT(kind)) != 0;
+}
+
 /* Costs one predictable branch while no observer wants the kind. */
 static inline void axo__trace(const axo__local *local, const axo__cell *cell, uint32_t kind,
                               uint64_t arg)
 {
-    if (axo__unlikely((local->core->trace_kinds & AXO_EVENT_BIT(kind)) != 0))
+    if (axo__unlikely(axo__core_wants(local->core, kind)))
         axo__local_trace(local, cell, kind, arg);
 }
 
@@ -202,7 +216,7 @@ static inline bool axo__core_traces(const axo__core *core, uint64_t kinds)
     if (core->seed % 2 != 0)
         return false;
 #endif
-    return (core->trace_kinds & kinds) != 0;
+    return (axo__a64_load_relaxed(&core->trace_kinds) & kinds) != 0;
 }
 
 #ifdef AXO_SIM

@@ -163,7 +163,8 @@ void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_r
                            axo_dead_reason reason, const char *path, const char *why)
 {
     axo__core *core = local->core;
-    if (axo__unlikely((core->told_kinds & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
+    uint64_t told = axo__a64_load_relaxed(&core->told_kinds);
+    if (axo__unlikely((told & AXO_EVENT_BIT(AXO_EV_DEAD_LETTER)) != 0))
         event_trace_dead_letter(local, message, recipient);
     if (core->on_dead_letter != NULL) {
         axo_dead_letter letter = {

@@ -32,12 +32,6 @@ static __attribute__((constructor)) void pool_at_fork(void)
     axo__os_at_fork(pool_forked);
 }
 
-static uint32_t pool_traced(const axo__core *core)
-{
-    uint64_t kinds = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
-    return core->figures != NULL || axo__core_traces(core, kinds) ? AXO__LOOK_TRACED : 0;
-}
-
 static const axo__a32 pool_never_0 = {1};
 
 /* The number in a thread's name: of the worker, of the spare worker from 1 on, or of the pool that
@@ -65,7 +59,7 @@ void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index)
         worker->attention |= AXO__LOOK_FOREIGN;
         worker->parked = &pool_never_0;
     }
-    worker->attention |= pool_traced(sched->core);
+    axo__worker_notice(worker);
     worker->clock_stride = 1;
     worker->long_ago = AXO__LONG_AGO;
     worker->clock_stride_max = AXO__CLOCK_STRIDE_MAX;

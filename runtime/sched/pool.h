@@ -160,7 +160,7 @@ enum {
     AXO__LOOK_OVERRUN = 8, /* an overrun cell has waited for long: it goes before ready cells */
     AXO__LOOK_FOLLOW = 64, /* a follower has */
     AXO__LOOK_LATE = AXO__LOOK_OVERRUN | AXO__LOOK_FOLLOW,
-    AXO__LOOK_TRACED = 16, /* an observer, or figures, want to hear of messages; for good */
+    AXO__LOOK_TRACED = 16, /* an observer, or figures, want to hear of messages */
     AXO__LOOK_FOREIGN = 32 /* the worker has no queues, or its pool is not the default one: its
                               next slot is not for the default pool's cells; for good */
 };
@@ -489,6 +489,14 @@ static inline axo__worker *axo__local_worker(axo__local *local)
     return local->index != AXO__NO_WORKER ? (axo__worker *)(void *)local : NULL;
 }
 
+/* Takes over whether messages are told of. Another thread may have changed it (axo__core_select). */
+static inline void axo__worker_notice(axo__worker *worker)
+{
+    bool traced = axo__a32_load_relaxed(&worker->local.core->traced) != 0;
+    uint32_t others = worker->attention & ~(uint32_t)AXO__LOOK_TRACED;
+    worker->attention = others | (traced ? AXO__LOOK_TRACED : 0);
+}
+
 /* Reads the operating system's clock, for the worker and, in `since`, for threads that ask how long
  * a handler has been running. */
 static inline void axo__worker_read_clock(axo__worker *worker)
@@ -496,6 +504,7 @@ static inline void axo__worker_read_clock(axo__worker *worker)
     worker->now = axo__os_now();
     axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
     axo__a64_store_relaxed(&worker->since_moves, axo__worker_moves(worker));
+    axo__worker_notice(worker);
 }
 
 /* The time, for timers: the last reading of the operating system's clock, or the program's clock

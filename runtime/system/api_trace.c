@@ -1,4 +1,5 @@
-/* api_trace.c - the door for <axo/trace_context.h>; axo_system_send_traced is in api_system.c. */
+/* api_trace.c - the door for <axo/trace_context.h>, and for the choice of <axo/trace.h>'s events;
+ * axo_system_send_traced is in api_system.c. */
 #include <string.h>
 
 #include "base/traceparent.h"
@@ -102,5 +103,18 @@ axo_status axo_traceparent_format(const axo_trace_context *trace, char *out, siz
     if (size < AXO_TRACEPARENT_SIZE)
         return AXO_ETOOBIG;
     axo__traceparent_write(out, trace);
+    return AXO_OK;
+}
+
+axo_status axo_system_trace_kinds(axo_system *system, uint64_t kinds)
+{
+    axo_status known = axo__system_check(system);
+    if (known != AXO_OK)
+        return known;
+    if (kinds >> AXO_EVENT_KINDS != 0 || system->core.trace == NULL)
+        return AXO_EINVAL;
+    axo__os_mutex_lock(&system->outcome_mutex);
+    axo__core_select(&system->core, kinds);
+    axo__os_mutex_unlock(&system->outcome_mutex);
     return AXO_OK;
 }

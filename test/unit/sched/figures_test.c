@@ -130,10 +130,36 @@ static void nothing_is_there_without_figures(void **state)
         assert_int_equal((system->sched.workers[0].attention & AXO__LOOK_TRACED) != 0,
                          figures != AXO_FIGURES_NONE);
         assert_int_equal(system->cells[1]->timed, figures == AXO_FIGURES_TIMES);
-        assert_int_equal(system->core.trace_kinds != 0, figures != AXO_FIGURES_NONE);
+        assert_int_equal(axo__a64_load_relaxed(&system->core.trace_kinds) != 0,
+                         figures != AXO_FIGURES_NONE);
         assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
         assert_int_equal(axo_system_destroy(system), AXO_OK);
     }
+}
+
+static void on_event(void *user, const axo_event *event)
+{
+}
+
+/* A worker leaves plain turns while messages are told of, and no longer. */
+static void a_choice_of_events_is_taken_back(void **state)
+{
+    axo_options options = AXO_OPTIONS(.manual = 1, .trace = on_event,
+                                      .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL));
+    axo_system *system;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    const axo__worker *worker = &system->sched.workers[0];
+    for (uint32_t i = 0; i < 4; i++) {
+        uint64_t kinds = i % 2 == 0 ? 0 : AXO_EVENT_BIT(AXO_EV_RECEIVED);
+        assert_int_equal(axo_system_trace_kinds(system, kinds), AXO_OK);
+        assert_int_equal(axo_system_send(system, axo_system_guardian(system, AXO_GUARDIAN_USER), 1,
+                                         NULL, 0),
+                         AXO_OK);
+        assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+        assert_int_equal((worker->attention & AXO__LOOK_TRACED) != 0, kinds != 0);
+    }
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
 }
 
 int main(void)
@@ -143,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_block_outlives_its_worker),
         cmocka_unit_test(no_memory_for_a_block),
         cmocka_unit_test(nothing_is_there_without_figures),
+        cmocka_unit_test(a_choice_of_events_is_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
